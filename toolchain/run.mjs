@@ -1,0 +1,54 @@
+// Runs a TypeScript entry of this project under the pinned Node, on whatever Node (20 or newer) npm found.
+// The first run installs with the pinned pnpm; later runs see that nothing changed and start at once.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const { toolchain } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const stampFile = join(root, 'node_modules', '.toolchain.json');
+
+function fingerprint() {
+  const hash = createHash('sha256').update(`${process.platform}-${process.arch}`);
+  const manifests = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'toolchain/install.ts'];
+  for (const group of ['services', 'shared']) {
+    for (const name of list(join(root, group))) manifests.push(`${group}/${name}/package.json`, `${group}/${name}/prisma/schema.prisma`);
+  }
+  for (const file of manifests) if (existsSync(join(root, file))) hash.update(file).update(readFileSync(join(root, file)));
+  return hash.digest('hex');
+}
+
+function list(directory) {
+  return existsSync(directory) ? readdirSync(directory).sort() : [];
+}
+
+function installedNode() {
+  try {
+    const stamp = JSON.parse(readFileSync(stampFile, 'utf8'));
+    return stamp.fingerprint === fingerprint() && existsSync(stamp.node) ? stamp.node : null;
+  } catch {
+    return null; // no stamp yet: install
+  }
+}
+
+function install() {
+  const command = `pnpm install --frozen-lockfile && node toolchain/install.ts ${fingerprint()}`;
+  const packages = ['-p', `node@${toolchain.node}`, '-p', `pnpm@${toolchain.pnpm}`];
+  const { status } = spawnSync('npx', ['-y', ...packages, '-c', command], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+  const node = installedNode();
+  if (!node) throw new Error('the installation left no usable stamp; remove node_modules and try again');
+  return node;
+}
+
+const node = installedNode() ?? install();
+const options = ['--disable-warning=ExperimentalWarning'];
+const child = spawn(node, [...options, ...process.argv.slice(2)], {
+  cwd: root,
+  stdio: 'inherit',
+  env: { ...process.env, PATH: `${dirname(node)}:${join(root, 'node_modules', '.bin')}:${process.env.PATH}`, UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? '16' },
+});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
