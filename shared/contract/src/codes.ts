@@ -1,0 +1,99 @@
+/**
+ * Every code a caller can meet, in two tables.
+ * A *call error* is answered as JSON-RPC `error` with an HTTP status; a *refusal* is the domain's expected "no",
+ * answered inside `result.content` with HTTP 200.
+ */
+interface CallErrorEntry {
+  readonly status: number;
+  readonly meaning: string;
+}
+
+export const CALL_ERRORS = {
+  PARSE_ERROR: { status: 400, meaning: 'The body is not JSON.' },
+  INVALID_REQUEST: { status: 400, meaning: 'The request does not have the form of a call.' },
+  METHOD_NOT_FOUND: { status: 404, meaning: 'No such JSON-RPC method.' },
+  TOOL_NOT_FOUND: { status: 404, meaning: 'No such tool.' },
+  VAF_INPUT_INVALID: { status: 400, meaning: 'The arguments do not fit the tool.' },
+  VAF_PATH_BLOCKED: { status: 400, meaning: 'The path is not a legal file name.' },
+  UNAUTHORIZED: { status: 401, meaning: 'A valid credential is needed.' },
+  FORBIDDEN: { status: 403, meaning: 'The caller may not do this.' },
+  RLS_DENIED: { status: 403, meaning: 'A row rule denies access.' },
+  E_ISLAND_WRITE_DENIED: { status: 403, meaning: 'The island is gated and the caller is anonymous.' },
+  NOT_FOUND: { status: 404, meaning: 'No such address.' },
+  BRAIN_LOAD_FAIL: { status: 404, meaning: 'Failed to load brain' },
+  AGENT_NOT_FOUND: { status: 404, meaning: 'No such agent.' },
+  METHOD_NOT_ALLOWED: { status: 405, meaning: 'The address does not take this verb.' },
+  IDEMPOTENCY_KEY_REUSED: { status: 409, meaning: 'The idempotency key was used with other arguments.' },
+  PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The body is larger than 4 MiB.' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The body must be application/json.' },
+  RATE_LIMITED: { status: 429, meaning: 'Too many requests; wait until the window resets.' },
+  INTERNAL: { status: 500, meaning: 'The service failed. The request id finds the reason in its log.' },
+  SERVICE_UNAVAILABLE: { status: 503, meaning: 'No service answers for this tool now.' },
+  E_BUSY: { status: 503, meaning: 'Too much is waiting; try again shortly.' },
+  TIMEOUT: { status: 504, meaning: 'The deadline passed.' },
+  E_OUTCOME_UNKNOWN: {
+    status: 504,
+    meaning: 'The write may or may not have happened; repeat it with the same idempotency key.',
+  },
+} as const satisfies Record<string, CallErrorEntry>;
+
+export type CallErrorCode = keyof typeof CALL_ERRORS;
+
+export const REFUSALS = {
+  E_BRAIN_DIVERTED: 'A person has another branch checked out, or a merge in progress, in this working tree.',
+  E_BRANCH_ABSENT: 'No such branch.',
+  E_BRANCH_EXISTS: 'A branch with that name, or one it would collide with, exists.',
+  E_BUSY: 'Too much is waiting; try again shortly.',
+  E_CONFLICT: 'The file is not in the state the caller expected.',
+  E_FENCED: 'The fence does not belong to a live lease.',
+  E_FILE_ABSENT: 'No such file.',
+  E_LEASE_ABSENT: 'There is no live lease.',
+  E_LEASE_TOKEN: 'The token does not belong to the live lease.',
+  E_LIMIT: 'A limit of the service is reached.',
+  E_LOCKED: 'Another holder has the lease.',
+  E_NOT_CONFIGURED: 'A setting is missing.',
+  E_NOT_TEXT: 'The file is not UTF-8 text.',
+  E_QUOTA: 'The quota is used up.',
+  E_READ_ONLY: 'The brain is read-only in this session.',
+  E_REF_ABSENT: 'No such commit, branch or rescue reference.',
+  E_REMOTE_AUTH: 'The remote refuses the credential.',
+  E_REMOTE_CORRUPT: 'The remote sent damaged or dangerous data.',
+  E_REMOTE_RACE: 'The remote kept moving; try again.',
+  E_REMOTE_REJECTED: 'The remote refuses the push.',
+  E_REMOTE_UNREACHABLE: 'The remote cannot be reached.',
+  E_STACK_EMPTY: 'The last brain of the stack stays.',
+  E_STATE_WRITE: 'The disk refused the write; nothing changed.',
+  E_SYNC_CONFLICT: 'Both sides changed the same place.',
+  E_EMBEDDER_UNAVAILABLE: 'No embedder answers.',
+  E_MODE_UNAVAILABLE: 'This search mode is not offered by this version.',
+} as const satisfies Record<string, string>;
+
+export type RefusalCode = keyof typeof REFUSALS;
+
+export type ErrorDetails = Record<string, unknown>;
+
+/** A call error on its way to the edge; `status` overrides the table where a code has two (BRAIN_LOAD_FAIL). */
+export class CallError extends Error {
+  readonly code: CallErrorCode;
+  readonly status: number;
+  readonly details: ErrorDetails;
+
+  constructor(code: CallErrorCode, message?: string, details: ErrorDetails = {}, status?: number) {
+    super(message ?? CALL_ERRORS[code].meaning);
+    this.code = code;
+    this.details = details;
+    this.status = status ?? CALL_ERRORS[code].status;
+  }
+}
+
+/** The domain's expected "no" on its way to the edge. */
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: RefusalCode, details: ErrorDetails = {}, message?: string) {
+    super(message ?? REFUSALS[code]);
+    this.code = code;
+    this.details = details;
+  }
+}

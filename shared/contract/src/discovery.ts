@@ -1,0 +1,57 @@
+/** How services and gateways find each other: subjects and messages on the bus. */
+import type { EventRecord, PositionedEvent } from './events.ts';
+import type { ToolCard } from './tool.ts';
+
+export const SUBJECTS = {
+  /** Request: an `Envelope` (rpc.ts) as JSON; reply: a frame of `encodeReply`. Queue group = service name. */
+  tool: (service: string, tool: string) => `tool.${service}.${tool}`,
+  tools: (service: string) => `tool.${service}.*`,
+  /** Message: `Announcement`, at start, every 5 s, and in answer to `who`. */
+  announce: 'registry.announce',
+  /** Message without content: every service announces itself at once. */
+  who: 'registry.who',
+  /** Message: `{instance}`; that process is going away. */
+  leave: 'registry.leave',
+  /** Request without content; reply: `ToolCard[]`. Queue group = service name. */
+  cards: (service: string) => `registry.cards.${service}`,
+  /** Message: `EventBatch`; an empty one every second tells how far the service's events go. */
+  events: (service: string) => `event.${service}`,
+  allEvents: 'event.*',
+  /** Request: `EventsAfter`; reply: `EventPage`. Queue group = service name. */
+  eventsAfter: (service: string) => `events.after.${service}`,
+} as const;
+
+export const ANNOUNCE_EVERY_MS = 5000;
+export const STALE_AFTER_MS = 15_000;
+export const FORGET_AFTER_MS = 60_000;
+
+export interface Announcement {
+  readonly service: string;
+  readonly instance: string;
+  readonly nodeId: string;
+  readonly version: string;
+  readonly startedAt: number;
+  readonly ready: boolean;
+  /** SHA-256 of the service's cards; equal digests need no new fetch. Services without tools have the digest of `[]`. */
+  readonly toolsDigest: string;
+  readonly host?: string;
+  readonly port?: number;
+}
+
+export interface EventBatch {
+  readonly service: string;
+  /** Position of the newest published event; 0 before the first. */
+  readonly head: number;
+  readonly events: readonly PositionedEvent[];
+}
+
+export type EventsAfter =
+  | { readonly position: number; readonly limit: number }
+  | { readonly id: string; readonly limit: number };
+
+/** `gone`: the event asked for is older than what is kept, or was never there. */
+export type EventPage =
+  | { readonly head: number; readonly events: readonly PositionedEvent[] }
+  | { readonly gone: true };
+
+export type { EventRecord, ToolCard };

@@ -1,0 +1,63 @@
+/** What crosses the bus: the envelope of a call, which the gateway alone builds, and the frame of its reply. */
+import { z } from 'zod';
+import { CALL_ERRORS, CallError, type CallErrorCode } from './codes.ts';
+import { Subject } from './subject.ts';
+
+/** A call on its way to the service that owns the tool. `deadlineAt` in ms since the epoch. */
+export const Envelope = z.strictObject({
+  tool: z.string().min(1).max(100),
+  args: z.record(z.string(), z.unknown()),
+  subject: Subject,
+  operator: z.boolean(),
+  /** Credential owner: `tok:<agentId>`, `key:<id>`, `local` or `anon:<address>`. */
+  principal: z.string().min(1).max(200),
+  /** SHA-256 of principal and session header; every "current" value hangs on it. */
+  session: z.string().regex(/^[0-9a-f]{64}$/),
+  requestId: z.string().min(1).max(64),
+  traceparent: z.string().max(100).optional(),
+  deadlineAt: z.number(),
+  idempotencyKey: z.string().min(1).max(255).optional(),
+  door: z.enum(['call', 'exec', 'mcp', 'socket']),
+});
+export type Envelope = z.output<typeof Envelope>;
+
+export interface CallFailure {
+  readonly code: CallErrorCode;
+  readonly message: string;
+  readonly status: number;
+  readonly data: Record<string, unknown>;
+}
+
+/** `body` is the JSON text of the call's `result` member; `code` is the refusal inside it, if it is one. */
+export type Reply =
+  | { readonly ok: true; readonly body: string; readonly replayed: boolean; readonly refusal: string | null }
+  | { readonly ok: false; readonly failure: CallFailure };
+
+/**
+ * Frame: a status line, a newline, the body. The body stays text from the service to the socket, so that a reply is
+ * never parsed on its way and a replayed one is byte-equal.
+ */
+export function encodeReply(reply: Reply): string {
+  if (!reply.ok) return `error\n${JSON.stringify(reply.failure)}`;
+  return `${reply.replayed ? 'replayed' : 'result'}${reply.refusal === null ? '' : ` ${reply.refusal}`}\n${reply.body}`;
+}
+
+export function decodeReply(frame: string): Reply {
+  const end = frame.indexOf('\n');
+  const status = frame.slice(0, end);
+  const body = frame.slice(end + 1);
+  if (status === 'error') return { ok: false, failure: JSON.parse(body) as CallFailure };
+  const [kind, refusal = null] = status.split(' ');
+  if (kind !== 'result' && kind !== 'replayed') throw new Error('a reply without a status line');
+  return { ok: true, body, replayed: kind === 'replayed', refusal };
+}
+
+export function failureOf(error: CallError): CallFailure {
+  return { code: error.code, message: error.message, status: error.status, data: error.details };
+}
+
+/** The other direction of `failureOf`, for a service that asked another one. */
+export function callErrorOf(failure: CallFailure): CallError {
+  const code: CallErrorCode = Object.hasOwn(CALL_ERRORS, failure.code) ? failure.code : 'INTERNAL';
+  return new CallError(code, failure.message, failure.data, failure.status);
+}

@@ -1,0 +1,45 @@
+/** Time, ids and randomness as the platform injects them. */
+import { randomBytes } from 'node:crypto';
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+export interface Random {
+  bytes(length: number): Buffer;
+}
+
+export const systemRandom: Random = { bytes: (length) => randomBytes(length) };
+
+/** Time-ordered, random-tailed ids: `evt_0192f0c1a2b37c3d8e4f5a6b7c8d9e0f`. */
+export interface Ids {
+  next(prefix: string): string;
+}
+
+/** UUID version 7 (RFC 9562) in hex without dashes, behind a prefix; ids of one process never run backwards. */
+export function createIds(clock: Clock, random: Random): Ids {
+  let lastMs = 0;
+  let counter = 0;
+  return {
+    next(prefix) {
+      const nowMs = clock.now();
+      if (nowMs > lastMs) {
+        lastMs = nowMs;
+        counter = 0;
+      } else {
+        counter += 1;
+        if (counter > 0xfff) {
+          lastMs += 1;
+          counter = 0;
+        }
+      }
+      const tail = random.bytes(8);
+      tail[0] = ((tail[0] ?? 0) & 0x3f) | 0x80;
+      const time = lastMs.toString(16).padStart(12, '0');
+      return `${prefix}_${time}7${counter.toString(16).padStart(3, '0')}${tail.toString('hex')}`;
+    },
+  };
+}

@@ -1,0 +1,181 @@
+/** The environment, read once at start: one table gives types, documentation, `.env.example` and start-up errors. */
+import { z } from 'zod';
+
+interface Variable<Schema extends z.ZodType> {
+  readonly schema: Schema;
+  readonly meaning: string;
+  /** Text shown in documentation; secrets never show a value. */
+  readonly fallback: string;
+  readonly secret?: true;
+}
+
+function variable<Schema extends z.ZodType>(schema: Schema, fallback: string, meaning: string): Variable<Schema> {
+  return { schema, fallback, meaning };
+}
+
+function secret<Schema extends z.ZodType>(schema: Schema, meaning: string): Variable<Schema> {
+  return { schema, fallback: 'none', meaning, secret: true };
+}
+
+const text = z.string().min(1);
+const list = text.transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+const onOff = z
+  .enum(['on', 'off', 'true', 'false', '1', '0'])
+  .transform((value) => ['on', 'true', '1'].includes(value));
+const count = (minimum: number, maximum: number) => z.coerce.number().int().min(minimum).max(maximum);
+const port = count(0, 65_535);
+const brainName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
+const plan = z.enum(['free', 'pro', 'enterprise']);
+const apiKey = z
+  .string()
+  .min(16)
+  .max(512)
+  .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII');
+
+const planLimits = text.transform((value, context) => {
+  const limits: Record<string, number> = {};
+  for (const item of value.split(',')) {
+    const [name = '', figure = ''] = item.split('=');
+    const perMinute = Number(figure);
+    if (!plan.safeParse(name.trim()).success || !Number.isSafeInteger(perMinute) || perMinute < 1) {
+      context.addIssue({ code: 'custom', message: 'must look like free=60,pro=600,enterprise=6000' });
+      return z.NEVER;
+    }
+    limits[name.trim()] = perMinute;
+  }
+  return limits;
+});
+
+export const CONFIG_TABLE = {
+  SVC_API_KEY: secret(
+    apiKey.optional(),
+    'Key that callers present; its holder is the operator. Without one the node serves this machine only.',
+  ),
+  SVC_API_KEY_PREVIOUS: secret(apiKey.optional(), 'The key before, accepted too while clients change over.'),
+  SVC_MCP_PORT: variable(port.default(3457), '3457', 'HTTP port of the gateway; 0 = any free one.'),
+  SVC_BIND: variable(text.optional(), '127.0.0.1 without a key, else 0.0.0.0', 'Address the gateway listens on.'),
+  SVC_MODE: variable(
+    z.enum(['cli', 'mcp', 'headless']).default('headless'),
+    'headless',
+    'How the node presents itself in its status.',
+  ),
+  SVC_DATA_DIR: variable(text.default('./data'), './data', 'Directory of the brains and, embedded, of the database.'),
+  SVC_BRAIN: variable(brainName.default('svc'), 'svc', 'Default brain, created at first start.'),
+  SVC_LEGACY_DIR: variable(
+    list.optional(),
+    'none',
+    'Directories of an old single-brain layout to import at start, separated by commas.',
+  ),
+  SVC_AGENT_ID: variable(text.max(100).optional(), 'none', 'Agent identity of an operator whose request names none.'),
+  SVC_PLAN: variable(plan.default('enterprise'), 'enterprise', 'Rate plan of the key and of a keyless node.'),
+  SVC_PLAN_LIMITS: variable(
+    planLimits.optional(),
+    'free=60,pro=600,enterprise=6000',
+    'Requests per minute of each plan.',
+  ),
+  SVC_RATE_LIMIT: variable(onOff.default(true), 'on', 'Rate limits; off is honoured on a loopback bind only.'),
+  SVC_GATEWAYS: variable(count(1, 1000).default(1), '1', 'How many gateways share a limit while Redis is away.'),
+  SVC_ALLOWED_HOSTS: variable(
+    list.optional(),
+    'any with a key, loopback names without',
+    'Host names that requests may name.',
+  ),
+  SVC_CORS_ORIGINS: variable(list.optional(), 'none', 'Web origins that may call.'),
+  SVC_DRAIN_WAIT_MS: variable(
+    count(0, 60_000).default(8000),
+    '8000',
+    'How long a gateway stays open after SIGTERM, so that balancers notice.',
+  ),
+  SVC_NODE_ID: variable(text.max(64).optional(), 'host name', 'Name of this process in node lists and events.'),
+  SVC_LOG_LEVEL: variable(
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    'info',
+    'Least level that is logged.',
+  ),
+  DATABASE_URL: secret(
+    z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    'PostgreSQL of the cluster; embedded when absent.',
+  ),
+  NATS_URL: secret(z.url({ protocol: /^(nats|tls)$/ }).optional(), 'NATS of the cluster.'),
+  REDIS_URL: secret(z.url({ protocol: /^rediss?$/ }).optional(), 'Redis of the cluster.'),
+  HOST_REPO: variable(
+    text.regex(/^[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/, 'must look like owner/repo').optional(),
+    'none',
+    'Repository at the remote host that the default brain syncs with.',
+  ),
+  HOST_TOKEN: secret(text.optional(), 'Token for the remote host.'),
+  SVC_HOST_URL: variable(
+    z.url({ protocol: /^https$/ }).default('https://github.com'),
+    'https://github.com',
+    'Remote host of HOST_REPO.',
+  ),
+  SVC_SYNC_REMOTES: variable(
+    text.optional(),
+    'none',
+    'Remotes as name=url pairs separated by commas; `origin` is the default one.',
+  ),
+  SVC_SYNC_ALLOW_FILE: variable(onOff.default(false), 'off', 'Allow file:// remotes.'),
+  SVC_SYNC_CA_FILE: variable(
+    text.optional(),
+    'none',
+    'Certificates (PEM) to trust for https remotes besides the system ones.',
+  ),
+} as const satisfies Record<string, Variable<z.ZodType>>;
+
+export type Config = { readonly [Name in keyof typeof CONFIG_TABLE]: z.output<(typeof CONFIG_TABLE)[Name]['schema']> };
+
+export class ConfigProblem extends Error {}
+
+/** Prefixes whose unknown variables are worth a warning: most likely a misspelt name. */
+const OUR_PREFIX = /^SVC_/;
+
+/**
+ * Environment -> configuration. Throws ConfigProblem naming every variable that is wrong, never its value when secret.
+ * A variable `X_FILE` gives the value of `X` from a file (secrets of containers). Empty counts as absent.
+ */
+export function readConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  readFile: (path: string) => string,
+): { config: Config; warnings: string[] } {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, { schema }] of Object.entries(CONFIG_TABLE)) {
+    const parsed = schema.safeParse(rawValue(name, environment, readFile, problems));
+    if (parsed.success) values[name] = parsed.data;
+    else problems.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}`);
+  }
+  if (problems.length > 0) throw new ConfigProblem(`The environment does not fit:\n  ${problems.join('\n  ')}`);
+  const known = new Set(Object.keys(CONFIG_TABLE).flatMap((name) => [name, `${name}_FILE`]));
+  const unknown = Object.keys(environment).filter((name) => OUR_PREFIX.test(name) && !known.has(name));
+  return {
+    config: values as Config,
+    warnings: unknown.map((name) => `${name} is not a known variable and has no effect`),
+  };
+}
+
+function rawValue(
+  name: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  readFile: (path: string) => string,
+  problems: string[],
+): string | undefined {
+  const direct = environment[name];
+  if (direct !== undefined && direct !== '') return direct;
+  const file = environment[`${name}_FILE`];
+  if (file === undefined || file === '') return undefined;
+  try {
+    return readFile(file).trim();
+  } catch {
+    problems.push(`${name}_FILE: cannot be read`);
+    return undefined;
+  }
+}
+
+export function secretVariables(): string[] {
+  return Object.entries(CONFIG_TABLE).flatMap(([name, entry]) => ('secret' in entry ? [name] : []));
+}
