@@ -14,9 +14,11 @@ function fingerprint() {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}`);
   const manifests = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'toolchain/install.ts'];
   for (const group of ['services', 'shared']) {
-    for (const name of list(join(root, group))) manifests.push(`${group}/${name}/package.json`, `${group}/${name}/prisma/schema.prisma`);
+    for (const name of list(join(root, group)))
+      manifests.push(`${group}/${name}/package.json`, `${group}/${name}/prisma/schema.prisma`);
   }
-  for (const file of manifests) if (existsSync(join(root, file))) hash.update(file).update(readFileSync(join(root, file)));
+  for (const file of manifests)
+    if (existsSync(join(root, file))) hash.update(file).update(readFileSync(join(root, file)));
   return hash.digest('hex');
 }
 
@@ -48,7 +50,11 @@ const options = ['--disable-warning=ExperimentalWarning'];
 const child = spawn(node, [...options, ...process.argv.slice(2)], {
   cwd: root,
   stdio: 'inherit',
-  env: { ...process.env, PATH: `${dirname(node)}:${join(root, 'node_modules', '.bin')}:${process.env.PATH}`, UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? '16' },
+  env: {
+    ...process.env,
+    PATH: `${dirname(node)}:${join(root, 'node_modules', '.bin')}:${process.env.PATH}`,
+    UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? '16',
+  },
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)));

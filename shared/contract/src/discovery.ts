@@ -1,6 +1,5 @@
 /** How services and gateways find each other: subjects and messages on the bus. */
-import type { EventRecord, PositionedEvent } from './events.ts';
-import type { ToolCard } from './tool.ts';
+import type { PositionedEvent } from './events.ts';
 
 export const SUBJECTS = {
   /** Request: an `Envelope` (rpc.ts) as JSON; reply: a frame of `encodeReply`. Queue group = service name. */
@@ -14,6 +13,8 @@ export const SUBJECTS = {
   leave: 'registry.leave',
   /** Request without content; reply: `ToolCard[]`. Queue group = service name. */
   cards: (service: string) => `registry.cards.${service}`,
+  /** Request without content; reply: `Check[]`. Every instance answers for itself. */
+  checks: (service: string) => `registry.checks.${service}`,
   /** Message: `EventBatch`; an empty one every second tells how far the service's events go. */
   events: (service: string) => `event.${service}`,
   allEvents: 'event.*',
@@ -38,6 +39,12 @@ export interface Announcement {
   readonly port?: number;
 }
 
+/** One thing a service needs in order to serve. */
+export interface Check {
+  readonly name: string;
+  readonly status: 'ok' | 'fail';
+}
+
 export interface EventBatch {
   readonly service: string;
   /** Position of the newest published event; 0 before the first. */
@@ -53,5 +60,3 @@ export type EventsAfter =
 export type EventPage =
   | { readonly head: number; readonly events: readonly PositionedEvent[] }
   | { readonly gone: true };
-
-export type { EventRecord, ToolCard };

@@ -43,9 +43,16 @@ export const at = {
 };
 
 /** Paths are judged by the brain itself, because a bad one is VAF_PATH_BLOCKED and not VAF_INPUT_INVALID. */
-export const PathText = z.string().max(4096);
+export const PathText = z.string();
 
-export const FileContent = z.string().describe('Text, at most 1 MiB as UTF-8.');
+/** Text that survives the way to the disk and back byte for byte. */
+export const FileContent = z
+  .string()
+  .refine((text) => text.isWellFormed() && !text.includes('\0'), {
+    message: 'must be text without NUL or lone surrogates',
+  })
+  .refine((text) => Buffer.byteLength(text) <= MAX_CONTENT_BYTES, { message: 'must be at most 1 MiB as UTF-8' })
+  .describe('Text, at most 1 MiB as UTF-8.');
 
 export const Sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
 export const CommitId = z.string().regex(/^[0-9a-f]{40}$/);

@@ -1,22 +1,19 @@
 /** The message bus as services see it. Payloads are text; both implementations pass `bus.contract.ts`. */
 
-export type BusErrorCode = 'NO_RESPONDERS' | 'TIMEOUT' | 'DISCONNECTED' | 'TOO_LARGE' | 'CLOSED';
+/** NOT_CONNECTED: refused because there is no connection now. DISCONNECTED: the connection was lost after sending. */
+export type BusErrorCode = 'NO_RESPONDERS' | 'TIMEOUT' | 'NOT_CONNECTED' | 'DISCONNECTED' | 'TOO_LARGE' | 'CLOSED';
 
-/**
- * Why a request got no reply. After NO_RESPONDERS, TOO_LARGE and CLOSED nothing was executed; after TIMEOUT and
- * DISCONNECTED somebody may have done the work.
- */
+/** Why a request got no reply, or a message was not sent. */
 export class BusError extends Error {
   readonly code: BusErrorCode;
+  /** True when the request certainly reached nobody; false when somebody may have done the work. */
+  readonly undelivered: boolean;
 
-  constructor(code: BusErrorCode, message: string) {
+  /** `undelivered` follows from the code, except where it depends on the moment: a late TIMEOUT, a TOO_LARGE reply. */
+  constructor(code: BusErrorCode, message: string, undelivered = code !== 'TIMEOUT' && code !== 'DISCONNECTED') {
     super(message);
     this.code = code;
-  }
-
-  /** True when the request certainly reached nobody. */
-  get undelivered(): boolean {
-    return this.code === 'NO_RESPONDERS' || this.code === 'TOO_LARGE' || this.code === 'CLOSED';
+    this.undelivered = undelivered;
   }
 }
 

@@ -87,8 +87,8 @@ export const CONFIG_TABLE = {
   ),
   SVC_CORS_ORIGINS: variable(list.optional(), 'none', 'Web origins that may call.'),
   SVC_DRAIN_WAIT_MS: variable(
-    count(0, 60_000).default(8000),
-    '8000',
+    count(0, 60_000).optional(),
+    '8000 on a cluster, 0 embedded',
     'How long a gateway stays open after SIGTERM, so that balancers notice.',
   ),
   SVC_NODE_ID: variable(text.max(64).optional(), 'host name', 'Name of this process in node lists and events.'),

@@ -5,6 +5,8 @@ import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 export interface Database {
   /** `process-crash`: an acknowledged write survives a killed process but not a power cut; `full`: both. */
   readonly durability: 'full' | 'process-crash';
+  /** No other process uses it, so what was read once changes only through this one. */
+  readonly exclusive: boolean;
   readonly pool: Pool;
   /** Adapter for the Prisma client of one service. */
   adapter(schema: string): SqlDriverAdapterFactory;

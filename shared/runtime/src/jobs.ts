@@ -1,7 +1,7 @@
 /** Recurring and delayed work as services see it. The truth is in the database; a job only wakes its owner to look. */
 
 export interface JobContext {
-  /** The slot this run stands for, ms since the epoch. */
+  /** The slot or wish this run stands for, ms since the epoch. Slots are the multiples of `everyMs`. */
   readonly scheduledAt: number;
   /** Aborted when the process drains. */
   readonly signal: AbortSignal;
@@ -21,12 +21,21 @@ export interface JobDeclaration {
 }
 
 export interface Jobs {
-  /** Starts the schedule; declaring an id again replaces its interval. */
+  /** Starts the schedule, first run at the next slot; declaring an id again replaces its interval and its work. */
   schedule(job: JobDeclaration): Promise<void>;
-  /** Runs a scheduled job once more at `at` (ms since the epoch, or as soon after as possible); the earliest wish wins. */
+  /**
+   * Runs a job of this process's schedule once more at `at` (ms since the epoch, or as soon after as possible); the
+   * earliest wish wins, and a wish made during a run leads to another one. Does not throw: a wish that cannot be kept
+   * (unknown id, Redis away) leaves the work to the next slot.
+   */
   wake(id: string, at: number): Promise<void>;
-  /** Ends a schedule for all replicas. */
+  /** Ends a schedule for all replicas; does not wait for a run under way. */
   cancel(id: string): Promise<void>;
   /** Stops taking runs, waits for those running. */
   close(): Promise<void>;
+}
+
+/** The first multiple of `everyMs` after `nowMs`. */
+export function slotAfter(nowMs: number, everyMs: number): number {
+  return (Math.floor(nowMs / everyMs) + 1) * everyMs;
 }

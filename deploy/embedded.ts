@@ -1,0 +1,49 @@
+/** The whole system in one process, on embedded stores: `npm start`. */
+import { resolve } from 'node:path';
+import type { Config } from '@svc/runtime/config.ts';
+import { startService } from '@svc/runtime/service.ts';
+import { brainService } from '@svc/brain/service.ts';
+import { startGateway } from '@svc/gateway/service.ts';
+import { createEmbeddedPlatform } from './platforms.ts';
+import { runProcess } from './process.ts';
+
+await runProcess('node', async ({ grounds, lifecycle }) => {
+  const platform = await createEmbeddedPlatform(grounds, lifecycle);
+  const gateway = await startGateway(platform, { expectedServices: [brainService.name] });
+  lifecycle.onShutdown('gateway', () => gateway.close());
+  const brain = await startService(platform, brainService);
+  lifecycle.onShutdown('brain', () => brain.stop());
+  lifecycle.onShutdown('doors', () => gateway.drain());
+  process.stdout.write(greeting(`http://${shownHost(gateway.address)}:${gateway.port}`, platform.config));
+});
+
+/** 0.0.0.0 is where it listens, not where one can call it. */
+function shownHost(address: string): string {
+  return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
+}
+
+function greeting(url: string, config: Config): string {
+  const keyed = config.SVC_API_KEY !== undefined;
+  const off = [
+    ...(keyed ? [] : ['no API key: only this machine can call (SVC_API_KEY)']),
+    ...(config.HOST_REPO === undefined && config.SVC_SYNC_REMOTES === undefined ? ['no remote to sync with (SVC_SYNC_REMOTES)'] : []),
+    'one process: killed, it loses nothing; a power cut can cost the last moments of its database',
+  ];
+  const call = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'svc_set_memory', arguments: { category: 'learnings', filename: 'first', content: 'It works.' } },
+  });
+  const header = keyed ? ` -H "authorization: Bearer $SVC_API_KEY"` : '';
+  return [
+    '',
+    `  listening on ${url}`,
+    `  data in ${resolve(config.SVC_DATA_DIR)}`,
+    ...off.map((line) => `  off: ${line}`),
+    '  try:',
+    `  curl -s ${url}/call -H 'content-type: application/json'${header} -d '${call}'`,
+    '',
+    '',
+  ].join('\n');
+}

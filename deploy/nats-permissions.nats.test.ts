@@ -1,0 +1,124 @@
+/** The users of deploy/nats/nats.conf on a real server: what each may do, and what it may not. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SUBJECTS } from '@svc/contract/discovery.ts';
+import type { Bus } from '@svc/runtime/bus.ts';
+import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
+import { startNats } from '@svc/testing/servers/nats.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+
+const SERVICES = ['gateway', 'brain'];
+const config = readFileSync(join(import.meta.dirname, 'nats', 'nats.conf'), 'utf8');
+const passwords = SERVICES.map((service) => `${service.toUpperCase()}_PASSWORD: "pw-${service}"`).join('\n');
+const server = await startNats({ config: `${passwords}\n${config.slice(config.indexOf('authorization {'))}` });
+const buses: Bus[] = [];
+const silent = { info() {}, warn() {}, error() {} };
+
+afterAll(async () => {
+  await Promise.all(buses.map((bus) => bus.close()));
+  await server?.stop();
+});
+
+async function busOf(service: string): Promise<Bus> {
+  const bus = await connectNatsBus({
+    urls: [`nats://${service}:pw-${service}@${new URL(server?.url ?? '').host}`],
+    name: service,
+    inboxPrefix: `_INBOX_${service}`,
+    log: silent,
+  });
+  buses.push(bus);
+  return bus;
+}
+
+const soon = () => ({ deadlineAt: Date.now() + 10_000 });
+
+/** What `hearer` hears on `pattern` of the messages that `speaker` sends to `subjects`, up to one that must arrive. */
+async function heard(
+  [speaker, subjects]: readonly [Bus, readonly string[]],
+  [hearer, pattern]: readonly [Bus, string],
+  allowed: string,
+): Promise<string[]> {
+  const subjectsHeard: string[] = [];
+  const last = Promise.withResolvers<void>();
+  const subscription = await hearer.subscribe(pattern, (_payload, subject) => subjectsHeard.push(subject));
+  const fence = await hearer.subscribe(allowed, () => last.resolve());
+  for (const subject of [...subjects, allowed]) speaker.publish(subject, '{}');
+  await last.promise;
+  await Promise.all([subscription.drain(), fence.drain()]);
+  return subjectsHeard;
+}
+
+describe.skipIf(server === null)('NATS users', () => {
+  test('a gateway calls a service, its cards, its checks and its past events', async () => {
+    const [gateway, brain] = await Promise.all([busOf('gateway'), busOf('brain')]);
+    await brain.respond(SUBJECTS.tools('brain'), async (payload, subject) => `${subject} ${payload}`, {
+      queue: 'brain',
+    });
+    await brain.respond(SUBJECTS.cards('brain'), async () => 'cards', { queue: 'brain' });
+    await brain.respond(SUBJECTS.checks('brain'), async () => 'checks');
+    await brain.respond(SUBJECTS.eventsAfter('brain'), async () => 'events', { queue: 'brain' });
+    expect(await gateway.request(SUBJECTS.tool('brain', 'svc_search'), 'x', soon())).toBe('tool.brain.svc_search x');
+    expect(await gateway.request(SUBJECTS.cards('brain'), '', soon())).toBe('cards');
+    expect(await gateway.request(SUBJECTS.checks('brain'), '', soon())).toBe('checks');
+    expect(await gateway.request(SUBJECTS.eventsAfter('brain'), '{}', soon())).toBe('events');
+  });
+
+  test.each(['habitat.verify-token', 'habitat.agent-subject'])(
+    'a gateway that asks %s of nobody hears so at once',
+    async (subject) => {
+      const gateway = await busOf('gateway');
+      await expect(gateway.request(subject, '{}', soon())).rejects.toMatchObject({ code: 'NO_RESPONDERS' });
+    },
+  );
+
+  test('a gateway answers the calls of its own tools', async () => {
+    const [one, other] = await Promise.all([busOf('gateway'), busOf('gateway')]);
+    await one.respond(SUBJECTS.tools('gateway'), async () => 'tool', { queue: 'gateway' });
+    await one.respond(SUBJECTS.cards('gateway'), async () => 'cards', { queue: 'gateway' });
+    await one.respond(SUBJECTS.checks('gateway'), async () => 'checks');
+    expect(await other.request(SUBJECTS.tool('gateway', 'nodes_list'), '{}', soon())).toBe('tool');
+    expect(await other.request(SUBJECTS.cards('gateway'), '', soon())).toBe('cards');
+    expect(await other.request(SUBJECTS.checks('gateway'), '', soon())).toBe('checks');
+  });
+
+  test('the gateway hears announcements, departures and events; a service hears who asks', async () => {
+    const [gateway, brain] = await Promise.all([busOf('gateway'), busOf('brain')]);
+    const subjects = [SUBJECTS.announce, SUBJECTS.leave, SUBJECTS.events('brain')];
+    for (const subject of subjects)
+      expect(await heard([brain, [subject]], [gateway, subject], subject)).toContain(subject);
+    expect(await heard([brain, [SUBJECTS.events('brain')]], [gateway, SUBJECTS.allEvents], SUBJECTS.announce)).toEqual([
+      SUBJECTS.events('brain'),
+    ]);
+    expect(await heard([gateway, [SUBJECTS.who]], [brain, SUBJECTS.who], SUBJECTS.who)).toContain(SUBJECTS.who);
+  });
+
+  test('two processes of the brain ask each other', async () => {
+    const [one, other] = await Promise.all([busOf('brain'), busOf('brain')]);
+    await one.respond('brain.process.one', async (payload) => `done ${payload}`);
+    expect(await other.request('brain.process.one', 'x', soon())).toBe('done x');
+  });
+
+  test('a service can neither call tools nor speak in the name of another', async () => {
+    const [gateway, caller, owner] = await Promise.all([busOf('gateway'), busOf('brain'), busOf('brain')]);
+    const forged = [SUBJECTS.events('escrow'), SUBJECTS.events('gateway')];
+    expect(await heard([caller, forged], [gateway, SUBJECTS.allEvents], SUBJECTS.announce)).toEqual([]);
+    const call = SUBJECTS.tool('brain', 'svc_search');
+    expect(await heard([caller, [call]], [owner, SUBJECTS.tools('brain')], 'brain.process.owner')).toEqual([]);
+    expect(await heard([gateway, [call]], [owner, SUBJECTS.tools('brain')], SUBJECTS.who)).toEqual([call]);
+  });
+
+  test("a service hears neither another's calls nor another's replies nor events", async () => {
+    const [gateway, brain, thief] = await Promise.all([busOf('gateway'), busOf('brain'), busOf('brain')]);
+    const stolen: string[] = [];
+    for (const pattern of ['>', 'tool.>', 'tool.gateway.*', '_INBOX_gateway.>', '_INBOX.>', 'event.*']) {
+      await thief.subscribe(pattern, (_payload, subject) => stolen.push(subject));
+    }
+    await gateway.respond(SUBJECTS.tools('gateway'), async () => 'own');
+    await brain.respond(SUBJECTS.tools('brain'), async () => 'secret', { queue: 'brain' });
+    await gateway.request(SUBJECTS.tool('gateway', 'nodes_list'), '{}', soon());
+    await gateway.request(SUBJECTS.tool('brain', 'svc_get_memory'), '{}', soon());
+    await heard([brain, [SUBJECTS.events('brain')]], [gateway, SUBJECTS.allEvents], SUBJECTS.announce);
+    await heard([gateway, []], [thief, SUBJECTS.who], SUBJECTS.who);
+    expect(stolen).toEqual([]);
+  });
+});

@@ -1,0 +1,40 @@
+/** One process of a cluster: `node deploy/node.ts gateway`, `node deploy/node.ts brain`. */
+import { ConfigProblem } from '@svc/runtime/config.ts';
+import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
+import { brainService } from '@svc/brain/service.ts';
+import { startGateway } from '@svc/gateway/service.ts';
+import { createClusterPlatform } from './platforms.ts';
+import { runProcess, type Start } from './process.ts';
+
+type Run = (start: Start) => Promise<void>;
+
+/** Runs a service that keeps data of its own. */
+function serviceRun<Deps>(definition: ServiceDefinition<Deps>): Run {
+  return async ({ grounds, lifecycle }) => {
+    const platform = await createClusterPlatform(grounds, lifecycle, { service: definition.name, keepsData: true });
+    const service = await startService(platform, definition);
+    lifecycle.onShutdown(definition.name, () => service.stop());
+    process.stdout.write(`${definition.name} is running\n`);
+  };
+}
+
+const RUNS = new Map<string, Run>([
+  [
+    'gateway',
+    async ({ grounds, lifecycle }) => {
+      const platform = await createClusterPlatform(grounds, lifecycle, { service: 'gateway', keepsData: false });
+      const gateway = await startGateway(platform, { expectedServices: [brainService.name] });
+      lifecycle.onShutdown('gateway', () => gateway.close());
+      lifecycle.onShutdown('doors', () => gateway.drain());
+      process.stdout.write(`listening on http://${gateway.address}:${gateway.port}\n`);
+    },
+  ],
+  ['brain', serviceRun(brainService)],
+]);
+
+const name = process.argv[2] ?? '';
+await runProcess(name, async (start) => {
+  const run = RUNS.get(name);
+  if (run === undefined) throw new ConfigProblem(`usage: node deploy/node.ts ${[...RUNS.keys()].join('|')}`);
+  await run(start);
+});

@@ -1,0 +1,45 @@
+/** How every process of the system starts and ends. */
+import { ConfigProblem } from '@svc/runtime/config.ts';
+import { DataLocked } from '@svc/runtime/data-lock.ts';
+import { createLifecycle, type Lifecycle } from '@svc/runtime/lifecycle.ts';
+import { type Environment, createGrounds, takeEnvironment } from './platforms.ts';
+
+/** After SIGTERM nothing may take longer, also with the wait for balancers. */
+const HARD_STOP_MS = 25_000;
+
+export interface Start {
+  readonly environment: Environment;
+  readonly grounds: ReturnType<typeof createGrounds>;
+  readonly lifecycle: Lifecycle;
+}
+
+/** Runs `start`; what the operator must mend is said in a sentence, without a stack. */
+export async function runProcess(role: string, start: (given: Start) => Promise<void>): Promise<void> {
+  try {
+    const environment = takeEnvironment();
+    const grounds = createGrounds(environment, role);
+    const lifecycle = createLifecycle(grounds.log);
+    endOnSignals(lifecycle);
+    await start({ environment, grounds, lifecycle }).catch(async (error: unknown) => {
+      await lifecycle.shutdown('start failed');
+      throw error;
+    });
+  } catch (error) {
+    const expected = error instanceof ConfigProblem || error instanceof DataLocked;
+    process.stderr.write(`${expected ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  }
+}
+
+function endOnSignals(lifecycle: Lifecycle): void {
+  let asked = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (asked && signal === 'SIGINT') process.exit(130);
+      if (asked) return;
+      asked = true;
+      setTimeout(() => process.exit(1), HARD_STOP_MS).unref();
+      void lifecycle.shutdown(signal).then(() => process.exit(0));
+    });
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Applies a plan of integration to a branch and its working tree. A journal file names both commits; moving the branch
+ * decides; the files follow, at once or, after a crash, when the brain opens again.
+ */
+import { readdir, readFile, rm, writeFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { applyChanges, type FileChange, syncDirectory } from '../files/durable-write.ts';
+import type { Worktree } from '../files/worktree.ts';
+import type { IntegrationPlan } from '../git/integration.ts';
+import { readBlob } from '../git/objects.ts';
+import { moveRefs, readHead } from '../git/refs.ts';
+import type { Repository } from '../git/repository.ts';
+import { adoptCommit } from '../git/worktree-index.ts';
+import type { BrainContext } from '../writer/context.ts';
+
+type FileMove = IntegrationPlan['moves'][number];
+
+interface JournalRecord {
+  readonly brain: string;
+  readonly branch: string;
+  readonly before: string;
+  readonly after: string;
+  readonly moves: readonly FileMove[];
+  readonly foreign: readonly string[];
+}
+
+export interface Journal {
+  /** Must be called when files and catalogue agree again. */
+  close(): Promise<void>;
+}
+
+/** False when the branch is elsewhere by now, and nothing changed. */
+export async function applyPlan(
+  brain: BrainContext,
+  tree: Worktree,
+  plan: IntegrationPlan,
+  journalDir: string,
+): Promise<Journal | null> {
+  const { before, after, moves, foreign } = plan;
+  const record: JournalRecord = { brain: brain.name, branch: tree.branch, before, after, moves, foreign: [...foreign] };
+  const journal = await openJournal(journalDir, brain.platform.ids.next('jrn'), record);
+  if (!(await moveRefs(brain.repository, plan.refs, new Date(brain.platform.clock.now())))) {
+    await journal.close();
+    return null;
+  }
+  await moveFiles(brain, tree.root, tree, moves);
+  if (after !== before) await adoptCommit(brain.repository, tree.root, after, [...foreign]);
+  return journal;
+}
+
+async function openJournal(directory: string, id: string, record: JournalRecord): Promise<Journal> {
+  const file = join(directory, `${record.brain}.${id}.json`);
+  await mkdir(directory, { recursive: true });
+  await writeFile(file, JSON.stringify(record), { flag: 'wx', flush: true });
+  await syncDirectory(directory);
+  return { close: () => rm(file, { force: true }) };
+}
+
+async function moveFiles(brain: BrainContext, root: string, tree: Worktree, moves: readonly FileMove[]): Promise<void> {
+  const changes = await contentsOf(brain.repository, moves);
+  for (const { path } of changes) tree.applying.add(path);
+  try {
+    await applyChanges(root, changes, () => brain.platform.ids.next('w'));
+    for (const { path, content } of changes) tree.accept(path, content === null ? null : tree.describe(path, content));
+  } finally {
+    for (const { path } of changes) tree.applying.delete(path);
+  }
+}
+
+async function contentsOf(repository: Repository, moves: readonly FileMove[]): Promise<FileChange[]> {
+  const changes: FileChange[] = [];
+  for (const { path, to } of moves) {
+    changes.push({ path, content: to === null ? null : await readBlob(repository, to.oid) });
+  }
+  return changes;
+}
+
+/** Finishes what a killed process left: the working tree follows where its branch went. Before anything else writes. */
+export async function finishApply(
+  brain: BrainContext,
+  journalDir: string,
+  treeOf: (branch: string) => Promise<Worktree | null>,
+): Promise<void> {
+  const files = (await readdir(journalDir).catch(() => [])).filter((file) => file.startsWith(`${brain.name}.jrn_`));
+  for (const file of files) {
+    const record = JSON.parse(await readFile(join(journalDir, file), 'utf8')) as JournalRecord;
+    const head = await readHead(brain.repository, record.branch);
+    const tree = head === record.after ? await treeOf(record.branch) : null;
+    if (tree !== null) {
+      // A file that is neither as before nor as after was edited by a person since; it stays.
+      const left = record.moves.filter(({ path, from }) => (tree.refresh(path)?.blob ?? null) === (from?.oid ?? null));
+      await moveFiles(brain, tree.root, tree, left);
+      await adoptCommit(brain.repository, tree.root, record.after, [...record.foreign]);
+    }
+    await rm(join(journalDir, file), { force: true });
+  }
+}

@@ -1,0 +1,211 @@
+/** The brains this process owns: claimed, opened, created, handed over. */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CallError } from '@svc/contract/codes.ts';
+import { BrainName, foldCase } from '@svc/contract/names.ts';
+import type { Idempotency } from '@svc/runtime/idempotency.ts';
+import type { Outbox } from '@svc/runtime/outbox.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import { isAbsent, TEMP_PREFIX } from '../files/durable-write.ts';
+import { repairRepository } from '../git/boot-repair.ts';
+import { createRepository, openRepository, type Repository, RepositoryProblem } from '../git/repository.ts';
+import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
+import type { Git } from '../git/run.ts';
+import type { RowRules } from '../ports.ts';
+import { createLeaseRow } from '../store/lease-store.ts';
+import { claim, type Owner, release } from '../store/ownership.ts';
+import type { Counters } from '../writer/counters.ts';
+import { createGate } from '../writer/gate.ts';
+import { OpenBrain } from './open-brain.ts';
+import { BrainOperations } from './operations.ts';
+import type { SyncSettings } from './remotes.ts';
+
+export const MAX_BRAINS = 256;
+
+export interface HostOptions {
+  readonly platform: Platform;
+  readonly git: Git;
+  readonly idempotency: Idempotency;
+  readonly outbox: Outbox;
+  readonly rules: RowRules;
+  readonly counters: Counters;
+  readonly sync: SyncSettings;
+  /** Absolute. */
+  readonly dataDir: string;
+}
+
+interface Held {
+  readonly brain: OpenBrain;
+  readonly operations: BrainOperations;
+  readonly owner: Owner;
+}
+
+export class BrainHost {
+  readonly #options: HostOptions;
+  readonly #held = new Map<string, Promise<Held | null>>();
+  #closing = false;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+  }
+
+  get process(): string {
+    return this.#options.platform.node.instance;
+  }
+
+  /** Every brain in the data directory, by name. */
+  async names(): Promise<string[]> {
+    const children = await readdir(join(this.#options.dataDir, 'brains'), { withFileTypes: true }).catch(() => []);
+    return children
+      .flatMap((child) => (child.isDirectory() && BrainName.safeParse(child.name).success ? [child.name] : []))
+      .sort();
+  }
+
+  async exists(name: string): Promise<boolean> {
+    try {
+      return (await stat(join(this.#repositoryDir(name), '.git'))).isDirectory();
+    } catch (error) {
+      if (isAbsent(error)) return false;
+      throw error;
+    }
+  }
+
+  /** False when the brain was there already. Throws VAF_INPUT_INVALID for a name that folds to another's, E_BUSY. */
+  async create(name: string, by: string): Promise<'created' | 'exists' | 'quota'> {
+    const names = await this.names();
+    if (names.includes(name)) return 'exists';
+    if (names.length >= MAX_BRAINS) return 'quota';
+    if (names.some((other) => foldCase(other) === foldCase(name))) {
+      throw new CallError('VAF_INPUT_INVALID', `brain: differs only in case from an existing one`);
+    }
+    const { git, outbox, platform } = this.#options;
+    try {
+      const repository = await createRepository(git, {
+        dir: this.#repositoryDir(name),
+        at: new Date(platform.clock.now()),
+      });
+      repository[Symbol.dispose]();
+    } catch (error) {
+      if (await this.exists(name)) return 'exists';
+      throw error;
+    }
+    const payload = { brain: name, by, resources: [`brain:${name}`] };
+    await withPgTransaction(platform.database.pool, (transaction) =>
+      outbox.write(transaction, [{ name: 'brain:created', payload }]),
+    );
+    outbox.kick();
+    return 'created';
+  }
+
+  /** The brain's operations when this process owns it or can claim it; null when another one has it. */
+  async serve(name: string): Promise<BrainOperations | null> {
+    const known = this.#held.get(name);
+    if (known !== undefined) return (await known)?.operations ?? null;
+    if (this.#closing) return null;
+    const opening = this.#claimAndOpen(name);
+    this.#held.set(name, opening);
+    try {
+      const held = await opening;
+      if (held === null) this.#held.delete(name);
+      return held?.operations ?? null;
+    } catch (error) {
+      this.#held.delete(name);
+      throw error;
+    }
+  }
+
+  /** Whether the brain is open here; never claims. */
+  owns(name: string): boolean {
+    return this.#held.has(name);
+  }
+
+  /** Another process took the brain while we were away: forget it without a word. */
+  async lose(name: string): Promise<void> {
+    const known = this.#held.get(name);
+    this.#held.delete(name);
+    await (await known)?.brain.close();
+  }
+
+  async openBrains(): Promise<OpenBrain[]> {
+    const held = await Promise.all([...this.#held.values()].map((opening) => opening.catch(() => null)));
+    return held.flatMap((one) => (one === null ? [] : [one.brain]));
+  }
+
+  /** Finishes what each brain has queued and lets another process take it. */
+  async handOver(): Promise<void> {
+    this.#closing = true;
+    const client = poolClient(this.#options.platform.database.pool);
+    for (const [name, opening] of this.#held) {
+      const held = await opening.catch(() => null);
+      if (held === null) continue;
+      await held.brain.settled();
+      this.#held.delete(name);
+      await held.brain.close();
+      await release(client, name, held.owner);
+    }
+  }
+
+  async #claimAndOpen(name: string): Promise<Held | null> {
+    if (!(await this.exists(name))) throw new CallError('BRAIN_LOAD_FAIL');
+    const client = poolClient(this.#options.platform.database.pool);
+    const owner = await claim(client, name, this.process);
+    if (owner === null) return null;
+    try {
+      return await this.#open(name, owner);
+    } catch (error) {
+      await release(client, name, owner).catch(() => {}); // it ends with our heartbeat at the latest
+      throw error;
+    }
+  }
+
+  async #open(name: string, owner: Owner): Promise<Held> {
+    const { platform, idempotency, outbox, counters, rules, dataDir, sync } = this.#options;
+    const worktrees = join(dataDir, 'worktrees', name);
+    const repository = await this.#openRepository(name, worktrees);
+    await createLeaseRow(poolClient(platform.database.pool), name);
+    const context = { name, owner, repository, platform, idempotency, outbox, counters, gate: createGate() };
+    const brain = new OpenBrain(
+      context,
+      rules,
+      { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },
+      sync,
+    );
+    await brain.start();
+    return { brain, operations: new BrainOperations(brain), owner };
+  }
+
+  async #openRepository(name: string, worktrees: string): Promise<Repository> {
+    const { git, platform, counters } = this.#options;
+    try {
+      const repository = await openRepository(git, this.#repositoryDir(name));
+      await relinkWorktrees(repository, worktrees);
+      await pruneWorktrees(repository);
+      const { removedLocks, damage } = await repairRepository(repository);
+      counters.mutex.takeovers += removedLocks.length;
+      if (damage !== null) throw new RepositoryProblem('damaged', damage);
+      await removeLeftovers(repository.dir);
+      await removeLeftovers(worktrees);
+      return repository;
+    } catch (error) {
+      if (!(error instanceof RepositoryProblem)) throw error;
+      platform.log.error({ brain: name, reason: error.reason, err: error }, 'a brain cannot be opened');
+      throw new CallError('BRAIN_LOAD_FAIL', undefined, {}, error.reason === 'absent' ? 404 : 503);
+    }
+  }
+
+  #repositoryDir(name: string): string {
+    return join(this.#options.dataDir, 'brains', name);
+  }
+}
+
+/** Temp files of a killed process. */
+async function removeLeftovers(directory: string): Promise<void> {
+  const children = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  for (const child of children) {
+    if (child.name === '.git') continue;
+    const path = join(directory, child.name);
+    if (child.isDirectory()) await removeLeftovers(path);
+    else if (child.name.startsWith(TEMP_PREFIX)) await rm(path, { force: true });
+  }
+}

@@ -1,0 +1,108 @@
+/** A branch as readers see it: its working tree, or, without one, its last commit; and any past commit. */
+import { hash } from 'node:crypto';
+import { candidatePaths } from '@svc/contract/names.ts';
+import { decodeText } from '../files/worktree.ts';
+import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
+import type { Repository } from '../git/repository.ts';
+import { isPlain } from '../git/worktrees.ts';
+import type { AnalysisCache } from '../search/analysis-cache.ts';
+import { SearchIndex } from '../search/search-index.ts';
+import type { BranchWriter } from '../writer/branch-writer.ts';
+import type { ListedFile } from './ops.ts';
+
+export interface ViewedFile extends ListedFile {
+  readonly content: Uint8Array;
+}
+
+export interface BranchView {
+  readonly commit: string;
+  /** In order of their paths. */
+  files(): Promise<ListedFile[]>;
+  read(path: string): Promise<ViewedFile | null>;
+  isDirty(path: string): boolean;
+  index(): Promise<SearchIndex>;
+}
+
+export function worktreeView(writer: BranchWriter, commit: string): BranchView {
+  const { tree } = writer;
+  return {
+    commit,
+    async files() {
+      const files = Array.from(tree.table.entries(), ({ path: file, bytes, hash, modifiedAt }) => ({
+        file,
+        bytes,
+        hash,
+        modifiedAt,
+      }));
+      return files.sort(byFile);
+    },
+    async read(path) {
+      const found = await writer.read(path);
+      if (found === null) return null;
+      const { bytes, hash, modifiedAt } = found.entry;
+      return { file: path, bytes, hash, modifiedAt, content: found.bytes };
+    },
+    isDirty: (path) => tree.table.isDirty(path),
+    index: async () => tree.index,
+  };
+}
+
+/** A commit never changes, so whatever was read of it is kept as long as the view is. */
+export function commitView(repository: Repository, commit: string, cache: AnalysisCache): BranchView {
+  let tree: Promise<Map<string, TreeEntry>> | null = null;
+  let all: Promise<ViewedFile[]> | null = null;
+  let index: Promise<SearchIndex> | null = null;
+
+  const plainTree = (): Promise<Map<string, TreeEntry>> => (tree ??= readPlainTree(repository, commit));
+
+  async function readOne(path: string): Promise<ViewedFile | null> {
+    const entry = (await plainTree()).get(path);
+    return entry === undefined ? null : viewed(path, await readBlob(repository, entry.oid));
+  }
+
+  async function readAll(): Promise<ViewedFile[]> {
+    const files: ViewedFile[] = [];
+    for (const [path, { oid }] of await plainTree()) files.push(viewed(path, await readBlob(repository, oid)));
+    return files.sort(byFile);
+  }
+
+  async function buildIndex(): Promise<SearchIndex> {
+    const built = new SearchIndex(cache);
+    for (const { file, hash, content } of await (all ??= readAll())) {
+      const text = decodeText(content);
+      if (text !== null) built.set({ file, content: text, hash, chain: 0 });
+    }
+    return built;
+  }
+
+  return {
+    commit,
+    files: () => (all ??= readAll()),
+    read: readOne,
+    isDirty: () => false,
+    index: () => (index ??= buildIndex()),
+  };
+}
+
+export async function readPlainTree(repository: Repository, commit: string): Promise<Map<string, TreeEntry>> {
+  const entries = await readTree(repository, commit);
+  for (const [path, entry] of entries) if (!isPlain(path, entry)) entries.delete(path);
+  return entries;
+}
+
+/** The file a path means: the first candidate that is there. */
+export async function findFile(view: BranchView, path: string): Promise<ViewedFile | null> {
+  for (const candidate of candidatePaths(path)) {
+    const file = await view.read(candidate);
+    if (file !== null) return file;
+  }
+  return null;
+}
+
+function viewed(file: string, content: Buffer): ViewedFile {
+  return { file, content, bytes: content.byteLength, hash: hash('sha256', content, 'hex'), modifiedAt: null };
+}
+
+function byFile(a: ListedFile, b: ListedFile): number {
+  return a.file < b.file ? -1 : a.file > b.file ? 1 : 0;
+}

@@ -1,0 +1,176 @@
+/** Branches of one brain: listed, created, opened, and what is uncommitted on them. */
+import { randomInt } from 'node:crypto';
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import { prepareCommit } from '../git/commits.ts';
+import { createBranch as createRef, readHeads, readRefTimes, resolveReading } from '../git/refs.ts';
+import type { BranchWriter } from '../writer/branch-writer.ts';
+import { writeSection } from '../writer/context.ts';
+import { attribution, readChanges } from './commit.ts';
+import type { OpenBrain } from './open-brain.ts';
+import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyFile, ReadRefusal } from './ops.ts';
+
+type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
+
+export interface Divergence {
+  readonly ahead: number | null;
+  readonly behind: number | null;
+}
+
+/** Rows in order of their names, from the first after `after`. */
+export async function listBranches(
+  brain: OpenBrain,
+  { limit, after }: OpOf<'branches'>,
+  divergence: (branch: string, head: string) => Promise<Divergence>,
+): Promise<{ branches: BranchRow[]; next: string | null }> {
+  const heads = [...(await readHeads(brain.context.repository))].sort(([a], [b]) => (a < b ? -1 : 1));
+  const rest = heads.filter(([name]) => after === null || name > after);
+  const page = rest.slice(0, limit);
+  const trees = await brain.openTrees();
+  const times = await readRefTimes(brain.context.repository);
+  const branches: BranchRow[] = [];
+  for (const [name, commit] of page) {
+    const writer = trees.get(name);
+    if (writer !== undefined) await brain.headOf(name);
+    const changedFiles = writer?.tree.table.dirtyCount ?? 0;
+    const remote = await divergence(name, commit);
+    branches.push({
+      name,
+      commit,
+      dirty: changedFiles > 0,
+      changedFiles,
+      worktree: writer !== undefined,
+      ...remote,
+      updatedAt: times.get(name) ?? 0,
+    });
+  }
+  return { branches, next: rest.length > limit ? (page.at(-1)?.[0] ?? null) : null };
+}
+
+export async function createBranch(
+  brain: OpenBrain,
+  { context, branch, name, from }: OpOf<'createBranch'>,
+): Promise<Once<BranchCreated, CommitRefusal | 'E_BRANCH_EXISTS' | 'E_REF_ABSENT'>> {
+  const found = await brain.writer(branch);
+  if (!found.ok) return { decision: found, replayed: false };
+  const writer = found.value;
+  const { idempotency, outbox, repository, platform, name: brainName } = brain.context;
+  return writer.alone(context.deadlineAt, () =>
+    writeSection(brain.context, context.deadlineAt, (section) =>
+      idempotency.once(section.transaction, context.idempotency, async () => {
+        const guarded = await writer.guard(section, context);
+        if (!guarded.ok) return guarded;
+        const commit = from === null ? await brain.headOf(branch) : await resolveReading(repository, from);
+        if (commit === null) return deny('E_REF_ABSENT', { from });
+        const at = new Date(platform.clock.now());
+        if ((await createRef(repository, { branch: name, commit, at })) === 'exists')
+          return deny('E_BRANCH_EXISTS', { name });
+        const payload = {
+          brain: brainName,
+          branch: name,
+          commit,
+          by: context.actor,
+          resources: [`brain:${brainName}`],
+        };
+        await outbox.write(section.transaction, [{ name: 'branch:created', payload }]);
+        return allow({ name, commit, from: from ?? branch, uncommittedLeft: writer.tree.table.dirtyCount });
+      }),
+    ),
+  );
+}
+
+/** Commits what is uncommitted here onto a new branch; this branch keeps its files and stays dirty. */
+export async function autoBranch(
+  brain: OpenBrain,
+  { context, branch, prefix }: OpOf<'autoBranch'>,
+): Promise<Once<AutoBranch, CommitRefusal>> {
+  const found = await brain.writer(branch);
+  if (!found.ok) return { decision: found, replayed: false };
+  const writer = found.value;
+  const answer = await writer.alone(context.deadlineAt, async () => {
+    await writer.tree.scan();
+    await writer.tellNoticed('external', context.deadlineAt);
+    return branchOff(brain, writer, context, prefix);
+  });
+  if (answer.decision.ok && answer.decision.value.branch !== null) {
+    const opened = await brain.writer(answer.decision.value.branch);
+    if (!opened.ok) return { decision: opened, replayed: answer.replayed };
+  }
+  return answer;
+}
+
+async function branchOff(
+  brain: OpenBrain,
+  writer: BranchWriter,
+  context: OpOf<'autoBranch'>['context'],
+  prefix: string,
+): Promise<Once<AutoBranch, CommitRefusal>> {
+  const { idempotency, outbox, repository, name: brainName } = brain.context;
+  const head = await brain.headOf(writer.tree.branch);
+  const files = writer.tree.table.changes();
+  const at = new Date(brain.context.platform.clock.now());
+  const branch = autoName(prefix, files, at);
+  const changes = await readChanges(writer.tree.root, files);
+  const message = `${files.length} uncommitted ${files.length === 1 ? 'file' : 'files'} of ${writer.tree.branch}`;
+  const prepared = await prepareCommit(repository, {
+    branch,
+    worktree: null,
+    expectedHead: head,
+    changes,
+    message,
+    ...attribution(brain, context),
+  });
+  return writeSection(brain.context, context.deadlineAt, (section) =>
+    idempotency.once<AutoBranch, CommitRefusal>(section.transaction, context.idempotency, async () => {
+      const guarded = await writer.guard(section, context);
+      if (!guarded.ok) return guarded;
+      if (files.length === 0) return allow({ branch: null, commit: null, files });
+      if ((await createRef(repository, { branch, commit: prepared.commit, at })) === 'exists')
+        return deny('E_BUSY', { retryAfterMs: 0 });
+      const common = {
+        brain: brainName,
+        branch,
+        commit: prepared.commit,
+        by: context.actor,
+        resources: [`brain:${brainName}`],
+      };
+      await outbox.write(section.transaction, [
+        { name: 'branch:created', payload: common },
+        { name: 'brain:save', payload: { ...common, files: files.length } },
+      ]);
+      return allow({ branch, commit: prepared.commit, files });
+    }),
+  );
+}
+
+const SYMBOLS = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/** `<prefix>-<changed categories, at most 3>-<UTC date>-<4 random symbols>` */
+function autoName(prefix: string, files: readonly DirtyFile[], at: Date): string {
+  const categories = new Set(files.map(({ file }) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : 'root')));
+  const named = [...categories].slice(0, 3).map((category) => category.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 12));
+  const date = at.toISOString().slice(0, 10).replaceAll('-', '');
+  const tail = Array.from({ length: 4 }, () => SYMBOLS[randomInt(SYMBOLS.length)]).join('');
+  return [prefix, ...named, date, tail].join('-').slice(0, 64);
+}
+
+/** What is uncommitted on a branch, after a look at every file. */
+export async function dirtyFiles(brain: OpenBrain, branch: string): Promise<Decision<DirtyFile[], ReadRefusal>> {
+  const writer = (await brain.openTrees()).get(branch);
+  if (writer === undefined) {
+    const view = await brain.view(branch, null);
+    return view.ok ? allow([]) : view;
+  }
+  await brain.headOf(branch);
+  await writer.tree.scan();
+  return allow(writer.tree.table.changes());
+}
+
+export async function changedBranches(brain: OpenBrain): Promise<{ branch: string; files: number }[]> {
+  const changed: { branch: string; files: number }[] = [];
+  for (const branch of (await brain.openTrees()).keys()) {
+    const files = await dirtyFiles(brain, branch);
+    if (files.ok && files.value.length > 0) changed.push({ branch, files: files.value.length });
+  }
+  return changed;
+}

@@ -1,0 +1,45 @@
+/** Index snapshots: a cache under `cache/`, written when a brain closes, that may be deleted at any time. */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { ANALYSER_VERSION } from '../search/analysis.ts';
+import type { AnalysisCache } from '../search/analysis-cache.ts';
+import { SearchIndex } from '../search/search-index.ts';
+import { decodeSnapshot, encodeSnapshot } from '../search/snapshot.ts';
+
+/** The index as last saved, or an empty one; the caller brings it up to the files as they are. */
+export async function loadIndex(
+  directory: string,
+  branch: string,
+  cache: AnalysisCache,
+  log: Platform['log'],
+): Promise<SearchIndex> {
+  try {
+    const bytes = await readFile(snapshotFile(directory, branch));
+    return decodeSnapshot(bytes, ANALYSER_VERSION, cache) ?? new SearchIndex(cache);
+  } catch (error) {
+    log.debug({ err: error }, 'no index snapshot');
+    return new SearchIndex(cache);
+  }
+}
+
+/** Never fails: a snapshot that cannot be written costs time at the next start, nothing else. */
+export async function saveIndex(
+  directory: string,
+  branch: string,
+  index: SearchIndex,
+  log: Platform['log'],
+): Promise<void> {
+  const target = snapshotFile(directory, branch);
+  try {
+    await mkdir(directory, { recursive: true });
+    await writeFile(`${target}.tmp`, encodeSnapshot(index));
+    await rename(`${target}.tmp`, target);
+  } catch (error) {
+    log.warn({ err: error }, 'an index snapshot could not be written');
+  }
+}
+
+function snapshotFile(directory: string, branch: string): string {
+  return join(directory, `${branch.replaceAll('/', '+')}.index`);
+}

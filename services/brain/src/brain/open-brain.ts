@@ -1,0 +1,228 @@
+/** A brain that this process owns: its repository, its working trees, each with its writer. */
+import { deny, allow, type Decision } from '@svc/contract/decision.ts';
+import { LRUCache } from 'lru-cache';
+import { Worktree } from '../files/worktree.ts';
+import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts';
+import { trackingRef } from '../git/remote.ts';
+import { discardWorktree, listWorktrees, openWorktree } from '../git/worktrees.ts';
+import { AnalysisCache } from '../search/analysis-cache.ts';
+import { readCatalogue } from '../store/catalogue.ts';
+import { readOpenConflicts } from '../store/sync-store.ts';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import type { RowRules, RowView } from '../ports.ts';
+import { BranchWriter } from '../writer/branch-writer.ts';
+import type { BrainContext, OpContext } from '../writer/context.ts';
+import { LeaseKeeper } from '../writer/lease-keeper.ts';
+import { type BranchView, commitView, readPlainTree, worktreeView } from './branch-view.ts';
+import { loadIndex, saveIndex } from './index-snapshot.ts';
+import type { ReadRefusal } from './ops.ts';
+import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
+import { finishApply } from './apply-plan.ts';
+import { watchTree, type TreeWatch } from './tree-watch.ts';
+
+export const MAX_WORKTREES = 64;
+const KEPT_COMMIT_VIEWS = 8;
+const HOUSEKEEPING_MS = 30_000;
+
+export interface BrainPlaces {
+  /** `worktrees/<brain>` */
+  readonly worktrees: string;
+  /** `cache/<brain>` */
+  readonly cache: string;
+  /** `journal` */
+  readonly journal: string;
+}
+
+interface OpenTree {
+  readonly writer: BranchWriter;
+  readonly watch: TreeWatch;
+  /** Commit that the file table was last compared with. */
+  head: string;
+}
+
+export class OpenBrain {
+  readonly context: BrainContext;
+  readonly rules: RowRules;
+  readonly leases: LeaseKeeper;
+  /** What health has to say about this brain. */
+  readonly problems: string[] = [];
+  readonly places: BrainPlaces;
+  readonly sync: SyncSettings;
+  readonly #analyses = new AnalysisCache();
+  readonly #trees = new Map<string, Promise<OpenTree>>();
+  readonly #views = new LRUCache<string, BranchView>({ max: KEPT_COMMIT_VIEWS });
+
+  constructor(context: BrainContext, rules: RowRules, places: BrainPlaces, sync: SyncSettings) {
+    this.context = context;
+    this.rules = rules;
+    this.leases = new LeaseKeeper(context);
+    this.places = places;
+    this.sync = sync;
+  }
+
+  /** Opens the working trees on disk, so that what changed in them while nobody looked is told. */
+  async start(): Promise<void> {
+    await finishApply(this.context, this.places.journal, async (branch) => (await this.#openTree(branch)).writer.tree);
+    await this.#openTree('main');
+    for (const branch of (await listWorktrees(this.places.worktrees)).keys()) {
+      if ((await readHead(this.context.repository, branch)) !== null) await this.#openTree(branch);
+    }
+  }
+
+  /** Creates a branch that only the default remote has, as last fetched; false when that has none either. */
+  async adoptRemoteBranch(branch: string): Promise<boolean> {
+    const { name, repository, platform } = this.context;
+    const remote = this.sync.remoteFor(name, DEFAULT_REMOTE);
+    const commit = remote === null ? null : await readRef(repository, trackingRef(remote, branch));
+    if (commit === null) return false;
+    return (await createBranch(repository, { branch, commit, at: new Date(platform.clock.now()) })) === 'created';
+  }
+
+  rowView(context: OpContext): Promise<RowView> {
+    return this.rules.view(context.subject, this.context.name);
+  }
+
+  /** The branch as it is, or the past state that `at` names. */
+  async view(branch: string, at: string | null): Promise<Decision<BranchView, ReadRefusal>> {
+    if (at !== null) {
+      const commit = await resolveReading(this.context.repository, at);
+      if (commit === null) return deny('E_REF_ABSENT', { at });
+      return allow(this.#commitView(commit));
+    }
+    const open = this.#trees.get(branch);
+    if (open !== undefined) {
+      const tree = await open;
+      return allow(worktreeView(tree.writer, await this.#compareWithHead(branch, tree)));
+    }
+    const head = await readHead(this.context.repository, branch);
+    return head === null ? deny('E_BRANCH_ABSENT', { branch }) : allow(this.#commitView(head));
+  }
+
+  /** The writer of a branch, its working tree opened when it has none yet. */
+  async writer(branch: string): Promise<Decision<BranchWriter, 'E_BRANCH_ABSENT' | 'E_LIMIT'>> {
+    const open = this.#trees.get(branch);
+    if (open !== undefined) return allow((await open).writer);
+    if ((await readHead(this.context.repository, branch)) === null) return deny('E_BRANCH_ABSENT', { branch });
+    if (this.#trees.size >= MAX_WORKTREES && !(await this.#closeIdleTree()))
+      return deny('E_LIMIT', { limit: MAX_WORKTREES });
+    return allow((await this.#openTree(branch)).writer);
+  }
+
+  /** Brings the file table up to the branch's head, which a person may have moved; answers that head. */
+  async headOf(branch: string): Promise<string> {
+    const open = this.#trees.get(branch);
+    if (open !== undefined) return this.#compareWithHead(branch, await open);
+    return (await readHead(this.context.repository, branch)) ?? '';
+  }
+
+  /** A commit of our own: the file table follows without reading the tree again. */
+  async adoptHead(writer: BranchWriter, commit: string, blobs: ReadonlyMap<string, string | null>): Promise<void> {
+    const open = await this.#trees.get(writer.tree.branch);
+    if (open === undefined) return;
+    open.head = commit;
+    writer.tree.table.advanceHead(blobs);
+  }
+
+  async openTrees(): Promise<Map<string, BranchWriter>> {
+    const trees = new Map<string, BranchWriter>();
+    for (const [branch, open] of this.#trees) trees.set(branch, (await open).writer);
+    return trees;
+  }
+
+  /** Looks at every file of every open tree, and tells what others changed. */
+  async scan(): Promise<void> {
+    for (const writer of (await this.openTrees()).values()) await this.#look(writer, () => writer.tree.scan());
+  }
+
+  async settled(): Promise<void> {
+    for (const writer of (await this.openTrees()).values()) await writer.settled();
+  }
+
+  /** Finishes what is queued and lets go of everything in memory. */
+  async close(): Promise<void> {
+    for (const [branch, open] of this.#trees) {
+      const { writer, watch } = await open;
+      await watch.close();
+      await writer.settled();
+      await saveIndex(this.places.cache, branch, writer.tree.index, this.context.platform.log);
+    }
+    this.#trees.clear();
+    this.context.repository[Symbol.dispose]();
+  }
+
+  #commitView(commit: string): BranchView {
+    const known = this.#views.get(commit);
+    if (known !== undefined) return known;
+    const view = commitView(this.context.repository, commit, this.#analyses);
+    this.#views.set(commit, view);
+    return view;
+  }
+
+  #openTree(branch: string): Promise<OpenTree> {
+    const known = this.#trees.get(branch);
+    if (known !== undefined) return known;
+    const opening = this.#makeTree(branch);
+    this.#trees.set(branch, opening);
+    opening.catch(() => this.#trees.delete(branch)); // the next call tries again
+    return opening;
+  }
+
+  async #makeTree(branch: string): Promise<OpenTree> {
+    const { name, platform, repository } = this.context;
+    const root = branch === 'main' ? repository.dir : await openWorktree(repository, this.places.worktrees, branch);
+    const index = await loadIndex(this.places.cache, branch, this.#analyses, platform.log);
+    const catalogue = await readCatalogue(poolClient(platform.database.pool), name, branch);
+    const tree = await Worktree.open({ branch, root, index, catalogue, now: () => platform.clock.now() });
+    const conflicts = await readOpenConflicts(poolClient(platform.database.pool), name, branch);
+    const writer = new BranchWriter(this.context, tree, conflicts);
+    await writer.tellNoticed('recovery', platform.clock.now() + HOUSEKEEPING_MS);
+    const watch = watchTree(root, (paths) => {
+      const looking = this.#look(writer, async () => {
+        for (const path of paths) tree.refresh(path);
+      });
+      looking.catch((error: unknown) => platform.log.warn({ err: error, brain: name }, 'external edits not told yet'));
+    });
+    const opened: OpenTree = { writer, watch, head: '' };
+    await this.#compareWithHead(branch, opened);
+    return opened;
+  }
+
+  #look(writer: BranchWriter, look: () => Promise<void>): Promise<void> {
+    const deadlineAt = this.context.platform.clock.now() + HOUSEKEEPING_MS;
+    return writer.alone(deadlineAt, async () => {
+      await look();
+      await writer.tellNoticed('external', deadlineAt);
+    });
+  }
+
+  async #compareWithHead(branch: string, open: OpenTree): Promise<string> {
+    const head = await readHead(this.context.repository, branch);
+    if (head === null || head === open.head) return open.head;
+    const blobs = await readPlainTree(this.context.repository, head);
+    open.writer.tree.table.setHead(new Map(Array.from(blobs, ([path, { oid }]) => [path, oid])));
+    open.head = head;
+    return head;
+  }
+
+  /** Closes the working tree that was idle longest, if one is clean; its files stay in its branch. */
+  async #closeIdleTree(): Promise<boolean> {
+    const candidates = [...(await this.openTrees())].filter(
+      ([branch, { tree, depth }]) => branch !== 'main' && tree.table.dirtyCount === 0 && depth === 0,
+    );
+    const [oldest] = candidates.sort(([, a], [, b]) => a.usedAt - b.usedAt);
+    if (oldest === undefined) return false;
+    await this.closeTree(oldest[0]);
+    return true;
+  }
+
+  async closeTree(branch: string): Promise<void> {
+    const open = this.#trees.get(branch);
+    if (open === undefined) return;
+    const { writer, watch } = await open;
+    this.#trees.delete(branch);
+    await watch.close();
+    await writer.settled();
+    writer.tree.index.clear();
+    await discardWorktree(this.context.repository, writer.tree.root);
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * What can be asked of one brain. Arguments and results are plain data: the brain may live in another process, and the
+ * router then carries them over the bus. Methods throw CallError for call errors; expected refusals are decisions.
+ */
+import type { Decision } from '@svc/contract/decision.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import type { LeaseView } from '../domain/lease.ts';
+import type { ChangeKind } from '../files/file-table.ts';
+import type { Explanation } from '../search/search-answer.ts';
+import type { FileRefusal, GuardRefusal } from '../writer/branch-writer.ts';
+import type { OpContext } from '../writer/context.ts';
+import type { Counters } from '../writer/counters.ts';
+import type { Grant } from '../writer/lease-keeper.ts';
+import type { FileOutcome } from '../writer/staging.ts';
+
+export interface Op {
+  readonly context: OpContext;
+}
+
+export interface BranchOp extends Op {
+  readonly branch: string;
+}
+
+export interface FileView {
+  readonly file: string;
+  readonly content: string;
+  readonly bytes: number;
+  readonly hash: string;
+  readonly branch: string;
+  /** The branch's head when the file is as committed there, else null. */
+  readonly commit: string | null;
+  readonly dirty: boolean;
+  /** Milliseconds since the epoch; null for past states. */
+  readonly modifiedAt: number | null;
+}
+
+export interface ListedFile {
+  readonly file: string;
+  readonly bytes: number;
+  readonly hash: string;
+  readonly modifiedAt: number | null;
+}
+
+export interface FilePage {
+  readonly files: readonly (ListedFile & { readonly title?: string; readonly content?: string })[];
+  /** The last file of the page when there are more. */
+  readonly next: string | null;
+}
+
+export interface SearchRow {
+  readonly file: string;
+  readonly title: string;
+  readonly content: string;
+  readonly snippet: string;
+  readonly score: number;
+  readonly lines: readonly [from: number, to: number];
+  readonly hash: string;
+  readonly commit: string | null;
+  readonly explain?: Explanation;
+}
+
+export interface BranchRow {
+  readonly name: string;
+  readonly commit: string;
+  readonly dirty: boolean;
+  readonly changedFiles: number;
+  readonly worktree: boolean;
+  readonly ahead: number | null;
+  readonly behind: number | null;
+  /** Milliseconds since the epoch of the last commit. */
+  readonly updatedAt: number;
+}
+
+export interface DirtyFile {
+  readonly file: string;
+  readonly change: ChangeKind;
+}
+
+export interface CommitOutcome {
+  readonly committed: boolean;
+  readonly commit: string;
+  readonly parent: string | null;
+  readonly message: string;
+  readonly files: readonly DirtyFile[];
+  readonly count: number;
+}
+
+export interface BranchCreated {
+  readonly name: string;
+  readonly commit: string;
+  readonly from: string;
+  readonly uncommittedLeft: number;
+}
+
+export interface AutoBranch {
+  readonly branch: string | null;
+  readonly commit: string | null;
+  readonly files: readonly DirtyFile[];
+}
+
+export interface BrainSummary {
+  readonly name: string;
+  readonly branches: number;
+  readonly files: number;
+  readonly dirty: number;
+  readonly commit: string;
+  readonly modifiedAt: number | null;
+  readonly problems: readonly string[];
+  readonly openConflicts: number;
+  readonly remote: { readonly configured: boolean; readonly ahead: number | null; readonly behind: number | null };
+  readonly queue: { readonly depth: number; readonly oldestMs: number };
+  readonly index: { readonly rows: number; readonly bytes: number };
+  /** Of the process that owns the brain. */
+  readonly counters: Pick<Counters, 'mutex' | 'lease'>;
+}
+
+export interface SyncOutcome {
+  readonly branch: string;
+  readonly remote: string;
+  readonly direction: 'push' | 'pull' | 'both';
+  readonly status: string;
+  readonly before: string;
+  readonly after: string;
+  readonly remoteCommit: string | null;
+  readonly pulled: { readonly added: number; readonly updated: number; readonly deleted: number };
+  readonly pushed: number;
+  readonly conflicts: readonly SyncConflict[];
+  readonly rescue: string | null;
+}
+
+export interface SyncConflict {
+  readonly id: string;
+  readonly file: string;
+  readonly kind: string;
+  readonly ours: string | null;
+  readonly theirs: string | null;
+}
+
+export type ReadRefusal = 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
+export type CommitRefusal = GuardRefusal | 'E_BRANCH_ABSENT' | 'E_BUSY' | 'E_LIMIT';
+export type WriteRefusal = FileRefusal | 'E_BRANCH_ABSENT' | 'E_LIMIT';
+export type SyncRefusal =
+  | CommitRefusal
+  | 'E_STATE_WRITE'
+  | 'E_NOT_CONFIGURED'
+  | 'E_REMOTE_UNREACHABLE'
+  | 'E_REMOTE_AUTH'
+  | 'E_REMOTE_REJECTED'
+  | 'E_REMOTE_CORRUPT'
+  | 'E_REMOTE_RACE'
+  | 'E_SYNC_CONFLICT';
+
+export interface BrainOps {
+  read(
+    op: BranchOp & { path: string; at: string | null },
+  ): Promise<Decision<FileView, ReadRefusal | 'E_FILE_ABSENT' | 'E_NOT_TEXT'>>;
+  list(
+    op: BranchOp & {
+      category: string | null;
+      at: string | null;
+      limit: number;
+      after: string | null;
+      withContent: boolean;
+      withTitle: boolean;
+    },
+  ): Promise<Decision<FilePage, ReadRefusal>>;
+  search(
+    op: BranchOp & {
+      query: string;
+      mode: 'plain' | 'hybrid';
+      limit: number;
+      group: 'file' | 'passage';
+      pathPrefix: string | null;
+      explain: boolean;
+    },
+  ): Promise<Decision<{ rows: SearchRow[]; total: number }, ReadRefusal>>;
+  change(
+    op: BranchOp & { path: string; content: string | null; ifMatch: string | null },
+  ): Promise<Once<FileOutcome, WriteRefusal>>;
+  commit(op: BranchOp & { message: string; only: string | null }): Promise<Once<CommitOutcome, CommitRefusal>>;
+  branches(op: Op & { limit: number; after: string | null }): Promise<{ branches: BranchRow[]; next: string | null }>;
+  createBranch(
+    op: BranchOp & { name: string; from: string | null },
+  ): Promise<Once<BranchCreated, CommitRefusal | 'E_BRANCH_EXISTS' | 'E_REF_ABSENT'>>;
+  /** Makes the branch ready for writing, from the remote's if only that has it; answers its head. */
+  openBranch(op: BranchOp & { create: boolean }): Promise<Decision<{ commit: string }, 'E_BRANCH_ABSENT' | 'E_LIMIT'>>;
+  autoBranch(op: BranchOp & { prefix: string }): Promise<Once<AutoBranch, CommitRefusal>>;
+  dirty(op: BranchOp): Promise<Decision<{ files: DirtyFile[] }, ReadRefusal>>;
+  /** Branches with uncommitted files. */
+  changed(op: Op): Promise<{ branch: string; files: number }[]>;
+  summary(op: Op): Promise<BrainSummary>;
+  leaseView(op: Op): Promise<LeaseView>;
+  acquire(
+    op: Op & { token: string | null; ttlMs: number },
+  ): Promise<Once<Grant, 'E_LOCKED'> & { token: string | null }>;
+  release(op: Op & { token: string | null }): Promise<Once<null, 'E_LEASE_ABSENT' | 'E_LEASE_TOKEN'>>;
+  force(op: Op): Promise<Once<{ forced: boolean; fence: number }, never>>;
+  sync(
+    op: BranchOp & { direction: 'push' | 'pull' | 'both'; remote: string | null },
+  ): Promise<Once<SyncOutcome, SyncRefusal>>;
+  /** Resolves true when the writes queued by now have settled, false when `waitMs` passed first. */
+  settle(op: Op & { waitMs: number }): Promise<boolean>;
+}

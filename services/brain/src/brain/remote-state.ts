@@ -1,0 +1,23 @@
+/** What is known of a brain's remote without asking it. */
+import { countDivergence, readHead, readRef } from '../git/refs.ts';
+import { trackingRef } from '../git/remote.ts';
+import type { Divergence } from './branches.ts';
+import type { OpenBrain } from './open-brain.ts';
+import type { BrainSummary } from './ops.ts';
+import { DEFAULT_REMOTE } from './remotes.ts';
+
+const UNKNOWN: Divergence = { ahead: null, behind: null };
+
+/** Against the default remote as last fetched; nulls without a remote or before the first fetch. */
+export async function remoteDivergence(brain: OpenBrain, branch: string, head: string): Promise<Divergence> {
+  const remote = brain.sync.remoteFor(brain.context.name, DEFAULT_REMOTE);
+  if (remote === null) return UNKNOWN;
+  const theirs = await readRef(brain.context.repository, trackingRef(remote, branch));
+  return theirs === null ? UNKNOWN : countDivergence(brain.context.repository, head, theirs);
+}
+
+export async function remoteState(brain: OpenBrain): Promise<BrainSummary['remote']> {
+  const configured = brain.sync.remoteFor(brain.context.name, DEFAULT_REMOTE) !== null;
+  const head = await readHead(brain.context.repository, 'main');
+  return { configured, ...(head === null ? UNKNOWN : await remoteDivergence(brain, 'main', head)) };
+}

@@ -1,0 +1,64 @@
+/** Where brains sync to: set by the operator through the environment, never read from a file that travels. */
+import type { Config } from '@svc/runtime/config.ts';
+import { ConfigProblem } from '@svc/runtime/config.ts';
+import { Breaker } from '../git/breaker.ts';
+import type { Remote } from '../git/remote.ts';
+import { parseRemoteUrl, type RemoteAddress } from '../git/remote-url.ts';
+
+export interface SyncSettings {
+  /** The remote of that name as it concerns one brain; null when there is none. */
+  remoteFor(brain: string, name: string): Remote | null;
+  /** One per remote: it counts failures over all brains. */
+  breakerFor(name: string): Breaker;
+}
+
+export const DEFAULT_REMOTE = 'origin';
+const REMOTE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
+
+type SyncVariables = Pick<
+  Config,
+  | 'SVC_SYNC_REMOTES'
+  | 'SVC_SYNC_ALLOW_FILE'
+  | 'SVC_SYNC_CA_FILE'
+  | 'HOST_REPO'
+  | 'HOST_TOKEN'
+  | 'SVC_HOST_URL'
+  | 'SVC_BRAIN'
+>;
+
+/** Throws ConfigProblem for a remote that cannot be used. `now`: ms on a clock that never goes back. */
+export function readSyncSettings(config: SyncVariables, now: () => number): SyncSettings {
+  const addresses = new Map<string, RemoteAddress>();
+  const host =
+    config.HOST_REPO === undefined ? [] : [`${DEFAULT_REMOTE}=${config.SVC_HOST_URL}/${config.HOST_REPO}.git`];
+  for (const pair of [...host, ...(config.SVC_SYNC_REMOTES?.split(',') ?? [])]) {
+    const [name = '', url = ''] = pair.trim().split(/=(.*)/s);
+    if (!REMOTE_NAME.test(name)) throw new ConfigProblem('SVC_SYNC_REMOTES: must look like name=url,name=url');
+    const address = parseRemoteUrl(url, { allowFile: config.SVC_SYNC_ALLOW_FILE });
+    if (typeof address === 'string')
+      throw new ConfigProblem(`SVC_SYNC_REMOTES: the url of ${name} has a problem: ${address}`);
+    addresses.set(name, address);
+  }
+  const hostOrigin = new URL(config.SVC_HOST_URL).origin;
+  const breakers = new Map<string, Breaker>();
+  return {
+    remoteFor(brain, name) {
+      const address = addresses.get(name);
+      if (address === undefined) return null;
+      const trusted = config.HOST_TOKEN !== undefined && address.origin === hostOrigin;
+      return {
+        name,
+        address,
+        // Brains share the remote's repository; the default one has its branches at the top.
+        prefix: brain === config.SVC_BRAIN ? '' : `brain/${brain}/`,
+        ...(trusted ? { credential: { token: config.HOST_TOKEN ?? '' } } : {}),
+        ...(config.SVC_SYNC_CA_FILE === undefined ? {} : { caFile: config.SVC_SYNC_CA_FILE }),
+      };
+    },
+    breakerFor(name) {
+      const known = breakers.get(name) ?? new Breaker({ now });
+      breakers.set(name, known);
+      return known;
+    },
+  };
+}

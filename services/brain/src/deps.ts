@@ -1,0 +1,26 @@
+import { toolFor } from '@svc/contract/tool.ts';
+import type { BrainHost } from './brain/brain-host.ts';
+import type { BrainRouter } from './brain/brain-router.ts';
+import type { LegacyLayout } from './legacy-layout.ts';
+import type { CatalogueSize } from './store/catalogue.ts';
+import type { Counters } from './writer/counters.ts';
+import type { SessionStore } from './store/session-store.ts';
+
+/** What the brain's tools work with. */
+export interface BrainDeps {
+  readonly defaultBrain: string;
+  readonly sessions: SessionStore;
+  readonly router: BrainRouter;
+  readonly host: BrainHost;
+  readonly layout: LegacyLayout;
+  /** Of this process. */
+  readonly counters: Counters;
+  /** Of each brain's main branch, as last looked at; brains never opened are missing. */
+  catalogueSizes(brains: readonly string[]): Promise<Map<string, CatalogueSize>>;
+  readonly version: string;
+  readonly gitVersion: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+}
+
+export const defineTool = toolFor<BrainDeps>();

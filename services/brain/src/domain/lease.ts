@@ -1,0 +1,139 @@
+/** The lease of a brain as a state machine: rows in, decisions out. Time is whatever the database said. */
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+
+/** One row per brain, from the brain's creation on; `holder` null = free. Times in ms since the epoch. */
+export interface LeaseRow {
+  readonly fence: number;
+  readonly holder: LeaseHolder | null;
+}
+
+export interface LeaseHolder {
+  readonly agentId: string;
+  /** True when a registry-verified identity acquired it. */
+  readonly verified: boolean;
+  readonly session: string;
+  /** SHA-256 of the token, hex. */
+  readonly secretHash: string;
+  readonly acquiredAt: number;
+  readonly expiresAt: number;
+}
+
+/** Who asks, as far as the lease cares. */
+export interface LeaseCaller {
+  readonly session: string;
+  /** Identity that the registry verified; null when there is none. */
+  readonly verifiedAgent: string | null;
+  /** `agentId` argument, as given. */
+  readonly declaredAgent: string | null;
+}
+
+export interface LeaseView {
+  readonly state: 'held' | 'released';
+  readonly agentId: string | null;
+  readonly fence: number;
+  readonly acquiredAt: number | null;
+  readonly expiresAt: number | null;
+  readonly remainingMs: number;
+}
+
+export type LeaseTransition =
+  | { readonly kind: 'granted'; readonly row: LeaseRow }
+  | { readonly kind: 'refreshed'; readonly row: LeaseRow }
+  | { readonly kind: 'released'; readonly row: LeaseRow; readonly ended: LeaseHolder }
+  | { readonly kind: 'forced'; readonly row: LeaseRow; readonly ended: LeaseHolder | null };
+
+export type AcquireRequest = LeaseCaller & {
+  readonly tokenHash: string | null;
+  /** Hash of the token to hand out if a new one is granted. */
+  readonly newSecretHash: string;
+  readonly ttlMs: number;
+};
+
+export const LEASE_TTL = { minimumMs: 1000, maximumMs: 86_400_000, defaultMs: 3_600_000 } as const;
+
+/** The live holder at `now`, or null: an expired lease is free for every statement that looks. */
+export function liveHolder(row: LeaseRow, now: number): LeaseHolder | null {
+  return row.holder !== null && row.holder.expiresAt > now ? row.holder : null;
+}
+
+export function decideAcquire(
+  row: LeaseRow,
+  request: AcquireRequest,
+  now: number,
+): Decision<LeaseTransition, 'E_LOCKED'> {
+  const holder = liveHolder(row, now);
+  const expiresAt = now + request.ttlMs;
+  if (holder !== null && request.tokenHash === holder.secretHash) {
+    return allow({ kind: 'refreshed', row: { ...row, holder: { ...holder, session: request.session, expiresAt } } });
+  }
+  const isHolder = holder?.verified === true && request.tokenHash === null && request.verifiedAgent === holder.agentId;
+  if (holder !== null && !isHolder) return deny('E_LOCKED', { holder: holder.agentId, expiresAt: holder.expiresAt });
+  const granted: LeaseHolder = {
+    agentId: holderName(request),
+    verified: request.verifiedAgent !== null,
+    session: request.session,
+    secretHash: request.newSecretHash,
+    acquiredAt: now,
+    expiresAt,
+  };
+  return allow({ kind: 'granted', row: { fence: row.fence + 1, holder: granted } });
+}
+
+/** Without any identity the holder is named after its session, so that nobody else is taken for it. */
+export function holderName({ verifiedAgent, declaredAgent, session }: LeaseCaller): string {
+  return verifiedAgent ?? declaredAgent ?? `session:${session.slice(0, 8)}`;
+}
+
+export function decideRelease(
+  row: LeaseRow,
+  tokenHash: string | null,
+  now: number,
+): Decision<Extract<LeaseTransition, { kind: 'released' }>, 'E_LEASE_ABSENT' | 'E_LEASE_TOKEN'> {
+  const holder = liveHolder(row, now);
+  if (holder === null) return deny('E_LEASE_ABSENT');
+  if (tokenHash !== holder.secretHash) return deny('E_LEASE_TOKEN');
+  return allow({ kind: 'released', row: { fence: row.fence, holder: null }, ended: holder });
+}
+
+/** Forcing fences the old holder at once, whether or not the lease was still live. */
+export function decideForce(row: LeaseRow, now: number): Extract<LeaseTransition, { kind: 'forced' }> {
+  const holder = liveHolder(row, now);
+  const fence = holder === null ? row.fence : row.fence + 1;
+  return { kind: 'forced', row: { fence, holder: null }, ended: holder };
+}
+
+/**
+ * The guard of every write. A fence must be that of a live lease, so nobody can have written in between; it proves
+ * nothing about who asks.
+ */
+export function guardWrite(
+  row: LeaseRow,
+  caller: LeaseCaller,
+  fence: number | null,
+  now: number,
+): Decision<null, 'E_LOCKED' | 'E_FENCED'> {
+  const holder = liveHolder(row, now);
+  if (holder !== null && !passesGuard(holder, caller)) {
+    return deny('E_LOCKED', { holder: holder.agentId, expiresAt: holder.expiresAt });
+  }
+  if (fence !== null && (holder === null || fence !== row.fence)) return deny('E_FENCED', { fence: row.fence });
+  return allow(null);
+}
+
+function passesGuard(holder: LeaseHolder, caller: LeaseCaller): boolean {
+  if (caller.verifiedAgent !== null) return holder.verified && caller.verifiedAgent === holder.agentId;
+  const sameName = caller.declaredAgent === null || caller.declaredAgent === holder.agentId;
+  return caller.session === holder.session && sameName;
+}
+
+export function viewLease(row: LeaseRow, now: number): LeaseView {
+  const holder = liveHolder(row, now);
+  return {
+    state: holder === null ? 'released' : 'held',
+    agentId: holder?.agentId ?? null,
+    fence: row.fence,
+    acquiredAt: holder?.acquiredAt ?? null,
+    expiresAt: holder?.expiresAt ?? null,
+    remainingMs: holder === null ? 0 : holder.expiresAt - now,
+  };
+}

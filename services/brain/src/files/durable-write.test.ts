@@ -1,0 +1,82 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { applyChanges, DiskRefusal, obstacleAt } from './durable-write.ts';
+
+let root: string;
+let serial = 0;
+const tempName = () => `t${(serial += 1)}`;
+const bytes = (text: string) => Buffer.from(text);
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'durable-'));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+describe('applying changes', () => {
+  it('creates, replaces and removes, and leaves no temp file', async () => {
+    writeFileSync(join(root, 'old.md'), 'old');
+    writeFileSync(join(root, 'gone.md'), 'gone');
+    await applyChanges(
+      root,
+      [
+        { path: 'a/b/new.md', content: bytes('new') },
+        { path: 'old.md', content: bytes('newer') },
+        { path: 'gone.md', content: null },
+      ],
+      tempName,
+    );
+    expect([read('a/b/new.md'), read('old.md')]).toEqual(['new', 'newer']);
+    expect(readdirSync(root).sort()).toEqual(['a', 'old.md']);
+  });
+
+  it('puts everything back on undo', async () => {
+    writeFileSync(join(root, 'old.md'), 'old');
+    writeFileSync(join(root, 'gone.md'), 'gone');
+    const applied = await applyChanges(
+      root,
+      [
+        { path: 'new.md', content: bytes('new') },
+        { path: 'old.md', content: bytes('newer') },
+        { path: 'gone.md', content: null },
+      ],
+      tempName,
+    );
+    await applied.undo();
+    expect([read('old.md'), read('gone.md')]).toEqual(['old', 'gone']);
+    expect(readdirSync(root).sort()).toEqual(['gone.md', 'old.md']);
+  });
+
+  it('changes nothing when one of them is refused', async () => {
+    writeFileSync(join(root, 'first.md'), 'first');
+    mkdirSync(join(root, 'taken.md', 'x'), { recursive: true });
+    const attempt = applyChanges(
+      root,
+      [
+        { path: 'first.md', content: bytes('changed') },
+        { path: 'taken.md', content: bytes('no') },
+      ],
+      tempName,
+    );
+    await expect(attempt).rejects.toBeInstanceOf(DiskRefusal);
+    expect(read('first.md')).toBe('first');
+    expect(readdirSync(root).sort()).toEqual(['first.md', 'taken.md']);
+  });
+});
+
+describe('obstacles', () => {
+  it('are links and things that are no directories', () => {
+    mkdirSync(join(root, 'dir'));
+    writeFileSync(join(root, 'dir', 'plain.md'), '');
+    symlinkSync('/etc', join(root, 'link'));
+    symlinkSync('/etc/hostname', join(root, 'dir', 'link.md'));
+    expect(obstacleAt(root, 'dir/plain.md')).toBeNull();
+    expect(obstacleAt(root, 'new/deep/file.md')).toBeNull();
+    expect(obstacleAt(root, 'link/hostname')).not.toBeNull();
+    expect(obstacleAt(root, 'dir/link.md')).not.toBeNull();
+    expect(obstacleAt(root, 'dir/plain.md/below.md')).not.toBeNull();
+    expect(obstacleAt(root, 'dir')).not.toBeNull();
+  });
+});

@@ -1,0 +1,157 @@
+/** Changes files so that an acknowledged one survives a power cut: temp file, fsync, rename, fsync of the directory. */
+import { lstatSync } from 'node:fs';
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** `content` null = the file goes. Paths are checked ones, relative to the root. */
+export interface FileChange {
+  readonly path: string;
+  readonly content: Uint8Array | null;
+}
+
+/** Leftovers of a killed process; boot removes them. */
+export const TEMP_PREFIX = '.svc-';
+
+export interface AppliedChanges {
+  /** Puts the old bytes back, durably; throws when that fails, and the state is then unsure. */
+  undo(): Promise<void>;
+}
+
+/** The disk refused; everything is as it was before the call. */
+export class DiskRefusal extends Error {}
+
+/**
+ * Applies distinct changes below `root`, all or (on an error) none. `tempName` gives a fresh file name each time.
+ * Throws DiskRefusal when nothing changed, any other error when even putting back failed.
+ */
+export async function applyChanges(
+  root: string,
+  changes: readonly FileChange[],
+  tempName: () => string,
+): Promise<AppliedChanges> {
+  const touched = new Set<string>();
+  const staged: string[] = [];
+  const previous: FileChange[] = [];
+  try {
+    const temps = await stageContents(root, changes, tempName, touched, staged);
+    await moveIntoPlace(root, changes, temps, previous, touched);
+    await syncDirectories(touched);
+  } catch (error) {
+    await discard(staged);
+    await putBack(root, previous, tempName);
+    throw new DiskRefusal('the disk refused a write', { cause: error });
+  }
+  return { undo: () => putBack(root, previous, tempName) };
+}
+
+/** Writes every new content beside its target; the temp path per change, null for a removal. */
+async function stageContents(
+  root: string,
+  changes: readonly FileChange[],
+  tempName: () => string,
+  touched: Set<string>,
+  staged: string[],
+): Promise<(string | null)[]> {
+  const directories = new Set(changes.flatMap(({ path, content }) => (content === null ? [] : [dirname(path)])));
+  for (const directory of directories) await makeDirectory(root, directory, touched);
+  const writes = changes.map(async ({ path, content }) => {
+    if (content === null) return null;
+    const temp = join(root, dirname(path), `${TEMP_PREFIX}${tempName()}.tmp`);
+    staged.push(temp);
+    await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
+    return temp;
+  });
+  const outcomes = await Promise.allSettled(writes);
+  return outcomes.map((outcome) => {
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  });
+}
+
+async function moveIntoPlace(
+  root: string,
+  changes: readonly FileChange[],
+  temps: readonly (string | null)[],
+  previous: FileChange[],
+  touched: Set<string>,
+): Promise<void> {
+  for (const [index, { path }] of changes.entries()) {
+    const target = join(root, path);
+    const temp = temps[index] ?? null;
+    const old = await readIfPresent(target);
+    if (old === null && temp === null) continue;
+    previous.push({ path, content: old });
+    if (temp === null) await rm(target);
+    else await rename(temp, target);
+    touched.add(dirname(target));
+  }
+}
+
+/** New directories are durable only when their parent is synced too. */
+async function makeDirectory(root: string, directory: string, touched: Set<string>): Promise<void> {
+  if (directory === '.') return;
+  const created = await mkdir(join(root, directory), { recursive: true });
+  if (created === undefined) return;
+  for (let path = join(root, directory); path.length >= created.length; path = dirname(path))
+    touched.add(dirname(path));
+}
+
+async function syncDirectories(directories: Iterable<string>): Promise<void> {
+  await Promise.all([...directories].map(syncDirectory));
+}
+
+export async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function putBack(root: string, previous: readonly FileChange[], tempName: () => string): Promise<void> {
+  const touched = new Set<string>();
+  for (const { path, content } of previous.toReversed()) {
+    const target = join(root, path);
+    touched.add(dirname(target));
+    if (content === null) {
+      await rm(target, { force: true });
+      continue;
+    }
+    const temp = join(dirname(target), `${TEMP_PREFIX}${tempName()}.tmp`);
+    await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
+    await rename(temp, target);
+  }
+  await syncDirectories(touched);
+}
+
+async function discard(temps: readonly string[]): Promise<void> {
+  await Promise.all(temps.map((temp) => rm(temp, { force: true })));
+}
+
+async function readIfPresent(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+export function isAbsent(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+/** Why nothing may be written at `path`: a link, or something that is no directory, on the way or at the end. */
+export function obstacleAt(root: string, path: string): string | null {
+  const segments = path.split('/');
+  for (let depth = 1; depth <= segments.length; depth += 1) {
+    const stat = lstatSync(join(root, ...segments.slice(0, depth)), { throwIfNoEntry: false });
+    if (stat === undefined) return null;
+    const last = depth === segments.length;
+    if (last ? !stat.isFile() : !stat.isDirectory())
+      return last ? 'is not a plain file' : 'leads through something that is no directory';
+  }
+  return null;
+}

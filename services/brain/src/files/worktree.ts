@@ -1,0 +1,256 @@
+/**
+ * The working tree of one branch, held in memory as the file table and the search index, and checked against the disk
+ * on every look: people edit these files with editors and git.
+ */
+import { hash } from 'node:crypto';
+import { lstatSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isFilePath, MAX_PATH_DEPTH } from '@svc/contract/names.ts';
+import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
+import { blobId } from '../git/blob-id.ts';
+import type { SearchIndex } from '../search/search-index.ts';
+import { isAbsent, obstacleAt } from './durable-write.ts';
+import { createFileTable, type FileEntry, type FileTable } from './file-table.ts';
+
+/** A difference that somebody else made. */
+export interface NoticedChange {
+  readonly path: string;
+  readonly change: 'created' | 'updated' | 'deleted';
+  readonly entry: FileEntry | null;
+}
+
+export interface FileBytes {
+  readonly entry: FileEntry;
+  readonly bytes: Uint8Array;
+}
+
+/** A file as just read or written. */
+export interface DescribedFile {
+  readonly entry: FileEntry;
+  /** Null when it is not text. */
+  readonly text: string | null;
+  /** The file may still change within the same tick of the file system's clock. */
+  readonly lookedTooEarly: boolean;
+}
+
+export interface WorktreeOptions {
+  readonly branch: string;
+  readonly root: string;
+  readonly index: SearchIndex;
+  /** What was known when the service last looked; equal stat data needs no reading. */
+  readonly catalogue: ReadonlyMap<string, FileEntry>;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/**
+ * File systems tick in steps: a file changed within the same step as our look has the same times afterwards. A look
+ * that close to the change is not trusted until a later one has read the bytes again.
+ */
+const CLOCK_STEP_MS = 20;
+const FILES_PER_TURN = 32;
+
+export class Worktree {
+  readonly branch: string;
+  readonly root: string;
+  readonly index: SearchIndex;
+  readonly table: FileTable = createFileTable();
+  /** Paths that the writer is changing right now; they are no news until it is done. */
+  readonly applying = new Set<string>();
+  readonly #now: () => number;
+  readonly #untrusted = new Set<string>();
+  #noticed: NoticedChange[] = [];
+
+  private constructor({ branch, root, index, now }: WorktreeOptions) {
+    this.branch = branch;
+    this.root = root;
+    this.index = index;
+    this.#now = now;
+  }
+
+  /** Reads what changed since the catalogue was written; the differences are noticed changes. */
+  static async open(options: WorktreeOptions): Promise<Worktree> {
+    const tree = new Worktree(options);
+    for (const entry of options.catalogue.values()) tree.table.set(entry);
+    await tree.scan();
+    await tree.#fillIndex();
+    return tree;
+  }
+
+  /** The file as it is on disk now; whatever changed since the last look is taken in first. */
+  refresh(path: string): FileEntry | null {
+    const before = this.table.get(path) ?? null;
+    if (this.applying.has(path)) return before;
+    const stat = plainFileStat(this.root, path);
+    const unchanged = stat === (before?.stat ?? null);
+    if (unchanged && !this.#untrusted.has(path)) return before;
+    const after = stat === null ? null : this.#describeOnDisk(path, !unchanged);
+    this.accept(path, after);
+    this.#notice(path, before, after?.entry ?? null);
+    return after?.entry ?? null;
+  }
+
+  #describeOnDisk(path: string, suspicious: boolean): DescribedFile | null {
+    const bytes = readPlainFile(this.root, path, suspicious);
+    return bytes === null ? null : this.describe(path, bytes);
+  }
+
+  read(path: string): FileBytes | null {
+    const entry = this.refresh(path);
+    if (entry === null) return null;
+    const known = this.index.contentOf(path, entry.hash);
+    const bytes = known === null ? readPlainFile(this.root, path, false) : Buffer.from(known, 'utf8');
+    return bytes === null ? null : { entry, bytes };
+  }
+
+  /** Looks at every file. */
+  async scan(): Promise<void> {
+    const seen = new Set<string>();
+    for await (const path of walk(this.root, '')) {
+      seen.add(path);
+      this.refresh(path);
+      if (seen.size % FILES_PER_TURN === 0) await nextTurn();
+    }
+    for (const { path } of this.table.entries()) if (!seen.has(path)) this.refresh(path);
+  }
+
+  /** What the bytes just put in place look like to a later look. */
+  describe(path: string, bytes: Uint8Array): DescribedFile {
+    return describeFile(this.root, path, bytes, this.#now());
+  }
+
+  /** Takes in what is in place; null = nothing. */
+  accept(path: string, described: DescribedFile | null): void {
+    if (described === null) {
+      this.table.delete(path);
+      this.#untrusted.delete(path);
+      this.index.delete(path);
+      return;
+    }
+    const { entry, text, lookedTooEarly } = described;
+    this.table.set(entry);
+    if (lookedTooEarly) this.#untrusted.add(path);
+    else this.#untrusted.delete(path);
+    if (text === null) this.index.delete(path);
+    else this.index.set({ file: path, content: text, hash: entry.hash, chain: 0 });
+  }
+
+  #notice(path: string, before: FileEntry | null, entry: FileEntry | null): void {
+    if (before?.hash === entry?.hash) return;
+    const change = entry === null ? 'deleted' : before === null ? 'created' : 'updated';
+    this.#noticed.push({ path, change, entry });
+  }
+
+  /** What refresh and scan found since the last call. */
+  takeNoticed(): NoticedChange[] {
+    const taken = this.#noticed;
+    this.#noticed = [];
+    return taken;
+  }
+
+  /** They could not be told yet. */
+  putBackNoticed(noticed: readonly NoticedChange[]): void {
+    this.#noticed.unshift(...noticed);
+  }
+
+  get hasNoticed(): boolean {
+    return this.#noticed.length > 0;
+  }
+
+  /** Files whose bytes the catalogue vouched for were not read by the scan; the index needs them once. */
+  async #fillIndex(): Promise<void> {
+    let filled = 0;
+    for (const { path, hash: wanted, isText } of this.table.entries()) {
+      if (!isText || this.index.contentOf(path, wanted) !== null) continue;
+      const bytes = readPlainFile(this.root, path, true);
+      const text = bytes === null ? null : decodeText(bytes);
+      if (text !== null) this.index.set({ file: path, content: text, hash: wanted, chain: 0 });
+      filled += 1;
+      if (filled % FILES_PER_TURN === 0) await nextTurn();
+    }
+  }
+}
+
+function describeFile(root: string, path: string, bytes: Uint8Array, now: number): DescribedFile {
+  const stat = lstatSync(join(root, path), { bigint: true });
+  const modifiedAt = Number(stat.mtimeNs / 1_000_000n);
+  const text = decodeText(bytes);
+  const entry: FileEntry = {
+    path,
+    hash: hash('sha256', bytes, 'hex'),
+    blob: blobId(bytes),
+    bytes: bytes.byteLength,
+    stat: statText(stat),
+    modifiedAt,
+    isText: text !== null,
+  };
+  return { entry, text, lookedTooEarly: now - modifiedAt < CLOCK_STEP_MS };
+}
+
+interface BigStat {
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+  readonly ino: bigint;
+}
+
+function statText({ size, mtimeNs, ctimeNs, ino }: BigStat): string {
+  return `${size}:${mtimeNs}:${ctimeNs}:${ino}`;
+}
+
+/** Null for everything that is no plain file of a size the service keeps. */
+function plainFileStat(root: string, path: string): string | null {
+  try {
+    const stat = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false });
+    if (stat === undefined || !stat.isFile() || stat.size > MAX_CONTENT_BYTES) return null;
+    return statText(stat);
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+/** `suspicious`: the way to the file must be walked again, because a link may have been put there. */
+function readPlainFile(root: string, path: string, suspicious: boolean): Uint8Array | null {
+  if (suspicious && obstacleAt(root, path) !== null) return null;
+  try {
+    return readFileSync(join(root, path));
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** UTF-8 without NUL, else null. */
+export function decodeText(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return null; // not UTF-8
+  }
+}
+
+/** Plain files with legal names, below real directories only. */
+async function* walk(root: string, directory: string): AsyncGenerator<string> {
+  if (directory.split('/').length > MAX_PATH_DEPTH) return;
+  for (const child of await readDirectory(join(root, directory))) {
+    const path = directory === '' ? child.name : `${directory}/${child.name}`;
+    if (!isFilePath(path)) continue;
+    if (child.isDirectory()) yield* walk(root, path);
+    else if (child.isFile()) yield path;
+  }
+}
+
+async function readDirectory(path: string) {
+  try {
+    return await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw error;
+  }
+}

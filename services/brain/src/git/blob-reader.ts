@@ -1,0 +1,103 @@
+/** One long-lived `git cat-file --batch` per repository: reading a blob costs no process. */
+import { type Git, GitError, killGroup, objectId } from './run.ts';
+
+const QUIET_MS = 30_000;
+
+interface Question {
+  readonly resolve: (blob: Buffer | null) => void;
+  readonly reject: (error: GitError) => void;
+}
+
+export class BlobReader implements Disposable {
+  readonly #git: Git;
+  readonly #gitDir: string;
+  #session: ReaderSession | null = null;
+
+  constructor(git: Git, gitDir: string) {
+    this.#git = git;
+    this.#gitDir = gitDir;
+  }
+
+  /** The object's bytes, or null when the repository does not have it. Throws GitError. */
+  read(oid: string): Promise<Buffer | null> {
+    if (this.#session === null || this.#session.ended) {
+      this.#session = new ReaderSession(this.#git, this.#gitDir);
+    }
+    return this.#session.ask(objectId(oid));
+  }
+
+  /** Ends the process; a later read starts a new one. */
+  [Symbol.dispose](): void {
+    this.#session?.end('closed');
+    this.#session = null;
+  }
+}
+
+/** The life of one process. Answers come in the order of the questions. */
+class ReaderSession {
+  readonly #child: ReturnType<Git['start']>;
+  readonly #questions: Question[] = [];
+  readonly #quiet: NodeJS.Timeout;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #needed = 1;
+  ended = false;
+
+  constructor(git: Git, gitDir: string) {
+    this.#child = git.start({ args: ['cat-file', '--batch'], gitDir });
+    this.#quiet = setTimeout(() => this.end('no answer in time'), QUIET_MS);
+    this.#quiet.unref();
+    this.#child.on('error', (error) => this.end(error.message));
+    this.#child.on('close', () => this.end('ended'));
+    this.#child.stdin.on('error', (error) => this.end(error.message));
+    this.#child.stderr.resume();
+    this.#child.stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
+  }
+
+  ask(oid: string): Promise<Buffer | null> {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
+    this.#questions.push({ resolve, reject });
+    this.#quiet.refresh();
+    this.#child.stdin.write(`${oid}\n`);
+    return promise;
+  }
+
+  end(reason: string): void {
+    if (this.ended) return;
+    this.ended = true;
+    clearTimeout(this.#quiet);
+    killGroup(this.#child);
+    for (const { reject } of this.#questions) reject(new GitError('exit', `git cat-file: ${reason}`));
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#quiet.refresh();
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    while (this.#bytes >= this.#needed && this.#takeAnswer());
+  }
+
+  /** Takes one whole answer off the front; false when more bytes are needed first. */
+  #takeAnswer(): boolean {
+    const buffer = Buffer.concat(this.#chunks);
+    this.#chunks = [buffer];
+    const headerEnd = buffer.indexOf(10);
+    if (headerEnd < 0) return false;
+    const header = buffer.toString('latin1', 0, headerEnd);
+    const size = /^[0-9a-f]{40} [a-z]+ (\d+)$/.exec(header)?.[1];
+    const bodyStart = headerEnd + 1;
+    const answerEnd = size === undefined ? bodyStart : bodyStart + Number(size) + 1;
+    if (buffer.length < answerEnd) {
+      this.#needed = answerEnd;
+      return false;
+    }
+    this.#needed = 1;
+    this.#bytes = buffer.length - answerEnd;
+    this.#chunks = [buffer.subarray(answerEnd)];
+    // a copy, so that a small blob does not keep a large buffer alive
+    this.#questions
+      .shift()
+      ?.resolve(size === undefined ? null : Buffer.from(buffer.subarray(bodyStart, answerEnd - 1)));
+    return true;
+  }
+}

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findDamage, repairRepository } from './boot-repair.ts';
+import { readLog } from './commits.ts';
+import { makeTestBed, mustRead, saveFiles, type TestBed } from './git-test-bed.ts';
+import { maintainRepository } from './maintenance.ts';
+import { readBlob, readTree } from './objects.ts';
+
+let bed: TestBed;
+beforeEach(async () => {
+  bed = await makeTestBed();
+});
+afterEach(() => bed[Symbol.asyncDispose]());
+
+describe('repairRepository', () => {
+  it('removes our dead locks and very old ones, and leaves a live one of a person', async () => {
+    const { repository } = bed;
+    const lock = (name: string) => join(repository.gitDir, name);
+    await mkdir(repository.scratchDir, { recursive: true });
+    await writeFile(join(repository.scratchDir, 'running-1'), 'refs/heads/main.lock\nHEAD.lock');
+    await writeFile(lock('refs/heads/main.lock'), '');
+    await writeFile(lock('index.lock'), '');
+    await writeFile(lock('packed-refs.lock'), '');
+    const old = new Date(Date.now() - 11 * 60_000);
+    await utimes(lock('packed-refs.lock'), old, old);
+    const report = await repairRepository(repository);
+    expect([...report.removedLocks].sort()).toEqual(['packed-refs.lock', 'refs/heads/main.lock']);
+    expect(report.damage).toBeNull();
+    expect(existsSync(repository.scratchDir)).toBe(false);
+    await saveFiles(repository, { 'x.md': '1' });
+  });
+
+  it('reports a head whose objects are gone', async () => {
+    const { repository } = bed;
+    const head = await mustRead(repository, 'main');
+    await rm(join(repository.gitDir, 'objects', head.slice(0, 2), head.slice(2)));
+    expect((await repairRepository(repository)).damage).not.toBeNull();
+  });
+
+  it('serves again after kill -9 at any point of a commit, and has lost no acknowledged one', async () => {
+    const { repository } = bed;
+    let acknowledged = 0;
+    for (let round = 0; round < 20; round += 1) {
+      const child = spawn(
+        process.execPath,
+        [join(import.meta.dirname, 'commit-forever.fixture.ts'), repository.dir, String(round)],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      );
+      let output = '';
+      child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      await once(child.stdout, 'data');
+      await delay(round * 9);
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      const commits = output.split('\n').slice(0, -1);
+      acknowledged += commits.length;
+      expect((await repairRepository(repository)).damage).toBeNull();
+      const { commit } = await saveFiles(repository, { 'after.md': `${round}` });
+      const log = new Set((await readLog(repository, { from: commit, limit: 10_000 })).map((entry) => entry.commit));
+      for (const id of commits) expect(log.has(id)).toBe(true);
+    }
+    expect(acknowledged).toBeGreaterThan(20);
+    expect(await findDamage(repository, 'strict')).toBeNull();
+  }, 120_000);
+});
+
+it('maintenance keeps every file readable', async () => {
+  const { repository } = bed;
+  for (let n = 0; n < 5; n += 1) await saveFiles(repository, { [`${n}.md`]: `${n}` });
+  const head = await mustRead(repository, 'main');
+  await maintainRepository(repository);
+  for (const [path, { oid }] of await readTree(repository, head))
+    expect(`${(await readBlob(repository, oid)).toString()}.md`).toBe(path);
+  expect(await findDamage(repository, 'strict')).toBeNull();
+});

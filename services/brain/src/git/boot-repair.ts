@@ -1,0 +1,130 @@
+/** Puts a repository in order before it serves: leftovers of killed processes go, heads are checked. */
+import { readdir, readFile, rm, stat, unlink } from 'node:fs/promises';
+import { uptime } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isAbsent } from './durability.ts';
+import { JOURNAL_PREFIX } from './journal.ts';
+import { pruneWorktrees } from './worktrees.ts';
+import { readHeads } from './refs.ts';
+import type { Repository } from './repository.ts';
+import { GitError } from './run.ts';
+import { STALE_LOCK_MS } from './worktree-index.ts';
+
+/** A git child outlives our killed process for moments only: its input ends with us. */
+const ORPHAN_MS = 1_000;
+
+export interface BootReport {
+  /** Lock files removed, relative to the git directory. */
+  readonly removedLocks: readonly string[];
+  /** What `fsck` says about the heads, or null. */
+  readonly damage: string | null;
+}
+
+/** Must run before anything writes, alone on the data directory, and after `relinkWorktrees`: what has no link is forgotten. */
+export async function repairRepository(repository: Repository): Promise<BootReport> {
+  const removedLocks = await removeDeadLocks(repository);
+  await pruneWorktrees(repository);
+  await rm(repository.scratchDir, { recursive: true, force: true });
+  return { removedLocks, damage: await findDamage(repository, 'heads') };
+}
+
+async function removeDeadLocks(repository: Repository): Promise<string[]> {
+  const journal = await readJournal(repository);
+  const ourIndexes = await scratchInodes(repository);
+  const removed: string[] = [];
+  for (const lock of await findLocks(repository.gitDir, '')) {
+    const path = join(repository.gitDir, lock);
+    const found = await stat(path).catch(() => null);
+    if (found === null) continue;
+    const ours = ourIndexes.has(found.ino) || isJournalled(journal, lock, found.mtimeMs);
+    if (ours) await delay(Math.min(ORPHAN_MS, Math.max(0, found.mtimeMs + ORPHAN_MS - Date.now())));
+    else if (found.mtimeMs > Math.max(Date.now() - STALE_LOCK_MS, machineStartedAt())) continue;
+    await unlink(path).then(
+      () => removed.push(lock),
+      (error: unknown) => {
+        if (!isAbsent(error)) throw error;
+      },
+    );
+  }
+  return removed;
+}
+
+/** No lock file survives the machine that ran its owner. */
+function machineStartedAt(): number {
+  return Date.now() - uptime() * 1000;
+}
+
+interface JournalRecord {
+  readonly since: number;
+  readonly locks: readonly string[];
+}
+
+function isJournalled(journal: readonly JournalRecord[], lock: string, lockedAt: number): boolean {
+  const local = lock.replace(/^worktrees\/[^/]+\//, '');
+  // the file system's clock stands still for some milliseconds at a time
+  return journal.some(({ since, locks }) => lockedAt >= since - 10 && locks.some((name) => covers(name, local)));
+}
+
+function covers(name: string, lock: string): boolean {
+  return name.endsWith('/') ? lock.startsWith(name) : lock === name;
+}
+
+async function readJournal(repository: Repository): Promise<JournalRecord[]> {
+  const records: JournalRecord[] = [];
+  for (const name of await namesIn(repository.scratchDir)) {
+    if (!name.startsWith(JOURNAL_PREFIX)) continue;
+    const path = join(repository.scratchDir, name);
+    const locks = (await readFile(path, 'utf8')).split('\n').filter(Boolean);
+    records.push({ since: (await stat(path)).mtimeMs, locks });
+  }
+  return records;
+}
+
+/** `index.lock` is ours when it is a hard link to one of our private indexes. */
+async function scratchInodes(repository: Repository): Promise<Set<number>> {
+  const names = await namesIn(repository.scratchDir);
+  const stats = await Promise.all(names.map((name) => stat(join(repository.scratchDir, name))));
+  return new Set(stats.map(({ ino }) => ino));
+}
+
+/** Lock files of references, indexes and configuration; objects have none that matter. */
+async function findLocks(gitDir: string, below: string): Promise<string[]> {
+  const locks: string[] = [];
+  for (const entry of await readdir(join(gitDir, below), { withFileTypes: true })) {
+    const path = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (entry.isFile() && entry.name.endsWith('.lock')) locks.push(path);
+    else if (entry.isDirectory() && !/^(?:objects|svc|hooks|info|logs)$/.test(path)) {
+      locks.push(...(await findLocks(gitDir, path)));
+    }
+  }
+  return locks;
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  return readdir(dir).catch((error: unknown) => {
+    if (isAbsent(error)) return [];
+    throw error;
+  });
+}
+
+/** `heads`: can everything the branches need be reached; `strict`: is every object well formed. Null when sound. */
+export async function findDamage(repository: Repository, depth: 'heads' | 'strict'): Promise<string | null> {
+  const heads = [...(await readHeads(repository)).values()];
+  if (heads.length === 0) return 'the repository has no branch';
+  const scope =
+    depth === 'heads'
+      ? ['--connectivity-only', '--no-dangling', '--', ...heads]
+      : ['--strict', '--full', '--no-dangling'];
+  try {
+    await repository.git.run({
+      args: ['fsck', '--no-progress', ...scope],
+      gitDir: repository.gitDir,
+      timeoutMs: 600_000,
+    });
+    return null;
+  } catch (error) {
+    if (error instanceof GitError) return error.stderr || error.message;
+    throw error;
+  }
+}

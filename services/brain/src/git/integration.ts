@@ -1,0 +1,142 @@
+/**
+ * Plans that bring another line of history into a branch. A plan writes objects only; the owner of the branch's queue
+ * applies it: the moves in the working tree, then `moveRefs(plan.refs)`, then `adoptCommit` for the index.
+ */
+import type { Conflict } from '../domain/merge/tree.ts';
+import { type CommitEntry, readLog, writeCommit } from './commits.ts';
+import { compareTrees, mergeCommitTrees, type TreeDifference } from './tree-merge.ts';
+import { type RefMove, rescueStamp } from './refs.ts';
+import type { Repository } from './repository.ts';
+import { branchRef, type Identity, objectId } from './run.ts';
+
+export interface IntegrationRequest {
+  readonly branch: string;
+  /** The branch's head now. */
+  readonly ours: string;
+  /** The commit to bring in. */
+  readonly theirs: string;
+  /** Where theirs comes from, for the message of a merge commit. */
+  readonly source: string;
+  readonly author: Identity;
+  readonly at: Date;
+  /** 8 random hex digits that make a rescue id unique within its second. */
+  readonly rescueSuffix: string;
+}
+
+export type IntegrationStatus =
+  | 'up-to-date'
+  | 'fast-forward'
+  | 'merged'
+  | 'merged-with-conflicts'
+  | 'rebased'
+  | 'clash';
+
+export interface IntegrationPlan extends TreeDifference {
+  /** `clash` (rebase only): the branch stays, only the rescue references move. */
+  readonly status: IntegrationStatus;
+  readonly before: string;
+  /** The head after the plan is applied. */
+  readonly after: string;
+  readonly conflicts: readonly Conflict[];
+  /** `<UTC>-<8 hex>` of the rescue references, or null. */
+  readonly rescue: string | null;
+  /** To be moved as one transaction; empty when nothing changes. */
+  readonly refs: readonly RefMove[];
+  /** Commits made again by a rebase. */
+  readonly replayed: number;
+}
+
+/** How a pull would end. Throws GitError. */
+export async function planPull(repository: Repository, request: IntegrationRequest): Promise<IntegrationPlan> {
+  const { ours, theirs, branch, source, author, at } = request;
+  const base = await findMergeBase(repository, ours, theirs);
+  if (base === theirs) return planOf(repository, request, { status: 'up-to-date', after: ours });
+  if (base === ours) return planOf(repository, request, { status: 'fast-forward', after: theirs });
+  const { tree, conflicts } = await mergeCommitTrees(repository, { base, ours, theirs });
+  const text = `Merge ${source} into ${branch}\n`;
+  const after = await writeCommit(repository, { tree, parents: [ours, theirs], text, author, authoredAt: at, at });
+  const status = conflicts.length === 0 ? 'merged' : 'merged-with-conflicts';
+  return planOf(repository, request, { status, after, conflicts });
+}
+
+/**
+ * How a rebase would end: local commits replayed on theirs one by one with the same merge. Merge commits among them are
+ * dropped, and so is a commit of which nothing is left. The first clash ends it. Throws GitError.
+ */
+export async function planRebase(repository: Repository, request: IntegrationRequest): Promise<IntegrationPlan> {
+  const { ours, theirs } = request;
+  const base = await findMergeBase(repository, ours, theirs);
+  if (base === theirs) return planOf(repository, request, { status: 'up-to-date', after: ours });
+  if (base === ours) return planOf(repository, request, { status: 'fast-forward', after: theirs });
+  const range = { from: ours, without: theirs, limit: 100_000, merges: false, oldestFirst: true };
+  let tip = theirs;
+  let replayed = 0;
+  for (const entry of await readLog(repository, range)) {
+    const step = await replay(repository, entry, tip, request.at);
+    if (step.conflicts.length > 0) {
+      return planOf(repository, request, { status: 'clash', after: ours, conflicts: step.conflicts });
+    }
+    if (step.tip !== tip) replayed += 1;
+    tip = step.tip;
+  }
+  return planOf(repository, request, { status: 'rebased', after: tip, replayed });
+}
+
+async function replay(
+  repository: Repository,
+  entry: CommitEntry,
+  tip: string,
+  at: Date,
+): Promise<{ tip: string; conflicts: readonly Conflict[] }> {
+  const parent = entry.parents[0] ?? null;
+  const { tree, conflicts } = await mergeCommitTrees(repository, { base: parent, ours: tip, theirs: entry.commit });
+  if (conflicts.length > 0 || tree === (await readTreeId(repository, tip))) return { tip, conflicts };
+  const { text, author, authoredAt } = entry;
+  return { tip: await writeCommit(repository, { tree, parents: [tip], text, author, authoredAt, at }), conflicts };
+}
+
+async function planOf(
+  repository: Repository,
+  { branch, ours, theirs, at, rescueSuffix }: IntegrationRequest,
+  outcome: Pick<IntegrationPlan, 'status' | 'after'> & Partial<Pick<IntegrationPlan, 'conflicts' | 'replayed'>>,
+): Promise<IntegrationPlan> {
+  const { status, after, conflicts = [], replayed = 0 } = outcome;
+  const rescue = conflicts.length === 0 ? null : `${rescueStamp(at)}-${rescueSuffix}`;
+  const rescues: RefMove[] =
+    rescue === null
+      ? []
+      : [
+          { ref: `refs/rescue/${rescue}/ours`, to: ours, from: null },
+          { ref: `refs/rescue/${rescue}/theirs`, to: theirs, from: null },
+        ];
+  const moves: RefMove[] = after === ours ? [] : [{ ref: branchRef(branch), to: after, from: ours }];
+  return {
+    status,
+    before: ours,
+    after,
+    conflicts,
+    rescue,
+    replayed,
+    refs: [...moves, ...rescues],
+    ...(after === ours ? { moves: [], foreign: [] } : await compareTrees(repository, ours, after)),
+  };
+}
+
+/** The best common ancestor, or null when the histories have none. */
+export async function findMergeBase(repository: Repository, ours: string, theirs: string): Promise<string | null> {
+  const { exitCode, stdout } = await repository.git.run({
+    args: ['merge-base', objectId(ours), objectId(theirs)],
+    gitDir: repository.gitDir,
+    answers: [0, 1],
+  });
+  return exitCode === 0 ? stdout.toString('latin1').trim() : null;
+}
+
+async function readTreeId(repository: Repository, commit: string): Promise<string> {
+  const { stdout } = await repository.git.run({
+    args: ['rev-parse', '--verify', '--end-of-options', `${objectId(commit)}^{tree}`],
+    gitDir: repository.gitDir,
+  });
+  // older gits echo the separator
+  return stdout.toString('latin1').trim().slice(-40);
+}

@@ -1,0 +1,126 @@
+/** Writing and reading blobs and trees. */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { blobId } from './blob-id.ts';
+import { scratchPath } from './journal.ts';
+import type { Repository } from './repository.ts';
+import { GitError, objectId } from './run.ts';
+
+/** 100,000 entries of the longest paths, and the line around each. */
+const MAX_TREE_BYTES = 96 * 1024 * 1024;
+
+export type FileMode = '100644' | '100755';
+
+export interface TreeEntry {
+  /** `100644`, `100755`, `120000` (symlink) or `160000` (submodule). */
+  readonly mode: string;
+  readonly oid: string;
+  /** Null for a submodule. */
+  readonly bytes: number | null;
+}
+
+/** Every entry below a commit's tree, whatever its kind, by path. */
+export async function readTree(repository: Repository, commit: string): Promise<Map<string, TreeEntry>> {
+  const { stdout } = await repository.git.run({
+    args: ['ls-tree', '-r', '-l', '-z', '--full-tree', objectId(commit)],
+    gitDir: repository.gitDir,
+    maxOutputBytes: MAX_TREE_BYTES,
+  });
+  const entries = new Map<string, TreeEntry>();
+  for (const line of stdout.toString('utf8').split('\0')) {
+    const tab = line.indexOf('\t');
+    if (tab < 0) continue;
+    const [mode = '', , oid = '', size = '-'] = line.slice(0, tab).split(/ +/);
+    entries.set(line.slice(tab + 1), { mode, oid, bytes: size === '-' ? null : Number(size) });
+  }
+  return entries;
+}
+
+/** A blob's bytes. Throws GitError when the repository does not have it. */
+export async function readBlob(repository: Repository, oid: string): Promise<Buffer> {
+  const blob = await repository.blobs.read(oid);
+  if (blob === null) throw new GitError('exit', `object ${oid} is missing`);
+  return blob;
+}
+
+/** Writes the blobs, byte for byte, and answers their ids in order. */
+export async function writeBlobs(repository: Repository, contents: readonly Uint8Array[]): Promise<string[]> {
+  if (contents.length === 0) return [];
+  const stage = await scratchPath(repository, 'blobs');
+  await mkdir(stage);
+  try {
+    for (const [index, content] of contents.entries()) await writeFile(join(stage, String(index)), content);
+    const { stdout } = await repository.git.run({
+      args: ['hash-object', '-w', '--no-filters', '--stdin-paths'],
+      gitDir: repository.gitDir,
+      cwd: stage,
+      stdin: contents.map((_, index) => `${index}\n`).join(''),
+    });
+    const oids = stdout.toString('latin1').trim().split('\n');
+    if (contents.some((content, index) => oids[index] !== blobId(content))) {
+      throw new GitError('exit', 'git hash-object wrote other bytes than it was given');
+    }
+    return oids;
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
+}
+
+export interface TreeEdit {
+  readonly path: string;
+  /** Null removes the path. */
+  readonly entry: { readonly mode: string; readonly oid: string } | null;
+}
+
+/** Applies the edits to an index file. Removals come first, so that a directory can take a file's place. */
+export async function editIndex(repository: Repository, indexFile: string, edits: readonly TreeEdit[]): Promise<void> {
+  if (edits.length === 0) return;
+  const gone = edits.filter(({ entry }) => entry === null).map(({ path }) => `0 ${'0'.repeat(40)}\t${path}\0`);
+  const set = edits.flatMap(({ path, entry }) =>
+    entry === null ? [] : [`${entry.mode} ${objectId(entry.oid)}\t${path}\0`],
+  );
+  // NUL separates the entries git reads
+  if (edits.some(({ path }) => path.includes('\0')))
+    throw new GitError('unsafe-argument', 'a path with a NUL character');
+  const { stderr } = await repository.git.run({
+    args: ['update-index', '-z', '--index-info'],
+    gitDir: repository.gitDir,
+    indexFile,
+    stdin: [...gone, ...set].join(''),
+  });
+  // git skips a path it finds illegal and still ends well
+  if (stderr !== '') throw new GitError('unsafe-argument', 'git refuses a path', 0, stderr);
+}
+
+/** Makes an index file hold the tree of `commit`; stat data of entries that stay equal is kept. */
+export async function resetIndex(repository: Repository, indexFile: string, commit: string): Promise<void> {
+  const args = ['read-tree', '--reset', objectId(commit)];
+  try {
+    await repository.git.run({ args, gitDir: repository.gitDir, indexFile });
+  } catch {
+    // the index it started from is damaged
+    await rm(indexFile, { force: true });
+    await repository.git.run({ args, gitDir: repository.gitDir, indexFile });
+  }
+}
+
+export async function writeTree(repository: Repository, indexFile: string): Promise<string> {
+  const { stdout } = await repository.git.run({ args: ['write-tree'], gitDir: repository.gitDir, indexFile });
+  return stdout.toString('latin1').trim();
+}
+
+/** The tree of `commit` with the edits applied. */
+export async function writeEditedTree(
+  repository: Repository,
+  commit: string,
+  edits: readonly TreeEdit[],
+): Promise<string> {
+  const indexFile = await scratchPath(repository, 'index');
+  try {
+    await resetIndex(repository, indexFile, commit);
+    await editIndex(repository, indexFile, edits);
+    return await writeTree(repository, indexFile);
+  } finally {
+    await rm(indexFile, { force: true });
+  }
+}

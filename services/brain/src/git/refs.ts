@@ -1,0 +1,177 @@
+/** Branch heads and other references: read, resolve, move by compare-and-swap. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
+import { fsyncParents, isAbsent } from './durability.ts';
+import { withJournal } from './journal.ts';
+import { gitDate, type Repository } from './repository.ts';
+import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
+
+const NO_OBJECT = '0'.repeat(40);
+
+/** Branch name -> commit id. */
+export async function readHeads(repository: Repository): Promise<Map<string, string>> {
+  return readRefs(repository, 'refs/heads/');
+}
+
+/** References below `prefix` (without it) -> object id. */
+export async function readRefs(repository: Repository, prefix: string): Promise<Map<string, string>> {
+  const { stdout } = await repository.git.run({
+    args: ['for-each-ref', '--format=%(objectname) %(refname)', prefix],
+    gitDir: repository.gitDir,
+  });
+  const lines = stdout.toString('utf8').split('\n').filter(Boolean);
+  return new Map(lines.map((line) => [line.slice(41 + prefix.length), line.slice(0, 40)]));
+}
+
+/** The commit a full reference name points to, or null. Costs no process while the reference is a loose file. */
+export async function readRef(repository: Repository, ref: string): Promise<string | null> {
+  const loose = await readFile(join(repository.gitDir, refName(ref)), 'latin1').catch((error: unknown) => {
+    if (isAbsent(error) || isDirectory(error)) return '';
+    throw error;
+  });
+  if (isObjectId(loose.trim())) return loose.trim();
+  const { exitCode, stdout } = await repository.git.run({
+    args: ['show-ref', '--verify', '--hash', '--', ref],
+    gitDir: repository.gitDir,
+    answers: [0, 1, 128],
+  });
+  return exitCode === 0 ? stdout.toString('latin1').trim() : null;
+}
+
+function isDirectory(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EISDIR';
+}
+
+export function readHead(repository: Repository, branch: string): Promise<string | null> {
+  return readRef(repository, branchRef(branch));
+}
+
+/**
+ * The commit that a reading reference names: `rescue/<id>/ours|theirs`, a branch, or 4 to 40 hex digits that begin
+ * exactly one commit id. Null when it names none.
+ */
+export async function resolveReading(repository: Repository, at: string): Promise<string | null> {
+  if (/^rescue\/\d{8}T\d{6}Z-[0-9a-f]{8}\/(?:ours|theirs)$/.test(at)) return readRef(repository, `refs/${at}`);
+  if (branchNameProblem(at) === null) {
+    const head = await readHead(repository, at);
+    if (head !== null) return head;
+  }
+  return /^[0-9a-f]{4,40}$/i.test(at) ? resolveHex(repository, at.toLowerCase()) : null;
+}
+
+async function resolveHex(repository: Repository, hex: string): Promise<string | null> {
+  const { git, gitDir } = repository;
+  const candidates = await git.run({ args: ['rev-parse', `--disambiguate=${hex}`], gitDir });
+  const types = await git.run({
+    args: ['cat-file', '--batch-check=%(objecttype) %(objectname)'],
+    gitDir,
+    stdin: candidates.stdout,
+  });
+  const commits = types.stdout
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => line.startsWith('commit '));
+  return commits.length === 1 ? (commits[0]?.slice('commit '.length) ?? null) : null;
+}
+
+export interface RefMove {
+  readonly ref: string;
+  /** Null deletes the reference. */
+  readonly to: string | null;
+  /** What it must point to now; null: it must not exist. */
+  readonly from: string | null;
+}
+
+/**
+ * Moves all references or none, durably. False when one of them was not where the caller expected it, or its name
+ * collides with another (`a` beside `a/b`). Throws GitError on anything else.
+ */
+export async function moveRefs(repository: Repository, moves: readonly RefMove[], at: Date): Promise<boolean> {
+  const commands = moves.map(({ ref, to, from }) =>
+    to === null
+      ? `delete ${refName(ref)}\0${objectId(from ?? '')}\0`
+      : `update ${refName(ref)}\0${objectId(to)}\0${from === null ? NO_OBJECT : objectId(from)}\0`,
+  );
+  const refs = moves.map(({ ref }) => ref);
+  try {
+    await repository.objectDirectories.fsyncChanged();
+    await withJournal(repository, refs, () =>
+      repository.git.run({
+        args: ['update-ref', '-m', 'svc', '--stdin', '-z'],
+        gitDir: repository.gitDir,
+        stdin: `start\0${commands.join('')}prepare\0commit\0`,
+        env: { GIT_COMMITTER_DATE: gitDate(at) },
+      }),
+    );
+  } catch (error) {
+    if (error instanceof GitError && isRefusedMove(error)) return false;
+    throw error;
+  }
+  for (const ref of refs) await fsyncParents(join(repository.gitDir, ref), join(repository.gitDir, 'refs'));
+  return true;
+}
+
+function isRefusedMove(error: GitError): boolean {
+  return /is at [0-9a-f]+ but expected|reference already exists|unable to resolve reference|exists; cannot create|cannot process '.*' and '.*' at the same time|there are still refs under/.test(
+    error.stderr,
+  );
+}
+
+export type BranchCreation = 'created' | 'exists';
+
+/** `exists` also when the name collides with another branch: `a` beside `a/b`, or equal but for case. */
+export async function createBranch(
+  repository: Repository,
+  { branch, commit, at }: { branch: string; commit: string; at: Date },
+): Promise<BranchCreation> {
+  const folded = foldCase(branch);
+  for (const other of (await readHeads(repository)).keys()) {
+    const existing = foldCase(other);
+    if (existing === folded || existing.startsWith(`${folded}/`) || folded.startsWith(`${existing}/`)) return 'exists';
+  }
+  const created = await moveRefs(repository, [{ ref: branchRef(branch), to: commit, from: null }], at);
+  return created ? 'created' : 'exists';
+}
+
+/** How many commits each side has that the other has not. */
+export async function countDivergence(
+  repository: Repository,
+  ours: string,
+  theirs: string,
+): Promise<{ ahead: number; behind: number }> {
+  const { stdout } = await repository.git.run({
+    args: ['rev-list', '--left-right', '--count', `${objectId(ours)}...${objectId(theirs)}`, '--'],
+    gitDir: repository.gitDir,
+  });
+  const [ahead = 0, behind = 0] = stdout.toString('latin1').trim().split('\t').map(Number);
+  return { ahead, behind };
+}
+
+/** Deletes rescue references made before `before`; answers how many. Their ids begin with the time they were made. */
+export async function expireRescues(repository: Repository, before: Date, at: Date): Promise<number> {
+  const stamp = rescueStamp(before);
+  const old = [...(await readRefs(repository, 'refs/rescue/'))].filter(([name]) => name < stamp);
+  const moves = old.map(([name, commit]) => ({ ref: `refs/rescue/${name}`, to: null, from: commit }));
+  return moves.length > 0 && (await moveRefs(repository, moves, at)) ? moves.length : 0;
+}
+
+/** The time part of a rescue id, sortable: `20260102T030405Z`. */
+export function rescueStamp(at: Date): string {
+  return at.toISOString().replace(/[-:]|\.\d+/g, '');
+}
+
+/** Branch name -> when its last commit was made, ms since the epoch. */
+export async function readRefTimes(repository: Repository): Promise<Map<string, number>> {
+  const { stdout } = await repository.git.run({
+    args: ['for-each-ref', '--format=%(committerdate:unix) %(refname)', 'refs/heads/'],
+    gitDir: repository.gitDir,
+  });
+  const lines = stdout.toString('utf8').split('\n').filter(Boolean);
+  return new Map(
+    lines.map((line) => {
+      const [seconds = '0', ref = ''] = line.split(' ');
+      return [ref.slice('refs/heads/'.length), Number(seconds) * 1000];
+    }),
+  );
+}

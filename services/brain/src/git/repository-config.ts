@@ -1,0 +1,97 @@
+/** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
+import { open, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isAbsent } from './durability.ts';
+import type { Git } from './run.ts';
+
+/** Highest precedence of all attributes, in linked worktrees too: no filter, no conversion, no driver. */
+export const ATTRIBUTES = '* -text -filter -ident -working-tree-encoding -diff -merge\n';
+
+/** Appended to the configuration of a new repository; it also protects a person's own git there. */
+export const REPOSITORY_CONFIG = `[core]
+	fsync = committed
+	fsyncMethod = fsync
+	hooksPath = /dev/null
+	protectNTFS = true
+	protectHFS = true
+[gc]
+	auto = 0
+[transfer]
+	fsckObjects = true
+[receive]
+	denyNonFastForwards = true
+[protocol]
+	allow = never
+[protocol "https"]
+	allow = always
+[protocol "ssh"]
+	allow = always
+[protocol "file"]
+	allow = user
+`;
+
+/** Settings that name programs to run, other hosts to ask, other files to read, or another layout. Keys are lower case. */
+const DANGEROUS_KEYS: readonly RegExp[] = [
+  /^(?:filter|credential|url|include|includeif)\./,
+  /^(?:merge|diff)\..*\.(?:driver|command|textconv)$/,
+  /^diff\.external$/,
+  /^core\.(?:sshcommand|gitproxy|worktree|attributesfile|alternaterefscommand|askpass)$/,
+  /^http\.(?:.*\.)?(?:proxy.*|sslcert.*|sslkey|sslverify|sslcainfo|sslcapath|extraheader|cookiefile|savecookies|curloptresolve|followredirects)$/,
+  /^remote\..*\.(?:proxy|proxyauthmethod|vcs|uploadpack|receivepack)$/,
+  /^(?:gpg|ssh)\./,
+];
+
+/** Why git must not run on this repository, as a sentence, or null. */
+export async function configurationProblem(git: Git, gitDir: string): Promise<string | null> {
+  for (const file of await configFiles(gitDir)) {
+    const { stdout } = await git.run({ args: ['config', '--file', file, '--no-includes', '--null', '--list'], gitDir });
+    for (const entry of stdout.toString('utf8').split('\0')) {
+      const [key = '', value = ''] = entry.split('\n', 2);
+      if (isDangerous(key, value)) return `the setting ${key} is not allowed in the repository's own configuration`;
+    }
+  }
+  return null;
+}
+
+async function configFiles(gitDir: string): Promise<string[]> {
+  const worktrees = await readdir(join(gitDir, 'worktrees')).catch(() => []);
+  const perWorktree = ['', ...worktrees.map((name) => join('worktrees', name))].map((part) =>
+    join(gitDir, part, 'config.worktree'),
+  );
+  const present = await Promise.all(
+    perWorktree.map(async (file) => ((await readOptional(file)) === null ? [] : [file])),
+  );
+  return [join(gitDir, 'config'), ...present.flat()];
+}
+
+function isDangerous(key: string, value: string): boolean {
+  if (key === 'core.fsmonitor') return !/^(?:false|no|off|0|)$/i.test(value);
+  if (key === 'extensions.objectformat') return value !== 'sha1';
+  if (key === 'extensions.refstorage') return value !== 'files';
+  return DANGEROUS_KEYS.some((pattern) => pattern.test(key.toLowerCase()));
+}
+
+/** True when `gitDir/info/attributes` already says exactly what we need. */
+export async function hasAttributes(gitDir: string): Promise<boolean> {
+  return (await readOptional(join(gitDir, 'info', 'attributes'))) === ATTRIBUTES;
+}
+
+async function readOptional(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+/** Writes and fsyncs a file; `flags` as for `fs.open`. */
+export async function writeDurable(path: string, text: string, flags: 'w' | 'a'): Promise<void> {
+  const handle = await open(path, flags, 0o644);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { appendFile, chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AT, commitFiles, makeTestBed, mustRead, personGit, saveFiles, type TestBed } from './git-test-bed.ts';
+import { maintainRepository } from './maintenance.ts';
+import { readBlob, readTree } from './objects.ts';
+import { createBranch, readHeads } from './refs.ts';
+import { createRepository, openRepository, RepositoryProblem } from './repository.ts';
+import { ATTRIBUTES } from './repository-config.ts';
+import { createGit } from './run.ts';
+import { discardWorktree, openWorktree } from './worktrees.ts';
+
+let bed: TestBed;
+beforeEach(async () => {
+  bed = await makeTestBed();
+});
+afterEach(() => bed[Symbol.asyncDispose]());
+
+describe('createRepository', () => {
+  it('begins with an empty commit on main that any git takes', async () => {
+    const { repository } = bed;
+    const person = personGit(repository.dir);
+    expect((await person.log()).total).toBe(1);
+    expect((await person.status()).current).toBe('main');
+    expect((await person.status()).isClean()).toBe(true);
+    expect(await readFile(join(repository.gitDir, 'info', 'attributes'), 'utf8')).toBe(ATTRIBUTES);
+    expect(execFileSync('git', ['fsck', '--strict'], { cwd: repository.dir, encoding: 'utf8', stdio: 'pipe' })).toBe(
+      '',
+    );
+  });
+
+  it('takes the place of no directory that holds something, and of a half-made one', async () => {
+    const { repository, root } = bed;
+    await expect(createRepository(createGit(), { dir: repository.dir, at: AT })).rejects.toThrow(/ENOTEMPTY|EEXIST/);
+    await mkdir(join(root, '.svc-other.tmp', '.git'), { recursive: true });
+    const other = await createRepository(createGit(), { dir: join(root, 'other'), at: AT });
+    expect([...(await readHeads(other)).keys()]).toEqual(['main']);
+    other[Symbol.dispose]();
+  });
+});
+
+describe('openRepository', () => {
+  const open = () => openRepository(createGit(), bed.repository.dir);
+  const reason = () =>
+    open().then(
+      () => null,
+      (error: unknown) => (error instanceof RepositoryProblem ? error.reason : error),
+    );
+
+  it.each([
+    '[filter "x"]\n\tclean = touch canary',
+    '[merge "x"]\n\tdriver = touch canary',
+    '[diff "x"]\n\ttextconv = touch canary',
+    '[diff]\n\texternal = touch canary',
+    '[core]\n\tfsmonitor = touch canary',
+    '[core]\n\tsshCommand = touch canary',
+    '[CORE]\n\tSSHCOMMAND = touch canary',
+    '[core]\n\tgitProxy = touch canary',
+    '[core]\n\tworktree = /',
+    '[http]\n\tproxy = http://127.0.0.1:1',
+    '[http "https://host"]\n\tproxy = http://127.0.0.1:1',
+    '[remote "origin"]\n\tproxy = http://127.0.0.1:1',
+    '[remote "origin"]\n\tuploadpack = touch canary',
+    '[credential]\n\thelper = !touch canary',
+    '[credential "https://host"]\n\thelper = !touch canary',
+    '[url "ext::sh -c touch% canary"]\n\tinsteadOf = https://',
+    '[include]\n\tpath = /tmp/x',
+    '[includeIf "gitdir:/"]\n\tpath = /tmp/x',
+    '[extensions]\n\tobjectFormat = sha256',
+  ])('refuses a configuration that runs programs or leads elsewhere: %s', async (section) => {
+    await appendFile(join(bed.repository.gitDir, 'config'), `${section}\n`);
+    expect(await reason()).toBe('configuration');
+  });
+
+  it('refuses the same in the configuration of a working tree', async () => {
+    await appendFile(join(bed.repository.gitDir, 'config'), '[extensions]\n\tworktreeConfig = true\n');
+    await writeFile(join(bed.repository.gitDir, 'config.worktree'), '[filter "x"]\n\tclean = touch canary\n');
+    expect(await reason()).toBe('configuration');
+  });
+
+  it("takes a person's ordinary settings", async () => {
+    const person = personGit(bed.repository.dir);
+    await person.addConfig('user.name', 'Person');
+    await person.addRemote('origin', 'https://host.example/o/r.git');
+    await person.addConfig('branch.main.remote', 'origin');
+    await appendFile(join(bed.repository.gitDir, 'config'), '[core]\n\tfsmonitor = false\n');
+    (await open())[Symbol.dispose]();
+  });
+
+  it('tells absent from damaged', async () => {
+    await writeFile(join(bed.repository.gitDir, 'config'), '[[[');
+    expect(await reason()).toBe('damaged');
+    await rm(bed.repository.gitDir, { recursive: true });
+    expect(await reason()).toBe('absent');
+  });
+
+  it('restores the attributes, so that filters and hooks planted later stay inert', async () => {
+    const { repository, worktreesDir } = bed;
+    const canary = join(bed.root, 'canary');
+    await rm(join(repository.gitDir, 'info'), { recursive: true });
+    const opened = await open();
+    await createBranch(opened, { branch: 'feat', commit: await mustRead(opened, 'main'), at: AT });
+    const worktree = await openWorktree(opened, worktreesDir, 'feat');
+    const filter = `[filter "x"]\n\tclean = touch ${canary}; cat\n\tsmudge = touch ${canary}; cat\n\trequired = true\n[core]\n\tfsmonitor = touch ${canary}\n\teol = crlf\n\tautocrlf = true\n`;
+    await appendFile(join(repository.gitDir, 'config'), filter);
+    await mkdir(join(repository.gitDir, 'hooks'), { recursive: true });
+    for (const hook of [
+      'reference-transaction',
+      'post-index-change',
+      'pre-commit',
+      'post-checkout',
+      'post-commit',
+      'fsmonitor-watchman',
+    ]) {
+      await writeFile(join(repository.gitDir, 'hooks', hook), `#!/bin/sh\ntouch ${canary}\n`);
+      await chmod(join(repository.gitDir, 'hooks', hook), 0o755);
+    }
+    for (const dir of [repository.dir, worktree]) {
+      await writeFile(
+        join(dir, '.gitattributes'),
+        '* filter=x text eol=crlf ident working-tree-encoding=UTF-16 diff=x merge=x\n',
+      );
+    }
+    const content = 'a\r\nb\n$Id$\n';
+    await saveFiles(opened, { 'x.md': content });
+    await writeFile(join(worktree, 'y.md'), content);
+    const { commit } = await commitFiles(opened, 'feat', { 'y.md': content }, { worktree });
+    const entry = (await readTree(opened, commit)).get('y.md');
+    expect((await readBlob(opened, entry?.oid ?? '')).toString()).toBe(content);
+    await discardWorktree(opened, worktree);
+    expect(await readFile(join(await openWorktree(opened, worktreesDir, 'feat'), 'y.md'), 'utf8')).toBe(content);
+    await maintainRepository(opened);
+    expect(existsSync(canary)).toBe(false);
+    opened[Symbol.dispose]();
+  });
+});

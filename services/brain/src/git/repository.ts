@@ -1,0 +1,120 @@
+/** A brain's git repository: created whole, opened only when its own configuration is harmless. */
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { BlobReader } from './blob-reader.ts';
+import { fsyncPath, fsyncTree, isAbsent, ObjectDirectories } from './durability.ts';
+import {
+  ATTRIBUTES,
+  configurationProblem,
+  hasAttributes,
+  REPOSITORY_CONFIG,
+  writeDurable,
+} from './repository-config.ts';
+import { type Git, GitError } from './run.ts';
+
+export interface Repository extends Disposable {
+  /** The working tree of branch `main`. */
+  readonly dir: string;
+  readonly gitDir: string;
+  /** Where our own unfinished work lies; emptied at boot. */
+  readonly scratchDir: string;
+  readonly git: Git;
+  readonly blobs: BlobReader;
+  readonly objectDirectories: ObjectDirectories;
+}
+
+export type ProblemReason = 'absent' | 'configuration' | 'damaged';
+
+/** The directory cannot be served as a repository. */
+export class RepositoryProblem extends Error {
+  readonly reason: ProblemReason;
+
+  constructor(reason: ProblemReason, message: string) {
+    super(message);
+    this.name = 'RepositoryProblem';
+    this.reason = reason;
+  }
+}
+
+export interface NewRepository {
+  readonly dir: string;
+  /** Time of the first commit. */
+  readonly at: Date;
+}
+
+/**
+ * Makes a repository with branch `main` and one commit of the empty tree. It appears under `dir` whole and durable, or
+ * not at all. Throws an EEXIST or ENOTEMPTY error when something is there.
+ */
+export async function createRepository(git: Git, { dir, at }: NewRepository): Promise<Repository> {
+  const stage = join(dirname(dir), `.svc-${basename(dir)}.tmp`);
+  await rm(stage, { recursive: true, force: true });
+  await mkdir(stage, { recursive: true });
+  const gitDir = join(stage, '.git');
+  await git.run({ args: ['init', '--quiet', '--template=', '--initial-branch=main'], gitDir, workTree: stage });
+  await mkdir(join(gitDir, 'info'), { recursive: true });
+  await writeDurable(join(gitDir, 'info', 'attributes'), ATTRIBUTES, 'w');
+  await writeDurable(join(gitDir, 'config'), REPOSITORY_CONFIG, 'a');
+  await writeFirstCommit(git, gitDir, at);
+  await fsyncTree(stage);
+  await rename(stage, dir);
+  await fsyncPath(dirname(dir));
+  return repositoryAt(git, dir);
+}
+
+async function writeFirstCommit(git: Git, gitDir: string, at: Date): Promise<void> {
+  const env = {
+    GIT_AUTHOR_NAME: 'svc',
+    GIT_AUTHOR_EMAIL: 'svc@localhost',
+    GIT_AUTHOR_DATE: gitDate(at),
+    GIT_COMMITTER_DATE: gitDate(at),
+  };
+  const answer = async (args: readonly string[], stdin: string): Promise<string> =>
+    (await git.run({ args, gitDir, stdin, env })).stdout.toString('latin1').trim();
+  const tree = await answer(['hash-object', '-t', 'tree', '-w', '--stdin'], '');
+  const commit = await answer(['commit-tree', '-F', '-', tree], 'Empty brain\n');
+  await answer(['update-ref', 'refs/heads/main', commit], '');
+}
+
+/** Git's own form of an instant, whole seconds, UTC. */
+export function gitDate(at: Date): string {
+  return `@${Math.floor(at.getTime() / 1000)} +0000`;
+}
+
+/**
+ * Opens an existing repository; restores `info/attributes` when it differs. Throws RepositoryProblem when the directory
+ * is no repository, is damaged, or is configured to run programs.
+ */
+export async function openRepository(git: Git, dir: string): Promise<Repository> {
+  const gitDir = join(dir, '.git');
+  try {
+    if (!(await stat(gitDir)).isDirectory()) throw new RepositoryProblem('damaged', '.git is not a directory');
+    const problem = await configurationProblem(git, gitDir);
+    if (problem !== null) throw new RepositoryProblem('configuration', problem);
+    await git.run({ args: ['rev-parse', '--git-dir'], gitDir, workTree: dir });
+  } catch (error) {
+    if (error instanceof GitError) throw new RepositoryProblem('damaged', error.stderr || error.message);
+    if (isAbsent(error)) throw new RepositoryProblem('absent', 'no repository here');
+    throw error;
+  }
+  if (!(await hasAttributes(gitDir))) {
+    await mkdir(join(gitDir, 'info'), { recursive: true });
+    await writeDurable(join(gitDir, 'info', 'attributes'), ATTRIBUTES, 'w');
+    await fsyncPath(join(gitDir, 'info'));
+  }
+  return repositoryAt(git, dir);
+}
+
+function repositoryAt(git: Git, dir: string): Repository {
+  const gitDir = join(dir, '.git');
+  const blobs = new BlobReader(git, gitDir);
+  return {
+    dir,
+    gitDir,
+    scratchDir: join(gitDir, 'svc'),
+    git,
+    blobs,
+    objectDirectories: new ObjectDirectories(join(gitDir, 'objects')),
+    [Symbol.dispose]: () => blobs[Symbol.dispose](),
+  };
+}

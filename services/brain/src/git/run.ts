@@ -1,0 +1,207 @@
+/** The only module that starts git. Arguments come from tables in code, user text goes to stdin or behind a checked prefix. */
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+const MAX_STDERR_BYTES = 8 * 1024;
+
+/** Always in force, whatever the repository's own configuration says. */
+const FIXED_CONFIG = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.fsync=committed',
+  'core.fsyncMethod=fsync',
+  'core.splitIndex=false',
+  'core.filesRefLockTimeout=2000',
+  'core.packedRefsTimeout=2000',
+  'gc.auto=0',
+  'i18n.commitEncoding=UTF-8',
+  'protocol.allow=never',
+] as const;
+
+export type GitFailure = 'exit' | 'timeout' | 'output-limit' | 'spawn' | 'unsafe-argument';
+
+/** Git did not do it. `exitCode` is null when git was killed or never ran; `stderr` holds at most 8 KiB. */
+export class GitError extends Error {
+  readonly code: GitFailure;
+  readonly exitCode: number | null;
+  readonly stderr: string;
+
+  constructor(code: GitFailure, message: string, exitCode: number | null = null, stderr = '') {
+    super(message);
+    this.name = 'GitError';
+    this.code = code;
+    this.exitCode = exitCode;
+    this.stderr = stderr;
+  }
+}
+
+export interface GitCall {
+  readonly args: readonly string[];
+  readonly gitDir?: string;
+  readonly workTree?: string;
+  readonly indexFile?: string;
+  /** Defaults to the work tree, else the git directory. */
+  readonly cwd?: string;
+  readonly stdin?: Uint8Array | string;
+  /** Added to the environment that is otherwise built from nothing. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Further `-c` settings; they win over the fixed ones. */
+  readonly config?: readonly string[];
+  readonly timeoutMs?: number;
+  readonly maxOutputBytes?: number;
+  /** Exit codes that are answers, not failures (default: 0). */
+  readonly answers?: readonly number[];
+}
+
+export interface GitOutput {
+  readonly exitCode: number;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+export interface GitSettings {
+  /** Directories in which `git`, `ssh` and `sh` are found, as in PATH. */
+  readonly searchPath?: string;
+  readonly committer?: Identity;
+}
+
+export interface Identity {
+  readonly name: string;
+  readonly email: string;
+}
+
+type GitChild = ChildProcessByStdio<Writable, Readable, Readable>;
+
+export interface Git {
+  /** Runs git to its end. Throws GitError. */
+  run(call: GitCall): Promise<GitOutput>;
+  /** Starts a git that answers questions from stdin; the caller ends it with `killGroup`. */
+  start(call: Omit<GitCall, 'stdin' | 'timeoutMs' | 'maxOutputBytes' | 'answers'>): GitChild;
+}
+
+export function createGit(settings: GitSettings = {}): Git {
+  const committer = settings.committer ?? { name: 'svc', email: 'svc@localhost' };
+  const base = {
+    PATH: settings.searchPath ?? '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin',
+    HOME: '/nonexistent',
+    LC_ALL: 'C',
+    TZ: 'UTC',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_DEFAULT_HASH: 'sha1',
+    GIT_DEFAULT_REF_FORMAT: 'files',
+    GIT_COMMITTER_NAME: committer.name,
+    GIT_COMMITTER_EMAIL: committer.email,
+  };
+  const start: Git['start'] = (call) => {
+    const config = [...FIXED_CONFIG, ...(call.config ?? [])].flatMap((setting) => ['-c', setting]);
+    return spawn('git', [...config, ...call.args], {
+      cwd: call.cwd ?? call.workTree ?? call.gitDir ?? '/',
+      env: { ...base, ...locations(call), ...call.env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
+  };
+  return { start, run: (call) => runToEnd(call, () => start(call)) };
+}
+
+function locations(call: GitCall): Record<string, string> {
+  return {
+    ...(call.gitDir === undefined ? {} : { GIT_DIR: call.gitDir }),
+    ...(call.workTree === undefined ? {} : { GIT_WORK_TREE: call.workTree }),
+    ...(call.indexFile === undefined ? {} : { GIT_INDEX_FILE: call.indexFile }),
+  };
+}
+
+/** Ends git and everything it started (transports, askpass, ssh). */
+export function killGroup(child: { readonly pid?: number | undefined }): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // the group is already gone
+  }
+}
+
+function runToEnd(call: GitCall, start: () => GitChild): Promise<GitOutput> {
+  const { promise, resolve, reject } = Promise.withResolvers<GitOutput>();
+  const command = call.args.find((argument) => !argument.startsWith('-')) ?? 'git';
+  let child: GitChild;
+  try {
+    child = start();
+  } catch (error) {
+    // a NUL byte in an argument or variable
+    return Promise.reject(new GitError('unsafe-argument', `git ${command}: ${String(error)}`));
+  }
+  const stdout = collect(child.stdout, call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES, () => stop('output-limit'));
+  const stderr = collect(child.stderr, MAX_STDERR_BYTES, () => undefined);
+  let stopped: GitFailure | null = null;
+  const stop = (reason: GitFailure): void => {
+    stopped ??= reason;
+    killGroup(child);
+  };
+  const timer = setTimeout(() => stop('timeout'), call.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+  child.on('error', (error) => {
+    clearTimeout(timer);
+    reject(new GitError('spawn', `git ${command} could not be started: ${error.message}`));
+  });
+  child.on('close', (exitCode) => {
+    clearTimeout(timer);
+    const errors = stderr().toString('utf8');
+    if (stopped !== null) reject(new GitError(stopped, `git ${command}: ${stopped}`, null, errors));
+    else if (exitCode === null || !(call.answers ?? [0]).includes(exitCode)) {
+      reject(new GitError('exit', `git ${command} exited with ${String(exitCode)}`, exitCode, errors));
+    } else resolve({ exitCode, stdout: stdout(), stderr: errors });
+  });
+  // git may end without reading its input; its exit code tells
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(call.stdin ?? '');
+  return promise;
+}
+
+/** Keeps at most `limit` bytes and says once when there were more. */
+function collect(stream: Readable, limit: number, onExcess: () => void): () => Buffer {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (bytes > limit) return;
+    bytes += chunk.length;
+    chunks.push(chunk);
+    if (bytes > limit) onExcess();
+  });
+  return () => Buffer.concat(chunks).subarray(0, limit);
+}
+
+const MAX_REF_LENGTH = 240;
+const COMMIT_ID = /^[0-9a-f]{40}$/;
+const REF = /^refs\/(?:heads|remotes|rescue)(?:\/[A-Za-z0-9_][A-Za-z0-9._+-]*)+$/;
+
+export function isObjectId(text: string): boolean {
+  return COMMIT_ID.test(text);
+}
+
+/** Returns `id` when it is a full object id, else throws: nothing else may stand where git expects one. */
+export function objectId(id: string): string {
+  if (!isObjectId(id)) throw new GitError('unsafe-argument', 'not an object id');
+  return id;
+}
+
+/** Returns `ref` when it is a full name under heads, remotes or rescue, else throws. */
+export function refName(ref: string): string {
+  const forbidden =
+    ref.length > MAX_REF_LENGTH || ref.includes('..') || /\.(?:lock)?(?:\/|$)/.test(ref) || ref === 'refs/heads/HEAD';
+  if (!REF.test(ref) || forbidden) {
+    throw new GitError('unsafe-argument', 'not a reference name');
+  }
+  return ref;
+}
+
+export function branchRef(branch: string): string {
+  return refName(`refs/heads/${branch}`);
+}

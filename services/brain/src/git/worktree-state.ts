@@ -1,0 +1,72 @@
+/** What a working tree says about itself, read from its files without starting git. */
+import { access, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isAbsent } from './durability.ts';
+import { type Repository, RepositoryProblem } from './repository.ts';
+
+const UNFINISHED = {
+  MERGE_HEAD: 'merge',
+  CHERRY_PICK_HEAD: 'cherry-pick',
+  REVERT_HEAD: 'revert',
+  'rebase-merge': 'rebase',
+  'rebase-apply': 'rebase',
+  BISECT_LOG: 'bisect',
+} as const;
+
+export type UnfinishedWork = (typeof UNFINISHED)[keyof typeof UNFINISHED];
+
+export interface WorktreeState {
+  /** The branch HEAD names; null when HEAD is detached. */
+  readonly branch: string | null;
+  /** A person's unfinished operation, or null. */
+  readonly unfinished: UnfinishedWork | null;
+}
+
+/** The git directory of a working tree. Throws RepositoryProblem when `worktree` does not belong to the repository. */
+export async function worktreeGitDir(repository: Repository, worktree: string): Promise<string> {
+  if (worktree === repository.dir) return repository.gitDir;
+  const pointer = await readFile(join(worktree, '.git'), 'utf8').catch((error: unknown) => {
+    if (isAbsent(error)) return '';
+    throw error;
+  });
+  const gitDir = resolve(worktree, pointer.replace(/^gitdir: /, '').trimEnd());
+  if (!pointer.startsWith('gitdir: ') || dirname(gitDir) !== join(resolve(repository.gitDir), 'worktrees')) {
+    throw new RepositoryProblem('absent', `${basename(worktree)} is not a working tree of this repository`);
+  }
+  return gitDir;
+}
+
+/** Throws RepositoryProblem when the directory is no working tree of the repository (deleted by hand, half made). */
+export async function readWorktreeState(repository: Repository, worktree: string): Promise<WorktreeState> {
+  const gitDir = await worktreeGitDir(repository, worktree);
+  const head = await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => {
+    throw new RepositoryProblem('absent', `${basename(worktree)} has no HEAD`);
+  });
+  const branch = /^ref: refs\/heads\/(.+)\n?$/.exec(head)?.[1] ?? null;
+  for (const [file, unfinished] of Object.entries(UNFINISHED)) {
+    if (await exists(join(gitDir, file))) return { branch, unfinished };
+  }
+  return { branch, unfinished: null };
+}
+
+/** True when the tree is on `branch` and a person left no operation half done there. */
+export function isOnBranch(state: WorktreeState, branch: string): boolean {
+  return state.branch === branch && state.unfinished === null;
+}
+
+/** A linked working tree is whole once its index exists: that file is written last. */
+export async function isWhole(repository: Repository, worktree: string): Promise<boolean> {
+  try {
+    return (await stat(join(await worktreeGitDir(repository, worktree), 'index'))).isFile();
+  } catch (error) {
+    if (isAbsent(error) || error instanceof RepositoryProblem) return false;
+    throw error;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,119 @@
+/** Linked working trees, one directory per branch beside `main`. */
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { filePathProblem } from '@svc/contract/names.ts';
+import { fsyncPath, fsyncTree, isAbsent } from './durability.ts';
+import { scratchPath, withJournal } from './journal.ts';
+import { readTree, resetIndex, type TreeEntry } from './objects.ts';
+import { readHead } from './refs.ts';
+import { type Repository, RepositoryProblem } from './repository.ts';
+import { branchRef } from './run.ts';
+import { installIndex, refreshIndex } from './worktree-index.ts';
+import { isWhole, worktreeGitDir } from './worktree-state.ts';
+
+export const MAX_FILE_BYTES = 1024 * 1024;
+
+/** A plain file with a legal name; everything else is a foreign entry: kept in commits, never served, never checked out. */
+export function isPlain(path: string, { mode, bytes }: TreeEntry): boolean {
+  const isFile = mode === '100644' || mode === '100755';
+  return isFile && bytes !== null && bytes <= MAX_FILE_BYTES && filePathProblem(path) === null;
+}
+
+/** The directory name of a branch's working tree. `+` occurs in no branch name, so no two branches share one. */
+export function worktreeName(branch: string): string {
+  branchRef(branch);
+  return branch.replaceAll('/', '+');
+}
+
+/**
+ * Opens the working tree of `branch` under `worktreesDir` and answers its directory. An existing whole one is kept as it
+ * is; a half-made or hand-deleted one is made again from the last commit. Files in a directory that lost its link to the
+ * repository are set aside as `.lost-<name>-<uuid>`, never deleted. Throws RepositoryProblem when the branch does not
+ * exist, GitError when a person has it checked out elsewhere.
+ */
+export async function openWorktree(repository: Repository, worktreesDir: string, branch: string): Promise<string> {
+  const dir = join(worktreesDir, worktreeName(branch));
+  if (await isWhole(repository, dir)) return dir;
+  const head = await readHead(repository, branch);
+  if (head === null) throw new RepositoryProblem('absent', 'no such branch');
+  await clearPlace(repository, dir);
+  await pruneWorktrees(repository);
+  await mkdir(worktreesDir, { recursive: true });
+  await withJournal(repository, [], () =>
+    repository.git.run({
+      args: ['worktree', 'add', '--no-checkout', '--quiet', dir, branch],
+      gitDir: repository.gitDir,
+      cwd: worktreesDir,
+    }),
+  );
+  await fillWorktree(repository, dir, head);
+  return dir;
+}
+
+/** Only a tree that we began and did not finish can hold nothing of anybody's. */
+async function clearPlace(repository: Repository, dir: string): Promise<void> {
+  const gitDir = await worktreeGitDir(repository, dir).catch(() => null);
+  const isHalfMade = gitDir !== null && existsSync(gitDir);
+  if (isHalfMade) await rm(dir, { recursive: true, force: true });
+  else if (existsSync(dir)) await rename(dir, join(dirname(dir), `.lost-${basename(dir)}-${randomUUID()}`));
+}
+
+/** The index comes last: a tree without one is known to be half made. */
+async function fillWorktree(repository: Repository, dir: string, head: string): Promise<void> {
+  const tree = [...(await readTree(repository, head))];
+  const plain = tree.filter(([path, entry]) => isPlain(path, entry)).map(([path]) => path);
+  const foreign = tree.filter(([path, entry]) => !isPlain(path, entry)).map(([path]) => path);
+  const indexFile = await scratchPath(repository, 'index');
+  try {
+    await resetIndex(repository, indexFile, head);
+    await repository.git.run({
+      args: ['checkout-index', '-q', '-z', '--stdin'],
+      gitDir: repository.gitDir,
+      workTree: dir,
+      indexFile,
+      stdin: plain.map((path) => `${path}\0`).join(''),
+    });
+    await fsyncTree(dir);
+    await refreshIndex(repository, dir, indexFile, foreign);
+    await installIndex(repository, dir, indexFile);
+    // writes into the tree are acknowledged from now on, so the link to it must not vanish
+    const gitDir = await worktreeGitDir(repository, dir);
+    await fsyncTree(gitDir);
+    for (const path of [gitDir, dirname(gitDir), dir]) await fsyncPath(dirname(path));
+  } finally {
+    await rm(indexFile, { force: true });
+  }
+}
+
+/** Removes a working tree with all that is in it; the caller has made sure that it is clean. */
+export async function discardWorktree(repository: Repository, dir: string): Promise<void> {
+  await rm(dir, { recursive: true, force: true });
+  await pruneWorktrees(repository);
+}
+
+/** Forgets working trees whose directory is gone. */
+export async function pruneWorktrees(repository: Repository): Promise<void> {
+  await withJournal(repository, [], () =>
+    repository.git.run({ args: ['worktree', 'prune', '--expire=now'], gitDir: repository.gitDir }),
+  );
+}
+
+/** Branch -> directory of every working tree the service has on disk, whole or not. */
+export async function listWorktrees(worktreesDir: string): Promise<Map<string, string>> {
+  const entries = await readdir(worktreesDir, { withFileTypes: true }).catch((error: unknown) => {
+    if (isAbsent(error)) return [];
+    throw error;
+  });
+  const dirs = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
+  return new Map(dirs.map(({ name }) => [name.replaceAll('+', '/'), join(worktreesDir, name)]));
+}
+
+/** Mends the two-way pointers after the data directory was moved. */
+export async function relinkWorktrees(repository: Repository, worktreesDir: string): Promise<void> {
+  const dirs = [...(await listWorktrees(worktreesDir)).values()];
+  if (dirs.length === 0) return;
+  await repository.git.run({ args: ['worktree', 'repair', ...dirs], gitDir: repository.gitDir });
+  await fsyncPath(worktreesDir);
+}

@@ -1,0 +1,86 @@
+/** Recurring work of the brain. The truth is in the database and on disk; a run only looks. */
+import type { Idempotency } from '@svc/runtime/idempotency.ts';
+import type { Outbox } from '@svc/runtime/outbox.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import type { BrainHost } from './brain/brain-host.ts';
+import { expireRescues } from './git/refs.ts';
+import { maintainRepository } from './git/maintenance.ts';
+import { freeExpiredLeases } from './store/lease-store.ts';
+import type { SessionStore } from './store/session-store.ts';
+import { leaseReleased } from './writer/lease-keeper.ts';
+
+export interface JobParts {
+  readonly platform: Platform;
+  readonly host: BrainHost;
+  readonly outbox: Outbox;
+  readonly idempotency: Idempotency;
+  readonly sessions: SessionStore;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+const RESCUES_KEPT_MS = 90 * DAY;
+
+export async function scheduleJobs({ platform, host, outbox, idempotency, sessions }: JobParts): Promise<void> {
+  const { jobs, database } = platform;
+  await jobs.schedule({ id: 'brain.outbox-sweep', everyMs: 5 * SECOND, scope: 'cluster', run: () => outbox.flush() });
+  await jobs.schedule({
+    id: 'brain.lease-expiry',
+    everyMs: 2 * SECOND,
+    scope: 'cluster',
+    run: () => endExpiredLeases(platform, outbox),
+  });
+  await jobs.schedule({
+    id: 'brain.external-edit-scan',
+    everyMs: MINUTE,
+    scope: 'process',
+    run: () => scanBrains(host),
+  });
+  await jobs.schedule({
+    id: 'brain.row-sweep',
+    everyMs: 10 * MINUTE,
+    scope: 'cluster',
+    async run() {
+      await outbox.sweep();
+      await idempotency.sweep(poolClient(database.pool));
+      await sessions.sweep();
+    },
+  });
+  await jobs.schedule({
+    id: 'brain.maintenance',
+    everyMs: DAY,
+    scope: 'process',
+    run: () => maintainBrains(platform, host),
+  });
+}
+
+async function endExpiredLeases({ database }: Platform, outbox: Outbox): Promise<void> {
+  const ended = await withPgTransaction(database.pool, async (transaction) => {
+    const expired = await freeExpiredLeases(transaction);
+    await outbox.write(
+      transaction,
+      expired.map((lease) => leaseReleased({ ...lease, reason: 'expired' })),
+    );
+    return expired.length;
+  });
+  if (ended > 0) outbox.kick();
+}
+
+async function scanBrains(host: BrainHost): Promise<void> {
+  for (const brain of await host.openBrains()) await brain.scan();
+}
+
+/** In each branch's queue, so that nothing is packed while it is written. */
+async function maintainBrains({ clock }: Platform, host: BrainHost): Promise<void> {
+  for (const brain of await host.openBrains()) {
+    const writer = (await brain.openTrees()).get('main');
+    const { repository } = brain.context;
+    const now = clock.now();
+    await writer?.alone(now + 60 * MINUTE, async () => {
+      await expireRescues(repository, new Date(now - RESCUES_KEPT_MS), new Date(now));
+      await maintainRepository(repository);
+    });
+  }
+}

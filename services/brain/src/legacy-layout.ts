@@ -1,0 +1,194 @@
+/**
+ * The marker of the data directory's layout, and the import of an old single-brain layout: flat text files or category
+ * directories at the data root, or in directories that the operator names. Files are copied, never moved.
+ */
+import { hash } from 'node:crypto';
+import { lstat, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { CallError } from '@svc/contract/codes.ts';
+import { filePathProblem } from '@svc/contract/names.ts';
+import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { isAbsent, syncDirectory } from './files/durable-write.ts';
+import { decodeText } from './files/worktree.ts';
+import type { BrainOps } from './brain/ops.ts';
+import type { OpContext } from './writer/context.ts';
+
+export const LAYOUT_VERSION = 3;
+
+/** What this service keeps at the data root; everything else there that is text is from an old layout. */
+const OWN_ENTRIES = new Set([
+  'brains',
+  'worktrees',
+  'journal',
+  'cache',
+  'backups',
+  'database',
+  'layout.json',
+  'service.lock',
+]);
+
+export interface LayoutStatus {
+  readonly markerVersion: number | null;
+  readonly targetVersion: typeof LAYOUT_VERSION;
+  readonly upToDate: boolean;
+  readonly legacy: boolean;
+  readonly guidance: string | null;
+}
+
+interface Marker {
+  readonly layout: number;
+  readonly at: number;
+  readonly imported: number;
+  readonly kept: number;
+}
+
+interface LegacyFile {
+  readonly source: string;
+  /** Where it goes in the brain. */
+  readonly path: string;
+}
+
+export interface LegacyOptions {
+  readonly dataDir: string;
+  /** Directories besides the data root. */
+  readonly legacyDirs: readonly string[];
+  readonly platform: Pick<Platform, 'clock' | 'log'>;
+}
+
+export class LegacyLayout {
+  readonly #options: LegacyOptions;
+  #marker: Marker | null = null;
+  #guidance: string | null = null;
+
+  constructor(options: LegacyOptions) {
+    this.#options = options;
+  }
+
+  status(): LayoutStatus {
+    const markerVersion = this.#marker?.layout ?? null;
+    return {
+      markerVersion,
+      targetVersion: LAYOUT_VERSION,
+      upToDate: markerVersion === LAYOUT_VERSION,
+      legacy: this.#guidance !== null,
+      guidance: this.#guidance,
+    };
+  }
+
+  /** Reads the marker. Throws BRAIN_LOAD_FAIL (503) when a newer version of the service wrote this directory. */
+  async open(): Promise<void> {
+    this.#marker = await readMarker(this.#markerFile());
+    if (this.#marker !== null && this.#marker.layout > LAYOUT_VERSION) {
+      throw new CallError('BRAIN_LOAD_FAIL', 'The data directory was written by a newer version.', {}, 503);
+    }
+  }
+
+  /** Imports what it finds into the brain, once. A failure leaves no marker: the next start goes on from there. */
+  async migrate(brain: BrainOps, context: OpContext): Promise<void> {
+    if (this.#marker !== null) return;
+    const failed: string[] = [];
+    let imported = 0;
+    let kept = 0;
+    for (const file of await this.#findFiles(failed)) {
+      const outcome = await this.#importFile(brain, context, file).catch((error: unknown) => {
+        this.#options.platform.log.warn({ err: error, file: file.source }, 'a legacy file could not be imported');
+        return 'failed' as const;
+      });
+      if (outcome === 'failed') failed.push(file.source);
+      else if (outcome === 'imported') imported += 1;
+      else kept += 1;
+    }
+    if (failed.length > 0) {
+      const named = failed
+        .slice(0, 10)
+        .map((file) => basename(file))
+        .join(', ');
+      this.#guidance = `${failed.length} files of the old layout could not be imported: ${named}. Repair them and start again.`;
+      return;
+    }
+    if (imported > 0) await brain.commit({ context, branch: 'main', message: 'import legacy layout', only: null });
+    await this.#writeMarker({ layout: LAYOUT_VERSION, at: this.#options.platform.clock.now(), imported, kept });
+  }
+
+  async #importFile(brain: BrainOps, context: OpContext, { source, path }: LegacyFile): Promise<'imported' | 'kept'> {
+    const bytes = await readFile(source);
+    const text = decodeText(bytes);
+    if (text === null || bytes.byteLength > MAX_CONTENT_BYTES) throw new Error('not text of at most 1 MiB');
+    const written = await brain.change({ context, branch: 'main', path, content: text, ifMatch: 'none' });
+    if (!written.decision.ok) {
+      if (written.decision.code === 'E_CONFLICT') return 'kept'; // the brain's own file wins
+      throw new Error(written.decision.code);
+    }
+    if (written.decision.value.hash !== hash('sha256', bytes, 'hex'))
+      throw new Error('the copy differs from its source');
+    return written.decision.value.changed ? 'imported' : 'kept';
+  }
+
+  async #findFiles(failed: string[]): Promise<LegacyFile[]> {
+    const { dataDir, legacyDirs } = this.#options;
+    const files: LegacyFile[] = [];
+    for (const child of await readChildren(dataDir)) {
+      if (!OWN_ENTRIES.has(child.name)) await collect(join(dataDir, child.name), child.name, files);
+    }
+    for (const directory of legacyDirs) {
+      const children = await readChildren(resolve(directory));
+      if (children.length === 0) failed.push(directory);
+      for (const child of children) await collect(join(resolve(directory), child.name), child.name, files);
+    }
+    return files;
+  }
+
+  async #writeMarker(marker: Marker): Promise<void> {
+    const file = this.#markerFile();
+    await writeFile(`${file}.tmp`, `${JSON.stringify(marker)}\n`, { flush: true });
+    await rename(`${file}.tmp`, file);
+    await syncDirectory(this.#options.dataDir);
+    this.#marker = marker;
+    this.#guidance = null;
+  }
+
+  #markerFile(): string {
+    return join(this.#options.dataDir, 'layout.json');
+  }
+}
+
+async function collect(source: string, path: string, files: LegacyFile[]): Promise<void> {
+  if (basename(source).startsWith('.')) return;
+  const children = await readChildren(source);
+  for (const child of children) await collect(join(source, child.name), `${path}/${child.name}`, files);
+  if (children.length === 0 && (await isPlainFile(source))) files.push({ source, path: legalPath(path) });
+}
+
+/** An illegal name is kept beside the rest, under a name that tells two of them apart. */
+function legalPath(path: string): string {
+  if (filePathProblem(path) === null) return path;
+  const safe =
+    basename(path)
+      .replace(/[^A-Za-z0-9._-]+/g, '-')
+      .replace(/^[^A-Za-z0-9]+/, '')
+      .slice(0, 60) || 'file';
+  return `imported/${safe.replace(/\.+$/, '')}-${hash('sha256', path, 'hex').slice(0, 8)}`;
+}
+
+async function readChildren(directory: string) {
+  try {
+    return await readdir(directory, { withFileTypes: true });
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw error;
+  }
+}
+
+async function isPlainFile(path: string): Promise<boolean> {
+  return (await lstat(path)).isFile();
+}
+
+async function readMarker(file: string): Promise<Marker | null> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Marker;
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw new CallError('BRAIN_LOAD_FAIL', 'The layout marker of the data directory is damaged.', {}, 503);
+  }
+}

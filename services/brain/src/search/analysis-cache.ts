@@ -1,0 +1,118 @@
+import { scanWords, stem } from './analysis.ts';
+import { splitFile } from './passages.ts';
+import type { Passage, SplitFile, TextFormat } from './passages.ts';
+import { TermDictionary } from './term-dictionary.ts';
+
+/** Numbers per row of AnalysedFile.layout. */
+export const ROW_STRIDE = 6;
+export const START = 0;
+export const END = 1;
+export const FIRST_LINE = 2;
+export const LAST_LINE = 3;
+/** The row's body terms are tokens[BODY .. HEADINGS), its heading terms follow up to the next row's BODY. */
+export const BODY = 4;
+export const HEADINGS = 5;
+
+/** One content split and analysed; immutable, shared by every index that holds the same bytes. */
+export interface AnalysedFile {
+  /** Format and content hash. */
+  readonly key: string;
+  readonly content: string;
+  readonly title: string | null;
+  readonly rows: number;
+  /** ROW_STRIDE numbers per row. */
+  readonly layout: Uint32Array;
+  /** Term ids: each row's body and headings in order, then the title's, then the tags'. */
+  readonly tokens: Uint32Array;
+  readonly titleFrom: number;
+  readonly tagsFrom: number;
+  /** How many index entries hold it. */
+  uses: number;
+}
+
+/** Body term ids of a row in text order. */
+export function bodyTokens(analysed: AnalysedFile, row: number): Uint32Array {
+  const at = row * ROW_STRIDE;
+  return analysed.tokens.subarray(analysed.layout[at + BODY], analysed.layout[at + HEADINGS]);
+}
+
+export function headingTokens(analysed: AnalysedFile, row: number): Uint32Array {
+  const at = row * ROW_STRIDE;
+  const end = row + 1 < analysed.rows ? analysed.layout[at + ROW_STRIDE + BODY] : analysed.titleFrom;
+  return analysed.tokens.subarray(analysed.layout[at + HEADINGS], end);
+}
+
+/**
+ * Analysed files by content hash, and the dictionary of their terms. Several indexes (the branches of one brain)
+ * share one cache; an entry lives as long as an index holds it.
+ */
+export class AnalysisCache {
+  readonly dictionary = new TermDictionary();
+  readonly #files = new Map<string, AnalysedFile>();
+
+  /** Number of distinct analysed contents. */
+  get size(): number {
+    return this.#files.size;
+  }
+
+  /** The analysis of `content`, held until `release`. `hash` only finds it; other bytes under it are kept apart. */
+  acquire(format: TextFormat, hash: string, content: string): AnalysedFile {
+    const key = `${format}:${hash}`;
+    const known = this.#files.get(key);
+    if (known !== undefined && known.content === content) {
+      known.uses += 1;
+      return known;
+    }
+    const analysed = this.#analyse(key, format, content);
+    if (known === undefined) this.#files.set(key, analysed);
+    return analysed;
+  }
+
+  /** Takes in an entry made elsewhere (a snapshot) whose tokens are ids of this dictionary; held until `release`. */
+  restore(entry: Omit<AnalysedFile, 'uses'>): AnalysedFile {
+    const known = this.#files.get(entry.key);
+    if (known !== undefined && known.content === entry.content) {
+      known.uses += 1;
+      return known;
+    }
+    const analysed = { ...entry, uses: 1 };
+    this.dictionary.hold(entry.tokens);
+    if (known === undefined) this.#files.set(entry.key, analysed);
+    return analysed;
+  }
+
+  release(analysed: AnalysedFile): void {
+    analysed.uses -= 1;
+    if (analysed.uses > 0) return;
+    if (this.#files.get(analysed.key) === analysed) this.#files.delete(analysed.key);
+    this.dictionary.release(analysed.tokens);
+  }
+
+  #analyse(key: string, format: TextFormat, content: string): AnalysedFile {
+    const split = splitFile(format, content);
+    const tokens: number[] = [];
+    const read = (text: string): void => scanWords(text, (word) => tokens.push(this.dictionary.retain(stem(word))));
+    const layout = new Uint32Array(split.passages.length * ROW_STRIDE);
+    split.passages.forEach((passage, row) => {
+      const body = tokens.length;
+      read(passage.text);
+      layout.set(rowLayout(passage, body, tokens.length), row * ROW_STRIDE);
+      passage.headings.forEach(read);
+    });
+    const marks = this.#readLabels(split, tokens, read);
+    const { title, passages } = split;
+    return { key, content, title, rows: passages.length, layout, tokens: Uint32Array.from(tokens), ...marks, uses: 1 };
+  }
+
+  #readLabels(split: SplitFile, tokens: readonly number[], read: (text: string) => void) {
+    const titleFrom = tokens.length;
+    read(split.title ?? '');
+    const tagsFrom = tokens.length;
+    split.tags.forEach(read);
+    return { titleFrom, tagsFrom };
+  }
+}
+
+function rowLayout({ start, end, lines }: Passage, body: number, headings: number): number[] {
+  return [start, end, lines[0], lines[1], body, headings];
+}

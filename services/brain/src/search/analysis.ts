@@ -1,0 +1,188 @@
+import porterStem from 'wink-porter2-stemmer';
+import { STOP_WORDS } from './stop-words.ts';
+
+/** Changes whenever the terms or passages of a text change; a snapshot of another version is not read. */
+export const ANALYSER_VERSION = 1;
+
+/** Longer runs are cut to this many UTF-16 units: such text is data, not words, and must not fill the dictionary. */
+const MAX_WORD_LENGTH = 64;
+const MAX_STEMMED_LENGTH = 40;
+const STEM_CACHE_LIMIT = 65_536;
+
+const OTHER = 0;
+const LOWER = 1;
+const UPPER = 2;
+const DIGIT = 3;
+const CJK = 4;
+const JOINER = 5;
+const UNKNOWN = 255;
+
+/** Character class of each UTF-16 unit, filled on first sight. */
+const classes = new Uint8Array(65_536).fill(UNKNOWN);
+
+function classify(character: string): number {
+  if (character === '_') return JOINER;
+  if (/^[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}]$/u.test(character) && /^[\p{L}\p{N}]$/u.test(character)) {
+    return CJK;
+  }
+  if (/^[\p{Lu}\p{Lt}]$/u.test(character)) return UPPER;
+  if (/^\p{L}$/u.test(character)) return LOWER;
+  return /^\p{N}$/u.test(character) ? DIGIT : OTHER;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+/** Both halves of a surrogate pair have the class of the pair; a lone half is OTHER. */
+function surrogateClass(text: string, index: number): number {
+  const start = isLowSurrogate(text.charCodeAt(index)) ? index - 1 : index;
+  const paired = start >= 0 && isHighSurrogate(text.charCodeAt(start)) && isLowSurrogate(text.charCodeAt(start + 1));
+  return paired ? classify(text.slice(start, start + 2)) : OTHER;
+}
+
+function classAt(text: string, index: number): number {
+  const unit = text.charCodeAt(index);
+  const known = classes[unit] ?? OTHER;
+  if (known !== UNKNOWN) return known;
+  if (isHighSurrogate(unit) || isLowSurrogate(unit)) return surrogateClass(text, index);
+  const found = classify(String.fromCharCode(unit));
+  classes[unit] = found;
+  return found;
+}
+
+/** True for a letter or digit (not `_`) at a UTF-16 index of a folded text. */
+export function isWordUnit(text: string, index: number): boolean {
+  const found = classAt(text, index);
+  return found !== OTHER && found !== JOINER;
+}
+
+/**
+ * NFKC with marks folded, letter case kept. The kana voicing marks stay: they tell different letters apart.
+ * Marks are dropped before the normalisation too, because its reordering of a long run of marks is quadratic.
+ */
+export function foldMarks(text: string): string {
+  if (!/[^\x00-\x7f]/.test(text)) return text;
+  const bare = text.replace(/[\p{M}--[\u3099\u309a]]/gv, '').normalize('NFKD');
+  return bare.replace(/[\p{M}--[\u3099\u309a]]/gv, '').normalize('NFC');
+}
+
+/** Lower case without the final form of sigma, which hangs on the letter's place in its word. */
+function lower(word: string): string {
+  const small = word.toLowerCase();
+  return small.endsWith('ς') ? `${small.slice(0, -1)}σ` : small;
+}
+
+function startsPart(text: string, index: number, end: number): boolean {
+  if (classAt(text, index) !== UPPER) return false;
+  const before = classAt(text, index - 1);
+  if (before === LOWER || before === DIGIT) return true;
+  return before === UPPER && index + 1 < end && classAt(text, index + 1) === LOWER;
+}
+
+function identifierParts(text: string, start: number, end: number): string[] {
+  const parts: string[] = [];
+  let from = start;
+  for (let index = start; index <= end; index += 1) {
+    const joiner = index < end && classAt(text, index) === JOINER;
+    const boundary = index === end || joiner || (index > from && startsPart(text, index, end));
+    if (!boundary) continue;
+    if (index > from) parts.push(lower(text.slice(from, index)));
+    from = joiner ? index + 1 : index;
+  }
+  return parts;
+}
+
+type WordSink = (word: string) => void;
+
+/** Consumes one run of letters, digits and `_`; a compound gives the whole without `_`, then its parts. */
+function scanIdentifier(text: string, start: number, sink: WordSink): number {
+  let end = start + 1;
+  let compound = false;
+  for (; end < text.length; end += 1) {
+    const found = classAt(text, end);
+    if (found === OTHER || found === CJK) break;
+    compound ||= found === UPPER || found === JOINER;
+  }
+  if (end - start > MAX_WORD_LENGTH) sink(lower(text.slice(start, start + MAX_WORD_LENGTH)));
+  else if (!compound) sink(lower(text.slice(start, end)));
+  else {
+    const parts = identifierParts(text, start, end);
+    sink(parts.join(''));
+    if (parts.length > 1) for (const part of parts) sink(part);
+  }
+  return end;
+}
+
+/** Consumes one run of CJK letters as overlapping pairs; a single letter stands for itself. */
+function scanCjk(text: string, start: number, sink: WordSink): number {
+  let end = start + 1;
+  while (end < text.length && classAt(text, end) === CJK) end += 1;
+  let previous = '';
+  let count = 0;
+  for (const letter of text.slice(start, end)) {
+    if (count > 0) sink(previous + letter);
+    previous = letter;
+    count += 1;
+  }
+  if (count === 1) sink(previous);
+  return end;
+}
+
+/** Calls `sink` with each folded, lower-case, unstemmed word of a text in order. Linear in the text. */
+export function scanWords(text: string, sink: WordSink): void {
+  const folded = foldMarks(text);
+  let index = 0;
+  while (index < folded.length) {
+    const found = classAt(folded, index);
+    if (found === OTHER || found === JOINER) index += 1;
+    else if (found === CJK) index = scanCjk(folded, index, sink);
+    else index = scanIdentifier(folded, index, sink);
+  }
+}
+
+const stems = new Map<string, string>();
+
+function isStemmable(word: string): boolean {
+  if (word.length < 3 || word.length > MAX_STEMMED_LENGTH) return false;
+  for (let index = 0; index < word.length; index += 1) {
+    const unit = word.charCodeAt(index);
+    if (unit < 97 || unit > 122) return false;
+  }
+  return true;
+}
+
+/** The Porter2 stem of a folded lower-case word; words with digits or letters beyond a-z stay as they are. */
+export function stem(word: string): string {
+  const known = stems.get(word);
+  if (known !== undefined) return known;
+  const found = isStemmable(word) ? porterStem(word) : word;
+  if (stems.size >= STEM_CACHE_LIMIT) stems.clear();
+  stems.set(word, found);
+  return found;
+}
+
+/** The terms of a text in order, repeated as often as they occur. */
+export function analyse(text: string): string[] {
+  const terms: string[] = [];
+  scanWords(text, (word) => terms.push(stem(word)));
+  return terms;
+}
+
+export interface QueryWord {
+  /** Folded lower-case surface form. */
+  readonly word: string;
+  readonly term: string;
+}
+
+/** The words of a query in order, without stop words unless nothing else is left. */
+export function analyseQuery(query: string): QueryWord[] {
+  const words: QueryWord[] = [];
+  scanWords(query, (word) => words.push({ word, term: stem(word) }));
+  const content = words.filter(({ word }) => !STOP_WORDS.has(word));
+  return content.length > 0 ? content : words;
+}

@@ -1,0 +1,12 @@
+export const K1 = 1.2;
+export const B = 0.75;
+
+/** ln(1 + (N - df + 0.5) / (df + 0.5)), above 0 for every df <= N. */
+export function inverseFrequency(documents: number, frequency: number): number {
+  return Math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5));
+}
+
+/** Scores are compared and shown rounded to 1e-9, so that the order never hangs on the last bits. */
+export function roundScore(score: number): number {
+  return Math.round(score * 1e9) / 1e9;
+}

@@ -1,0 +1,30 @@
+/** The fields of a row, in the order in which their parts are summed; a field's number is its place here. */
+export const FIELDS = ['title', 'path', 'tags', 'headings', 'body'] as const;
+
+export type Field = (typeof FIELDS)[number];
+
+export const TITLE = 0;
+export const PATH = 1;
+export const TAGS = 2;
+export const HEADING = 3;
+export const TEXT = 4;
+
+/** BM25F weight by field number. */
+export const FIELD_WEIGHTS = Float64Array.of(3, 2, 2, 1.5, 1);
+
+/** A term's frequencies in one row are packed into 32 bits: 12 for the body, 5 for each other field. */
+const SHIFTS = Uint8Array.of(27, 22, 17, 12, 0);
+const LIMITS = Uint16Array.of(31, 31, 31, 31, 4_095);
+
+/** A packed value below this bound has body occurrences only. */
+export const BODY_ONLY_BOUND = 1 << 12;
+
+/** How often a packed term occurs in a field; counts saturate at 31, in the body at 4,095. */
+export function frequencyOf(packed: number, field: number): number {
+  return (packed >>> (SHIFTS[field] ?? 0)) & (LIMITS[field] ?? 0);
+}
+
+/** The packed value with one occurrence more in a field. */
+export function withOccurrence(packed: number, field: number): number {
+  return frequencyOf(packed, field) === LIMITS[field] ? packed : (packed + (1 << (SHIFTS[field] ?? 0))) >>> 0;
+}

@@ -1,0 +1,62 @@
+import { END, FIRST_LINE, LAST_LINE, ROW_STRIDE, START } from './analysis-cache.ts';
+import { K1, roundScore } from './bm25.ts';
+import { FIELDS, frequencyOf } from './fields.ts';
+import type { HybridParts } from './hybrid.ts';
+import { unrerankedParts } from './hybrid.ts';
+import type { IndexedFile } from './row-store.ts';
+import { fieldFrequency, rowFrequency } from './scoring.ts';
+import type { PreparedQuery } from './scoring.ts';
+import type { Explanation, SearchResult, TermPart } from './search-answer.ts';
+import { snippetOf } from './snippet.ts';
+
+/** The verbatim text of a file's passage. */
+export function rowText({ analysed }: IndexedFile, ordinal: number): string {
+  const at = ordinal * ROW_STRIDE;
+  return analysed.content.slice(analysed.layout[at + START], analysed.layout[at + END]);
+}
+
+/** The share of each query term and field in a row's BM25F score. */
+function termParts({ store, view, terms }: PreparedQuery, row: number): TermPart[] {
+  return terms.flatMap(({ term, idf, count, postings }) => {
+    const packed = postings?.get(row) ?? 0;
+    const scale = (count * idf * (K1 + 1)) / (K1 + rowFrequency(store, view, row, packed));
+    return FIELDS.flatMap((field, number) => {
+      const tf = frequencyOf(packed, number);
+      return tf === 0 ? [] : [{ term, field, tf, idf, part: scale * fieldFrequency(store, view, row, packed, number) }];
+    });
+  });
+}
+
+function explainRow(query: PreparedQuery, row: number, fused: number, parts: HybridParts | null): Explanation {
+  const terms = termParts(query, row);
+  const bm25 = roundScore(terms.reduce((sum, { part }) => sum + part, 0));
+  return { bm25, fused, parts, terms };
+}
+
+/** One row of the answer. `reranked` holds the parts of the reranked rows; null in plain mode. */
+export function presentRow(
+  query: PreparedQuery,
+  row: number,
+  score: number,
+  reranked: ReadonlyMap<number, HybridParts> | null,
+  explain: boolean,
+): SearchResult {
+  const { store, terms } = query;
+  const entry = store.fileAt[store.slotOf[row] ?? 0];
+  if (entry === undefined) throw new Error('row of no file');
+  const ordinal = store.ordinalOf[row] ?? 0;
+  const { layout } = entry.analysed;
+  const at = ordinal * ROW_STRIDE;
+  const content = rowText(entry, ordinal);
+  const parts = reranked === null ? null : (reranked.get(row) ?? unrerankedParts(score));
+  return {
+    file: entry.file,
+    title: entry.title,
+    content,
+    snippet: snippetOf(content, new Map(terms.map(({ term, idf }) => [term, idf]))),
+    score,
+    lines: [layout[at + FIRST_LINE] ?? 1, layout[at + LAST_LINE] ?? 1],
+    hash: entry.hash,
+    ...(explain ? { explain: explainRow(query, row, score, parts) } : {}),
+  };
+}

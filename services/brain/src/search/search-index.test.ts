@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest';
+import { AnalysisCache } from './analysis-cache.ts';
+import { ANALYSER_VERSION } from './analysis.ts';
+import type { SearchRequest } from './search-answer.ts';
+import { SearchIndex } from './search-index.ts';
+import { decodeSnapshot, encodeSnapshot } from './snapshot.ts';
+
+const corpus = {
+  'ops/deploy.md': `# Deploying the service
+
+Build the image, push it and wait for the health check. A failed deployment is rolled back by the controller.
+
+## Rolling back
+
+Run the rollback command with the last good release. Draining takes at most thirty seconds, then connections are cut.
+`,
+  'ops/leases.md': `---
+title: Leases and fencing tokens
+tags: [lock, concurrency]
+---
+A lease is granted for a limited time. The fencing token rises with each grant, so a late writer is refused.
+
+When the holder dies the lease expires and another agent may acquire it.
+`,
+  'kitchen/banana-bread.md': `# Banana bread
+
+Mash three ripe bananas, add sugar, eggs and flour. Bake for fifty minutes. Let it cool before cutting.
+`,
+  'api/errors.json': JSON.stringify(
+    { E_LOCKED: 'somebody else holds the lease', E_FENCED: 'the fence token is stale' },
+    null,
+    2,
+  ),
+  'garden/tomatoes.md': `# Tomatoes
+
+Water the tomato plants in the morning. They take ninety days to ripen.
+`,
+};
+
+function indexOf(files: Readonly<Record<string, string>>): SearchIndex {
+  const index = new SearchIndex();
+  for (const [file, content] of Object.entries(files)) index.set({ file, content, hash: `h:${file}`, chain: 0 });
+  return index;
+}
+
+const base: SearchRequest = { query: '', mode: 'hybrid', limit: 10, group: 'file', admitted: null, explain: false };
+
+function filesFor(index: SearchIndex, request: Partial<SearchRequest>): string[] {
+  return index.search({ ...base, ...request }).results.map(({ file }) => file);
+}
+
+describe.each(['plain', 'hybrid'] as const)('%s', (mode) => {
+  test.each([
+    ['how do I roll back a failed deployment?', 'ops/deploy.md'],
+    ['fencing token of a late writer', 'ops/leases.md'],
+    ['concurrency', 'ops/leases.md'],
+    ['how long do tomatoes need to ripen', 'garden/tomatoes.md'],
+    ['baking with ripe bananas', 'kitchen/banana-bread.md'],
+    ['E_FENCED', 'api/errors.json'],
+  ])('"%s" finds %s first', (query, file) => {
+    expect(filesFor(indexOf(corpus), { query, mode })[0]).toBe(file);
+  });
+
+  test.each(['', '   ', '\u0301', '(+)*$', 'zebra'])('"%s" finds nothing', (query) => {
+    expect(indexOf(corpus).search({ ...base, mode, query })).toEqual({ results: [], total: 0 });
+  });
+
+  test('a query of stop words alone is searched as it is', () => {
+    expect(filesFor(indexOf(corpus), { query: 'it is', mode })).toContain('ops/deploy.md');
+  });
+
+  test('100 KiB of a hostile query', () => {
+    expect(indexOf(corpus).search({ ...base, mode, query: '(a+)+$'.repeat(17_000) }).total).toBe(2);
+    const many = Array.from({ length: 20_000 }, (_, at) => `lease${at} lease token`).join(' ');
+    expect(indexOf(corpus).search({ ...base, mode, query: many }).total).toBeLessThanOrEqual(2);
+  });
+
+  test('a change is seen by the next search', () => {
+    const index = indexOf(corpus);
+    index.set({ file: 'new.md', content: 'the quagga grazes', hash: 'n1', chain: 0 });
+    expect(filesFor(index, { query: 'quagga', mode })).toEqual(['new.md']);
+    index.set({ file: 'new.md', content: 'the okapi grazes', hash: 'n2', chain: 0 });
+    expect(filesFor(index, { query: 'quagga', mode })).toEqual([]);
+    expect(filesFor(index, { query: 'okapi', mode })).toEqual(['new.md']);
+    expect([index.delete('new.md'), index.delete('new.md')]).toEqual([true, false]);
+    expect(filesFor(index, { query: 'okapi', mode })).toEqual([]);
+  });
+
+  test('equal scores are ordered by file', () => {
+    const same = { 'b.md': 'one lease', 'a.md': 'one lease', 'c.md': 'one lease' };
+    expect(filesFor(indexOf(same), { query: 'lease', mode })).toEqual(['a.md', 'b.md', 'c.md']);
+  });
+});
+
+test('a result shows the passage, its lines, title and a snippet around the terms', () => {
+  const [first] = indexOf(corpus).search({ ...base, query: 'draining connections', limit: 1 }).results;
+  expect(first).toMatchObject({
+    file: 'ops/deploy.md',
+    title: 'Deploying the service',
+    lines: [7, 7],
+    hash: 'h:ops/deploy.md',
+  });
+  expect(first?.content).toContain('Draining takes at most thirty seconds');
+  const long = indexOf({ 'long.txt': `${'filler words here '.repeat(40)}needle in it ${'more filler '.repeat(30)}` });
+  const [found] = long.search({ ...base, query: 'needle' }).results;
+  expect(found?.snippet).toContain('needle in it');
+  expect(found?.snippet).toMatch(/^….*…$/);
+  expect(found?.snippet.length).toBeLessThanOrEqual(242);
+});
+
+test('the title is the front matter title, else the first heading, else the file name', () => {
+  const index = indexOf({
+    'x/quagga.txt': 'grazes',
+    'b.md': '# Top\nquagga',
+    'c.md': '---\ntitle: T\n---\n# Top\nquagga',
+  });
+  const { results } = index.search({ ...base, query: 'quagga' });
+  expect(Object.fromEntries(results.map(({ file, title }) => [file, title]))).toEqual({
+    'b.md': 'Top',
+    'c.md': 'T',
+    'x/quagga.txt': 'quagga',
+  });
+});
+
+test('an empty file is found by its path', () => {
+  expect(filesFor(indexOf({ 'quagga/notes.md': '' }), { query: 'quagga' })).toEqual(['quagga/notes.md']);
+});
+
+test('grouping by passage shows several passages of a file, by file one', () => {
+  const index = indexOf({ 'a.md': '# A\nlease one\n## B\nlease two\n## C\nlease three' });
+  expect(filesFor(index, { query: 'lease', group: 'passage' })).toEqual(['a.md', 'a.md', 'a.md']);
+  const { results, total } = index.search({ ...base, query: 'lease' });
+  expect([results.length, total]).toEqual([1, 1]);
+});
+
+test('a path prefix is a directory or a file, and narrows total', () => {
+  const index = indexOf({ 'ops/a.md': 'lease', 'opsx/b.md': 'lease', 'c.md': 'lease' });
+  for (const pathPrefix of ['ops', 'ops/', 'ops/a.md']) {
+    expect(index.search({ ...base, query: 'lease', pathPrefix })).toMatchObject({
+      total: 1,
+      results: [{ file: 'ops/a.md' }],
+    });
+  }
+});
+
+test('hybrid goes on in plain order beyond the reranked hundred', () => {
+  const index = indexOf({
+    'log.md': '# Log\n' + Array.from({ length: 150 }, (_, at) => `## Day ${at}\nlease lease ${at}`).join('\n'),
+    'other.md': `A lease is mentioned once in a long text about ${'quite other things '.repeat(20)}.`,
+  });
+  const { results, total } = index.search({ ...base, query: 'lease', explain: true });
+  expect(results.map(({ file }) => file)).toEqual(['log.md', 'other.md']);
+  expect(total).toBe(2);
+  expect(results[1]?.explain?.parts?.grams).toBe(0);
+});
+
+test('the same bytes under two names are analysed once; other bytes under the same hash are kept apart', () => {
+  const cache = new AnalysisCache();
+  const [main, branch] = [new SearchIndex(cache), new SearchIndex(cache)];
+  main.set({ file: 'a.md', content: 'salary 91000', hash: 'x', chain: 0 });
+  branch.set({ file: 'b.md', content: 'salary 91000', hash: 'x', chain: 0 });
+  expect(cache.size).toBe(1);
+  branch.set({ file: 'a.md', content: 'no figure', hash: 'x', chain: 0 });
+  branch.delete('b.md');
+  expect(filesFor(branch, { query: '91000' })).toEqual([]);
+  expect(filesFor(main, { query: '91000' })).toEqual(['a.md']);
+});
+
+test('endless change does not grow the index', () => {
+  const index = new SearchIndex();
+  const sizes = [0, 1, 2].map((round) => {
+    for (let at = 0; at < 600; at += 1) {
+      const content = `# Note ${at}\n\nword${round}x${at} and the usual lease, fence and queue.\n`;
+      index.set({ file: `f${at % 20}.md`, content, hash: `${round}.${at}`, chain: 0 });
+    }
+    return index.stats().estimatedBytes;
+  });
+  expect(index.stats()).toMatchObject({ files: 20, rows: 20 });
+  expect(sizes[2]).toBeLessThan((sizes[0] ?? 0) * 1.1);
+});
+
+describe('snapshot', () => {
+  const bytes = encodeSnapshot(indexOf(corpus));
+
+  test('is not read by another analyser version, cut short, or damaged anywhere', () => {
+    expect(decodeSnapshot(bytes, ANALYSER_VERSION + 1)).toBeNull();
+    expect(decodeSnapshot(bytes.subarray(0, bytes.length - 4))).toBeNull();
+    expect(decodeSnapshot(new Uint8Array(0))).toBeNull();
+    for (let at = 0; at < bytes.length; at += 97) {
+      const damaged = Uint8Array.from(bytes);
+      damaged[at] = (damaged[at] ?? 0) ^ 1;
+      if (at < 28 || at >= 32) expect(decodeSnapshot(damaged)).toBeNull();
+    }
+  });
+
+  test('is read from any offset of a larger buffer, and goes on changing like the original', () => {
+    const shifted = new Uint8Array(bytes.length + 3);
+    shifted.set(bytes, 3);
+    const restored = decodeSnapshot(shifted.subarray(3));
+    const original = indexOf(corpus);
+    for (const index of [restored, original]) index?.delete('ops/leases.md');
+    for (const query of ['lease', 'deployment', 'ripe']) {
+      expect(restored?.search({ ...base, query })).toEqual(original.search({ ...base, query }));
+    }
+    restored?.clear();
+    expect([restored?.cache.size, restored?.cache.dictionary.size]).toEqual([0, 0]);
+  });
+});

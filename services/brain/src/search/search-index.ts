@@ -1,0 +1,120 @@
+import { AnalysisCache } from './analysis-cache.ts';
+import type { AnalysedFile } from './analysis-cache.ts';
+import { grown } from './growable.ts';
+import { formatOf } from './passages.ts';
+import { runQuery } from './query.ts';
+import type { Workspace } from './query.ts';
+import { RowStore } from './row-store.ts';
+import type { IndexedFile } from './row-store.ts';
+import type { SearchAnswer, SearchRequest } from './search-answer.ts';
+
+/** A file as the index is told of it. */
+export interface FileSource {
+  /** Path in the brain; its extension chooses how the content is split. */
+  readonly file: string;
+  readonly content: string;
+  /** Names the content; shown in results. */
+  readonly hash: string;
+  /** Small integer >= 0 naming the file's chain of row rules. */
+  readonly chain: number;
+}
+
+export interface IndexStats {
+  readonly files: number;
+  /** Passages. */
+  readonly rows: number;
+  readonly terms: number;
+  /** Of this index and of the analyses it holds, also when other indexes share them. */
+  readonly estimatedBytes: number;
+}
+
+/**
+ * The passages of one branch, searchable by BM25F and its hybrid rerank. It is a pure function of the files set: the
+ * order and history of changes leave no trace, and for any admitted chains an answer equals, byte for byte, that of
+ * an index which holds the admitted files alone.
+ */
+export class SearchIndex {
+  readonly #store: RowStore;
+  #work: Workspace = {
+    scores: new Float64Array(0),
+    rows: new Uint32Array(0),
+    fileScores: new Float64Array(0),
+    fileFrequencies: new Float64Array(0),
+    bestRows: new Uint32Array(0),
+    termNumbers: new Uint32Array(0),
+  };
+
+  /** Indexes of one brain's branches share a cache, so that equal contents are analysed once. */
+  constructor(cache: AnalysisCache = new AnalysisCache()) {
+    this.#store = new RowStore(cache);
+  }
+
+  get cache(): AnalysisCache {
+    return this.#store.cache;
+  }
+
+  /** Adds or replaces a file; the next search sees it. Costs follow the file's size, not the index's. */
+  set(source: FileSource): void {
+    this.setAnalysed(source, this.cache.acquire(formatOf(source.file), source.hash, source.content));
+  }
+
+  /** As `set`, with an analysis of this index's cache; takes over the caller's hold on it. */
+  setAnalysed({ file, hash, chain }: Omit<FileSource, 'content'>, analysed: AnalysedFile): void {
+    this.#store.remove(file);
+    this.#store.add({ file, hash, chain }, analysed);
+  }
+
+  /** True when the file was in the index. */
+  delete(file: string): boolean {
+    return this.#store.remove(file);
+  }
+
+  has(file: string): boolean {
+    return this.#store.files.has(file);
+  }
+
+  /** The text of an indexed file, null unless it is indexed with that hash. */
+  contentOf(file: string, hash: string): string | null {
+    const indexed = this.#store.files.get(file);
+    return indexed?.hash === hash ? indexed.analysed.content : null;
+  }
+
+  titleOf(file: string): string | null {
+    return this.#store.files.get(file)?.title ?? null;
+  }
+
+  /** Every indexed file, in no particular order. */
+  files(): Iterable<IndexedFile> {
+    return this.#store.files.values();
+  }
+
+  /** Releases every file; the shared cache keeps nothing of this index. */
+  clear(): void {
+    for (const file of this.#store.files.keys()) this.#store.remove(file);
+  }
+
+  search(request: SearchRequest): SearchAnswer {
+    return runQuery(this.#store, request, this.#workspace());
+  }
+
+  stats(): IndexStats {
+    const { files, terms, chains } = this.#store;
+    let rows = 0;
+    for (const totals of chains.values()) rows += totals.rows;
+    return { files: files.size, rows, terms, estimatedBytes: this.#store.estimatedBytes() };
+  }
+
+  #workspace(): Workspace {
+    const { rowBound, fileAt } = this.#store;
+    const { scores, rows, fileScores, fileFrequencies, bestRows, termNumbers } = this.#work;
+    this.#work = {
+      scores: grown(scores, rowBound),
+      rows: grown(rows, rowBound),
+      fileScores: grown(fileScores, fileAt.length),
+      fileFrequencies: grown(fileFrequencies, fileAt.length),
+      bestRows: grown(bestRows, fileAt.length),
+      termNumbers: grown(termNumbers, this.cache.dictionary.idBound),
+    };
+    return this.#work;
+  }
+}

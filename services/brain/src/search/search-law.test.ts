@@ -1,0 +1,154 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { AnalysisCache } from './analysis-cache.ts';
+import type { SearchRequest } from './search-answer.ts';
+import { SearchIndex } from './search-index.ts';
+import type { FileSource } from './search-index.ts';
+import { decodeSnapshot, encodeSnapshot } from './snapshot.ts';
+
+const words = [
+  'lease',
+  'leases',
+  'fence',
+  'deploy',
+  'writer',
+  'queue',
+  'the',
+  'of',
+  'fooBar',
+  'snake_case',
+  '東京都',
+  'rare',
+];
+const sentence = fc
+  .array(fc.constantFrom(...words), { minLength: 1, maxLength: 12 })
+  .map((found) => `${found.join(' ')}.`);
+const block = fc.oneof(
+  sentence,
+  sentence.map((text) => `## ${text.slice(0, 30)}\n${text}`),
+  sentence.map((text) => text.repeat(25)),
+);
+const content = fc.oneof(
+  { weight: 5, arbitrary: fc.array(block, { maxLength: 6 }).map((blocks) => blocks.join('\n\n')) },
+  { weight: 1, arbitrary: sentence.map((text) => `---\ntitle: ${text}\ntags: [fence, rare]\n---\n${text}`) },
+  { weight: 1, arbitrary: sentence.map((text) => JSON.stringify({ title: text, body: text })) },
+);
+const path = fc
+  .tuple(
+    fc.constantFrom('', 'ops/', 'ops/deploy/'),
+    fc.constantFrom('a', 'b', 'lease', 'z'),
+    fc.constantFrom('.md', '.json', '.txt'),
+  )
+  .map((parts) => parts.join(''));
+const source = fc.record({ file: path, content, chain: fc.nat(3) }).map((found): FileSource => {
+  return { ...found, hash: `hash of ${found.content}` };
+});
+const step = fc.oneof(
+  { weight: 4, arbitrary: source.map((set) => ({ set, remove: '' })) },
+  { weight: 1, arbitrary: path.map((remove) => ({ set: null, remove })) },
+);
+const request = fc.record({
+  query: fc.array(fc.constantFrom(...words, 'absent'), { maxLength: 6 }).map((found) => found.join(' ')),
+  mode: fc.constantFrom('plain', 'hybrid'),
+  limit: fc.integer({ min: 1, max: 30 }),
+  group: fc.constantFrom('file', 'passage'),
+  pathPrefix: fc.constantFrom('', 'ops', 'ops/deploy/', 'a.md'),
+  explain: fc.boolean(),
+});
+type Question = Omit<SearchRequest, 'admitted'>;
+
+function build(sources: readonly FileSource[]): SearchIndex {
+  const index = new SearchIndex();
+  for (const found of sources) index.set(found);
+  return index;
+}
+
+function replay(steps: readonly { set: FileSource | null; remove: string }[], index = new SearchIndex()) {
+  const files = new Map<string, FileSource>();
+  for (const { set, remove } of steps) {
+    if (set === null) {
+      expect(index.delete(remove)).toBe(files.delete(remove));
+    } else {
+      index.set(set);
+      files.set(set.file, set);
+    }
+  }
+  return { index, files };
+}
+
+function ask(index: SearchIndex, question: Question, admitted: ReadonlySet<number> | null): string {
+  return JSON.stringify(index.search({ ...question, admitted }));
+}
+
+const steps = fc.array(step, { maxLength: 30 });
+const questions = fc.array(request, { minLength: 1, maxLength: 6 });
+
+test('an answer over admitted chains is that of an index of the admitted files alone', () => {
+  fc.assert(
+    fc.property(steps, questions, fc.uniqueArray(fc.nat(4)), (changes, asked, chains) => {
+      const { index, files } = replay(changes);
+      const admitted = new Set(chains);
+      const alone = build([...files.values()].filter(({ chain }) => admitted.has(chain)));
+      for (const question of asked) expect(ask(index, question, admitted)).toBe(ask(alone, question, null));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('incremental changes equal a rebuild in any order, and a snapshot of it', () => {
+  fc.assert(
+    fc.property(steps, questions, (changes, asked) => {
+      const { index, files } = replay(changes);
+      const rebuilt = build([...files.values()].reverse());
+      const restored = decodeSnapshot(encodeSnapshot(index));
+      expect(restored).not.toBeNull();
+      const { files: count, rows, terms } = index.stats();
+      expect(rebuilt.stats()).toMatchObject({ files: count, rows, terms });
+      for (const question of asked) {
+        const answer = ask(index, question, null);
+        expect(ask(rebuilt, question, null)).toBe(answer);
+        expect(restored === null ? '' : ask(restored, question, null)).toBe(answer);
+        expect(ask(index, question, null)).toBe(answer);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('indexes that share a cache answer as if alone, and leave nothing behind', () => {
+  fc.assert(
+    fc.property(steps, steps, questions, (left, right, asked) => {
+      const cache = new AnalysisCache();
+      const main = replay(left, new SearchIndex(cache));
+      const branch = replay(right, new SearchIndex(cache));
+      for (const { index, files } of [main, branch]) {
+        for (const question of asked)
+          expect(ask(index, question, null)).toBe(ask(build([...files.values()]), question, null));
+      }
+      main.index.clear();
+      const alone = build([...branch.files.values()]);
+      for (const question of asked) expect(ask(branch.index, question, null)).toBe(ask(alone, question, null));
+      branch.index.clear();
+      expect([cache.size, cache.dictionary.size, branch.index.stats().terms]).toEqual([0, 0, 0]);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('the parts of an explanation sum up to the scores', () => {
+  fc.assert(
+    fc.property(steps, questions, (changes, asked) => {
+      const { index } = replay(changes);
+      for (const question of asked) {
+        for (const { score, explain } of index.search({ ...question, explain: true, admitted: null }).results) {
+          const terms = explain?.terms.reduce((sum, { part }) => sum + part, 0) ?? NaN;
+          expect(terms).toBeCloseTo(explain?.bm25 ?? NaN, 8);
+          const parts = explain?.parts ?? { bm25: explain?.bm25 ?? NaN };
+          expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(score, 8);
+          expect(explain?.fused).toBe(score);
+        }
+      }
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,87 @@
+/**
+ * Which process works on a brain. Processes that share a data directory keep a heartbeat row each; a brain has an owner
+ * row whose epoch rises with every change. Every write locks that row, so a process that lost a brain cannot write it,
+ * however long it was paused.
+ */
+import type { SqlClient } from '@svc/runtime/database.ts';
+
+export interface Owner {
+  readonly process: string;
+  readonly epoch: number;
+}
+
+export interface Ownership {
+  readonly owner: Owner | null;
+  /** The owner's heartbeat is younger than DEAD_AFTER_MS. */
+  readonly alive: boolean;
+}
+
+export const HEARTBEAT_EVERY_MS = 500;
+export const DEAD_AFTER_MS = 2000;
+
+const SEEN = `p.seen_at > clock_timestamp() - interval '${DEAD_AFTER_MS} milliseconds'`;
+
+export async function beat(client: SqlClient, process: string, nodeId: string): Promise<void> {
+  await client.$executeRawUnsafe(
+    `INSERT INTO brain.brain_processes (process, node_id, started_at, seen_at)
+     VALUES ($1, $2, clock_timestamp(), clock_timestamp())
+     ON CONFLICT (process) DO UPDATE SET seen_at = clock_timestamp()`,
+    process,
+    nodeId,
+  );
+}
+
+export async function readLiveProcesses(client: SqlClient): Promise<string[]> {
+  const rows = await client.$queryRawUnsafe<{ process: string }[]>(
+    `SELECT p.process FROM brain.brain_processes p WHERE ${SEEN} ORDER BY p.process`,
+  );
+  return rows.map(({ process }) => process);
+}
+
+export async function readOwner(client: SqlClient, brain: string): Promise<Ownership> {
+  const rows = await client.$queryRawUnsafe<{ process: string | null; epoch: bigint; alive: boolean }[]>(
+    `SELECT o.process, o.epoch, coalesce(${SEEN}, false) AS alive
+     FROM brain.brain_owners o LEFT JOIN brain.brain_processes p ON p.process = o.process WHERE o.brain = $1`,
+    brain,
+  );
+  const row = rows[0];
+  if (row === undefined || row.process === null) return { owner: null, alive: false };
+  return { owner: { process: row.process, epoch: Number(row.epoch) }, alive: row.alive };
+}
+
+/** Takes a brain that nobody living owns, or confirms our own; null when somebody else has it. */
+export async function claim(client: SqlClient, brain: string, process: string): Promise<Owner | null> {
+  const rows = await client.$queryRawUnsafe<{ epoch: bigint }[]>(
+    `INSERT INTO brain.brain_owners AS o (brain, process, epoch, at) VALUES ($1, $2, 1, clock_timestamp())
+     ON CONFLICT (brain) DO UPDATE SET process = $2, epoch = o.epoch + 1, at = clock_timestamp()
+       WHERE o.process IS NULL OR o.process = $2
+         OR NOT EXISTS (SELECT 1 FROM brain.brain_processes p WHERE p.process = o.process AND ${SEEN})
+     RETURNING epoch`,
+    brain,
+    process,
+  );
+  return rows[0] === undefined ? null : { process, epoch: Number(rows[0].epoch) };
+}
+
+/** Lets go of a brain; nothing happens when somebody else took it meanwhile. */
+export async function release(client: SqlClient, brain: string, owner: Owner): Promise<void> {
+  await client.$executeRawUnsafe(
+    'UPDATE brain.brain_owners SET process = NULL WHERE brain = $1 AND process = $2 AND epoch = $3::bigint',
+    brain,
+    owner.process,
+    owner.epoch,
+  );
+}
+
+/** A process that ends well is no longer counted on. */
+export async function leave(client: SqlClient, process: string): Promise<void> {
+  await client.$executeRawUnsafe('DELETE FROM brain.brain_processes WHERE process = $1', process);
+}
+
+export async function readOwnedBrains(client: SqlClient, process: string): Promise<Set<string>> {
+  const rows = await client.$queryRawUnsafe<{ brain: string }[]>(
+    'SELECT brain FROM brain.brain_owners WHERE process = $1',
+    process,
+  );
+  return new Set(rows.map(({ brain }) => brain));
+}

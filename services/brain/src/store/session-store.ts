@@ -1,0 +1,94 @@
+/** Session pointers, kept in the database: one lost at a restart would send the next write to the wrong place. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
+import { freshPointer, type Pointer } from '../domain/stack.ts';
+
+export const SESSION_KEPT_DAYS = 30;
+
+export interface SessionStoreOptions {
+  readonly client: SqlClient;
+  readonly transact: <Value>(work: (transaction: SqlClient) => Promise<Value>) => Promise<Value>;
+  readonly idempotency: Idempotency;
+  readonly defaultBrain: string;
+  /** True when no other process uses the database: then a pointer once read is not asked for again. */
+  readonly exclusive: boolean;
+}
+
+const SELECT = 'SELECT stack, branches FROM brain.brain_sessions WHERE session_key = $1';
+const CACHED_SESSIONS = 10_000;
+
+export class SessionStore {
+  readonly #options: SessionStoreOptions;
+  readonly #cache = new Map<string, Pointer>();
+
+  constructor(options: SessionStoreOptions) {
+    this.#options = options;
+  }
+
+  async read(session: string): Promise<Pointer> {
+    const known = this.#cache.get(session);
+    if (known) return known;
+    const pointer = await this.#load(this.#options.client, session, '');
+    this.#remember(session, pointer);
+    return pointer;
+  }
+
+  /** Judges and stores a new pointer in one transaction; a denial leaves the old one. */
+  async change<Value, Code extends string = never>(
+    session: string,
+    scope: IdempotencyScope | null,
+    decide: (pointer: Pointer) => Decision<{ pointer: Pointer; value: Value }, Code>,
+  ): Promise<Once<Value, Code>> {
+    const { transact, idempotency } = this.#options;
+    const changed: Pointer[] = [];
+    const outcome = await transact((transaction) =>
+      idempotency.once<Value, Code>(transaction, scope, async () => {
+        const decision = decide(await this.#lock(transaction, session));
+        if (!decision.ok) return decision;
+        const { pointer, value } = decision.value;
+        await transaction.$executeRawUnsafe(
+          `UPDATE brain.brain_sessions SET stack = $2::jsonb, branches = $3::jsonb, touched_at = now()
+           WHERE session_key = $1`,
+          session,
+          JSON.stringify(pointer.stack),
+          JSON.stringify(pointer.branches),
+        );
+        changed.push(pointer);
+        return allow(value);
+      }),
+    );
+    for (const pointer of changed) this.#remember(session, pointer);
+    return outcome;
+  }
+
+  /** Deletes pointers idle for too long; returns how many. */
+  sweep(): Promise<number> {
+    return this.#options.client.$executeRawUnsafe(
+      `DELETE FROM brain.brain_sessions WHERE touched_at < now() - interval '${SESSION_KEPT_DAYS} days'`,
+    );
+  }
+
+  /** The row must exist to be locked: two changes of one session follow each other. */
+  async #lock(transaction: SqlClient, session: string): Promise<Pointer> {
+    await transaction.$executeRawUnsafe(
+      `INSERT INTO brain.brain_sessions (session_key, stack, branches, touched_at)
+       VALUES ($1, $2::jsonb, '{}'::jsonb, now()) ON CONFLICT DO NOTHING`,
+      session,
+      JSON.stringify(freshPointer(this.#options.defaultBrain).stack),
+    );
+    return this.#load(transaction, session, 'FOR UPDATE');
+  }
+
+  async #load(from: SqlClient, session: string, lock: string): Promise<Pointer> {
+    const rows = await from.$queryRawUnsafe<Pointer[]>(`${SELECT} ${lock}`, session);
+    return rows[0] ?? freshPointer(this.#options.defaultBrain);
+  }
+
+  #remember(session: string, pointer: Pointer): void {
+    if (!this.#options.exclusive) return;
+    if (this.#cache.size >= CACHED_SESSIONS) this.#cache.clear();
+    this.#cache.set(session, pointer);
+  }
+}

@@ -1,0 +1,22 @@
+/** Every tool of the brain, in the order of its guide. */
+import { branchTools } from './branches.ts';
+import { fileTools } from './files.ts';
+import { healthTools } from './health.ts';
+import { islandTools } from './islands.ts';
+import { lockTools } from './lock.ts';
+import { memoryTools } from './memory.ts';
+import { searchTools } from './search.ts';
+import { stackTools } from './stack.ts';
+import { syncTools } from './sync.ts';
+
+export const brainTools = [
+  ...memoryTools,
+  ...searchTools,
+  ...branchTools,
+  ...lockTools,
+  ...syncTools,
+  ...healthTools,
+  ...islandTools,
+  ...fileTools,
+  ...stackTools,
+];

@@ -1,0 +1,325 @@
+/** The brain_* file tools: a file is addressed by its path in the brain. */
+import { z } from 'zod';
+import {
+  CommitId,
+  at,
+  brainAndBranch,
+  DEFAULT_LIMIT,
+  FileContent,
+  ifMatch,
+  leaseGuard,
+  page,
+  PathText,
+  Sha256Hex,
+  TimestampMs,
+} from '@svc/contract/params.ts';
+import { hasExtension } from '@svc/contract/names.ts';
+import { invalidArguments } from '@svc/runtime/arguments.ts';
+import { parse as parseYaml } from 'yaml';
+import { defineTool } from '../deps.ts';
+import { readFile } from './reading.ts';
+import { cursorAfter, nextCursor, positionOf } from './results.ts';
+import {
+  checkedPath,
+  opContext,
+  READ_RAISES,
+  READ_REFUSES,
+  resolveTarget,
+  resolveWrite,
+  secondStep,
+  settled,
+  splitPath,
+  WRITE_RAISES,
+  WRITE_REFUSES,
+} from './target.ts';
+
+const name = { name: PathText.describe('Path of the file; without an extension, .md is meant.') };
+const nameAlias = { file: 'name' };
+
+const readResult = z.strictObject({
+  name: z.string(),
+  file: z.string(),
+  content: z.string(),
+  data: z.string().describe('The same text.'),
+  format: z.string().describe('Extension of the file.'),
+  bytes: z.int(),
+  hash: Sha256Hex,
+  brain: z.string(),
+  branch: z.string(),
+  dirty: z.boolean(),
+  modifiedAt: TimestampMs.nullable(),
+});
+
+const readShape = {
+  area: 'brain',
+  input: z.strictObject({ ...name, ...brainAndBranch, ...at }),
+  output: readResult,
+  access: 'public',
+  effect: 'read',
+  refuses: [...READ_REFUSES, 'E_FILE_ABSENT', 'E_NOT_TEXT'],
+  raises: READ_RAISES,
+  aliases: nameAlias,
+} as const;
+
+type ReadArguments = z.output<(typeof readShape)['input']>;
+
+async function readNamed({ name: wanted, ...wish }: ReadArguments, context: Parameters<typeof readFile>[0]) {
+  return readFile(context, checkedPath(wanted), wish);
+}
+
+function shownFile({ view, brain }: Extract<Awaited<ReturnType<typeof readNamed>>, { ok: true }>['value']) {
+  const { file, content, bytes, hash, branch, dirty, modifiedAt } = view;
+  const format = hasExtension(file) ? file.slice(file.lastIndexOf('.') + 1) : '';
+  return { name: file, file, content, data: content, format, bytes, hash, brain, branch, dirty, modifiedAt };
+}
+
+const brainRead = defineTool({
+  ...readShape,
+  name: 'brain_read',
+  description: 'Reads a file by its path.',
+  example: { name: 'learnings/first' },
+  handler: async (input, context) => shownFile(context.take(await readNamed(input, context))),
+});
+
+const getFile = defineTool({
+  ...readShape,
+  name: 'brain_get_file',
+  description: 'Reads a file by its path; the same as brain_read.',
+  handler: async (input, context) => shownFile(context.take(await readNamed(input, context))),
+});
+
+const FORMATS = ['md', 'json', 'yaml', 'txt'] as const;
+
+const writeResult = {
+  saved: z.literal(true),
+  name: z.string(),
+  file: z.string(),
+  hash: Sha256Hex,
+  bytes: z.int(),
+  changed: z.boolean(),
+  created: z.boolean(),
+  brain: z.string(),
+  branch: z.string(),
+};
+
+const brainWrite = defineTool({
+  name: 'brain_write',
+  area: 'brain',
+  description: 'Writes a file by its path; JSON and YAML must parse when the format says so.',
+  input: z.strictObject({
+    ...name,
+    content: FileContent,
+    format: z.enum(FORMATS).optional().describe('Extension of a name without one, and what the content must be.'),
+    ...brainAndBranch,
+    ...leaseGuard,
+    ...ifMatch,
+  }),
+  output: z.strictObject(writeResult),
+  access: 'identified',
+  effect: 'write-idempotent',
+  refuses: [...WRITE_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT'],
+  raises: WRITE_RAISES,
+  aliases: nameAlias,
+  example: { name: 'facts/answer', content: '{"answer": 42}', format: 'json' },
+  async handler({ name: wanted, content, format, ...wish }, context) {
+    if (format !== undefined) checkFormat(content, format);
+    const path = checkedPath(format === undefined || hasExtension(wanted) ? wanted : `${wanted}.${format}`);
+    const { ops, brain, branch } = await resolveWrite(context, wish);
+    const op = { context: opContext(context, wish), branch, path, content, ifMatch: wish.ifMatch ?? null };
+    const { file, ...written } = context.take(settled(context, await ops.change(op)));
+    return { saved: true as const, name: file, file, ...written, brain, branch };
+  },
+});
+
+function checkFormat(content: string, format: (typeof FORMATS)[number]): void {
+  try {
+    if (format === 'json') JSON.parse(content);
+    if (format === 'yaml') parseYaml(content, { logLevel: 'error', maxAliasCount: 100 });
+  } catch {
+    throw invalidArguments([{ path: 'content', message: `is not ${format}` }]);
+  }
+}
+
+const brainSave = defineTool({
+  name: 'brain_save',
+  area: 'brain',
+  description: 'Writes a file and commits it; without name and content, commits every uncommitted file.',
+  input: z.strictObject({
+    name: name.name.optional(),
+    content: FileContent.optional(),
+    message: z.string().min(1).max(10_000).optional().describe('Commit message.'),
+    ...brainAndBranch,
+    ...leaseGuard,
+    ...ifMatch,
+  }),
+  output: z.strictObject({
+    saved: z.literal(true),
+    name: z.string().nullable(),
+    hash: Sha256Hex.nullable(),
+    committed: z.boolean(),
+    commit: CommitId,
+    files: z.int(),
+    brain: z.string(),
+    branch: z.string(),
+  }),
+  access: 'identified',
+  effect: 'write',
+  refuses: [...WRITE_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT'],
+  raises: WRITE_RAISES,
+  aliases: nameAlias,
+  async handler({ name: wanted, content, message, ...wish }, context) {
+    if ((wanted === undefined) !== (content === undefined)) {
+      throw invalidArguments([
+        { path: wanted === undefined ? 'name' : 'content', message: 'goes with the other of name and content' },
+      ]);
+    }
+    const { ops, brain, branch } = await resolveWrite(context, wish);
+    const op = opContext(context, wish);
+    let file: string | null = null;
+    let hash: string | null = null;
+    if (wanted !== undefined && content !== undefined) {
+      const change = { context: op, branch, path: checkedPath(wanted), content, ifMatch: wish.ifMatch ?? null };
+      const written = context.take(settled(context, await ops.change(change)));
+      ({ file, hash } = written);
+    }
+    const saving = {
+      context: secondStep(op, 'commit'),
+      branch,
+      message: message ?? `save ${file ?? 'all'}`,
+      only: file,
+    };
+    const { committed, commit, count } = context.take(settled(context, await ops.commit(saving)));
+    return { saved: true as const, name: file, hash, committed, commit, files: count, brain, branch };
+  },
+});
+
+const deleteFile = defineTool({
+  name: 'brain_delete_file',
+  area: 'brain',
+  description: 'Removes a file; its past versions stay in the history.',
+  input: z.strictObject({ ...name, ...brainAndBranch, ...leaseGuard, ...ifMatch }),
+  output: z.strictObject({
+    deleted: z.literal(true),
+    name: z.string(),
+    file: z.string(),
+    hash: Sha256Hex.describe('Of what went.'),
+  }),
+  access: 'identified',
+  effect: 'write',
+  destructive: true,
+  refuses: [...WRITE_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT'],
+  raises: WRITE_RAISES,
+  dress: { deleted: false },
+  aliases: nameAlias,
+  async handler({ name: wanted, ...wish }, context) {
+    const path = checkedPath(wanted);
+    const { ops, branch } = await resolveWrite(context, wish);
+    const op = { context: opContext(context, wish), branch, path, content: null, ifMatch: wish.ifMatch ?? null };
+    const { file, hash } = context.take(settled(context, await ops.change(op)));
+    return { deleted: true as const, name: file, file, hash };
+  },
+});
+
+const listFiles = defineTool({
+  name: 'brain_list_files',
+  area: 'brain',
+  description: 'Lists the files of a brain, or of one category.',
+  input: z.strictObject({
+    category: PathText.optional().describe('Directory to list, with all below it.'),
+    ...brainAndBranch,
+    ...at,
+    ...page,
+  }),
+  output: z.strictObject({
+    files: z.array(
+      z.strictObject({
+        name: z.string(),
+        file: z.string(),
+        category: z.string(),
+        filename: z.string(),
+        bytes: z.int(),
+        hash: Sha256Hex,
+        modifiedAt: TimestampMs.nullable(),
+      }),
+    ),
+    brain: z.string(),
+    branch: z.string(),
+    ...nextCursor,
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: READ_REFUSES,
+  raises: READ_RAISES,
+  example: { category: 'learnings' },
+  async handler({ category, limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
+    const { ops, brain, branch } = await resolveTarget(context, wish);
+    const listing = await ops.list({
+      context: opContext(context),
+      branch,
+      category: category === undefined || category === '' ? null : checkedPath(category),
+      at: wish.at ?? null,
+      limit,
+      after: positionOf(cursor),
+      withContent: false,
+      withTitle: false,
+    });
+    const { files, next } = context.take(listing);
+    const rows = files.map(({ file, bytes, hash, modifiedAt }) => ({
+      name: file,
+      file,
+      ...splitPath(file),
+      bytes,
+      hash,
+      modifiedAt,
+    }));
+    return { files: rows, brain, branch, ...cursorAfter(next) };
+  },
+});
+
+const corpus = defineTool({
+  name: 'brain_corpus',
+  area: 'brain',
+  description: 'Lists the text files of a brain with their titles, and their content when asked.',
+  input: z.strictObject({
+    content: z.boolean().optional().describe('With the text of each file.'),
+    ...brainAndBranch,
+    ...page,
+  }),
+  output: z.strictObject({
+    corpus: z.array(
+      z.strictObject({
+        file: z.string(),
+        title: z.string(),
+        bytes: z.int(),
+        hash: Sha256Hex,
+        modifiedAt: TimestampMs.nullable(),
+        content: z.string().optional(),
+      }),
+    ),
+    count: z.int(),
+    ...nextCursor,
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: READ_REFUSES,
+  raises: READ_RAISES,
+  async handler({ content = false, limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
+    const { ops, branch } = await resolveTarget(context, wish);
+    const after = positionOf(cursor);
+    const op = {
+      context: opContext(context),
+      branch,
+      category: null,
+      at: null,
+      limit,
+      after,
+      withContent: content,
+      withTitle: true,
+    };
+    const { files, next } = context.take(await ops.list(op));
+    const rows = files.map(({ title = '', ...file }) => ({ ...file, title }));
+    return { corpus: rows, count: rows.length, ...cursorAfter(next) };
+  },
+});
+
+export const fileTools = [brainRead, getFile, brainWrite, brainSave, deleteFile, listFiles, corpus];

@@ -1,0 +1,102 @@
+/** svc_health: how this node's brains are. */
+import { z } from 'zod';
+import { CallError } from '@svc/contract/codes.ts';
+import { CommitId, TimestampMs } from '@svc/contract/params.ts';
+import type { BrainSummary } from '../brain/ops.ts';
+import { defineTool } from '../deps.ts';
+import { type CallContext, opContext, resolveTarget } from './target.ts';
+
+interface Problem {
+  readonly code: string;
+  readonly text: string;
+}
+
+const health = defineTool({
+  name: 'svc_health',
+  area: 'core',
+  description: 'Shows the state of the brains: files, uncommitted work, queues, index, lease counters, problems.',
+  input: z.strictObject({}),
+  output: z.strictObject({
+    status: z.enum(['ok', 'degraded']),
+    uptime: z.number().describe('Seconds.'),
+    version: z.string(),
+    brains: z.array(
+      z.strictObject({
+        name: z.string(),
+        branches: z.int(),
+        files: z.int(),
+        dirty: z.int(),
+        commit: CommitId,
+        remote: z.strictObject({ configured: z.boolean(), ahead: z.int().nullable(), behind: z.int().nullable() }),
+        openConflicts: z.int(),
+        problems: z.array(z.string()),
+      }),
+    ),
+    lock: z.strictObject({
+      held: z.boolean(),
+      mutex: z.record(z.string(), z.number()),
+      lease: z.record(z.string(), z.number()),
+    }),
+    queue: z.strictObject({ depth: z.int(), oldestMs: z.number() }),
+    index: z.strictObject({ rows: z.int(), pendingVectors: z.literal(0), embedder: z.null() }),
+    git: z.string(),
+    problems: z.array(z.strictObject({ code: z.string(), text: z.string() })),
+    timestamp: TimestampMs,
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  async handler(_input, context) {
+    const { deps, now } = context;
+    const problems: Problem[] = [];
+    const summaries: BrainSummary[] = [];
+    for (const name of await deps.host.names()) {
+      const summary = await summarise(context, name);
+      if ('code' in summary) problems.push(summary);
+      else summaries.push(summary);
+    }
+    const target = await resolveTarget(context, {});
+    const view = await target.ops.leaseView({ context: opContext(context) }).catch(() => null);
+    for (const { name, problems: texts } of summaries) {
+      problems.push(...texts.map((text) => ({ code: 'BRAIN_PROBLEM', text: `${name}: ${text}` })));
+    }
+    const { guidance } = deps.layout.status();
+    if (guidance !== null) problems.push({ code: 'LEGACY_LAYOUT', text: guidance });
+    const own = deps.counters;
+    return {
+      status: problems.length === 0 ? ('ok' as const) : ('degraded' as const),
+      uptime: Math.floor((now - deps.startedAt) / 1000),
+      version: deps.version,
+      brains: summaries.map(shownBrain),
+      lock: { held: view?.state === 'held', mutex: { ...own.mutex }, lease: { ...own.lease } },
+      queue: {
+        depth: summaries.reduce((sum, { queue }) => sum + queue.depth, 0),
+        oldestMs: Math.max(0, ...summaries.map(({ queue }) => queue.oldestMs)),
+      },
+      index: {
+        rows: summaries.reduce((sum, { index }) => sum + index.rows, 0),
+        pendingVectors: 0 as const,
+        embedder: null,
+      },
+      git: deps.gitVersion,
+      problems,
+      timestamp: now,
+    };
+  },
+});
+
+function shownBrain({ name, branches, files, dirty, commit, remote, openConflicts, problems }: BrainSummary) {
+  return { name, branches, files, dirty, commit, remote: { ...remote }, openConflicts, problems: [...problems] };
+}
+
+/** A brain that cannot be opened is a problem to show, not a failure of the tool. */
+async function summarise(context: CallContext, name: string): Promise<BrainSummary | Problem> {
+  try {
+    return await context.deps.router.brain(name).summary({ context: opContext(context) });
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    return { code: error.code, text: `${name}: ${error.message}` };
+  }
+}
+
+export const healthTools = [health];

@@ -1,0 +1,140 @@
+/** svc_lock: the lease of a brain. */
+import { z } from 'zod';
+import { CallError } from '@svc/contract/codes.ts';
+import { BrainName } from '@svc/contract/names.ts';
+import { leaseGuard, TimestampMs } from '@svc/contract/params.ts';
+import { isAnonymous } from '@svc/contract/subject.ts';
+import { defineTool } from '../deps.ts';
+import { LEASE_TTL, type LeaseView } from '../domain/lease.ts';
+import { opContext, requireWriter, resolveTarget, settled, type Target, WRITE_RAISES } from './target.ts';
+
+const lease = z.strictObject({
+  brain: z.string(),
+  state: z.enum(['held', 'released']),
+  agentId: z.string().nullable(),
+  fence: z.int(),
+  acquiredAt: TimestampMs.nullable(),
+  expiresAt: TimestampMs.nullable(),
+  remainingMs: z.number(),
+});
+
+const count = z.int();
+const mutexCounters = z.strictObject({
+  acquires: count,
+  held: count,
+  unavailable: count,
+  takeovers: count,
+  releases: count,
+  bodiesRun: count,
+  bodyErrors: count,
+  aborted: count,
+  holdMsTotal: z.number(),
+  holdMsMax: z.number(),
+  heldNow: count,
+});
+const leaseCounters = z.strictObject({
+  granted: count,
+  refreshed: count,
+  denied: count,
+  released: count,
+  releaseDenied: count,
+  forced: count,
+});
+
+const svcLock = defineTool({
+  name: 'svc_lock',
+  area: 'core',
+  description:
+    "The brain's lease: acquire, release, status, stack, force, stats. While it is held, only its holder writes.",
+  input: z.strictObject({
+    action: z.enum(['acquire', 'release', 'status', 'stack', 'force', 'stats']).optional().describe('Default status.'),
+    token: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Token of the live lease, to release it or to keep it longer.'),
+    agentId: leaseGuard.agentId,
+    ttlMs: z
+      .int()
+      .min(LEASE_TTL.minimumMs)
+      .max(LEASE_TTL.maximumMs)
+      .optional()
+      .describe('How long the lease lasts, in ms; default one hour.'),
+    brain: BrainName.optional(),
+  }),
+  output: z.union([
+    z.strictObject({
+      action: z.literal('acquire'),
+      acquired: z.literal(true),
+      token: z.string().nullable().describe('Null in a replayed reply.'),
+      fence: z.int(),
+      agentId: z.string(),
+      brain: z.string(),
+      expiresAt: TimestampMs,
+      refreshed: z.boolean(),
+      replayed: z.literal(true).optional(),
+    }),
+    z.strictObject({ action: z.literal('release'), released: z.literal(true), brain: z.string() }),
+    z.strictObject({
+      action: z.enum(['status', 'stack']),
+      status: lease,
+      stack: z.array(lease).describe("The leases of the session's brains."),
+      held: z.boolean(),
+    }),
+    z.strictObject({ action: z.literal('force'), forceReleased: z.boolean(), fence: z.int() }),
+    z.strictObject({ action: z.literal('stats'), mutex: mutexCounters, lease: leaseCounters }),
+  ]),
+  access: 'public',
+  effect: 'write',
+  refuses: ['E_LOCKED', 'E_LEASE_TOKEN', 'E_LEASE_ABSENT'],
+  raises: WRITE_RAISES,
+  example: { action: 'acquire', agentId: 'me', ttlMs: 60_000 },
+  async handler({ action = 'status', token, agentId, ttlMs = LEASE_TTL.defaultMs, ...wish }, context) {
+    const target = await resolveTarget(context, wish);
+    const op = opContext(context, { agentId });
+    switch (action) {
+      case 'acquire': {
+        requireWriter(context.caller);
+        const outcome = await target.ops.acquire({ context: op, token: token ?? null, ttlMs });
+        const grant = context.take(settled(context, outcome), { action, acquired: false, token: null });
+        const replayed = outcome.replayed ? { replayed: true as const } : {};
+        return { action, acquired: true as const, token: outcome.token, ...grant, brain: target.brain, ...replayed };
+      }
+      case 'release': {
+        requireIdentity(context.caller);
+        const outcome = await target.ops.release({ context: op, token: token ?? null });
+        context.take(settled(context, outcome), { action, released: false });
+        return { action, released: true as const, brain: target.brain };
+      }
+      case 'force': {
+        if (!context.caller.operator)
+          throw new CallError(isAnonymous(context.caller.subject) ? 'UNAUTHORIZED' : 'FORBIDDEN');
+        const { forced, fence } = context.take(settled(context, await target.ops.force({ context: op })));
+        return { action, forceReleased: forced, fence };
+      }
+      case 'stats': {
+        const { counters } = await target.ops.summary({ context: op });
+        return { action, ...counters };
+      }
+      case 'status':
+      case 'stack': {
+        const pointer = await context.deps.sessions.read(context.caller.session);
+        const status = await shownLease(target);
+        const brains = pointer.stack.map((entry) => ({ ...entry, ops: context.deps.router.brain(entry.brain) }));
+        const stack = await Promise.all(brains.map(shownLease));
+        return { action, status, stack, held: status.state === 'held' };
+      }
+    }
+
+    async function shownLease({ brain, ops }: Target): Promise<LeaseView & { brain: string }> {
+      return { brain, ...(await ops.leaseView({ context: op })) };
+    }
+  },
+});
+
+function requireIdentity({ operator, subject }: Parameters<typeof requireWriter>[0]): void {
+  if (!operator && isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
+}
+
+export const lockTools = [svcLock];

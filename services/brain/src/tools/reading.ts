@@ -1,0 +1,33 @@
+/** Reading one file: where the call says, or from the top of the stack down. */
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import type { FileView, ReadRefusal } from '../brain/ops.ts';
+import { type CallContext, opContext, resolveReads, type TargetWish } from './target.ts';
+
+export interface ReadWish extends TargetWish {
+  readonly at?: string | undefined;
+}
+
+export interface FoundFile {
+  readonly view: FileView;
+  readonly brain: string;
+}
+
+/** The first brain that has the file answers; what an earlier one refused is shown when none has it. */
+export async function readFile(
+  context: CallContext,
+  path: string,
+  wish: ReadWish,
+): Promise<Decision<FoundFile, ReadRefusal | 'E_FILE_ABSENT' | 'E_NOT_TEXT'>> {
+  const op = opContext(context);
+  let refused: Extract<Decision<FoundFile, ReadRefusal | 'E_FILE_ABSENT' | 'E_NOT_TEXT'>, { ok: false }> = deny(
+    'E_FILE_ABSENT',
+    { file: path },
+  );
+  for (const { ops, brain, branch } of await resolveReads(context, wish)) {
+    const answer = await ops.read({ context: op, branch, path, at: wish.at ?? null });
+    if (answer.ok) return allow({ view: answer.value, brain });
+    if (answer.code !== 'E_FILE_ABSENT') refused = answer;
+    if (answer.code === 'E_NOT_TEXT') break;
+  }
+  return refused;
+}

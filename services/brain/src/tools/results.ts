@@ -1,0 +1,33 @@
+/** Parts of results that several tools share. */
+import { z } from 'zod';
+import { decodeCursor, encodeCursor } from '@svc/contract/params.ts';
+import { invalidArguments } from '@svc/runtime/arguments.ts';
+import type { Pointer } from '../domain/stack.ts';
+
+export const nextCursor = { nextCursor: z.string().optional() };
+
+export const stackEntry = z.strictObject({
+  brain: z.string(),
+  branch: z.string(),
+  type: z.enum(['private', 'public']),
+});
+export const stackNames = z.array(z.string()).describe('Brains of the session, top first.');
+
+export const dirtyFile = z.strictObject({ file: z.string(), change: z.enum(['added', 'modified', 'deleted']) });
+
+/** Shown by every tool that moves the session's pointer. */
+export function shownStack({ stack }: Pointer) {
+  return { current: stack[0].brain, stack: stack.map(({ brain }) => brain), entries: [...stack] };
+}
+
+/** Where a page starts. Throws VAF_INPUT_INVALID for a cursor that no list gave out. */
+export function positionOf(cursor: string | undefined): string | null {
+  if (cursor === undefined) return null;
+  const position = decodeCursor(cursor);
+  if (position === null) throw invalidArguments([{ path: 'cursor', message: 'was not given out by this list' }]);
+  return position;
+}
+
+export function cursorAfter(next: string | null): { nextCursor?: string } {
+  return next === null ? {} : { nextCursor: encodeCursor(next) };
+}

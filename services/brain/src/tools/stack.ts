@@ -1,0 +1,353 @@
+/** The brains of a session: which ones, in which order, on which branch. */
+import { z } from 'zod';
+import {
+  DEFAULT_LIMIT,
+  ifMatch,
+  leaseGuard,
+  page,
+  PathText,
+  Sha256Hex,
+  TimestampMs,
+  CommitId,
+  brainAndBranch,
+} from '@svc/contract/params.ts';
+import { BrainName, BranchName } from '@svc/contract/names.ts';
+import { allow } from '@svc/contract/decision.ts';
+import { CallError, Refusal } from '@svc/contract/codes.ts';
+import { defineTool } from '../deps.ts';
+import { loadBrains, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
+import { cursorAfter, nextCursor, positionOf, shownStack, stackEntry, stackNames } from './results.ts';
+import {
+  type CallContext,
+  checkedPath,
+  opContext,
+  READ_RAISES,
+  requireWriter,
+  resolveTarget,
+  resolveWrite,
+  settled,
+  WRITE_RAISES,
+  WRITE_REFUSES,
+} from './target.ts';
+
+const stackShown = { current: z.string(), stack: stackNames, entries: z.array(stackEntry) };
+const create = z.boolean().optional().describe('Make the brain when it does not exist.');
+const stackType = z.enum(['private', 'public']).optional().describe('public = read-only in this session.');
+const OPENING_REFUSES = ['E_BRANCH_ABSENT', 'E_LIMIT', 'E_QUOTA'] as const;
+const OPENING_RAISES = ['BRAIN_LOAD_FAIL', 'UNAUTHORIZED', 'FORBIDDEN'] as const;
+
+/** Makes sure that the brain (and the branch, when named) can be opened; true when it was made just now. */
+async function openBrain(
+  context: CallContext,
+  name: string,
+  { create: wanted = false, branch }: { create?: boolean | undefined; branch?: string | undefined },
+): Promise<boolean> {
+  const { deps, caller } = context;
+  const op = opContext(context);
+  let created = false;
+  if (!(await deps.host.exists(name))) {
+    if (!wanted) throw new CallError('BRAIN_LOAD_FAIL');
+    requireWriter(caller);
+    const outcome = await deps.host.create(name, op.actor);
+    if (outcome === 'quota') throw new Refusal('E_QUOTA');
+    created = outcome === 'created';
+  }
+  const opened = await deps.router.brain(name).openBranch({ context: op, branch: branch ?? 'main', create: false });
+  if (!opened.ok) throw new Refusal(opened.code, opened.details);
+  return created;
+}
+
+const push = defineTool({
+  name: 'brain_push',
+  area: 'brain',
+  description: "Puts a brain on top of the session's stack.",
+  input: z.strictObject({ name: BrainName, type: stackType, create, branch: BranchName.optional() }),
+  output: z.strictObject({ pushed: z.string(), ...stackShown, created: z.boolean() }),
+  access: 'public',
+  effect: 'write-idempotent',
+  refuses: OPENING_REFUSES,
+  raises: OPENING_RAISES,
+  aliases: { brain: 'name' },
+  example: { name: 'research', create: true },
+  async handler({ name, type = 'private', branch, ...wish }, context) {
+    const created = await openBrain(context, name, { ...wish, branch });
+    const outcome = await context.deps.sessions.change(context.caller.session, context.idempotency, (pointer) => {
+      const pushed = pushBrain(pointer, { brain: name, branch, type });
+      return pushed.ok ? allow({ pointer: pushed.value, value: { ...shownStack(pushed.value), created } }) : pushed;
+    });
+    return { pushed: name, ...context.take(settled(context, outcome)) };
+  },
+});
+
+const pop = defineTool({
+  name: 'brain_pop',
+  area: 'brain',
+  description: "Takes the top brain off the session's stack.",
+  input: z.strictObject({}),
+  output: z.strictObject({ popped: z.string(), ...stackShown }),
+  access: 'public',
+  effect: 'write',
+  refuses: ['E_STACK_EMPTY'],
+  dress: { popped: null },
+  async handler(_input, context) {
+    const outcome = await context.deps.sessions.change(context.caller.session, context.idempotency, (pointer) => {
+      const popped = popBrain(pointer);
+      if (!popped.ok) return popped;
+      return allow({
+        pointer: popped.value.pointer,
+        value: { popped: popped.value.popped, ...shownStack(popped.value.pointer) },
+      });
+    });
+    return context.take(settled(context, outcome));
+  },
+});
+
+const switchTo = defineTool({
+  name: 'brain_switch',
+  area: 'brain',
+  description: "Replaces the top brain of the session's stack.",
+  input: z.strictObject({ name: BrainName, branch: BranchName.optional(), create }),
+  output: z.strictObject({ ...stackShown, branch: z.string(), created: z.boolean() }),
+  access: 'public',
+  effect: 'write-idempotent',
+  refuses: OPENING_REFUSES,
+  raises: OPENING_RAISES,
+  aliases: { brain: 'name' },
+  async handler({ name, branch, ...wish }, context) {
+    const created = await openBrain(context, name, { ...wish, branch });
+    const outcome = await context.deps.sessions.change(context.caller.session, context.idempotency, (pointer) => {
+      const next = switchBrain(pointer, { brain: name, branch });
+      return allow({ pointer: next, value: { ...shownStack(next), branch: next.stack[0].branch, created } });
+    });
+    return context.take(settled(context, outcome));
+  },
+});
+
+const load = defineTool({
+  name: 'brain_load',
+  area: 'brain',
+  description: "Makes the session's stack exactly these brains, the first on top.",
+  input: z.strictObject({
+    brains: z.union([BrainName, z.array(BrainName).min(1).max(16)]).describe('One name or up to 16.'),
+    type: stackType,
+    create,
+  }),
+  output: z.strictObject({ loaded: stackNames, ...stackShown, created: z.boolean() }),
+  access: 'public',
+  effect: 'write-idempotent',
+  refuses: OPENING_REFUSES,
+  raises: OPENING_RAISES,
+  async handler({ brains, type = 'private', create: wanted }, context) {
+    const [first = '', ...others] = typeof brains === 'string' ? [brains] : brains;
+    let created = false;
+    for (const name of [first, ...others]) await loadable(context, name, wanted);
+    for (const name of [first, ...others]) created = (await openBrain(context, name, { create: wanted })) || created;
+    const outcome = await context.deps.sessions.change(context.caller.session, context.idempotency, (pointer) => {
+      const next = loadBrains(pointer, [first, ...others], type);
+      return allow({
+        pointer: next,
+        value: { loaded: next.stack.map(({ brain }) => brain), ...shownStack(next), created },
+      });
+    });
+    return context.take(settled(context, outcome));
+  },
+});
+
+/** All or nothing: the absent one is named before any is made. */
+async function loadable({ deps }: CallContext, name: string, wanted: boolean | undefined): Promise<void> {
+  if (wanted !== true && !(await deps.host.exists(name)))
+    throw new CallError('BRAIN_LOAD_FAIL', undefined, { failed: name });
+}
+
+const current = defineTool({
+  name: 'brain_current',
+  area: 'brain',
+  description: 'Shows the current brain of the session, its branch and whether it has uncommitted files.',
+  input: z.strictObject({}),
+  output: z.strictObject({
+    current: z.string(),
+    branch: z.string(),
+    type: z.enum(['private', 'public']),
+    commit: CommitId,
+    dirty: z.boolean(),
+    stack: stackNames,
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: ['E_BRANCH_ABSENT', 'E_REF_ABSENT', 'E_LIMIT'],
+  raises: READ_RAISES,
+  async handler(_input, context) {
+    const { brain, branch, type, ops } = await resolveTarget(context, {});
+    const op = { context: opContext(context), branch };
+    const { commit } = context.take(await ops.openBranch({ ...op, create: false }));
+    const { files } = context.take(await ops.dirty(op));
+    const pointer = await context.deps.sessions.read(context.caller.session);
+    return { current: brain, branch, type, commit, dirty: files.length > 0, stack: shownStack(pointer).stack };
+  },
+});
+
+const stack = defineTool({
+  name: 'brain_stack',
+  area: 'brain',
+  description: "Shows the session's stack; can wait until queued writes have settled.",
+  input: z.strictObject({
+    wait: z
+      .union([z.boolean(), z.int().min(0).max(10_000)])
+      .optional()
+      .describe('true, or at most so many ms.'),
+  }),
+  output: z.strictObject({ ...stackShown, settled: z.boolean() }),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  raises: READ_RAISES,
+  async handler({ wait = false }, context) {
+    const { deps, caller } = context;
+    const pointer = await deps.sessions.read(caller.session);
+    const waitMs = wait === true ? 10_000 : wait === false ? 0 : wait;
+    const op = opContext(context);
+    const waits = pointer.stack.map(({ brain }) => deps.router.brain(brain).settle({ context: op, waitMs }));
+    const all = waitMs === 0 ? [true] : await Promise.all(waits);
+    return { ...shownStack(pointer), settled: all.every(Boolean) };
+  },
+});
+
+const list = defineTool({
+  name: 'brain_list',
+  area: 'brain',
+  description: 'Lists the brains of this node.',
+  input: z.strictObject({ ...page }),
+  output: z.strictObject({
+    brains: z.array(
+      z.strictObject({
+        name: z.string(),
+        current: z.boolean(),
+        onStack: z.boolean(),
+        branch: z.string(),
+        files: z.int(),
+        modifiedAt: TimestampMs.nullable(),
+      }),
+    ),
+    names: z.array(z.string()),
+    count: z.int(),
+    ...nextCursor,
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  async handler({ limit = DEFAULT_LIMIT, cursor }, context) {
+    const { deps, caller } = context;
+    const after = positionOf(cursor);
+    const names = (await deps.host.names()).filter((name) => after === null || name > after);
+    const pointer = await deps.sessions.read(caller.session);
+    const known = await deps.catalogueSizes(names.slice(0, limit));
+    const brains = names.slice(0, limit).map((name) => {
+      const entry = pointer.stack.find(({ brain }) => brain === name);
+      const { files = 0, modifiedAt = null } = known.get(name) ?? {};
+      const branch = entry?.branch ?? 'main';
+      return {
+        name,
+        current: pointer.stack[0].brain === name,
+        onStack: entry !== undefined,
+        branch,
+        files,
+        modifiedAt,
+      };
+    });
+    const next = names.length > limit ? (brains.at(-1)?.name ?? null) : null;
+    return { brains, names: brains.map(({ name }) => name), count: brains.length, ...cursorAfter(next) };
+  },
+});
+
+const state = defineTool({
+  name: 'brain_state',
+  area: 'brain',
+  description: 'Shows where the session is: brain, branch, stack, and what it learned and attends to.',
+  input: z.strictObject({ brain: BrainName.optional() }),
+  output: z.strictObject({
+    current: z.string(),
+    branch: z.string(),
+    stack: stackNames,
+    synapses: z.record(z.string(), z.record(z.string(), z.number())),
+    attention: z.record(z.string(), z.number()),
+    session: z.null().describe('Active evolution session.'),
+    recentInsights: z.array(z.string()),
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: ['E_BRANCH_ABSENT', 'E_LIMIT'],
+  raises: READ_RAISES,
+  async handler(wish, context) {
+    const { brain, branch, ops } = await resolveTarget(context, wish);
+    context.take(await ops.openBranch({ context: opContext(context), branch, create: false }));
+    const pointer = await context.deps.sessions.read(context.caller.session);
+    return {
+      current: brain,
+      branch,
+      stack: shownStack(pointer).stack,
+      synapses: {},
+      attention: {},
+      session: null,
+      recentInsights: [],
+    };
+  },
+});
+
+const remove = defineTool({
+  name: 'brain_remove',
+  area: 'brain',
+  description: "Takes a brain off the session's stack, or, when none of that name is on it, removes a file.",
+  input: z.strictObject({
+    name: PathText.describe('Brain on the stack, else path of a file.'),
+    ...brainAndBranch,
+    ...leaseGuard,
+    ...ifMatch,
+  }),
+  output: z.union([
+    z.strictObject({ removed: z.literal(true), kind: z.literal('stack'), name: z.string(), stack: stackNames }),
+    z.strictObject({ removed: z.literal(true), kind: z.literal('file'), name: z.string(), hash: Sha256Hex }),
+  ]),
+  access: 'public',
+  effect: 'write',
+  destructive: true,
+  refuses: [...WRITE_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT', 'E_STACK_EMPTY'],
+  raises: WRITE_RAISES,
+  dress: { removed: false },
+  aliases: { file: 'name' },
+  async handler({ name, ...wish }, context) {
+    const { deps, caller } = context;
+    const pointer = await deps.sessions.read(caller.session);
+    if (pointer.stack.some(({ brain }) => brain === name)) {
+      const outcome = await deps.sessions.change(caller.session, context.idempotency, (now) => {
+        const removed = removeBrain(now, name) ?? allow(now);
+        return removed.ok ? allow({ pointer: removed.value, value: shownStack(removed.value).stack }) : removed;
+      });
+      return { removed: true as const, kind: 'stack' as const, name, stack: context.take(settled(context, outcome)) };
+    }
+    const path = checkedPath(name);
+    const { ops, branch } = await resolveWrite(context, wish);
+    const op = { context: opContext(context, wish), branch, path, content: null, ifMatch: wish.ifMatch ?? null };
+    const { file, hash } = context.take(settled(context, await ops.change(op)));
+    return { removed: true as const, kind: 'file' as const, name: file, hash };
+  },
+});
+
+const migrationStatus = defineTool({
+  name: 'brain_migration_status',
+  area: 'brain',
+  description: 'Tells whether the data directory has the current layout, and what to do when an old one is found.',
+  input: z.strictObject({}),
+  output: z.strictObject({
+    markerVersion: z.int().nullable(),
+    targetVersion: z.literal(3),
+    upToDate: z.boolean(),
+    legacy: z.boolean(),
+    guidance: z.string().nullable(),
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  handler: async (_input, { deps }) => deps.layout.status(),
+});
+
+export const stackTools = [push, pop, switchTo, load, current, stack, list, state, remove, migrationStatus];

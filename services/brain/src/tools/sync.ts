@@ -1,0 +1,72 @@
+/** svc_sync: pull and push. */
+import { z } from 'zod';
+import { brainAndBranch, CommitId, leaseGuard } from '@svc/contract/params.ts';
+import { defineTool } from '../deps.ts';
+import { opContext, resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
+
+const sync = defineTool({
+  name: 'svc_sync',
+  area: 'core',
+  description: "Syncs a branch with the brain's remote: pull, push, or (default) pull and then push.",
+  input: z.strictObject({
+    direction: z.enum(['push', 'pull']).optional().describe('Default: pull, then push.'),
+    remote: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/)
+      .optional()
+      .describe('Name of the remote, default origin.'),
+    ...leaseGuard,
+    ...brainAndBranch,
+  }),
+  output: z.strictObject({
+    synced: z.literal(true),
+    brain: z.string(),
+    branch: z.string(),
+    remote: z.string(),
+    direction: z.enum(['push', 'pull', 'both']),
+    status: z.string().describe('up-to-date, fast-forward, merged, merged-with-conflicts or pushed.'),
+    before: CommitId,
+    after: CommitId,
+    remoteCommit: CommitId.nullable(),
+    pulled: z.strictObject({ added: z.int(), updated: z.int(), deleted: z.int() }),
+    pushed: z.int().describe('Commits.'),
+    conflicts: z.array(
+      z.strictObject({
+        id: z.string(),
+        file: z.string(),
+        kind: z.string(),
+        ours: z.string().nullable(),
+        theirs: z.string().nullable(),
+      }),
+    ),
+    rescue: z.string().nullable().describe('Reads with at: rescue/<this>/ours and .../theirs.'),
+  }),
+  access: 'identified',
+  effect: 'external',
+  refuses: [
+    ...WRITE_REFUSES,
+    'E_NOT_CONFIGURED',
+    'E_REMOTE_UNREACHABLE',
+    'E_REMOTE_AUTH',
+    'E_REMOTE_REJECTED',
+    'E_REMOTE_CORRUPT',
+    'E_REMOTE_RACE',
+    'E_SYNC_CONFLICT',
+  ],
+  raises: WRITE_RAISES,
+  dress: { synced: false },
+  deadlineMs: 120_000,
+  async handler({ direction, remote, ...wish }, context) {
+    const { ops, brain, branch } = await resolveWrite(context, wish);
+    const op = {
+      context: opContext(context, wish),
+      branch,
+      direction: direction ?? ('both' as const),
+      remote: remote ?? null,
+    };
+    const { conflicts, ...outcome } = context.take(settled(context, await ops.sync(op)));
+    return { synced: true as const, brain, ...outcome, pulled: { ...outcome.pulled }, conflicts: [...conflicts] };
+  },
+});
+
+export const syncTools = [sync];

@@ -1,0 +1,146 @@
+/** Which brain and branch a call means, and as whom it acts there. */
+import { CallError, Refusal } from '@svc/contract/codes.ts';
+import { filePathProblem } from '@svc/contract/names.ts';
+import { isAnonymous } from '@svc/contract/subject.ts';
+import type { Caller, IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import type { BrainOps } from '../brain/ops.ts';
+import type { BrainDeps } from '../deps.ts';
+import { DEFAULT_BRANCH, type Pointer, type StackEntry } from '../domain/stack.ts';
+import type { OpContext } from '../writer/context.ts';
+import { blockedPath } from '../writer/staging.ts';
+
+export type Context = ToolContext<BrainDeps, never, never>;
+
+/** The parts of a tool's context that targets are made of; any tool's context fits. */
+export type CallContext = Pick<Context, 'deps' | 'caller' | 'idempotency' | 'markReplayed'>;
+
+export const READ_RAISES = ['BRAIN_LOAD_FAIL', 'VAF_PATH_BLOCKED'] as const;
+export const WRITE_RAISES = [
+  ...READ_RAISES,
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'RLS_DENIED',
+  'E_ISLAND_WRITE_DENIED',
+] as const;
+export const READ_REFUSES = ['E_BRANCH_ABSENT', 'E_REF_ABSENT'] as const;
+export const WRITE_REFUSES = [
+  'E_LOCKED',
+  'E_FENCED',
+  'E_READ_ONLY',
+  'E_BRAIN_DIVERTED',
+  'E_BUSY',
+  'E_STATE_WRITE',
+  'E_QUOTA',
+  'E_BRANCH_ABSENT',
+  'E_LIMIT',
+] as const;
+
+export interface TargetWish {
+  readonly brain?: string | undefined;
+  readonly branch?: string | undefined;
+}
+
+export interface Target extends StackEntry {
+  readonly ops: BrainOps;
+}
+
+export interface Guard {
+  readonly agentId?: string | undefined;
+  readonly fence?: number | undefined;
+}
+
+/** The one brain a call is about: the one it names, else the top of the session's stack. */
+export async function resolveTarget({ deps, caller }: CallContext, wish: TargetWish): Promise<Target> {
+  const pointer = await deps.sessions.read(caller.session);
+  return { ...entryFor(pointer, wish), ops: deps.router.brain(wish.brain ?? pointer.stack[0].brain) };
+}
+
+function entryFor(pointer: Pointer, wish: TargetWish): StackEntry {
+  const [top] = pointer.stack;
+  const brain = wish.brain ?? top.brain;
+  const entry = pointer.stack.find((candidate) => candidate.brain === brain);
+  const branch = wish.branch ?? entry?.branch ?? pointer.branches[brain] ?? DEFAULT_BRANCH;
+  return { brain, branch, type: entry?.type ?? 'private' };
+}
+
+/** Where a read looks, in order: what the call names, else every brain of the stack from the top. */
+export async function resolveReads(
+  context: CallContext,
+  wish: TargetWish & { at?: string | undefined },
+): Promise<Target[]> {
+  if (wish.brain !== undefined || wish.branch !== undefined || wish.at !== undefined)
+    return [await resolveTarget(context, wish)];
+  const pointer = await context.deps.sessions.read(context.caller.session);
+  return pointer.stack.map((entry) => ({ ...entry, ops: context.deps.router.brain(entry.brain) }));
+}
+
+/** The brain to be written, after the checks that need nothing but the call. */
+export async function resolveWrite(context: CallContext, wish: TargetWish): Promise<Target> {
+  requireWriter(context.caller);
+  const target = await resolveTarget(context, wish);
+  if (target.type === 'public') throw new Refusal('E_READ_ONLY', { brain: target.brain });
+  return target;
+}
+
+/** A subject that has roles needs one that may write. */
+export function requireWriter({ subject, operator }: Caller): void {
+  if (!operator && isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
+  const roles = subject.roles ?? [];
+  if (roles.length > 0 && !roles.some((role) => role === 'admin' || role === 'editor'))
+    throw new CallError('FORBIDDEN');
+}
+
+/** Throws FORBIDDEN when the call names another agent than the verified one. */
+export function opContext({ caller, idempotency }: CallContext, guard: Guard = {}): OpContext {
+  const { subject, session, deadlineAt } = caller;
+  const verifiedAgent = subject.verified === true ? (subject.agentId ?? null) : null;
+  if (verifiedAgent !== null && guard.agentId !== undefined && guard.agentId !== verifiedAgent) {
+    throw new CallError('FORBIDDEN', 'agentId: is not the agent of the token');
+  }
+  return {
+    actor: actorOf(caller, guard.agentId),
+    subject,
+    caller: { session, verifiedAgent, declaredAgent: guard.agentId ?? subject.agentId ?? null },
+    fence: guard.fence ?? null,
+    deadlineAt,
+    idempotency,
+  };
+}
+
+function actorOf({ subject, operator }: Caller, declared: string | undefined): string {
+  return subject.agentId ?? subject.userId ?? declared ?? (operator ? 'operator' : 'anonymous');
+}
+
+/** The decision of an operation that takes effect once, with the reply marked when it is a stored one. */
+export function settled<Value, Code extends string>(
+  context: CallContext,
+  outcome: Once<Value, Code>,
+): Once<Value, Code>['decision'] {
+  if (outcome.replayed) context.markReplayed();
+  return outcome.decision;
+}
+
+/** A second effect of one keyed call has an outcome of its own. */
+export function secondStep(context: OpContext, step: string): OpContext {
+  const { idempotency } = context;
+  if (idempotency === null) return context;
+  const scope: IdempotencyScope = { ...idempotency, key: `${idempotency.key}#${step}` };
+  return { ...context, idempotency: scope };
+}
+
+/** Throws VAF_PATH_BLOCKED. */
+export function checkedPath(path: string): string {
+  const problem = filePathProblem(path);
+  if (problem !== null) throw blockedPath(problem);
+  return path;
+}
+
+export function splitPath(path: string): { category: string; filename: string } {
+  const slash = path.lastIndexOf('/');
+  return { category: slash === -1 ? '' : path.slice(0, slash), filename: path.slice(slash + 1) };
+}
+
+export function joinPath(category: string, filename: string): string {
+  return checkedPath(category === '' ? filename : `${category}/${filename}`);
+}

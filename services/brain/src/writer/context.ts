@@ -1,0 +1,89 @@
+/** What the writers of one brain share, and the section in which they change it. */
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import type { Subject } from '@svc/contract/subject.ts';
+import type { Idempotency } from '@svc/runtime/idempotency.ts';
+import type { Outbox } from '@svc/runtime/outbox.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { withPgTransaction } from '@svc/runtime/transaction.ts';
+import type { LeaseCaller } from '../domain/lease.ts';
+import type { Repository } from '../git/repository.ts';
+import { enterWriteSection, type WriteSection } from '../store/lease-store.ts';
+import type { Owner } from '../store/ownership.ts';
+import type { Counters } from './counters.ts';
+import type { Gate } from './gate.ts';
+
+/** Who asks a brain for something, as far as brains care; plain data, it crosses the bus. */
+export interface OpContext {
+  readonly actor: string;
+  readonly subject: Subject;
+  readonly caller: LeaseCaller;
+  /** Fence of the lease the caller claims to hold. */
+  readonly fence: number | null;
+  /** Milliseconds since the epoch. */
+  readonly deadlineAt: number;
+  readonly idempotency: IdempotencyScope | null;
+}
+
+export interface BrainContext {
+  readonly name: string;
+  readonly owner: Owner;
+  readonly repository: Repository;
+  readonly platform: Pick<Platform, 'clock' | 'ids' | 'log' | 'database' | 'random'>;
+  readonly idempotency: Idempotency;
+  readonly outbox: Outbox;
+  readonly counters: Counters;
+  readonly gate: Gate;
+}
+
+/** The brain moved to another process; whoever asked finds it there. */
+export class NotOwner extends Error {}
+
+/**
+ * One transaction in which the brain's owner and lease rows stay as they are. `work` may run again after a conflict.
+ * Throws NotOwner, and what `withPgTransaction` throws.
+ */
+export async function writeSection<Value>(
+  brain: BrainContext,
+  deadlineAt: number,
+  work: (section: WriteSection) => Promise<Value>,
+): Promise<Value> {
+  const { platform, counters, gate, outbox } = brain;
+  let leave: ((failed: boolean) => void) | null = null;
+  try {
+    const value = await gate.shared(() =>
+      withPgTransaction(
+        platform.database.pool,
+        async (transaction) => {
+          const section = await enterWriteSection(transaction, brain.name, brain.owner);
+          if (section === null) throw new NotOwner(brain.name);
+          leave ??= counters.entered(() => platform.clock.now());
+          return work(section);
+        },
+        { deadlineAt },
+      ),
+    );
+    finish(leave, false);
+    outbox.kick();
+    return value;
+  } catch (error) {
+    if (leave === null) counters.refused();
+    else finish(leave, true);
+    throw error;
+  }
+}
+
+function finish(leave: ((failed: boolean) => void) | null, failed: boolean): void {
+  leave?.(failed);
+}
+
+/** Row-rule keys of a file, outermost first. */
+export function resourceKeys(brain: string, path: string): string[] {
+  const keys = [`brain:${brain}`];
+  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
+    keys.push(`brain:${brain}/${path.slice(0, end)}`);
+  }
+  keys.push(`brain:${brain}/${path}`);
+  const island = /^islands\/([^/]+)\.[^.]+$/.exec(path)?.[1];
+  if (island !== undefined) keys.push(`_island:${island}`);
+  return keys;
+}

@@ -1,0 +1,92 @@
+/** The checks that every HTTP route shares, in the order of the contract: host and origin, credential, rate. */
+import type { IncomingMessage } from 'node:http';
+import { CallError } from '@svc/contract/codes.ts';
+import type { Config } from '@svc/runtime/config.ts';
+import { type Credentials, type Nobody, type Presented, presentedIn, WrongCredential } from './credentials.ts';
+import { isHostAllowed, isOriginAllowed } from './domain/addresses.ts';
+import { type Exchange, remoteAddress } from './exchange.ts';
+import type { GatewayMetrics } from './gateway-metrics.ts';
+import type { Identity } from './identity.ts';
+import { type Limits, rateLimited } from './limits.ts';
+
+export interface Admission {
+  /** Throws FORBIDDEN. */
+  assertOrigin(request: IncomingMessage): void;
+  /** Probes of an orchestrator name an address, not a host: on an open bind any host may ask for health. */
+  assertProbeOrigin(request: IncomingMessage): void;
+  /** Throws UNAUTHORIZED, or RATE_LIMITED after too many wrong credentials from one address. */
+  identify(presented: Presented, address: string, nobody: Nobody): Promise<Identity>;
+  /** Identifies the caller and counts the request on the exchange; throws RATE_LIMITED beyond the limit. */
+  admit(exchange: Exchange, nobody: Nobody): Promise<Identity>;
+}
+
+export interface AdmissionParts {
+  readonly config: Pick<Config, 'SVC_ALLOWED_HOSTS' | 'SVC_CORS_ORIGINS'>;
+  readonly loopback: boolean;
+  readonly credentials: Credentials;
+  readonly limits: Limits;
+  readonly metrics: GatewayMetrics;
+}
+
+const REMEMBERED_HOSTS = 100;
+
+export function createAdmission(parts: AdmissionParts): Admission {
+  const { config, loopback, credentials, limits, metrics } = parts;
+  const isGoodHost = hostCheck(parts);
+
+  function assertProbeOrigin({ headers: { host, origin } }: IncomingMessage): void {
+    if (loopback && !isGoodHost(host)) throw new CallError('FORBIDDEN', 'This host name is not served here.');
+    if (origin !== undefined && !isOriginAllowed(origin, loopback, config.SVC_CORS_ORIGINS)) {
+      throw new CallError('FORBIDDEN', 'This web origin may not call.');
+    }
+  }
+
+  async function identify(presented: Presented, address: string, nobody: Nobody): Promise<Identity> {
+    try {
+      return await credentials.identify(presented, address, nobody);
+    } catch (error) {
+      if (error instanceof WrongCredential) await countWrong(parts, address);
+      throw error;
+    }
+  }
+
+  return {
+    assertOrigin(request) {
+      if (!isGoodHost(request.headers.host)) throw new CallError('FORBIDDEN', 'This host name is not served here.');
+      assertProbeOrigin(request);
+    },
+    assertProbeOrigin,
+    identify,
+    async admit(exchange, nobody) {
+      const identity = await identify(presentedIn(exchange.request.headers), remoteAddress(exchange.request), nobody);
+      exchange.rate = await limits.count(identity);
+      if (exchange.rate !== null && exchange.rate.exceededForMs !== null) {
+        metrics.rateLimited(identity.plan);
+        throw rateLimited(exchange.rate.exceededForMs);
+      }
+      return identity;
+    },
+  };
+}
+
+/** Remembers good hosts, because nearly every request names the same. */
+function hostCheck({ config, loopback }: AdmissionParts): (host: string | undefined) => boolean {
+  const good = new Set<string>();
+  return (host) => {
+    if (host === undefined) return !loopback && config.SVC_ALLOWED_HOSTS === undefined;
+    if (good.has(host)) return true;
+    if (!isHostAllowed(host, loopback, config.SVC_ALLOWED_HOSTS)) return false;
+    if (good.size >= REMEMBERED_HOSTS) good.clear();
+    good.add(host);
+    return true;
+  };
+}
+
+/** Throws RATE_LIMITED when the address tried too often. */
+async function countWrong({ limits, metrics }: AdmissionParts, address: string): Promise<void> {
+  metrics.authFailed();
+  const blockedForMs = await limits.countFailure(address);
+  if (blockedForMs === null) return;
+  metrics.rateLimited('failed-credentials');
+  throw rateLimited(blockedForMs);
+}

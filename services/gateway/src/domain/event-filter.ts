@@ -1,0 +1,41 @@
+/** Which events a socket asked for. Without any subscription it hears everything that it may. */
+
+export interface EventFilter {
+  /** Names and `area:*` patterns; null = every name. */
+  readonly names: readonly string[] | null;
+  /** Names taken out of "every name". */
+  readonly except: readonly string[];
+  readonly workspaces: readonly string[] | null;
+  readonly narrowed: boolean;
+}
+
+export const EVERYTHING: EventFilter = { names: null, except: [], workspaces: null, narrowed: false };
+
+export function withSubscription(
+  filter: EventFilter,
+  events: readonly string[] | undefined,
+  workspace: string | undefined,
+): EventFilter {
+  const before = filter.narrowed ? filter.names : [];
+  const names = events === undefined || before === null ? null : [...new Set([...before, ...events])];
+  const except = events === undefined ? [] : filter.except.filter((name) => !events.includes(name));
+  const workspaces =
+    workspace === undefined ? filter.workspaces : [...new Set([...(filter.workspaces ?? []), workspace])];
+  return { names, except, workspaces, narrowed: true };
+}
+
+export function withoutSubscription(filter: EventFilter, events: readonly string[] | undefined): EventFilter {
+  if (events === undefined) return { ...filter, names: [], except: [], narrowed: true };
+  if (filter.names === null) return { ...filter, except: [...new Set([...filter.except, ...events])], narrowed: true };
+  return { ...filter, names: filter.names.filter((name) => !events.includes(name)), narrowed: true };
+}
+
+export function isWanted(filter: EventFilter, name: string, workspace: string | undefined): boolean {
+  if (filter.names !== null && !filter.names.some((pattern) => matches(pattern, name))) return false;
+  if (filter.except.some((pattern) => matches(pattern, name))) return false;
+  return filter.workspaces === null || workspace === undefined || filter.workspaces.includes(workspace);
+}
+
+function matches(pattern: string, name: string): boolean {
+  return pattern.endsWith(':*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
+}

@@ -1,0 +1,147 @@
+/** POST /call and POST /mcp/exec, straight on node:http: from the bytes of a request to the bytes of its reply. */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { CallError } from '@svc/contract/codes.ts';
+import { callErrorOf } from '@svc/contract/rpc.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import type { Admission } from './admission.ts';
+import type { Denials } from './denials.ts';
+import { assertReadable, endAfterDiscarding, readBody } from './body.ts';
+import { type CallForm, callFormOf, frameResult, type HttpDoor, innerCallOf, replyFormOf } from './domain/call-form.ts';
+import { assertBounded } from './domain/json-limits.ts';
+import { type Exchange, failureHeaders, failureText, remoteAddress, type ReplyWriter } from './exchange.ts';
+import type { GatewayMetrics } from './gateway-metrics.ts';
+import type { Identity } from './identity.ts';
+import type { Orders } from './orders.ts';
+import type { Registry, ToolRoute } from './registry.ts';
+import type { SendCall } from './calls.ts';
+
+export interface DoorParts {
+  readonly log: Platform['log'];
+  readonly admission: Admission;
+  readonly registry: Registry;
+  readonly orders: Orders;
+  readonly sendCall: SendCall;
+  readonly metrics: GatewayMetrics;
+  readonly denials: Denials;
+  readonly writer: ReplyWriter;
+  /** Whether a caller without credential is turned away at this door of a node with a key. */
+  requiresKey(door: HttpDoor): boolean;
+}
+
+export type DoorHandler = (exchange: Exchange, door: HttpDoor) => void;
+
+/** What is known of a call when it ends. */
+interface Tally {
+  principal: string;
+  route: ToolRoute | null;
+  code: string;
+}
+
+export function createDoor(parts: DoorParts): DoorHandler {
+  const { admission, metrics, writer, log, denials } = parts;
+
+  async function serve(exchange: Exchange, door: HttpDoor, body: Buffer): Promise<void> {
+    const tally: Tally = { principal: `anon:${remoteAddress(exchange.request)}`, route: null, code: 'ok' };
+    try {
+      const identity = await admission.admit(exchange, parts.requiresKey(door) ? 'refused' : 'anonymous');
+      tally.principal = identity.principal;
+      await perform(parts, exchange, door, body, identity, tally);
+    } catch (error) {
+      const failure = error instanceof CallError ? error : new CallError('INTERNAL');
+      if (failure !== error) log.error({ err: error, requestId: exchange.requestId }, 'the door failed');
+      tally.code = failure.code;
+      denials.note(tally.principal, tally.route?.card.name ?? 'none', failure.code);
+      writer.failure(exchange, failure);
+    }
+    const meter = tally.route?.meter ?? metrics.unknownTool;
+    meter.counted(tally.code, door);
+    meter.took((performance.now() - exchange.startedAt) / 1000);
+  }
+
+  /** A refusal before the body was read. */
+  function turnAway(exchange: Exchange, door: HttpDoor, error: unknown): void {
+    if (!(error instanceof CallError)) throw error;
+    metrics.unknownTool.counted(error.code, door);
+    if (error.code === 'PAYLOAD_TOO_LARGE') refuseLargeBody(exchange, error);
+    else writer.failure(exchange, error);
+  }
+
+  function refuseLargeBody(exchange: Exchange, error: CallError): void {
+    const { request, response } = exchange;
+    const body = failureText(exchange, error);
+    const headers = writer.headersFor(exchange);
+    headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)));
+    response.writeHead(error.status, [...headers, ...failureHeaders(error), 'Connection', 'close']);
+    endAfterDiscarding(request, response, body);
+  }
+
+  return function handle(exchange, door) {
+    try {
+      admission.assertOrigin(exchange.request);
+      assertReadable(exchange.request);
+    } catch (error) {
+      turnAway(exchange, door, error);
+      return;
+    }
+    readBody(exchange.request, (body) => {
+      if (body === null) turnAway(exchange, door, new CallError('PAYLOAD_TOO_LARGE'));
+      else void serve(exchange, door, body);
+    });
+  };
+}
+
+async function perform(
+  { registry, orders, sendCall, writer }: DoorParts,
+  exchange: Exchange,
+  door: HttpDoor,
+  body: Buffer,
+  identity: Identity,
+  tally: Tally,
+): Promise<void> {
+  const form = readCall(exchange, door, body);
+  if (form.method === 'tools/list') {
+    const profile = headerText(exchange.request, 'x-svc-profile');
+    const { text } = registry.lists(identity.token?.profile ?? profile, undefined);
+    writer.json(exchange, 200, frameResult(exchange.form, `{"content":${text}}`));
+    return;
+  }
+  const { name, args } = form.name === 'svc_call' ? innerCallOf(form.args) : form;
+  const route = registry.route(name);
+  if (route === undefined) throw unknownTool(registry, name);
+  tally.route = route;
+  const order = await orders({ card: route.card, args, metaKey: form.metaKey, identity, exchange, door });
+  const reply = await sendCall(route, order.payload, order.deadlineAt);
+  if (!reply.ok) throw callErrorOf(reply.failure);
+  if (reply.refusal !== null) tally.code = reply.refusal;
+  writer.json(exchange, 200, frameResult(exchange.form, reply.body), reply.replayed ? REPLAYED : undefined);
+}
+
+const REPLAYED = ['Idempotency-Replayed', 'true'];
+
+function readCall(exchange: Exchange, door: HttpDoor, body: Buffer): CallForm {
+  const parsed = parseJson(body);
+  exchange.form = replyFormOf(parsed, door);
+  assertBounded(parsed);
+  return callFormOf(parsed, exchange.form);
+}
+
+function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new CallError('PARSE_ERROR');
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new CallError('PARSE_ERROR');
+  }
+}
+
+function unknownTool(registry: Registry, name: string): CallError {
+  const nearest = registry.nearest(name);
+  const hint = nearest.length === 0 ? '' : ` Nearest: ${nearest.join(', ')}.`;
+  return new CallError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 100))}.${hint}`);
+}
+
+export function headerText({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}

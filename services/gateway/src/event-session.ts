@@ -1,0 +1,168 @@
+/** What one socket has been told and how it catches up: every event it may read, once and in order. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventPage, EventsAfter } from '@svc/contract/discovery.ts';
+import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
+import type { Policy } from '@svc/contract/policy.ts';
+
+/** An event with the policies that were attached to its resources when it was read. */
+export interface JudgedEvent {
+  readonly position: number;
+  readonly event: EventRecord;
+  readonly policies: readonly Policy[];
+}
+
+/** Where missed events are read. */
+export interface EventSource {
+  positions(): ReadonlyMap<string, number>;
+  /** Throws BusError. */
+  page(service: string, after: EventsAfter): Promise<EventPage>;
+  judge(events: readonly PositionedEvent[]): Promise<readonly JudgedEvent[]>;
+}
+
+export interface EventSink {
+  /** Sends the event if the socket may and wants to hear it. */
+  send(event: JudgedEvent): void;
+  /** Resolves when the socket took what was sent, or is gone. */
+  taken(): Promise<void>;
+  isOpen(): boolean;
+  /** What was asked for is not kept any more. */
+  tellGone(): void;
+}
+
+const PAGE_SIZE = 200;
+const RETRY_MS = 250;
+/** How often the services are asked for an event before it counts as gone. */
+const SEARCH_ATTEMPTS = 20;
+
+/**
+ * `first`: where the socket came in. `cursor`: the last position it was considered for. Live events pass only while it
+ * is not catching up; `offered` remembers how far they went meanwhile, and it is done when the cursor is there.
+ */
+interface Place {
+  readonly first: number;
+  cursor: number;
+  offered: number;
+  live: boolean;
+}
+
+export class EventSession {
+  readonly #source: EventSource;
+  readonly #sink: EventSink;
+  readonly #places = new Map<string, Place>();
+  #started = false;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(source: EventSource, sink: EventSink) {
+    this.#source = source;
+    this.#sink = sink;
+    for (const [service, position] of source.positions()) this.#places.set(service, placeAt(position));
+  }
+
+  /** Begins live delivery with what happened since the socket came in. */
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#enqueue(() => this.#catchUpAll());
+  }
+
+  /** Tells what followed `eventId` up to where the socket came in, then goes on live. */
+  resume(eventId: string): void {
+    this.#started = true;
+    for (const place of this.#places.values()) place.live = false;
+    this.#enqueue(async () => {
+      await this.#replay(eventId);
+      await this.#catchUpAll();
+    });
+  }
+
+  /** Live events of one service. */
+  offer(service: string, events: readonly JudgedEvent[]): void {
+    const [oldest] = events;
+    const newest = events.at(-1);
+    if (oldest === undefined || newest === undefined) return;
+    let place = this.#places.get(service);
+    if (place === undefined) {
+      place = { ...placeAt(oldest.position - 1), live: this.#started };
+      this.#places.set(service, place);
+    }
+    place.offered = newest.position;
+    if (place.live) this.#tell(place, events);
+  }
+
+  #tell(place: Place, events: readonly JudgedEvent[]): void {
+    for (const event of events) {
+      
+      place.cursor = event.position;
+      this.#sink.send(event);
+    }
+  }
+
+  #enqueue(job: () => Promise<void>): void {
+    this.#work = this.#work.then(() => (this.#sink.isOpen() ? job() : undefined));
+  }
+
+  async #catchUpAll(): Promise<void> {
+    for (const [service, place] of this.#places) await this.#catchUp(service, place);
+  }
+
+  async #catchUp(service: string, place: Place): Promise<void> {
+    while (place.cursor < place.offered && this.#sink.isOpen()) {
+      const events = await this.#read(service, place.cursor);
+      if (events === null) continue;
+      if (events.length === 0) place.cursor = place.offered;
+      this.#tell(place, events);
+      await this.#sink.taken();
+    }
+    place.live = true;
+  }
+
+  /** Null after a pause when the service does not answer now. */
+  async #read(service: string, position: number): Promise<readonly JudgedEvent[] | null> {
+    try {
+      const page = await this.#source.page(service, { position, limit: PAGE_SIZE });
+      return 'gone' in page ? [] : await this.#source.judge(page.events);
+    } catch {
+      await sleep(RETRY_MS, undefined, { ref: false });
+      return null;
+    }
+  }
+
+  async #replay(eventId: string): Promise<void> {
+    const found = await this.#search(eventId);
+    if (found === null) return this.#sink.tellGone();
+    const { service, place } = found;
+    let events: readonly JudgedEvent[] | null = found.events;
+    let position = 0;
+    while (this.#sink.isOpen()) {
+      for (const event of events ?? []) {
+        position = event.position;
+        if (position <= place.first) this.#sink.send(event);
+      }
+      await this.#sink.taken();
+      if (position >= place.first || events?.length === 0) return;
+      events = await this.#read(service, position);
+    }
+  }
+
+  /** The service that keeps the event, with the first page of what followed. */
+  async #search(eventId: string): Promise<{ service: string; place: Place; events: readonly JudgedEvent[] } | null> {
+    for (let attempt = 0; attempt < SEARCH_ATTEMPTS && this.#sink.isOpen(); attempt += 1) {
+      let everyoneAnswered = true;
+      for (const [service, place] of this.#places) {
+        try {
+          const page = await this.#source.page(service, { id: eventId, limit: PAGE_SIZE });
+          if (!('gone' in page)) return { service, place, events: await this.#source.judge(page.events) };
+        } catch {
+          everyoneAnswered = false;
+        }
+      }
+      if (everyoneAnswered) return null;
+      await sleep(RETRY_MS, undefined, { ref: false });
+    }
+    return null;
+  }
+}
+
+function placeAt(position: number): Place {
+  return { first: position, cursor: position, offered: position, live: false };
+}

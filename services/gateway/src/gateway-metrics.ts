@@ -1,0 +1,92 @@
+/** What the gateway measures. Labels are bounded: tools, codes, doors, services, plans. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Metrics } from '@svc/runtime/metrics.ts';
+import type { Plan } from './identity.ts';
+
+export type Door = 'call' | 'exec' | 'mcp' | 'socket';
+
+/** Label of calls that name no known tool. */
+const NO_TOOL = 'none';
+
+/** The figures of one tool, looked up once and then only counted. */
+export interface ToolMeter {
+  counted(code: string, door: Door): void;
+  took(seconds: number): void;
+  bus(outcome: string): void;
+}
+
+export interface GatewayMetrics {
+  toolMeter(service: string, tool: string): ToolMeter;
+  readonly unknownTool: ToolMeter;
+  rateLimited(plan: Plan | 'failed-credentials'): void;
+  authFailed(): void;
+  sockets(change: 1 | -1): void;
+  eventsDropped(count: number): void;
+  /** Of the last whole second. */
+  eventLoopDelayMs(): number;
+  close(): void;
+}
+
+const LOOP_WINDOW_MS = 1000;
+
+export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
+  const calls = metrics.counter('svc_calls_total', 'Calls by tool, code and door.', ['tool', 'code', 'door']);
+  const seconds = metrics.histogram('svc_call_seconds', 'Time from the request to its reply.', ['tool']);
+  const bus = metrics.counter('svc_bus_requests_total', 'Requests to services.', ['service', 'outcome']);
+  const limited = metrics.counter('svc_rate_limited_total', 'Requests beyond a limit.', ['plan']);
+  const failed = metrics.counter('svc_auth_failed_total', 'Wrong credentials.');
+  const sockets = metrics.gauge('svc_sockets', 'Open event sockets.');
+  const dropped = metrics.counter('svc_events_dropped_total', 'Events that a socket did not get.');
+  const loop = watchEventLoop(metrics);
+
+  function toolMeter(service: string, tool: string): ToolMeter {
+    const counters = new Map<string, { inc(): void }>();
+    const outcomes = new Map<string, { inc(): void }>();
+    const timer = seconds.labels(tool);
+    return {
+      counted(code, door) {
+        const key = `${door} ${code}`;
+        let counter = counters.get(key);
+        if (counter === undefined) counters.set(key, (counter = calls.labels(tool, code, door)));
+        counter.inc();
+      },
+      took: (elapsed) => timer.observe(elapsed),
+      bus(outcome) {
+        let counter = outcomes.get(outcome);
+        if (counter === undefined) outcomes.set(outcome, (counter = bus.labels(service, outcome)));
+        counter.inc();
+      },
+    };
+  }
+
+  return {
+    toolMeter,
+    unknownTool: toolMeter(NO_TOOL, NO_TOOL),
+    rateLimited: (plan) => limited.inc({ plan }),
+    authFailed: () => failed.inc(),
+    sockets: (change) => sockets.inc(change),
+    eventsDropped: (count) => dropped.inc(count),
+    eventLoopDelayMs: loop.delayMs,
+    close: loop.close,
+  };
+}
+
+function watchEventLoop(metrics: Metrics): { delayMs(): number; close(): void } {
+  const gauge = metrics.gauge('svc_event_loop_delay_seconds', 'Event loop delay, 99th percentile of a second.');
+  const histogram = monitorEventLoopDelay({ resolution: 10 });
+  let delayMs = 0;
+  histogram.enable();
+  const timer = setInterval(() => {
+    delayMs = histogram.percentile(99) / 1e6;
+    gauge.set(delayMs / 1000);
+    histogram.reset();
+  }, LOOP_WINDOW_MS);
+  timer.unref();
+  return {
+    delayMs: () => delayMs,
+    close() {
+      clearInterval(timer);
+      histogram.disable();
+    },
+  };
+}

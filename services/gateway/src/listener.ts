@@ -1,0 +1,51 @@
+/** The HTTP server: its limits, its start, and an end that fails no request. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const MAX_HEADER_BYTES = 16 * 1024;
+const HEADERS_WITHIN_MS = 10_000;
+const REQUEST_WITHIN_MS = 60_000;
+const KEEP_ALIVE_MS = 65_000;
+const CHECK_EVERY_MS = 2000;
+const IDLE_SWEEP_MS = 25;
+
+export function createHttpServer(handler: RequestListener): Server {
+  const options = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_WITHIN_MS,
+    requestTimeout: REQUEST_WITHIN_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
+  };
+  return createServer(options, handler);
+}
+
+/** Resolves with the port. */
+export function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+/**
+ * Stops listening and resolves when every request in flight has its reply. Connections that fall idle meanwhile are
+ * closed; one with a request on it never is.
+ */
+export async function finishInFlight(server: Server): Promise<void> {
+  let isClosed = false;
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => {
+      isClosed = true;
+      resolve();
+    });
+  });
+  while (!isClosed) {
+    await Promise.race([closed, sleep(IDLE_SWEEP_MS)]);
+    server.closeIdleConnections();
+  }
+}

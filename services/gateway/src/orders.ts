@@ -1,0 +1,81 @@
+/** Turns a well-formed call into the envelope that the owning service obeys; nobody else builds one. */
+import { CallError } from '@svc/contract/codes.ts';
+import type { Envelope } from '@svc/contract/rpc.ts';
+import type { ToolCard } from '@svc/contract/tool.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { assertStaticAccess, assertTokenAllows, subjectOf } from './domain/access.ts';
+import type { HttpDoor } from './domain/call-form.ts';
+import type { Exchange } from './exchange.ts';
+import type { Identity } from './identity.ts';
+import type { Ports } from './ports.ts';
+import { createSessionKeys } from './session.ts';
+
+export interface Wanted {
+  readonly card: ToolCard;
+  readonly args: Record<string, unknown>;
+  /** `_meta.idempotencyKey` as it came. */
+  readonly metaKey: unknown;
+  readonly identity: Identity;
+  readonly exchange: Exchange;
+  readonly door: HttpDoor;
+}
+
+export interface Order {
+  /** An Envelope as JSON. */
+  readonly payload: string;
+  readonly deadlineAt: number;
+}
+
+/** Throws what the door itself refuses: headers that do not fit, the limits of a token, static access. */
+export type Orders = (wanted: Wanted) => Promise<Order>;
+
+const VISIBLE_KEY = /^[\x21-\x7e]{1,255}$/;
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+export function createOrders({ clock, config }: Pick<Platform, 'clock' | 'config'>, ports: Ports): Orders {
+  const sessionKey = createSessionKeys();
+
+  return async function order({ card, args, metaKey, identity, exchange, door }) {
+    const { headers } = exchange.request;
+    const session = sessionKey(identity.principal, text(headers['x-svc-session']));
+    const idempotencyKey = keyOf(text(headers['idempotency-key']) ?? metaKey);
+    const deadlineAt = clock.now() + Math.min(card.deadlineMs, timeoutMs(text(headers['x-svc-timeout-ms'])));
+    const traceparent = text(headers.traceparent);
+    assertTokenAllows(identity.token, card);
+    // Only an operator may name the agent it works for.
+    const agentId = identity.operator ? (text(headers['x-svc-agent']) ?? config.SVC_AGENT_ID) : undefined;
+    const agent = agentId === undefined ? null : await ports.agentSubject(agentId);
+    const subject = subjectOf(identity, args, agent);
+    assertStaticAccess(card, identity.operator, subject);
+    const envelope: Envelope = {
+      tool: card.name,
+      args,
+      subject,
+      operator: identity.operator,
+      principal: identity.principal,
+      session,
+      requestId: exchange.requestId,
+      deadlineAt,
+      door,
+      ...(traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
+      ...(idempotencyKey !== undefined && card.effect !== 'read' ? { idempotencyKey } : {}),
+    };
+    return { payload: JSON.stringify(envelope), deadlineAt };
+  };
+}
+
+function text(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header;
+}
+
+function keyOf(key: unknown): string | undefined {
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && VISIBLE_KEY.test(key)) return key;
+  throw new CallError('INVALID_REQUEST', 'The idempotency key must be 1-255 visible ASCII characters.');
+}
+
+function timeoutMs(header: string | undefined): number {
+  if (header === undefined) return Infinity;
+  if (/^[1-9]\d{0,8}$/.test(header)) return Number(header);
+  throw new CallError('INVALID_REQUEST', 'x-svc-timeout-ms must be a whole number of milliseconds.');
+}

@@ -1,0 +1,174 @@
+/** The gateway as a whole: one HTTP server with its doors, its sockets, and its own few tools on the bus. */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigProblem } from '@svc/runtime/config.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
+import { type Admission, createAdmission } from './admission.ts';
+import { createSendCall } from './calls.ts';
+import { createCredentials } from './credentials.ts';
+import { createDenials, type Denials } from './denials.ts';
+import type { GatewayDeps } from './deps.ts';
+import { bindAddress, type DoorAddress } from './domain/addresses.ts';
+import type { HttpDoor } from './domain/call-form.ts';
+import { createDoor } from './door.ts';
+import { createReplyWriter, Exchange } from './exchange.ts';
+import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
+import { createHttpApp, securityHeaders } from './http.ts';
+import { createLimits } from './limits.ts';
+import { createHttpServer, finishInFlight, listen } from './listener.ts';
+import { createOrders } from './orders.ts';
+import { createPorts, type Ports } from './ports.ts';
+import { createReadiness, type Readiness } from './readiness.ts';
+import { type Registry, startRegistry } from './registry.ts';
+import { startSockets } from './sockets.ts';
+import { discoveryTools } from './tools/discovery.ts';
+import { nodeTools } from './tools/nodes.ts';
+
+export const gatewayTools = [...nodeTools, ...discoveryTools];
+
+export interface GatewayOptions {
+  /** Services without which this gateway is not ready, also before it ever heard of them. */
+  readonly expectedServices?: readonly string[];
+}
+
+export interface Gateway {
+  readonly address: string;
+  readonly port: number;
+  readonly ready: Readiness['check'];
+  /** Graceful end: not ready at once, open for SVC_DRAIN_WAIT_MS, then what is in flight is finished. */
+  drain(): Promise<void>;
+  /** Lets go of everything; what is still open is cut. */
+  close(): Promise<void>;
+}
+
+/** Resolves when the port listens; `ready` tells when the services are known. Throws ConfigProblem. */
+export async function startGateway(platform: Platform, options: GatewayOptions = {}): Promise<Gateway> {
+  const { config } = platform;
+  const bind = bindOf(platform);
+  const metrics = createGatewayMetrics(platform.metrics);
+  const registry = await startRegistry(platform, metrics);
+  const readiness = createReadiness(platform, registry, metrics, options.expectedServices ?? []);
+  const ports = createPorts(platform);
+  const credentials = createCredentials(config, ports);
+  const limits = createLimits(platform, bind.loopback);
+  const admission = createAdmission({ config, loopback: bind.loopback, credentials, limits, metrics });
+  const requireKey = (): boolean => credentials.keyed;
+
+  const denials = createDenials(platform);
+  const parts: Parts = {
+    platform,
+    registry,
+    readiness,
+    ports,
+    admission,
+    metrics,
+    denials,
+    requireKey,
+    isDraining: false,
+  };
+  const server = createHttpServer(createHandler(parts));
+  const sockets = await startSockets(server, { platform, admission, limits, ports, metrics });
+  const port = await listen(server, bind.host, config.SVC_MCP_PORT);
+  const deps: GatewayDeps = { platform, registry, readiness, keyed: credentials.keyed, requireKey };
+  const service = await startService(platform, definitionOf(deps), { host: hostname(), port });
+
+  return {
+    address: bind.host,
+    port,
+    ready: readiness.check,
+    async drain() {
+      readiness.leave();
+      parts.isDraining = true;
+      await sleep(config.SVC_DRAIN_WAIT_MS ?? (platform.kind === 'cluster' ? DRAIN_WAIT_MS : 0));
+      sockets.leave();
+      await finishInFlight(server);
+    },
+    async close() {
+      server.closeAllConnections();
+      await sockets.close();
+      await service.stop();
+      await registry.close();
+      denials.close();
+      metrics.close();
+    },
+  };
+}
+
+interface Parts {
+  readonly platform: Platform;
+  readonly registry: Registry;
+  readonly readiness: Readiness;
+  readonly ports: Ports;
+  readonly admission: Admission;
+  readonly metrics: GatewayMetrics;
+  readonly denials: Denials;
+  requireKey(): boolean;
+  isDraining: boolean;
+}
+
+function bindOf({ config, log }: Platform): DoorAddress {
+  const bind = bindAddress(config.SVC_BIND, config.SVC_API_KEY !== undefined);
+  if (!bind.ok) throw new ConfigProblem(bind.sentence);
+  if (config.SVC_API_KEY === undefined) log.info('no SVC_API_KEY: this node serves this machine only');
+  return bind.address;
+}
+
+function definitionOf(deps: GatewayDeps): ServiceDefinition<GatewayDeps> {
+  const handle = { deps, checks: async () => [], drain: async () => {}, close: async () => {} };
+  return { name: 'gateway', tools: gatewayTools, start: async () => handle };
+}
+
+/** Long enough for balancers to notice that this gateway is not ready any more; embedded there are none. */
+const DRAIN_WAIT_MS = 8000;
+
+const REQUEST_ID = /^[A-Za-z0-9-]{1,64}$/;
+
+/** Gives each request its id: the caller's, or one of this process, counted because randomness costs more than a call. */
+function exchanges({ ids }: Platform): (request: IncomingMessage, response: ServerResponse) => Exchange {
+  const prefix = ids.next('r').slice(-24);
+  let count = 0;
+  return (request, response) => {
+    const given = request.headers['x-request-id'];
+    if (typeof given === 'string' && REQUEST_ID.test(given)) return new Exchange(request, response, given);
+    count += 1;
+    return new Exchange(request, response, `${prefix}-${count.toString(36)}`);
+  };
+}
+
+/** The calls go straight to their door; everything else goes through Express. */
+function createHandler(parts: Parts): RequestListener {
+  const { platform, admission, registry, readiness, ports, metrics, denials } = parts;
+  const corsOrigins = platform.config.SVC_CORS_ORIGINS;
+  const writer = createReplyWriter({
+    securityHeaders: securityHeaders(),
+    corsOrigins,
+    isDraining: () => parts.isDraining,
+  });
+  const exchangeOf = exchanges(platform);
+  const door = createDoor({
+    log: platform.log,
+    admission,
+    registry,
+    orders: createOrders(platform, ports),
+    sendCall: createSendCall(platform),
+    metrics,
+    denials,
+    writer,
+    requiresKey: (which) => which === 'call' || parts.requireKey(),
+  });
+  const app = createHttpApp({ platform, admission, registry, readiness, writer, corsOrigins }, exchangeOf);
+  return (request, response) => {
+    const which = request.method === 'POST' ? doorAt(request.url ?? '') : null;
+    if (which === null) app(request, response);
+    else door(exchangeOf(request, response), which);
+  };
+}
+
+function doorAt(url: string): HttpDoor | null {
+  const query = url.indexOf('?');
+  const path = query < 0 ? url : url.slice(0, query);
+  if (path === '/call') return 'call';
+  return path === '/mcp/exec' ? 'exec' : null;
+}

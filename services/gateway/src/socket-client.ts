@@ -1,0 +1,150 @@
+/** One connected client: its rooms, its messages, its queue. */
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { EVERYTHING, isWanted } from './domain/event-filter.ts';
+import { type Listener, visiblePayload } from './domain/visibility.ts';
+import { EventSession, type EventSource, type JudgedEvent } from './event-session.ts';
+import type { GatewayMetrics } from './gateway-metrics.ts';
+import { type Answer, refused, subscribe, type Understood, unsubscribe } from './socket-messages.ts';
+import type { GatewaySocket } from './sockets.ts';
+
+export interface ClientParts {
+  readonly source: EventSource;
+  readonly listener: Listener;
+  readonly metrics: GatewayMetrics;
+}
+
+/** A client that wants to resume says so first; live events wait this long for it. */
+const RESUME_GRACE_MS = 200;
+const MESSAGES_PER_SECOND = 20;
+const MAX_QUEUED_EVENTS = 1000;
+const MAX_QUEUED_BYTES = 1024 * 1024;
+/** How long a slow client gets to read why it is cut off. */
+const FAREWELL_MS = 2000;
+
+const messageLimiter = new RateLimiterMemory({ keyPrefix: 'socket', points: MESSAGES_PER_SECOND, duration: 1 });
+
+export class SocketClient {
+  readonly session: EventSession;
+  readonly token: string | undefined;
+  readonly #socket: GatewaySocket;
+  readonly #metrics: GatewayMetrics;
+  readonly #grace: NodeJS.Timeout;
+  #listener: Listener;
+  #filter = EVERYTHING;
+  /** Sent, and not yet handed to the transport. */
+  #queuedEvents = 0;
+  #queuedBytes = 0;
+  #isCutOff = false;
+
+  constructor(socket: GatewaySocket, { source, listener, metrics }: ClientParts) {
+    this.#socket = socket;
+    this.#metrics = metrics;
+    this.#listener = listener;
+    this.token = socket.data.token;
+    this.session = new EventSession(source, {
+      send: (event) => this.#send(event),
+      taken: () => this.#taken(),
+      isOpen: () => socket.connected && !this.#isCutOff,
+      tellGone: () => this.#tell('E_EVENT_GONE', 'That event is not kept any more; live events follow.'),
+    });
+    this.#grace = setTimeout(() => this.session.start(), RESUME_GRACE_MS);
+    socket.conn.on('drain', () => {
+      this.#queuedEvents = 0;
+      this.#queuedBytes = 0;
+    });
+    this.#listen();
+    this.setListener(listener);
+  }
+
+  /** Takes over the rights of now and the rooms that go with them. */
+  setListener(listener: Listener): void {
+    this.#listener = listener;
+    const rooms = new Set(['node', ...Object.keys(listener.roles).map((workspace) => `ws:${workspace}`)]);
+    if (listener.subject.agentId !== undefined) rooms.add(`agent:${listener.subject.agentId}`);
+    if (listener.operator) rooms.add('operator');
+    for (const room of this.#socket.rooms) {
+      if (room !== this.#socket.id && !rooms.has(room)) void this.#socket.leave(room);
+    }
+    void this.#socket.join([...rooms]);
+  }
+
+  /** The credential is no longer good. */
+  expel(): void {
+    this.#tell('UNAUTHORIZED', 'The credential is no longer valid.');
+    this.#socket.disconnect(true);
+  }
+
+  /** This gateway goes away; ending the transport makes the client connect again, elsewhere. */
+  leave(): void {
+    this.#tell('SERVICE_UNAVAILABLE', 'This gateway is shutting down; connect again.');
+    this.#socket.conn.close();
+  }
+
+  close(): void {
+    clearTimeout(this.#grace);
+  }
+
+  #listen(): void {
+    const handle = (event: string, act: (message: unknown) => Understood): void => {
+      this.#socket.on(event, (...parts: unknown[]) => {
+        void this.#answer(parts, act);
+      });
+    };
+    handle('subscribe', (message) => subscribe(message, this.#filter, this.#listener));
+    handle('unsubscribe', (message) => unsubscribe(message, this.#filter));
+  }
+
+  async #answer(parts: unknown[], act: (message: unknown) => Understood): Promise<void> {
+    const last = parts.at(-1);
+    if (typeof last !== 'function') return this.#tell('INVALID_REQUEST', 'Messages need an acknowledgement.');
+    const acknowledge = last as (answer: Answer) => void;
+    const isTooOften = await messageLimiter.consume(this.#socket.id).then(
+      () => false,
+      () => true,
+    );
+    if (isTooOften) return acknowledge(refused('RATE_LIMITED', 'Too many messages; wait a second.'));
+    const { answer, filter, after } = act(parts.length > 1 ? parts[0] : undefined);
+    this.#filter = filter;
+    acknowledge(answer);
+    if (!answer.ok) return;
+    if (after === undefined) this.session.start();
+    else this.session.resume(after);
+  }
+
+  #send({ event, policies }: JudgedEvent): void {
+    if (this.#isCutOff || !isWanted(this.#filter, event.name, event.workspace)) return;
+    const payload = visiblePayload(event, this.#listener, policies);
+    if (payload === null) return;
+    if (this.#queuedEvents >= MAX_QUEUED_EVENTS || this.#queuedBytes > MAX_QUEUED_BYTES) return this.#cutOff();
+    const { id, name, at, node, workspace } = event;
+    const shown = { id, name, at, node, ...(workspace === undefined ? {} : { workspace }), ...payload };
+    this.#queuedEvents += 1;
+    this.#queuedBytes += JSON.stringify(shown).length;
+    this.#socket.emit(name, shown);
+  }
+
+  #cutOff(): void {
+    this.#isCutOff = true;
+    this.#metrics.eventsDropped(1);
+    this.#tell('SLOW_CONSUMER', 'slow consumer');
+    const { conn } = this.#socket;
+    conn.close();
+    setTimeout(() => conn.close(true), FAREWELL_MS).unref();
+  }
+
+  #taken(): Promise<void> {
+    if (this.#queuedEvents === 0 || !this.#socket.connected) return Promise.resolve();
+    const { conn } = this.#socket;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        conn.off('drain', done).off('close', done);
+        resolve();
+      };
+      conn.on('drain', done).on('close', done);
+    });
+  }
+
+  #tell(code: string, message: string): void {
+    this.#socket.emit('error', { code, message });
+  }
+}

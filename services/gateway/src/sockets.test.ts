@@ -1,0 +1,318 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { io, type Socket } from 'socket.io-client';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startGateway } from './service.ts';
+import { type EventLog, startEventLog } from './testing/event-log.ts';
+import { type Harness, KEYED, startHarness, until } from './testing/harness.ts';
+import { createTestPlatform, KEY } from './testing/platform.ts';
+
+let harness: Harness;
+let log: EventLog;
+const sockets: Socket[] = [];
+
+beforeEach(async () => {
+  harness = await startHarness({ environment: KEYED });
+  log = await startEventLog(harness.platform);
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.close();
+  await log.stop();
+  await harness.stop();
+});
+
+interface Client {
+  readonly socket: Socket;
+  /** Numbers of the files of the events heard, in order. */
+  readonly heard: number[];
+  readonly errors: { readonly code: string }[];
+  readonly endings: string[];
+  ask(message: string, body?: unknown): Promise<Record<string, unknown>>;
+}
+
+interface Opening {
+  readonly url?: string;
+  readonly auth?: Record<string, unknown>;
+  readonly headers?: Record<string, string>;
+  readonly query?: Record<string, string>;
+  /** Runs as soon as it is connected, before anything else. */
+  readonly first?: (socket: Socket) => void;
+}
+
+function open({ url = harness.url, auth = { apiKey: KEY }, headers = {}, query = {}, first }: Opening = {}): Client {
+  const socket = io(url, {
+    auth,
+    extraHeaders: headers,
+    query,
+    transports: ['websocket'],
+    reconnection: false,
+    forceNew: true,
+  });
+  sockets.push(socket);
+  const client: Client = {
+    socket,
+    heard: [],
+    errors: [],
+    endings: [],
+    ask: (message, body) => socket.emitWithAck(message, body ?? {}) as Promise<Record<string, unknown>>,
+  };
+  if (first !== undefined) socket.on('connect', () => first(socket));
+  socket.on('brain:change', ({ file }: { file: string }) => client.heard.push(Number(/\d+/.exec(file)?.[0])));
+  socket.on('error', (error: { code: string }) => client.errors.push(error));
+  socket.on('disconnect', (reason) => client.endings.push(reason));
+  return client;
+}
+
+async function connected(opening?: Opening): Promise<Client> {
+  const client = open(opening);
+  await new Promise<void>((resolve, reject) => {
+    client.socket.on('connect', resolve);
+    client.socket.on('connect_error', reject);
+  });
+  return client;
+}
+
+async function refusal(opening: Opening): Promise<unknown> {
+  const { socket } = open(opening);
+  return new Promise((resolve) => {
+    socket.on('connect_error', (error) =>
+      resolve('data' in error ? (error.data as { code: string }).code : error.message),
+    );
+    socket.on('connect', () => resolve('connected'));
+  });
+}
+
+const upTo = (last: number, first = 1): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+/** Live from the first event on: its first message ended the wait for a resume. */
+async function listening(opening?: Opening): Promise<Client> {
+  const client = await connected(opening);
+  expect(await client.ask('subscribe')).toMatchObject({ ok: true });
+  return client;
+}
+
+describe('a handshake', () => {
+  test('needs a credential, from auth or from headers and never from the address', async () => {
+    expect(await refusal({ auth: {} })).toBe('UNAUTHORIZED');
+    expect(await refusal({ auth: { apiKey: 'wrong' } })).toBe('UNAUTHORIZED');
+    expect(await refusal({ auth: { apiKey: 7 } })).toBe('UNAUTHORIZED');
+    expect(await refusal({ auth: { token: 'svc_unknown' } })).toBe('UNAUTHORIZED');
+    expect(await refusal({ auth: {}, query: { apiKey: KEY, token: KEY, 'x-api-key': KEY } })).toBe('UNAUTHORIZED');
+    expect(await refusal({ auth: { apiKey: KEY } })).toBe('connected');
+    expect(await refusal({ auth: {}, headers: { authorization: `Bearer ${KEY}` } })).toBe('connected');
+  });
+
+  test('from a foreign origin is refused', async () => {
+    expect(await refusal({ headers: { origin: 'https://evil.example' } })).not.toBe('connected');
+  });
+
+  test('counts as a request', async () => {
+    const limited = await startHarness({
+      environment: { ...KEYED, SVC_RATE_LIMIT: 'on', SVC_PLAN: 'free', SVC_PLAN_LIMITS: 'free=1' },
+    });
+    expect(await refusal({ url: limited.url })).toBe('connected');
+    expect(await refusal({ url: limited.url })).toBe('RATE_LIMITED');
+    await limited.stop();
+  });
+});
+
+describe('events', () => {
+  test('reach a client that only listens, with their common fields', async () => {
+    const { socket } = await connected();
+    const event = new Promise<unknown>((resolve) => socket.on('brain:change', resolve));
+    log.emit(1);
+    expect(await event).toEqual({ id: 'evt_1', name: 'brain:change', at: 1, node: 'n', ...log.kept[0]?.event.payload });
+  });
+
+  test('come in order and once although the bus loses, repeats and reorders', async () => {
+    const client = await listening();
+    let emitted = 0;
+    for (let round = 0; round < 60; round += 1) {
+      const events = log.emit(5, { lost: round % 3 === 1 });
+      emitted += events.length;
+      if (round % 4 === 0) log.publish(events);
+      if (round % 7 === 0) log.publish([...events].reverse());
+      if (round % 10 === 0) await sleep(2);
+    }
+    await until(() => client.heard.length >= emitted);
+    await sleep(50);
+    expect(client.heard).toEqual(upTo(emitted));
+    expect(log.pages).toBeGreaterThan(1);
+  });
+
+  test('that were all lost are found by the heartbeat', async () => {
+    const client = await listening();
+    log.emit(3);
+    await until(() => client.heard.length === 3);
+    log.emit(700, { lost: true });
+    log.heartbeat();
+    await until(() => client.heard.length === 703);
+    expect(client.heard).toEqual(upTo(703));
+  });
+
+  test('of one service reach the clients of every gateway', async () => {
+    const other = await startGateway(createTestPlatform({ environment: KEYED, bus: harness.platform.bus }));
+    const clients = [await listening(), await listening({ url: `http://127.0.0.1:${other.port}` })];
+    log.emit(10);
+    await until(() => clients.every(({ heard }) => heard.length === 10));
+    await other.close();
+  });
+
+  test('of a workspace are heard by its members and operators only', async () => {
+    await harness.platform.bus.respond('habitat.verify-token', async (question) => {
+      const { token } = JSON.parse(question) as { token: string };
+      const workspace = token.replace('svc_', '');
+      return JSON.stringify({
+        agentId: workspace,
+        subject: { agentId: workspace, workspace },
+        roles: { [workspace]: ['viewer'] },
+      });
+    });
+    const [acme, beta, operator] = [
+      await listening({ auth: { token: 'svc_acme' } }),
+      await listening({ auth: { token: 'svc_beta' } }),
+      await listening(),
+    ];
+    log.emit(2, { workspace: 'acme' });
+    log.emit(1);
+    await until(() => [acme, operator].every(({ heard }) => heard.length === 3) && beta.heard.length === 1);
+    expect(beta.heard).toEqual([3]);
+    expect(await beta.ask('subscribe', { workspace: 'acme' })).toMatchObject({ ok: false, code: 'FORBIDDEN' });
+    expect(await beta.ask('subscribe', { workspace: 'none-such' })).toMatchObject({ ok: false, code: 'FORBIDDEN' });
+  });
+
+  test('stop with the token', async () => {
+    let isGood = true;
+    await harness.platform.bus.respond('habitat.verify-token', async () =>
+      JSON.stringify(isGood ? { agentId: 'a1', subject: { agentId: 'a1' } } : null),
+    );
+    const client = await listening({ auth: { token: 'svc_a1' } });
+    isGood = false;
+    await until(() => client.endings.length === 1);
+    expect(client.errors).toMatchObject([{ code: 'UNAUTHORIZED' }]);
+  });
+});
+
+describe('messages', () => {
+  test('narrow and widen what is heard', async () => {
+    const client = await connected();
+    expect(await client.ask('subscribe', { events: ['lock:*'] })).toEqual({
+      ok: true,
+      events: ['lock:*'],
+      workspaces: [],
+    });
+    log.emit(1);
+    expect(await client.ask('subscribe', { events: ['brain:change'] })).toMatchObject({
+      events: ['lock:*', 'brain:change'],
+    });
+    log.emit(1);
+    await until(() => client.heard.length === 1);
+    expect(await client.ask('unsubscribe', { events: ['brain:change'] })).toEqual({ ok: true });
+    log.emit(1);
+    await client.ask('subscribe');
+    log.emit(1);
+    await until(() => client.heard.length === 2);
+    expect(client.heard).toEqual([2, 4]);
+  });
+
+  test('that do not fit are refused, and those without acknowledgement too', async () => {
+    const client = await connected();
+    expect(await client.ask('subscribe', { event: 'x' })).toMatchObject({ ok: false, code: 'VAF_INPUT_INVALID' });
+    expect(await client.ask('subscribe', { events: ['not a name'] })).toMatchObject({ ok: false });
+    client.socket.emit('subscribe', {});
+    await until(() => client.errors.length === 1);
+    expect(client.errors[0]).toMatchObject({ code: 'INVALID_REQUEST' });
+  });
+
+  test('are taken twenty times a second', async () => {
+    const client = await connected();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => client.ask('unsubscribe', { events: [] })));
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(20);
+    expect(answers.filter(({ code }) => code === 'RATE_LIMITED')).toHaveLength(10);
+  });
+
+  test('beyond 64 KiB end the connection', async () => {
+    const client = await connected();
+    client.socket.emit('subscribe', { events: ['x'.repeat(70_000)] }, () => {});
+    await until(() => client.endings.length === 1);
+  });
+});
+
+describe('resume', () => {
+  const after = (eventId: string) => (socket: Socket) => void socket.emit('subscribe', { after: eventId }, () => {});
+
+  test('tells what was missed first, then goes on, while events keep coming', async () => {
+    const before = await listening();
+    log.emit(10);
+    await until(() => before.heard.length === 10);
+    before.socket.close();
+    log.emit(500);
+    await until(async () => (await harness.tool('probe_echo')).status === 200);
+    const noise = setInterval(() => log.emit(3, { lost: Math.random() < 0.3 }), 1);
+    const back = open({ first: after('evt_10') });
+    await until(() => back.heard.length > 800);
+    clearInterval(noise);
+    log.heartbeat();
+    await until(() => back.heard.length === log.kept.length - 10);
+    expect(back.heard).toEqual(upTo(log.kept.length, 11));
+  });
+
+  test('of a client that first listened for a while repeats nothing', async () => {
+    log.emit(20);
+    await until(() => log.pages > 0);
+    const client = await listening();
+    log.emit(5);
+    await until(() => client.heard.length === 5);
+    await client.ask('subscribe', { after: 'evt_12' });
+    log.emit(5);
+    await until(() => client.heard.length === 18);
+    await sleep(30);
+    expect(client.heard).toEqual([...upTo(25, 21), ...upTo(20, 13), ...upTo(30, 26)]);
+  });
+
+  test('from an event that is not kept says so and goes on live', async () => {
+    log.emit(20);
+    log.forget(10);
+    const client = open({ first: after('evt_3') });
+    await until(() => client.errors.length === 1);
+    expect(client.errors[0]).toMatchObject({ code: 'E_EVENT_GONE' });
+    log.emit(2);
+    await until(() => client.heard.length === 2);
+    expect(client.heard).toEqual([21, 22]);
+  });
+
+  test('keeps to the filter', async () => {
+    log.emit(5);
+    const client = open({
+      first: (socket) => void socket.emit('subscribe', { events: ['lock:*'], after: 'evt_1' }, () => {}),
+    });
+    await until(() => client.socket.connected);
+    await sleep(100);
+    expect(client.heard).toEqual([]);
+  });
+});
+
+test('a client that does not read is cut off, and may resume', async () => {
+  const client = await listening();
+  const engine = client.socket.io.engine as unknown as {
+    transport: { ws: { _socket: { pause(): void; resume(): void } } };
+  };
+  const connection = engine.transport.ws._socket;
+  connection.pause();
+  for (let round = 0; round < 400; round += 1) {
+    log.emit(100);
+    if (round % 20 === 0) await sleep(1);
+  }
+  await until(async () => {
+    const text = await (await harness.fetch('/metrics', { headers: { 'x-api-key': KEY } })).text();
+    return /svc_events_dropped_total [1-9]/.test(text);
+  });
+  connection.resume();
+  await until(() => client.endings.length === 1);
+  expect(client.errors.at(-1)).toMatchObject({ code: 'SLOW_CONSUMER', message: 'slow consumer' });
+  const told = client.heard.length;
+  expect(client.heard).toEqual(upTo(told));
+  const back = open({ first: (socket) => void socket.emit('subscribe', { after: `evt_${told}` }, () => {}) });
+  await until(() => back.heard.at(-1) === log.kept.length);
+  expect(back.heard).toEqual(upTo(log.kept.length, told + 1));
+}, 30_000);

@@ -1,0 +1,208 @@
+/** Socket.IO on the gateway's server: who may connect, what they are told, when they are cut off. */
+import type { Server as HttpServer } from 'node:http';
+import { createAdapter } from '@socket.io/redis-adapter';
+import type { Redis } from 'ioredis';
+import { type DefaultEventsMap, Server, type Socket } from 'socket.io';
+import { CallError } from '@svc/contract/codes.ts';
+import type { PositionedEvent } from '@svc/contract/events.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import type { Admission } from './admission.ts';
+import { type Presented, presentedIn } from './credentials.ts';
+import { ANONYMOUS } from './domain/access.ts';
+import type { Listener } from './domain/visibility.ts';
+import { startEventFeed } from './event-feed.ts';
+import type { EventSource, JudgedEvent } from './event-session.ts';
+import { remoteAddress } from './exchange.ts';
+import type { GatewayMetrics } from './gateway-metrics.ts';
+import type { Identity } from './identity.ts';
+import { type Limits, rateLimited } from './limits.ts';
+import type { Ports } from './ports.ts';
+import { SocketClient } from './socket-client.ts';
+
+export interface SocketParts {
+  readonly platform: Platform;
+  readonly admission: Admission;
+  readonly limits: Limits;
+  readonly ports: Ports;
+  readonly metrics: GatewayMetrics;
+}
+
+export interface Sockets {
+  /** Tells every socket why, then ends the transports, so that clients connect to another gateway by themselves. */
+  leave(): void;
+  close(): Promise<void>;
+}
+
+export interface SocketData {
+  identity: Identity;
+  /** The token presented, to be verified again and again while the socket lives. */
+  token: string | undefined;
+}
+
+export type GatewaySocket = Socket<DefaultEventsMap, DefaultEventsMap, DefaultEventsMap, SocketData>;
+type IoServer = Server<DefaultEventsMap, DefaultEventsMap, DefaultEventsMap, SocketData>;
+
+const MAX_MESSAGE_BYTES = 64 * 1024;
+const RECHECK_EVERY_MS = 1000;
+
+export async function startSockets(server: HttpServer, parts: SocketParts): Promise<Sockets> {
+  const { platform, metrics, ports } = parts;
+  const clients = new Map<string, SocketClient>();
+  const judge = (events: readonly PositionedEvent[]) => withPolicies(events, ports);
+  const feed = await startEventFeed({
+    platform,
+    onLost: metrics.eventsDropped,
+    async deliver(service, events) {
+      const judged = await judge(events);
+      for (const client of clients.values()) client.session.offer(service, judged);
+    },
+  });
+  const source: EventSource = { positions: () => feed.positions(), page: (...asked) => feed.page(...asked), judge };
+  const door = { isOpen: true };
+  const io = createIo(server, parts, door);
+  const redis = useRedisAdapter(io, platform);
+  io.on('connection', (socket) => {
+    const client = new SocketClient(socket, { source, listener: listenerOf(socket.data.identity), metrics });
+    clients.set(socket.id, client);
+    metrics.sockets(1);
+    socket.on('disconnect', () => {
+      clients.delete(socket.id);
+      client.close();
+      metrics.sockets(-1);
+    });
+  });
+  const recheck = setInterval(() => void recheckTokens(clients.values(), ports), RECHECK_EVERY_MS);
+  recheck.unref();
+
+  return {
+    leave() {
+      door.isOpen = false;
+      for (const client of clients.values()) client.leave();
+    },
+    async close() {
+      clearInterval(recheck);
+      await feed.close();
+      await io.close();
+      for (const connection of redis) connection.disconnect();
+    },
+  };
+}
+
+function createIo(server: HttpServer, parts: SocketParts, door: { readonly isOpen: boolean }): IoServer {
+  const io: IoServer = new Server(server, {
+    serveClient: false,
+    maxHttpBufferSize: MAX_MESSAGE_BYTES,
+    allowRequest(request, answer) {
+      try {
+        parts.admission.assertOrigin(request);
+        answer(door.isOpen ? null : 'SERVICE_UNAVAILABLE', door.isOpen);
+      } catch {
+        answer('FORBIDDEN', false);
+      }
+    },
+  });
+  io.use((socket, next) => {
+    void decide(parts, socket, next);
+  });
+  return io;
+}
+
+async function withPolicies(events: readonly PositionedEvent[], ports: Ports): Promise<readonly JudgedEvent[]> {
+  return Promise.all(
+    events.map(async ({ position, event }) => {
+      const resources = 'resources' in event.payload ? event.payload.resources : [];
+      return { position, event, policies: await ports.policiesOf(resources) };
+    }),
+  );
+}
+
+/** The adapter carries room and disconnect commands between gateways; events do not depend on it. */
+function useRedisAdapter(io: IoServer, { redis }: Platform): readonly Redis[] {
+  if (redis === null) return [];
+  const connections = [adapterConnection(redis), adapterConnection(redis)] as const;
+  io.adapter(createAdapter(...connections));
+  return connections;
+}
+
+/** Commands wait while Redis is away; the adapter awaits none of them, so those that fail must not end the process. */
+function adapterConnection(redis: Redis): Redis {
+  const connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null });
+  const send = connection.sendCommand.bind(connection);
+  connection.sendCommand = (...command) => {
+    const sent = Promise.resolve(send(...command));
+    sent.catch(() => {});
+    return sent;
+  };
+  connection.on('error', () => {});
+  return connection;
+}
+
+async function decide(parts: SocketParts, socket: GatewaySocket, next: (refusal?: Error) => void): Promise<void> {
+  try {
+    await admit(parts, socket);
+  } catch (error) {
+    return next(handshakeError(error, parts.platform));
+  }
+  next();
+}
+
+async function admit({ admission, limits, metrics }: SocketParts, socket: GatewaySocket): Promise<void> {
+  const presented = presentedBy(socket);
+  const identity = await admission.identify(presented, remoteAddress(socket.request), 'refused');
+  const rate = await limits.count(identity);
+  if (rate !== null && rate.exceededForMs !== null) {
+    metrics.rateLimited(identity.plan);
+    throw rateLimited(rate.exceededForMs);
+  }
+  socket.data.identity = identity;
+  socket.data.token = identity.token === null ? undefined : (presented.token ?? bearerOf(presented));
+}
+
+/** The handshake's `auth` first, else the headers of HTTP; never the query. */
+function presentedBy({ handshake, request }: GatewaySocket): Presented {
+  const auth: Record<string, unknown> = handshake.auth;
+  const { token, apiKey } = auth;
+  if (token === undefined && apiKey === undefined) return presentedIn(request.headers);
+  return {
+    authorization: undefined,
+    apiKey: credentialText(apiKey),
+    token: credentialText(token),
+  };
+}
+
+/** What is no text is a credential that nobody has. */
+function credentialText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : '';
+}
+
+function bearerOf({ authorization }: Presented): string | undefined {
+  return authorization?.replace(/^Bearer +/i, '').trim();
+}
+
+function handshakeError(error: unknown, { log }: Platform): Error {
+  const failure = error instanceof CallError ? error : new CallError('INTERNAL');
+  if (failure !== error) log.error({ err: error }, 'a handshake failed');
+  return Object.assign(new Error(failure.message), { data: { code: failure.code, ...failure.details } });
+}
+
+function listenerOf({ operator, token }: Identity): Listener {
+  return { operator, subject: token?.subject ?? ANONYMOUS, roles: token?.roles ?? {} };
+}
+
+/** A token that is no longer good ends its sockets; one that is brings the roles of now. */
+async function recheckTokens(clients: Iterable<SocketClient>, ports: Ports): Promise<void> {
+  const byToken = Map.groupBy(
+    [...clients].filter(({ token }) => token !== undefined),
+    ({ token }) => token ?? '',
+  );
+  await Promise.all(
+    [...byToken].map(async ([token, holders]) => {
+      const verified = await ports.verifyToken(token);
+      for (const holder of holders) {
+        if (verified === null) holder.expel();
+        else holder.setListener({ operator: false, subject: verified.subject, roles: verified.roles });
+      }
+    }),
+  );
+}

@@ -1,0 +1,79 @@
+/** A service that emits events: keeps them, publishes them, and can lose what it publishes. */
+import { type EventBatch, type EventPage, type EventsAfter, SUBJECTS } from '@svc/contract/discovery.ts';
+import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { type RunningService, startService } from '@svc/runtime/service.ts';
+
+export interface EventLog {
+  readonly kept: PositionedEvent[];
+  /** Writes `count` events and publishes them, or loses them on the way. */
+  emit(count: number, options?: { readonly lost?: boolean; readonly workspace?: string }): PositionedEvent[];
+  /** Publishes anything, as an unreliable bus would. */
+  publish(events: readonly PositionedEvent[]): void;
+  heartbeat(): void;
+  /** Forgets the oldest events. */
+  forget(count: number): void;
+  readonly pages: number;
+  stop(): Promise<void>;
+}
+
+export async function startEventLog(platform: Platform, service = 'log'): Promise<EventLog> {
+  const { bus } = platform;
+  const kept: PositionedEvent[] = [];
+  let head = 0;
+  let pages = 0;
+  const publish = (events: readonly PositionedEvent[]): void => {
+    bus.publish(SUBJECTS.events(service), JSON.stringify({ service, head, events } satisfies EventBatch));
+  };
+  function page(asked: EventsAfter): EventPage {
+    const known = 'id' in asked ? kept.find(({ event }) => event.id === asked.id)?.position : asked.position;
+    if (known === undefined) return { gone: true };
+    return { head, events: kept.filter(({ position }) => position > known).slice(0, asked.limit) };
+  }
+  await bus.respond(SUBJECTS.eventsAfter(service), async (question) => {
+    pages += 1;
+    return JSON.stringify(page(JSON.parse(question) as EventsAfter));
+  });
+  const handle = { deps: {}, checks: async () => [], drain: async () => {}, close: async () => {} };
+  const running: RunningService<object> = await startService(platform, {
+    name: service,
+    tools: [],
+    start: async () => handle,
+  });
+  return {
+    kept,
+    emit(count, { lost = false, workspace } = {}) {
+      const events = Array.from({ length: count }, () => ({ position: ++head, event: eventAt(head, workspace) }));
+      kept.push(...events);
+      if (!lost) publish(events);
+      return events;
+    },
+    publish,
+    heartbeat: () => publish([]),
+    forget: (count) => void kept.splice(0, count),
+    get pages() {
+      return pages;
+    },
+    stop: () => running.stop(),
+  };
+}
+
+function eventAt(position: number, workspace: string | undefined): EventRecord {
+  return {
+    id: `evt_${position}`,
+    name: 'brain:change',
+    at: 1,
+    node: 'n',
+    ...(workspace === undefined ? {} : { workspace }),
+    payload: {
+      file: `notes/${position}.md`,
+      brain: 'svc',
+      branch: 'main',
+      hash: null,
+      change: 'created',
+      by: 'a1',
+      source: 'tool',
+      resources: ['brain:svc'],
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/** A small service whose tools show what reached them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Subject, UserCtx } from '@svc/contract/subject.ts';
+import { toolFor } from '@svc/contract/tool.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { type RunningService, startService } from '@svc/runtime/service.ts';
+import { z } from 'zod';
+
+export interface ProbeDeps {
+  /** Names of the tools that ran, in order. */
+  readonly ran: string[];
+}
+
+const define = toolFor<ProbeDeps>();
+const Caller = z.object({
+  subject: Subject,
+  operator: z.boolean(),
+  principal: z.string(),
+  session: z.string(),
+  requestId: z.string(),
+  deadlineAt: z.number(),
+});
+
+const echo = define({
+  name: 'probe_echo',
+  area: 'probe',
+  description: 'Returns its text and who called.',
+  input: z.strictObject({ text: z.string().optional(), userCtx: UserCtx.optional() }),
+  output: z.object({ text: z.string(), caller: Caller, key: z.string().nullable() }),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  async handler({ text = '' }, { deps, caller, idempotency }) {
+    deps.ran.push('probe_echo');
+    return { text, caller, key: idempotency?.key ?? null };
+  },
+});
+
+const read = define({
+  name: 'probe_read',
+  area: 'probe',
+  description: 'A bare tool: its content is the result itself.',
+  input: z.strictObject({ missing: z.boolean().optional() }),
+  output: z.object({ content: z.string() }),
+  access: 'public',
+  effect: 'read',
+  refuses: ['E_FILE_ABSENT'],
+  async handler({ missing }, { refuse }) {
+    if (missing === true) throw refuse('E_FILE_ABSENT');
+    return { content: '{"error":"x"}' };
+  },
+});
+
+const write = define({
+  name: 'probe_write',
+  area: 'probe',
+  description: 'Writes nothing, and tells under which key.',
+  input: z.strictObject({ amount: z.number() }),
+  output: z.object({ key: z.string().nullable() }),
+  access: 'identified',
+  effect: 'write',
+  refuses: [],
+  async handler(_input, { deps, idempotency, markReplayed }) {
+    deps.ran.push('probe_write');
+    if (idempotency?.key === 'seen-before') markReplayed();
+    return { key: idempotency?.key ?? null };
+  },
+});
+
+const admin = define({
+  name: 'probe_admin',
+  area: 'probe',
+  description: 'For operators.',
+  input: z.strictObject({}),
+  output: z.object({ ok: z.literal(true) }),
+  access: 'operator',
+  effect: 'write',
+  refuses: [],
+  handler: async () => ({ ok: true as const }),
+});
+
+const slowRead = define({ ...slow(), name: 'probe_slow_read', effect: 'read' });
+const slowWrite = define({ ...slow(), name: 'probe_slow_write', effect: 'write' });
+
+function slow() {
+  return {
+    area: 'probe',
+    description: 'Answers late.',
+    input: z.strictObject({ forMs: z.int() }),
+    output: z.object({ done: z.literal(true) }),
+    access: 'public' as const,
+    refuses: [],
+    async handler({ forMs }: { forMs: number }) {
+      await sleep(forMs);
+      return { done: true as const };
+    },
+  };
+}
+
+const bug = define({
+  name: 'probe_bug',
+  area: 'probe',
+  description: 'Fails as programs do.',
+  input: z.strictObject({}),
+  output: z.object({}),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  handler: () => Promise.reject(new Error('secret path /var/lib')),
+});
+
+export async function startProbe(platform: Platform): Promise<RunningService<ProbeDeps>> {
+  const deps: ProbeDeps = { ran: [] };
+  const handle = { deps, checks: async () => [], drain: async () => {}, close: async () => {} };
+  const tools = [echo, read, write, admin, slowRead, slowWrite, bug];
+  return startService(platform, { name: 'probe', tools, start: async () => handle });
+}

@@ -1,0 +1,121 @@
+/** Finding a tool among hundreds without reading them all, and calling one by name. */
+import { CallError } from '@svc/contract/codes.ts';
+import type { ToolCard } from '@svc/contract/tool.ts';
+import { z } from 'zod';
+import { defineTool } from '../deps.ts';
+import type { Registry } from '../registry.ts';
+
+const DEFAULT_HITS = 5;
+const MAX_HITS = 20;
+const MAX_NAMES = 10;
+
+const ToolName = z.string().min(1).max(100);
+
+const toolSearch = defineTool({
+  name: 'tool_search',
+  area: 'tools',
+  description: 'Finds tools by words of their names and descriptions.',
+  input: z.strictObject({
+    query: z.string().min(1).max(400).describe('Words.'),
+    limit: z.int().min(1).max(MAX_HITS).optional().describe(`Default ${DEFAULT_HITS}.`),
+    area: z.string().min(1).max(64).optional().describe('Only tools of this area.'),
+  }),
+  output: z.object({
+    tools: z.array(
+      z.object({ name: z.string(), description: z.string(), area: z.string(), effect: z.string(), score: z.number() }),
+    ),
+    count: z.int(),
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  example: { query: 'write a file' },
+  async handler({ query, limit = DEFAULT_HITS, area }, { deps }) {
+    const hits = deps.registry.index.find(query, { limit, area });
+    const tools = hits.map(({ card: { name, description, area: place, effect }, score }) => {
+      return { name, description, area: place, effect, score };
+    });
+    return { tools, count: tools.length };
+  },
+});
+
+const toolDescribe = defineTool({
+  name: 'tool_describe',
+  area: 'tools',
+  description: 'Describes tools in full: schemas, access, effect, refusals and an example.',
+  input: z.strictObject({
+    names: z.union([ToolName, z.array(ToolName).min(1).max(MAX_NAMES)]).describe('Names of tools.'),
+  }),
+  output: z.object({
+    tools: z.array(
+      z.object({
+        name: z.string(),
+        description: z.string(),
+        inputSchema: z.record(z.string(), z.unknown()),
+        outputSchema: z.record(z.string(), z.unknown()),
+        annotations: z.record(z.string(), z.boolean()),
+        access: z.string(),
+        effect: z.string(),
+        refusals: z.array(z.string()),
+        example: z.record(z.string(), z.unknown()).nullable(),
+      }),
+    ),
+    unknown: z.array(z.object({ name: z.string(), nearest: z.array(z.string()) })),
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  aliases: { name: 'names' },
+  example: { names: ['tool_search'] },
+  async handler({ names }, { deps: { registry } }) {
+    const asked = [...new Set(typeof names === 'string' ? [names] : names)];
+    return {
+      tools: asked.flatMap((name) => describe(registry, name)),
+      unknown: asked
+        .filter((name) => registry.route(name) === undefined)
+        .map((name) => ({ name, nearest: registry.nearest(name) })),
+    };
+  },
+});
+
+function describe(registry: Registry, wanted: string) {
+  const card: ToolCard | undefined = registry.route(wanted)?.card;
+  if (card === undefined) return [];
+  const { name, description, inputSchema, outputSchema, annotations, access, effect, refusals, example } = card;
+  const hints = { ...annotations };
+  return [
+    {
+      name,
+      description,
+      inputSchema,
+      outputSchema,
+      annotations: hints,
+      access,
+      effect,
+      refusals: [...refusals],
+      example,
+    },
+  ];
+}
+
+/** The door replaces this call by the inner one, so that access, limits and metrics are those of the inner tool. */
+const svcCall = defineTool({
+  name: 'svc_call',
+  area: 'tools',
+  description: 'Calls a tool by name; the result is exactly that of the tool.',
+  input: z.strictObject({
+    name: ToolName.describe('Name of the tool.'),
+    args: z.record(z.string(), z.unknown()).optional().describe('Its arguments.'),
+  }),
+  output: z.looseObject({}),
+  access: 'public',
+  effect: 'external',
+  refuses: [],
+  aliases: { arguments: 'args' },
+  example: { name: 'tool_search', args: { query: 'write a file' } },
+  handler() {
+    return Promise.reject(new CallError('VAF_INPUT_INVALID', 'svc_call is answered at the door only.'));
+  },
+});
+
+export const discoveryTools = [toolSearch, toolDescribe, svcCall];

@@ -1,0 +1,98 @@
+/** One process per data directory: a lock file that names its holder and outlives no one. */
+import { execFileSync } from 'node:child_process';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+
+export interface DataLock {
+  /** Removes the lock file; harmless when called twice. */
+  release(): void;
+}
+
+/** Another live process holds the lock; the message names the file and the process. */
+export class DataLocked extends Error {}
+
+/**
+ * Takes the lock `file` or throws DataLocked. A holder that no longer runs is replaced.
+ * Whoever replaces a dead holder does so under a lock of its own, so two newcomers cannot both win.
+ */
+export function takeLock(file: string): DataLock {
+  const mine = identityOf(process.pid) ?? String(process.pid);
+  const draft = `${file}.${process.pid}-${randomBytes(4).toString('hex')}`;
+  writeFileSync(draft, mine, { mode: 0o600 });
+  try {
+    if (!linkIfAbsent(draft, file)) replaceDeadHolder(draft, file);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return {
+    release() {
+      if (readHolder(file) === mine) rmSync(file, { force: true });
+    },
+  };
+}
+
+/** `link` is atomic and fails when the name exists: exactly one of many newcomers succeeds. */
+function linkIfAbsent(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function replaceDeadHolder(draft: string, file: string): void {
+  refuseLiveHolder(file);
+  const takeover = takeLock(`${file}.takeover`);
+  try {
+    refuseLiveHolder(file); // someone may have replaced the dead holder before we had the takeover lock
+    renameSync(draft, file);
+  } finally {
+    takeover.release();
+  }
+}
+
+function refuseLiveHolder(file: string): void {
+  const holder = readHolder(file);
+  const pid = Number(holder?.split(' ')[0]);
+  if (Number.isSafeInteger(pid) && identityOf(pid) === holder) {
+    throw new DataLocked(`${file} is held by process ${pid}: stop that process or use another data directory`);
+  }
+}
+
+function readHolder(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Process ids are reused; together with the boot and the start time they name one process for ever. */
+function identityOf(pid: number): string | null {
+  const startedAt = process.platform === 'linux' ? startOnLinux(pid) : startByPs(pid);
+  return startedAt === null ? null : `${pid} ${startedAt}`;
+}
+
+function startOnLinux(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the command's name may hold spaces
+    const state = fields[0];
+    const startTicks = fields[19];
+    if (state === 'Z' || state === 'X') return null;
+    return `${startTicks} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
+  } catch {
+    return null;
+  }
+}
+
+function startByPs(pid: number): string | null {
+  try {
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,71 @@
+/** What an error of Prisma, `pg` or the socket below says about the database, told by its codes. */
+
+const PRISMA_AWAY = ['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037'];
+const ADAPTER_AWAY = ['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'];
+/** Shutdown, crash, starting up, too many connections, standby that takes no writes. */
+const SQLSTATE_AWAY = ['57P01', '57P02', '57P03', '53300', '25006'];
+const SOCKET_AWAY = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'connect ENOENT', // the unix socket is gone; a plain ENOENT is somebody's missing file
+];
+const AWAY_CODES = new Set([...PRISMA_AWAY, ...ADAPTER_AWAY, ...SQLSTATE_AWAY, ...SOCKET_AWAY]);
+/** SQLSTATE class 08: connection exceptions. */
+const CONNECTION_SQLSTATE = /^08[0-9A-Z]{3}$/;
+/** `pg` gives these no code. */
+const AWAY_MESSAGE =
+  /^Connection terminated|^Client has encountered a connection error|^Client was closed|^Cannot use a pool after calling end/;
+const POOL_WAIT_MESSAGE = /^timeout exceeded when trying to connect/;
+const CONFLICT_CODES = new Set(['P2034', '40001', '40P01', 'TransactionWriteConflict']);
+const MAX_DEPTH = 6;
+
+/** The database cannot be reached, or the connection to it was lost. */
+export function isDatabaseAway(error: unknown): boolean {
+  return layersOf(error).some(
+    ({ codes, message }) =>
+      codes.some((code) => AWAY_CODES.has(code) || CONNECTION_SQLSTATE.test(code)) || AWAY_MESSAGE.test(message),
+  );
+}
+
+/** Serialization failure or deadlock: rolled back, worth another attempt. */
+export function isConflict(error: unknown): boolean {
+  return layersOf(error).some(({ codes }) => codes.some((code) => CONFLICT_CODES.has(code)));
+}
+
+/** The transaction got no connection in time, or used up its time; P2028 is Prisma's word for both. */
+export function isOutOfTime(error: unknown): boolean {
+  return layersOf(error).some(({ codes, message }) => codes.includes('P2028') || POOL_WAIT_MESSAGE.test(message));
+}
+
+interface ErrorLayer {
+  readonly codes: string[];
+  readonly message: string;
+}
+
+/** An error and what it wraps: `cause`, and the adapter's error that Prisma keeps in `meta`. */
+function layersOf(error: unknown): ErrorLayer[] {
+  const layers: ErrorLayer[] = [];
+  for (let at = error, depth = 0; isRecord(at) && depth < MAX_DEPTH; depth += 1) {
+    const { code, originalCode, kind, syscall, message, cause, meta } = at;
+    layers.push({
+      codes: [code, originalCode, kind, `${String(syscall)} ${String(code)}`].filter(
+        (item) => typeof item === 'string',
+      ),
+      message: typeof message === 'string' ? message : '',
+    });
+    at = cause ?? (isRecord(meta) ? meta['driverAdapterError'] : undefined);
+  }
+  return layers;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

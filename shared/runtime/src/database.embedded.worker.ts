@@ -1,0 +1,63 @@
+/** The thread that runs PGlite: opens the directory, serves it on a unix socket until told to close. */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { PGlite } from '@electric-sql/pglite';
+import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
+import { serveWire } from './database.embedded.wire.ts';
+
+export interface EngineRequest {
+  readonly directory: string;
+  readonly socketPath: string;
+  readonly maxConnections: number;
+}
+
+export type EngineReport =
+  | { readonly kind: 'ready' | 'closed' }
+  | { readonly kind: 'failed' | 'broken'; readonly reason: string };
+
+const SETTINGS = { shared_buffers: '32MB', TimeZone: 'UTC' };
+
+function report(message: EngineReport): void {
+  parentPort?.postMessage(message); // oxlint-disable-line unicorn/require-post-message-target-origin -- not a window
+}
+
+/**
+ * A new directory is copied from a template instead of running initdb. The marker exists while the copy is incomplete:
+ * a process killed in between leaves a directory that nobody has written to, which is safe to discard.
+ */
+async function openDirectory(directory: string): Promise<PGlite> {
+  const files = join(directory, 'pg');
+  const marker = join(directory, 'pg.incomplete');
+  if (existsSync(marker)) rmSync(files, { recursive: true, force: true });
+  const isNew = !existsSync(join(files, 'PG_VERSION'));
+  if (isNew) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    writeFileSync(marker, '');
+  }
+  const db = await PGlite.create({
+    dataDir: files,
+    startParams: [
+      ...PGlite.defaultStartParams,
+      ...Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    ...(isNew ? { loadDataDir: await dataDir() } : {}),
+  });
+  if (isNew) rmSync(marker);
+  return db;
+}
+
+async function serve({ directory, socketPath, maxConnections }: EngineRequest): Promise<void> {
+  const db = await openDirectory(directory);
+  const onBroken = (error: unknown) => report({ kind: 'broken', reason: String(error) });
+  const server = await serveWire(db, { path: socketPath, maxConnections, onBroken });
+  parentPort?.once('message', () => {
+    void server
+      .close()
+      .then(() => db.close())
+      .then(() => report({ kind: 'closed' }));
+  });
+  report({ kind: 'ready' });
+}
+
+serve(workerData as EngineRequest).catch((error: unknown) => report({ kind: 'failed', reason: String(error) }));

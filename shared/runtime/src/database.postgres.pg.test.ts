@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describeMigrations } from '@svc/testing/migrations.contract.ts';
+import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { describeTransactions } from '@svc/testing/transaction.contract.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openPostgresDatabase } from './database.postgres.ts';
+import type { Database } from './database.ts';
+import { type TransactionOptions, withPgTransaction } from './transaction.ts';
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+
+const log = { warn() {}, fatal() {} };
+const open = (url: string) => openPostgresDatabase({ url, log, poolSize: 20 });
+
+if (server !== null) {
+  describeTransactions('PostgreSQL, plain client', async () => {
+    const database = await open(server.url);
+    return {
+      transact: (work, options) => withPgTransaction(database.pool, work, options),
+      close: () => database.close(),
+    };
+  });
+  describeMigrations('PostgreSQL', () => open(server.url));
+}
+
+describe.skipIf(server === null)('PostgreSQL database', () => {
+  test('many connections keep their statements apart and named', async () => {
+    const database = await open(server?.url ?? '');
+    const names = await withPgTransaction(database.pool, async (tx) => {
+      await tx.$queryRawUnsafe('SELECT $1::int AS n', 1);
+      await tx.$queryRawUnsafe('SELECT $1::int AS n', 2);
+      return await tx.$queryRawUnsafe<{ statement: string }[]>('SELECT statement FROM pg_prepared_statements');
+    });
+    expect(names.map(({ statement }) => statement)).toEqual(['SELECT $1::int AS n']);
+    await database.close();
+  });
+
+  test('a connection without a byte for too long is given up, unless the transaction may take that long', async () => {
+    const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 1, silenceMs: 300 });
+    const sleep = (options?: TransactionOptions) =>
+      withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('SELECT pg_sleep(0.9)'), options);
+    await expect(sleep()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await expect(sleep({ timeoutMs: 5000 })).resolves.toBe(1);
+    await expect(sleep()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await database.close();
+  });
+});
+
+describe.skipIf(server?.control === undefined)('PostgreSQL that goes away', { timeout: 60_000 }, () => {
+  const url = server?.url ?? '';
+  const control = server?.control;
+  const insert = (database: Database, id: number) =>
+    withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('INSERT INTO away VALUES ($1)', id));
+
+  test('unavailable while down, back by itself afterwards, and the process lives', async () => {
+    const database = await open(url);
+    await database.pool.query('CREATE TABLE away (id int)');
+    await Promise.all([1, 2, 3].map((id) => insert(database, id)));
+    await control?.kill();
+    await expect(insert(database, 4)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await expect(database.ping(2000)).rejects.toThrow();
+    await control?.start();
+    await expect(insert(database, 5)).resolves.toBe(1);
+    await database.close();
+  });
+
+  test('lost in the middle of the work: surely not committed', async () => {
+    const database = await open(url);
+    const lost = withPgTransaction(database.pool, async (tx) => {
+      await tx.$executeRawUnsafe('INSERT INTO away VALUES (100)');
+      await control?.kill();
+      await tx.$executeRawUnsafe('SELECT 1');
+    });
+    await expect(lost).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await control?.start();
+    await expect(database.pool.query('SELECT FROM away WHERE id = 100')).resolves.toHaveProperty('rowCount', 0);
+    await database.close();
+  });
+
+  test('lost during COMMIT: the outcome is unknown', async () => {
+    const database = await open(url);
+    await database.pool.query(`
+      CREATE TABLE slow_commit (id int);
+      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(10); RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER t AFTER INSERT ON slow_commit DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait();`);
+    const lost = withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('INSERT INTO slow_commit VALUES (1)'));
+    const outcome = expect(lost).rejects.toMatchObject({ code: 'E_OUTCOME_UNKNOWN' });
+    await delay(500);
+    await control?.kill();
+    await outcome;
+    await control?.start();
+    await database.close();
+  });
+});

@@ -1,0 +1,114 @@
+/** PostgreSQL as a server of the cluster. */
+import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { SqlQuery } from '@prisma/driver-adapter-utils';
+import { Pool, type PoolClient } from 'pg';
+import type { Logger } from 'pino';
+import type { Database } from './database.ts';
+
+const CONNECT_TIMEOUT_MS = 5000;
+const KEEP_ALIVE_AFTER_MS = 10_000;
+const IDLE_CONNECTION_MS = 20_000;
+const STATEMENT_TIMEOUT_MS = 30_000;
+/** Longer than a connection idles in the pool and than a statement may run: what is silent for so long is lost. */
+const SILENCE_MS = 40_000;
+const IDLE_IN_TRANSACTION_MS = 60_000;
+/** Servers keep a named statement until the connection ends; texts beyond this many stay unnamed. */
+const NAMED_STATEMENTS = 1000;
+
+/** The part of the logger that a database uses. */
+export type DatabaseLog = Pick<Logger, 'warn' | 'fatal'>;
+
+/** Connects lazily: a server that is away at start shows in `ping`, not here. Lost connections are logged and replaced. */
+export async function openPostgresDatabase(options: {
+  url: string;
+  log: DatabaseLog;
+  poolSize: number;
+  /** After how long without a byte a connection counts as lost; for tests. */
+  silenceMs?: number;
+}): Promise<Database> {
+  const pool = new NamingPool({
+    connectionString: options.url,
+    max: options.poolSize,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_CONNECTION_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    options: '-c TimeZone=UTC', // the Prisma adapter writes and reads times without their zone
+  });
+  const onPoolError = (error: Error) => options.log.warn({ err: error }, 'database connection lost');
+  pool.on('error', onPoolError);
+  pool.on('connect', (client) => dropWhenSilent(client, options.silenceMs ?? SILENCE_MS));
+  return {
+    durability: 'full',
+    exclusive: false,
+    pool,
+    adapter: (schema) => new PrismaPg(pool, { schema, statementNameGenerator: pool.statementNames }),
+    ping: (timeoutMs) => pingPool(pool, timeoutMs),
+    close: () => pool.end(),
+  };
+}
+
+/** A host that vanished leaves its connections open for a quarter of an hour; nobody may wait that long for an answer. */
+function dropWhenSilent(client: PoolClient, silenceMs: number): void {
+  const socket = socketOf(client);
+  socket.setTimeout(silenceMs);
+  socket.on('timeout', () => {
+    const lost = new Error(`no byte from the database for ${socket.timeout} ms`);
+    socket.destroy(Object.assign(lost, { code: 'ETIMEDOUT' }));
+  });
+}
+
+/** Lets the statements of this connection run for up to `silenceMs`, until the answered function is called. */
+export function allowSilence(client: PoolClient, silenceMs: number): () => void {
+  const socket = socketOf(client);
+  const usualMs = socket.timeout ?? 0;
+  socket.setTimeout(silenceMs);
+  return () => socket.setTimeout(usualMs);
+}
+
+function socketOf(client: PoolClient): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
+}
+
+/** The name of a statement, equal for equal texts; '' leaves it unnamed. */
+export type StatementNames = (query: Pick<SqlQuery, 'sql' | 'args'>) => string;
+
+/** A pool whose connections may keep statements prepared: each has a session of its own. */
+class NamingPool extends Pool {
+  readonly statementNames = createStatementNames();
+}
+
+export function statementNamesOf(pool: Pool): StatementNames {
+  return pool instanceof NamingPool ? pool.statementNames : () => '';
+}
+
+/** Only statements with parameters get a name; the others take the shorter way of the simple protocol. */
+function createStatementNames(): StatementNames {
+  const names = new Map<string, string>();
+  return ({ sql, args }) => {
+    if (args.length === 0) return '';
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size >= NAMED_STATEMENTS) return '';
+    const name = createHash('sha256').update(sql).digest('base64url').slice(0, 32);
+    names.set(sql, name);
+    return name;
+  };
+}
+
+/** Throws when the pool gives no answer within `timeoutMs`, wherever it hangs: queue, connect or query. */
+export async function pingPool(pool: Pool, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`the database gave no answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    await Promise.race([pool.query('SELECT 1'), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,129 @@
+/** One call inside the service that owns the tool: authorise, parse, handler, output check; the only catch around it. */
+import { hash } from 'node:crypto';
+import { canonicalJson } from '@svc/contract/canonical.ts';
+import { CallError, type CallErrorCode, Refusal, type RefusalCode } from '@svc/contract/codes.ts';
+import type { Decision } from '@svc/contract/decision.ts';
+import { encodeReply, Envelope, failureOf } from '@svc/contract/rpc.ts';
+import { isAnonymous } from '@svc/contract/subject.ts';
+import type { Access, Caller, IdempotencyScope, Tool, ToolContext } from '@svc/contract/tool.ts';
+import { argumentParser } from './arguments.ts';
+import type { Platform } from './platform.ts';
+import { isDatabaseAway } from './transaction.ts';
+
+type AnyContext<Deps> = ToolContext<Deps, RefusalCode, CallErrorCode>;
+
+interface PreparedTool<Deps> {
+  readonly tool: Tool<Deps>;
+  readonly parse: (args: Record<string, unknown>) => unknown;
+  readonly handler: (input: unknown, context: AnyContext<Deps>) => Promise<unknown>;
+  observe(seconds: number): void;
+}
+
+/** Envelope text -> reply frame; never throws. Judges `workspace:<role>` access through `holdsRole`, absent = denied. */
+export type Dispatch = (payload: string) => Promise<string>;
+
+export interface DispatchOptions<Deps> {
+  readonly tools: readonly Tool<Deps>[];
+  readonly deps: Deps;
+  readonly platform: Pick<Platform, 'clock' | 'log' | 'metrics'>;
+}
+
+export function createDispatch<Deps>({ tools, deps, platform }: DispatchOptions<Deps>): Dispatch {
+  const seconds = platform.metrics.histogram('svc_tool_seconds', 'Time a tool took inside its service.', ['tool']);
+  const prepared = new Map<string, PreparedTool<Deps>>();
+  for (const tool of tools) {
+    if (prepared.has(tool.name)) throw new Error(`two tools are named ${tool.name}`);
+    const timer = seconds.labels(tool.name);
+    prepared.set(tool.name, {
+      tool,
+      parse: argumentParser(tool),
+      handler: tool.handler.bind(tool) as PreparedTool<Deps>['handler'],
+      observe: (elapsed) => timer.observe(elapsed),
+    });
+  }
+
+  return async function dispatch(payload) {
+    const startedAt = performance.now();
+    let envelope: Envelope | null = null;
+    let found: PreparedTool<Deps> | undefined;
+    try {
+      envelope = Envelope.parse(JSON.parse(payload));
+      found = prepared.get(envelope.tool);
+      if (!found) throw new CallError('TOOL_NOT_FOUND');
+      return await perform(found, envelope, deps, platform.clock.now());
+    } catch (error) {
+      return answerFailure(error, found?.tool, (bug) => {
+        platform.log.error({ err: bug, requestId: envelope?.requestId, tool: envelope?.tool }, 'a call failed');
+      });
+    } finally {
+      found?.observe((performance.now() - startedAt) / 1000);
+    }
+  };
+}
+
+async function perform<Deps>(
+  { tool, parse, handler }: PreparedTool<Deps>,
+  envelope: Envelope,
+  deps: Deps,
+  now: number,
+): Promise<string> {
+  if (envelope.deadlineAt <= now) throw new CallError('TIMEOUT');
+  authorise(tool.access, envelope);
+  const input = parse(envelope.args);
+  let replayed = false;
+  const context: AnyContext<Deps> = {
+    deps,
+    caller: callerOf(envelope),
+    now,
+    idempotency: idempotencyScope(tool, envelope, input),
+    markReplayed() {
+      replayed = true;
+    },
+    take,
+    refuse: (code, details, message) => new Refusal(code, details, message),
+    fail: (code, message, details) => new CallError(code, message, details),
+  };
+  const result = tool.output.parse(await handler(input, context));
+  const body = JSON.stringify(tool.bare ? result : { content: result });
+  return encodeReply({ ok: true, body, replayed, refusal: null });
+}
+
+function callerOf(envelope: Envelope): Caller {
+  const { subject, operator, principal, session, requestId, deadlineAt } = envelope;
+  return { subject, operator, principal, session, requestId, deadlineAt };
+}
+
+/** The door judged this already; a service does not rely on it. */
+function authorise(access: Access, { operator, subject }: Envelope): void {
+  if (access === 'public' || operator) return;
+  if (isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
+  if (access !== 'identified') throw new CallError('FORBIDDEN');
+}
+
+function idempotencyScope<Deps>(tool: Tool<Deps>, envelope: Envelope, input: unknown): IdempotencyScope | null {
+  if (envelope.idempotencyKey === undefined || tool.effect === 'read') return null;
+  const argsHash = hash('sha256', canonicalJson(input), 'hex');
+  return { principal: envelope.principal, tool: tool.name, key: envelope.idempotencyKey, argsHash };
+}
+
+function take<Value>(decision: Decision<Value, RefusalCode>, shown: Record<string, unknown> = {}): Value {
+  if (decision.ok) return decision.value;
+  throw new Refusal(decision.code, { ...shown, ...decision.details }, decision.message);
+}
+
+function answerFailure<Deps>(error: unknown, tool: Tool<Deps> | undefined, report: (bug: unknown) => void): string {
+  if (error instanceof CallError) return encodeReply({ ok: false, failure: failureOf(error) });
+  if (error instanceof Refusal && tool?.refuses.includes(error.code)) {
+    const body = JSON.stringify(refusalResult(tool, error));
+    return encodeReply({ ok: true, body, replayed: false, refusal: error.code });
+  }
+  report(error);
+  const code = isDatabaseAway(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL';
+  return encodeReply({ ok: false, failure: failureOf(new CallError(code)) });
+}
+
+/** A bare tool shows its refusal twice, so that a reader of `content` and a reader of `code` both find it. */
+function refusalResult<Deps>(tool: Tool<Deps>, { code, message, details }: Refusal): Record<string, unknown> {
+  const content = { ...tool.dress, ...details, error: message, code };
+  return tool.bare ? { content, error: message, code } : { content };
+}

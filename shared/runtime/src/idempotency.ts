@@ -1,0 +1,72 @@
+/** Keyed calls take effect once: the outcome is a row of the same transaction as the effect. */
+import { CallError } from '@svc/contract/codes.ts';
+import type { Decision } from '@svc/contract/decision.ts';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import type { SqlClient } from './database.ts';
+
+export const IDEMPOTENCY_KEPT_HOURS = 24;
+
+export interface Once<Value, Code extends string> {
+  readonly decision: Decision<Value, Code>;
+  readonly replayed: boolean;
+}
+
+export interface Idempotency {
+  /**
+   * Runs `work` unless the scope has an outcome already, which is then returned instead. Refusals are outcomes too;
+   * a thrown error is none. A twin in flight is waited for. Throws IDEMPOTENCY_KEY_REUSED when the arguments differ.
+   */
+  once<Value, Code extends string>(
+    transaction: SqlClient,
+    scope: IdempotencyScope | null,
+    work: () => Promise<Decision<Value, Code>>,
+  ): Promise<Once<Value, Code>>;
+  /** Deletes outcomes past their time; returns how many. */
+  sweep(client: SqlClient): Promise<number>;
+}
+
+/** `schema` is the service's own; its migrations create the table. */
+export function createIdempotency(schema: string): Idempotency {
+  const table = `"${schema}".idempotency`;
+  const tooOld = `${table}.at < now() - interval '${IDEMPOTENCY_KEPT_HOURS} hours'`;
+  const reserve = `INSERT INTO ${table} (principal, tool, key, args_hash, at) VALUES ($1, $2, $3, $4, now())
+    ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL, at = now()
+    WHERE ${tooOld} RETURNING 1 AS reserved`;
+  const read = `SELECT args_hash, outcome FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const settle = `UPDATE ${table} SET outcome = $4::jsonb WHERE principal = $1 AND tool = $2 AND key = $3`;
+
+  return {
+    async once<Value, Code extends string>(
+      transaction: SqlClient,
+      scope: IdempotencyScope | null,
+      work: () => Promise<Decision<Value, Code>>,
+    ): Promise<Once<Value, Code>> {
+      if (scope === null) return { decision: await work(), replayed: false };
+      const { principal, tool, key, argsHash } = scope;
+      const reserved = await transaction.$queryRawUnsafe<unknown[]>(reserve, principal, tool, key, argsHash);
+      if (reserved.length === 0) {
+        const rows = await transaction.$queryRawUnsafe<StoredRow<Value, Code>[]>(read, principal, tool, key);
+        return { decision: storedOutcome(rows[0], argsHash), replayed: true };
+      }
+      const decision = await work();
+      await transaction.$executeRawUnsafe(settle, principal, tool, key, JSON.stringify(decision));
+      return { decision, replayed: false };
+    },
+
+    sweep: (client) => client.$executeRawUnsafe(`DELETE FROM ${table} WHERE ${tooOld}`),
+  };
+}
+
+interface StoredRow<Value, Code extends string> {
+  readonly args_hash: string;
+  readonly outcome: Decision<Value, Code> | null;
+}
+
+function storedOutcome<Value, Code extends string>(
+  row: StoredRow<Value, Code> | undefined,
+  argsHash: string,
+): Decision<Value, Code> {
+  if (row && row.args_hash !== argsHash) throw new CallError('IDEMPOTENCY_KEY_REUSED');
+  if (!row?.outcome) throw new Error('an idempotency row without an outcome was committed');
+  return row.outcome;
+}

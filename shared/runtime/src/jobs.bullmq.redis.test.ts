@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describeJobs } from '@svc/testing/jobs.contract.ts';
+import { startRedis } from '@svc/testing/servers/redis.ts';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { createBullmqJobs } from './jobs.bullmq.ts';
+import type { Jobs } from './jobs.ts';
+import { connectRedis } from './redis.ts';
+
+const log = pino({ level: 'silent' });
+const server = await startRedis();
+const { url, control } = server ?? { url: '', control: undefined };
+const connections: Redis[] = [];
+
+afterAll(async () => {
+  for (const redis of connections) redis.disconnect();
+  await server?.stop();
+});
+
+async function connect(): Promise<Redis> {
+  const redis = await connectRedis({ url, name: 'test', log });
+  connections.push(redis);
+  return redis;
+}
+
+describeJobs('BullMQ', server === null ? null : async () => createBullmqJobs({ redis: await connect(), log }));
+
+describe.skipIf(control === undefined)('BullMQ jobs of several replicas', () => {
+  const EVERY_MS = 200;
+  const opened: Jobs[] = [];
+  const replica = async () => {
+    const jobs = createBullmqJobs({ redis: await connect(), log, rebuildEveryMs: 300 });
+    opened.push(jobs);
+    return jobs;
+  };
+  const collect = (id: string, slots: number[]) => ({
+    id,
+    everyMs: EVERY_MS,
+    scope: 'cluster' as const,
+    run: async ({ scheduledAt }: { readonly scheduledAt: number }) => {
+      slots.push(scheduledAt);
+    },
+  });
+  const until = async (condition: () => boolean) => {
+    while (!condition()) await delay(10);
+  };
+
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((jobs) => jobs.close()));
+  });
+
+  test('three replicas that keep looking after the schedule run each slot once', async () => {
+    const slots: number[] = [];
+    const replicas = await Promise.all([replica(), replica(), replica()]);
+    await Promise.all(replicas.map((jobs) => jobs.schedule(collect('test.slots', slots))));
+    await delay(6000);
+    expect(new Set(slots).size).toBe(slots.length);
+    // 30 slots in 6 s; the first and the last may lie outside, and a loaded machine may skip some.
+    expect(slots.length).toBeGreaterThanOrEqual(20);
+    expect(slots.length).toBeLessThanOrEqual(31);
+  });
+
+  test('a wish runs on one replica', async () => {
+    const slots: number[] = [];
+    const replicas = await Promise.all([replica(), replica(), replica()]);
+    const job = { ...collect('test.wish', slots), everyMs: 3_600_000 };
+    for (const jobs of replicas) await jobs.schedule(job);
+    const at = Date.now() + 200;
+    await Promise.all(replicas.map((jobs) => jobs.wake(job.id, at)));
+    await until(() => slots.length > 0);
+    await delay(200);
+    expect(slots).toEqual([at]);
+  });
+
+  test('a job cancelled by one replica is not put back by the others', async () => {
+    const slots: number[] = [];
+    const [one, two] = [await replica(), await replica()];
+    const job = collect('test.cancelled', slots);
+    await one.schedule(job);
+    await two.schedule(job);
+    await until(() => slots.length > 0);
+    await one.cancel(job.id);
+    await delay(EVERY_MS);
+    const atCancel = slots.length;
+    await delay(1000);
+    expect(slots.length).toBe(atCancel);
+  });
+
+  test('a schedule lost with everything in Redis is rebuilt', async () => {
+    const slots: number[] = [];
+    await (await replica()).schedule(collect('test.flushed', slots));
+    await until(() => slots.length > 1);
+    const admin = await connect();
+    await admin.flushall();
+    const flushedAt = Date.now();
+    await until(() => (slots.at(-1) ?? 0) > flushedAt + EVERY_MS);
+    expect(new Set(slots).size).toBe(slots.length);
+  });
+
+  test('Redis killed and back: slots go on; what is declared or wished meanwhile is no error', async () => {
+    const [before, meanwhile]: [number[], number[]] = [[], []];
+    const jobs = await replica();
+    await jobs.schedule(collect('test.outage', before));
+    await until(() => before.length > 1);
+    await control?.kill();
+    await delay(100);
+    await jobs.schedule(collect('test.outage-new', meanwhile));
+    await jobs.wake('test.outage', 0);
+    await delay(500);
+    await control?.start();
+    const backAt = Date.now();
+    await until(() => (before.at(-1) ?? 0) > backAt && meanwhile.length > 0);
+  });
+
+  test('closes while Redis is away', async () => {
+    const jobs = await replica();
+    await jobs.schedule(collect('test.close', []));
+    await control?.kill();
+    await delay(100);
+    await jobs.close();
+    await control?.start();
+  });
+
+  test('kill -9 of replicas: slots go on, at most one is repeated for each kill', async () => {
+    const slots: number[] = [];
+    const script = fileURLToPath(import.meta.resolve('@svc/testing/fixtures/jobs-replica.ts'));
+    const start = (): ChildProcess => {
+      const child = spawn(process.execPath, [script, url, 'test.killed', String(EVERY_MS)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      createInterface({ input: child.stdout }).on('line', (line) => slots.push(Number(line)));
+      return child;
+    };
+    const children = [start(), start(), start()];
+    const kills = 8;
+    try {
+      await until(() => slots.length > 3);
+      for (let kill = 0; kill < kills; kill += 1) {
+        children.shift()?.kill('SIGKILL');
+        children.push(start());
+        const runsBefore = slots.length;
+        await until(() => slots.length > runsBefore + 2);
+      }
+      expect(slots.length - new Set(slots).size).toBeLessThanOrEqual(kills);
+    } finally {
+      for (const child of children) child.kill('SIGKILL');
+    }
+  });
+});

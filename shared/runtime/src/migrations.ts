@@ -1,0 +1,124 @@
+/** Applies a service's committed migrations (Prisma's folder layout) and keeps Prisma's record of them in its schema. */
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import type { SqlClient } from './database.ts';
+import { withPgTransaction } from './transaction.ts';
+
+/** A migration may rewrite large tables, and other runners wait for it. */
+const MIGRATION_TIMEOUT_MS = 3_600_000;
+
+/** The database and the committed migrations contradict each other; nothing was changed. */
+export class MigrationProblem extends Error {}
+
+interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+interface AppliedMigration {
+  readonly migration_name: string;
+  readonly checksum: string;
+  readonly finished_at: Date | null;
+}
+
+export interface MigrateOptions {
+  readonly pool: Pool;
+  /** The service's own PostgreSQL schema; created when absent. */
+  readonly schema: string;
+  /** Holds one folder per migration: `<stamp>_<name>/migration.sql`. */
+  readonly directory: string;
+  readonly log: Pick<Logger, 'info'>;
+}
+
+/**
+ * Brings the schema up to date; safe with many processes at once. Each migration commits with its record or not at all.
+ * Throws MigrationProblem for an edited, unknown or half-applied migration; errors of `withPgTransaction` else.
+ */
+export async function migrate({ pool, schema, directory, log }: MigrateOptions): Promise<void> {
+  if (!/^[a-z][a-z0-9_]*$/.test(schema)) throw new MigrationProblem(`${schema} is not a plain schema name`);
+  const migrations = readMigrations(directory);
+  for (;;) {
+    const applied = await withPgTransaction(pool, (tx) => applyNext(tx, schema, migrations), {
+      timeoutMs: MIGRATION_TIMEOUT_MS,
+    });
+    if (applied === null) return;
+    log.info({ schema, migration: applied }, 'migration applied');
+  }
+}
+
+/** Names of the migrations in `directory`, oldest first. */
+export function migrationNames(directory: string): string[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+function readMigrations(directory: string): Migration[] {
+  return migrationNames(directory).map((name) => {
+    const sql = readFileSync(join(directory, name, 'migration.sql'), 'utf8');
+    return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+  });
+}
+
+/** Applies the oldest migration that is missing. Answers its name, or null when none is. */
+async function applyNext(tx: SqlClient, schema: string, migrations: readonly Migration[]): Promise<string | null> {
+  await tx.$executeRawUnsafe('SET LOCAL statement_timeout = 0');
+  await tx.$executeRawUnsafe('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', `migrations of ${schema}`);
+  const applied = await readApplied(tx, schema);
+  refuseContradictions(schema, applied, migrations);
+  const names = new Set(applied.map((row) => row.migration_name));
+  const next = migrations.find(({ name }) => !names.has(name));
+  if (!next) return null;
+  const startedAt = new Date();
+  await tx.$executeRawUnsafe(next.sql);
+  await tx.$executeRawUnsafe(
+    `INSERT INTO "${schema}"."_prisma_migrations"
+       ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count")
+     VALUES ($1, $2, $3, $4, clock_timestamp(), 1)`,
+    randomUUID(),
+    next.checksum,
+    next.name,
+    startedAt,
+  );
+  return next.name;
+}
+
+async function readApplied(tx: SqlClient, schema: string): Promise<AppliedMigration[]> {
+  await tx.$executeRawUnsafe(`
+    CREATE SCHEMA IF NOT EXISTS "${schema}";
+    CREATE TABLE IF NOT EXISTS "${schema}"."_prisma_migrations" (
+      "id" VARCHAR(36) PRIMARY KEY NOT NULL,
+      "checksum" VARCHAR(64) NOT NULL,
+      "finished_at" TIMESTAMPTZ,
+      "migration_name" VARCHAR(255) NOT NULL,
+      "logs" TEXT,
+      "rolled_back_at" TIMESTAMPTZ,
+      "started_at" TIMESTAMPTZ NOT NULL DEFAULT now(),
+      "applied_steps_count" INTEGER NOT NULL DEFAULT 0
+    )`);
+  return await tx.$queryRawUnsafe<AppliedMigration[]>(
+    `SELECT "migration_name", "checksum", "finished_at" FROM "${schema}"."_prisma_migrations"
+     WHERE "rolled_back_at" IS NULL ORDER BY "started_at"`,
+  );
+}
+
+function refuseContradictions(
+  schema: string,
+  applied: readonly AppliedMigration[],
+  migrations: readonly Migration[],
+): void {
+  const committed = new Map(migrations.map((migration) => [migration.name, migration]));
+  for (const { migration_name: name, checksum, finished_at: finishedAt } of applied) {
+    const problem = (what: string) => new MigrationProblem(`migration ${name} of schema ${schema} ${what}`);
+    const migration = committed.get(name);
+    if (!migration) throw problem('is in the database but not in this version of the software');
+    if (migration.checksum !== checksum) throw problem('was edited after it had been applied');
+    if (finishedAt === null) throw problem('was begun by another tool and never finished');
+  }
+}

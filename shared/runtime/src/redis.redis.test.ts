@@ -1,0 +1,61 @@
+import { startRedis } from '@svc/testing/servers/redis.ts';
+import { pino } from 'pino';
+import { afterAll, describe, expect, test } from 'vitest';
+import { connectRedis, RedisRefused } from './redis.ts';
+
+const log = pino({ level: 'silent' });
+const server = await startRedis();
+
+afterAll(() => server?.stop());
+
+describe.skipIf(server?.control === undefined)('connectRedis', () => {
+  const { url, control } = server ?? { url: '', control: undefined };
+  const open = () => connectRedis({ url, name: 'test', log });
+
+  test('refuses a Redis that may evict keys, and says what to set', async () => {
+    const admin = await open();
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    await expect(open()).rejects.toThrow(RedisRefused);
+    await expect(open()).rejects.toThrow(/allkeys-lru.*noeviction/);
+    await admin.config('SET', 'maxmemory-policy', 'noeviction');
+    admin.disconnect();
+  });
+
+  test('refuses wrong credentials instead of waiting', async () => {
+    const admin = await open();
+    await admin.config('SET', 'requirepass', 's3cret');
+    await expect(open()).rejects.toThrow(RedisRefused);
+    await expect(connectRedis({ url: url.replace('//', '//:wrong@'), name: 'test', log })).rejects.toThrow(
+      RedisRefused,
+    );
+    await admin.config('SET', 'requirepass', '');
+    admin.disconnect();
+  });
+
+  test('commands fail fast while Redis is away and work again when it is back', async () => {
+    const redis = await open();
+    await redis.set('kept', 'yes');
+    await control?.kill();
+    await expect(redis.get('kept')).rejects.toThrow();
+    await control?.start();
+    while (redis.status !== 'ready') await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await redis.get('kept')).toBe('yes');
+    redis.disconnect();
+  });
+
+  test('a Redis that hangs costs a command its timeout, not forever', async () => {
+    const redis = await open();
+    await control?.pause();
+    await expect(redis.get('kept')).rejects.toThrow('timed out');
+    await control?.resume();
+    redis.disconnect();
+  });
+
+  test('waits for a Redis that comes later', async () => {
+    await control?.kill();
+    const connecting = open();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await control?.start();
+    (await connecting).disconnect();
+  });
+});

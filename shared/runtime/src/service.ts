@@ -1,0 +1,86 @@
+/** Runs one service on a platform: its tools on the bus, its announcements, its checks. */
+import { hash } from 'node:crypto';
+import { ANNOUNCE_EVERY_MS, type Announcement, type Check, SUBJECTS } from '@svc/contract/discovery.ts';
+import { type Tool, toolCard } from '@svc/contract/tool.ts';
+import type { Subscription } from './bus.ts';
+import { createDispatch } from './dispatch.ts';
+import type { Platform } from './platform.ts';
+
+export interface ServiceHandle<Deps> {
+  readonly deps: Deps;
+  checks(): Promise<Check[]>;
+  /** Called when no new call arrives any more: finish and hand over what this process owns. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServiceDefinition<Deps> {
+  readonly name: string;
+  readonly tools: readonly Tool<Deps>[];
+  start(platform: Platform): Promise<ServiceHandle<Deps>>;
+}
+
+export interface RunningService<Deps> {
+  readonly name: string;
+  readonly deps: Deps;
+  /** Stops taking calls, finishes those in flight, tells the others, hands over, closes. */
+  stop(): Promise<void>;
+}
+
+export interface ServicePlace {
+  readonly host?: string;
+  readonly port?: number;
+}
+
+export async function startService<Deps>(
+  platform: Platform,
+  definition: ServiceDefinition<Deps>,
+  place: ServicePlace = {},
+): Promise<RunningService<Deps>> {
+  const { bus } = platform;
+  const { name } = definition;
+  const handle = await definition.start(platform);
+  const cards = JSON.stringify(definition.tools.map((tool) => toolCard(name, tool)));
+  const queue = { queue: name };
+  const announcement: Omit<Announcement, 'ready'> = {
+    service: name,
+    instance: platform.node.instance,
+    nodeId: platform.node.nodeId,
+    version: platform.node.version,
+    startedAt: platform.node.startedAt,
+    toolsDigest: hash('sha256', cards, 'hex'),
+    ...place,
+  };
+  let ready = true;
+  const announce = (): void => {
+    if (bus.connected) bus.publish(SUBJECTS.announce, JSON.stringify({ ...announcement, ready }));
+  };
+  const dispatch = createDispatch({ tools: definition.tools, deps: handle.deps, platform });
+  const calls = await bus.respond(SUBJECTS.tools(name), dispatch, queue);
+  const sides: Subscription[] = [
+    await bus.respond(SUBJECTS.cards(name), async () => cards, queue),
+    await bus.respond(SUBJECTS.checks(name), async () => JSON.stringify(await handle.checks())),
+    await bus.subscribe(SUBJECTS.who, announce),
+  ];
+  const stopListening = bus.onConnection((connected) => {
+    if (connected) announce();
+  });
+  const timer = setInterval(announce, ANNOUNCE_EVERY_MS);
+  announce();
+
+  return {
+    name,
+    deps: handle.deps,
+    async stop() {
+      ready = false;
+      clearInterval(timer);
+      stopListening();
+      await calls.drain();
+      if (bus.connected)
+        bus.publish(SUBJECTS.leave, JSON.stringify({ service: name, instance: platform.node.instance }));
+      await handle.drain();
+      await Promise.all(sides.map((side) => side.drain()));
+      await handle.close();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { Client } from 'pg';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { startPostgres } from './postgres.ts';
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe.skipIf(server?.control === undefined)('a private PostgreSQL', () => {
+  const { url, control } = server ?? { url: '' };
+
+  test('keeps what was committed over kill -9', async () => {
+    await query(url, 'CREATE TABLE kept AS SELECT 7 AS number');
+    await control?.kill();
+    await control?.start();
+    expect(await query(url, 'SELECT number FROM kept')).toEqual([{ number: 7 }]);
+  });
+
+  test('syncs its files', async () => {
+    expect(await query(url, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
+  });
+});
+
+describe.skipIf(server === null)('a PostgreSQL given by its URL', () => {
+  afterEach(() => {
+    delete process.env['SVC_TEST_DATABASE_URL'];
+  });
+
+  test('lends a database of its own, dropped at stop even when it is in use', async () => {
+    const url = server?.url ?? '';
+    process.env['SVC_TEST_DATABASE_URL'] = url;
+    const lent = await startPostgres();
+    const name = new URL(lent?.url ?? '').pathname.slice(1);
+    expect(name).toMatch(/^svc_test_[0-9a-f]{12}$/);
+    const user = new Client({ connectionString: lent?.url });
+    user.on('error', () => {});
+    await user.connect();
+    await lent?.stop();
+    expect(await query(url, `SELECT 1 FROM pg_database WHERE datname = '${name}'`)).toEqual([]);
+  });
+});

@@ -1,0 +1,140 @@
+/** A private PostgreSQL for tests. */
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { startContainer } from './containers.ts';
+import { freePort } from './ports.ts';
+import {
+  findExecutable,
+  installServers,
+  removeFolder,
+  type ServerProcess,
+  startProcess,
+  systemUser,
+  temporaryFolder,
+  type TestServer,
+} from './processes.ts';
+import { firstThatStarts } from './sources.ts';
+
+const USER = 'svc';
+const DATABASE = 'svc';
+
+/** An empty database of its own. Null, after one loud line, when no PostgreSQL can be had. */
+export async function startPostgres(): Promise<TestServer | null> {
+  const given = process.env['SVC_TEST_DATABASE_URL'];
+  if (given !== undefined && given !== '') return databaseAt(given);
+  return firstThatStarts('PostgreSQL server', [containerPostgres, localPostgres]);
+}
+
+/** A fresh database on a server we were given; everything else there stays as it is. */
+async function databaseAt(serverUrl: string): Promise<TestServer> {
+  const database = `svc_test_${randomBytes(6).toString('hex')}`;
+  await withClient(serverUrl, async (client) => {
+    const { rows } = await client.query<{ version: string }>('SELECT version()');
+    if (!/^PostgreSQL \d/.test(rows[0]?.version ?? '')) throw new Error('SVC_TEST_DATABASE_URL is no PostgreSQL');
+    await client.query(`CREATE DATABASE ${database}`);
+  });
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return {
+    url: url.href,
+    stop: () =>
+      withClient(serverUrl, async (client) => {
+        await client.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
+      }),
+  };
+}
+
+function containerPostgres(): Promise<TestServer | null> {
+  return startContainer({
+    image: 'postgres:17-alpine',
+    port: 5432,
+    environment: { POSTGRES_USER: USER, POSTGRES_DB: DATABASE, POSTGRES_HOST_AUTH_METHOD: 'trust' },
+    urlAt: (port) => urlAt(port, DATABASE),
+    probe: (url) => withClient(url, async () => {}),
+  });
+}
+
+async function localPostgres(): Promise<TestServer | null> {
+  let bin = findBinaries();
+  if (bin === null) {
+    installServers();
+    bin = findBinaries();
+  }
+  if (bin === null) return null;
+  const user = process.getuid?.() === 0 ? (systemUser('postgres') ?? systemUser('nobody')) : undefined;
+  if (user === null) throw new Error('it refuses root and there is no other user');
+  const folder = temporaryFolder('postgres', user);
+  const data = join(folder, 'data');
+  execFileSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', USER, '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
+    { ...user, cwd: folder, stdio: 'pipe' },
+  );
+  const port = await freePort();
+  const server: ServerProcess = {
+    name: 'postgres',
+    command: join(bin, 'postgres'),
+    args: [
+      `-D${data}`,
+      `-p${port}`,
+      '-clisten_addresses=127.0.0.1',
+      '-cunix_socket_directories=',
+      '-cfsync=on',
+      '-cmax_connections=300',
+      '-cshared_buffers=64MB',
+    ],
+    ...(user === undefined ? {} : { user }),
+    // Fast shutdown: ends sessions instead of waiting for them.
+    stopSignal: 'SIGINT',
+    probe: () => withClient(urlAt(port, 'postgres'), async () => {}),
+  };
+  const { control, stop } = await startProcess(server);
+  await withClient(urlAt(port, 'postgres'), async (client) => {
+    await client.query(`CREATE DATABASE ${DATABASE}`);
+  });
+  return {
+    url: urlAt(port, DATABASE),
+    control,
+    async stop() {
+      await stop();
+      removeFolder(folder);
+    },
+  };
+}
+
+/** Debian keeps the server's programs out of PATH, one folder per version. */
+function findBinaries(): string | null {
+  const root = '/usr/lib/postgresql';
+  const versions = readFolder(root).sort((one, other) => Number(other) - Number(one));
+  const path = findExecutable(
+    'initdb',
+    versions.map((version) => join(root, version, 'bin')),
+  );
+  return path === null ? null : join(path, '..');
+}
+
+function readFolder(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+function urlAt(port: number, database: string): string {
+  return `postgresql://${USER}@127.0.0.1:${port}/${database}`;
+}
+
+async function withClient(url: string, use: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await use(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,139 @@
+/** What every way of running a transaction promises, on every database. */
+import { randomBytes } from 'node:crypto';
+import type { CallError } from '@svc/contract/codes.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { TransactionOptions } from '@svc/runtime/transaction.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+export interface TransactionSetup {
+  transact<Result>(work: (tx: SqlClient) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
+  close(): Promise<void>;
+}
+
+const CONFLICT = `DO $$ BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END $$`;
+
+export function describeTransactions(name: string, open: () => Promise<TransactionSetup>): void {
+  describe(`transactions: ${name}`, () => {
+    const table = `t_${randomBytes(4).toString('hex')}`;
+    let setup: TransactionSetup;
+    const insert = (tx: SqlClient, id: string, amount = 0) =>
+      tx.$executeRawUnsafe(`INSERT INTO ${table} (id, amount) VALUES ($1, $2)`, id, amount);
+    const amounts = (id: string) =>
+      setup.transact((tx) => tx.$queryRawUnsafe<{ amount: number }[]>(`SELECT amount FROM ${table} WHERE id = $1`, id));
+
+    beforeAll(async () => {
+      setup = await open();
+      await setup.transact((tx) =>
+        tx.$executeRawUnsafe(`CREATE TABLE ${table} (id text PRIMARY KEY, amount int NOT NULL)`),
+      );
+    });
+    afterAll(() => setup.close());
+
+    test('commits and answers what the work answers', async () => {
+      await expect(setup.transact((tx) => insert(tx, 'kept', 7))).resolves.toBe(1);
+      await expect(amounts('kept')).resolves.toEqual([{ amount: 7 }]);
+    });
+
+    test('rolls back when the work fails, and passes its error on', async () => {
+      const failure = new Error('no');
+      const failed = setup.transact(async (tx) => {
+        await insert(tx, 'undone');
+        throw failure;
+      });
+      await expect(failed).rejects.toBe(failure);
+      await expect(amounts('undone')).resolves.toEqual([]);
+    });
+
+    test('does not report success when an error was swallowed and all was rolled back', async () => {
+      await setup.transact((tx) => insert(tx, 'twice'));
+      const swallowed = setup.transact(async (tx) => {
+        await insert(tx, 'lost');
+        await insert(tx, 'twice').catch(() => 0);
+      });
+      await expect(swallowed).rejects.toThrow();
+      await expect(amounts('lost')).resolves.toEqual([]);
+    });
+
+    test('runs again after a conflict', async () => {
+      let attempts = 0;
+      await setup.transact(async (tx) => {
+        attempts += 1;
+        await insert(tx, 'again');
+        if (attempts < 3) await tx.$executeRawUnsafe(CONFLICT);
+      });
+      expect(attempts).toBe(3);
+      await expect(amounts('again')).resolves.toHaveLength(1);
+    });
+
+    test('gives up as busy after five retries', async () => {
+      let attempts = 0;
+      const failed = setup.transact(async (tx) => {
+        attempts += 1;
+        await tx.$executeRawUnsafe(CONFLICT);
+      });
+      await expect(failed).rejects.toMatchObject({ code: 'E_BUSY' });
+      expect(attempts).toBe(6);
+    });
+
+    test('starts nothing after the deadline', async () => {
+      const late = setup.transact((tx) => insert(tx, 'late'), { deadlineAt: 1000, clock: { now: () => 1001 } });
+      await expect(late).rejects.toMatchObject({ code: 'TIMEOUT' });
+      await expect(amounts('late')).resolves.toEqual([]);
+    });
+
+    test('ends work that outlives the deadline, and undoes it', async () => {
+      const slow = setup.transact(
+        async (tx) => {
+          await insert(tx, 'slow');
+          await new Promise((resolve) => setTimeout(resolve, 400));
+        },
+        { deadlineAt: 1100, clock: { now: () => 1000 } },
+      );
+      await expect(slow).rejects.toMatchObject({ code: 'E_BUSY' });
+      await expect(amounts('slow')).resolves.toEqual([]);
+    });
+
+    test('serializable read-modify-write of one row by many loses no update', async () => {
+      await setup.transact((tx) => insert(tx, 'sum'));
+      const increment = async (tx: SqlClient) => {
+        const [row] = await tx.$queryRawUnsafe<{ amount: number }[]>(`SELECT amount FROM ${table} WHERE id = 'sum'`);
+        await tx.$executeRawUnsafe(`UPDATE ${table} SET amount = $1 WHERE id = 'sum'`, (row?.amount ?? 0) + 1);
+      };
+      const runs = Array.from({ length: 12 }, () => setup.transact(increment, { isolation: 'Serializable' }));
+      const results = await Promise.allSettled(runs);
+      for (const result of results) {
+        if (result.status === 'rejected') expect((result.reason as CallError).code).toBe('E_BUSY');
+      }
+      const done = results.filter(({ status }) => status === 'fulfilled').length;
+      expect(done).toBeGreaterThan(1);
+      await expect(amounts('sum')).resolves.toEqual([{ amount: done }]);
+    });
+
+    test('rows have the same JavaScript types everywhere', async () => {
+      const [row] = await setup.transact((tx) =>
+        tx.$queryRawUnsafe<Record<string, unknown>[]>(
+          `SELECT 9007199254740993::int8 AS big, 7::int4 AS small, true AS yes, '{"a":[1]}'::jsonb AS json,
+                  '2026-01-02T03:04:05.678+02'::timestamptz AS moment, '\\x0102'::bytea AS bytes, null AS nothing`,
+        ),
+      );
+      expect(row).toMatchObject({ big: 9007199254740993n, small: 7, yes: true, json: { a: [1] }, nothing: null });
+      expect(row?.['moment']).toEqual(new Date('2026-01-02T01:04:05.678Z'));
+      expect(Buffer.from(row?.['bytes'] as Uint8Array)).toEqual(Buffer.from([1, 2]));
+    });
+
+    test('values go in as they come out', async () => {
+      const moment = new Date('2026-07-08T09:10:11.123Z');
+      const [row] = await setup.transact((tx) =>
+        tx.$queryRawUnsafe<Record<string, unknown>[]>(
+          'SELECT $1::int8 AS big, $2::timestamptz AS moment, $3::jsonb AS json, $4::text[] AS list, $5::text AS nothing',
+          9007199254740993n,
+          moment,
+          { a: 1 },
+          ['x', 'y'],
+          null,
+        ),
+      );
+      expect(row).toEqual({ big: 9007199254740993n, moment, json: { a: 1 }, list: ['x', 'y'], nothing: null });
+    });
+  });
+}

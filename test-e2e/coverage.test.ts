@@ -1,0 +1,29 @@
+/** No requirement without a scenario, no acceptance example without a requirement or a reason. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ACCEPTANCE_COUNTS, LATER } from './requirements/later.ts';
+import { REQUIREMENTS } from './requirements.ts';
+import { collectScenarios } from './verifies.ts';
+
+const FOLDER = join(import.meta.dirname, 'scenarios');
+
+test('every requirement is proven by a scenario, and every scenario proves a known requirement', async () => {
+  const proven = await collectScenarios(async () => {
+    for (const file of readdirSync(FOLDER)) {
+      if (file.endsWith('.scenario.ts')) await import(join(FOLDER, file));
+    }
+  });
+  const known = REQUIREMENTS.map(({ id }) => id);
+  expect(known.filter((id) => !proven.includes(id))).toEqual([]);
+  expect(proven.filter((id) => !known.includes(id))).toEqual([]);
+});
+
+test('every acceptance example is a requirement now or has a reason to come later', () => {
+  const examples = Object.entries(ACCEPTANCE_COUNTS).flatMap(([part, count]) =>
+    Array.from({ length: count }, (_, index) => `${part} ${index + 1}`),
+  );
+  const sources = new Set(REQUIREMENTS.map(({ source }) => source));
+  expect(examples.filter((example) => !sources.has(example) && !(example in LATER))).toEqual([]);
+  expect(Object.keys(LATER).filter((example) => sources.has(example) || !examples.includes(example))).toEqual([]);
+});

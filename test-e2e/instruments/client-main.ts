@@ -1,0 +1,63 @@
+/** Program of a client process: `client-main.ts <role> <order as JSON>`; it tells its parent what happened. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Caller, codeOf } from '../client.ts';
+import type { ClientOrder, ClientRole } from './client-process.ts';
+
+const CONCURRENT = 50;
+
+const [role, text = '{}'] = process.argv.slice(2);
+const order = JSON.parse(text) as ClientOrder;
+const caller = new Caller(order.place, { session: order.session });
+const tell = (kind: string, fields: Record<string, unknown> = {}): void => void process.send?.({ kind, ...fields });
+
+/** Takes the lease, then writes with its fence for as long as its clock says that time has not moved on. */
+async function holdLease(): Promise<void> {
+  const { fence } = await caller.ok<{ fence: number }>('svc_lock', {
+    action: 'acquire',
+    agentId: 'holder',
+    ttlMs: order.ttlMs,
+    brain: order.brain,
+  });
+  tell('holding', { fence });
+  let last = performance.now();
+  // The pause shows as a jump of the clock between two ticks.
+  for (;;) {
+    await delay(10);
+    const now = performance.now();
+    if (now - last > 1000) break;
+    last = now;
+  }
+  const replies = await Promise.all(
+    Array.from({ length: order.writes }, (_, index) =>
+      caller.call(
+        'brain_write',
+        { brain: order.brain, name: 'x', content: `stale ${index}`, fence },
+        { gateway: index },
+      ),
+    ),
+  );
+  const codes = replies.map((reply) => codeOf(reply) ?? 'accepted');
+  tell('done', { refused: codes.filter((code) => code !== 'accepted').length, codes: [...new Set(codes)] });
+}
+
+async function write(): Promise<void> {
+  let next = 0;
+  const failures: string[] = [];
+  const lane = async (): Promise<void> => {
+    for (let index = next++; index < order.writes; index = next++) {
+      const name = `${order.label}/${index}`;
+      const reply = await caller.call(
+        'brain_write',
+        { brain: order.brain, name, content: `${name} of ${order.label}` },
+        { gateway: index },
+      );
+      if (codeOf(reply) !== null) failures.push(`${name}: ${reply.text.slice(0, 200)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENT }, lane));
+  tell('done', { failures });
+}
+
+const roles: Record<ClientRole, () => Promise<void>> = { 'lease-holder': holdLease, writer: write };
+await roles[role as ClientRole]();
+process.disconnect();

@@ -1,0 +1,30 @@
+/** Polls with a deadline; the only way in which scenarios wait for what sends no event. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface WaitOptions {
+  readonly withinMs: number;
+  readonly what: string;
+  readonly everyMs?: number;
+  /** Errors that count as "not yet"; by default an error ends the wait. */
+  readonly ignoreErrors?: (error: unknown) => boolean;
+}
+
+/** Resolves with the first value that is neither false, null nor undefined. */
+export async function waitFor<Value>(
+  probe: () => Value | Promise<Value>,
+  { withinMs, what, everyMs = 20, ignoreErrors }: WaitOptions,
+): Promise<NonNullable<Value>> {
+  const giveUpAt = performance.now() + withinMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const value = await probe();
+      if (value !== false && value !== null && value !== undefined) return value;
+    } catch (error) {
+      if (ignoreErrors?.(error) !== true) throw error;
+      last = error;
+    }
+    if (performance.now() > giveUpAt) throw new Error(`waited ${withinMs} ms for ${what}`, { cause: last });
+    await delay(everyMs);
+  }
+}

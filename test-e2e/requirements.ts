@@ -1,0 +1,24 @@
+/** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
+import { BRAIN_RULES } from './requirements/brain-rules.ts';
+import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
+import { GATEWAY } from './requirements/gateway.ts';
+
+const ALL = { ...GATEWAY, ...BRAIN_RULES, ...BRAIN_TOOLS };
+
+export type RequirementId = keyof typeof ALL;
+
+export interface Requirement {
+  readonly id: RequirementId;
+  readonly source: string;
+  readonly behaviour: string;
+}
+
+export const REQUIREMENTS: readonly Requirement[] = Object.entries(ALL).map(([id, [source, behaviour]]) => ({
+  id: id as RequirementId,
+  source,
+  behaviour,
+}));
+
+export function behaviourOf(id: RequirementId): string {
+  return ALL[id][1];
+}

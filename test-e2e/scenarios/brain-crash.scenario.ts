@@ -1,0 +1,158 @@
+/** kill -9 at random points of write and commit; start again; nothing acknowledged is missing. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { Caller, codeOf, type Fields } from '../client.ts';
+import { assertSound, git } from '../instruments/git.ts';
+import { Ledger } from '../instruments/ledger.ts';
+import { reader } from '../instruments/load.ts';
+import { waitFor } from '../instruments/wait-for.ts';
+import { ServiceProcess } from '../targets/service-process.ts';
+import { brainFolder } from '../targets/target.ts';
+import { newName, ownTarget, verifies } from '../verifies.ts';
+
+const ROUNDS = Number(process.env['E2E_KILL_ROUNDS'] ?? '') || 10;
+const WRITERS = 6;
+const COMMIT_EVERY = 4;
+/** On the cluster the first seconds may pass until the others know that the owner of the brain is dead. */
+const NEXT_WRITE_WITHIN_MS = { embedded: 2000, cluster: 4000 } as const;
+
+const target = ownTarget();
+
+interface Round {
+  readonly user: Caller;
+  readonly brain: string;
+  readonly ledger: Ledger;
+  readonly commits: string[];
+  readonly number: number;
+  over: boolean;
+}
+
+/** Writes and commits one after the other until the round is over or the connection breaks. */
+async function work(round: Round, writer: number): Promise<void> {
+  for (let step = 0; !round.over; step += 1) {
+    try {
+      if (writer === 0 && step % COMMIT_EVERY === 0) await commit(round, step);
+      else await write(round, `w${writer}/${step % 3}.md`, `${round.number}.${step}`);
+    } catch {
+      return;
+    }
+  }
+}
+
+async function write({ user, brain, ledger }: Round, name: string, content: string): Promise<void> {
+  ledger.sent(name, content);
+  const reply = await user.call('brain_write', { brain, name, content });
+  if (codeOf(reply) === null) ledger.acknowledged(name, content);
+}
+
+async function commit({ user, brain, commits, number }: Round, step: number): Promise<void> {
+  const reply = await user.call('svc_commit', { brain, message: `round ${number} step ${step}` });
+  const { committed, commit: id } = (reply.body.result?.content ?? {}) as Fields;
+  if (codeOf(reply) === null && committed === true) commits.push(String(id));
+}
+
+verifies(
+  'brain:crash:nothing-lost',
+  async ({ place, random, report }) => {
+    const { brains, gateways } = target.get();
+    const user = new Caller(place, { headers: { 'x-svc-timeout-ms': '3000' } });
+    const brain = newName('b');
+    await user.ok('brain_switch', { name: brain, create: true });
+    const folder = brainFolder(place, brain);
+    const ledger = new Ledger();
+    const commits: string[] = [];
+    const nextWriteMs: number[] = [];
+    for (let number = 0; number < ROUNDS; number += 1) {
+      const round: Round = { user, brain, ledger, commits, number, over: false };
+      const working = Array.from({ length: WRITERS }, (_, writer) => work(round, writer));
+      await delay(random.int(20, 400));
+      await Promise.all(brains.map((one) => one.kill()));
+      round.over = true;
+      for (const one of brains) one.spawn();
+      await Promise.all(working);
+      for (const one of gateways) await one.ready();
+      const readyAt = performance.now();
+      await waitFor(
+        async () => codeOf(await user.call('brain_write', { brain, name: 'probe', content: `${number}` })) === null,
+        {
+          withinMs: NEXT_WRITE_WITHIN_MS[place.kind],
+          what: `the first write after kill ${number}`,
+        },
+      );
+      nextWriteMs.push(performance.now() - readyAt);
+      expect(await ledger.lost(reader(user, brain))).toEqual([]);
+      assertSound(folder);
+    }
+    const history = new Set(git(folder, 'rev-list', 'main').split('\n'));
+    expect(commits.filter((id) => !history.has(id))).toEqual([]);
+    await user.ok('svc_commit', { brain, message: 'after all kills' });
+    expect(git(folder, 'status', '--porcelain')).toBe('');
+    expect(ledger.acknowledgedWrites).toBeGreaterThan(ROUNDS * 5);
+    expect(commits.length).toBeGreaterThan(ROUNDS / 5);
+    report(
+      `${ROUNDS} kills: ${ledger.acknowledgedWrites} acknowledged writes, ${commits.length} commits, none lost; ` +
+        `next write at most ${Math.round(Math.max(...nextWriteMs))} ms after ready`,
+    );
+  },
+  { on: target, timeoutMs: 60_000 + ROUNDS * 20_000 },
+);
+
+verifies(
+  'brain:boot:leftovers',
+  async ({ place, socket }) => {
+    const { brains, gateways } = target.get();
+    const user = new Caller(place);
+    const brain = newName('b');
+    const before = await socket();
+    await user.ok('brain_switch', { name: brain, create: true });
+    await user.ok('brain_write', { name: 'a/x', content: 'one' });
+    const { id } = await before.until('the write', (event) => event.brain === brain && event.file === 'a/x.md');
+    const folder = brainFolder(place, brain);
+    await Promise.all(brains.map((one) => one.stop()));
+    writeFileSync(join(folder, 'a', '.svc-0123456789abcdef.tmp'), 'half a file');
+    writeFileSync(join(folder, 'a', 'x.md'), 'changed while it slept');
+    writeFileSync(join(folder, 'new.md'), 'new while it slept');
+    for (const one of brains) one.spawn();
+    for (const one of gateways) await one.ready();
+
+    const content = async () => (await user.call('brain_read', { brain, name: 'a/x' })).body.result?.content;
+    await waitFor(async () => (await content()) === 'changed while it slept', {
+      withinMs: 10_000,
+      what: 'the brain to be served',
+    });
+    expect(await user.ok('brain_list_files', { brain })).toMatchObject({
+      files: [{ file: 'a/x.md' }, { file: 'new.md' }],
+    });
+    expect(git(folder, 'status', '--porcelain', '--untracked-files=all')).not.toContain('.svc-');
+    const after = await socket();
+    expect(await after.subscribe({ after: id })).toMatchObject({ ok: true });
+    await waitFor(() => after.of(brain, 'brain:change').length >= 2, { withinMs: 5000, what: 'the recovery events' });
+    const told = after.of(brain, 'brain:change').map(({ file, change, source }) => [file, change, source].join(' '));
+    expect(told.sort()).toEqual(['a/x.md updated recovery', 'new.md created recovery']);
+  },
+  { on: target },
+);
+
+verifies(
+  'brain:boot:lock',
+  async ({ place }) => {
+    const second = new ServiceProcess({
+      name: 'second',
+      command: ['deploy/embedded.ts'],
+      environment: { SVC_DATA_DIR: place.dataDir, SVC_MCP_PORT: '0' },
+      root: place.root,
+      url: null,
+    });
+    second.spawn();
+    expect(await second.ended(20_000)).not.toBe(0);
+    const [node] = target.get().brains;
+    if (node === undefined) throw new Error('no process');
+    await new Caller(place).ok('brain_list');
+    await node.kill();
+    await node.start();
+    await new Caller(place).ok('brain_list');
+  },
+  { on: target, only: 'embedded' },
+);

@@ -1,0 +1,102 @@
+/** One effect per key, whatever gateway a repetition comes through. */
+import { expect } from 'vitest';
+import type { Fields } from '../client.ts';
+import { Caller, codeOf } from '../client.ts';
+import { git } from '../instruments/git.ts';
+import { brainFolder } from '../targets/target.ts';
+import { newName, ownTarget, verifies } from '../verifies.ts';
+
+const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
+
+verifies(['gateway:idempotency:replay', 'gateway:idempotency:reuse'], async ({ fresh, place }) => {
+  const { user, brain } = await fresh();
+  await user.ok('brain_write', { name: 'x', content: 'one' });
+  const key = newName('key');
+  const commit = (gateway: number) => user.call('svc_commit', { message: 'once' }, { gateway, ...withKey(key) });
+  const replies = await Promise.all(Array.from({ length: 100 }, (_, index) => commit(index)));
+  expect(replies.map(({ status }) => status)).toEqual(Array<number>(100).fill(200));
+  expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+  expect(replies.filter(({ headers }) => headers['idempotency-replayed'] === 'true').length).toBe(99);
+  expect(replies[0]?.body.result).toMatchObject({ content: { committed: true, count: 1 } });
+  expect(git(brainFolder(place, brain), 'rev-list', '--count', 'main')).toBe('2');
+
+  const reused = await user.fails('IDEMPOTENCY_KEY_REUSED', 'svc_commit', { message: 'other' }, withKey(key));
+  expect(reused.status).toBe(409);
+  await user.ok('svc_create_branch', { name: 'same-key-other-tool' }, withKey(key));
+  const inMeta = await user.send(
+    '/call',
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'svc_commit', arguments: { message: 'once' }, _meta: { idempotencyKey: key } },
+    }),
+  );
+  expect([inMeta.text, inMeta.headers['idempotency-replayed']]).toEqual([replies[0]?.text, 'true']);
+  for (const bad of ['x'.repeat(256), 'tab\tbed']) {
+    expect((await user.call('svc_commit', { message: 'm' }, withKey(bad))).status).toBe(400);
+  }
+});
+
+verifies('gateway:idempotency:refusal', async ({ fresh }) => {
+  const { user } = await fresh();
+  const key = newName('key');
+  const args = { name: 'x', content: 'two', ifMatch: 'f'.repeat(64) };
+  const refused = await user.call('brain_save', args, withKey(key));
+  expect(codeOf(refused)).toBe('E_CONFLICT');
+  const { hash } = await user.ok<{ hash: string }>('brain_write', { name: 'x', content: 'one' });
+  const again = await user.call('brain_save', args, withKey(key));
+  expect([again.text, again.headers['idempotency-replayed']]).toEqual([refused.text, 'true']);
+  expect(await user.ok('brain_read', { name: 'x' })).toMatchObject({ hash });
+
+  const other = newName('key');
+  await user.fails('VAF_PATH_BLOCKED', 'brain_save', { name: '../x', content: 'a' }, withKey(other));
+  const fixed = await user.call('brain_save', { name: 'y', content: 'a' }, withKey(other));
+  expect([codeOf(fixed), fixed.headers['idempotency-replayed']]).toEqual([null, undefined]);
+});
+
+verifies('gateway:idempotency:secret', async ({ fresh }) => {
+  const { user, brain } = await fresh();
+  const args = { action: 'acquire', agentId: 'a' };
+  const key = newName('key');
+  const first = await user.ok('svc_lock', args, withKey(key));
+  expect(first).toMatchObject({ acquired: true, token: expect.stringMatching(/\S{20,}/) });
+  const reply = await user.call('svc_lock', args, withKey(key));
+  const again = reply.body.result?.content as Fields;
+  expect(reply.headers['idempotency-replayed']).toBe('true');
+  expect(again).toMatchObject({ acquired: true, token: null, replayed: true, fence: first.fence, brain });
+  await user.ok('svc_lock', { action: 'release', token: first.token });
+});
+
+const restarted = ownTarget();
+
+verifies(
+  ['gateway:idempotency:reuse', 'brain:session:durable'],
+  async ({ place }) => {
+    const { brains, gateways } = restarted.get();
+    const user = new Caller(place);
+    const brain = newName('b');
+    await user.ok('brain_switch', { name: brain, create: true });
+    await user.ok('svc_create_branch', { name: 'work', switch: true });
+    await user.ok('brain_write', { name: 'x', content: 'one' });
+    const key = newName('key');
+    const before = await user.call('svc_commit', { message: 'once' }, withKey(key));
+    const stack = await user.ok('brain_stack');
+    expect(stack).toMatchObject({
+      current: brain,
+      entries: expect.arrayContaining([expect.objectContaining({ brain, branch: 'work' })]),
+    });
+
+    const processes = new Set([...brains, ...gateways]);
+    for (const one of processes) await one.stop();
+    for (const one of processes) one.spawn();
+    for (const one of gateways) await one.ready();
+
+    const after = await user.call('svc_commit', { message: 'once' }, withKey(key));
+    expect([after.text, after.headers['idempotency-replayed']]).toEqual([before.text, 'true']);
+    await user.fails('IDEMPOTENCY_KEY_REUSED', 'svc_commit', { message: 'other' }, withKey(key));
+    expect(await user.ok('brain_stack')).toEqual(stack);
+    expect(await user.ok('brain_current')).toMatchObject({ current: brain, branch: 'work' });
+  },
+  { on: restarted },
+);

@@ -1,0 +1,133 @@
+/** One process of the system under test: started, killed, paused and restarted with the same settings and port. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findExecutable } from '@svc/testing/servers/processes.ts';
+import { request } from 'undici';
+import { waitFor } from '../instruments/wait-for.ts';
+import type { Environment } from './target.ts';
+
+export interface ServiceProcessOptions {
+  readonly name: string;
+  /** Path of the entry below the project, then its arguments. */
+  readonly command: readonly [entry: string, ...args: string[]];
+  readonly environment: Environment;
+  readonly root: string;
+  /** Base URL to ask for readiness; null = ready means announced, which the gateways tell. */
+  readonly url: string | null;
+}
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+const START_WITHIN_MS = 45_000;
+const STOP_WITHIN_MS = 30_000;
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export class ServiceProcess {
+  readonly name: string;
+  readonly url: string | null;
+  readonly logFile: string;
+  readonly #options: ServiceProcessOptions;
+  #child: ChildProcess | null = null;
+
+  constructor(options: ServiceProcessOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.url = options.url;
+    mkdirSync(join(options.root, 'logs'), { recursive: true });
+    mkdirSync(join(options.root, 'cwd'), { recursive: true });
+    this.logFile = join(options.root, 'logs', `${options.name}.log`);
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid;
+    if (pid === undefined) throw new Error(`${this.name} does not run`);
+    return pid;
+  }
+
+  /** Starts it and resolves when it serves. */
+  async start(): Promise<void> {
+    this.spawn();
+    await this.ready();
+  }
+
+  spawn(): void {
+    const { command, environment, root } = this.#options;
+    const [entry, ...args] = command;
+    const log = openSync(this.logFile, 'a');
+    const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(PROJECT, entry), ...args];
+    const setpriv = findExecutable('setpriv');
+    const [file = process.execPath, ...rest] = setpriv === null ? node : [setpriv, '--pdeathsig', 'KILL', ...node];
+    const child = spawn(file, rest, {
+      cwd: join(root, 'cwd'),
+      env: { PATH: process.env['PATH'], HOME: root, LANG: 'C.UTF-8', UV_THREADPOOL_SIZE: '16', ...environment },
+      stdio: ['ignore', log, log],
+    });
+    closeSync(log);
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    this.#child = child;
+  }
+
+  async ready(withinMs = START_WITHIN_MS): Promise<void> {
+    const { url } = this;
+    if (url === null) return;
+    await waitFor(
+      async () => {
+        this.assertRunning();
+        const reply = await request(`${url}/ready`);
+        await reply.body.dump();
+        return reply.statusCode === 200;
+      },
+      { withinMs, what: `${this.name} to be ready`, ignoreErrors: () => this.isRunning },
+    );
+  }
+
+  assertRunning(): void {
+    if (!this.isRunning) throw new Error(`${this.name} ended:\n${this.tail()}`);
+  }
+
+  tail(): string {
+    return readFileSync(this.logFile, 'utf8').slice(-4000);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  /** Resolves with the exit code, null when a signal ended it. */
+  async ended(withinMs = STOP_WITHIN_MS): Promise<number | null> {
+    const child = this.#child;
+    if (child === null) return 0;
+    await waitFor(() => !this.isRunning, { withinMs, what: `${this.name} to end` });
+    return child.exitCode;
+  }
+
+  async kill(): Promise<void> {
+    this.signal('SIGCONT');
+    this.signal('SIGKILL');
+    await this.ended();
+  }
+
+  /** SIGTERM; resolves with the exit code. */
+  async stop(): Promise<number | null> {
+    this.signal('SIGCONT');
+    this.signal('SIGTERM');
+    return this.ended();
+  }
+
+  /** Ends it gently, and hard when that does not help. */
+  async dispose(): Promise<void> {
+    if (!this.isRunning) return;
+    this.signal('SIGCONT');
+    this.signal('SIGTERM');
+    await this.ended(12_000).catch(() => this.kill());
+  }
+}

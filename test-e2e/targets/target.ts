@@ -1,0 +1,58 @@
+/** What a scenario runs against: some gateways, the data directory behind them, the processes that it may hurt. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestServer } from '@svc/testing/servers/processes.ts';
+import type { ServiceProcess } from './service-process.ts';
+
+export type TargetKind = 'embedded' | 'cluster';
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** Addresses of the servers that the processes of a cluster share. */
+export interface ClusterServers {
+  readonly nats: string;
+  readonly redis: string;
+  readonly database: string;
+}
+
+/** Plain data, so that it can be handed from the process that started the target to the ones that run scenarios. */
+export interface TargetPlace {
+  readonly kind: TargetKind;
+  /** Base URLs. */
+  readonly gateways: readonly string[];
+  /** Key that the gateways expect; null = keyless loopback, every caller is the operator. */
+  readonly key: string | null;
+  /** Everything of this target lies below it. */
+  readonly root: string;
+  readonly dataDir: string;
+  readonly servers: ClusterServers | null;
+}
+
+/** A target of one scenario file, which may kill and restart what it likes. */
+export interface OwnTarget {
+  readonly place: TargetPlace;
+  readonly gateways: readonly ServiceProcess[];
+  /** Processes that hold brains; embedded, the one process is both. */
+  readonly brains: readonly ServiceProcess[];
+  readonly servers: { readonly nats: TestServer; readonly redis: TestServer; readonly postgres: TestServer } | null;
+  stop(): Promise<void>;
+}
+
+export const API_KEY = 'e2e-operator-key-0123456789abcdef';
+
+/** What every process under test said so far. */
+export function logsOf({ root }: TargetPlace): string {
+  const folder = join(root, 'logs');
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('\n');
+}
+
+export function brainFolder({ dataDir }: TargetPlace, brain: string): string {
+  return join(dataDir, 'brains', brain);
+}
+
+/** Working tree of a branch other than `main`. */
+export function worktreeFolder({ dataDir }: TargetPlace, brain: string, branch: string): string {
+  return join(dataDir, 'worktrees', brain, branch.replaceAll('/', '+'));
+}

@@ -1,0 +1,183 @@
+/** `verifies('requirement', scenario)`: a test that runs against the target of its project and proves requirements. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, inject, onTestFinished, test } from 'vitest';
+import { Caller, type CallerOptions } from './client.ts';
+import { EventSocket, type SocketOptions } from './instruments/event-socket.ts';
+import { type Random, randomFrom, SEED } from './instruments/random.ts';
+import { type RequirementId, behaviourOf } from './requirements.ts';
+import { gatewayProcess, startCluster } from './targets/cluster.ts';
+import { startEmbedded } from './targets/embedded.ts';
+import type { ServiceProcess } from './targets/service-process.ts';
+import { API_KEY, type Environment, type OwnTarget, type TargetKind, type TargetPlace } from './targets/target.ts';
+
+/** What a scenario gets. Whatever it opens here is closed when it ends. */
+export interface Scenario {
+  readonly place: TargetPlace;
+  readonly seed: number;
+  readonly random: Random;
+  /** A caller with a session of its own. */
+  caller(options?: CallerOptions): Caller;
+  /** A caller whose session is on a brain of its own. */
+  fresh(options?: CallerOptions): Promise<{ user: Caller; brain: string }>;
+  /** A connected event socket; by default with the target's key. */
+  socket(options?: SocketOptions & { readonly gateway?: number }): Promise<EventSocket>;
+  /** Gateways with settings of their own: on the cluster they join its services, embedded each is a node of its own. */
+  gateways(count: number, environment: Environment): Promise<TargetPlace & { readonly processes: ServiceProcess[] }>;
+  /** A line in the report of the run, for figures. */
+  report(line: string): void;
+}
+
+export interface VerifyOptions {
+  /** A target of the file's own; otherwise the one all files share. */
+  readonly on?: OwnTargetHandle;
+  /** A behaviour that only this kind of target has. */
+  readonly only?: TargetKind;
+  readonly timeoutMs?: number;
+  /** Tells apart several scenarios of one requirement. */
+  readonly title?: string;
+}
+
+export interface OwnTargetHandle {
+  get(): OwnTarget;
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+
+/** Ids of the scenarios while the coverage test collects them, else null. */
+let collected: RequirementId[] | null = null;
+
+/** Imports scenario files without running anything and returns the requirements that they name. */
+export async function collectScenarios(importFiles: () => Promise<void>): Promise<RequirementId[]> {
+  collected = [];
+  try {
+    await importFiles();
+    return collected;
+  } finally {
+    collected = null;
+  }
+}
+
+export function verifies(
+  ids: RequirementId | readonly RequirementId[],
+  run: (scenario: Scenario) => Promise<void>,
+  { on, only, timeoutMs, title }: VerifyOptions = {},
+): void {
+  const list = typeof ids === 'string' ? [ids] : ids;
+  if (collected !== null) {
+    collected.push(...list);
+    return;
+  }
+  const name = `${list.join(' ')} — ${title ?? list.map(behaviourOf).join(' ')}`;
+  const runs = isTargetThere() && (only === undefined || only === inject('targetKind'));
+  test.skipIf(!runs)(name, { timeout: timeoutMs ?? DEFAULT_TIMEOUT_MS }, async () => {
+    const place = on === undefined ? inject('target') : on.get().place;
+    if (place === null) throw new Error('no target');
+    try {
+      await run(scenarioOn(place));
+    } catch (error) {
+      throw withReplay(error, list[0] ?? '');
+    }
+  });
+}
+
+/** What must be there before a target starts, and its settings. */
+export interface Preparation {
+  readonly environment: Environment;
+  dispose(): Promise<void>;
+}
+
+/** A target that only this file uses, started before its scenarios; `only` as in VerifyOptions. */
+export function ownTarget(
+  settings: Environment | (() => Promise<Preparation>) = {},
+  only?: TargetKind,
+): OwnTargetHandle {
+  let target: OwnTarget | null = null;
+  let prepared: Preparation | null = null;
+  if (collected === null && isTargetThere() && (only === undefined || only === inject('targetKind'))) {
+    beforeAll(async () => {
+      if (isPrepared(settings)) prepared = await settings();
+      const environment = prepared?.environment ?? (settings as Environment);
+      target = inject('targetKind') === 'cluster' ? await startCluster(environment) : await startEmbedded(environment);
+    });
+    afterAll(async () => {
+      await target?.stop();
+      await prepared?.dispose();
+    });
+  }
+  return {
+    get() {
+      if (target === null) throw new Error('the target of this file did not start');
+      return target;
+    },
+  };
+}
+
+function isPrepared(settings: Environment | (() => Promise<Preparation>)): settings is () => Promise<Preparation> {
+  return typeof settings === 'function';
+}
+
+function isTargetThere(): boolean {
+  return inject('target') !== null;
+}
+
+function scenarioOn(place: TargetPlace): Scenario {
+  const random = randomFrom(SEED);
+  return {
+    place,
+    seed: SEED,
+    random,
+    caller: (options) => new Caller(place, options),
+    async fresh(options) {
+      const user = new Caller(place, options);
+      const brain = newName('b');
+      await user.ok('brain_switch', { name: brain, create: true });
+      return { user, brain };
+    },
+    async socket({ gateway = 0, ...options } = {}) {
+      const auth = options.auth ?? (place.key === null ? {} : { apiKey: place.key });
+      const socket = await EventSocket.connect(new Caller(place, { gateway }).url(), { ...options, auth });
+      onTestFinished(() => socket.close());
+      return socket;
+    },
+    gateways: (count, environment) => openGateways(place, count, environment),
+    report(line) {
+      process.stdout.write(`[${place.kind}] ${line}\n`);
+    },
+  };
+}
+
+/** A name that no other scenario has. */
+export function newName(prefix: string): string {
+  return `${prefix}-${randomBytes(6).toString('hex')}`;
+}
+
+async function openGateways(
+  place: TargetPlace,
+  count: number,
+  environment: Environment,
+): Promise<TargetPlace & { readonly processes: ServiceProcess[] }> {
+  const key = environment['SVC_API_KEY'] ?? null;
+  if (place.servers === null) {
+    const node = await startEmbedded(environment);
+    onTestFinished(() => node.stop(), 60_000);
+    return { ...node.place, key, processes: [...node.gateways] };
+  }
+  const ground = { ...place, servers: place.servers };
+  const processes = await Promise.all(
+    Array.from({ length: count }, () => gatewayProcess(ground, newName('gateway'), environment)),
+  );
+  onTestFinished(async () => {
+    await Promise.all(processes.map((one) => one.dispose()));
+  }, 60_000);
+  await Promise.all(processes.map((one) => one.start()));
+  return { ...place, key, gateways: processes.flatMap(({ url }) => url ?? []), processes };
+}
+
+export const KEYED: Environment = { SVC_API_KEY: API_KEY };
+
+function withReplay(error: unknown, id: string): Error {
+  const wrapped = error instanceof Error ? error : new Error(String(error));
+  const project = `e2e-${inject('targetKind')}`;
+  wrapped.message += `\n  seed ${SEED}; again: E2E_SEED=${SEED} npx vitest run --project ${project} -t '${id}'`;
+  return wrapped;
+}

@@ -1,0 +1,38 @@
+/** The same scenario files once per target, and the test that no requirement lacks a scenario. */
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+
+function targetProject(target: 'embedded' | 'cluster', groupOrder: number): TestProjectInlineConfiguration {
+  return {
+    test: {
+      name: `e2e-${target}`,
+      root,
+      include: ['scenarios/*.scenario.ts'],
+      globalSetup: ['targets/shared.ts'],
+      pool: 'forks',
+      // The machine's cores are shared with the processes under test, and several scenarios mostly wait.
+      maxWorkers: 3,
+      testTimeout: 120_000,
+      hookTimeout: 90_000,
+      retry: 0,
+      sequence: { groupOrder },
+    },
+  };
+}
+
+export const e2eProjects: TestProjectInlineConfiguration[] = [
+  {
+    test: {
+      name: 'e2e-coverage',
+      root,
+      include: ['coverage.test.ts', 'instruments/*.test.ts'],
+      sequence: { groupOrder: 0 },
+    },
+  },
+  targetProject('embedded', 1),
+  targetProject('cluster', 2),
+];
+
+export default defineConfig({ test: { projects: e2eProjects } });

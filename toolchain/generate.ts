@@ -1,0 +1,56 @@
+// Documents that are read from the code.
+//   generate.ts           writes them
+//   generate.ts --check   fails, showing the first difference, when a committed one is out of date
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brainTools } from '../services/brain/src/tools/all.ts';
+import { gatewayTools } from '../services/gateway/src/service.ts';
+import { configPage, environmentExample, errorsPage, eventsPage } from './docs-contract.ts';
+import { toolsPage } from './docs-tools.ts';
+
+const root = join(import.meta.dirname, '..');
+
+const documents: Readonly<Record<string, string>> = {
+  'docs/tools.md': toolsPage([
+    { service: 'brain', tools: brainTools },
+    { service: 'gateway', tools: gatewayTools },
+  ]),
+  'docs/errors.md': errorsPage(),
+  'docs/events.md': eventsPage(),
+  'docs/config.md': configPage(),
+  '.env.example': environmentExample(),
+};
+
+function write(): void {
+  mkdirSync(join(root, 'docs'), { recursive: true });
+  for (const [path, content] of Object.entries(documents)) writeFileSync(join(root, path), content);
+}
+
+function check(): number {
+  const stale = Object.entries(documents).filter(([path, content]) => committed(path) !== content);
+  for (const [path, content] of stale)
+    console.error(`${path} is out of date:\n${firstDifference(committed(path), content)}`);
+  if (stale.length > 0) console.error('Run `npm run gen` and commit the result.');
+  return stale.length === 0 ? 0 : 1;
+}
+
+function committed(path: string): string {
+  const file = join(root, path);
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+}
+
+function firstDifference(before: string, after: string): string {
+  const old = before.split('\n');
+  const fresh = after.split('\n');
+  const line = fresh.findIndex((text, index) => text !== old[index]);
+  const at = line === -1 ? fresh.length : line;
+  return `  line ${at + 1}\n  - ${old[at] ?? '(end of file)'}\n  + ${fresh[at] ?? '(end of file)'}`;
+}
+
+const [option] = process.argv.slice(2);
+if (option === undefined) write();
+else if (option === '--check') process.exitCode = check();
+else {
+  console.error('usage: generate.ts [--check]');
+  process.exitCode = 2;
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { commandStage, tallyOf, type VitestReport } from './stages.ts';
+
+const allPassed: VitestReport = {
+  numPassedTests: 3,
+  numFailedTests: 0,
+  numPendingTests: 1,
+  numTodoTests: 1,
+  testResults: [{ status: 'passed', assertionResults: [{}] }],
+};
+
+describe('counting a vitest run', () => {
+  test('passes, failures and skips are those of the report', () => {
+    expect(tallyOf(allPassed, 0)).toEqual({ passed: 3, failed: 0, skipped: 2 });
+    expect(tallyOf({ ...allPassed, numFailedTests: 2 }, 1)).toEqual({ passed: 3, failed: 2, skipped: 2 });
+  });
+
+  test('a file that broke before its tests were known is a failure', () => {
+    const report = { ...allPassed, testResults: [{ status: 'failed', assertionResults: [] }] };
+    expect(tallyOf(report, 1).failed).toBe(1);
+  });
+
+  test.each([
+    ['no report was written', null, 0],
+    ['the run ended badly although its tests passed', allPassed, 1],
+    [
+      'nothing was tested',
+      { ...allPassed, numPassedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] },
+      0,
+    ],
+  ])('it is a failure that %s', (_what, report, exitCode) => {
+    expect(tallyOf(report, exitCode).failed).toBe(1);
+  });
+});
+
+describe('a command', () => {
+  test.each([
+    ['that succeeds', [process.execPath, '-e', ''], { passed: 1, failed: 0, skipped: 0 }],
+    ['that ends with a code', [process.execPath, '-e', 'process.exit(3)'], { passed: 0, failed: 1, skipped: 0 }],
+    [
+      'that is killed',
+      [process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")'],
+      { passed: 0, failed: 1, skipped: 0 },
+    ],
+    ['that does not exist', ['no-such-command-here'], { passed: 0, failed: 1, skipped: 0 }],
+  ])('%s counts as one test', async (_what, [command = '', ...args], tally) => {
+    expect(await commandStage('sample', command, ...args).run()).toEqual(tally);
+  });
+});

@@ -1,0 +1,136 @@
+/** The parts that `test.ts` and `check.ts` run one after the other, and the sum of what they found. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+
+export interface Tally {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+export interface Stage {
+  readonly name: string;
+  run(): Promise<Tally>;
+}
+
+/** A command that counts as one test. It stays silent unless it fails. */
+export function commandStage(name: string, command: string, ...args: readonly string[]): Stage {
+  return {
+    name,
+    async run() {
+      const { exitCode, output } = await execute(command, args, 'pipe');
+      if (exitCode !== 0) process.stdout.write(`${output.trimEnd()}\n`);
+      return exitCode === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
+    },
+  };
+}
+
+/** Runs these vitest projects with their output streamed, and counts their tests. */
+export function vitestStage(name: string, projects: readonly string[]): Stage {
+  return {
+    name,
+    async run() {
+      const folder = mkdtempSync(join(tmpdir(), 'svc-vitest-'));
+      const report = join(folder, 'report.json');
+      const selection = projects.map((project) => `--project=${project}`);
+      try {
+        const { exitCode } = await execute(
+          'vitest',
+          ['run', ...selection, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+          'inherit',
+        );
+        return tallyOf(readReport(report), exitCode);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** What we read of vitest's JSON report. */
+export interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
+}
+
+/**
+ * A file that broke before its tests were known counts as one failure; so does a run that ended badly although every
+ * test passed, and a run in which nothing was tested.
+ */
+export function tallyOf(report: VitestReport | null, exitCode: number): Tally {
+  if (report === null) return { passed: 0, failed: 1, skipped: 0 };
+  const brokenFiles = report.testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+  ).length;
+  const failed = report.numFailedTests + brokenFiles;
+  const skipped = report.numPendingTests + report.numTodoTests;
+  const nothingTested = report.numPassedTests + failed + skipped === 0;
+  const unexplained = failed === 0 && (exitCode !== 0 || nothingTested);
+  return { passed: report.numPassedTests, failed: failed + (unexplained ? 1 : 0), skipped };
+}
+
+function readReport(path: string): VitestReport | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as VitestReport;
+  } catch {
+    return null;
+  }
+}
+
+/** Runs all stages, also after a failure; the last line printed is the sum. Returns the exit code. */
+export async function runStages(stages: readonly Stage[]): Promise<number> {
+  const rows: string[] = [];
+  let sum: Tally = { passed: 0, failed: 0, skipped: 0 };
+  for (const { name, run } of stages) {
+    process.stdout.write(`\n── ${name}\n`);
+    const startedAt = performance.now();
+    const tally = await run();
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    const row = `${tally.failed === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(18)} ${seconds.padStart(6)} s  ${sentence(tally)}`;
+    process.stdout.write(`${row}\n`);
+    rows.push(row);
+    sum = {
+      passed: sum.passed + tally.passed,
+      failed: sum.failed + tally.failed,
+      skipped: sum.skipped + tally.skipped,
+    };
+  }
+  process.stdout.write(`\n── summary\n${rows.join('\n')}\n\n${sentence(sum)}\n`);
+  return sum.failed === 0 ? 0 : 1;
+}
+
+function sentence({ passed, failed, skipped }: Tally): string {
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
+}
+
+let running: ChildProcess | null = null;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => {
+    running?.kill(signal);
+    process.exit(1);
+  });
+}
+
+function execute(
+  command: string,
+  args: readonly string[],
+  output: 'inherit' | 'pipe',
+): Promise<{ exitCode: number; output: string }> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', output, output] });
+    running = child;
+    const keep = (chunk: Buffer) => chunks.push(chunk);
+    child.stdout?.on('data', keep);
+    child.stderr?.on('data', keep);
+    child.once('error', (error) => resolve({ exitCode: 1, output: `${command} cannot be run: ${error.message}` }));
+    child.once('close', (code) => resolve({ exitCode: code ?? 1, output: Buffer.concat(chunks).toString() }));
+  });
+}

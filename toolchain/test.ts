@@ -1,0 +1,19 @@
+// Everything that must hold: `test.ts`. The end-to-end scenarios alone: `test.ts e2e`.
+import { staticChecks } from './checks.ts';
+import { runStages, vitestStage } from './stages.ts';
+
+const endToEnd = [
+  vitestStage('e2e requirements', ['e2e-coverage']),
+  vitestStage('e2e embedded', ['e2e-embedded']),
+  vitestStage('e2e cluster', ['e2e-cluster']),
+];
+
+const [selection] = process.argv.slice(2);
+if (selection === undefined) {
+  process.exitCode = await runStages([...staticChecks, vitestStage('unit and contract', ['unit']), ...endToEnd]);
+} else if (selection === 'e2e') {
+  process.exitCode = await runStages(endToEnd);
+} else {
+  process.stderr.write('usage: test.ts [e2e]\n');
+  process.exitCode = 2;
+}
