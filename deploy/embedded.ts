@@ -26,7 +26,9 @@ function greeting(url: string, config: Config): string {
   const keyed = config.SVC_API_KEY !== undefined;
   const off = [
     ...(keyed ? [] : ['no API key: only this machine can call (SVC_API_KEY)']),
-    ...(config.HOST_REPO === undefined && config.SVC_SYNC_REMOTES === undefined ? ['no remote to sync with (SVC_SYNC_REMOTES)'] : []),
+    ...(config.HOST_REPO === undefined && config.SVC_SYNC_REMOTES === undefined
+      ? ['no remote to sync with (SVC_SYNC_REMOTES)']
+      : []),
     'one process: killed, it loses nothing; a power cut can cost the last moments of its database',
   ];
   const call = JSON.stringify({

@@ -117,5 +117,7 @@ const noDatabase: Database = {
 
 function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'));
-  return manifest !== null && typeof manifest === 'object' && 'version' in manifest ? String(manifest.version) : '0.0.0';
+  return manifest !== null && typeof manifest === 'object' && 'version' in manifest
+    ? String(manifest.version)
+    : '0.0.0';
 }

@@ -35,12 +35,12 @@ export function describePrisma(name: string, open: () => Promise<Database>, cont
     test('serves models whose types survive the way', async () => {
       const { client, close } = await openClient();
       const data = { sessionKey: 's', stack: ['a', { b: 1 }], touchedAt: new Date('2026-07-08T09:10:11.123Z') };
-      const nextFence = 2n ** 60n;
+      const epoch = 2n ** 60n;
       await inTransaction(client, async (tx) => {
-        await tx.brain.create({ data: { brain: 'types', createdBy: 'me', nextFence } });
+        await tx.brainOwner.create({ data: { brain: 'types', at: new Date(0), epoch } });
         await tx.brainSession.create({ data });
       });
-      await expect(client.brain.findUnique({ where: { brain: 'types' } })).resolves.toMatchObject({ nextFence });
+      await expect(client.brainOwner.findUnique({ where: { brain: 'types' } })).resolves.toMatchObject({ epoch });
       await expect(client.brainSession.findMany()).resolves.toEqual([{ ...data, branches: {}, agent: null }]);
       await close();
     });
@@ -50,23 +50,23 @@ export function describePrisma(name: string, open: () => Promise<Database>, cont
     test('tells away, surely undone and unknown apart, and recovers', async () => {
       const { database, client, close } = await openClient();
       const create = (brain: string) =>
-        inTransaction(client, (tx) => tx.brain.create({ data: { brain, createdBy: 'me' } }));
+        inTransaction(client, (tx) => tx.brainOwner.create({ data: { brain, at: new Date(0) } }));
       await create('before');
 
       const lost = inTransaction(client, async (tx) => {
-        await tx.brain.create({ data: { brain: 'lost', createdBy: 'me' } });
+        await tx.brainOwner.create({ data: { brain: 'lost', at: new Date(0) } });
         await control?.kill();
-        await tx.brain.count();
+        await tx.brainOwner.count();
       });
       await expect(lost).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
       await expect(create('down')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
       await control?.start();
       await create('after');
-      await expect(client.brain.findMany({ where: { brain: { in: ['lost', 'down'] } } })).resolves.toEqual([]);
+      await expect(client.brainOwner.findMany({ where: { brain: { in: ['lost', 'down'] } } })).resolves.toEqual([]);
 
       await database.pool.query(`
         CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(10); RETURN NULL; END $$;
-        CREATE CONSTRAINT TRIGGER t AFTER INSERT ON brain.brain_brains DEFERRABLE INITIALLY DEFERRED
+        CREATE CONSTRAINT TRIGGER t AFTER INSERT ON brain.brain_owners DEFERRABLE INITIALLY DEFERRED
           FOR EACH ROW EXECUTE FUNCTION wait();`);
       const unknown = expect(create('unknown')).rejects.toMatchObject({ code: 'E_OUTCOME_UNKNOWN' });
       await delay(1000);

@@ -18,6 +18,7 @@ import { LegacyLayout } from './legacy-layout.ts';
 import { startMembership } from './membership.ts';
 import { noPolicies } from './ports.ts';
 import { readCatalogueSizes } from './store/catalogue.ts';
+import { createModels, type Models } from './store/models.ts';
 import { SessionStore } from './store/session-store.ts';
 import { brainTools } from './tools/all.ts';
 import { type Counters, createCounters } from './writer/counters.ts';
@@ -35,6 +36,7 @@ export const brainService: ServiceDefinition<BrainDeps> = {
 interface Parts {
   readonly platform: Platform;
   readonly dataDir: string;
+  readonly models: Models;
   readonly outbox: Outbox;
   readonly idempotency: Idempotency;
   readonly counters: Counters;
@@ -55,7 +57,15 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
     transact,
     platform,
   });
-  const parts = { platform, dataDir, outbox, idempotency: createIdempotency(SCHEMA), counters: createCounters() };
+  const models = createModels(database, SCHEMA);
+  const parts = {
+    platform,
+    dataDir,
+    models,
+    outbox,
+    idempotency: createIdempotency(SCHEMA),
+    counters: createCounters(),
+  };
   const layout = new LegacyLayout({ dataDir, legacyDirs: config.SVC_LEGACY_DIR ?? [], platform });
   await layout.open();
   await outbox.start();
@@ -87,7 +97,10 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
       await host.handOver();
       await membership.leave();
     },
-    close: () => outbox.close(),
+    async close() {
+      await outbox.close();
+      await models.close();
+    },
   };
 }
 
@@ -105,7 +118,7 @@ function createHost({ platform, dataDir, outbox, idempotency, counters }: Parts)
 }
 
 async function createDeps(
-  { platform, idempotency, counters }: Parts,
+  { platform, models, idempotency, counters }: Parts,
   host: BrainHost,
   router: BrainRouter,
   layout: LegacyLayout,
@@ -128,7 +141,7 @@ async function createDeps(
     host,
     layout,
     counters,
-    catalogueSizes: (brains) => readCatalogueSizes(client, brains),
+    catalogueSizes: async (brains) => readCatalogueSizes(await models.client(), brains),
     version: node.version,
     gitVersion: stdout.toString('utf8').trim(),
     startedAt: node.startedAt,

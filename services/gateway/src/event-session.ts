@@ -31,8 +31,10 @@ export interface EventSink {
 
 const PAGE_SIZE = 200;
 const RETRY_MS = 250;
-/** How often the services are asked for an event before it counts as gone. */
-const SEARCH_ATTEMPTS = 20;
+/** How often the services are asked for an event while some of them do not answer. */
+const MAX_SEARCHES = 20;
+/** A gateway that just started hears of its services one after the other. */
+const MIN_SEARCHES = 4;
 
 /**
  * `first`: where the socket came in. `cursor`: the last position it was considered for. Live events pass only while it
@@ -50,12 +52,19 @@ export class EventSession {
   readonly #sink: EventSink;
   readonly #places = new Map<string, Place>();
   #started = false;
+  #resuming = 0;
   #work: Promise<void> = Promise.resolve();
 
   constructor(source: EventSource, sink: EventSink) {
     this.#source = source;
     this.#sink = sink;
-    for (const [service, position] of source.positions()) this.#places.set(service, placeAt(position));
+    this.#takeNewPlaces();
+  }
+
+  #takeNewPlaces(): void {
+    for (const [service, position] of this.#source.positions()) {
+      if (!this.#places.has(service)) this.#places.set(service, placeAt(position));
+    }
   }
 
   /** Begins live delivery with what happened since the socket came in. */
@@ -68,10 +77,12 @@ export class EventSession {
   /** Tells what followed `eventId` up to where the socket came in, then goes on live. */
   resume(eventId: string): void {
     this.#started = true;
+    this.#resuming += 1;
     for (const place of this.#places.values()) place.live = false;
     this.#enqueue(async () => {
       await this.#replay(eventId);
-      await this.#catchUpAll();
+      this.#resuming -= 1;
+      if (this.#resuming === 0) await this.#catchUpAll();
     });
   }
 
@@ -82,7 +93,7 @@ export class EventSession {
     if (oldest === undefined || newest === undefined) return;
     let place = this.#places.get(service);
     if (place === undefined) {
-      place = { ...placeAt(oldest.position - 1), live: this.#started };
+      place = { ...placeAt(oldest.position - 1), live: this.#started && this.#resuming === 0 };
       this.#places.set(service, place);
     }
     place.offered = newest.position;
@@ -91,7 +102,7 @@ export class EventSession {
 
   #tell(place: Place, events: readonly JudgedEvent[]): void {
     for (const event of events) {
-      
+      if (event.position <= place.cursor) continue;
       place.cursor = event.position;
       this.#sink.send(event);
     }
@@ -146,7 +157,8 @@ export class EventSession {
 
   /** The service that keeps the event, with the first page of what followed. */
   async #search(eventId: string): Promise<{ service: string; place: Place; events: readonly JudgedEvent[] } | null> {
-    for (let attempt = 0; attempt < SEARCH_ATTEMPTS && this.#sink.isOpen(); attempt += 1) {
+    for (let search = 1; search <= MAX_SEARCHES && this.#sink.isOpen(); search += 1) {
+      this.#takeNewPlaces();
       let everyoneAnswered = true;
       for (const [service, place] of this.#places) {
         try {
@@ -156,7 +168,7 @@ export class EventSession {
           everyoneAnswered = false;
         }
       }
-      if (everyoneAnswered) return null;
+      if (everyoneAnswered && search >= MIN_SEARCHES) return null;
       await sleep(RETRY_MS, undefined, { ref: false });
     }
     return null;

@@ -270,6 +270,30 @@ describe('resume', () => {
     expect(client.heard).toEqual([...upTo(25, 21), ...upTo(20, 13), ...upTo(30, 26)]);
   });
 
+  test('of a live client comes in one piece, although events keep coming', async () => {
+    log.emit(600);
+    await until(() => log.pages > 0);
+    const client = await listening();
+    const noise = setInterval(() => log.emit(2), 1);
+    await until(() => client.heard.length > 20);
+    await client.ask('subscribe', { after: 'evt_10' });
+    await until(() => client.heard.includes(600));
+    clearInterval(noise);
+    await until(() => client.heard.length === log.kept.length - 10);
+    const from = client.heard.indexOf(11);
+    expect(client.heard.splice(from, 590)).toEqual(upTo(600, 11));
+    expect(client.heard).toEqual(upTo(log.kept.length, 601));
+  });
+
+  test('finds the event also at a gateway that has only just started', async () => {
+    log.emit(30);
+    const fresh = await startGateway(createTestPlatform({ environment: KEYED, bus: harness.platform.bus }));
+    const client = open({ url: `http://127.0.0.1:${fresh.port}`, first: after('evt_10') });
+    await until(() => client.heard.length === 20);
+    expect([client.heard, client.errors]).toEqual([upTo(30, 11), []]);
+    await fresh.close();
+  });
+
   test('from an event that is not kept says so and goes on live', async () => {
     log.emit(20);
     log.forget(10);

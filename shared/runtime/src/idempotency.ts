@@ -33,7 +33,8 @@ export function createIdempotency(schema: string): Idempotency {
     ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL, at = now()
     WHERE ${tooOld} RETURNING 1 AS reserved`;
   const read = `SELECT args_hash, outcome FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
-  const settle = `UPDATE ${table} SET outcome = $4::jsonb WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const release = `DELETE FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const settle = `UPDATE ${table} SET outcome = $4::json WHERE principal = $1 AND tool = $2 AND key = $3`;
 
   return {
     async once<Value, Code extends string>(
@@ -48,7 +49,11 @@ export function createIdempotency(schema: string): Idempotency {
         const rows = await transaction.$queryRawUnsafe<StoredRow<Value, Code>[]>(read, principal, tool, key);
         return { decision: storedOutcome(rows[0], argsHash), replayed: true };
       }
-      const decision = await work();
+      const decision = await work().catch(async (error: unknown) => {
+        // Call errors are no outcomes; the transaction may go on with other work, so the key must be free again.
+        if (error instanceof CallError) await transaction.$executeRawUnsafe(release, principal, tool, key);
+        throw error;
+      });
       await transaction.$executeRawUnsafe(settle, principal, tool, key, JSON.stringify(decision));
       return { decision, replayed: false };
     },

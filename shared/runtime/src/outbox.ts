@@ -2,16 +2,11 @@
  * Events leave a service through a table: written in the transaction of the change, numbered by the relay in the order
  * they were written, then sent over the bus. The bus may lose a message; whoever misses a number asks for it here.
  */
-import {
-  EVENTS,
-  type EventName,
-  type EventPayload,
-  type EventRecord,
-  type PositionedEvent,
-} from '@svc/contract/events.ts';
-import { type EventBatch, type EventPage, type EventsAfter, SUBJECTS } from '@svc/contract/discovery.ts';
+import { EVENTS, type EventName, type EventPayload, type PositionedEvent } from '@svc/contract/events.ts';
+import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
 import type { Bus, Subscription } from './bus.ts';
 import type { SqlClient } from './database.ts';
+import { answerPage, EVENT_COLUMNS, type EventRow, positionedEvent, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
 
 export const EVENTS_KEPT_DAYS = 7;
@@ -20,7 +15,6 @@ const RELAY_BATCH = 500;
 /** Between two relay rounds; what is written meanwhile goes together. */
 const RELAY_PAUSE_MS = 8;
 const HEARTBEAT_MS = 1000;
-const MAX_PAGE = 1000;
 
 interface EventOf<Name extends EventName> {
   readonly name: Name;
@@ -54,64 +48,28 @@ export interface OutboxOptions {
   readonly platform: Pick<Platform, 'bus' | 'clock' | 'ids' | 'log' | 'node'>;
 }
 
-interface EventRow {
-  readonly id: string;
-  readonly position: bigint | null;
-  readonly name: EventName;
-  readonly payload: EventPayload<EventName>;
-  readonly workspace: string | null;
-  readonly node: string;
-  readonly at: bigint;
-}
-
-const COLUMNS = 'id, position, name, payload, workspace, node, (extract(epoch from at) * 1000)::bigint AS at';
-
 export function createOutbox(options: OutboxOptions): Outbox {
-  const { platform } = options;
+  const { platform, service, schema, client } = options;
   const relay = createRelay(options);
   const subscriptions: Subscription[] = [];
   let heartbeat: NodeJS.Timeout | null = null;
-  const table = `"${options.schema}".outbox`;
 
   async function beat(): Promise<void> {
     try {
-      publishBatch(platform.bus, options.service, await readHead(options.client, options.schema), []);
+      publishBatch(platform.bus, service, await readHead(client, schema), []);
     } catch (error) {
       platform.log.debug({ err: error }, 'no event heartbeat');
     }
   }
 
   return {
-    async write(transaction, events) {
-      if (events.length === 0) return;
-      const rows = events.map(({ name, payload, workspace }) => ({
-        id: platform.ids.next('evt'),
-        name,
-        payload: EVENTS[name].payload.parse(payload),
-        workspace: workspace ?? null,
-        at: platform.clock.now(),
-      }));
-      await transaction.$executeRawUnsafe(
-        `INSERT INTO ${table} (id, name, payload, workspace, node, at)
-         SELECT e.id, e.name, e.payload, e.workspace, $2, to_timestamp(e.at / 1000.0)
-         FROM json_to_recordset($1::json) AS e(id text, name text, payload jsonb, workspace text, at double precision)`,
-        JSON.stringify(rows),
-        platform.node.nodeId,
-      );
-    },
+    write: (transaction, events) => writeEvents(options, transaction, events),
     kick: relay.kick,
     flush: relay.flush,
-    async sweep() {
-      return options.client.$executeRawUnsafe(
-        `DELETE FROM ${table} WHERE position IS NOT NULL AND (at < now() - interval '${EVENTS_KEPT_DAYS} days'
-          OR position <= (SELECT head FROM "${options.schema}".outbox_head) - ${EVENTS_KEPT_ROWS})`,
-      );
-    },
+    sweep: () => deleteOldEvents(client, schema),
     async start() {
-      const answer = (payload: string) => answerPage(options.client, options.schema, payload);
-      subscriptions.push(
-        await platform.bus.respond(SUBJECTS.eventsAfter(options.service), answer, { queue: options.service }),
-      );
+      const answer = (payload: string) => answerPage(client, schema, payload);
+      subscriptions.push(await platform.bus.respond(SUBJECTS.eventsAfter(service), answer, { queue: service }));
       heartbeat = setInterval(() => void beat(), HEARTBEAT_MS);
       await relay.flush();
     },
@@ -121,6 +79,35 @@ export function createOutbox(options: OutboxOptions): Outbox {
       await Promise.all(subscriptions.map((subscription) => subscription.drain()));
     },
   };
+}
+
+async function writeEvents(
+  { schema, platform }: OutboxOptions,
+  transaction: SqlClient,
+  events: readonly NewEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map(({ name, payload, workspace }) => ({
+    id: platform.ids.next('evt'),
+    name,
+    payload: EVENTS[name].payload.parse(payload),
+    workspace: workspace ?? null,
+    at: platform.clock.now(),
+  }));
+  await transaction.$executeRawUnsafe(
+    `INSERT INTO "${schema}".outbox (id, name, payload, workspace, node, at)
+     SELECT e.id, e.name, e.payload, e.workspace, $2, to_timestamp(e.at / 1000.0)
+     FROM json_to_recordset($1::json) AS e(id text, name text, payload jsonb, workspace text, at double precision)`,
+    JSON.stringify(rows),
+    platform.node.nodeId,
+  );
+}
+
+function deleteOldEvents(client: SqlClient, schema: string): Promise<number> {
+  return client.$executeRawUnsafe(
+    `DELETE FROM "${schema}".outbox WHERE position IS NOT NULL AND (at < now() - interval '${EVENTS_KEPT_DAYS} days'
+       OR position <= (SELECT head FROM "${schema}".outbox_head) - ${EVENTS_KEPT_ROWS})`,
+  );
 }
 
 /** One relay round at a time in this process; the locked head row keeps replicas from numbering at once. */
@@ -188,53 +175,10 @@ async function assignPositions(transaction: SqlClient, schema: string): Promise<
      ), moved AS (
        UPDATE "${schema}".outbox_head SET head = $1::bigint + (SELECT count(*) FROM next)
      )
-     SELECT ${COLUMNS} FROM numbered ORDER BY position`,
+     SELECT ${EVENT_COLUMNS} FROM numbered ORDER BY position`,
     before,
   );
   return { rows, head: before + rows.length };
-}
-
-async function readHead(client: SqlClient, schema: string): Promise<number> {
-  const rows = await client.$queryRawUnsafe<{ head: bigint }[]>(`SELECT head FROM "${schema}".outbox_head`);
-  return Number(rows[0]?.head ?? 0);
-}
-
-async function answerPage(client: SqlClient, schema: string, payload: string): Promise<string> {
-  const request = JSON.parse(payload) as EventsAfter;
-  const page = await readPage(client, schema, request);
-  return JSON.stringify(page);
-}
-
-async function readPage(client: SqlClient, schema: string, request: EventsAfter): Promise<EventPage> {
-  const after = 'id' in request ? await positionOf(client, schema, request.id) : request.position;
-  if (after === null) return { gone: true };
-  const limit = Math.min(Math.max(1, request.limit), MAX_PAGE);
-  const rows = await client.$queryRawUnsafe<EventRow[]>(
-    `SELECT ${COLUMNS} FROM "${schema}".outbox WHERE position > $1::bigint ORDER BY position LIMIT $2::int`,
-    after,
-    limit,
-  );
-  return { head: await readHead(client, schema), events: rows.map(positionedEvent) };
-}
-
-async function positionOf(client: SqlClient, schema: string, id: string): Promise<number | null> {
-  const rows = await client.$queryRawUnsafe<{ position: bigint }[]>(
-    `SELECT position FROM "${schema}".outbox WHERE id = $1 AND position IS NOT NULL`,
-    id,
-  );
-  return rows[0] === undefined ? null : Number(rows[0].position);
-}
-
-function positionedEvent(row: EventRow): PositionedEvent {
-  const event: EventRecord = {
-    id: row.id,
-    name: row.name,
-    at: Number(row.at),
-    node: row.node,
-    payload: row.payload,
-    ...(row.workspace === null ? {} : { workspace: row.workspace }),
-  };
-  return { position: Number(row.position), event };
 }
 
 function publishBatch(bus: Bus, service: string, head: number, events: readonly PositionedEvent[]): void {

@@ -25,19 +25,20 @@ export interface BootReport {
 export async function repairRepository(repository: Repository): Promise<BootReport> {
   const removedLocks = await removeDeadLocks(repository);
   await pruneWorktrees(repository);
-  await rm(repository.scratchDir, { recursive: true, force: true });
+  await rm(repository.scratchDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
   return { removedLocks, damage: await findDamage(repository, 'heads') };
 }
 
 async function removeDeadLocks(repository: Repository): Promise<string[]> {
   const journal = await readJournal(repository);
-  const ourIndexes = await scratchInodes(repository);
+  // `index.lock` is ours when it is a hard link to one of our private indexes
+  const ourFiles = new Set((await scratchFiles(repository)).map(({ ino }) => ino));
   const removed: string[] = [];
   for (const lock of await findLocks(repository.gitDir, '')) {
     const path = join(repository.gitDir, lock);
     const found = await stat(path).catch(() => null);
     if (found === null) continue;
-    const ours = ourIndexes.has(found.ino) || isJournalled(journal, lock, found.mtimeMs);
+    const ours = ourFiles.has(found.ino) || isJournalled(journal, lock, found.mtimeMs);
     if (ours) await delay(Math.min(ORPHAN_MS, Math.max(0, found.mtimeMs + ORPHAN_MS - Date.now())));
     else if (found.mtimeMs > Math.max(Date.now() - STALE_LOCK_MS, machineStartedAt())) continue;
     await unlink(path).then(
@@ -72,26 +73,28 @@ function covers(name: string, lock: string): boolean {
 
 async function readJournal(repository: Repository): Promise<JournalRecord[]> {
   const records: JournalRecord[] = [];
-  for (const name of await namesIn(repository.scratchDir)) {
+  for (const { name, mtimeMs } of await scratchFiles(repository)) {
     if (!name.startsWith(JOURNAL_PREFIX)) continue;
-    const path = join(repository.scratchDir, name);
-    const locks = (await readFile(path, 'utf8')).split('\n').filter(Boolean);
-    records.push({ since: (await stat(path)).mtimeMs, locks });
+    const locks = (await readFile(join(repository.scratchDir, name), 'utf8')).split('\n').filter(Boolean);
+    records.push({ since: mtimeMs, locks });
   }
   return records;
 }
 
-/** `index.lock` is ours when it is a hard link to one of our private indexes. */
-async function scratchInodes(repository: Repository): Promise<Set<number>> {
-  const names = await namesIn(repository.scratchDir);
-  const stats = await Promise.all(names.map((name) => stat(join(repository.scratchDir, name))));
-  return new Set(stats.map(({ ino }) => ino));
+/** What killed processes left there. Their last git children may still be tidying up after themselves. */
+async function scratchFiles(repository: Repository): Promise<{ name: string; ino: number; mtimeMs: number }[]> {
+  const names = await readdir(repository.scratchDir).catch(absentAsEmpty);
+  const files = names.map(async (name) => {
+    const found = await stat(join(repository.scratchDir, name)).catch(() => null);
+    return found === null ? [] : [{ name, ino: found.ino, mtimeMs: found.mtimeMs }];
+  });
+  return (await Promise.all(files)).flat();
 }
 
 /** Lock files of references, indexes and configuration; objects have none that matter. */
 async function findLocks(gitDir: string, below: string): Promise<string[]> {
   const locks: string[] = [];
-  for (const entry of await readdir(join(gitDir, below), { withFileTypes: true })) {
+  for (const entry of await readdir(join(gitDir, below), { withFileTypes: true }).catch(absentAsEmpty)) {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isFile() && entry.name.endsWith('.lock')) locks.push(path);
     else if (entry.isDirectory() && !/^(?:objects|svc|hooks|info|logs)$/.test(path)) {
@@ -101,11 +104,9 @@ async function findLocks(gitDir: string, below: string): Promise<string[]> {
   return locks;
 }
 
-async function namesIn(dir: string): Promise<string[]> {
-  return readdir(dir).catch((error: unknown) => {
-    if (isAbsent(error)) return [];
-    throw error;
-  });
+function absentAsEmpty(error: unknown): [] {
+  if (isAbsent(error)) return [];
+  throw error;
 }
 
 /** `heads`: can everything the branches need be reached; `strict`: is every object well formed. Null when sound. */

@@ -1,5 +1,6 @@
 /** The catalogue: what each branch's working tree held when the service last looked, and who wrote it. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { FileEntry } from '../files/file-table.ts';
 
 export type CatalogueChange = { readonly entry: FileEntry; readonly by: string } | { readonly removed: string };
@@ -67,15 +68,18 @@ export interface CatalogueSize {
 }
 
 export async function readCatalogueSizes(
-  client: SqlClient,
+  models: PrismaClient,
   brains: readonly string[],
 ): Promise<Map<string, CatalogueSize>> {
-  const rows = await client.$queryRawUnsafe<{ brain: string; files: number; modified_ms: number | null }[]>(
-    `SELECT brain, count(*)::int AS files, (extract(epoch from max(at)) * 1000)::double precision AS modified_ms
-     FROM brain.brain_files WHERE branch = 'main' AND brain IN (SELECT json_array_elements_text($1::json)) GROUP BY brain`,
-    JSON.stringify(brains),
+  const rows = await models.brainFile.groupBy({
+    by: ['brain'],
+    where: { branch: 'main', brain: { in: [...brains] } },
+    _count: { path: true },
+    _max: { at: true },
+  });
+  return new Map(
+    rows.map(({ brain, _count, _max }) => [brain, { files: _count.path, modifiedAt: _max.at?.getTime() ?? null }]),
   );
-  return new Map(rows.map(({ brain, files, modified_ms: modifiedAt }) => [brain, { files, modifiedAt }]));
 }
 
 function rowOf(entry: FileEntry, by: string): Record<string, unknown> {

@@ -2,16 +2,6 @@
 CREATE SCHEMA IF NOT EXISTS "brain";
 
 -- CreateTable
-CREATE TABLE "brain"."brain_brains" (
-    "brain" TEXT NOT NULL,
-    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "created_by" TEXT NOT NULL,
-    "next_fence" BIGINT NOT NULL DEFAULT 0,
-
-    CONSTRAINT "brain_brains_pkey" PRIMARY KEY ("brain")
-);
-
--- CreateTable
 CREATE TABLE "brain"."brain_owners" (
     "brain" TEXT NOT NULL,
     "process" TEXT,
@@ -72,28 +62,6 @@ CREATE TABLE "brain"."brain_files" (
 );
 
 -- CreateTable
-CREATE TABLE "brain"."brain_journal" (
-    "id" TEXT NOT NULL,
-    "brain" TEXT NOT NULL,
-    "branch" TEXT NOT NULL,
-    "kind" TEXT NOT NULL,
-    "record" JSONB NOT NULL,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "brain_journal_pkey" PRIMARY KEY ("id")
-);
-
--- CreateTable
-CREATE TABLE "brain"."brain_worktrees" (
-    "brain" TEXT NOT NULL,
-    "branch" TEXT NOT NULL,
-    "opened_at" TIMESTAMPTZ(3) NOT NULL,
-    "used_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "brain_worktrees_pkey" PRIMARY KEY ("brain","branch")
-);
-
--- CreateTable
 CREATE TABLE "brain"."brain_conflicts" (
     "id" TEXT NOT NULL,
     "brain" TEXT NOT NULL,
@@ -150,14 +118,23 @@ CREATE TABLE "brain"."idempotency" (
     "tool" TEXT NOT NULL,
     "key" TEXT NOT NULL,
     "args_hash" TEXT NOT NULL,
-    "outcome" JSONB NOT NULL,
+    "outcome" JSON,
     "at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "idempotency_pkey" PRIMARY KEY ("principal","tool","key")
 );
 
--- CreateIndex
-CREATE INDEX "brain_journal_brain_branch_idx" ON "brain"."brain_journal"("brain", "branch");
+-- CreateTable
+CREATE TABLE "brain"."audit" (
+    "id" TEXT NOT NULL,
+    "action" TEXT NOT NULL,
+    "actor" TEXT NOT NULL,
+    "target" TEXT NOT NULL,
+    "details" JSON NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "audit_pkey" PRIMARY KEY ("id")
+);
 
 -- CreateIndex
 CREATE INDEX "brain_conflicts_brain_resolved_at_idx" ON "brain"."brain_conflicts"("brain", "resolved_at");
@@ -171,6 +148,8 @@ CREATE INDEX "outbox_position_written_idx" ON "brain"."outbox"("position", "writ
 -- CreateIndex
 CREATE INDEX "idempotency_at_idx" ON "brain"."idempotency"("at");
 
+-- CreateIndex
+CREATE INDEX "audit_at_idx" ON "brain"."audit"("at");
 -- There is exactly one head, and it is there from the start.
 ALTER TABLE "brain"."outbox_head" ADD CONSTRAINT "outbox_head_one" CHECK ("one");
 INSERT INTO "brain"."outbox_head" DEFAULT VALUES;
