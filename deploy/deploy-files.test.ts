@@ -90,14 +90,9 @@ describe('docker-compose.yml', () => {
     expect(image).toMatch(/^[a-z-]+:(?!latest)\S+$/);
   });
 
-  test('publishes the gateway alone, on loopback, with a port for each replica', () => {
-    expect(everyService.filter(([, { ports }]) => ports !== undefined).map(([name]) => name)).toEqual(['gateway']);
-    const [published = '', ...others] = compose.services['gateway']?.ports ?? [];
-    expect(others).toEqual([]);
-    const [, first, last, target] = /^127\.0\.0\.1:\$\{PORTS:-(\d+)-(\d+)\}:(\d+)$/.exec(published) ?? [];
-    expect(first).toBe(httpPort);
-    expect(target).toBe(httpPort);
-    expect(Number(last)).toBeGreaterThan(Number(first));
+  test('publishes the gateway alone, on loopback', () => {
+    const published = everyService.flatMap(([name, { ports = [] }]) => ports.map((port) => [name, port]));
+    expect(published).toEqual([['gateway', `127.0.0.1:\${PORTS:-${httpPort}}:${httpPort}`]]);
   });
 
   test('keeps the servers on a network without a way in or out', () => {
@@ -130,8 +125,8 @@ describe('docker-compose.yml', () => {
     });
   });
 
-  test.each(['nats', 'redis', 'postgres', 'gateway'])('%s has a health check of its own', (name) => {
-    expect(compose.services[name]?.healthcheck?.test.length).toBeGreaterThan(1);
+  test.each(everyService)('%s has a health check', (_name, { healthcheck }) => {
+    expect(healthcheck?.test.length).toBeGreaterThan(1);
   });
 
   test('every service of the project has its block', () => {

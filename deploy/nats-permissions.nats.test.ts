@@ -92,6 +92,12 @@ describe.skipIf(server === null)('NATS users', () => {
     expect(await heard([gateway, [SUBJECTS.who]], [brain, SUBJECTS.who], SUBJECTS.who)).toContain(SUBJECTS.who);
   });
 
+  test('the probe of a service asks for its checks', async () => {
+    const [brain, probe] = await Promise.all([busOf('brain'), busOf('brain')]);
+    await brain.respond(SUBJECTS.checks('brain'), async () => 'checks');
+    expect(await probe.request(SUBJECTS.checks('brain'), '', soon())).toBe('checks');
+  });
+
   test('two processes of the brain ask each other', async () => {
     const [one, other] = await Promise.all([busOf('brain'), busOf('brain')]);
     await one.respond('brain.process.one', async (payload) => `done ${payload}`);

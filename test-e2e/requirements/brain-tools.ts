@@ -54,7 +54,6 @@ export const BRAIN_TOOLS = {
     'Titles weigh more than bodies, inflected words match, order is by score and then file.',
   ],
   'search:deleted': ['brain search', 'A deleted or overwritten text is no longer found.'],
-  'search:hybrid-tool': ['brain search', 'svc_search_hybrid answers as svc_search in mode hybrid, with fused.'],
   'brain:switch:absent': [
     'brain tools acceptance 1',
     'Switching to an unknown brain is BRAIN_LOAD_FAIL 404 "Failed to load brain"; with create it exists with main.',

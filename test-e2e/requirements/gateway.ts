@@ -148,7 +148,7 @@ export const GATEWAY = {
   ],
   'gateway:sockets:subscribe': [
     'gateway sockets',
-    'subscribe narrows by name or area, unsubscribe undoes it, a foreign workspace is FORBIDDEN.',
+    'subscribe narrows by name or area, unsubscribe undoes it, a request that is none is refused.',
   ],
   'gateway:sockets:resume': [
     'gateway acceptance 15',

@@ -10,6 +10,9 @@ export const LATER = {
   'search acceptance 2': 'Needs attached policies: without the registry of identities every file is readable.',
   'search acceptance 3': 'Needs a policy with a mask.',
   'search acceptance 6': 'Measured by the benchmark on collections kept outside the repository.',
+  'sockets of foreign workspaces': 'Every caller of this release is the operator, who may hear every workspace.',
+  'search tools':
+    'svc_search_hybrid, _semantic, _hyde and _multiquery come with their modes; svc_search has plain and hybrid.',
   'brain tools acceptance 5': 'brain_link and brain_connections are not part of this release.',
   'brain tools acceptance 6': 'brain_attend is not part of this release.',
   'brain tools acceptance 8': 'brain_evolution_* is not part of this release.',

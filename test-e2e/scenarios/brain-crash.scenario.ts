@@ -1,6 +1,4 @@
 /** kill -9 at random points of write and commit; start again; nothing acknowledged is missing. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Caller, codeOf, type Fields } from '../client.ts';
@@ -8,7 +6,6 @@ import { assertSound, git } from '../instruments/git.ts';
 import { Ledger } from '../instruments/ledger.ts';
 import { reader } from '../instruments/load.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { ServiceProcess } from '../targets/service-process.ts';
 import { brainFolder } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -97,62 +94,4 @@ verifies(
     );
   },
   { on: target, timeoutMs: 60_000 + ROUNDS * 20_000 },
-);
-
-verifies(
-  'brain:boot:leftovers',
-  async ({ place, socket }) => {
-    const { brains, gateways } = target.get();
-    const user = new Caller(place);
-    const brain = newName('b');
-    const before = await socket();
-    await user.ok('brain_switch', { name: brain, create: true });
-    await user.ok('brain_write', { name: 'a/x', content: 'one' });
-    const { id } = await before.until('the write', (event) => event.brain === brain && event.file === 'a/x.md');
-    const folder = brainFolder(place, brain);
-    await Promise.all(brains.map((one) => one.stop()));
-    writeFileSync(join(folder, 'a', '.svc-0123456789abcdef.tmp'), 'half a file');
-    writeFileSync(join(folder, 'a', 'x.md'), 'changed while it slept');
-    writeFileSync(join(folder, 'new.md'), 'new while it slept');
-    for (const one of brains) one.spawn();
-    for (const one of gateways) await one.ready();
-
-    const content = async () => (await user.call('brain_read', { brain, name: 'a/x' })).body.result?.content;
-    await waitFor(async () => (await content()) === 'changed while it slept', {
-      withinMs: 10_000,
-      what: 'the brain to be served',
-    });
-    expect(await user.ok('brain_list_files', { brain })).toMatchObject({
-      files: [{ file: 'a/x.md' }, { file: 'new.md' }],
-    });
-    expect(git(folder, 'status', '--porcelain', '--untracked-files=all')).not.toContain('.svc-');
-    const after = await socket();
-    expect(await after.subscribe({ after: id })).toMatchObject({ ok: true });
-    await waitFor(() => after.of(brain, 'brain:change').length >= 2, { withinMs: 5000, what: 'the recovery events' });
-    const told = after.of(brain, 'brain:change').map(({ file, change, source }) => [file, change, source].join(' '));
-    expect(told.sort()).toEqual(['a/x.md updated recovery', 'new.md created recovery']);
-  },
-  { on: target },
-);
-
-verifies(
-  'brain:boot:lock',
-  async ({ place }) => {
-    const second = new ServiceProcess({
-      name: 'second',
-      command: ['deploy/embedded.ts'],
-      environment: { SVC_DATA_DIR: place.dataDir, SVC_MCP_PORT: '0' },
-      root: place.root,
-      url: null,
-    });
-    second.spawn();
-    expect(await second.ended(20_000)).not.toBe(0);
-    const [node] = target.get().brains;
-    if (node === undefined) throw new Error('no process');
-    await new Caller(place).ok('brain_list');
-    await node.kill();
-    await node.start();
-    await new Caller(place).ok('brain_list');
-  },
-  { on: target, only: 'embedded' },
 );

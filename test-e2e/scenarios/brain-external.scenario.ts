@@ -8,6 +8,19 @@ import { waitFor } from '../instruments/wait-for.ts';
 import { brainFolder } from '../targets/target.ts';
 import { verifies } from '../verifies.ts';
 
+/** Planted while the brain is open: not refused before it opens again, but never run either. */
+const LIVE_CONFIG = [
+  ['filter.evil.clean', 'touch CANARY'],
+  ['filter.evil.smudge', 'touch CANARY'],
+  ['core.fsmonitor', 'touch CANARY'],
+  ['merge.evil.driver', 'touch CANARY'],
+  ['diff.evil.command', 'touch CANARY'],
+  ['core.hooksPath', '.git/hooks'],
+  ['core.editor', 'touch CANARY'],
+  ['gpg.program', 'touch CANARY'],
+  ['commit.gpgSign', 'true'],
+] as const;
+
 const HOOKS = [
   'pre-commit',
   'post-commit',
@@ -35,6 +48,7 @@ verifies('brain:git:inert', async ({ fresh, place }) => {
     join(folder, '.gitattributes'),
     '* filter=evil diff=evil merge=evil text eol=crlf ident working-tree-encoding=UTF-16\n',
   );
+  for (const [name, value] of LIVE_CONFIG) git(folder, 'config', name, value.replace('CANARY', canary));
   await user.ok('brain_write', { name: 'x', content: '$Id$\nline\n' });
   await user.ok('svc_commit', { message: 'm' });
   await user.ok('svc_create_branch', { name: 'feat', switch: true });
@@ -43,44 +57,6 @@ verifies('brain:git:inert', async ({ fresh, place }) => {
   expect(await user.ok('brain_read', { name: 'x', branch: 'main' })).toMatchObject({ content: '$Id$\nline\n' });
   expect(git(folder, 'cat-file', 'blob', 'main:x.md')).toBe('$Id$\nline');
   expect(existsSync(canary)).toBe(false);
-});
-
-verifies('brain:git:config', async ({ fresh, place }) => {
-  const dangers: readonly (readonly [string, string])[] = [
-    ['filter.evil.clean', 'touch CANARY'],
-    ['filter.evil.process', 'touch CANARY'],
-    ['core.fsmonitor', 'touch CANARY'],
-    ['core.sshCommand', 'touch CANARY'],
-    ['credential.helper', '!touch CANARY'],
-    ['url.https://evil.example/.insteadOf', 'https://'],
-    ['include.path', '/tmp/evil'],
-    ['merge.evil.driver', 'touch CANARY'],
-    ['diff.evil.command', 'touch CANARY'],
-  ];
-  for (const [name, value] of dangers) {
-    const { user, brain } = await fresh();
-    await user.ok('brain_write', { name: 'x', content: 'one' });
-    const folder = brainFolder(place, brain);
-    const canary = join(place.root, `canary-${brain}`);
-    git(folder, 'config', name, value.replace('CANARY', canary));
-    const reply = await waitFor(
-      async () => {
-        const tried = await user.call('svc_commit', { message: 'm' });
-        return codeOf(tried) === 'BRAIN_LOAD_FAIL' ? tried : null;
-      },
-      { withinMs: 5000, everyMs: 100, what: `${name} to be refused` },
-    );
-    expect([name, reply.status]).toEqual([name, 503]);
-    const { problems } = await user.ok('svc_health');
-    expect(JSON.stringify(problems)).toContain(brain);
-    expect(existsSync(canary)).toBe(false);
-    git(folder, 'config', '--unset', name);
-    await waitFor(async () => codeOf(await user.call('brain_read', { name: 'x' })) === null, {
-      withinMs: 5000,
-      everyMs: 100,
-      what: 'the brain to open again',
-    });
-  }
 });
 
 verifies('brain:external:removed', async ({ fresh, place, socket }) => {

@@ -76,14 +76,6 @@ verifies('search:modes', async ({ fresh }) => {
   await user.fails('VAF_INPUT_INVALID', 'svc_search', { query: 'lighthouse', mode: 'psychic' });
 });
 
-verifies('search:hybrid-tool', async ({ fresh }) => {
-  const { user } = await fresh();
-  await user.ok('brain_write', { name: 'x', content: 'A lighthouse on the coast.' });
-  const direct = await search(user, { query: 'lighthouse', mode: 'hybrid' });
-  const tool = await user.ok<Fields>('svc_search_hybrid', { query: 'lighthouse' });
-  expect(tool).toMatchObject({ mode: 'hybrid', total: direct.total, results: direct.results, fused: direct.results });
-});
-
 verifies('search:stable', async ({ fresh, caller }) => {
   const { user, brain } = await fresh();
   const words = ['river', 'stone', 'bridge', 'lantern', 'orchard', 'harbour'];

@@ -135,7 +135,7 @@ verifies('brain:stack:walk', async ({ caller }) => {
     loaded: names,
     current: a,
     stack: names,
-    created: [],
+    created: false,
   });
   const missing = newName('none');
   const failed = await user.fails('BRAIN_LOAD_FAIL', 'brain_load', { brains: [c, missing] });

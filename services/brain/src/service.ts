@@ -1,7 +1,9 @@
 /** The brain service: versioned files, branches, leases, search. */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Check } from '@svc/contract/discovery.ts';
 import { DEFAULT_DEADLINE_MS } from '@svc/contract/tool.ts';
+import type { Database, SqlClient } from '@svc/runtime/database.ts';
 import { createIdempotency, type Idempotency } from '@svc/runtime/idempotency.ts';
 import { migrate } from '@svc/runtime/migrations.ts';
 import { createOutbox, type Outbox } from '@svc/runtime/outbox.ts';
@@ -25,6 +27,8 @@ import { type Counters, createCounters } from './writer/counters.ts';
 import type { OpContext } from './writer/context.ts';
 
 const SCHEMA = 'brain';
+const DIRECTORIES = ['brains', 'worktrees', 'journal', 'cache', 'backups'];
+const CHECK_MS = 1000;
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 
 export const brainService: ServiceDefinition<BrainDeps> = {
@@ -43,29 +47,9 @@ interface Parts {
 }
 
 async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>> {
-  const { database, log, config } = platform;
-  const dataDir = resolve(config.SVC_DATA_DIR);
-  for (const name of ['brains', 'worktrees', 'journal', 'cache', 'backups'])
-    await mkdir(join(dataDir, name), { recursive: true });
-  await migrate({ pool: database.pool, schema: SCHEMA, directory: MIGRATIONS, log });
-  const transact = <Value>(work: Parameters<typeof withPgTransaction<Value>>[1]) =>
-    withPgTransaction(database.pool, work);
-  const outbox = createOutbox({
-    service: 'brain',
-    schema: SCHEMA,
-    client: poolClient(database.pool),
-    transact,
-    platform,
-  });
-  const models = createModels(database, SCHEMA);
-  const parts = {
-    platform,
-    dataDir,
-    models,
-    outbox,
-    idempotency: createIdempotency(SCHEMA),
-    counters: createCounters(),
-  };
+  const parts = await openParts(platform);
+  const { outbox, models, idempotency, dataDir } = parts;
+  const { config } = platform;
   const layout = new LegacyLayout({ dataDir, legacyDirs: config.SVC_LEGACY_DIR ?? [], platform });
   await layout.open();
   await outbox.start();
@@ -77,21 +61,10 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
   await host.serve(config.SVC_BRAIN);
   const deps = await createDeps(parts, host, router, layout);
   await layout.migrate(router.brain(config.SVC_BRAIN), serviceContext(platform));
-  await scheduleJobs({ platform, host, outbox, idempotency: parts.idempotency, sessions: deps.sessions });
-
+  await scheduleJobs({ platform, host, outbox, idempotency, sessions: deps.sessions });
   return {
     deps,
-    checks: async () => [
-      {
-        name: 'database',
-        status: await database.ping(1000).then(
-          () => 'ok' as const,
-          () => 'fail' as const,
-        ),
-      },
-      { name: 'bus', status: platform.bus.connected ? 'ok' : 'fail' },
-      { name: 'migrations', status: 'ok' },
-    ],
+    checks: () => checksOf(platform),
     async drain() {
       await router.drain();
       await host.handOver();
@@ -102,6 +75,39 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
       await models.close();
     },
   };
+}
+
+/** Directories and tables as this version needs them. */
+async function openParts(platform: Platform): Promise<Parts> {
+  const { database, log, config } = platform;
+  const dataDir = resolve(config.SVC_DATA_DIR);
+  for (const name of DIRECTORIES) await mkdir(join(dataDir, name), { recursive: true });
+  await migrate({ pool: database.pool, schema: SCHEMA, directory: MIGRATIONS, log });
+  const transact = transactor(database);
+  const outbox = createOutbox({
+    service: 'brain',
+    schema: SCHEMA,
+    client: poolClient(database.pool),
+    transact,
+    platform,
+  });
+  const models = createModels(database, SCHEMA);
+  return { platform, dataDir, models, outbox, idempotency: createIdempotency(SCHEMA), counters: createCounters() };
+}
+
+async function checksOf({ database, bus }: Platform): Promise<Check[]> {
+  const answers = await database.ping(CHECK_MS).then(
+    () => true,
+    () => false,
+  );
+  const check = (name: string, ok: boolean): Check => ({ name, status: ok ? 'ok' : 'fail' });
+  return [check('database', answers), check('bus', bus.connected), check('migrations', true)];
+}
+
+type Work<Value> = (transaction: SqlClient) => Promise<Value>;
+
+function transactor({ pool }: Pick<Database, 'pool'>): <Value>(work: Work<Value>) => Promise<Value> {
+  return (work) => withPgTransaction(pool, work);
 }
 
 function createHost({ platform, dataDir, outbox, idempotency, counters }: Parts): BrainHost {
@@ -125,8 +131,7 @@ async function createDeps(
 ): Promise<BrainDeps> {
   const { database, config, node } = platform;
   const client = poolClient(database.pool);
-  const transact = <Value>(work: Parameters<typeof withPgTransaction<Value>>[1]) =>
-    withPgTransaction(database.pool, work);
+  const transact = transactor(database);
   const { stdout } = await createGit().run({ args: ['version'] });
   return {
     defaultBrain: config.SVC_BRAIN,

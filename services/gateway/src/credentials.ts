@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Config } from '@svc/runtime/config.ts';
+import { headerText } from './header-text.ts';
 import type { Identity, VerifiedToken } from './identity.ts';
 import type { Ports } from './ports.ts';
 
@@ -33,13 +34,9 @@ const TOKEN_PREFIX = 'svc_';
 export function presentedIn(headers: IncomingHttpHeaders): Presented {
   return {
     authorization: headers.authorization,
-    apiKey: single(headers['x-api-key']),
-    token: single(headers['x-habitat-token']),
+    apiKey: headerText(headers, 'x-api-key'),
+    token: headerText(headers, 'x-habitat-token'),
   };
-}
-
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(', ') : header;
 }
 
 export function createCredentials(

@@ -1,20 +1,20 @@
 /** POST /call and POST /mcp/exec, straight on node:http: from the bytes of a request to the bytes of its reply. */
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
 import { callErrorOf } from '@svc/contract/rpc.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
-import type { Denials } from './denials.ts';
 import { assertReadable, endAfterDiscarding, readBody } from './body.ts';
+import type { SendCall } from './calls.ts';
+import type { Denials } from './denials.ts';
 import { type CallForm, callFormOf, frameResult, type HttpDoor, innerCallOf, replyFormOf } from './domain/call-form.ts';
 import { assertBounded } from './domain/json-limits.ts';
 import { type Exchange, failureHeaders, failureText, remoteAddress, type ReplyWriter } from './exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
+import { headerText } from './header-text.ts';
 import type { Identity } from './identity.ts';
 import type { Orders } from './orders.ts';
 import type { Registry, ToolRoute } from './registry.ts';
-import type { SendCall } from './calls.ts';
 
 export interface DoorParts {
   readonly log: Platform['log'];
@@ -101,7 +101,7 @@ async function perform(
 ): Promise<void> {
   const form = readCall(exchange, door, body);
   if (form.method === 'tools/list') {
-    const profile = headerText(exchange.request, 'x-svc-profile');
+    const profile = headerText(exchange.request.headers, 'x-svc-profile');
     const { text } = registry.lists(identity.token?.profile ?? profile, undefined);
     writer.json(exchange, 200, frameResult(exchange.form, `{"content":${text}}`));
     return;
@@ -139,9 +139,4 @@ function unknownTool(registry: Registry, name: string): CallError {
   const nearest = registry.nearest(name);
   const hint = nearest.length === 0 ? '' : ` Nearest: ${nearest.join(', ')}.`;
   return new CallError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 100))}.${hint}`);
-}
-
-export function headerText({ headers }: IncomingMessage, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
 }

@@ -47,6 +47,14 @@ interface Place {
   live: boolean;
 }
 
+/** An event that a service keeps: its position, and the first page of what followed. */
+interface Found {
+  readonly service: string;
+  readonly place: Place;
+  readonly position: number;
+  readonly events: readonly JudgedEvent[];
+}
+
 export class EventSession {
   readonly #source: EventSource;
   readonly #sink: EventSink;
@@ -143,7 +151,9 @@ export class EventSession {
     if (found === null) return this.#sink.tellGone();
     const { service, place } = found;
     let events: readonly JudgedEvent[] | null = found.events;
-    let position = 0;
+    let position = found.position;
+    // Another gateway may have told the client more than this one has heard of yet.
+    place.cursor = Math.max(place.cursor, position);
     while (this.#sink.isOpen()) {
       for (const event of events ?? []) {
         position = event.position;
@@ -155,15 +165,16 @@ export class EventSession {
     }
   }
 
-  /** The service that keeps the event, with the first page of what followed. */
-  async #search(eventId: string): Promise<{ service: string; place: Place; events: readonly JudgedEvent[] } | null> {
+  async #search(eventId: string): Promise<Found | null> {
     for (let search = 1; search <= MAX_SEARCHES && this.#sink.isOpen(); search += 1) {
       this.#takeNewPlaces();
       let everyoneAnswered = true;
       for (const [service, place] of this.#places) {
         try {
           const page = await this.#source.page(service, { id: eventId, limit: PAGE_SIZE });
-          if (!('gone' in page)) return { service, place, events: await this.#source.judge(page.events) };
+          if ('gone' in page) continue;
+          const position = page.events[0] === undefined ? page.head : page.events[0].position - 1;
+          return { service, place, position, events: await this.#source.judge(page.events) };
         } catch {
           everyoneAnswered = false;
         }

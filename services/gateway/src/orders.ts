@@ -6,6 +6,7 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { assertStaticAccess, assertTokenAllows, subjectOf } from './domain/access.ts';
 import type { HttpDoor } from './domain/call-form.ts';
 import type { Exchange } from './exchange.ts';
+import { headerText } from './header-text.ts';
 import type { Identity } from './identity.ts';
 import type { Ports } from './ports.ts';
 import { createSessionKeys } from './session.ts';
@@ -37,13 +38,13 @@ export function createOrders({ clock, config }: Pick<Platform, 'clock' | 'config
 
   return async function order({ card, args, metaKey, identity, exchange, door }) {
     const { headers } = exchange.request;
-    const session = sessionKey(identity.principal, text(headers['x-svc-session']));
-    const idempotencyKey = keyOf(text(headers['idempotency-key']) ?? metaKey);
-    const deadlineAt = clock.now() + Math.min(card.deadlineMs, timeoutMs(text(headers['x-svc-timeout-ms'])));
-    const traceparent = text(headers.traceparent);
+    const session = sessionKey(identity.principal, headerText(headers, 'x-svc-session'));
+    const idempotencyKey = keyOf(headerText(headers, 'idempotency-key') ?? metaKey);
+    const deadlineAt = clock.now() + Math.min(card.deadlineMs, timeoutMs(headerText(headers, 'x-svc-timeout-ms')));
+    const traceparent = headerText(headers, 'traceparent');
     assertTokenAllows(identity.token, card);
     // Only an operator may name the agent it works for.
-    const agentId = identity.operator ? (text(headers['x-svc-agent']) ?? config.SVC_AGENT_ID) : undefined;
+    const agentId = identity.operator ? (headerText(headers, 'x-svc-agent') ?? config.SVC_AGENT_ID) : undefined;
     const agent = agentId === undefined ? null : await ports.agentSubject(agentId);
     const subject = subjectOf(identity, args, agent);
     assertStaticAccess(card, identity.operator, subject);
@@ -62,10 +63,6 @@ export function createOrders({ clock, config }: Pick<Platform, 'clock' | 'config
     };
     return { payload: JSON.stringify(envelope), deadlineAt };
   };
-}
-
-function text(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(', ') : header;
 }
 
 function keyOf(key: unknown): string | undefined {

@@ -285,13 +285,32 @@ describe('resume', () => {
     expect(client.heard).toEqual(upTo(log.kept.length, 601));
   });
 
-  test('finds the event also at a gateway that has only just started', async () => {
-    log.emit(30);
-    const fresh = await startGateway(createTestPlatform({ environment: KEYED, bus: harness.platform.bus }));
-    const client = open({ url: `http://127.0.0.1:${fresh.port}`, first: after('evt_10') });
+  test('finds the event also at a gateway that has not heard of its service yet', async () => {
+    const fresh = await startHarness({ environment: KEYED });
+    const client = open({ url: fresh.url, first: after('evt_10') });
+    await until(() => client.socket.connected);
+    await sleep(100);
+    const late = await startEventLog(fresh.platform, 30);
     await until(() => client.heard.length === 20);
-    expect([client.heard, client.errors]).toEqual([upTo(30, 11), []]);
-    await fresh.close();
+    late.emit(5);
+    await until(() => client.heard.length === 25);
+    expect([client.heard, client.errors]).toEqual([upTo(35, 11), []]);
+    await late.stop();
+    await fresh.stop();
+  });
+
+  test('repeats nothing at a gateway that lags behind the one before', async () => {
+    const probe = await listening();
+    log.emit(1);
+    await until(() => probe.heard.length === 1);
+    log.emit(9, { lost: true });
+    const client = open({ first: after('evt_6') });
+    await until(() => client.socket.connected);
+    await sleep(50);
+    log.emit(1);
+    await until(() => client.heard.length >= 5);
+    await sleep(30);
+    expect(client.heard).toEqual(upTo(11, 7));
   });
 
   test('from an event that is not kept says so and goes on live', async () => {

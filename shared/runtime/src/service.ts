@@ -37,50 +37,58 @@ export async function startService<Deps>(
   definition: ServiceDefinition<Deps>,
   place: ServicePlace = {},
 ): Promise<RunningService<Deps>> {
-  const { bus } = platform;
-  const { name } = definition;
+  const { bus, node } = platform;
+  const { name, tools } = definition;
   const handle = await definition.start(platform);
-  const cards = JSON.stringify(definition.tools.map((tool) => toolCard(name, tool)));
+  const cards = JSON.stringify(tools.map((tool) => toolCard(name, tool)));
   const queue = { queue: name };
-  const announcement: Omit<Announcement, 'ready'> = {
-    service: name,
-    instance: platform.node.instance,
-    nodeId: platform.node.nodeId,
-    version: platform.node.version,
-    startedAt: platform.node.startedAt,
-    toolsDigest: hash('sha256', cards, 'hex'),
-    ...place,
-  };
-  let ready = true;
-  const announce = (): void => {
-    if (bus.connected) bus.publish(SUBJECTS.announce, JSON.stringify({ ...announcement, ready }));
-  };
-  const dispatch = createDispatch({ tools: definition.tools, deps: handle.deps, platform });
-  const calls = await bus.respond(SUBJECTS.tools(name), dispatch, queue);
+  const calls = await bus.respond(SUBJECTS.tools(name), createDispatch({ tools, deps: handle.deps, platform }), queue);
   const sides: Subscription[] = [
     await bus.respond(SUBJECTS.cards(name), async () => cards, queue),
     await bus.respond(SUBJECTS.checks(name), async () => JSON.stringify(await handle.checks())),
-    await bus.subscribe(SUBJECTS.who, announce),
   ];
-  const stopListening = bus.onConnection((connected) => {
-    if (connected) announce();
+  const presence = await startAnnouncing(platform, {
+    service: name,
+    instance: node.instance,
+    nodeId: node.nodeId,
+    version: node.version,
+    startedAt: node.startedAt,
+    ready: true,
+    toolsDigest: hash('sha256', cards, 'hex'),
+    ...place,
   });
-  const timer = setInterval(announce, ANNOUNCE_EVERY_MS);
-  announce();
 
   return {
     name,
     deps: handle.deps,
     async stop() {
-      ready = false;
-      clearInterval(timer);
-      stopListening();
       await calls.drain();
-      if (bus.connected)
-        bus.publish(SUBJECTS.leave, JSON.stringify({ service: name, instance: platform.node.instance }));
+      await presence.leave();
       await handle.drain();
       await Promise.all(sides.map((side) => side.drain()));
       await handle.close();
+    },
+  };
+}
+
+/** Tells the gateways that this process is there: now, regularly, when asked, and after each reconnect. */
+async function startAnnouncing({ bus }: Platform, announcement: Announcement): Promise<{ leave(): Promise<void> }> {
+  const announce = (): void => {
+    if (bus.connected) bus.publish(SUBJECTS.announce, JSON.stringify(announcement));
+  };
+  const asked = await bus.subscribe(SUBJECTS.who, announce);
+  const stopListening = bus.onConnection((connected) => {
+    if (connected) announce();
+  });
+  const timer = setInterval(announce, ANNOUNCE_EVERY_MS);
+  announce();
+  return {
+    async leave() {
+      clearInterval(timer);
+      stopListening();
+      await asked.drain();
+      const { service, instance } = announcement;
+      if (bus.connected) bus.publish(SUBJECTS.leave, JSON.stringify({ service, instance }));
     },
   };
 }

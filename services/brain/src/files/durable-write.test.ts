@@ -32,6 +32,25 @@ describe('applying changes', () => {
     expect(readdirSync(root).sort()).toEqual(['a', 'old.md']);
   });
 
+  it('lets a file take the place of a directory and a directory that of a file, and back', async () => {
+    mkdirSync(join(root, 'dir'));
+    writeFileSync(join(root, 'dir', 'inside.md'), 'inside');
+    writeFileSync(join(root, 'plain'), 'plain');
+    const applied = await applyChanges(
+      root,
+      [
+        { path: 'dir', content: bytes('now a file') },
+        { path: 'plain/below.md', content: bytes('below') },
+        { path: 'dir/inside.md', content: null },
+        { path: 'plain', content: null },
+      ],
+      tempName,
+    );
+    expect([read('dir'), read('plain/below.md')]).toEqual(['now a file', 'below']);
+    await applied.undo();
+    expect([read('dir/inside.md'), read('plain')]).toEqual(['inside', 'plain']);
+  });
+
   it('puts everything back on undo', async () => {
     writeFileSync(join(root, 'old.md'), 'old');
     writeFileSync(join(root, 'gone.md'), 'gone');

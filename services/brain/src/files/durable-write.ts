@@ -1,6 +1,6 @@
 /** Changes files so that an acknowledged one survives a power cut: temp file, fsync, rename, fsync of the directory. */
 import { lstatSync } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** `content` null = the file goes. Paths are checked ones, relative to the root. */
@@ -33,8 +33,12 @@ export async function applyChanges(
   const staged: string[] = [];
   const previous: FileChange[] = [];
   try {
-    const temps = await stageContents(root, changes, tempName, touched, staged);
-    await moveIntoPlace(root, changes, temps, previous, touched);
+    // Removals first: a file may take the place of a directory, or a directory that of a file.
+    for (const { path, content } of changes) if (content === null) await removeFile(root, path, previous, touched);
+    const writes = changes.flatMap(({ path, content }) => (content === null ? [] : [{ path, content }]));
+    const temps = await stageContents(root, writes, tempName, touched, staged);
+    for (const [index, { path }] of writes.entries())
+      await placeFile(root, path, temps[index] ?? '', previous, touched);
     await syncDirectories(touched);
   } catch (error) {
     await discard(staged);
@@ -44,47 +48,66 @@ export async function applyChanges(
   return { undo: () => putBack(root, previous, tempName) };
 }
 
-/** Writes every new content beside its target; the temp path per change, null for a removal. */
+/** Writes every new content beside its target; answers the temp path of each. */
 async function stageContents(
   root: string,
-  changes: readonly FileChange[],
+  writes: readonly { readonly path: string; readonly content: Uint8Array }[],
   tempName: () => string,
   touched: Set<string>,
   staged: string[],
-): Promise<(string | null)[]> {
-  const directories = new Set(changes.flatMap(({ path, content }) => (content === null ? [] : [dirname(path)])));
-  for (const directory of directories) await makeDirectory(root, directory, touched);
-  const writes = changes.map(async ({ path, content }) => {
-    if (content === null) return null;
-    const temp = join(root, dirname(path), `${TEMP_PREFIX}${tempName()}.tmp`);
-    staged.push(temp);
-    await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
-    return temp;
-  });
-  const outcomes = await Promise.allSettled(writes);
+): Promise<string[]> {
+  for (const directory of new Set(writes.map(({ path }) => dirname(path))))
+    await makeDirectory(root, directory, touched);
+  const outcomes = await Promise.allSettled(
+    writes.map(async ({ path, content }) => {
+      const temp = join(root, dirname(path), `${TEMP_PREFIX}${tempName()}.tmp`);
+      staged.push(temp);
+      await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
+      return temp;
+    }),
+  );
   return outcomes.map((outcome) => {
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;
   });
 }
 
-async function moveIntoPlace(
+async function placeFile(
   root: string,
-  changes: readonly FileChange[],
-  temps: readonly (string | null)[],
+  path: string,
+  temp: string,
   previous: FileChange[],
   touched: Set<string>,
 ): Promise<void> {
-  for (const [index, { path }] of changes.entries()) {
-    const target = join(root, path);
-    const temp = temps[index] ?? null;
-    const old = await readIfPresent(target);
-    if (old === null && temp === null) continue;
-    previous.push({ path, content: old });
-    if (temp === null) await rm(target);
-    else await rename(temp, target);
-    touched.add(dirname(target));
+  const target = join(root, path);
+  previous.push({ path, content: await readIfPresent(target) });
+  await rename(temp, target);
+  touched.add(dirname(target));
+}
+
+/** Directories that become empty go too: git keeps none. */
+async function removeFile(root: string, path: string, previous: FileChange[], touched: Set<string>): Promise<void> {
+  const content = await readIfPresent(join(root, path));
+  if (content === null) return;
+  previous.push({ path, content });
+  await rm(join(root, path));
+  await removeEmptyParents(root, path, touched);
+}
+
+async function removeEmptyParents(root: string, path: string, touched: Set<string>): Promise<void> {
+  let directory = dirname(path);
+  while (directory !== '.' && (await removeIfEmpty(join(root, directory)))) {
+    touched.delete(join(root, directory));
+    directory = dirname(directory);
   }
+  touched.add(join(root, directory));
+}
+
+async function removeIfEmpty(directory: string): Promise<boolean> {
+  return rmdir(directory).then(
+    () => true,
+    () => false, // something is in it
+  );
 }
 
 /** New directories are durable only when their parent is synced too. */
@@ -113,11 +136,13 @@ async function putBack(root: string, previous: readonly FileChange[], tempName: 
   const touched = new Set<string>();
   for (const { path, content } of previous.toReversed()) {
     const target = join(root, path);
-    touched.add(dirname(target));
     if (content === null) {
       await rm(target, { force: true });
+      await removeEmptyParents(root, path, touched);
       continue;
     }
+    await mkdir(dirname(target), { recursive: true });
+    touched.add(dirname(target));
     const temp = join(dirname(target), `${TEMP_PREFIX}${tempName()}.tmp`);
     await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
     await rename(temp, target);

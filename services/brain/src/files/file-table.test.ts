@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFileTable, type FileEntry } from './file-table.ts';
+import { type FileEntry, FileTable } from './file-table.ts';
 
 const entry = (path: string, blob = 'b1'): FileEntry => ({
   path,
@@ -13,7 +13,7 @@ const entry = (path: string, blob = 'b1'): FileEntry => ({
 
 describe('the file table', () => {
   it('knows what differs from the last commit', () => {
-    const table = createFileTable();
+    const table = new FileTable();
     for (const path of ['a/kept.md', 'a/changed.md', 'new.md']) table.set(entry(path, path));
     table.setHead(
       new Map([
@@ -34,7 +34,7 @@ describe('the file table', () => {
   });
 
   it('finds names that fold to one, in files and directories, until the last user is gone', () => {
-    const table = createFileTable();
+    const table = new FileTable();
     table.set(entry('Notes/One.md'));
     table.set(entry('Notes/Two.md'));
     expect(table.collision('notes/three.md')).toBe('Notes');

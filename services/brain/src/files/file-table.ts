@@ -18,79 +18,83 @@ export interface FileEntry {
 
 export type ChangeKind = 'added' | 'modified' | 'deleted';
 
-export interface FileTable {
-  readonly size: number;
-  readonly totalBytes: number;
-  get(path: string): FileEntry | undefined;
-  entries(): IterableIterator<FileEntry>;
-  set(entry: FileEntry): void;
-  delete(path: string): void;
-  /** The name that `path`, new, would be confused with on a file system that folds case; null when there is none. */
-  collision(path: string): string | null;
+export class FileTable {
+  readonly #files = new Map<string, FileEntry>();
+  readonly #names = createNameIndex();
+  readonly #dirty = new Set<string>();
   /** Files of the last commit: path -> blob id. */
-  setHead(blobs: ReadonlyMap<string, string>): void;
-  /** The last commit changed these: path -> blob id, null = removed. */
-  advanceHead(blobs: ReadonlyMap<string, string | null>): void;
-  isDirty(path: string): boolean;
-  /** Differences from the last commit, sorted by path. */
-  changes(): { file: string; change: ChangeKind }[];
-  readonly dirtyCount: number;
-}
+  #head = new Map<string, string>();
+  #totalBytes = 0;
 
-export function createFileTable(): FileTable {
-  const files = new Map<string, FileEntry>();
-  const names = createNameIndex();
-  const dirty = new Set<string>();
-  let head = new Map<string, string>();
-  let totalBytes = 0;
-
-  function judge(path: string): void {
-    if (files.get(path)?.blob === head.get(path)) dirty.delete(path);
-    else dirty.add(path);
+  get size(): number {
+    return this.#files.size;
   }
 
-  return {
-    get size() {
-      return files.size;
-    },
-    get totalBytes() {
-      return totalBytes;
-    },
-    get: (path) => files.get(path),
-    entries: () => files.values(),
-    set(entry) {
-      const before = files.get(entry.path);
-      if (before === undefined) names.add(entry.path);
-      totalBytes += entry.bytes - (before?.bytes ?? 0);
-      files.set(entry.path, entry);
-      judge(entry.path);
-    },
-    delete(path) {
-      totalBytes -= files.get(path)?.bytes ?? 0;
-      if (files.delete(path)) names.remove(path);
-      judge(path);
-    },
-    collision: (path) => names.collision(path),
-    setHead(blobs) {
-      head = new Map(blobs);
-      dirty.clear();
-      for (const path of new Set([...files.keys(), ...head.keys()])) judge(path);
-    },
-    advanceHead(blobs) {
-      for (const [path, blob] of blobs) {
-        if (blob === null) head.delete(path);
-        else head.set(path, blob);
-        judge(path);
-      }
-    },
-    isDirty: (path) => dirty.has(path),
-    changes() {
-      return [...dirty].sort().map((file) => ({ file, change: kindOf(files.has(file), head.has(file)) }));
-    },
-    get dirtyCount() {
-      return dirty.size;
-    },
-  };
+  get totalBytes(): number {
+    return this.#totalBytes;
+  }
+
+  get(path: string): FileEntry | undefined {
+    return this.#files.get(path);
+  }
+
+  entries(): IterableIterator<FileEntry> {
+    return this.#files.values();
+  }
+
+  set(entry: FileEntry): void {
+    const before = this.#files.get(entry.path);
+    if (before === undefined) this.#names.add(entry.path);
+    this.#totalBytes += entry.bytes - (before?.bytes ?? 0);
+    this.#files.set(entry.path, entry);
+    this.#judge(entry.path);
+  }
+
+  delete(path: string): void {
+    this.#totalBytes -= this.#files.get(path)?.bytes ?? 0;
+    if (this.#files.delete(path)) this.#names.remove(path);
+    this.#judge(path);
+  }
+
+  /** The name that `path`, new, would be confused with on a file system that folds case; null when there is none. */
+  collision(path: string): string | null {
+    return this.#names.collision(path);
+  }
+
+  /** Compares with another commit: path -> blob id. */
+  setHead(blobs: ReadonlyMap<string, string>): void {
+    this.#head = new Map(blobs);
+    this.#dirty.clear();
+    for (const path of new Set([...this.#files.keys(), ...this.#head.keys()])) this.#judge(path);
+  }
+
+  /** The last commit changed these: path -> blob id, null = removed. */
+  advanceHead(blobs: ReadonlyMap<string, string | null>): void {
+    for (const [path, blob] of blobs) {
+      if (blob === null) this.#head.delete(path);
+      else this.#head.set(path, blob);
+      this.#judge(path);
+    }
+  }
+
+  isDirty(path: string): boolean {
+    return this.#dirty.has(path);
+  }
+
+  /** Differences from the last commit, sorted by path. */
+  changes(): { file: string; change: ChangeKind }[] {
+    const kind = (file: string) => kindOf(this.#files.has(file), this.#head.has(file));
+    return [...this.#dirty].sort().map((file) => ({ file, change: kind(file) }));
+  }
+
+  get dirtyCount(): number {
+    return this.#dirty.size;
+  }
+
+  #judge(path: string): void {
+    if (this.#files.get(path)?.blob === this.#head.get(path)) this.#dirty.delete(path);
+    else this.#dirty.add(path);
+  }
 }
 
 function kindOf(present: boolean, committed: boolean): ChangeKind {

@@ -12,7 +12,7 @@ import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
 import type { SearchIndex } from '../search/search-index.ts';
 import { isAbsent, obstacleAt } from './durable-write.ts';
-import { createFileTable, type FileEntry, type FileTable } from './file-table.ts';
+import { type FileEntry, FileTable } from './file-table.ts';
 
 /** A difference that somebody else made. */
 export interface NoticedChange {
@@ -56,7 +56,7 @@ export class Worktree {
   readonly branch: string;
   readonly root: string;
   readonly index: SearchIndex;
-  readonly table: FileTable = createFileTable();
+  readonly table = new FileTable();
   /** Paths that the writer is changing right now; they are no news until it is done. */
   readonly applying = new Set<string>();
   readonly #now: () => number;

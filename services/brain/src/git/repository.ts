@@ -1,5 +1,5 @@
 /** A brain's git repository: created whole, opened only when its own configuration is harmless. */
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BlobReader } from './blob-reader.ts';
 import { fsyncPath, fsyncTree, isAbsent, ObjectDirectories } from './durability.ts';
@@ -47,9 +47,21 @@ export interface NewRepository {
  * not at all. Throws an EEXIST or ENOTEMPTY error when something is there.
  */
 export async function createRepository(git: Git, { dir, at }: NewRepository): Promise<Repository> {
-  const stage = join(dirname(dir), `.svc-${basename(dir)}.tmp`);
-  await rm(stage, { recursive: true, force: true });
-  await mkdir(stage, { recursive: true });
+  // its own name, because other processes may be making the same brain at this moment
+  const stage = await mkdtemp(join(dirname(dir), `.svc-${basename(dir)}-`));
+  try {
+    await chmod(stage, 0o755); // people open it too
+    await fillStage(git, stage, at);
+    await rename(stage, dir);
+  } catch (error) {
+    await rm(stage, { recursive: true, force: true });
+    throw error;
+  }
+  await fsyncPath(dirname(dir));
+  return repositoryAt(git, dir);
+}
+
+async function fillStage(git: Git, stage: string, at: Date): Promise<void> {
   const gitDir = join(stage, '.git');
   await git.run({ args: ['init', '--quiet', '--template=', '--initial-branch=main'], gitDir, workTree: stage });
   await mkdir(join(gitDir, 'info'), { recursive: true });
@@ -57,9 +69,6 @@ export async function createRepository(git: Git, { dir, at }: NewRepository): Pr
   await writeDurable(join(gitDir, 'config'), REPOSITORY_CONFIG, 'a');
   await writeFirstCommit(git, gitDir, at);
   await fsyncTree(stage);
-  await rename(stage, dir);
-  await fsyncPath(dirname(dir));
-  return repositoryAt(git, dir);
 }
 
 async function writeFirstCommit(git: Git, gitDir: string, at: Date): Promise<void> {

@@ -3,9 +3,11 @@ import { branchTools } from './branches.ts';
 import { fileTools } from './files.ts';
 import { healthTools } from './health.ts';
 import { islandTools } from './islands.ts';
+import { listingTools } from './listings.ts';
 import { lockTools } from './lock.ts';
 import { memoryTools } from './memory.ts';
 import { searchTools } from './search.ts';
+import { sessionTools } from './session.ts';
 import { stackTools } from './stack.ts';
 import { syncTools } from './sync.ts';
 
@@ -18,5 +20,7 @@ export const brainTools = [
   ...healthTools,
   ...islandTools,
   ...fileTools,
+  ...listingTools,
   ...stackTools,
+  ...sessionTools,
 ];

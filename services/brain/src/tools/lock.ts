@@ -4,9 +4,19 @@ import { CallError } from '@svc/contract/codes.ts';
 import { BrainName } from '@svc/contract/names.ts';
 import { leaseGuard, TimestampMs } from '@svc/contract/params.ts';
 import { isAnonymous } from '@svc/contract/subject.ts';
+import type { Caller } from '@svc/contract/tool.ts';
 import { defineTool } from '../deps.ts';
-import { LEASE_TTL, type LeaseView } from '../domain/lease.ts';
-import { opContext, requireWriter, resolveTarget, settled, type Target, WRITE_RAISES } from './target.ts';
+import type { BrainOps, Op } from '../brain/ops.ts';
+import { LEASE_TTL } from '../domain/lease.ts';
+import {
+  type CallContext,
+  opContext,
+  requireWriter,
+  resolveTarget,
+  settled,
+  type Target,
+  WRITE_RAISES,
+} from './target.ts';
 
 const lease = z.strictObject({
   brain: z.string(),
@@ -90,50 +100,49 @@ const svcLock = defineTool({
   refuses: ['E_LOCKED', 'E_LEASE_TOKEN', 'E_LEASE_ABSENT'],
   raises: WRITE_RAISES,
   example: { action: 'acquire', agentId: 'me', ttlMs: 60_000 },
-  async handler({ action = 'status', token, agentId, ttlMs = LEASE_TTL.defaultMs, ...wish }, context) {
+  async handler({ action = 'status', token = null, agentId, ttlMs = LEASE_TTL.defaultMs, ...wish }, context) {
     const target = await resolveTarget(context, wish);
-    const op = opContext(context, { agentId });
+    const op = { context: opContext(context, { agentId }) };
     switch (action) {
       case 'acquire': {
         requireWriter(context.caller);
-        const outcome = await target.ops.acquire({ context: op, token: token ?? null, ttlMs });
+        const outcome = await target.ops.acquire({ ...op, token, ttlMs });
         const grant = context.take(settled(context, outcome), { action, acquired: false, token: null });
         const replayed = outcome.replayed ? { replayed: true as const } : {};
         return { action, acquired: true as const, token: outcome.token, ...grant, brain: target.brain, ...replayed };
       }
       case 'release': {
         requireIdentity(context.caller);
-        const outcome = await target.ops.release({ context: op, token: token ?? null });
+        const outcome = await target.ops.release({ ...op, token });
         context.take(settled(context, outcome), { action, released: false });
         return { action, released: true as const, brain: target.brain };
       }
       case 'force': {
-        if (!context.caller.operator)
-          throw new CallError(isAnonymous(context.caller.subject) ? 'UNAUTHORIZED' : 'FORBIDDEN');
-        const { forced, fence } = context.take(settled(context, await target.ops.force({ context: op })));
+        requireOperator(context.caller);
+        const { forced, fence } = context.take(settled(context, await target.ops.force(op)));
         return { action, forceReleased: forced, fence };
       }
-      case 'stats': {
-        const { counters } = await target.ops.summary({ context: op });
-        return { action, ...counters };
-      }
-      case 'status':
-      case 'stack': {
-        const pointer = await context.deps.sessions.read(context.caller.session);
-        const status = await shownLease(target);
-        const brains = pointer.stack.map((entry) => ({ ...entry, ops: context.deps.router.brain(entry.brain) }));
-        const stack = await Promise.all(brains.map(shownLease));
-        return { action, status, stack, held: status.state === 'held' };
-      }
-    }
-
-    async function shownLease({ brain, ops }: Target): Promise<LeaseView & { brain: string }> {
-      return { brain, ...(await ops.leaseView({ context: op })) };
+      case 'stats':
+        return { action, ...(await target.ops.summary(op)).counters };
+      default:
+        return { action, ...(await shownLeases(context, target, op)) };
     }
   },
 });
 
-function requireIdentity({ operator, subject }: Parameters<typeof requireWriter>[0]): void {
+async function shownLeases({ deps, caller }: CallContext, target: Target, op: Op) {
+  const shown = async (brain: string, ops: BrainOps) => ({ brain, ...(await ops.leaseView(op)) });
+  const pointer = await deps.sessions.read(caller.session);
+  const status = await shown(target.brain, target.ops);
+  const stack = await Promise.all(pointer.stack.map(({ brain }) => shown(brain, deps.router.brain(brain))));
+  return { status, stack, held: status.state === 'held' };
+}
+
+function requireOperator({ operator, subject }: Caller): void {
+  if (!operator) throw new CallError(isAnonymous(subject) ? 'UNAUTHORIZED' : 'FORBIDDEN');
+}
+
+function requireIdentity({ operator, subject }: Caller): void {
   if (!operator && isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
 }
 

@@ -6,16 +6,18 @@ import type { Pointer } from '../domain/stack.ts';
 
 export const nextCursor = { nextCursor: z.string().optional() };
 
-export const stackEntry = z.strictObject({
+const stackEntry = z.strictObject({
   brain: z.string(),
   branch: z.string(),
   type: z.enum(['private', 'public']),
 });
 export const stackNames = z.array(z.string()).describe('Brains of the session, top first.');
 
+/** Shown by every tool that moves the session's pointer. */
+export const stackShown = { current: z.string(), stack: stackNames, entries: z.array(stackEntry) };
+
 export const dirtyFile = z.strictObject({ file: z.string(), change: z.enum(['added', 'modified', 'deleted']) });
 
-/** Shown by every tool that moves the session's pointer. */
 export function shownStack({ stack }: Pointer) {
   return { current: stack[0].brain, stack: stack.map(({ brain }) => brain), entries: [...stack] };
 }

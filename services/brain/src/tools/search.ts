@@ -65,15 +65,15 @@ const search = defineTool({
     'Searches the files of a brain, or of every brain on the stack; a write is found by the very next search.',
   input: z.strictObject({
     query: z.string().max(2000).describe('Words to look for.'),
-    limit: z.int().min(1).max(100).optional().describe('Results, default 10.'),
+    limit: z.int().min(1).max(100).default(DEFAULT_RESULTS).describe('Results.'),
     mode: z
       .enum(MODES)
-      .optional()
-      .describe('hybrid (default) reranks plain; basic and keyword = plain; rag = hybrid with a budget of 2000.'),
+      .default('hybrid')
+      .describe('hybrid reranks plain; basic and keyword = plain; rag = hybrid with a budget of 2000.'),
     category: PathText.optional().describe('Only below this directory.'),
     budget,
-    explain: z.boolean().optional().describe('With the parts of each score.'),
-    group: z.enum(['file', 'passage']).optional().describe('One result per file (default) or per passage.'),
+    explain: z.boolean().default(false).describe('With the parts of each score.'),
+    group: z.enum(['file', 'passage']).default('file').describe('One result per file or per passage.'),
     ...brainAndBranch,
     userCtx: UserCtx.optional(),
   }),
@@ -91,17 +91,15 @@ const search = defineTool({
   raises: READ_RAISES,
   aliases: { topK: 'limit', file: 'category' },
   example: { query: 'write things down' },
-  async handler(
-    { query, limit = DEFAULT_RESULTS, mode: asked = 'hybrid', category, explain = false, group = 'file', ...wish },
-    call,
-  ) {
+  async handler({ query, mode: asked, budget: wanted, ...wish }, call) {
     if (asked === 'semantic') throw call.refuse('E_EMBEDDER_UNAVAILABLE');
     if (asked === 'hyde' || asked === 'multiquery') throw call.refuse('E_MODE_UNAVAILABLE', { mode: asked });
     const mode = asked === 'hybrid' || asked === 'rag' ? ('hybrid' as const) : ('plain' as const);
     if (query.trim() === '') return { query: '', mode, results: [], total: 0, reason: 'empty query' };
-    const pathPrefix = category === undefined || category === '' ? null : checkedPath(category);
+    const { limit, group, explain, category = '' } = wish;
+    const pathPrefix = category === '' ? null : checkedPath(category);
     const request = { context: opContext(call), query, mode, limit, group, pathPrefix, explain };
-    const rows: (SearchRow & { brain: string; branch: string; depth: number })[] = [];
+    const rows: RankedRow[] = [];
     let total = 0;
     for (const [depth, { ops, brain, branch }] of (await resolveReads(call, wish)).entries()) {
       const answer = call.take(await ops.search({ ...request, branch }));
@@ -109,29 +107,29 @@ const search = defineTool({
       rows.push(...answer.rows.map((row) => ({ ...row, brain, branch, depth })));
     }
     const best = rows.sort(byRank).slice(0, limit);
-    const tokens = wish.budget ?? (asked === 'rag' ? RAG_BUDGET : undefined);
-    const results = best.map(({ depth: _depth, lines, explain: parts, ...row }) => ({
-      ...row,
-      ...splitPath(row.file),
-      lines: [...lines] as [number, number],
-      ...(parts === undefined
-        ? {}
-        : { explain: { ...parts, parts: parts.parts === null ? null : { ...parts.parts }, terms: [...parts.terms] } }),
-    }));
-    const packed =
-      tokens === undefined
-        ? {}
-        : { context: shownContext(compress({ query, passages: best.map(passageOfRow), budgetTokens: tokens })) };
-    return { query, mode, results, total, ...packed };
+    const shown = { query, mode, results: best.map(shownRow), total };
+    const budgetTokens = wanted ?? (asked === 'rag' ? RAG_BUDGET : null);
+    if (budgetTokens === null) return shown;
+    return { ...shown, context: shownContext(compress({ query, passages: best.map(passageOfRow), budgetTokens })) };
   },
 });
 
-function passageOfRow({ file, content, lines, commit, hash }: SearchRow) {
+/** `depth` = place of its brain on the stack. */
+type RankedRow = SearchRow & { readonly brain: string; readonly branch: string; readonly depth: number };
+
+function shownRow({ depth: _depth, lines, explain, ...row }: RankedRow) {
+  const shown = { ...row, ...splitPath(row.file), lines: [...lines] as [number, number] };
+  if (explain === undefined) return shown;
+  const parts = explain.parts === null ? null : { ...explain.parts };
+  return { ...shown, explain: { ...explain, parts, terms: [...explain.terms] } };
+}
+
+function passageOfRow({ file, content, lines, commit, hash }: RankedRow) {
   return { file, text: content, lines, commit, hash };
 }
 
 /** Score down, then the order of the stack, file, first line. */
-function byRank(a: SearchRow & { depth: number }, b: SearchRow & { depth: number }): number {
+function byRank(a: RankedRow, b: RankedRow): number {
   const byFile = a.file < b.file ? -1 : a.file > b.file ? 1 : a.lines[0] - b.lines[0];
   return b.score - a.score || a.depth - b.depth || byFile;
 }

@@ -1,36 +1,23 @@
 /** The brains of a session: which ones, in which order, on which branch. */
 import { z } from 'zod';
-import {
-  DEFAULT_LIMIT,
-  ifMatch,
-  leaseGuard,
-  page,
-  PathText,
-  Sha256Hex,
-  TimestampMs,
-  CommitId,
-  brainAndBranch,
-} from '@svc/contract/params.ts';
+import { brainAndBranch, ifMatch, leaseGuard, PathText, Sha256Hex } from '@svc/contract/params.ts';
 import { BrainName, BranchName } from '@svc/contract/names.ts';
 import { allow } from '@svc/contract/decision.ts';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { defineTool } from '../deps.ts';
 import { loadBrains, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
-import { cursorAfter, nextCursor, positionOf, shownStack, stackEntry, stackNames } from './results.ts';
+import { shownStack, stackNames, stackShown } from './results.ts';
 import {
   type CallContext,
   checkedPath,
   opContext,
-  READ_RAISES,
   requireWriter,
-  resolveTarget,
   resolveWrite,
   settled,
   WRITE_RAISES,
   WRITE_REFUSES,
 } from './target.ts';
 
-const stackShown = { current: z.string(), stack: stackNames, entries: z.array(stackEntry) };
 const create = z.boolean().optional().describe('Make the brain when it does not exist.');
 const stackType = z.enum(['private', 'public']).optional().describe('public = read-only in this session.');
 const OPENING_REFUSES = ['E_BRANCH_ABSENT', 'E_LIMIT', 'E_QUOTA'] as const;
@@ -159,140 +146,6 @@ async function loadable({ deps }: CallContext, name: string, wanted: boolean | u
     throw new CallError('BRAIN_LOAD_FAIL', undefined, { failed: name });
 }
 
-const current = defineTool({
-  name: 'brain_current',
-  area: 'brain',
-  description: 'Shows the current brain of the session, its branch and whether it has uncommitted files.',
-  input: z.strictObject({}),
-  output: z.strictObject({
-    current: z.string(),
-    branch: z.string(),
-    type: z.enum(['private', 'public']),
-    commit: CommitId,
-    dirty: z.boolean(),
-    stack: stackNames,
-  }),
-  access: 'public',
-  effect: 'read',
-  refuses: ['E_BRANCH_ABSENT', 'E_REF_ABSENT', 'E_LIMIT'],
-  raises: READ_RAISES,
-  async handler(_input, context) {
-    const { brain, branch, type, ops } = await resolveTarget(context, {});
-    const op = { context: opContext(context), branch };
-    const { commit } = context.take(await ops.openBranch({ ...op, create: false }));
-    const { files } = context.take(await ops.dirty(op));
-    const pointer = await context.deps.sessions.read(context.caller.session);
-    return { current: brain, branch, type, commit, dirty: files.length > 0, stack: shownStack(pointer).stack };
-  },
-});
-
-const stack = defineTool({
-  name: 'brain_stack',
-  area: 'brain',
-  description: "Shows the session's stack; can wait until queued writes have settled.",
-  input: z.strictObject({
-    wait: z
-      .union([z.boolean(), z.int().min(0).max(10_000)])
-      .optional()
-      .describe('true, or at most so many ms.'),
-  }),
-  output: z.strictObject({ ...stackShown, settled: z.boolean() }),
-  access: 'public',
-  effect: 'read',
-  refuses: [],
-  raises: READ_RAISES,
-  async handler({ wait = false }, context) {
-    const { deps, caller } = context;
-    const pointer = await deps.sessions.read(caller.session);
-    const waitMs = wait === true ? 10_000 : wait === false ? 0 : wait;
-    const op = opContext(context);
-    const waits = pointer.stack.map(({ brain }) => deps.router.brain(brain).settle({ context: op, waitMs }));
-    const all = waitMs === 0 ? [true] : await Promise.all(waits);
-    return { ...shownStack(pointer), settled: all.every(Boolean) };
-  },
-});
-
-const list = defineTool({
-  name: 'brain_list',
-  area: 'brain',
-  description: 'Lists the brains of this node.',
-  input: z.strictObject({ ...page }),
-  output: z.strictObject({
-    brains: z.array(
-      z.strictObject({
-        name: z.string(),
-        current: z.boolean(),
-        onStack: z.boolean(),
-        branch: z.string(),
-        files: z.int(),
-        modifiedAt: TimestampMs.nullable(),
-      }),
-    ),
-    names: z.array(z.string()),
-    count: z.int(),
-    ...nextCursor,
-  }),
-  access: 'public',
-  effect: 'read',
-  refuses: [],
-  async handler({ limit = DEFAULT_LIMIT, cursor }, context) {
-    const { deps, caller } = context;
-    const after = positionOf(cursor);
-    const names = (await deps.host.names()).filter((name) => after === null || name > after);
-    const pointer = await deps.sessions.read(caller.session);
-    const known = await deps.catalogueSizes(names.slice(0, limit));
-    const brains = names.slice(0, limit).map((name) => {
-      const entry = pointer.stack.find(({ brain }) => brain === name);
-      const { files = 0, modifiedAt = null } = known.get(name) ?? {};
-      const branch = entry?.branch ?? 'main';
-      return {
-        name,
-        current: pointer.stack[0].brain === name,
-        onStack: entry !== undefined,
-        branch,
-        files,
-        modifiedAt,
-      };
-    });
-    const next = names.length > limit ? (brains.at(-1)?.name ?? null) : null;
-    return { brains, names: brains.map(({ name }) => name), count: brains.length, ...cursorAfter(next) };
-  },
-});
-
-const state = defineTool({
-  name: 'brain_state',
-  area: 'brain',
-  description: 'Shows where the session is: brain, branch, stack, and what it learned and attends to.',
-  input: z.strictObject({ brain: BrainName.optional() }),
-  output: z.strictObject({
-    current: z.string(),
-    branch: z.string(),
-    stack: stackNames,
-    synapses: z.record(z.string(), z.record(z.string(), z.number())),
-    attention: z.record(z.string(), z.number()),
-    session: z.null().describe('Active evolution session.'),
-    recentInsights: z.array(z.string()),
-  }),
-  access: 'public',
-  effect: 'read',
-  refuses: ['E_BRANCH_ABSENT', 'E_LIMIT'],
-  raises: READ_RAISES,
-  async handler(wish, context) {
-    const { brain, branch, ops } = await resolveTarget(context, wish);
-    context.take(await ops.openBranch({ context: opContext(context), branch, create: false }));
-    const pointer = await context.deps.sessions.read(context.caller.session);
-    return {
-      current: brain,
-      branch,
-      stack: shownStack(pointer).stack,
-      synapses: {},
-      attention: {},
-      session: null,
-      recentInsights: [],
-    };
-  },
-});
-
 const remove = defineTool({
   name: 'brain_remove',
   area: 'brain',
@@ -332,22 +185,4 @@ const remove = defineTool({
   },
 });
 
-const migrationStatus = defineTool({
-  name: 'brain_migration_status',
-  area: 'brain',
-  description: 'Tells whether the data directory has the current layout, and what to do when an old one is found.',
-  input: z.strictObject({}),
-  output: z.strictObject({
-    markerVersion: z.int().nullable(),
-    targetVersion: z.literal(3),
-    upToDate: z.boolean(),
-    legacy: z.boolean(),
-    guidance: z.string().nullable(),
-  }),
-  access: 'public',
-  effect: 'read',
-  refuses: [],
-  handler: async (_input, { deps }) => deps.layout.status(),
-});
-
-export const stackTools = [push, pop, switchTo, load, current, stack, list, state, remove, migrationStatus];
+export const stackTools = [push, pop, switchTo, load, remove];

@@ -17,10 +17,12 @@ export interface EventLog {
   stop(): Promise<void>;
 }
 
-export async function startEventLog(platform: Platform, service = 'log'): Promise<EventLog> {
+/** `past`: how many events there are already when it is first heard of. */
+export async function startEventLog(platform: Platform, past = 0): Promise<EventLog> {
+  const service = 'log';
   const { bus } = platform;
-  const kept: PositionedEvent[] = [];
-  let head = 0;
+  const kept = Array.from({ length: past }, (_, index) => ({ position: index + 1, event: eventAt(index + 1) }));
+  let head = past;
   let pages = 0;
   const publish = (events: readonly PositionedEvent[]): void => {
     bus.publish(SUBJECTS.events(service), JSON.stringify({ service, head, events } satisfies EventBatch));
@@ -58,7 +60,7 @@ export async function startEventLog(platform: Platform, service = 'log'): Promis
   };
 }
 
-function eventAt(position: number, workspace: string | undefined): EventRecord {
+function eventAt(position: number, workspace?: string): EventRecord {
   return {
     id: `evt_${position}`,
     name: 'brain:change',

@@ -1,0 +1,24 @@
+/** A caller of the service: one POST /call per tool call. */
+
+/** The request body of one call. */
+export function callBody(tool: string, args: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: args } });
+}
+
+/** Resolves with the content of the result. Throws when there is none or when it is a refusal. */
+export async function callTool(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  const reply = await fetch(`${url}/call`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: callBody(tool, args),
+  });
+  const text = await reply.text();
+  const { result } = JSON.parse(text) as { result?: { content?: unknown; error?: unknown } };
+  if (result?.content === undefined || result.error !== undefined) throw new Error(`${tool}: ${text.slice(0, 500)}`);
+  return result.content;
+}

@@ -1,0 +1,69 @@
+/** Search over 10,000 Markdown files, and what they cost in memory and at start. */
+import { callBody, callTool } from './call.ts';
+import { markdownFile, queries } from './corpus.ts';
+import { markdownTable, mebibytes, shown } from './figures.ts';
+import { offerLoad } from './offered-load.ts';
+import { AUTHORISED, startEmbedded, type System, temporaryDataDir } from './system.ts';
+
+const FILES = 10_000;
+const WRITERS = 64;
+const QUERIES = 500;
+
+/** Resolves with a Markdown table. */
+export async function measureSearch(seconds: number): Promise<string> {
+  const dataDir = temporaryDataDir();
+  const rows: string[][] = [];
+  const empty = await startEmbedded(dataDir.path);
+  const emptyBytes = empty.brains[0]?.residentBytes() ?? Number.NaN;
+  const fillMs = await fill(empty);
+  rows.push(['files written by 64 writers, and committed', `${shown(FILES / (fillMs / 1000))} files/s`, '']);
+  for (const mode of ['hybrid', 'plain']) rows.push(await searchRow(empty, mode, seconds));
+  rows.push(['RSS empty', mebibytes(emptyBytes), '']);
+  rows.push(['RSS with all files', mebibytes(empty.brains[0]?.residentBytes() ?? Number.NaN), '']);
+  await empty.stop();
+  const full = await startEmbedded(dataDir.path);
+  rows.push(['start with all files: /health, /ready', `${shown(full.healthyAfterMs)} ms, ${shown(full.readyAfterMs)} ms`, '']);
+  rows.push(await firstSearchRow(full));
+  rows.push(['RSS after that start', mebibytes(full.brains[0]?.residentBytes() ?? Number.NaN), '']);
+  await full.stop();
+  dataDir.remove();
+  return markdownTable([`${shown(FILES)} Markdown files`, '', 'aim'], rows);
+}
+
+async function fill({ urls: [url = ''] }: System): Promise<number> {
+  const startedAt = performance.now();
+  let next = 0;
+  const write = async (): Promise<void> => {
+    while (next < FILES) {
+      const index = next;
+      next += 1;
+      const file = { category: `notes/d${index % 100}`, filename: `n${index}`, content: markdownFile(index) };
+      await callTool(url, AUTHORISED, 'svc_set_memory', file);
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, write));
+  await callTool(url, AUTHORISED, 'svc_commit', { message: 'all notes' });
+  return performance.now() - startedAt;
+}
+
+async function searchRow({ urls: [url = ''] }: System, mode: string, seconds: number): Promise<string[]> {
+  const { p50Ms, p95Ms, failed } = await offerLoad({
+    url: `${url}/call`,
+    headers: AUTHORISED,
+    connections: 1,
+    seconds,
+    warmupSeconds: 2,
+    bodies: queries(QUERIES).map((query) => callBody('svc_search', { query, mode })),
+    slots: 1,
+    firstNumber: 0,
+    unwanted: '"error"',
+  });
+  if (failed > 0) throw new Error(`${failed} searches failed`);
+  return [`search, ${mode}: p50, p95`, `${shown(p50Ms, 1)} ms, ${shown(p95Ms, 1)} ms`, 'p95 <= 15 ms'];
+}
+
+async function firstSearchRow({ urls: [url = ''] }: System): Promise<string[]> {
+  const startedAt = performance.now();
+  await callTool(url, AUTHORISED, 'svc_search', { query: queries(1)[0] ?? '' });
+  return ['first search after that start', `${shown(performance.now() - startedAt)} ms`, ''];
+}

@@ -1,0 +1,110 @@
+/** Lists of a brain's files. */
+import { z } from 'zod';
+import { at, brainAndBranch, DEFAULT_LIMIT, page, PathText, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
+import { defineTool } from '../deps.ts';
+import { cursorAfter, nextCursor, positionOf } from './results.ts';
+import { checkedPath, opContext, READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
+
+const listFiles = defineTool({
+  name: 'brain_list_files',
+  area: 'brain',
+  description: 'Lists the files of a brain, or of one category.',
+  input: z.strictObject({
+    category: PathText.optional().describe('Directory to list, with all below it.'),
+    ...brainAndBranch,
+    ...at,
+    ...page,
+  }),
+  output: z.strictObject({
+    files: z.array(
+      z.strictObject({
+        name: z.string(),
+        file: z.string(),
+        category: z.string(),
+        filename: z.string(),
+        bytes: z.int(),
+        hash: Sha256Hex,
+        modifiedAt: TimestampMs.nullable(),
+      }),
+    ),
+    brain: z.string(),
+    branch: z.string(),
+    ...nextCursor,
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: READ_REFUSES,
+  raises: READ_RAISES,
+  example: { category: 'learnings' },
+  async handler({ category, limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
+    const { ops, brain, branch } = await resolveTarget(context, wish);
+    const listing = await ops.list({
+      context: opContext(context),
+      branch,
+      category: category === undefined || category === '' ? null : checkedPath(category),
+      at: wish.at ?? null,
+      limit,
+      after: positionOf(cursor),
+      withContent: false,
+      withTitle: false,
+    });
+    const { files, next } = context.take(listing);
+    const rows = files.map(({ file, bytes, hash, modifiedAt }) => ({
+      name: file,
+      file,
+      ...splitPath(file),
+      bytes,
+      hash,
+      modifiedAt,
+    }));
+    return { files: rows, brain, branch, ...cursorAfter(next) };
+  },
+});
+
+const corpus = defineTool({
+  name: 'brain_corpus',
+  area: 'brain',
+  description: 'Lists the text files of a brain with their titles, and their content when asked.',
+  input: z.strictObject({
+    content: z.boolean().optional().describe('With the text of each file.'),
+    ...brainAndBranch,
+    ...page,
+  }),
+  output: z.strictObject({
+    corpus: z.array(
+      z.strictObject({
+        file: z.string(),
+        title: z.string(),
+        bytes: z.int(),
+        hash: Sha256Hex,
+        modifiedAt: TimestampMs.nullable(),
+        content: z.string().optional(),
+      }),
+    ),
+    count: z.int(),
+    ...nextCursor,
+  }),
+  access: 'public',
+  effect: 'read',
+  refuses: READ_REFUSES,
+  raises: READ_RAISES,
+  async handler({ content = false, limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
+    const { ops, branch } = await resolveTarget(context, wish);
+    const after = positionOf(cursor);
+    const op = {
+      context: opContext(context),
+      branch,
+      category: null,
+      at: null,
+      limit,
+      after,
+      withContent: content,
+      withTitle: true,
+    };
+    const { files, next } = context.take(await ops.list(op));
+    const rows = files.map(({ title = '', ...file }) => ({ ...file, title }));
+    return { corpus: rows, count: rows.length, ...cursorAfter(next) };
+  },
+});
+
+export const listingTools = [listFiles, corpus];
