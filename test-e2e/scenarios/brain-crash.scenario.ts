@@ -1,4 +1,5 @@
 /** kill -9 at random points of write and commit; start again; nothing acknowledged is missing. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Caller, codeOf, type Fields } from '../client.ts';
@@ -50,6 +51,21 @@ async function commit({ user, brain, commits, number }: Round, step: number): Pr
   if (codeOf(reply) === null && committed === true) commits.push(String(id));
 }
 
+/** Resolves when a write is acknowledged. */
+async function nextWrite(user: Caller, brain: string, withinMs: number): Promise<void> {
+  const heard: string[] = [];
+  const accepted = async () => {
+    const reply = await user.call('brain_write', { brain, name: 'probe', content: randomUUID() });
+    heard.push(`${Math.round(performance.now())} ${reply.text.slice(0, 200)}`);
+    return codeOf(reply) === null;
+  };
+  await waitFor(accepted, { withinMs, what: 'the first write after a kill' }).catch((error: unknown) => {
+    throw new Error(`no write was accepted within ${withinMs} ms; heard:\n${heard.slice(-5).join('\n')}`, {
+      cause: error,
+    });
+  });
+}
+
 verifies(
   'brain:crash:nothing-lost',
   async ({ place, random, report }) => {
@@ -71,13 +87,7 @@ verifies(
       await Promise.all(working);
       for (const one of gateways) await one.ready();
       const readyAt = performance.now();
-      await waitFor(
-        async () => codeOf(await user.call('brain_write', { brain, name: 'probe', content: `${number}` })) === null,
-        {
-          withinMs: NEXT_WRITE_WITHIN_MS[place.kind],
-          what: `the first write after kill ${number}`,
-        },
-      );
+      await nextWrite(user, brain, NEXT_WRITE_WITHIN_MS[place.kind]);
       nextWriteMs.push(performance.now() - readyAt);
       expect(await ledger.lost(reader(user, brain))).toEqual([]);
       assertSound(folder);

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { codeOf, type Fields } from '../client.ts';
+import type { Fields } from '../client.ts';
 import { filesAt, git } from '../instruments/git.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { brainFolder } from '../targets/target.ts';

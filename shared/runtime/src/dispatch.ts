@@ -46,13 +46,14 @@ export function createDispatch<Deps>({ tools, deps, platform }: DispatchOptions<
     const startedAt = performance.now();
     let envelope: Envelope | null = null;
     let found: PreparedTool<Deps> | undefined;
+    const reply = { replayed: false };
     try {
       envelope = Envelope.parse(JSON.parse(payload));
       found = prepared.get(envelope.tool);
       if (!found) throw new CallError('TOOL_NOT_FOUND');
-      return await perform(found, envelope, deps, platform.clock.now());
+      return await perform(found, envelope, deps, platform.clock.now(), reply);
     } catch (error) {
-      return answerFailure(error, found?.tool, (bug) => {
+      return answerFailure(error, found?.tool, reply.replayed, (bug) => {
         platform.log.error({ err: bug, requestId: envelope?.requestId, tool: envelope?.tool }, 'a call failed');
       });
     } finally {
@@ -66,18 +67,18 @@ async function perform<Deps>(
   envelope: Envelope,
   deps: Deps,
   now: number,
+  reply: { replayed: boolean },
 ): Promise<string> {
   if (envelope.deadlineAt <= now) throw new CallError('TIMEOUT');
   authorise(tool.access, envelope);
   const input = parse(envelope.args);
-  let replayed = false;
   const context: AnyContext<Deps> = {
     deps,
     caller: callerOf(envelope),
     now,
     idempotency: idempotencyScope(tool, envelope, input),
     markReplayed() {
-      replayed = true;
+      reply.replayed = true;
     },
     take,
     refuse: (code, details, message) => new Refusal(code, details, message),
@@ -85,7 +86,7 @@ async function perform<Deps>(
   };
   const result = tool.output.parse(await handler(input, context));
   const body = JSON.stringify(tool.bare ? result : { content: result });
-  return encodeReply({ ok: true, body, replayed, refusal: null });
+  return encodeReply({ ok: true, body, replayed: reply.replayed, refusal: null });
 }
 
 function callerOf(envelope: Envelope): Caller {
@@ -111,11 +112,16 @@ function take<Value>(decision: Decision<Value, RefusalCode>, shown: Record<strin
   throw new Refusal(decision.code, { ...shown, ...decision.details }, decision.message);
 }
 
-function answerFailure<Deps>(error: unknown, tool: Tool<Deps> | undefined, report: (bug: unknown) => void): string {
+function answerFailure<Deps>(
+  error: unknown,
+  tool: Tool<Deps> | undefined,
+  replayed: boolean,
+  report: (bug: unknown) => void,
+): string {
   if (error instanceof CallError) return encodeReply({ ok: false, failure: failureOf(error) });
   if (error instanceof Refusal && tool?.refuses.includes(error.code)) {
     const body = JSON.stringify(refusalResult(tool, error));
-    return encodeReply({ ok: true, body, replayed: false, refusal: error.code });
+    return encodeReply({ ok: true, body, replayed, refusal: error.code });
   }
   report(error);
   const code = isDatabaseAway(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL';

@@ -1,9 +1,12 @@
 /** A brain that this process owns: its repository, its working trees, each with its writer. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
 import { Worktree } from '../files/worktree.ts';
 import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
+import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees, openWorktree } from '../git/worktrees.ts';
 import { AnalysisCache } from '../search/analysis-cache.ts';
 import { readCatalogue } from '../store/catalogue.ts';
@@ -15,7 +18,7 @@ import type { BrainContext, OpContext } from '../writer/context.ts';
 import { LeaseKeeper } from '../writer/lease-keeper.ts';
 import { type BranchView, commitView, readPlainTree, worktreeView } from './branch-view.ts';
 import { loadIndex, saveIndex } from './index-snapshot.ts';
-import type { ReadRefusal } from './ops.ts';
+import type { BrainProblem, ReadRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishApply } from './apply-plan.ts';
 import { watchTree, type TreeWatch } from './tree-watch.ts';
@@ -44,8 +47,8 @@ export class OpenBrain {
   readonly context: BrainContext;
   readonly rules: RowRules;
   readonly leases: LeaseKeeper;
-  /** What health has to say about this brain. */
-  readonly problems: string[] = [];
+  /** What health has to say about the past of this brain. */
+  readonly losses: BrainProblem[] = [];
   readonly places: BrainPlaces;
   readonly sync: SyncSettings;
   readonly #analyses = new AnalysisCache();
@@ -89,19 +92,16 @@ export class OpenBrain {
       if (commit === null) return deny('E_REF_ABSENT', { at });
       return allow(this.#commitView(commit));
     }
-    const open = this.#trees.get(branch);
-    if (open !== undefined) {
-      const tree = await open;
-      return allow(worktreeView(tree.writer, await this.#compareWithHead(branch, tree)));
-    }
+    const tree = await this.#liveTree(branch);
+    if (tree !== null) return allow(worktreeView(tree.writer, await this.#compareWithHead(branch, tree)));
     const head = await readHead(this.context.repository, branch);
     return head === null ? deny('E_BRANCH_ABSENT', { branch }) : allow(this.#commitView(head));
   }
 
   /** The writer of a branch, its working tree opened when it has none yet. */
   async writer(branch: string): Promise<Decision<BranchWriter, 'E_BRANCH_ABSENT' | 'E_LIMIT'>> {
-    const open = this.#trees.get(branch);
-    if (open !== undefined) return allow((await open).writer);
+    const live = await this.#liveTree(branch);
+    if (live !== null) return allow(live.writer);
     if ((await readHead(this.context.repository, branch)) === null) return deny('E_BRANCH_ABSENT', { branch });
     if (this.#trees.size >= MAX_WORKTREES && !(await this.#closeIdleTree()))
       return deny('E_LIMIT', { limit: MAX_WORKTREES });
@@ -156,6 +156,41 @@ export class OpenBrain {
     const view = commitView(this.context.repository, commit, this.#analyses);
     this.#views.set(commit, view);
     return view;
+  }
+
+  /** The open tree of a branch; one that a person removed from disk is opened again from the last commit. */
+  async #liveTree(branch: string): Promise<OpenTree | null> {
+    const open = this.#trees.get(branch);
+    if (open === undefined) return null;
+    const tree = await open;
+    if (existsSync(join(tree.writer.tree.root, '.git'))) return tree;
+    if (this.#trees.get(branch) === open) {
+      this.#trees.delete(branch);
+      await tree.watch.close();
+      tree.writer.tree.index.clear();
+      this.losses.push({
+        code: 'E_WORKTREE_LOST',
+        text: `the working tree of ${branch} was removed; it was opened again from its last commit`,
+      });
+    }
+    return this.#openTree(branch);
+  }
+
+  /** Losses of the past, and working trees in which a person has something else in hand. */
+  async problems(): Promise<BrainProblem[]> {
+    const problems = [...this.losses];
+    for (const [branch, { tree }] of await this.openTrees()) {
+      const state = await readWorktreeState(this.context.repository, tree.root).catch(() => null);
+      if (state !== null && !isOnBranch(state, branch)) {
+        const found =
+          state.unfinished === null ? `is on ${state.branch ?? 'no branch'}` : `has a ${state.unfinished} in progress`;
+        problems.push({
+          code: 'E_BRAIN_DIVERTED',
+          text: `the working tree of ${branch} ${found}; nothing is written there`,
+        });
+      }
+    }
+    return problems;
   }
 
   #openTree(branch: string): Promise<OpenTree> {

@@ -144,7 +144,7 @@ export class BrainOperations implements BrainOps {
       dirty: trees.reduce((sum, { tree }) => sum + tree.table.dirtyCount, 0),
       commit: await brain.headOf('main'),
       modifiedAt: files.length === 0 ? null : Math.max(...files.map(({ modifiedAt }) => modifiedAt)),
-      problems: brain.problems,
+      problems: await brain.problems(),
       openConflicts: trees.reduce((sum, { openConflicts }) => sum + openConflicts.size, 0),
       remote: await remoteState(brain),
       queue: {

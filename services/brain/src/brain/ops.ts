@@ -98,6 +98,11 @@ export interface AutoBranch {
   readonly files: readonly DirtyFile[];
 }
 
+export interface BrainProblem {
+  readonly code: string;
+  readonly text: string;
+}
+
 export interface BrainSummary {
   readonly name: string;
   readonly branches: number;
@@ -105,7 +110,7 @@ export interface BrainSummary {
   readonly dirty: number;
   readonly commit: string;
   readonly modifiedAt: number | null;
-  readonly problems: readonly string[];
+  readonly problems: readonly BrainProblem[];
   readonly openConflicts: number;
   readonly remote: { readonly configured: boolean; readonly ahead: number | null; readonly behind: number | null };
   readonly queue: { readonly depth: number; readonly oldestMs: number };

@@ -2,14 +2,11 @@
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
 import { CommitId, TimestampMs } from '@svc/contract/params.ts';
-import type { BrainSummary } from '../brain/ops.ts';
+import type { BrainProblem, BrainSummary } from '../brain/ops.ts';
 import { defineTool } from '../deps.ts';
 import { type CallContext, opContext, resolveTarget } from './target.ts';
 
-interface Problem {
-  readonly code: string;
-  readonly text: string;
-}
+const problem = z.strictObject({ code: z.string(), text: z.string() });
 
 const health = defineTool({
   name: 'svc_health',
@@ -29,7 +26,7 @@ const health = defineTool({
         commit: CommitId,
         remote: z.strictObject({ configured: z.boolean(), ahead: z.int().nullable(), behind: z.int().nullable() }),
         openConflicts: z.int(),
-        problems: z.array(z.string()),
+        problems: z.array(problem),
       }),
     ),
     lock: z.strictObject({
@@ -40,7 +37,7 @@ const health = defineTool({
     queue: z.strictObject({ depth: z.int(), oldestMs: z.number() }),
     index: z.strictObject({ rows: z.int(), pendingVectors: z.literal(0), embedder: z.null() }),
     git: z.string(),
-    problems: z.array(z.strictObject({ code: z.string(), text: z.string() })),
+    problems: z.array(problem),
     timestamp: TimestampMs,
   }),
   access: 'public',
@@ -48,7 +45,7 @@ const health = defineTool({
   refuses: [],
   async handler(_input, context) {
     const { deps, now } = context;
-    const problems: Problem[] = [];
+    const problems: BrainProblem[] = [];
     const summaries: BrainSummary[] = [];
     for (const name of await deps.host.names()) {
       const summary = await summarise(context, name);
@@ -57,8 +54,8 @@ const health = defineTool({
     }
     const target = await resolveTarget(context, {});
     const view = await target.ops.leaseView({ context: opContext(context) }).catch(() => null);
-    for (const { name, problems: texts } of summaries) {
-      problems.push(...texts.map((text) => ({ code: 'BRAIN_PROBLEM', text: `${name}: ${text}` })));
+    for (const { name, problems: own } of summaries) {
+      problems.push(...own.map(({ code, text }) => ({ code, text: `${name}: ${text}` })));
     }
     const { guidance } = deps.layout.status();
     if (guidance !== null) problems.push({ code: 'LEGACY_LAYOUT', text: guidance });
@@ -90,7 +87,7 @@ function shownBrain({ name, branches, files, dirty, commit, remote, openConflict
 }
 
 /** A brain that cannot be opened is a problem to show, not a failure of the tool. */
-async function summarise(context: CallContext, name: string): Promise<BrainSummary | Problem> {
+async function summarise(context: CallContext, name: string): Promise<BrainSummary | BrainProblem> {
   try {
     return await context.deps.router.brain(name).summary({ context: opContext(context) });
   } catch (error) {

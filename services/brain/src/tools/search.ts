@@ -96,9 +96,16 @@ const search = defineTool({
     if (asked === 'hyde' || asked === 'multiquery') throw call.refuse('E_MODE_UNAVAILABLE', { mode: asked });
     const mode = asked === 'hybrid' || asked === 'rag' ? ('hybrid' as const) : ('plain' as const);
     if (query.trim() === '') return { query: '', mode, results: [], total: 0, reason: 'empty query' };
-    const { limit, group, explain, category = '' } = wish;
-    const pathPrefix = category === '' ? null : checkedPath(category);
-    const request = { context: opContext(call), query, mode, limit, group, pathPrefix, explain };
+    const { limit, group, explain } = wish;
+    const request = {
+      context: opContext(call),
+      query,
+      mode,
+      limit,
+      group,
+      pathPrefix: prefixOf(wish.category),
+      explain,
+    };
     const rows: RankedRow[] = [];
     let total = 0;
     for (const [depth, { ops, brain, branch }] of (await resolveReads(call, wish)).entries()) {
@@ -113,6 +120,10 @@ const search = defineTool({
     return { ...shown, context: shownContext(compress({ query, passages: best.map(passageOfRow), budgetTokens })) };
   },
 });
+
+function prefixOf(category: string | undefined): string | null {
+  return category === undefined || category === '' ? null : checkedPath(category);
+}
 
 /** `depth` = place of its brain on the stack. */
 type RankedRow = SearchRow & { readonly brain: string; readonly branch: string; readonly depth: number };
