@@ -1,20 +1,28 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { e2eProjects } from './test-e2e/vitest.config.ts';
+
+const FOLDERS = ['{services,shared}/*/src/**', '{deploy,toolchain,bench}/**'];
+const NEEDS_SERVER = '*.{pg,nats,redis}.test.ts';
+
+function suites(name: string, files: string, exclude: readonly string[]): TestProjectInlineConfiguration {
+  return {
+    test: {
+      name,
+      include: FOLDERS.map((folder) => `${folder}/${files}`),
+      exclude: ['**/node_modules/**', ...exclude],
+      pool: 'forks',
+      // Some start a server or a database first.
+      testTimeout: 60_000,
+      hookTimeout: 90_000,
+    },
+  };
+}
 
 export default defineConfig({
   test: {
     projects: [
-      {
-        test: {
-          name: 'unit',
-          include: ['{services,shared}/*/src/**/*.test.ts', '{deploy,toolchain,bench}/**/*.test.ts'],
-          exclude: ['**/node_modules/**'],
-          pool: 'forks',
-          // Suites against real servers start them first.
-          testTimeout: 60_000,
-          hookTimeout: 90_000,
-        },
-      },
+      suites('unit', '*.test.ts', [`**/${NEEDS_SERVER}`]),
+      suites('servers', NEEDS_SERVER, []),
       ...e2eProjects,
     ],
   },

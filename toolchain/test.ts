@@ -10,7 +10,11 @@ const endToEnd = [
 
 const [selection] = process.argv.slice(2);
 if (selection === undefined) {
-  process.exitCode = await runStages([...staticChecks, vitestStage('unit and contract', ['unit']), ...endToEnd]);
+  process.exitCode = await runStages([
+    ...staticChecks,
+    vitestStage('unit and contract', ['unit', 'servers']),
+    ...endToEnd,
+  ]);
 } else if (selection === 'e2e') {
   process.exitCode = await runStages(endToEnd);
 } else {
