@@ -11,7 +11,8 @@ import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { ListedFile } from './ops.ts';
 
 export interface ViewedFile extends ListedFile {
-  readonly content: Uint8Array;
+  /** Null when the file is not text. */
+  readonly text: string | null;
 }
 
 export interface BranchView {
@@ -40,7 +41,7 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
       const found = await writer.read(path);
       if (found === null) return null;
       const { bytes, hash, modifiedAt } = found.entry;
-      return { file: path, bytes, hash, modifiedAt, content: found.bytes };
+      return { file: path, bytes, hash, modifiedAt, text: found.text };
     },
     isDirty: (path) => tree.table.isDirty(path),
     index: async () => tree.index,
@@ -68,8 +69,7 @@ export function commitView(repository: Repository, commit: string, cache: Analys
 
   async function buildIndex(): Promise<SearchIndex> {
     const built = new SearchIndex(cache);
-    for (const { file, hash, content } of await (all ??= readAll())) {
-      const text = decodeText(content);
+    for (const { file, hash, text } of await (all ??= readAll())) {
       if (text !== null) built.set({ file, content: text, hash, chain: 0 });
     }
     return built;
@@ -100,7 +100,8 @@ export async function findFile(view: BranchView, path: string): Promise<ViewedFi
 }
 
 function viewed(file: string, content: Buffer): ViewedFile {
-  return { file, content, bytes: content.byteLength, hash: hash('sha256', content, 'hex'), modifiedAt: null };
+  const text = decodeText(content);
+  return { file, text, bytes: content.byteLength, hash: hash('sha256', content, 'hex'), modifiedAt: null };
 }
 
 function byFile(a: ListedFile, b: ListedFile): number {

@@ -1,7 +1,6 @@
 /** The operations of a brain that this process owns. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny } from '@svc/contract/decision.ts';
-import { decodeText } from '../files/worktree.ts';
 import { readHead } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
 import type { SearchIndex } from '../search/search-index.ts';
@@ -30,9 +29,8 @@ export class BrainOperations implements BrainOps {
     if (!found.ok) return found;
     const file = await findFile(found.value, path);
     if (file === null || !rows.mayRead(file.file)) return deny('E_FILE_ABSENT', { file: path });
-    const content = decodeText(file.content);
+    const { text: content, bytes, hash, modifiedAt } = file;
     if (content === null) return deny('E_NOT_TEXT', { file: file.file });
-    const { bytes, hash, modifiedAt } = file;
     return allow<FileView>({
       file: file.file,
       content,

@@ -21,9 +21,10 @@ export interface NoticedChange {
   readonly entry: FileEntry | null;
 }
 
-export interface FileBytes {
+export interface FileText {
   readonly entry: FileEntry;
-  readonly bytes: Uint8Array;
+  /** Null when the file is not text. */
+  readonly text: string | null;
 }
 
 /** A file as just read or written. */
@@ -97,12 +98,11 @@ export class Worktree {
     return bytes === null ? null : this.describe(path, bytes);
   }
 
-  read(path: string): FileBytes | null {
+  /** The index keeps the text of every file it holds, so that reading needs only a look at the file's stat data. */
+  read(path: string): FileText | null {
     const entry = this.refresh(path);
     if (entry === null) return null;
-    const known = this.index.contentOf(path, entry.hash);
-    const bytes = known === null ? readPlainFile(this.root, path, false) : Buffer.from(known, 'utf8');
-    return bytes === null ? null : { entry, bytes };
+    return { entry, text: entry.isText ? this.index.contentOf(path, entry.hash) : null };
   }
 
   /** Looks at every file. */
@@ -159,8 +159,13 @@ export class Worktree {
     return this.#noticed.length > 0;
   }
 
-  /** Files whose bytes the catalogue vouched for were not read by the scan; the index needs them once. */
+  /**
+   * Makes a restored index hold what the table says. Files whose bytes the catalogue vouched for were not read by the
+   * scan; the index needs them once.
+   */
   async #fillIndex(): Promise<void> {
+    const stale = [...this.index.files()].filter(({ file }) => this.table.get(file)?.isText !== true);
+    for (const { file } of stale) this.index.delete(file);
     let filled = 0;
     for (const { path, hash: wanted, isText } of this.table.entries()) {
       if (!isText || this.index.contentOf(path, wanted) !== null) continue;

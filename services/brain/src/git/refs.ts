@@ -1,5 +1,5 @@
 /** Branch heads and other references: read, resolve, move by compare-and-swap. */
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
 import { fsyncParents, isAbsent } from './durability.ts';
@@ -26,17 +26,24 @@ export async function readRefs(repository: Repository, prefix: string): Promise<
 
 /** The commit a full reference name points to, or null. Costs no process while the reference is a loose file. */
 export async function readRef(repository: Repository, ref: string): Promise<string | null> {
-  const loose = await readFile(join(repository.gitDir, refName(ref)), 'latin1').catch((error: unknown) => {
-    if (isAbsent(error) || isDirectory(error)) return '';
-    throw error;
-  });
-  if (isObjectId(loose.trim())) return loose.trim();
+  const loose = readLooseRef(join(repository.gitDir, refName(ref)));
+  if (isObjectId(loose)) return loose;
   const { exitCode, stdout } = await repository.git.run({
     args: ['show-ref', '--verify', '--hash', '--', ref],
     gitDir: repository.gitDir,
     answers: [0, 1, 128],
   });
   return exitCode === 0 ? stdout.toString('latin1').trim() : null;
+}
+
+/** Asked for with every read of a file, so it does not go through the thread pool. */
+function readLooseRef(path: string): string {
+  try {
+    return readFileSync(path, 'latin1').trim();
+  } catch (error) {
+    if (isAbsent(error) || isDirectory(error)) return '';
+    throw error;
+  }
 }
 
 function isDirectory(error: unknown): boolean {

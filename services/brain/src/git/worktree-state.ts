@@ -1,5 +1,6 @@
 /** What a working tree says about itself, read from its files without starting git. */
-import { access, readFile, stat } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isAbsent } from './durability.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
@@ -25,10 +26,7 @@ export interface WorktreeState {
 /** The git directory of a working tree. Throws RepositoryProblem when `worktree` does not belong to the repository. */
 export async function worktreeGitDir(repository: Repository, worktree: string): Promise<string> {
   if (worktree === repository.dir) return repository.gitDir;
-  const pointer = await readFile(join(worktree, '.git'), 'utf8').catch((error: unknown) => {
-    if (isAbsent(error)) return '';
-    throw error;
-  });
+  const pointer = readIfPresent(join(worktree, '.git')) ?? '';
   const gitDir = resolve(worktree, pointer.replace(/^gitdir: /, '').trimEnd());
   if (!pointer.startsWith('gitdir: ') || dirname(gitDir) !== join(resolve(repository.gitDir), 'worktrees')) {
     throw new RepositoryProblem('absent', `${basename(worktree)} is not a working tree of this repository`);
@@ -39,12 +37,11 @@ export async function worktreeGitDir(repository: Repository, worktree: string): 
 /** Throws RepositoryProblem when the directory is no working tree of the repository (deleted by hand, half made). */
 export async function readWorktreeState(repository: Repository, worktree: string): Promise<WorktreeState> {
   const gitDir = await worktreeGitDir(repository, worktree);
-  const head = await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => {
-    throw new RepositoryProblem('absent', `${basename(worktree)} has no HEAD`);
-  });
+  const head = readIfPresent(join(gitDir, 'HEAD'));
+  if (head === null) throw new RepositoryProblem('absent', `${basename(worktree)} has no HEAD`);
   const branch = /^ref: refs\/heads\/(.+)\n?$/.exec(head)?.[1] ?? null;
   for (const [file, unfinished] of Object.entries(UNFINISHED)) {
-    if (await exists(join(gitDir, file))) return { branch, unfinished };
+    if (existsSync(join(gitDir, file))) return { branch, unfinished };
   }
   return { branch, unfinished: null };
 }
@@ -64,9 +61,12 @@ export async function isWhole(repository: Repository, worktree: string): Promise
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+/** Looked at before every write: a few plain reads cost less than as many trips through the thread pool. */
+function readIfPresent(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
 }

@@ -6,7 +6,7 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { guardWrite } from '../domain/lease.ts';
 import { type AppliedChanges, applyChanges, DiskRefusal, type FileChange } from '../files/durable-write.ts';
-import type { DescribedFile, FileBytes, NoticedChange, Worktree } from '../files/worktree.ts';
+import type { DescribedFile, FileText, NoticedChange, Worktree } from '../files/worktree.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
@@ -77,7 +77,7 @@ export class BranchWriter {
   }
 
   /** The file as acknowledged: a write under way is waited for. */
-  async read(path: string): Promise<FileBytes | null> {
+  async read(path: string): Promise<FileText | null> {
     while (this.tree.applying.has(path)) await this.#applied;
     return this.tree.read(path);
   }
