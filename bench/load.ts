@@ -5,6 +5,7 @@ import type { LoadPlan, LoadResult } from './offered-load.ts';
 
 const plan = JSON.parse(process.argv[2] ?? '') as LoadPlan;
 let sent = plan.firstNumber;
+let replies = 0;
 
 if (plan.warmupSeconds > 0) await run(plan.warmupSeconds);
 process.stdout.write(JSON.stringify(await run(plan.seconds)));
@@ -31,14 +32,15 @@ function run(seconds: number): Promise<LoadResult> {
         p95Ms: ms(95),
         p99Ms: ms(99),
         failed: non2xx + errors + mismatches,
+        replies,
         lastNumber: sent,
       });
     });
     // The tool's own histogram counts whole milliseconds, too coarse for what is measured here.
-    const record: unknown = (_client: unknown, _status: number, _bytes: number, ms: number) => {
+    running.on('response', (_client, _status, _bytes, ms) => {
+      replies += 1;
       latencies.record(Math.max(1, Math.round(ms * 1000)));
-    };
-    running.on('response', record as (status: number, bytes: number, ms: number) => void);
+    });
   });
 }
 

@@ -24,6 +24,8 @@ export interface LoadResult {
   readonly p95Ms: number;
   readonly p99Ms: number;
   readonly failed: number;
+  /** Replies in all, those of the warm-up too. */
+  readonly replies: number;
   readonly lastNumber: number;
 }
 

@@ -21,8 +21,10 @@ export interface NodeProcess {
   readonly pid: number;
   /** Resolves with the first group of the pattern, as soon as the output has it. Throws when the process ends first. */
   said(pattern: RegExp): Promise<string>;
-  /** Resident memory, bytes. */
+  /** Resident memory, bytes. NaN where the system does not tell. */
   residentBytes(): number;
+  /** Processor time of all its threads so far. NaN where the system does not tell. */
+  cpuMs(): number;
   kill(signal: NodeJS.Signals): void;
   /** Resolves with its output and exit code (null = ended by a signal). */
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>;
@@ -74,6 +76,7 @@ export function startNode(entry: string, args: readonly string[] = [], environme
         look();
       }),
     residentBytes: () => residentBytes(child.pid ?? 0),
+    cpuMs: () => cpuMs(child.pid ?? 0),
     kill: (signal) => child.kill(signal),
     ended,
     async stop() {
@@ -86,6 +89,20 @@ export function startNode(entry: string, args: readonly string[] = [], environme
 }
 
 function residentBytes(pid: number): number {
-  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readProcFile(pid, 'status'))?.[1];
   return Number(kibibytes) * 1024;
+}
+
+/** The 14th and 15th field of the line count in hundredths of a second; the second field may hold blanks. */
+function cpuMs(pid: number): number {
+  const fields = readProcFile(pid, 'stat').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function readProcFile(pid: number, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
+  }
 }

@@ -1,6 +1,7 @@
 /** What is measured under load: each scenario is a server, a body and a number of connections. */
 import { callBody } from './call.ts';
 import { type LoadResult, offerLoad } from './offered-load.ts';
+import type { NodeProcess } from './process.ts';
 import { AUTHORISED } from './system.ts';
 
 export type Group = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 'peers';
@@ -9,6 +10,8 @@ export interface Scenario {
   readonly group: Group;
   readonly title: string;
   readonly urls: readonly string[];
+  /** Everything that works for the reply, but for the servers that it stands on. */
+  readonly processes: readonly NodeProcess[];
   readonly connections: number;
   readonly bodies: readonly string[];
   /** The scenario that this one is compared with. */
@@ -31,8 +34,16 @@ export const WRITE_BODY = callBody('svc_set_memory', {
 
 const lastNumbers = new Map<string, number>();
 
+export interface RoundResult extends Omit<LoadResult, 'replies' | 'lastNumber'> {
+  /** Processor time of the scenario's processes for each reply, microseconds. */
+  readonly cpuMicros: number;
+}
+
 /** One round; the connections are shared out when there are several gateways. */
-export async function runScenario({ title, urls, connections, bodies }: Scenario, seconds: number): Promise<LoadResult> {
+export async function runScenario(scenario: Scenario, seconds: number): Promise<RoundResult> {
+  const { title, urls, processes, connections, bodies } = scenario;
+  const cpuMs = (): number => processes.reduce((sum, one) => sum + one.cpuMs(), 0);
+  const cpuBeforeMs = cpuMs();
   const results = await Promise.all(
     urls.map((url) =>
       offerLoad({
@@ -49,6 +60,7 @@ export async function runScenario({ title, urls, connections, bodies }: Scenario
     ),
   );
   lastNumbers.set(title, Math.max(...results.map(({ lastNumber }) => lastNumber)));
+  const spentMs = cpuMs() - cpuBeforeMs;
   const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   return {
     perSecond: results.reduce((sum, { perSecond }) => sum + perSecond, 0),
@@ -56,6 +68,6 @@ export async function runScenario({ title, urls, connections, bodies }: Scenario
     p95Ms: Math.max(...results.map(({ p95Ms }) => p95Ms)),
     p99Ms: Math.max(...results.map(({ p99Ms }) => p99Ms)),
     failed: results.reduce((sum, { failed }) => sum + failed, 0),
-    lastNumber: 0,
+    cpuMicros: (1000 * spentMs) / results.reduce((sum, { replies }) => sum + replies, 0),
   };
 }

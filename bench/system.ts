@@ -29,7 +29,8 @@ export interface System {
   readonly urls: readonly string[];
   /** The processes that hold brains. */
   readonly brains: readonly NodeProcess[];
-  readonly dataDir: string;
+  /** Gateways and brains. */
+  readonly processes: readonly NodeProcess[];
   /** From the spawn to the first 200 of /health and of /ready. */
   readonly healthyAfterMs: number;
   readonly readyAfterMs: number;
@@ -75,7 +76,7 @@ export async function startEmbedded(dataDir: string, extra: Environment = {}): P
   const url = `http://127.0.0.1:${port}`;
   const healthyAfterMs = (await answers(`${url}/health`, node)) - startedAt;
   const readyAfterMs = (await answers(`${url}/ready`, node)) - startedAt;
-  return { urls: [url], brains: [node], dataDir, healthyAfterMs, readyAfterMs, stop: () => node.stop() };
+  return { urls: [url], brains: [node], processes: [node], healthyAfterMs, readyAfterMs, stop: () => node.stop() };
 }
 
 /** So many gateways and brain processes on shared servers and a data directory of their own. */
@@ -110,7 +111,7 @@ export async function startCluster(servers: Servers, counts: { gateways: number;
   return {
     urls,
     brains,
-    dataDir: dataDir.path,
+    processes: [...gateways, ...brains],
     healthyAfterMs: healthyAt - startedAt,
     readyAfterMs: readyAt - startedAt,
     async stop() {

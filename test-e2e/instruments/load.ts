@@ -100,7 +100,7 @@ async function judged(
   try {
     const reply = await send();
     const code = codeOf(reply);
-    const problem = code ?? (reply.status === 200 ? null : `status ${reply.status}`);
+    const problem = code ?? (reply.status === 200 ? null : `status ${reply.status} ${reply.text.slice(0, 100)}`);
     return { problem: problem === fine ? null : problem, status: reply.status };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -29,7 +29,7 @@ verifies('brain:file-tools', async ({ fresh }) => {
   await user.ok('svc_set_memory', { category: 'b', filename: 'y.json', content: '{"k":1}' });
   const { body } = await user.call('brain_read', { name: 'a/x' });
   expect(body.result).toMatchObject({
-    name: 'a/x',
+    name: 'a/x.md',
     file: 'a/x.md',
     content: '# Title\n\nbody',
     data: '# Title\n\nbody',
@@ -65,7 +65,7 @@ verifies('brain:file-tools', async ({ fresh }) => {
   expect((await user.ok<{ corpus: Fields[] }>('brain_corpus')).corpus[0]).not.toHaveProperty('content');
   expect(await user.ok('brain_delete_file', { name: 'a/x' })).toEqual({
     deleted: true,
-    name: 'a/x',
+    name: 'a/x.md',
     file: 'a/x.md',
     hash: written.hash,
   });

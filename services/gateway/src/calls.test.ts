@@ -71,7 +71,10 @@ describe('a call that got no reply', () => {
   });
 
   test('is late, or too large', async () => {
-    expect(await failing('TIMEOUT').send('read')).toBe('TIMEOUT');
+    const silent = failing('TIMEOUT', 'TIMEOUT', 'TIMEOUT');
+    expect([await silent.send('read'), silent.requests()]).toEqual(['TIMEOUT', 3]);
+    const died = failing('TIMEOUT'); // the one that had it is gone, the next answers
+    expect([await died.send('write-idempotent'), died.requests()]).toEqual(['ok', 2]);
     expect(await failing(new BusError('TIMEOUT', 'before it was sent', true)).send('write')).toBe('TIMEOUT');
     expect(await failing('TOO_LARGE').send('write')).toBe('PAYLOAD_TOO_LARGE');
     expect(await failing(new BusError('TOO_LARGE', 'reply', false)).send('read')).toBe('PAYLOAD_TOO_LARGE');

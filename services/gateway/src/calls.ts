@@ -18,10 +18,11 @@ const RETRY_AFTER_MS = 1000;
 
 export function createSendCall({ bus, clock, random }: Pick<Platform, 'bus' | 'clock' | 'random'>): SendCall {
   return async function sendCall({ card, subject, meter }, payload, deadlineAt) {
+    const attempts = attemptsOf(card.effect, deadlineAt);
     let pauses: ReturnType<typeof pausesOf> | null = null;
     for (;;) {
       try {
-        const frame = await bus.request(subject, payload, { deadlineAt });
+        const frame = await bus.request(subject, payload, { deadlineAt: attempts.next(clock.now()) });
         meter.bus('reply');
         return decodeReply(frame);
       } catch (error) {
@@ -36,6 +37,21 @@ export function createSendCall({ bus, clock, random }: Pick<Platform, 'bus' | 'c
   };
 }
 
+/**
+ * Until when each attempt waits. A service that dies with a call in hand says nothing, so a repeatable call is given a
+ * share of its time and then sent again.
+ */
+function attemptsOf(effect: Effect, deadlineAt: number): { next(now: number): number } {
+  let left = isRepeatable(effect) ? 1 + MAX_REPEATS : 1;
+  return {
+    next(now) {
+      const share = (deadlineAt - now) / Math.max(1, left);
+      left -= 1;
+      return now + share;
+    },
+  };
+}
+
 /** How long to wait before the call is sent again, or Infinity. */
 function pausesOf(effect: Effect): { next(error: BusError): number } {
   let undelivered = 0;
@@ -43,7 +59,8 @@ function pausesOf(effect: Effect): { next(error: BusError): number } {
   return {
     next(error) {
       if (isNobodyThere(error)) return UNDELIVERED_PAUSES_MS[undelivered++] ?? Infinity;
-      return error.code === 'DISCONNECTED' && repeats-- > 0 ? 0 : Infinity;
+      const lost = error.code === 'DISCONNECTED' || (error.code === 'TIMEOUT' && !error.undelivered);
+      return lost && repeats-- > 0 ? 0 : Infinity;
     },
   };
 }

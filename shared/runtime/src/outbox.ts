@@ -12,8 +12,8 @@ import type { Platform } from './platform.ts';
 export const EVENTS_KEPT_DAYS = 7;
 export const EVENTS_KEPT_ROWS = 1_000_000;
 const RELAY_BATCH = 500;
-/** Between two relay rounds; what is written meanwhile goes together. */
-const RELAY_PAUSE_MS = 8;
+/** From the first event to the round that relays it; what is written meanwhile goes together. */
+const GATHER_MS = 5;
 const HEARTBEAT_MS = 1000;
 
 interface EventOf<Name extends EventName> {
@@ -111,16 +111,13 @@ function deleteOldEvents(client: SqlClient, schema: string): Promise<number> {
 }
 
 /** One relay round at a time in this process; the locked head row keeps replicas from numbering at once. */
-function createRelay({ service, schema, client, transact, platform }: OutboxOptions) {
+function createRelay({ service, schema, transact, platform }: OutboxOptions) {
   let running: Promise<void> | null = null;
   let wanted = false;
-  let closed = false;
+  /** Somebody waits for the end: no gathering. */
+  let urgent = false;
 
   async function round(): Promise<number> {
-    const waiting = await client.$queryRawUnsafe<unknown[]>(
-      `SELECT 1 FROM "${schema}".outbox WHERE position IS NULL LIMIT 1`,
-    );
-    if (waiting.length === 0) return 0;
     const { rows, head } = await transact((transaction) => assignPositions(transaction, schema));
     if (rows.length > 0) publishBatch(platform.bus, service, head, rows.map(positionedEvent));
     return rows.length;
@@ -128,36 +125,30 @@ function createRelay({ service, schema, client, transact, platform }: OutboxOpti
 
   async function run(): Promise<void> {
     while (wanted) {
+      if (!urgent) await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
       wanted = false;
       try {
         while ((await round()) === RELAY_BATCH);
       } catch (error) {
         platform.log.warn({ err: error }, 'events wait: the relay could not read or number them');
       }
-      if (wanted && !closed) await new Promise((resolve) => setTimeout(resolve, RELAY_PAUSE_MS));
     }
+    running = null;
   }
 
   function kick(): void {
     wanted = true;
-    running ??= run().finally(() => {
-      running = null;
-    });
+    running ??= run();
   }
 
   async function flush(): Promise<void> {
+    urgent = true;
     kick();
     while (running !== null) await running;
+    urgent = false;
   }
 
-  return {
-    kick,
-    flush,
-    async close() {
-      closed = true;
-      await flush();
-    },
-  };
+  return { kick, flush, close: flush };
 }
 
 async function assignPositions(transaction: SqlClient, schema: string): Promise<{ rows: EventRow[]; head: number }> {

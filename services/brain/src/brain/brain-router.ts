@@ -41,6 +41,7 @@ const REPEATABLE: ReadonlySet<OpName> = new Set<OpName>([
   'settle',
 ]);
 const RETRY_MS = 50;
+const LOOK_FOR_DEATH_MS = 1000;
 
 export class BrainRouter {
   readonly #host: BrainHost;
@@ -123,13 +124,32 @@ export class BrainRouter {
   async #ask(process: string, request: Request): Promise<Reply | null> {
     const { deadlineAt } = request.args.context;
     try {
-      const reply = await this.#platform.bus.request(processSubject(process), JSON.stringify(request), { deadlineAt });
-      return JSON.parse(reply) as Reply;
+      const asked = this.#platform.bus.request(processSubject(process), JSON.stringify(request), { deadlineAt });
+      return JSON.parse(await this.#unlessDead(process, asked)) as Reply;
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
       if (error.code === 'TOO_LARGE') throw new CallError('PAYLOAD_TOO_LARGE');
       if (error.undelivered || (REPEATABLE.has(request.op) && error.code === 'DISCONNECTED')) return null;
       throw new CallError(REPEATABLE.has(request.op) ? 'TIMEOUT' : 'E_OUTCOME_UNKNOWN');
+    }
+  }
+
+  /** A process that dies with work in hand says nothing; its heartbeat does. */
+  async #unlessDead(process: string, asked: Promise<string>): Promise<string> {
+    let waiting = true;
+    const client = poolClient(this.#platform.database.pool);
+    const death = async (): Promise<never> => {
+      for (;;) {
+        await sleep(LOOK_FOR_DEATH_MS, undefined, { ref: false });
+        if (!waiting) return new Promise(() => {});
+        const living = await readLiveProcesses(client).catch(() => [process]);
+        if (!living.includes(process)) throw new BusError('DISCONNECTED', 'the owner of the brain died');
+      }
+    };
+    try {
+      return await Promise.race([asked, death()]);
+    } finally {
+      waiting = false;
     }
   }
 
