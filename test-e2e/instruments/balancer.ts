@@ -10,6 +10,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 
 const CHECK_EVERY_MS = 100;
@@ -19,7 +20,7 @@ export class Balancer implements AsyncDisposable {
   readonly #backends: readonly string[];
   readonly #ready: Set<string>;
   readonly #server: Server;
-  readonly #checks: NodeJS.Timeout;
+  readonly #end = new AbortController();
   #next = 0;
 
   private constructor(backends: readonly string[]) {
@@ -29,9 +30,7 @@ export class Balancer implements AsyncDisposable {
       { keepAliveTimeout: 60_000 },
       (incoming, outgoing) => void this.#take(incoming, outgoing),
     );
-    this.#checks = setInterval(() => {
-      for (const backend of backends) void this.#check(backend);
-    }, CHECK_EVERY_MS);
+    for (const backend of backends) void this.#watch(backend);
   }
 
   static async start(backends: readonly string[]): Promise<Balancer> {
@@ -44,14 +43,18 @@ export class Balancer implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  get ready(): readonly string[] {
-    return [...this.#ready];
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#checks);
+    this.#end.abort();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** One check after the other, so that an old answer never overrules a newer one. */
+  async #watch(backend: string): Promise<void> {
+    while (!this.#end.signal.aborted) {
+      await this.#check(backend);
+      await delay(CHECK_EVERY_MS);
+    }
   }
 
   async #check(backend: string): Promise<void> {

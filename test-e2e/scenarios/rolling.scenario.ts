@@ -12,7 +12,7 @@ import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 const RESTARTS = Number(process.env['E2E_ROLLING_RESTARTS'] ?? '') || 10;
 const CLIENTS = 50;
 
-const target = ownTarget({ SVC_DRAIN_WAIT_MS: '1000' }, 'cluster');
+const target = ownTarget({ SVC_DRAIN_WAIT_MS: '2000' }, 'cluster');
 
 async function roll(
   { place, report }: Scenario,

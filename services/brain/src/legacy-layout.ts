@@ -2,7 +2,7 @@
  * The marker of the data directory's layout, and the import of an old single-brain layout: flat text files or category
  * directories at the data root, or in directories that the operator names. Files are copied, never moved.
  */
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { lstat, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
@@ -129,7 +129,7 @@ export class LegacyLayout {
     const { dataDir, legacyDirs } = this.#options;
     const files: LegacyFile[] = [];
     for (const child of await readChildren(dataDir)) {
-      if (!OWN_ENTRIES.has(child.name)) await collect(join(dataDir, child.name), child.name, files);
+      if (!OWN_ENTRIES.has(child.name) && !child.name.startsWith('layout.json.')) await collect(join(dataDir, child.name), child.name, files);
     }
     for (const directory of legacyDirs) {
       const children = await readChildren(resolve(directory));
@@ -141,8 +141,9 @@ export class LegacyLayout {
 
   async #writeMarker(marker: Marker): Promise<void> {
     const file = this.#markerFile();
-    await writeFile(`${file}.tmp`, `${JSON.stringify(marker)}\n`, { flush: true });
-    await rename(`${file}.tmp`, file);
+    const temp = `${file}.${randomUUID()}.tmp`; // several processes may start on one directory at once
+    await writeFile(temp, `${JSON.stringify(marker)}\n`, { flush: true });
+    await rename(temp, file);
     await syncDirectory(this.#options.dataDir);
     this.#marker = marker;
     this.#guidance = null;

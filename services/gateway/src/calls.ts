@@ -11,7 +11,7 @@ import type { ToolRoute } from './registry.ts';
 export type SendCall = (route: ToolRoute, payload: string, deadlineAt: number) => Promise<Reply>;
 
 /** Together well under the 250 ms in which a caller hears that nobody answers. */
-const UNDELIVERED_PAUSES_MS = [15, 45, 90];
+const UNDELIVERED_PAUSES_MS = [10, 30, 60];
 const JITTER_MS = 10;
 const MAX_REPEATS = 2;
 const RETRY_AFTER_MS = 1000;
