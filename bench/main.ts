@@ -1,6 +1,6 @@
-/** `npm run bench [-- --only d,e] [--seconds 4] [--rounds 3]`: what the service costs, beside what it stands on. */
+/** `npm run bench [-- --only d,e] [--seconds 4] [--rounds 3] [--profile folder]`: what the service costs, beside what it stands on. */
 import { availableParallelism, loadavg } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { callBody, callTool } from './call.ts';
 import { measureDisk } from './disk.ts';
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '3' },
+    profile: { type: 'string' },
   },
 });
 const seconds = Number(values.seconds);
@@ -23,6 +24,9 @@ const rounds = Number(values.rounds);
 const only = values.only?.split(',');
 const wants = (...groups: string[]): boolean => only === undefined || groups.some((group) => only.includes(group));
 
+/** For the processes of the system: each leaves a CPU profile in the folder when it ends. */
+const profiling =
+  values.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(values.profile)}` };
 const GET_BODY = callBody('svc_get_memory', { category: 'bench', filename: 'read' });
 const DESCRIBE_BODY = callBody('tool_describe', { names: ['svc_get_memory'] });
 const ends: (() => Promise<void>)[] = [];
@@ -69,7 +73,7 @@ async function addOverNats(servers: Servers): Promise<void> {
     add({ group: 'c', title: 'node:http + NATS', urls, processes: [...processes, responder] });
   }
   if (!wants('e')) return;
-  const small = await startCluster(servers, { gateways: 1, brains: 1 });
+  const small = await startCluster(servers, { gateways: 1, brains: 1 }, profiling);
   ends.push(() => small.stop());
   const compared = { group: 'e' as const, baseline: 'node:http + NATS', aim: '>= 60 %' };
   add({ ...compared, title: 'read tool, cluster 1+1', ...placeOf(small) });
@@ -79,7 +83,7 @@ async function addOverNats(servers: Servers): Promise<void> {
   const others = await startServers();
   if (others === null) return;
   ends.push(() => others.stop());
-  const large = await startCluster(others, { gateways: 2, brains: 2 });
+  const large = await startCluster(others, { gateways: 2, brains: 2 }, profiling);
   ends.push(() => large.stop());
   add({ ...compared, title: 'read tool, cluster 2+2', ...placeOf(large) });
 }
@@ -90,7 +94,7 @@ function placeOf({ urls, processes }: System): Pick<Scenario, 'urls' | 'processe
 
 async function addEmbedded(): Promise<void> {
   const dataDir = temporaryDataDir();
-  const system = await startEmbedded(dataDir.path);
+  const system = await startEmbedded(dataDir.path, profiling);
   ends.push(() => system.stop());
   const content = `# To be read\n\n${'Some words that a reader would want. '.repeat(12)}`;
   await callTool(system.urls[0] ?? '', AUTHORISED, 'svc_set_memory', { category: 'bench', filename: 'read', content });

@@ -80,7 +80,11 @@ export async function startEmbedded(dataDir: string, extra: Environment = {}): P
 }
 
 /** So many gateways and brain processes on shared servers and a data directory of their own. */
-export async function startCluster(servers: Servers, counts: { gateways: number; brains: number }): Promise<System> {
+export async function startCluster(
+  servers: Servers,
+  counts: { gateways: number; brains: number },
+  extra: Environment = {},
+): Promise<System> {
   const dataDir = temporaryDataDir();
   const shared = {
     ...SETTINGS,
@@ -88,6 +92,7 @@ export async function startCluster(servers: Servers, counts: { gateways: number;
     NATS_URL: servers.nats.url,
     REDIS_URL: servers.redis.url,
     DATABASE_URL: servers.postgres.url,
+    ...extra,
   };
   const startedAt = performance.now();
   const brains = Array.from({ length: counts.brains }, (_, index) =>

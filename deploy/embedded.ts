@@ -4,13 +4,14 @@ import type { Config } from '@svc/runtime/config.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { brainService } from '@svc/brain/service.ts';
 import { startGateway } from '@svc/gateway/service.ts';
-import { createEmbeddedPlatform } from './platforms.ts';
+import { addStores, createEmbeddedDoors } from './platform.embedded.ts';
 import { runProcess } from './process.ts';
 
 await runProcess('node', async ({ grounds, lifecycle }) => {
-  const platform = await createEmbeddedPlatform(grounds, lifecycle);
-  const gateway = await startGateway(platform, { expectedServices: [brainService.name] });
+  const doors = createEmbeddedDoors(grounds, lifecycle);
+  const gateway = await startGateway(doors, { expectedServices: [brainService.name] });
   lifecycle.onShutdown('gateway', () => gateway.close());
+  const platform = await addStores(doors, lifecycle);
   const brain = await startService(platform, brainService);
   lifecycle.onShutdown('brain', () => brain.stop());
   lifecycle.onShutdown('doors', () => gateway.drain());

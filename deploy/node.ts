@@ -3,7 +3,7 @@ import { ConfigProblem } from '@svc/runtime/config.ts';
 import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
 import { brainService } from '@svc/brain/service.ts';
 import { startGateway } from '@svc/gateway/service.ts';
-import { createClusterPlatform } from './platforms.ts';
+import { addStores, connectCluster } from './platform.cluster.ts';
 import { runProcess, type Start } from './process.ts';
 
 type Run = (start: Start) => Promise<void>;
@@ -11,7 +11,7 @@ type Run = (start: Start) => Promise<void>;
 /** Runs a service that keeps data of its own. */
 function serviceRun<Deps>(definition: ServiceDefinition<Deps>): Run {
   return async ({ grounds, lifecycle }) => {
-    const platform = await createClusterPlatform(grounds, lifecycle, { service: definition.name, keepsData: true });
+    const platform = await addStores(await connectCluster(grounds, lifecycle, definition.name), lifecycle);
     const service = await startService(platform, definition);
     lifecycle.onShutdown(definition.name, () => service.stop());
     process.stdout.write(`${definition.name} is running\n`);
@@ -22,8 +22,9 @@ const RUNS = new Map<string, Run>([
   [
     'gateway',
     async ({ grounds, lifecycle }) => {
-      const platform = await createClusterPlatform(grounds, lifecycle, { service: 'gateway', keepsData: false });
-      const gateway = await startGateway(platform, { expectedServices: [brainService.name] });
+      const gateway = await startGateway(await connectCluster(grounds, lifecycle, 'gateway'), {
+        expectedServices: [brainService.name],
+      });
       lifecycle.onShutdown('gateway', () => gateway.close());
       lifecycle.onShutdown('doors', () => gateway.drain());
       process.stdout.write(`listening on http://${gateway.address}:${gateway.port}\n`);

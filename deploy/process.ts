@@ -2,25 +2,23 @@
 import { ConfigProblem } from '@svc/runtime/config.ts';
 import { DataLocked } from '@svc/runtime/data-lock.ts';
 import { createLifecycle, type Lifecycle } from '@svc/runtime/lifecycle.ts';
-import { type Environment, createGrounds, takeEnvironment } from './platforms.ts';
+import { createGrounds, type Grounds, takeEnvironment } from './grounds.ts';
 
 /** After SIGTERM nothing may take longer, also with the wait for balancers. */
 const HARD_STOP_MS = 25_000;
 
 export interface Start {
-  readonly environment: Environment;
-  readonly grounds: ReturnType<typeof createGrounds>;
+  readonly grounds: Grounds;
   readonly lifecycle: Lifecycle;
 }
 
 /** Runs `start`; what the operator must mend is said in a sentence, without a stack. */
 export async function runProcess(role: string, start: (given: Start) => Promise<void>): Promise<void> {
   try {
-    const environment = takeEnvironment();
-    const grounds = createGrounds(environment, role);
+    const grounds = createGrounds(takeEnvironment(), role);
     const lifecycle = createLifecycle(grounds.log);
     endOnSignals(lifecycle);
-    await start({ environment, grounds, lifecycle }).catch(async (error: unknown) => {
+    await start({ grounds, lifecycle }).catch(async (error: unknown) => {
       await lifecycle.shutdown('start failed');
       throw error;
     });

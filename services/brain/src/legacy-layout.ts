@@ -129,7 +129,8 @@ export class LegacyLayout {
     const { dataDir, legacyDirs } = this.#options;
     const files: LegacyFile[] = [];
     for (const child of await readChildren(dataDir)) {
-      if (!OWN_ENTRIES.has(child.name) && !child.name.startsWith('layout.json.')) await collect(join(dataDir, child.name), child.name, files);
+      if (!OWN_ENTRIES.has(child.name) && !child.name.startsWith('layout.json.'))
+        await collect(join(dataDir, child.name), child.name, files);
     }
     for (const directory of legacyDirs) {
       const children = await readChildren(resolve(directory));

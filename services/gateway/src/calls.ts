@@ -4,7 +4,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { decodeReply, type Reply } from '@svc/contract/rpc.ts';
 import type { Effect } from '@svc/contract/tool.ts';
 import { BusError } from '@svc/runtime/bus.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { ToolRoute } from './registry.ts';
 
 /** `payload`: an Envelope as JSON. Throws CallError when no service answered. */
@@ -16,7 +16,7 @@ const JITTER_MS = 10;
 const MAX_REPEATS = 2;
 const RETRY_AFTER_MS = 1000;
 
-export function createSendCall({ bus, clock, random }: Pick<Platform, 'bus' | 'clock' | 'random'>): SendCall {
+export function createSendCall({ bus, clock, random }: Pick<StatelessPlatform, 'bus' | 'clock' | 'random'>): SendCall {
   return async function sendCall({ card, subject, meter }, payload, deadlineAt) {
     const attempts = attemptsOf(card.effect, deadlineAt);
     let pauses: ReturnType<typeof pausesOf> | null = null;

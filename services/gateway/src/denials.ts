@@ -1,5 +1,5 @@
 /** Denied calls in the log, equal ones of a minute folded into one entry with their number. */
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 
 export interface Denials {
   note(principal: string, tool: string, code: string): void;
@@ -22,7 +22,7 @@ interface Denial {
 
 const DENIAL_CODES: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED']);
 
-export function createDenials({ clock, log }: Pick<Platform, 'clock' | 'log'>): Denials {
+export function createDenials({ clock, log }: Pick<StatelessPlatform, 'clock' | 'log'>): Denials {
   const kept = new Map<string, Denial>();
 
   function write(isDue: (denial: Denial) => boolean): void {

@@ -1,12 +1,14 @@
 /** What the gateway's own tools work with. */
 import { toolFor } from '@svc/contract/tool.ts';
 import type { Config } from '@svc/runtime/config.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Readiness } from './readiness.ts';
 import type { Registry } from './registry.ts';
 
 export interface GatewayDeps {
-  readonly platform: Pick<Platform, 'kind' | 'node' | 'database'> & { readonly config: Pick<Config, 'SVC_MODE'> };
+  readonly platform: Pick<StatelessPlatform, 'kind' | 'node' | 'durability'> & {
+    readonly config: Pick<Config, 'SVC_MODE'>;
+  };
   readonly registry: Registry;
   readonly readiness: Readiness;
   readonly keyed: boolean;

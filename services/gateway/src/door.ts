@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { CallError } from '@svc/contract/codes.ts';
 import { callErrorOf } from '@svc/contract/rpc.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
 import { assertReadable, endAfterDiscarding, readBody } from './body.ts';
 import type { SendCall } from './calls.ts';
@@ -17,7 +17,7 @@ import type { Orders } from './orders.ts';
 import type { Registry, ToolRoute } from './registry.ts';
 
 export interface DoorParts {
-  readonly log: Platform['log'];
+  readonly log: StatelessPlatform['log'];
   readonly admission: Admission;
   readonly registry: Registry;
   readonly orders: Orders;

@@ -12,7 +12,7 @@ import {
 } from '@svc/contract/discovery.ts';
 import type { PositionedEvent } from '@svc/contract/events.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 
 /** Hands out events of one service in order; the next ones wait until it resolves. */
 export type Deliver = (service: string, events: readonly PositionedEvent[]) => Promise<void>;
@@ -26,7 +26,7 @@ export interface EventFeed {
 }
 
 export interface FeedOptions {
-  readonly platform: Pick<Platform, 'bus' | 'clock' | 'log'>;
+  readonly platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
   readonly deliver: Deliver;
   /** Events that no service keeps any more. */
   readonly onLost: (count: number) => void;

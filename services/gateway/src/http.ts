@@ -2,7 +2,7 @@
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import { CallError } from '@svc/contract/codes.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
 import { presentedIn } from './credentials.ts';
 import { type Exchange, failureHeaders, remoteAddress, type ReplyWriter } from './exchange.ts';
@@ -10,7 +10,7 @@ import type { Readiness } from './readiness.ts';
 import type { Registry } from './registry.ts';
 
 export interface HttpParts {
-  readonly platform: Pick<Platform, 'clock' | 'log' | 'metrics' | 'node'>;
+  readonly platform: Pick<StatelessPlatform, 'clock' | 'log' | 'metrics' | 'node'>;
   readonly admission: Admission;
   readonly registry: Registry;
   readonly readiness: Readiness;

@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { CallError } from '@svc/contract/codes.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Identity, Plan } from './identity.ts';
 
 /** What the reply says about the caller's window. `resetAtS`: seconds since the epoch. */
@@ -27,7 +27,7 @@ const PLAN_LIMITS: Readonly<Record<Plan, number>> = { free: 60, pro: 600, enterp
 const PLANS = ['free', 'pro', 'enterprise'] as const;
 
 export function createLimits(
-  { config, redis, clock }: Pick<Platform, 'config' | 'redis' | 'clock'>,
+  { config, redis, clock }: Pick<StatelessPlatform, 'config' | 'redis' | 'clock'>,
   loopback: boolean,
 ): Limits {
   const limiter = (keyPrefix: string, points: number) => createLimiter(redis, keyPrefix, points, config.SVC_GATEWAYS);

@@ -2,7 +2,7 @@
 import { CallError } from '@svc/contract/codes.ts';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { assertStaticAccess, assertTokenAllows, subjectOf } from './domain/access.ts';
 import type { HttpDoor } from './domain/call-form.ts';
 import type { Exchange } from './exchange.ts';
@@ -33,7 +33,7 @@ export type Orders = (wanted: Wanted) => Promise<Order>;
 const VISIBLE_KEY = /^[\x21-\x7e]{1,255}$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-export function createOrders({ clock, config }: Pick<Platform, 'clock' | 'config'>, ports: Ports): Orders {
+export function createOrders({ clock, config }: Pick<StatelessPlatform, 'clock' | 'config'>, ports: Ports): Orders {
   const sessionKey = createSessionKeys();
 
   return async function order({ card, args, metaKey, identity, exchange, door }) {

@@ -2,7 +2,7 @@
 import { AgentIdText, WorkspaceName } from '@svc/contract/names.ts';
 import type { Policy } from '@svc/contract/policy.ts';
 import { Subject } from '@svc/contract/subject.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
 import type { VerifiedToken } from './identity.ts';
 
@@ -27,7 +27,7 @@ const TokenAnswer = z.object({
   profile: z.string().nullable().default(null),
 });
 
-export function createPorts({ bus, clock, log }: Pick<Platform, 'bus' | 'clock' | 'log'>): Ports {
+export function createPorts({ bus, clock, log }: Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>): Ports {
   async function ask<Answer>(
     subject: string,
     question: Record<string, unknown>,

@@ -1,6 +1,6 @@
 /** Whether this gateway should get traffic, and what it waits for if not. */
 import { type Check, SUBJECTS } from '@svc/contract/discovery.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { Registry } from './registry.ts';
@@ -19,7 +19,7 @@ const REMEMBERED_MS = 250;
 const Checks = z.array(z.object({ name: z.string(), status: z.enum(['ok', 'fail']) }));
 
 export function createReadiness(
-  { bus, clock }: Pick<Platform, 'bus' | 'clock'>,
+  { bus, clock }: Pick<StatelessPlatform, 'bus' | 'clock'>,
   registry: Registry,
   metrics: GatewayMetrics,
   expectedServices: readonly string[],

@@ -9,7 +9,7 @@ import { nearestNames } from '@svc/contract/nearest.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { createToolIndex, type ToolIndex } from './domain/tool-search.ts';
 import type { GatewayMetrics, ToolMeter } from './gateway-metrics.ts';
 import { usableCards } from './tool-cards.ts';
@@ -58,7 +58,7 @@ interface KnownTools {
   readonly cards: readonly ToolCard[];
 }
 
-export type RegistryPlatform = Pick<Platform, 'bus' | 'clock' | 'log'>;
+export type RegistryPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
 
 export async function startRegistry(platform: RegistryPlatform, metrics: GatewayMetrics): Promise<Registry> {
   const { bus } = platform;

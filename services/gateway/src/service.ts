@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigProblem } from '@svc/runtime/config.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { createSendCall } from './calls.ts';
@@ -44,7 +44,7 @@ export interface Gateway {
 }
 
 /** Resolves when the port listens; `ready` tells when the services are known. Throws ConfigProblem. */
-export async function startGateway(platform: Platform, options: GatewayOptions = {}): Promise<Gateway> {
+export async function startGateway(platform: StatelessPlatform, options: GatewayOptions = {}): Promise<Gateway> {
   const { config } = platform;
   const bind = bindOf(platform);
   const metrics = createGatewayMetrics(platform.metrics);
@@ -97,7 +97,7 @@ export async function startGateway(platform: Platform, options: GatewayOptions =
 }
 
 interface Parts {
-  readonly platform: Platform;
+  readonly platform: StatelessPlatform;
   readonly registry: Registry;
   readonly readiness: Readiness;
   readonly ports: Ports;
@@ -108,14 +108,14 @@ interface Parts {
   isDraining: boolean;
 }
 
-function bindOf({ config, log }: Platform): DoorAddress {
+function bindOf({ config, log }: StatelessPlatform): DoorAddress {
   const bind = bindAddress(config.SVC_BIND, config.SVC_API_KEY !== undefined);
   if (!bind.ok) throw new ConfigProblem(bind.sentence);
   if (config.SVC_API_KEY === undefined) log.info('no SVC_API_KEY: this node serves this machine only');
   return bind.address;
 }
 
-function definitionOf(deps: GatewayDeps): ServiceDefinition<GatewayDeps> {
+function definitionOf(deps: GatewayDeps): ServiceDefinition<GatewayDeps, StatelessPlatform> {
   const handle = { deps, checks: async () => [], drain: async () => {}, close: async () => {} };
   return { name: 'gateway', tools: gatewayTools, start: async () => handle };
 }
@@ -126,7 +126,7 @@ const DRAIN_WAIT_MS = 8000;
 const REQUEST_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Gives each request its id: the caller's, or one of this process, counted because randomness costs more than a call. */
-function exchanges({ ids }: Platform): (request: IncomingMessage, response: ServerResponse) => Exchange {
+function exchanges({ ids }: StatelessPlatform): (request: IncomingMessage, response: ServerResponse) => Exchange {
   const prefix = ids.next('r').slice(-24);
   let count = 0;
   return (request, response) => {

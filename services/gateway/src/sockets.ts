@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { type DefaultEventsMap, Server, type Socket } from 'socket.io';
 import { CallError } from '@svc/contract/codes.ts';
 import type { PositionedEvent } from '@svc/contract/events.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
 import { type Presented, presentedIn } from './credentials.ts';
 import { ANONYMOUS } from './domain/access.ts';
@@ -20,7 +20,7 @@ import type { Ports } from './ports.ts';
 import { SocketClient } from './socket-client.ts';
 
 export interface SocketParts {
-  readonly platform: Platform;
+  readonly platform: StatelessPlatform;
   readonly admission: Admission;
   readonly limits: Limits;
   readonly ports: Ports;
@@ -117,7 +117,7 @@ async function withPolicies(events: readonly PositionedEvent[], ports: Ports): P
 }
 
 /** The adapter carries room and disconnect commands between gateways; events do not depend on it. */
-function useRedisAdapter(io: IoServer, { redis }: Platform): readonly Redis[] {
+function useRedisAdapter(io: IoServer, { redis }: StatelessPlatform): readonly Redis[] {
   if (redis === null) return [];
   const connections = [adapterConnection(redis), adapterConnection(redis)] as const;
   io.adapter(createAdapter(...connections));
@@ -180,7 +180,7 @@ function bearerOf({ authorization }: Presented): string | undefined {
   return authorization?.replace(/^Bearer +/i, '').trim();
 }
 
-function handshakeError(error: unknown, { log }: Platform): Error {
+function handshakeError(error: unknown, { log }: StatelessPlatform): Error {
   const failure = error instanceof CallError ? error : new CallError('INTERNAL');
   if (failure !== error) log.error({ err: error }, 'a handshake failed');
   return Object.assign(new Error(failure.message), { data: { code: failure.code, ...failure.details } });

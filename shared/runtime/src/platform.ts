@@ -8,8 +8,11 @@ import type { Database } from './database.ts';
 import type { Jobs } from './jobs.ts';
 import type { Metrics } from './metrics.ts';
 
-export interface Platform {
+/** The platform without its stores: enough for a service that keeps nothing. */
+export interface StatelessPlatform {
   readonly kind: 'embedded' | 'cluster';
+  /** What an acknowledged write survives here. */
+  readonly durability: Database['durability'];
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -17,8 +20,6 @@ export interface Platform {
   readonly ids: Ids;
   readonly random: Random;
   readonly bus: Bus;
-  readonly jobs: Jobs;
-  readonly database: Database;
   /** Absent in embedded mode: whatever uses it must have a form for one process. */
   readonly redis: Redis | null;
   /** This process: `nodeId` is the name operators gave it, `instance` is new at every start. */
@@ -28,4 +29,9 @@ export interface Platform {
     readonly startedAt: number;
     readonly version: string;
   };
+}
+
+export interface Platform extends StatelessPlatform {
+  readonly jobs: Jobs;
+  readonly database: Database;
 }

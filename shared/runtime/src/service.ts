@@ -4,7 +4,7 @@ import { ANNOUNCE_EVERY_MS, type Announcement, type Check, SUBJECTS } from '@svc
 import { type Tool, toolCard } from '@svc/contract/tool.ts';
 import type { Subscription } from './bus.ts';
 import { createDispatch } from './dispatch.ts';
-import type { Platform } from './platform.ts';
+import type { Platform, StatelessPlatform } from './platform.ts';
 
 export interface ServiceHandle<Deps> {
   readonly deps: Deps;
@@ -14,10 +14,11 @@ export interface ServiceHandle<Deps> {
   close(): Promise<void>;
 }
 
-export interface ServiceDefinition<Deps> {
+/** `On` = what the service needs of the place it runs in. */
+export interface ServiceDefinition<Deps, On extends StatelessPlatform = Platform> {
   readonly name: string;
   readonly tools: readonly Tool<Deps>[];
-  start(platform: Platform): Promise<ServiceHandle<Deps>>;
+  start(platform: On): Promise<ServiceHandle<Deps>>;
 }
 
 export interface RunningService<Deps> {
@@ -32,9 +33,9 @@ export interface ServicePlace {
   readonly port?: number;
 }
 
-export async function startService<Deps>(
-  platform: Platform,
-  definition: ServiceDefinition<Deps>,
+export async function startService<Deps, On extends StatelessPlatform>(
+  platform: On,
+  definition: ServiceDefinition<Deps, On>,
   place: ServicePlace = {},
 ): Promise<RunningService<Deps>> {
   const { bus, node } = platform;
@@ -72,7 +73,10 @@ export async function startService<Deps>(
 }
 
 /** Tells the gateways that this process is there: now, regularly, when asked, and after each reconnect. */
-async function startAnnouncing({ bus }: Platform, announcement: Announcement): Promise<{ leave(): Promise<void> }> {
+async function startAnnouncing(
+  { bus }: StatelessPlatform,
+  announcement: Announcement,
+): Promise<{ leave(): Promise<void> }> {
   const announce = (): void => {
     if (bus.connected) bus.publish(SUBJECTS.announce, JSON.stringify(announcement));
   };

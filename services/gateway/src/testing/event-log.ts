@@ -1,7 +1,7 @@
 /** A service that emits events: keeps them, publishes them, and can lose what it publishes. */
 import { type EventBatch, type EventPage, type EventsAfter, SUBJECTS } from '@svc/contract/discovery.ts';
 import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { type RunningService, startService } from '@svc/runtime/service.ts';
 
 export interface EventLog {
@@ -18,7 +18,7 @@ export interface EventLog {
 }
 
 /** `past`: how many events there are already when it is first heard of. */
-export async function startEventLog(platform: Platform, past = 0): Promise<EventLog> {
+export async function startEventLog(platform: StatelessPlatform, past = 0): Promise<EventLog> {
   const service = 'log';
   const { bus } = platform;
   const kept = Array.from({ length: past }, (_, index) => ({ position: index + 1, event: eventAt(index + 1) }));

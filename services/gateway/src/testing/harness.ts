@@ -1,12 +1,12 @@
 /** A running gateway with the probe service behind it, and requests to it. */
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { RunningService } from '@svc/runtime/service.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../service.ts';
 import { createTestPlatform, KEY, type TestPlatformOptions } from './platform.ts';
 import { type ProbeDeps, startProbe } from './probe.ts';
 
 export interface Harness {
-  readonly platform: Platform;
+  readonly platform: StatelessPlatform;
   readonly gateway: Gateway;
   readonly probe: RunningService<ProbeDeps>;
   readonly url: string;

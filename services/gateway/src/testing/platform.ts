@@ -5,24 +5,29 @@ import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
 import { readConfig } from '@svc/runtime/config.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { createMetrics } from '@svc/runtime/metrics.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 
 export const KEY = 'test-key-0123456789abcdef';
 
 export interface TestPlatformOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly bus?: Bus;
-  readonly redis?: Platform['redis'];
+  readonly redis?: StatelessPlatform['redis'];
 }
 
 let started = 0;
 
-export function createTestPlatform({ environment = {}, bus, redis = null }: TestPlatformOptions = {}): Platform {
+export function createTestPlatform({
+  environment = {},
+  bus,
+  redis = null,
+}: TestPlatformOptions = {}): StatelessPlatform {
   const log = createLog('fatal', {});
   const { config } = readConfig({ SVC_MCP_PORT: '0', SVC_DRAIN_WAIT_MS: '0', ...environment }, () => '');
   started += 1;
   return {
     kind: redis === null ? 'embedded' : 'cluster',
+    durability: 'process-crash',
     config,
     log,
     metrics: createMetrics(),
@@ -32,24 +37,5 @@ export function createTestPlatform({ environment = {}, bus, redis = null }: Test
     bus: bus ?? createLocalBus({ log }),
     redis,
     node: { nodeId: `node-${started}`, instance: `instance-${started}`, startedAt: Date.now(), version: '1.2.3' },
-    ...unused,
   };
-}
-
-/** The gateway owns no row and no job. */
-const unused = {
-  database: {
-    durability: 'process-crash',
-    get pool(): never {
-      throw new Error('the gateway has no database');
-    },
-    adapter: never,
-    ping: never,
-    close: never,
-  },
-  jobs: { schedule: never, close: never },
-} as unknown as Pick<Platform, 'database' | 'jobs'>;
-
-function never(): never {
-  throw new Error('the gateway does not use this');
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Subject, UserCtx } from '@svc/contract/subject.ts';
 import { toolFor } from '@svc/contract/tool.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { type RunningService, startService } from '@svc/runtime/service.ts';
 import { z } from 'zod';
 
@@ -109,7 +109,7 @@ const bug = define({
   handler: () => Promise.reject(new Error('secret path /var/lib')),
 });
 
-export async function startProbe(platform: Platform): Promise<RunningService<ProbeDeps>> {
+export async function startProbe(platform: StatelessPlatform): Promise<RunningService<ProbeDeps>> {
   const deps: ProbeDeps = { ran: [] };
   const handle = { deps, checks: async () => [], drain: async () => {}, close: async () => {} };
   const tools = [echo, read, write, admin, slowRead, slowWrite, bug];

@@ -90,7 +90,7 @@ const frameworkStatus = defineTool({
         mcp: [],
         keyed: deps.keyed,
         requireKey: deps.requireKey(),
-        durability: platform.database.durability,
+        durability: platform.durability,
       },
     };
   },

@@ -1,0 +1,46 @@
+/** One service of a cluster: NATS, Redis, and PostgreSQL for those that keep something. */
+import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
+import { type Config, ConfigProblem } from '@svc/runtime/config.ts';
+import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
+import { createBullmqJobs } from '@svc/runtime/jobs.bullmq.ts';
+import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
+import type { Platform, StatelessPlatform } from '@svc/runtime/platform.ts';
+import { connectRedis } from '@svc/runtime/redis.ts';
+import type { Redis } from 'ioredis';
+import type { Grounds } from './grounds.ts';
+
+const POSTGRES_CONNECTIONS = 16;
+
+type Connected = StatelessPlatform & { readonly redis: Redis };
+
+/** For services that keep nothing: they get no credential for the database. */
+export async function connectCluster(grounds: Grounds, lifecycle: Lifecycle, service: string): Promise<Connected> {
+  const { config, log, clock } = grounds;
+  const redis = await connectRedis({ url: required(config, 'REDIS_URL'), name: service, log });
+  lifecycle.onShutdown('redis', async () => redis.disconnect());
+  const bus = await connectNatsBus({
+    urls: [required(config, 'NATS_URL')],
+    name: grounds.node.instance,
+    inboxPrefix: `_INBOX_${service}`,
+    clock,
+    log,
+  });
+  lifecycle.onShutdown('bus', () => bus.close());
+  return { ...grounds, kind: 'cluster', durability: 'full', bus, redis };
+}
+
+export async function addStores(connected: Connected, lifecycle: Lifecycle): Promise<Platform> {
+  const { config, log, redis } = connected;
+  const url = required(config, 'DATABASE_URL');
+  const database = await openPostgresDatabase({ url, log, poolSize: POSTGRES_CONNECTIONS });
+  lifecycle.onShutdown('database', () => database.close());
+  const jobs = createBullmqJobs({ redis, log });
+  lifecycle.onShutdown('jobs', () => jobs.close());
+  return { ...connected, database, jobs };
+}
+
+function required(config: Config, name: 'DATABASE_URL' | 'NATS_URL' | 'REDIS_URL'): string {
+  const value = config[name];
+  if (value === undefined) throw new ConfigProblem(`${name} is needed to run a service of the cluster`);
+  return value;
+}
