@@ -88,6 +88,7 @@ async function openParts(platform: Platform): Promise<Parts> {
     service: 'brain',
     schema: SCHEMA,
     client: poolClient(database.pool),
+    exclusive: database.exclusive,
     transact,
     platform,
   });

@@ -43,6 +43,8 @@ export interface OutboxOptions {
   readonly service: string;
   readonly schema: string;
   readonly client: SqlClient;
+  /** No other process relays the same table. */
+  readonly exclusive: boolean;
   /** Runs `work` in one transaction. */
   readonly transact: <Value>(work: (transaction: SqlClient) => Promise<Value>) => Promise<Value>;
   readonly platform: Pick<Platform, 'bus' | 'clock' | 'ids' | 'log' | 'node'>;
@@ -111,15 +113,18 @@ function deleteOldEvents(client: SqlClient, schema: string): Promise<number> {
 }
 
 /** One relay round at a time in this process; the locked head row keeps replicas from numbering at once. */
-function createRelay({ service, schema, transact, platform }: OutboxOptions) {
+function createRelay(options: OutboxOptions) {
+  const { service, platform } = options;
   let running: Promise<void> | null = null;
   let wanted = false;
   /** Somebody waits for the end: no gathering. */
   let urgent = false;
 
   async function round(): Promise<number> {
-    const { rows, head } = await transact((transaction) => assignPositions(transaction, schema));
-    if (rows.length > 0) publishBatch(platform.bus, service, head, rows.map(positionedEvent));
+    const rows = await numberEvents(options);
+    const events = rows.map(positionedEvent);
+    const head = events.at(-1)?.position;
+    if (head !== undefined) publishBatch(platform.bus, service, head, events);
     return rows.length;
   }
 
@@ -151,25 +156,31 @@ function createRelay({ service, schema, transact, platform }: OutboxOptions) {
   return { kick, flush, close: flush };
 }
 
-async function assignPositions(transaction: SqlClient, schema: string): Promise<{ rows: EventRow[]; head: number }> {
-  const locked = await transaction.$queryRawUnsafe<{ head: bigint }[]>(
-    `SELECT head FROM "${schema}".outbox_head FOR UPDATE`,
-  );
-  const before = Number(locked[0]?.head ?? 0);
-  const rows = await transaction.$queryRawUnsafe<EventRow[]>(
+/**
+ * Numbers what waits. Among several processes the head row is locked before the statement that looks for it, because a
+ * statement sees what was there when it began.
+ */
+function numberEvents({ schema, client, transact, exclusive }: OutboxOptions): Promise<EventRow[]> {
+  if (exclusive) return assignPositions(client, schema);
+  return transact(async (transaction) => {
+    await transaction.$queryRawUnsafe(`SELECT head FROM "${schema}".outbox_head FOR UPDATE`);
+    return assignPositions(transaction, schema);
+  });
+}
+
+function assignPositions(client: SqlClient, schema: string): Promise<EventRow[]> {
+  return client.$queryRawUnsafe<EventRow[]>(
     `WITH next AS (
-       SELECT id, $1::bigint + row_number() OVER (ORDER BY written) AS position
+       SELECT id, (SELECT head FROM "${schema}".outbox_head) + row_number() OVER (ORDER BY written) AS position
        FROM "${schema}".outbox WHERE position IS NULL ORDER BY written LIMIT ${RELAY_BATCH}
      ), numbered AS (
        UPDATE "${schema}".outbox o SET position = next.position FROM next WHERE o.id = next.id
        RETURNING o.id, o.position, o.name, o.payload, o.workspace, o.node, o.at
      ), moved AS (
-       UPDATE "${schema}".outbox_head SET head = $1::bigint + (SELECT count(*) FROM next)
+       UPDATE "${schema}".outbox_head SET head = head + (SELECT count(*) FROM next) WHERE EXISTS (SELECT 1 FROM next)
      )
      SELECT ${EVENT_COLUMNS} FROM numbered ORDER BY position`,
-    before,
   );
-  return { rows, head: before + rows.length };
 }
 
 function publishBatch(bus: Bus, service: string, head: number, events: readonly PositionedEvent[]): void {

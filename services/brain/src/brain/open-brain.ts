@@ -211,7 +211,9 @@ export class OpenBrain {
     const conflicts = await readOpenConflicts(poolClient(platform.database.pool), name, branch);
     const writer = new BranchWriter(this.context, tree, conflicts);
     await writer.tellNoticed('recovery', platform.clock.now() + HOUSEKEEPING_MS);
-    const watch = watchTree(root, (paths) => {
+    const watch = watchTree(root, (touched) => {
+      const paths = touched.filter((path) => tree.looksChanged(path));
+      if (paths.length === 0) return;
       const looking = this.#look(writer, async () => {
         for (const path of paths) tree.refresh(path);
       });

@@ -105,6 +105,11 @@ export class Worktree {
     return { entry, text: entry.isText ? this.index.contentOf(path, entry.hash) : null };
   }
 
+  /** Whether a look at the file would bring news; our own writes are none. */
+  looksChanged(path: string): boolean {
+    return !this.applying.has(path) && plainFileStat(this.root, path) !== (this.table.get(path)?.stat ?? null);
+  }
+
   /** Looks at every file. */
   async scan(): Promise<void> {
     const seen = new Set<string>();

@@ -30,6 +30,7 @@ function replica(bus = createLocalBus()) {
     service: 'brain',
     schema: 'brain',
     client: bed.client,
+    exclusive: false,
     transact: bed.transact,
     platform,
   });
