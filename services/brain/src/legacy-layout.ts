@@ -9,7 +9,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { filePathProblem } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { isAbsent, syncDirectory } from './files/durable-write.ts';
+import { isAbsent, fsyncPath } from './files/fsync.ts';
 import { decodeText } from './files/worktree.ts';
 import type { BrainOps } from './brain/ops.ts';
 import type { OpContext } from './writer/context.ts';
@@ -145,7 +145,7 @@ export class LegacyLayout {
     const temp = `${file}.${randomUUID()}.tmp`; // several processes may start on one directory at once
     await writeFile(temp, `${JSON.stringify(marker)}\n`, { flush: true });
     await rename(temp, file);
-    await syncDirectory(this.#options.dataDir);
+    await fsyncPath(this.#options.dataDir);
     this.#marker = marker;
     this.#guidance = null;
   }

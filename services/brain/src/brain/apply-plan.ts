@@ -4,7 +4,8 @@
  */
 import { readdir, readFile, rm, writeFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { applyChanges, type FileChange, syncDirectory } from '../files/durable-write.ts';
+import { applyChanges, type FileChange } from '../files/durable-write.ts';
+import { fsyncPath } from '../files/fsync.ts';
 import type { Worktree } from '../files/worktree.ts';
 import type { IntegrationPlan } from '../git/integration.ts';
 import { readBlob } from '../git/objects.ts';
@@ -52,7 +53,7 @@ async function openJournal(directory: string, id: string, record: JournalRecord)
   const file = join(directory, `${record.brain}.${id}.json`);
   await mkdir(directory, { recursive: true });
   await writeFile(file, JSON.stringify(record), { flag: 'wx', flush: true });
-  await syncDirectory(directory);
+  await fsyncPath(directory);
   return { close: () => rm(file, { force: true }) };
 }
 

@@ -5,7 +5,7 @@ import { allow, deny } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { blobId } from '../git/blob-id.ts';
 import { type FileChange, type NewCommit, type PreparedCommit, prepareCommit } from '../git/commits.ts';
-import { isAbsent } from '../files/durable-write.ts';
+import { isAbsent } from '../files/fsync.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import type { OpenBrain } from './open-brain.ts';

@@ -6,7 +6,7 @@ import type { Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { LeaseView } from '../domain/lease.ts';
 import type { ChangeKind } from '../files/file-table.ts';
-import type { Explanation } from '../search/search-answer.ts';
+import type { SearchResult } from '../search/search-answer.ts';
 import type { FileRefusal, GuardRefusal } from '../writer/branch-writer.ts';
 import type { OpContext } from '../writer/context.ts';
 import type { Counters } from '../writer/counters.ts';
@@ -47,16 +47,8 @@ export interface FilePage {
   readonly next: string | null;
 }
 
-export interface SearchRow {
-  readonly file: string;
-  readonly title: string;
-  readonly content: string;
-  readonly snippet: string;
-  readonly score: number;
-  readonly lines: readonly [from: number, to: number];
-  readonly hash: string;
+export interface SearchRow extends SearchResult {
   readonly commit: string | null;
-  readonly explain?: Explanation;
 }
 
 export interface BranchRow {

@@ -1,8 +1,9 @@
 /** Changes files so that an acknowledged one survives a power cut: temp file, fsync, rename, fsync of the directory. */
 import { closeSync, fdatasync, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { fsyncPath, isAbsent } from './fsync.ts';
 
 /** `content` null = the file goes. Paths are checked ones, relative to the root. */
 export interface FileChange {
@@ -127,16 +128,7 @@ async function makeDirectory(root: string, directory: string, touched: Set<strin
 }
 
 async function syncDirectories(directories: Iterable<string>): Promise<void> {
-  await Promise.all([...directories].map(syncDirectory));
-}
-
-export async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await Promise.all([...directories].map(fsyncPath));
 }
 
 async function putBack(root: string, previous: readonly FileChange[], tempName: () => string): Promise<void> {
@@ -168,11 +160,6 @@ function readIfPresent(path: string): Buffer | null {
     if (isAbsent(error)) return null;
     throw error;
   }
-}
-
-export function isAbsent(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'ENOENT' || code === 'ENOTDIR';
 }
 
 /** Why nothing may be written at `path`: a link, or something that is no directory, on the way or at the end. */

@@ -11,7 +11,8 @@ import { isFilePath, MAX_PATH_DEPTH } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
 import type { SearchIndex } from '../search/search-index.ts';
-import { isAbsent, obstacleAt } from './durable-write.ts';
+import { obstacleAt } from './durable-write.ts';
+import { isAbsent } from './fsync.ts';
 import { type FileEntry, FileTable } from './file-table.ts';
 
 /** A difference that somebody else made. */

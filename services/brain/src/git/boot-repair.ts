@@ -3,7 +3,7 @@ import { readdir, readFile, rm, stat, unlink } from 'node:fs/promises';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAbsent } from './durability.ts';
+import { isAbsent } from '../files/fsync.ts';
 import { JOURNAL_PREFIX } from './journal.ts';
 import { pruneWorktrees } from './worktrees.ts';
 import { readHeads } from './refs.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
-import { fsyncParents, isAbsent } from './durability.ts';
+import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';

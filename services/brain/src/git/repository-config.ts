@@ -1,7 +1,7 @@
 /** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAbsent } from './durability.ts';
+import { isAbsent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
 
 /** Highest precedence of all attributes, in linked worktrees too: no filter, no conversion, no driver. */

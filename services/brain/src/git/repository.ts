@@ -2,7 +2,8 @@
 import { chmod, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BlobReader } from './blob-reader.ts';
-import { fsyncPath, fsyncTree, isAbsent, ObjectDirectories } from './durability.ts';
+import { ObjectDirectories } from './durability.ts';
+import { fsyncPath, fsyncTree, isAbsent } from '../files/fsync.ts';
 import {
   ATTRIBUTES,
   configurationProblem,

@@ -2,7 +2,7 @@
 import { copyFile, link, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAbsent, isPresent } from './durability.ts';
+import { isAbsent, isPresent } from '../files/fsync.ts';
 import { scratchPath } from './journal.ts';
 import { resetIndex } from './objects.ts';
 import type { Repository } from './repository.ts';

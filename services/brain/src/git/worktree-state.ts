@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isAbsent } from './durability.ts';
+import { isAbsent } from '../files/fsync.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 
 const UNFINISHED = {

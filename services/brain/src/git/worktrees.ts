@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { filePathProblem } from '@svc/contract/names.ts';
-import { fsyncPath, fsyncTree, isAbsent } from './durability.ts';
+import { fsyncPath, fsyncTree, isAbsent } from '../files/fsync.ts';
 import { scratchPath, withJournal } from './journal.ts';
 import { readTree, resetIndex, type TreeEntry } from './objects.ts';
 import { readHead } from './refs.ts';

@@ -1,0 +1,44 @@
+/** Fsync by path, and the two errors that are no surprise. */
+import { open, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+export async function fsyncPath(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Fsyncs every file and directory below `dir`, and `dir`. */
+export async function fsyncTree(dir: string): Promise<void> {
+  for (const entry of await readdir(dir, { withFileTypes: true })) {
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) await fsyncTree(path);
+    else if (entry.isFile()) await fsyncPath(path);
+  }
+  await fsyncPath(dir);
+}
+
+/** Fsyncs the directories from the one that holds `path` up to and including `top`. */
+export async function fsyncParents(path: string, top: string): Promise<void> {
+  for (let dir = dirname(path); dir.startsWith(top); dir = dirname(dir)) {
+    await fsyncPath(dir).catch(ignoreAbsent);
+    if (dir === top) return;
+  }
+}
+
+export function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}
+
+export function isPresent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+}
+
+/** For what a person may remove at any time. */
+export function ignoreAbsent(error: unknown): undefined {
+  if (isAbsent(error)) return undefined;
+  throw error;
+}
