@@ -62,10 +62,13 @@ async function readNamed({ name: wanted, ...wish }: ReadArguments, context: Para
   return readFile(context, checkedPath(wanted), wish);
 }
 
-function shownFile({ view, brain }: Extract<Awaited<ReturnType<typeof readNamed>>, { ok: true }>['value']) {
+function shownFile(
+  name: string,
+  { view, brain }: Extract<Awaited<ReturnType<typeof readNamed>>, { ok: true }>['value'],
+) {
   const { file, content, bytes, hash, branch, dirty, modifiedAt } = view;
   const format = hasExtension(file) ? file.slice(file.lastIndexOf('.') + 1) : '';
-  return { name: file, file, content, data: content, format, bytes, hash, brain, branch, dirty, modifiedAt };
+  return { name, file, content, data: content, format, bytes, hash, brain, branch, dirty, modifiedAt };
 }
 
 const brainRead = defineTool({
@@ -73,14 +76,14 @@ const brainRead = defineTool({
   name: 'brain_read',
   description: 'Reads a file by its path.',
   example: { name: 'learnings/first' },
-  handler: async (input, context) => shownFile(context.take(await readNamed(input, context))),
+  handler: async (input, context) => shownFile(input.name, context.take(await readNamed(input, context))),
 });
 
 const getFile = defineTool({
   ...readShape,
   name: 'brain_get_file',
   description: 'Reads a file by its path; the same as brain_read.',
-  handler: async (input, context) => shownFile(context.take(await readNamed(input, context))),
+  handler: async (input, context) => shownFile(input.name, context.take(await readNamed(input, context))),
 });
 
 const FORMATS = ['md', 'json', 'yaml', 'txt'] as const;
@@ -122,7 +125,7 @@ const brainWrite = defineTool({
     const { ops, brain, branch } = await resolveWrite(context, wish);
     const op = { context: opContext(context, wish), branch, path, content, ifMatch: wish.ifMatch ?? null };
     const { file, ...written } = context.take(settled(context, await ops.change(op)));
-    return { saved: true as const, name: file, file, ...written, brain, branch };
+    return { saved: true as const, name: wanted, file, ...written, brain, branch };
   },
 });
 
@@ -184,7 +187,7 @@ const brainSave = defineTool({
       only: file,
     };
     const { committed, commit, count } = context.take(settled(context, await ops.commit(saving)));
-    return { saved: true as const, name: file, hash, committed, commit, files: count, brain, branch };
+    return { saved: true as const, name: wanted ?? null, hash, committed, commit, files: count, brain, branch };
   },
 });
 
@@ -211,7 +214,7 @@ const deleteFile = defineTool({
     const { ops, branch } = await resolveWrite(context, wish);
     const op = { context: opContext(context, wish), branch, path, content: null, ifMatch: wish.ifMatch ?? null };
     const { file, hash } = context.take(settled(context, await ops.change(op)));
-    return { deleted: true as const, name: file, file, hash };
+    return { deleted: true as const, name: wanted, file, hash };
   },
 });
 
