@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, inject, onTestFinished, test } from 'vitest';
 import { Caller, type CallerOptions } from './client.ts';
 import { EventSocket, type SocketOptions } from './instruments/event-socket.ts';
-import { type Random, randomFrom, SEED } from './instruments/random.ts';
+import { type Random, randomFrom } from './instruments/random.ts';
 import { type RequirementId, behaviourOf } from './requirements.ts';
+import { SEED } from './settings.ts';
 import { gatewayProcess, startCluster } from './targets/cluster.ts';
 import { startEmbedded } from './targets/embedded.ts';
 import type { ServiceProcess } from './targets/service-process.ts';
@@ -38,6 +39,8 @@ export interface VerifyOptions {
 }
 
 export interface OwnTargetHandle {
+  /** The only kind on which it is started; undefined = both. */
+  readonly only: TargetKind | undefined;
   get(): OwnTarget;
 }
 
@@ -60,7 +63,7 @@ export async function collectScenarios(importFiles: () => Promise<void>): Promis
 export function verifies(
   ids: RequirementId | readonly RequirementId[],
   run: (scenario: Scenario) => Promise<void>,
-  { on, only, timeoutMs, title }: VerifyOptions = {},
+  { on, only = on?.only, timeoutMs, title }: VerifyOptions = {},
 ): void {
   const list = typeof ids === 'string' ? [ids] : ids;
   if (collected !== null) {
@@ -68,8 +71,7 @@ export function verifies(
     return;
   }
   const name = `${list.join(' ')} — ${title ?? list.map(behaviourOf).join(' ')}`;
-  const runs = isTargetThere() && (only === undefined || only === inject('targetKind'));
-  test.skipIf(!runs)(name, { timeout: timeoutMs ?? DEFAULT_TIMEOUT_MS }, async () => {
+  test.skipIf(!isTargetThere(only))(name, { timeout: timeoutMs ?? DEFAULT_TIMEOUT_MS }, async () => {
     const place = on === undefined ? inject('target') : on.get().place;
     if (place === null) throw new Error('no target');
     try {
@@ -93,10 +95,10 @@ export function ownTarget(
 ): OwnTargetHandle {
   let target: OwnTarget | null = null;
   let prepared: Preparation | null = null;
-  if (collected === null && isTargetThere() && (only === undefined || only === inject('targetKind'))) {
+  if (collected === null && isTargetThere(only)) {
     beforeAll(async () => {
-      if (isPrepared(settings)) prepared = await settings();
-      const environment = prepared?.environment ?? (settings as Environment);
+      prepared = typeof settings === 'function' ? await settings() : { environment: settings, async dispose() {} };
+      const { environment } = prepared;
       target = inject('targetKind') === 'cluster' ? await startCluster(environment) : await startEmbedded(environment);
     });
     afterAll(async () => {
@@ -105,6 +107,7 @@ export function ownTarget(
     });
   }
   return {
+    only,
     get() {
       if (target === null) throw new Error('the target of this file did not start');
       return target;
@@ -112,12 +115,8 @@ export function ownTarget(
   };
 }
 
-function isPrepared(settings: Environment | (() => Promise<Preparation>)): settings is () => Promise<Preparation> {
-  return typeof settings === 'function';
-}
-
-function isTargetThere(): boolean {
-  return inject('target') !== null;
+function isTargetThere(only: TargetKind | undefined): boolean {
+  return inject('target') !== null && (only === undefined || only === inject('targetKind'));
 }
 
 function scenarioOn(place: TargetPlace): Scenario {

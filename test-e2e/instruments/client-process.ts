@@ -25,6 +25,7 @@ export interface ClientProcess {
   /** Resolves with the first message of that kind. */
   said(kind: string, withinMs?: number): Promise<ClientMessage>;
   pause(): void;
+  /** Wakes it up and tells it to go on. */
   resume(): void;
 }
 
@@ -42,7 +43,7 @@ export function startClientProcess(role: ClientRole, order: ClientOrder): Client
     child.kill('SIGKILL');
   });
   return {
-    said: (kind, withinMs = 60_000) =>
+    said: (kind, withinMs = 40_000) =>
       waitFor(
         () => {
           const found = messages.find((message) => message.kind === kind);
@@ -53,6 +54,9 @@ export function startClientProcess(role: ClientRole, order: ClientOrder): Client
         { withinMs, what: `a ${role} to say ${kind}` },
       ),
     pause: () => void child.kill('SIGSTOP'),
-    resume: () => void child.kill('SIGCONT'),
+    resume() {
+      child.kill('SIGCONT');
+      child.send('go on');
+    },
   };
 }

@@ -1,6 +1,4 @@
 /** Seeded randomness: one seed per run, printed with every failure, so that a run can be repeated. */
-import { randomInt } from 'node:crypto';
-
 export interface Random {
   /** 0 <= value < 1 */
   next(): number;
@@ -8,8 +6,6 @@ export interface Random {
   int(from: number, to: number): number;
   pick<Item>(items: readonly Item[]): Item;
 }
-
-export const SEED: number = Number(process.env['E2E_SEED'] ?? '') || randomInt(1, 2 ** 31);
 
 /** mulberry32 */
 export function randomFrom(seed: number): Random {

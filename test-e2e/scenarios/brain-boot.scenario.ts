@@ -1,7 +1,7 @@
 /** What happens when the processes that hold brains start again. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { Caller, codeOf, type Fields } from '../client.ts';
 import { git } from '../instruments/git.ts';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -110,6 +110,7 @@ verifies(
       url: null,
     });
     second.spawn();
+    onTestFinished(() => second.dispose(), 30_000);
     expect(await second.ended(20_000)).not.toBe(0);
     const [node] = target.get().brains;
     if (node === undefined) throw new Error('no process');

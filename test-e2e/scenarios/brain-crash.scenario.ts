@@ -7,10 +7,10 @@ import { assertSound, git } from '../instruments/git.ts';
 import { Ledger } from '../instruments/ledger.ts';
 import { reader } from '../instruments/load.ts';
 import { waitFor } from '../instruments/wait-for.ts';
+import { KILL_ROUNDS } from '../settings.ts';
 import { brainFolder } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
-const ROUNDS = Number(process.env['E2E_KILL_ROUNDS'] ?? '') || 10;
 const WRITERS = 6;
 /** Writes of a round, besides a commit, before its kill may come. */
 const WARM_UP_WRITES = 10;
@@ -78,7 +78,7 @@ verifies(
     const ledger = new Ledger();
     const commits: string[] = [];
     const nextWriteMs: number[] = [];
-    for (let number = 0; number < ROUNDS; number += 1) {
+    for (let number = 0; number < KILL_ROUNDS; number += 1) {
       const round: Round = { user, brain, ledger, commits, number, over: false };
       const working = Array.from({ length: WRITERS }, (_, writer) => work(round, writer));
       const before = [ledger.acknowledgedWrites + WARM_UP_WRITES, commits.length] as const;
@@ -103,12 +103,12 @@ verifies(
     expect(commits.filter((id) => !history.has(id))).toEqual([]);
     await user.ok('svc_commit', { brain, message: 'after all kills' });
     expect(git(folder, 'status', '--porcelain')).toBe('');
-    expect(ledger.acknowledgedWrites).toBeGreaterThanOrEqual(ROUNDS * WARM_UP_WRITES);
-    expect(commits.length).toBeGreaterThanOrEqual(ROUNDS);
+    expect(ledger.acknowledgedWrites).toBeGreaterThanOrEqual(KILL_ROUNDS * WARM_UP_WRITES);
+    expect(commits.length).toBeGreaterThanOrEqual(KILL_ROUNDS);
     report(
-      `${ROUNDS} kills: ${ledger.acknowledgedWrites} acknowledged writes, ${commits.length} commits, none lost; ` +
+      `${KILL_ROUNDS} kills: ${ledger.acknowledgedWrites} acknowledged writes, ${commits.length} commits, none lost; ` +
         `next write at most ${Math.round(Math.max(...nextWriteMs))} ms after ready`,
     );
   },
-  { on: target, timeoutMs: 60_000 + ROUNDS * 20_000 },
+  { on: target, timeoutMs: 60_000 + KILL_ROUNDS * 20_000 },
 );

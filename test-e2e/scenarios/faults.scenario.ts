@@ -111,7 +111,7 @@ for (const fault of FAULTS) {
       await endure(fault, scenario);
       await serviceAlive(scenario.place.gateways[0] ?? '', 'brain', 2);
     },
-    { on: target, only: 'cluster', timeoutMs: 90_000, title: fault.name },
+    { on: target, timeoutMs: 90_000, title: fault.name },
   );
 }
 
@@ -142,7 +142,7 @@ verifies(
         .filter((line) => line === 'once'),
     ).toEqual(['once']);
   },
-  { on: target, only: 'cluster' },
+  { on: target },
 );
 
 verifies(
@@ -167,5 +167,5 @@ verifies(
     await user.ok('brain_list');
     report(`no responder: 503 after ${Math.round(times[5] ?? 0)} ms in the median`);
   },
-  { on: target, only: 'cluster' },
+  { on: target },
 );

@@ -4,10 +4,10 @@ import { Caller, codeOf, type Fields } from '../client.ts';
 import { assertSound } from '../instruments/git.ts';
 import { garbage, type Shot } from '../instruments/garbage.ts';
 import { treeHash } from '../instruments/tree-hash.ts';
+import { GARBAGE_REQUESTS } from '../settings.ts';
 import { brainFolder } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
-const SHOTS = Number(process.env['E2E_GARBAGE'] ?? '') || 20_000;
 const LANES = 24;
 
 const target = ownTarget();
@@ -35,7 +35,7 @@ verifies(
     const wrong: string[] = [];
     const codes = new Map<string, number>();
     const lane = async (): Promise<void> => {
-      for (let shot = shots.next(); times.length < SHOTS && shot.done !== true; shot = shots.next()) {
+      for (let shot = shots.next(); times.length < GARBAGE_REQUESTS && shot.done !== true; shot = shots.next()) {
         const at = performance.now();
         const reply = await fire(user, shot.value);
         times.push(performance.now() - at);

@@ -36,7 +36,7 @@ export async function scheduleJobs({ platform, host, outbox, idempotency, sessio
     id: 'brain.external-edit-scan',
     everyMs: MINUTE,
     scope: 'process',
-    run: () => scanBrains(host),
+    run: () => lookAtBrains(platform, host),
   });
   await jobs.schedule({
     id: 'brain.row-sweep',
@@ -68,8 +68,11 @@ async function endExpiredLeases({ database }: Platform, outbox: Outbox): Promise
   if (ended > 0) outbox.kick();
 }
 
-async function scanBrains(host: BrainHost): Promise<void> {
-  for (const brain of await host.openBrains()) await brain.scan();
+async function lookAtBrains({ clock }: Platform, host: BrainHost): Promise<void> {
+  for (const brain of await host.openBrains()) {
+    await brain.scan();
+    await brain.closeIdleTrees(clock.now() - DAY);
+  }
 }
 
 /** In each branch's queue, so that nothing is packed while it is written. */

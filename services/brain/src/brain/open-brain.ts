@@ -241,18 +241,28 @@ export class OpenBrain {
     return head;
   }
 
-  /** Closes the working tree that was idle longest, if one is clean; its files stay in its branch. */
+  /** Closes clean working trees that nobody used since `before` (ms since the epoch); their files stay in their branches. */
+  async closeIdleTrees(before: number): Promise<void> {
+    for (const [branch, { usedAt }] of await this.#idleTrees()) if (usedAt < before) await this.#closeTree(branch);
+  }
+
+  /** Makes room for one more; false when every working tree is in use or has uncommitted files. */
   async #closeIdleTree(): Promise<boolean> {
-    const candidates = [...(await this.openTrees())].filter(
-      ([branch, { tree, depth }]) => branch !== 'main' && tree.table.dirtyCount === 0 && depth === 0,
-    );
-    const [oldest] = candidates.sort(([, a], [, b]) => a.usedAt - b.usedAt);
+    const [oldest] = await this.#idleTrees();
     if (oldest === undefined) return false;
-    await this.closeTree(oldest[0]);
+    await this.#closeTree(oldest[0]);
     return true;
   }
 
-  async closeTree(branch: string): Promise<void> {
+  /** Clean working trees without waiting work, the longest unused first; never that of `main`. */
+  async #idleTrees(): Promise<[string, BranchWriter][]> {
+    const clean = [...(await this.openTrees())].filter(
+      ([branch, { tree, depth }]) => branch !== 'main' && tree.table.dirtyCount === 0 && depth === 0,
+    );
+    return clean.sort(([, a], [, b]) => a.usedAt - b.usedAt);
+  }
+
+  async #closeTree(branch: string): Promise<void> {
     const open = this.#trees.get(branch);
     if (open === undefined) return;
     const { writer, watch } = await open;
