@@ -26,6 +26,8 @@ export async function connectRedis({ url, name, log }: RedisOptions): Promise<Re
     lazyConnect: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
+    // commands of one turn share a write: a limiter sends one per request
+    enableAutoPipelining: true,
     commandTimeout: COMMAND_TIMEOUT_MS,
     retryStrategy: (attempt) => Math.min(attempt * 100, LONGEST_RETRY_MS),
   });
@@ -55,7 +57,12 @@ export async function connectRedis({ url, name, log }: RedisOptions): Promise<Re
 
 /** A second connection whose commands may block and wait for Redis to come back, as workers need. */
 export function duplicateForBlocking(redis: Redis): Redis {
-  const blocking = redis.duplicate({ lazyConnect: false, maxRetriesPerRequest: null, enableOfflineQueue: true });
+  const blocking = redis.duplicate({
+    lazyConnect: false,
+    maxRetriesPerRequest: null,
+    enableOfflineQueue: true,
+    enableAutoPipelining: false,
+  });
   delete blocking.options.commandTimeout;
   // The first connection reports that Redis is away.
   blocking.on('error', () => {});

@@ -1,7 +1,7 @@
 /** The operations of a brain that this process owns. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny } from '@svc/contract/decision.ts';
-import { readHead } from '../git/refs.ts';
+import { readHead, readHeads } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
 import type { SearchIndex } from '../search/search-index.ts';
 import type { OpContext } from '../writer/context.ts';
@@ -131,16 +131,13 @@ export class BrainOperations implements BrainOps {
     const main = trees.find(({ tree }) => tree.branch === 'main');
     const files = Array.from(main?.tree.table.entries() ?? []);
     const stats = trees.map(({ tree }) => tree.index.stats());
-    const { branches } = await listBranches(brain, { context, limit: 1000, after: null }, async () => ({
-      ahead: null,
-      behind: null,
-    }));
+    const heads = await readHeads(brain.context.repository);
     return {
       name: brain.context.name,
-      branches: branches.length,
+      branches: heads.size,
       files: files.length,
       dirty: trees.reduce((sum, { tree }) => sum + tree.table.dirtyCount, 0),
-      commit: await brain.headOf('main'),
+      commit: heads.get('main') ?? '',
       modifiedAt: files.length === 0 ? null : Math.max(...files.map(({ modifiedAt }) => modifiedAt)),
       problems: await brain.problems(),
       openConflicts: trees.reduce((sum, { openConflicts }) => sum + openConflicts.size, 0),

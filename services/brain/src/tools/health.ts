@@ -6,6 +6,8 @@ import type { BrainProblem, BrainSummary } from '../brain/ops.ts';
 import { defineTool } from '../deps.ts';
 import { type CallContext, opContext, resolveTarget } from './target.ts';
 
+const BRAINS_AT_ONCE = 8;
+
 const problem = z.strictObject({ code: z.string(), text: z.string() });
 
 const health = defineTool({
@@ -47,8 +49,7 @@ const health = defineTool({
     const { deps, now } = context;
     const problems: BrainProblem[] = [];
     const summaries: BrainSummary[] = [];
-    for (const name of await deps.host.names()) {
-      const summary = await summarise(context, name);
+    for (const summary of await summariseAll(context, await deps.host.names())) {
       if ('code' in summary) problems.push(summary);
       else summaries.push(summary);
     }
@@ -84,6 +85,16 @@ const health = defineTool({
 
 function shownBrain({ name, branches, files, dirty, commit, remote, openConflicts, problems }: BrainSummary) {
   return { name, branches, files, dirty, commit, remote: { ...remote }, openConflicts, problems: [...problems] };
+}
+
+/** A few at a time, in order of the names. */
+async function summariseAll(context: CallContext, names: readonly string[]): Promise<(BrainSummary | BrainProblem)[]> {
+  const summaries: (BrainSummary | BrainProblem)[] = [];
+  for (let start = 0; start < names.length; start += BRAINS_AT_ONCE) {
+    const some = names.slice(start, start + BRAINS_AT_ONCE);
+    summaries.push(...(await Promise.all(some.map((name) => summarise(context, name)))));
+  }
+  return summaries;
 }
 
 /** A brain that cannot be opened is a problem to show, not a failure of the tool. */
