@@ -5,20 +5,26 @@ export function callBody(tool: string, args: Readonly<Record<string, unknown>>):
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: args } });
 }
 
-/** Resolves with the content of the result. Throws when there is none or when it is a refusal. */
+/** Resolves with the result, whose `content` is the tool's answer. Throws on an error and on a refusal. */
 export async function callTool(
   url: string,
   headers: Readonly<Record<string, string>>,
   tool: string,
   args: Readonly<Record<string, unknown>>,
-): Promise<unknown> {
+): Promise<{ readonly content: unknown }> {
   const reply = await fetch(`${url}/call`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: callBody(tool, args),
   });
   const text = await reply.text();
-  const { result } = JSON.parse(text) as { result?: { content?: unknown; error?: unknown } };
-  if (result?.content === undefined || result.error !== undefined) throw new Error(`${tool}: ${text.slice(0, 500)}`);
-  return result.content;
+  const { result } = JSON.parse(text) as { result?: { content: unknown } };
+  if (result === undefined || isRefusal(result) || isRefusal(result.content)) {
+    throw new Error(`${tool}: ${text.slice(0, 500)}`);
+  }
+  return result;
+}
+
+function isRefusal(shown: unknown): boolean {
+  return typeof shown === 'object' && shown !== null && 'error' in shown && 'code' in shown;
 }

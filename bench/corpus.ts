@@ -1,7 +1,24 @@
 /** Made-up Markdown with the word frequencies of real text, the same in every run. */
 
 const VOCABULARY = 20_000;
-const SYLLABLES = ['ka', 'lo', 'mi', 'ter', 'ran', 'du', 'sel', 'vo', 'pin', 'gar', 'he', 'zu', 'bri', 'con', 'tal', 'we'];
+const SYLLABLES = [
+  'ka',
+  'lo',
+  'mi',
+  'ter',
+  'ran',
+  'du',
+  'sel',
+  'vo',
+  'pin',
+  'gar',
+  'he',
+  'zu',
+  'bri',
+  'con',
+  'tal',
+  'we',
+];
 const SECTIONS = 3;
 const SENTENCES = 5;
 const WORDS = 14;

@@ -5,11 +5,20 @@ import { parseArgs } from 'node:util';
 import { callBody, callTool } from './call.ts';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
+import { startPeers } from './peers.ts';
 import { type NodeProcess, startNode } from './process.ts';
 import { CONNECTIONS, READ_BODY, type RoundResult, runScenario, type Scenario, WRITE_BODY } from './scenarios.ts';
 import { measureSearch } from './search.ts';
 import { measureStarts } from './starts.ts';
-import { AUTHORISED, type Servers, startCluster, startEmbedded, startServers, type System, temporaryDataDir } from './system.ts';
+import {
+  AUTHORISED,
+  type Servers,
+  startCluster,
+  startEmbedded,
+  startServers,
+  type System,
+  temporaryDataDir,
+} from './system.ts';
 
 const { values } = parseArgs({
   options: {
@@ -72,6 +81,7 @@ async function addOverNats(servers: Servers): Promise<void> {
     const { urls, processes } = await door('bench/doors/nats-door.ts', environment);
     add({ group: 'c', title: 'node:http + NATS', urls, processes: [...processes, responder] });
   }
+  if (wants('peers')) await addPeers(servers);
   if (!wants('e')) return;
   const small = await startCluster(servers, { gateways: 1, brains: 1 }, profiling);
   ends.push(() => small.stop());
@@ -86,6 +96,13 @@ async function addOverNats(servers: Servers): Promise<void> {
   const large = await startCluster(others, { gateways: 2, brains: 2 }, profiling);
   ends.push(() => large.stop());
   add({ ...compared, title: 'read tool, cluster 2+2', ...placeOf(large) });
+}
+
+async function addPeers(servers: Servers): Promise<void> {
+  for (const { name, url, processes } of await startPeers(servers.nats.url)) {
+    for (const one of processes) ends.push(() => one.stop());
+    add({ group: 'peers', title: `${name} + NATS`, urls: [url], processes, baseline: 'node:http + NATS' });
+  }
 }
 
 function placeOf({ urls, processes }: System): Pick<Scenario, 'urls' | 'processes'> {
@@ -139,7 +156,17 @@ async function runRounds(): Promise<void> {
   });
   if (disk.length > 0) {
     const [p50, p99] = [median(disk.map(({ p50Ms }) => p50Ms)), median(disk.map(({ p99Ms }) => p99Ms))];
-    rows.push(['the disk alone: one durable file', '1', shown(1000 / p50), shown(p50, 2), shown(p99, 2), '', '', '', '0']);
+    rows.push([
+      'the disk alone: one durable file',
+      '1',
+      shown(1000 / p50),
+      shown(p50, 2),
+      shown(p99, 2),
+      '',
+      '',
+      '',
+      '0',
+    ]);
   }
   const header = ['', 'connections', 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'aim', 'failed'];
   console.log(`\nmedians of ${rounds} rounds of ${seconds} s\n\n${markdownTable(header, rows)}`);

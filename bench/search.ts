@@ -22,7 +22,11 @@ export async function measureSearch(seconds: number): Promise<string> {
   rows.push(['RSS with all files', mebibytes(empty.brains[0]?.residentBytes() ?? Number.NaN), '']);
   await empty.stop();
   const full = await startEmbedded(dataDir.path);
-  rows.push(['start with all files: /health, /ready', `${shown(full.healthyAfterMs)} ms, ${shown(full.readyAfterMs)} ms`, '']);
+  rows.push([
+    'start with all files: /health, /ready',
+    `${shown(full.healthyAfterMs)} ms, ${shown(full.readyAfterMs)} ms`,
+    '',
+  ]);
   rows.push(await firstSearchRow(full));
   rows.push(['RSS after that start', mebibytes(full.brains[0]?.residentBytes() ?? Number.NaN), '']);
   await full.stop();

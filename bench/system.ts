@@ -142,9 +142,8 @@ async function answers(url: string, node: NodeProcess): Promise<number> {
 
 async function brainsAlive(url: string, count: number): Promise<void> {
   for (;;) {
-    const { nodes } = (await callTool(url, AUTHORISED, 'nodes_list', {})) as {
-      nodes: { service: string; status: string }[];
-    };
+    const { content } = await callTool(url, AUTHORISED, 'nodes_list', {});
+    const { nodes } = content as { nodes: { service: string; status: string }[] };
     if (nodes.filter(({ service, status }) => service === 'brain' && status === 'alive').length >= count) return;
     await delay(100);
   }

@@ -36,11 +36,15 @@ export function readCorpus(): Document[] {
   return documents;
 }
 
-function markdownFiles(root: string): string[] {
-  return readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(md|markdown)$/i.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
+/** In order of their names; links are not followed, so each package is met once. */
+function markdownFiles(directory: string): string[] {
+  const entries = readdirSync(directory, { withFileTypes: true });
+  const found = entries.flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return markdownFiles(path);
+    return entry.isFile() && /\.(md|markdown)$/i.test(entry.name) ? [path] : [];
+  });
+  return found.sort();
 }
 
 /** Null for what the brain does not keep as text. */

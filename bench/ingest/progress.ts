@@ -13,7 +13,10 @@ export function startProgress(total: number, what: string): Progress {
 }
 
 function bar(total: number, what: string): Progress {
-  const shown = new SingleBar({ format: `{bar} {value}/{total} ${what}, {duration_formatted}`, stream: process.stdout });
+  const shown = new SingleBar({
+    format: `{bar} {value}/{total} ${what}, {duration_formatted}`,
+    stream: process.stdout,
+  });
   shown.start(total, 0);
   return {
     update: (value) => shown.update(value),

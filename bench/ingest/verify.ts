@@ -21,23 +21,25 @@ export async function findLosses(
   const work = async (): Promise<void> => {
     for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
       const document = expected.get(path);
-      const problem = document === undefined ? 'is not in the corpus any more' : await check(document);
+      const problem =
+        document === undefined ? 'is not in the corpus any more' : await lossOf(url, repository, document);
       if (problem !== null) losses.push(`${path}: ${problem}`);
     }
-  };
-  const check = async ({ path, content }: Document): Promise<string | null> => {
-    const bytes = Buffer.from(content);
-    const shown = await readByCall(url, path);
-    if (shown === null || !Buffer.from(shown).equals(bytes)) return 'is not what the API shows';
-    return readIfThere(join(repository, path))?.equals(bytes) === true ? null : 'is not what the disk holds';
   };
   await Promise.all(Array.from({ length: READERS }, work));
   return losses;
 }
 
-async function readByCall(url: string, path: string): Promise<string | null> {
-  const found = await callTool(url, AUTHORISED, 'svc_get_memory', { file: path }).catch(() => null);
-  return found === null ? null : String((found as { content: unknown }).content);
+/** Null when the API and the disk have the document byte for byte. */
+async function lossOf(url: string, repository: string, { path, content }: Document): Promise<string | null> {
+  const bytes = Buffer.from(content);
+  try {
+    const shown = await callTool(url, AUTHORISED, 'svc_get_memory', { file: path });
+    if (!Buffer.from(String(shown.content)).equals(bytes)) return 'is not what the API shows';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return readIfThere(join(repository, path))?.equals(bytes) === true ? null : 'is not what the disk holds';
 }
 
 function readIfThere(path: string): Buffer | null {

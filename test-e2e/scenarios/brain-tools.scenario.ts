@@ -17,7 +17,7 @@ verifies('brain:file-tools', async ({ fresh }) => {
   const written = await user.ok('brain_write', { name: 'a/x', content: '# Title\n\nbody' });
   expect(written).toEqual({
     saved: true,
-    name: 'a/x.md',
+    name: 'a/x',
     file: 'a/x.md',
     hash: sha256('# Title\n\nbody'),
     bytes: 13,
@@ -29,7 +29,7 @@ verifies('brain:file-tools', async ({ fresh }) => {
   await user.ok('svc_set_memory', { category: 'b', filename: 'y.json', content: '{"k":1}' });
   const { body } = await user.call('brain_read', { name: 'a/x' });
   expect(body.result).toMatchObject({
-    name: 'a/x.md',
+    name: 'a/x',
     file: 'a/x.md',
     content: '# Title\n\nbody',
     data: '# Title\n\nbody',
@@ -65,7 +65,7 @@ verifies('brain:file-tools', async ({ fresh }) => {
   expect((await user.ok<{ corpus: Fields[] }>('brain_corpus')).corpus[0]).not.toHaveProperty('content');
   expect(await user.ok('brain_delete_file', { name: 'a/x' })).toEqual({
     deleted: true,
-    name: 'a/x.md',
+    name: 'a/x',
     file: 'a/x.md',
     hash: written.hash,
   });
@@ -103,7 +103,7 @@ verifies('brain:save:one-file', async ({ fresh, place }) => {
   const saved = await user.ok('brain_save', { name: 'x', content: 'one', message: 'just x' });
   expect(saved).toMatchObject({
     saved: true,
-    name: 'x.md',
+    name: 'x',
     hash: sha256('one'),
     committed: true,
     commit: git(folder, 'rev-parse', 'main'),
@@ -131,7 +131,7 @@ verifies('brain:remove:order', async ({ fresh, caller }) => {
   expect(await user.ok('brain_remove', { name: shadow })).toMatchObject({
     removed: true,
     kind: 'file',
-    name: `${shadow}.md`,
+    name: shadow,
     hash,
   });
   await user.refused('E_FILE_ABSENT', 'brain_remove', { name: shadow });

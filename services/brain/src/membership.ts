@@ -1,4 +1,5 @@
 /** This process among those that share the brains: its heartbeat, and what it finds it has lost. */
+import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import type { BrainHost } from './brain/brain-host.ts';
@@ -20,7 +21,7 @@ export async function startMembership(host: BrainHost, platform: Platform): Prom
     busy = true;
     try {
       await beat(client, host.process, nodeId);
-      await dropLost(host, await readOwnedBrains(client, host.process));
+      await dropLost(host, client);
     } catch (error) {
       platform.log.warn({ err: error }, 'no heartbeat: the database is away');
     } finally {
@@ -41,7 +42,9 @@ export async function startMembership(host: BrainHost, platform: Platform): Prom
   };
 }
 
-/** Brains that somebody took over while this process was paused or cut off. */
-async function dropLost(host: BrainHost, owned: ReadonlySet<string>): Promise<void> {
-  for (const { context } of await host.openBrains()) if (!owned.has(context.name)) await host.lose(context.name);
+/** Brains that somebody took over while this process was paused or cut off. One opened meanwhile is not among them. */
+async function dropLost(host: BrainHost, client: SqlClient): Promise<void> {
+  const open = await host.openBrains();
+  const owned = await readOwnedBrains(client, host.process);
+  for (const { context } of open) if (!owned.has(context.name)) await host.lose(context.name);
 }

@@ -44,7 +44,17 @@ export async function applyPlan(
     await journal.close();
     return null;
   }
-  await moveFiles(brain, tree.root, tree, moves);
+  try {
+    await moveFiles(brain, tree.root, tree, moves);
+  } catch (error) {
+    // The disk refused, and every file is as before: the branch goes back too.
+    const back = plan.refs
+      .filter(({ to, from }) => to !== null && from !== null)
+      .map(({ ref, to, from }) => ({ ref, to: from, from: to }));
+    await moveRefs(brain.repository, back, new Date(brain.platform.clock.now()));
+    await journal.close();
+    throw error;
+  }
   if (after !== before) await adoptCommit(brain.repository, tree.root, after, [...foreign]);
   return journal;
 }

@@ -56,7 +56,7 @@ export async function createBranch(
   const writer = found.value;
   const { idempotency, outbox, repository, platform, name: brainName } = brain.context;
   return writer.alone(context.deadlineAt, () =>
-    writeSection(brain.context, context.deadlineAt, (section) =>
+    writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
       idempotency.once(section.transaction, context.idempotency, async () => {
         const guarded = await writer.guard(section, context);
         if (!guarded.ok) return guarded;
@@ -65,6 +65,7 @@ export async function createBranch(
         const at = new Date(platform.clock.now());
         if ((await createRef(repository, { branch: name, commit, at })) === 'exists')
           return deny('E_BRANCH_EXISTS', { name });
+        irrevocable();
         const payload = {
           brain: brainName,
           branch: name,
@@ -120,13 +121,14 @@ async function branchOff(
     message,
     ...attribution(brain, context),
   });
-  return writeSection(brain.context, context.deadlineAt, (section) =>
+  return writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
     idempotency.once<AutoBranch, CommitRefusal>(section.transaction, context.idempotency, async () => {
       const guarded = await writer.guard(section, context);
       if (!guarded.ok) return guarded;
       if (files.length === 0) return allow({ branch: null, commit: null, files });
       if ((await createRef(repository, { branch, commit: prepared.commit, at })) === 'exists')
         return deny('E_BUSY', { retryAfterMs: 0 });
+      irrevocable();
       const common = {
         brain: brainName,
         branch,

@@ -5,7 +5,9 @@ import { allow, deny } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { blobId } from '../git/blob-id.ts';
 import { type FileChange, type NewCommit, type PreparedCommit, prepareCommit } from '../git/commits.ts';
+import { obstacleAt } from '../files/durable-write.ts';
 import { isAbsent } from '../files/fsync.ts';
+import { GitError } from '../git/run.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import type { OpenBrain } from './open-brain.ts';
@@ -30,11 +32,18 @@ export function commitBranch(brain: OpenBrain, writer: BranchWriter, wish: Commi
     await writer.tree.scan();
     await writer.tellNoticed('external', deadlineAt);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const answer = await tryCommit(brain, writer, wish);
+      const answer = await tryCommit(brain, writer, wish).catch((error: unknown) => refusedByDisk(brain, error));
       if (answer !== null) return answer;
     }
     return { decision: deny('E_BUSY', { retryAfterMs: 1000 }), replayed: false };
   });
+}
+
+/** Git could not write its objects; the branch is where it was. */
+function refusedByDisk(brain: OpenBrain, error: unknown): Answer {
+  if (!(error instanceof GitError)) throw error;
+  brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'git refused a commit');
+  return { decision: deny('E_STATE_WRITE'), replayed: false };
 }
 
 /** Null when the branch moved between look and commit. */
@@ -44,10 +53,8 @@ async function tryCommit(brain: OpenBrain, writer: BranchWriter, wish: CommitWis
   const all = writer.tree.table.changes();
   const files = wish.only === null ? all : all.filter(({ file }) => file === wish.only);
   const changes = await readChanges(writer.tree.root, files);
-  const prepared =
-    files.length === 0
-      ? null
-      : await prepareCommit(brain.context.repository, newCommit(brain, writer, wish, head, changes));
+  const commit = newCommit(brain, writer, wish, head, changes);
+  const prepared = files.length === 0 ? null : await prepareCommit(brain.context.repository, commit);
   try {
     return await publish(brain, writer, wish, { head, files, changes, prepared });
   } finally {
@@ -55,10 +62,13 @@ async function tryCommit(brain: OpenBrain, writer: BranchWriter, wish: CommitWis
   }
 }
 
-/** The bytes to commit, as they lie on disk. */
+/** The bytes to commit, as they lie on disk. Where a person put a link, the file counts as removed: links are not followed. */
 export async function readChanges(root: string, files: readonly DirtyFile[]): Promise<FileChange[]> {
   const changes: FileChange[] = [];
-  for (const { file } of files) changes.push({ path: file, content: await readPresent(join(root, file)) });
+  for (const { file, change } of files) {
+    const isThere = change !== 'deleted' && obstacleAt(root, file) === null;
+    changes.push({ path: file, content: isThere ? await readPresent(join(root, file)) : null });
+  }
   return changes;
 }
 
@@ -95,7 +105,7 @@ async function publish(brain: OpenBrain, writer: BranchWriter, wish: CommitWish,
   const { context } = wish;
   const { idempotency, outbox, name } = brain.context;
   let moved = false;
-  const answer = await writeSection(brain.context, context.deadlineAt, (section) =>
+  const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
     idempotency.once<CommitOutcome, CommitRefusal>(section.transaction, context.idempotency, async () => {
       const guarded = await writer.guard(section, context);
       if (!guarded.ok) return guarded;
@@ -105,6 +115,7 @@ async function publish(brain: OpenBrain, writer: BranchWriter, wish: CommitWish,
         moved = true;
         throw new BranchMoved();
       }
+      irrevocable();
       const resources = [`brain:${name}`];
       const payload = {
         brain: name,

@@ -60,12 +60,13 @@ async function applyGuarded(
     theirs,
   }));
   let journal: Journal | null = null;
-  const decision = await writeSection(brain.context, context.deadlineAt, async (section) => {
+  const decision = await writeSection(brain.context, context.deadlineAt, async (section, irrevocable) => {
     const guarded = await writer.guard(section, context);
     if (!guarded.ok) return guarded;
     if (plan.refs.length > 0) {
       journal = await applyPlan(brain.context, writer.tree, plan, brain.places.journal);
       if (journal === null) return null;
+      irrevocable();
       await record(brain, writer, section, plan, context.actor);
       await writeConflicts(section.transaction, brain.context.name, writer.tree.branch, plan.rescue, conflicts);
     }

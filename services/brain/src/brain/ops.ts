@@ -134,11 +134,10 @@ export interface SyncConflict {
 }
 
 export type ReadRefusal = 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
-export type CommitRefusal = GuardRefusal | 'E_BRANCH_ABSENT' | 'E_BUSY' | 'E_LIMIT';
+export type CommitRefusal = GuardRefusal | 'E_BRANCH_ABSENT' | 'E_BUSY' | 'E_LIMIT' | 'E_STATE_WRITE';
 export type WriteRefusal = FileRefusal | 'E_BRANCH_ABSENT' | 'E_LIMIT';
 export type SyncRefusal =
   | CommitRefusal
-  | 'E_STATE_WRITE'
   | 'E_NOT_CONFIGURED'
   | 'E_REMOTE_UNREACHABLE'
   | 'E_REMOTE_AUTH'

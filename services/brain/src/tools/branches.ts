@@ -8,6 +8,7 @@ import { type BrainDeps, defineTool } from '../deps.ts';
 import { switchBranch } from '../domain/stack.ts';
 import { cursorAfter, dirtyFile, nextCursor, positionOf, shownStack, stackNames } from './results.ts';
 import {
+  askEveryBrain,
   type CallContext,
   opContext,
   READ_RAISES,
@@ -216,10 +217,10 @@ const changedBrains = defineTool({
   raises: READ_RAISES,
   async handler(_input, context) {
     const op = { context: opContext(context) };
-    const changes: { brain: string; branch: string; files: number }[] = [];
-    for (const brain of await context.deps.host.names()) {
-      for (const row of await context.deps.router.brain(brain).changed(op)) changes.push({ brain, ...row });
-    }
+    const found = await askEveryBrain(context, async (ops, brain) =>
+      (await ops.changed(op)).map((row) => ({ brain, ...row })),
+    );
+    const changes = found.flat();
     return { brains: [...new Set(changes.map(({ brain }) => brain))], changes };
   },
 });

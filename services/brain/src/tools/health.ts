@@ -2,11 +2,9 @@
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
 import { CommitId, TimestampMs } from '@svc/contract/params.ts';
-import type { BrainProblem, BrainSummary } from '../brain/ops.ts';
+import type { BrainOps, BrainProblem, BrainSummary } from '../brain/ops.ts';
 import { defineTool } from '../deps.ts';
-import { type CallContext, opContext, resolveTarget } from './target.ts';
-
-const BRAINS_AT_ONCE = 8;
+import { askEveryBrain, type CallContext, opContext, resolveTarget } from './target.ts';
 
 const problem = z.strictObject({ code: z.string(), text: z.string() });
 
@@ -49,7 +47,7 @@ const health = defineTool({
     const { deps, now } = context;
     const problems: BrainProblem[] = [];
     const summaries: BrainSummary[] = [];
-    for (const summary of await summariseAll(context, await deps.host.names())) {
+    for (const summary of await askEveryBrain(context, (ops, name) => summarise(context, ops, name))) {
       if ('code' in summary) problems.push(summary);
       else summaries.push(summary);
     }
@@ -87,20 +85,10 @@ function shownBrain({ name, branches, files, dirty, commit, remote, openConflict
   return { name, branches, files, dirty, commit, remote: { ...remote }, openConflicts, problems: [...problems] };
 }
 
-/** A few at a time, in order of the names. */
-async function summariseAll(context: CallContext, names: readonly string[]): Promise<(BrainSummary | BrainProblem)[]> {
-  const summaries: (BrainSummary | BrainProblem)[] = [];
-  for (let start = 0; start < names.length; start += BRAINS_AT_ONCE) {
-    const some = names.slice(start, start + BRAINS_AT_ONCE);
-    summaries.push(...(await Promise.all(some.map((name) => summarise(context, name)))));
-  }
-  return summaries;
-}
-
 /** A brain that cannot be opened is a problem to show, not a failure of the tool. */
-async function summarise(context: CallContext, name: string): Promise<BrainSummary | BrainProblem> {
+async function summarise(context: CallContext, ops: BrainOps, name: string): Promise<BrainSummary | BrainProblem> {
   try {
-    return await context.deps.router.brain(name).summary({ context: opContext(context) });
+    return await ops.summary({ context: opContext(context) });
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
     return { code: error.code, text: `${name}: ${error.message}` };

@@ -89,7 +89,7 @@ const search = defineTool({
   effect: 'read',
   refuses: [...READ_REFUSES, 'E_EMBEDDER_UNAVAILABLE', 'E_MODE_UNAVAILABLE'],
   raises: READ_RAISES,
-  aliases: { topK: 'limit', file: 'category' },
+  aliases: { topK: 'limit' },
   example: { query: 'write things down' },
   async handler({ query, mode: asked, budget: wanted, ...wish }, call) {
     if (asked === 'semantic') throw call.refuse('E_EMBEDDER_UNAVAILABLE');

@@ -144,3 +144,19 @@ export function splitPath(path: string): { category: string; filename: string } 
 export function joinPath(category: string, filename: string): string {
   return checkedPath(category === '' ? filename : `${category}/${filename}`);
 }
+
+const BRAINS_AT_ONCE = 8;
+
+/** Asks every brain of the node, a few at a time; answers in order of the names. */
+export async function askEveryBrain<Answer>(
+  { deps }: Pick<CallContext, 'deps'>,
+  ask: (ops: BrainOps, name: string) => Promise<Answer>,
+): Promise<Answer[]> {
+  const names = await deps.host.names();
+  const answers: Answer[] = [];
+  for (let start = 0; start < names.length; start += BRAINS_AT_ONCE) {
+    const some = names.slice(start, start + BRAINS_AT_ONCE);
+    answers.push(...(await Promise.all(some.map((name) => ask(deps.router.brain(name), name)))));
+  }
+  return answers;
+}

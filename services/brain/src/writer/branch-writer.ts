@@ -136,12 +136,14 @@ export class BranchWriter {
   async #commitBatch(calls: readonly Queued[]): Promise<Verdict[]> {
     const deadlineAt = Math.max(...calls.map((call) => call.deadlineAt));
     let attempt: Attempt | null = null;
+    const noticed: NoticedChange[] = [];
     try {
       const verdicts = await writeSection(this.#brain, deadlineAt, async (section) => {
         await attempt?.undo(); // a conflict in the database made this run again
         attempt = new Attempt(this.#brain, this.tree);
         const judged = await this.#judge(calls, section, attempt.staging);
-        await this.#recordNoticed(section.transaction, this.tree.takeNoticed(), 'external');
+        noticed.push(...this.tree.takeNoticed());
+        await this.#recordNoticed(section.transaction, noticed, 'external');
         const described = await attempt.apply();
         await this.#record(section, attempt.staging, described);
         return judged;
@@ -151,6 +153,7 @@ export class BranchWriter {
       for (const { path } of applied?.staging.events ?? []) this.openConflicts.delete(path);
       return verdicts;
     } catch (error) {
+      this.tree.putBackNoticed(noticed);
       await this.#afterFailure(attempt, error);
       throw error;
     }

@@ -1,4 +1,5 @@
 /** What the writers of one brain share, and the section in which they change it. */
+import { CallError } from '@svc/contract/codes.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import type { Idempotency } from '@svc/runtime/idempotency.ts';
@@ -39,16 +40,21 @@ export interface BrainContext {
 export class NotOwner extends Error {}
 
 /**
- * One transaction in which the brain's owner and lease rows stay as they are. `work` may run again after a conflict.
+ * One transaction in which the brain's owner and lease rows stay as they are. `work` may run again after a conflict; it
+ * calls `irrevocable` once it did what a rollback does not undo, such as moving a branch.
  * Throws NotOwner, and what `withPgTransaction` throws.
  */
 export async function writeSection<Value>(
   brain: BrainContext,
   deadlineAt: number,
-  work: (section: WriteSection) => Promise<Value>,
+  work: (section: WriteSection, irrevocable: () => void) => Promise<Value>,
 ): Promise<Value> {
   const { platform, counters, gate, outbox } = brain;
   let leave: ((failed: boolean) => void) | null = null;
+  let isDone = false;
+  const irrevocable = (): void => {
+    isDone = true;
+  };
   try {
     const value = await gate.shared(() =>
       withPgTransaction(
@@ -57,7 +63,7 @@ export async function writeSection<Value>(
           const section = await enterWriteSection(transaction, brain.name, brain.owner);
           if (section === null) throw new NotOwner(brain.name);
           leave ??= counters.entered(() => platform.clock.now());
-          return work(section);
+          return work(section, irrevocable);
         },
         { deadlineAt },
       ),
@@ -68,7 +74,7 @@ export async function writeSection<Value>(
   } catch (error) {
     if (leave === null) counters.refused();
     else finish(leave, true);
-    throw error;
+    throw isDone && error instanceof CallError ? new CallError('E_OUTCOME_UNKNOWN') : error;
   }
 }
 
