@@ -213,7 +213,7 @@ export class OpenBrain {
     await writer.tellNoticed('recovery', platform.clock.now() + HOUSEKEEPING_MS);
     const watch = watchTree(root, (touched) => {
       const paths = touched.filter((path) => tree.looksChanged(path));
-      if (paths.length === 0) return;
+      if (paths.length === 0 && !tree.hasNoticed) return;
       const looking = this.#look(writer, async () => {
         for (const path of paths) tree.refresh(path);
       });
