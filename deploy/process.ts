@@ -17,7 +17,7 @@ export async function runProcess(role: string, start: (given: Start) => Promise<
   try {
     const grounds = createGrounds(takeEnvironment(), role);
     const lifecycle = createLifecycle(grounds.log);
-    endOnSignals(lifecycle);
+    endOnSignals(lifecycle, grounds.log);
     await start({ grounds, lifecycle }).catch(async (error: unknown) => {
       await lifecycle.shutdown('start failed');
       throw error;
@@ -29,13 +29,15 @@ export async function runProcess(role: string, start: (given: Start) => Promise<
   }
 }
 
-function endOnSignals(lifecycle: Lifecycle): void {
+function endOnSignals(lifecycle: Lifecycle, log: Grounds['log']): void {
   let asked = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (asked && signal === 'SIGINT') process.exit(130);
       if (asked) return;
       asked = true;
+      // What a library still had in hand when its server went first must not cut the orderly end short.
+      process.on('unhandledRejection', (error) => log.error({ err: error }, 'left behind at the end'));
       setTimeout(() => process.exit(1), HARD_STOP_MS).unref();
       void lifecycle.shutdown(signal).then(() => process.exit(0));
     });

@@ -83,7 +83,7 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
       clearInterval(recheck);
       await feed.close();
       await io.close();
-      for (const connection of redis) connection.disconnect();
+      await Promise.all(redis.map(endConnection));
     },
   };
 }
@@ -125,8 +125,18 @@ function useRedisAdapter(io: IoServer, { redis }: StatelessPlatform): readonly R
 }
 
 /** Commands wait while Redis is away; the adapter awaits none of them, so those that fail must not end the process. */
+/** The adapter says its farewell to Redis without waiting for the answers; QUIT comes after them. */
+async function endConnection(connection: Redis): Promise<void> {
+  if (connection.status === 'ready') await connection.quit().catch(() => undefined);
+  connection.disconnect();
+}
+
 function adapterConnection(redis: Redis): Redis {
-  const connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null });
+  const connection = redis.duplicate({
+    enableOfflineQueue: true,
+    maxRetriesPerRequest: null,
+    enableAutoPipelining: false,
+  });
   const send = connection.sendCommand.bind(connection);
   connection.sendCommand = (...command) => {
     const sent = Promise.resolve(send(...command));
