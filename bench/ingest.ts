@@ -70,10 +70,8 @@ async function ingest(): Promise<boolean> {
 /** Runs the driver; kills it and the node once so many are acknowledged. True when it came to its end alive. */
 async function drive({ urls: [url = ''], brains }: System, limit: number, progress: Progress): Promise<boolean> {
   const driver = startNode('bench/ingest/driver.ts', [url, journalFile, values.writers]);
-  let ended: Awaited<typeof driver.ended> | null = null;
-  void driver.ended.then((end) => {
-    ended = end;
-  });
+  const ends: { readonly code: number | null; readonly output: string }[] = [];
+  void driver.ended.then((end) => ends.push(end));
   for (;;) {
     const { size } = readJournal(journalFile);
     progress.update(size);
@@ -82,9 +80,9 @@ async function drive({ urls: [url = ''], brains }: System, limit: number, progre
       await Promise.all([...brains, driver].map((one) => one.ended));
       return false;
     }
-    const end = ended as Awaited<typeof driver.ended> | null;
+    const [end] = ends;
     if (end?.code === 0) return true;
-    if (end !== null) throw new Error(`the driver failed:\n${end.output}`);
+    if (end !== undefined) throw new Error(`the driver failed:\n${end.output}`);
     await delay(LOOK_EVERY_MS);
   }
 }

@@ -128,14 +128,13 @@ export async function startCluster(
 
 /** When (of `performance.now()`) the address first answered 200. Throws when the process ends before. */
 async function answers(url: string, node: NodeProcess): Promise<number> {
-  let output: string | null = null;
-  void node.ended.then((end) => {
-    output = end.output;
-  });
+  const ends: { output: string }[] = [];
+  void node.ended.then((end) => ends.push(end));
   for (;;) {
     const reply = await fetch(url).catch(() => null);
     if (reply?.status === 200) return performance.now();
-    if (output !== null) throw new Error(`${url} never answered:\n${output}`);
+    const [end] = ends;
+    if (end !== undefined) throw new Error(`${url} never answered:\n${end.output}`);
     await delay(PROBE_EVERY_MS);
   }
 }

@@ -13,10 +13,11 @@ export function serveBare(answer: (body: string) => string | Promise<string>): v
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', async () => {
-      const reply = await answer(Buffer.concat(chunks).toString());
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(reply) });
-      response.end(reply);
+    request.on('end', () => {
+      void Promise.resolve(answer(Buffer.concat(chunks).toString())).then((reply) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(reply) });
+        response.end(reply);
+      });
     });
   });
   announce(server);

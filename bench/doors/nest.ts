@@ -28,7 +28,7 @@ const microservices = load('@nestjs/microservices') as {
   Transport: { NATS: number };
 };
 
-const SUBJECT = 'bench.echo';
+const SUBJECT = 'bench.nest.echo';
 const overNats = {
   transport: microservices.Transport.NATS,
   options: { servers: [new URL(process.env['NATS_URL'] ?? '').host], queue: 'bench' },
@@ -47,7 +47,9 @@ class Door {
   }
 }
 
-class Root {}
+class Root {
+  readonly name = 'root';
+}
 
 /** What decorators would say where the compiler knows them. */
 function decorate(

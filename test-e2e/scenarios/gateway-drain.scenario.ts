@@ -27,7 +27,7 @@ verifies('gateway:drain:order', async ({ gateways }) => {
   expect(late.status).toBe(200);
   const replies = await Promise.all(inFlight);
   expect(replies.filter((reply) => codeOf(reply) !== null)).toEqual([]);
-  expect(await gateway.ended()).toBe(0);
+  expect(await gateway.ended(), gateway.tail()).toBe(0);
   await waitFor(() => socket.disconnects.length > 0, { withinMs: 2000, what: 'the socket to be closed' });
   await expect(sendTo(`${url}/health`, { method: 'GET' })).rejects.toThrow();
 });

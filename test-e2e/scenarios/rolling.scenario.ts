@@ -40,8 +40,11 @@ async function roll(
 }
 
 async function restartGently(one: ServiceProcess | undefined): Promise<void> {
-  expect(await one?.stop()).toBe(0);
-  await one?.start();
+  if (one === undefined) throw new Error('nothing to restart');
+  const code = await one.stop();
+  const said = one.tail();
+  await one.start();
+  expect(code, said).toBe(0);
 }
 
 verifies(
