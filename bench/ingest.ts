@@ -99,7 +99,7 @@ async function prove({ urls: [url = ''], brains }: System, workMs: number): Prom
   const rows = [
     ['acknowledged writes', shown(acknowledged.size)],
     ['lost', shown(losses.length)],
-    ['missing from the corpus', shown(documents.length - acknowledged.size)],
+    ['documents not acknowledged', shown(documents.length - acknowledged.size)],
     ['git fsck --strict, git status', problems === '' ? 'clean' : problems.trim()],
     [`writes/s of ${values.writers} writers`, shown(acknowledged.size / (workMs / 1000))],
     ['search p50, p95', `${shown(quantile(took, 0.5), 1)} ms, ${shown(quantile(took, 0.95), 1)} ms`],

@@ -55,12 +55,21 @@ export async function startServers(): Promise<Servers | null> {
   return null;
 }
 
-/** A folder on the disk that holds temporary files, and how to be rid of it. */
+const folders = new Set<string>();
+process.once('exit', () => {
+  for (const folder of folders) removeFolder(folder);
+});
+
+/** A folder on the disk that holds temporary files; it goes with `remove`, or with this process. */
 export function temporaryDataDir(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'svc-bench-'));
-  const remove = (): void => rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-  process.once('exit', remove);
-  return { path, remove };
+  folders.add(path);
+  return { path, remove: () => removeFolder(path) };
+}
+
+function removeFolder(path: string): void {
+  rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  folders.delete(path);
 }
 
 /** One process with everything, on the given data directory. */
