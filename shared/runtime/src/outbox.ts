@@ -13,7 +13,7 @@ export const EVENTS_KEPT_DAYS = 7;
 export const EVENTS_KEPT_ROWS = 1_000_000;
 const RELAY_BATCH = 500;
 /** From the first event to the round that relays it; what is written meanwhile goes together. */
-const GATHER_MS = 5;
+const GATHER_MS = 20;
 const HEARTBEAT_MS = 1000;
 
 interface EventOf<Name extends EventName> {

@@ -1,5 +1,5 @@
 /** Changes files so that an acknowledged one survives a power cut: temp file, fsync, rename, fsync of the directory. */
-import { closeSync, fdatasync, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fdatasync, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -120,7 +120,7 @@ async function removeIfEmpty(directory: string): Promise<boolean> {
 
 /** New directories are durable only when their parent is synced too. */
 async function makeDirectory(root: string, directory: string, touched: Set<string>): Promise<void> {
-  if (directory === '.') return;
+  if (existsSync(join(root, directory))) return;
   const created = await mkdir(join(root, directory), { recursive: true });
   if (created === undefined) return;
   for (let path = join(root, directory); path.length >= created.length; path = dirname(path))

@@ -1,13 +1,18 @@
 /** Fsync by path, and the two errors that are no surprise. */
-import { open, readdir } from 'node:fs/promises';
+import { closeSync, fsync, openSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
+const flush = promisify(fsync);
+
+/** Only the waiting for the disk goes through the thread pool. */
 export async function fsyncPath(path: string): Promise<void> {
-  const handle = await open(path, 'r');
+  const file = openSync(path, 'r');
   try {
-    await handle.sync();
+    await flush(file);
   } finally {
-    await handle.close();
+    closeSync(file);
   }
 }
 
