@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -83,6 +84,31 @@ describe('applying changes', () => {
     expect(read('first.md')).toBe('first');
     expect(readdirSync(root).sort()).toEqual(['first.md', 'taken.md']);
   });
+});
+
+describe('durability', () => {
+  it.skipIf(spawnSync('strace', ['-V']).status !== 0)(
+    'has the file, its directory and the new parent on disk before it answers',
+    () => {
+      const trace = join(tmpdir(), `trace-${process.pid}`);
+      const script = join(import.meta.dirname, 'write-once.fixture.ts');
+      const calls = 'trace=fsync,fdatasync,rename,write';
+      spawnSync('strace', ['-f', '-y', '-e', calls, '-o', trace, process.execPath, script, root]);
+      const lines = readFileSync(trace, 'utf8').split('\n');
+      rmSync(trace);
+      const answered = lines.findIndex((line) => line.includes('"answered'));
+      const renamed = lines.findIndex((line) => line.includes('rename(') && line.includes('new/file.md'));
+      const synced = (from: number, to: number) =>
+        lines
+          .slice(from, to)
+          .filter((line) => line.includes('fsync('))
+          .join('\n');
+      expect(answered).toBeGreaterThan(renamed);
+      expect(synced(0, renamed)).toContain('/new/.svc-traced.tmp>');
+      expect(synced(renamed, answered)).toContain(`${root}/new>`);
+      expect(synced(renamed, answered)).toContain(`${root}>`);
+    },
+  );
 });
 
 describe('obstacles', () => {

@@ -1,5 +1,5 @@
 /** Changes files so that an acknowledged one survives a power cut: temp file, fsync, rename, fsync of the directory. */
-import { closeSync, existsSync, fdatasync, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsync, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -71,7 +71,7 @@ async function stageContents(
       staged.push(temp);
       writeWhole(file, content);
     }
-    const flushed = await Promise.allSettled(files.map((file) => flushData(file)));
+    const flushed = await Promise.allSettled(files.map((file) => flushFile(file)));
     for (const outcome of flushed) if (outcome.status === 'rejected') throw outcome.reason;
     return [...staged];
   } finally {
@@ -79,8 +79,7 @@ async function stageContents(
   }
 }
 
-/** Size and data; the times of a new file may be lost. */
-const flushData = promisify(fdatasync);
+const flushFile = promisify(fsync);
 
 function writeWhole(file: number, content: Uint8Array): void {
   for (let written = 0; written < content.byteLength; ) written += writeSync(file, content, written);

@@ -1,0 +1,99 @@
+/** The brain service in this process, on an embedded database and a real data directory, called over the local bus. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SUBJECTS } from '@svc/contract/discovery.ts';
+import { decodeReply, type Envelope } from '@svc/contract/rpc.ts';
+import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
+import { readConfig } from '@svc/runtime/config.ts';
+import type { Database } from '@svc/runtime/database.ts';
+import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
+import { createLog } from '@svc/runtime/log.ts';
+import { createMetrics } from '@svc/runtime/metrics.ts';
+import { startService } from '@svc/runtime/service.ts';
+import { embeddedDatabase } from '@svc/testing/database.ts';
+import { brainService } from './service.ts';
+
+type Content = Record<string, unknown>;
+
+export interface BrainNode {
+  readonly dataDir: string;
+  /** The tool's result object or refusal. Throws the code of a call error. */
+  call(tool: string, args: Content, over?: Partial<Envelope>): Promise<Content>;
+  stop(): Promise<void>;
+}
+
+export interface BrainTestBed extends AsyncDisposable {
+  readonly dataDir: string;
+  /** Starts a node on the directory and database of the bed; one at a time. */
+  start(environment?: Record<string, string>): Promise<BrainNode>;
+}
+
+export async function openBrainTestBed(): Promise<BrainTestBed> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'brain-node-'));
+  const database = await embeddedDatabase();
+  return {
+    dataDir,
+    start: (environment = {}) => startNode(dataDir, database, environment),
+    async [Symbol.asyncDispose]() {
+      await database.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+let instances = 0;
+
+async function startNode(dataDir: string, database: Database, environment: Record<string, string>): Promise<BrainNode> {
+  const log = createLog('silent', {});
+  const bus = createLocalBus();
+  const jobs = createLocalJobs({ log });
+  instances += 1;
+  const service = await startService(
+    {
+      kind: 'embedded',
+      durability: 'process-crash',
+      config: readConfig({ SVC_DATA_DIR: dataDir, ...environment }, () => '').config,
+      log,
+      metrics: createMetrics(),
+      clock: systemClock,
+      ids: createIds(systemClock, systemRandom),
+      random: systemRandom,
+      bus,
+      jobs,
+      database,
+      redis: null,
+      node: { nodeId: 'test', instance: `test-${instances}`, startedAt: Date.now(), version: '0' },
+    },
+    brainService,
+  );
+  return {
+    dataDir,
+    async call(tool, args, over = {}) {
+      const envelope: Envelope = {
+        tool,
+        args,
+        subject: {},
+        operator: true,
+        principal: 'local',
+        session: 'a'.repeat(64),
+        requestId: 'r',
+        deadlineAt: Date.now() + 20_000,
+        door: 'call',
+        ...over,
+      };
+      const payload = JSON.stringify(envelope);
+      const reply = decodeReply(await bus.request(SUBJECTS.tool('brain', tool), payload, envelope));
+      if (!reply.ok) throw new Error(reply.failure.code);
+      const result = JSON.parse(reply.body) as Content;
+      const { content } = result;
+      return content !== null && typeof content === 'object' ? (content as Content) : result;
+    },
+    async stop() {
+      await service.stop();
+      await jobs.close();
+      await bus.close();
+    },
+  };
+}
