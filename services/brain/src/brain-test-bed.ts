@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
 import { decodeReply, type Envelope } from '@svc/contract/rpc.ts';
+import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
 import { readConfig } from '@svc/runtime/config.ts';
@@ -11,6 +12,7 @@ import type { Database } from '@svc/runtime/database.ts';
 import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { createMetrics } from '@svc/runtime/metrics.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { embeddedDatabase } from '@svc/testing/database.ts';
 import { brainService } from './service.ts';
@@ -46,54 +48,55 @@ export async function openBrainTestBed(): Promise<BrainTestBed> {
 let instances = 0;
 
 async function startNode(dataDir: string, database: Database, environment: Record<string, string>): Promise<BrainNode> {
-  const log = createLog('silent', {});
-  const bus = createLocalBus();
-  const jobs = createLocalJobs({ log });
-  instances += 1;
-  const service = await startService(
-    {
-      kind: 'embedded',
-      durability: 'process-crash',
-      config: readConfig({ SVC_DATA_DIR: dataDir, ...environment }, () => '').config,
-      log,
-      metrics: createMetrics(),
-      clock: systemClock,
-      ids: createIds(systemClock, systemRandom),
-      random: systemRandom,
-      bus,
-      jobs,
-      database,
-      redis: null,
-      node: { nodeId: 'test', instance: `test-${instances}`, startedAt: Date.now(), version: '0' },
-    },
-    brainService,
-  );
+  const platform = platformOn(dataDir, database, environment);
+  const service = await startService(platform, brainService);
   return {
     dataDir,
-    async call(tool, args, over = {}) {
-      const envelope: Envelope = {
-        tool,
-        args,
-        subject: {},
-        operator: true,
-        principal: 'local',
-        session: 'a'.repeat(64),
-        requestId: 'r',
-        deadlineAt: Date.now() + 20_000,
-        door: 'call',
-        ...over,
-      };
-      const payload = JSON.stringify(envelope);
-      const reply = decodeReply(await bus.request(SUBJECTS.tool('brain', tool), payload, envelope));
-      if (!reply.ok) throw new Error(reply.failure.code);
-      const result = JSON.parse(reply.body) as Content;
-      const { content } = result;
-      return content !== null && typeof content === 'object' ? (content as Content) : result;
-    },
+    call: (tool, args, over = {}) => callTool(platform.bus, tool, args, over),
     async stop() {
       await service.stop();
-      await jobs.close();
-      await bus.close();
+      await platform.jobs.close();
+      await platform.bus.close();
     },
   };
+}
+
+function platformOn(dataDir: string, database: Database, environment: Record<string, string>): Platform {
+  const log = createLog('silent', {});
+  instances += 1;
+  return {
+    kind: 'embedded',
+    durability: database.durability,
+    config: readConfig({ SVC_DATA_DIR: dataDir, ...environment }, () => '').config,
+    log,
+    metrics: createMetrics(),
+    clock: systemClock,
+    ids: createIds(systemClock, systemRandom),
+    random: systemRandom,
+    bus: createLocalBus(),
+    jobs: createLocalJobs({ log }),
+    database,
+    redis: null,
+    node: { nodeId: 'test', instance: `test-${instances}`, startedAt: Date.now(), version: '0' },
+  };
+}
+
+async function callTool(bus: Bus, tool: string, args: Content, over: Partial<Envelope>): Promise<Content> {
+  const envelope: Envelope = {
+    tool,
+    args,
+    subject: {},
+    operator: true,
+    principal: 'local',
+    session: 'a'.repeat(64),
+    requestId: 'r',
+    deadlineAt: Date.now() + 20_000,
+    door: 'call',
+    ...over,
+  };
+  const reply = decodeReply(await bus.request(SUBJECTS.tool('brain', tool), JSON.stringify(envelope), envelope));
+  if (!reply.ok) throw new Error(reply.failure.code);
+  const result = JSON.parse(reply.body) as Content;
+  const { content } = result;
+  return content !== null && typeof content === 'object' ? (content as Content) : result;
 }
