@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type EventBatch, type EventPage, SUBJECTS } from '@svc/contract/discovery.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
@@ -61,6 +60,7 @@ describe('the outbox', () => {
     });
     await expect(rolledBack).rejects.toThrow('no');
     await outbox.close();
+    await bus.close(); // delivers what was published
     expect(counts(batches)).toEqual(Array.from({ length: 1200 }, (_, index) => index));
     const positions = batches.flatMap(({ events }) => events.map(({ position }) => position));
     expect(positions).toEqual(Array.from({ length: 1200 }, (_, index) => index + 1));
@@ -78,7 +78,7 @@ describe('the outbox', () => {
     });
     await Promise.all(writes);
     await Promise.all([first.outbox.flush(), second.outbox.flush()]);
-    await delay(20);
+    await first.bus.close(); // delivers what was published
     const positions = batches.flatMap(({ events }) => events.map(({ position }) => position)).sort((a, b) => a - b);
     expect(positions).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
     expect(counts(batches).sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, index) => index));
