@@ -39,7 +39,7 @@ const compose = parse(read('docker-compose.yml'), { merge: true }) as Compose;
 const dockerfile = read('deploy/Dockerfile');
 const natsConfig = read('deploy/nats/nats.conf');
 const everyService = Object.entries(compose.services);
-const ownServices = everyService.filter(([, service]) => service.build !== undefined);
+const ownServices = everyService.filter(([, { image }]) => image.startsWith('brain-service:'));
 const httpPort = CONFIG_TABLE.SVC_MCP_PORT.fallback;
 
 describe('Dockerfile', () => {
@@ -82,8 +82,12 @@ describe('docker-compose.yml', () => {
     expect(service.security_opt).toEqual(['no-new-privileges:true']);
     expect(service.pids_limit).toBeGreaterThan(0);
     expect(service.mem_limit).toMatch(/^\d+[mg]$/);
-    if (service.build === undefined) expect(service.user, name).toMatch(/^[1-9]\d*:[1-9]\d*$/);
-    else expect(service.build.dockerfile).toBe('deploy/Dockerfile');
+    if (!service.image.startsWith('brain-service:')) expect(service.user, name).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+  });
+
+  test('builds the image of all its own services once', () => {
+    const builds = everyService.flatMap(([, { build }]) => (build === undefined ? [] : [build.dockerfile]));
+    expect(builds).toEqual(['deploy/Dockerfile']);
   });
 
   test.each(everyService)('%s has an image with a tag that is not latest', (_name, { image }) => {

@@ -15,6 +15,8 @@ const UNDELIVERED_PAUSES_MS = [10, 30, 60];
 const JITTER_MS = 10;
 const MAX_REPEATS = 2;
 const RETRY_AFTER_MS = 1000;
+/** How long a repeatable call waits for one process before it is sent to whoever answers now. */
+const PATIENCE_MS = 5000;
 
 export function createSendCall({ bus, clock, random }: Pick<StatelessPlatform, 'bus' | 'clock' | 'random'>): SendCall {
   return async function sendCall({ card, subject, meter }, payload, deadlineAt) {
@@ -39,7 +41,7 @@ export function createSendCall({ bus, clock, random }: Pick<StatelessPlatform, '
 
 /**
  * Until when each attempt waits. A service that dies with a call in hand says nothing, so a repeatable call is given a
- * share of its time and then sent again.
+ * share of its time and then sent again; the last attempt has all that is left.
  */
 function attemptsOf(effect: Effect, deadlineAt: number): { next(now: number): number } {
   let left = isRepeatable(effect) ? 1 + MAX_REPEATS : 1;
@@ -47,7 +49,7 @@ function attemptsOf(effect: Effect, deadlineAt: number): { next(now: number): nu
     next(now) {
       const share = (deadlineAt - now) / Math.max(1, left);
       left -= 1;
-      return now + share;
+      return left > 0 ? now + Math.min(share, PATIENCE_MS) : deadlineAt;
     },
   };
 }
