@@ -15,6 +15,7 @@ import { createMetrics } from '@svc/runtime/metrics.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { embeddedDatabase } from '@svc/testing/database.ts';
+import type { OpenBrain } from './brain/open-brain.ts';
 import { brainService } from './service.ts';
 
 type Content = Record<string, unknown>;
@@ -23,6 +24,7 @@ export interface BrainNode {
   readonly dataDir: string;
   /** The tool's result object or refusal. Throws the code of a call error. */
   call(tool: string, args: Content, over?: Partial<Envelope>): Promise<Content>;
+  openBrains(): Promise<OpenBrain[]>;
   stop(): Promise<void>;
 }
 
@@ -53,6 +55,7 @@ async function startNode(dataDir: string, database: Database, environment: Recor
   return {
     dataDir,
     call: (tool, args, over = {}) => callTool(platform.bus, tool, args, over),
+    openBrains: () => service.deps.host.openBrains(),
     async stop() {
       await service.stop();
       await platform.jobs.close();

@@ -21,6 +21,11 @@ export interface Idempotency {
     scope: IdempotencyScope | null,
     work: () => Promise<Decision<Value, Code>>,
   ): Promise<Once<Value, Code>>;
+  /** The outcome of an earlier call, for work that is too long to be done inside the transaction; null = none yet. */
+  find<Value, Code extends string>(
+    client: SqlClient,
+    scope: IdempotencyScope | null,
+  ): Promise<Decision<Value, Code> | null>;
   /** Deletes outcomes past their time; returns how many. */
   sweep(client: SqlClient): Promise<number>;
 }
@@ -56,6 +61,21 @@ export function createIdempotency(schema: string): Idempotency {
       });
       await transaction.$executeRawUnsafe(settle, principal, tool, key, JSON.stringify(decision));
       return { decision, replayed: false };
+    },
+
+    async find<Value, Code extends string>(
+      client: SqlClient,
+      scope: IdempotencyScope | null,
+    ): Promise<Decision<Value, Code> | null> {
+      if (scope === null) return null;
+      const fresh = `${read} AND NOT (${tooOld})`;
+      const rows = await client.$queryRawUnsafe<StoredRow<Value, Code>[]>(
+        fresh,
+        scope.principal,
+        scope.tool,
+        scope.key,
+      );
+      return rows[0] === undefined ? null : storedOutcome(rows[0], scope.argsHash);
     },
 
     sweep: (client) => client.$executeRawUnsafe(`DELETE FROM ${table} WHERE ${tooOld}`),

@@ -246,30 +246,38 @@ export class OpenBrain {
     for (const [branch, { usedAt }] of await this.#idleTrees()) if (usedAt < before) await this.#closeTree(branch);
   }
 
-  /** Makes room for one more; false when every working tree is in use or has uncommitted files. */
+  /** Makes room for one more; false when every working tree is in use or holds what its branch does not. */
   async #closeIdleTree(): Promise<boolean> {
-    const [oldest] = await this.#idleTrees();
-    if (oldest === undefined) return false;
-    await this.#closeTree(oldest[0]);
-    return true;
+    for (const [branch] of await this.#idleTrees()) if (await this.#closeTree(branch)) return true;
+    return false;
   }
 
-  /** Clean working trees without waiting work, the longest unused first; never that of `main`. */
+  /** Working trees without waiting work, the longest unused first; never that of `main`. */
   async #idleTrees(): Promise<[string, BranchWriter][]> {
-    const clean = [...(await this.openTrees())].filter(
-      ([branch, { tree, depth }]) => branch !== 'main' && tree.table.dirtyCount === 0 && depth === 0,
-    );
-    return clean.sort(([, a], [, b]) => a.usedAt - b.usedAt);
+    const idle = [...(await this.openTrees())].filter(([branch, { depth }]) => branch !== 'main' && depth === 0);
+    return idle.sort(([, a], [, b]) => a.usedAt - b.usedAt);
   }
 
-  async #closeTree(branch: string): Promise<void> {
+  /**
+   * In the branch's queue, so that no write is acknowledged between the last look and the end; false when the tree holds
+   * anything that is not in the branch, also what the service would never serve.
+   */
+  async #closeTree(branch: string): Promise<boolean> {
     const open = this.#trees.get(branch);
-    if (open === undefined) return;
+    if (open === undefined) return false;
     const { writer, watch } = await open;
-    this.#trees.delete(branch);
+    const closed = await writer.alone(this.context.platform.clock.now() + HOUSEKEEPING_MS, async () => {
+      await this.#compareWithHead(branch, await open);
+      await writer.tree.scan();
+      if (writer.tree.table.dirtyCount > 0 || !(await writer.tree.holdsOnlyKnownFiles())) return false;
+      writer.retire();
+      this.#trees.delete(branch);
+      await discardWorktree(this.context.repository, writer.tree.root);
+      return true;
+    });
+    if (!closed) return false;
     await watch.close();
-    await writer.settled();
     writer.tree.index.clear();
-    await discardWorktree(this.context.repository, writer.tree.root);
+    return true;
   }
 }

@@ -1,9 +1,10 @@
 /** Pull and push of one branch: the network outside the queue, what changes the branch inside it. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CALL_ERRORS, CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
-import { withPgTransaction } from '@svc/runtime/transaction.ts';
+import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { DiskRefusal } from '../files/durable-write.ts';
 import { readLog } from '../git/commits.ts';
 import { countDivergence, readRef } from '../git/refs.ts';
@@ -29,6 +30,12 @@ export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<Syn
   const remote = brain.sync.remoteFor(brain.context.name, op.remote ?? DEFAULT_REMOTE);
   if (remote === null)
     return { decision: deny('E_NOT_CONFIGURED', { remote: op.remote ?? DEFAULT_REMOTE }), replayed: false };
+  const { idempotency, platform } = brain.context;
+  const stored = await idempotency.find<SyncOutcome, SyncRefusal>(
+    poolClient(platform.database.pool),
+    op.context.idempotency,
+  );
+  if (stored !== null) return { decision: stored, replayed: true };
   const found = await brain.writer(op.branch);
   if (!found.ok) return { decision: found, replayed: false };
   const direction: 'push' | 'pull' = op.direction === 'push' ? 'push' : 'pull';
@@ -40,39 +47,29 @@ export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<Syn
     resources: [`brain:${brain.context.name}`],
   };
   await tell(brain, { name: 'sync:start', payload: { ...scope, remote: remote.name } });
-  const decision = await attempt(brain, found.value, remote, op);
+  const decision = await attempt(brain, found.value, remote, op).catch(async (error: unknown) => {
+    const code = error instanceof CallError ? error.code : 'INTERNAL';
+    await tell(brain, { name: 'sync:error', payload: { ...scope, code, error: CALL_ERRORS[code].meaning } });
+    throw error;
+  });
   const durationMs = brain.context.platform.clock.now() - startedAt;
-  const { idempotency, platform } = brain.context;
+  const end: NewEvent = decision.ok
+    ? { name: 'sync:complete', payload: { ...scope, ...endOf(decision.value), durationMs } }
+    : { name: 'sync:error', payload: { ...scope, code: decision.code, error: decision.message ?? decision.code } };
   const outcome = await withPgTransaction(platform.database.pool, (transaction) =>
     idempotency.once(transaction, op.context.idempotency, async () => {
-      await brain.context.outbox.write(transaction, [
-        decision.ok
-          ? {
-              name: 'sync:complete',
-              payload: {
-                ...scope,
-                status: decision.value.status,
-                conflicts: decision.value.conflicts.length,
-                durationMs,
-              },
-            }
-          : {
-              name: 'sync:error',
-              payload: { ...scope, code: decision.code, error: decision.message ?? decision.code },
-            },
-      ]);
-      await noteSync(
-        transaction,
-        brain.context.name,
-        op.branch,
-        remote.name,
-        decision.ok ? decision.value.status : decision.code,
-      );
+      await brain.context.outbox.write(transaction, [end]);
+      const status = decision.ok ? decision.value.status : decision.code;
+      await noteSync(transaction, brain.context.name, op.branch, remote.name, status);
       return decision;
     }),
   );
   brain.context.outbox.kick();
   return outcome;
+}
+
+function endOf({ status, conflicts }: SyncOutcome): { status: string; conflicts: number } {
+  return { status, conflicts: conflicts.length };
 }
 
 async function tell(brain: OpenBrain, event: NewEvent): Promise<void> {

@@ -111,6 +111,17 @@ export class Worktree {
     return !this.applying.has(path) && plainFileStat(this.root, path) !== (this.table.get(path)?.stat ?? null);
   }
 
+  /** False when anything lies here that the table does not know: a link, a dot file, a file too large to keep. */
+  async holdsOnlyKnownFiles(directory = ''): Promise<boolean> {
+    for (const child of await readDirectory(join(this.root, directory))) {
+      const path = directory === '' ? child.name : `${directory}/${child.name}`;
+      if (path === '.git') continue;
+      const known = child.isDirectory() ? await this.holdsOnlyKnownFiles(path) : this.table.get(path) !== undefined;
+      if (!known) return false;
+    }
+    return true;
+  }
+
   /** Looks at every file. */
   async scan(): Promise<void> {
     const seen = new Set<string>();

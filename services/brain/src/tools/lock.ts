@@ -11,6 +11,7 @@ import { LEASE_TTL } from '../domain/lease.ts';
 import {
   type CallContext,
   opContext,
+  requireIdentity,
   requireWriter,
   resolveTarget,
   settled,
@@ -140,10 +141,6 @@ async function shownLeases({ deps, caller }: CallContext, target: Target, op: Op
 
 function requireOperator({ operator, subject }: Caller): void {
   if (!operator) throw new CallError(isAnonymous(subject) ? 'UNAUTHORIZED' : 'FORBIDDEN');
-}
-
-function requireIdentity({ operator, subject }: Caller): void {
-  if (!operator && isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
 }
 
 export const lockTools = [svcLock];

@@ -109,7 +109,7 @@ const list = defineTool({
 const state = defineTool({
   name: 'brain_state',
   area: 'brain',
-  description: 'Shows where the session is: brain, branch, stack, and what it learned and attends to.',
+  description: 'Shows where the session is: brain, branch and stack; what was learned is empty until tools record it.',
   input: z.strictObject({ brain: BrainName.optional() }),
   output: z.strictObject({
     current: z.string(),

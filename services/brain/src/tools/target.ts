@@ -83,10 +83,14 @@ export async function resolveWrite(context: CallContext, wish: TargetWish): Prom
   return target;
 }
 
-/** A subject that has roles needs one that may write. */
-export function requireWriter({ subject, operator }: Caller): void {
+export function requireIdentity({ operator, subject }: Caller): void {
   if (!operator && isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
-  const roles = subject.roles ?? [];
+}
+
+/** A subject that has roles needs one that may write. */
+export function requireWriter(caller: Caller): void {
+  requireIdentity(caller);
+  const roles = caller.subject.roles ?? [];
   if (roles.length > 0 && !roles.some((role) => role === 'admin' || role === 'editor'))
     throw new CallError('FORBIDDEN');
 }

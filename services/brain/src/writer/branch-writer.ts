@@ -11,7 +11,7 @@ import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
-import { type BrainContext, type OpContext, resourceKeys, writeSection } from './context.ts';
+import { type BrainContext, NotOwner, type OpContext, resourceKeys, writeSection } from './context.ts';
 import { type QueuedCall, WriteQueue } from './queue.ts';
 import { type FileOutcome, type FileRequest, Staging } from './staging.ts';
 
@@ -38,6 +38,7 @@ export class BranchWriter {
   readonly #brain: BrainContext;
   readonly #queue: WriteQueue<FileCall, FileAnswer>;
   #applied: Promise<void> = Promise.resolve();
+  #isRetired = false;
 
   constructor(brain: BrainContext, tree: Worktree, openConflicts: Set<string>) {
     this.#brain = brain;
@@ -64,6 +65,11 @@ export class BranchWriter {
     return this.#queue.settled();
   }
 
+  /** The working tree is going away; whoever still comes here is sent to look for the branch again. */
+  retire(): void {
+    this.#isRetired = true;
+  }
+
   /** Writes or removes one file. Rejects with CallError, NotOwner or a database error. */
   change(request: FileRequest, context: OpContext): Promise<FileAnswer> {
     this.usedAt = this.#brain.platform.clock.now();
@@ -73,7 +79,10 @@ export class BranchWriter {
   /** Runs in its turn with nothing else of this branch; enter a section inside. */
   alone<Value>(deadlineAt: number, work: () => Promise<Value>): Promise<Value> {
     this.usedAt = this.#brain.platform.clock.now();
-    return this.#queue.alone(deadlineAt, work);
+    return this.#queue.alone(deadlineAt, async () => {
+      this.#assertInUse();
+      return work();
+    });
   }
 
   /** The file as acknowledged: a write under way is waited for. */
@@ -108,10 +117,15 @@ export class BranchWriter {
     return !isOnBranch(state, this.tree.branch);
   }
 
+  #assertInUse(): void {
+    if (this.#isRetired) throw new NotOwner(this.#brain.name);
+  }
+
   async #runBatch(calls: readonly Queued[]): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#applied = done.promise;
     try {
+      this.#assertInUse();
       for (const verdict of await this.#commitBatch(calls)) {
         if ('error' in verdict) verdict.call.reject(verdict.error);
         else verdict.call.resolve(verdict.answer);

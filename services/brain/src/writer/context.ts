@@ -36,7 +36,7 @@ export interface BrainContext {
   readonly gate: Gate;
 }
 
-/** The brain moved to another process; whoever asked finds it there. */
+/** The brain moved to another process, or its working tree was closed; whoever asked looks for it again. */
 export class NotOwner extends Error {}
 
 /**

@@ -1,0 +1,50 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../brain-test-bed.ts';
+
+let bed: BrainTestBed;
+let node: BrainNode;
+
+beforeEach(async () => {
+  bed = await openBrainTestBed();
+  node = await bed.start();
+  await node.call('svc_create_branch', { name: 'side', switch: true });
+});
+afterEach(async () => {
+  await node.stop();
+  await bed[Symbol.asyncDispose]();
+});
+
+const tree = () => join(bed.dataDir, 'worktrees', 'svc', 'side');
+async function closeIdle(): Promise<void> {
+  for (const brain of await node.openBrains()) await brain.closeIdleTrees(Number.MAX_SAFE_INTEGER);
+}
+
+it('closes a clean working tree and opens it again when it is needed', async () => {
+  await node.call('brain_save', { name: 'kept', content: 'kept' });
+  await closeIdle();
+  expect(existsSync(tree())).toBe(false);
+  expect(await node.call('brain_read', { name: 'kept' })).toMatchObject({ content: 'kept', branch: 'side' });
+  await node.call('brain_write', { name: 'more', content: 'more' });
+  expect(existsSync(join(tree(), 'more.md'))).toBe(true);
+});
+
+it('never closes one that holds what the branch does not, also what is never served', async () => {
+  await node.call('brain_write', { name: 'uncommitted', content: 'x' });
+  await closeIdle();
+  expect(existsSync(join(tree(), 'uncommitted.md'))).toBe(true);
+  await node.call('svc_commit', { message: 'all' });
+  writeFileSync(join(tree(), '.notes-of-a-person'), 'mine');
+  await closeIdle();
+  expect(existsSync(join(tree(), '.notes-of-a-person'))).toBe(true);
+});
+
+it('loses no acknowledged write to a closing working tree', async () => {
+  const names = Array.from({ length: 12 }, (_, index) => `w/${index}`);
+  for (const name of names) {
+    await Promise.all([closeIdle(), node.call('brain_write', { name, content: name })]);
+    await node.call('svc_commit', { message: name });
+  }
+  for (const name of names) expect(await node.call('brain_read', { name })).toMatchObject({ content: name });
+}, 60_000);
