@@ -65,10 +65,6 @@ export function branchNameProblem(name: string): string | null {
   return RESERVED_BRANCHES.has(foldCase(segments[0] ?? '')) ? 'is reserved' : null;
 }
 
-export function isBranchName(name: string): boolean {
-  return branchNameProblem(name) === null;
-}
-
 export const BrainName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1-64 letters, digits, dots, underscores or dashes')
