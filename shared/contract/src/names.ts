@@ -92,6 +92,7 @@ export const WorkspaceName = z
     /^[A-Za-z][A-Za-z0-9._-]{0,63}$/,
     'must be 1-64 letters, digits, dots, underscores or dashes, starting with a letter',
   )
+  .refine((name) => name.toLowerCase() !== 'public', { message: 'public is not a workspace' })
   .describe('Workspace name.');
 
 /** Control characters would let a name forge log lines and commit headers. */
@@ -99,3 +100,38 @@ export const AgentIdText = z
   .string()
   .regex(/^[^\p{Cc}\p{Cf}<>]{1,100}$/u, 'must be 1-100 characters without control characters or angle brackets')
   .describe('Agent id.');
+
+/** Whatever a subject may be called; what the registry keeps is an `IdentityId`. */
+export const SubjectId = z
+  .string()
+  .regex(/^[^\p{Cc}\p{Cf}<>]{1,128}$/u, 'must be 1-128 characters without control characters or angle brackets');
+
+const RESERVED_IDENTITY = /^(anonymous|system|operator|default)$|^(ws|sink|crew|scenario):/;
+
+/** A user or an agent as the registry keeps it: one namespace for both. */
+export const IdentityId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._@:-]{0,127}$/,
+    'must be 1-128 letters, digits or ._@:- and start with a letter or digit',
+  )
+  .refine((id) => !RESERVED_IDENTITY.test(id), { message: 'is reserved' })
+  .describe('User or agent id.');
+
+/** What a policy is attached to, such as `doc`, `_island:<name>` or `brain:<brain>/<path>`. */
+export const ResourceKey = z
+  .string()
+  .regex(
+    /^[\p{L}\p{N}_](?:[^\p{C}\p{Z}\\"'`]| ){0,639}$/u,
+    'must be 1-640 printable characters without quotes and backslashes, starting with a letter, digit or underscore',
+  )
+  .refine((key) => !key.endsWith(' '), { message: 'must not end in a space' })
+  .describe('Resource key.');
+
+/** What agents, organisations, departments, teams and team roles are called. */
+export const DisplayName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,98}[A-Za-z0-9._-])?$/,
+    'must be 1-100 letters, digits, spaces, dots, underscores or dashes, starting with a letter or digit',
+  );

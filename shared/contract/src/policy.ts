@@ -1,22 +1,42 @@
 /** Row rules as pure functions: container isolation first, then the rules, with the reason of each decision. */
+import { z } from 'zod';
+import { WorkspaceName } from './names.ts';
 import type { Subject } from './subject.ts';
+import { applyTransforms, Transform } from './transform.ts';
 
-export interface Policy {
-  readonly readableBy: readonly string[];
-  readonly writableBy: readonly string[];
-  readonly container: string;
-  readonly filter: readonly string[];
-  readonly mask: readonly string[];
-}
+/** `public`, or `<kind>:<value>` split at the first colon; compared as a whole and never parsed at decision time. */
+export const RuleText = z
+  .string()
+  .regex(
+    /^(public|(container|role|user|team|brain):[^\p{Cc}]{1,128})$/u,
+    'must be "public" or container:, role:, user:, team: or brain: with 1-128 characters',
+  );
+
+const MAX_RULES = 64;
+
+/** A policy as it is stored and carried: whole, nothing defaulted. */
+export const Policy = z.strictObject({
+  readableBy: z.array(RuleText).max(MAX_RULES),
+  writableBy: z.array(RuleText).max(MAX_RULES),
+  /** The workspace the resource lives in, or `public`. */
+  container: z.union([z.literal('public'), WorkspaceName]),
+  filter: Transform,
+  mask: Transform,
+});
+export type Policy = Readonly<z.output<typeof Policy>>;
 
 export type PolicyMode = 'read' | 'write';
 
+/** Why: the rule that admitted, or `no-rules`; denied: `container`, `no-match` or `transform`. */
 export interface Verdict {
   readonly allowed: boolean;
-  /** The rule that admitted, or why nothing did. */
   readonly because: string;
 }
 
+/** What a subject is known as: the rules that would admit it. */
+export type KeySet = ReadonlySet<string>;
+
+/** The policy of a resource to which none is attached. */
 export const DEFAULT_POLICY: Policy = {
   readableBy: ['public'],
   writableBy: ['role:admin'],
@@ -25,51 +45,42 @@ export const DEFAULT_POLICY: Policy = {
   mask: [],
 };
 
-export const MASKED = '[masked]';
-
-/** `public` containers are open to every workspace; otherwise the subject's workspace must be the container. */
-export function containerAdmits(policy: Policy, subject: Subject): boolean {
-  return policy.container === 'public' || subject.workspace === undefined || subject.workspace === policy.container;
+/** Absent fields add nothing; a subject that claims an unknown workspace is nobody in particular. */
+export function keysOf(subject: Subject): KeySet {
+  const keys = new Set(['public']);
+  if (subject.unknownWorkspace === true) return keys;
+  if (subject.workspace !== undefined) keys.add(`container:${subject.workspace}`);
+  for (const role of subject.roles ?? []) keys.add(`role:${role}`);
+  if (subject.userId !== undefined) keys.add(`user:${subject.userId}`);
+  if (subject.team !== undefined) keys.add(`team:${subject.team}`);
+  if (subject.brain !== undefined) keys.add(`brain:${subject.brain}`);
+  return keys;
 }
 
-export function evaluatePolicy(policy: Policy, subject: Subject, mode: PolicyMode): Verdict {
-  if (!containerAdmits(policy, subject)) return { allowed: false, because: `container:${policy.container}` };
+/** `public` containers are open to every workspace; otherwise the subject's workspace, if it has one, must be the container. */
+export function containerAdmits(policy: Policy, { workspace }: Pick<Subject, 'workspace'>): boolean {
+  return policy.container === 'public' || workspace === undefined || workspace === policy.container;
+}
+
+/** `keys` = `keysOf(subject)`, for callers that judge many rows. */
+export function decide(policy: Policy, subject: Subject, mode: PolicyMode, keys: KeySet = keysOf(subject)): Verdict {
+  if (!containerAdmits(policy, subject)) return { allowed: false, because: 'container' };
   const rules = mode === 'read' ? policy.readableBy : policy.writableBy;
-  if (rules.length === 0) return { allowed: true, because: 'no rules' };
-  const admitting = rules.find((rule) => ruleMatches(rule, subject));
-  return admitting === undefined
-    ? { allowed: false, because: 'no rule matches' }
-    : { allowed: true, because: admitting };
+  if (rules.length === 0) return { allowed: true, because: 'no-rules' };
+  const admitting = rules.find((rule) => keys.has(rule));
+  return admitting === undefined ? { allowed: false, because: 'no-match' } : { allowed: true, because: admitting };
 }
 
-export function ruleMatches(rule: string, subject: Subject): boolean {
-  if (rule === 'public') return true;
-  const separator = rule.indexOf(':');
-  if (separator < 1) return false;
-  const wanted = rule.slice(separator + 1);
-  if (wanted === '') return false;
-  switch (rule.slice(0, separator)) {
-    case 'container':
-      return subject.workspace === wanted;
-    case 'role':
-      return subject.roles?.includes(wanted) ?? false;
-    case 'user':
-      return subject.userId === wanted;
-    case 'team':
-      return subject.team === wanted;
-    case 'brain':
-      return subject.brain === wanted;
-    default:
-      return false;
-  }
-}
+export type Evaluation =
+  | { readonly allowed: true; readonly because: string; readonly data: unknown }
+  | { readonly allowed: false; readonly because: string };
 
-/** A copy of `data` without the filtered fields and with the masked ones hidden; only top-level fields count. */
-export function hideFields(data: Record<string, unknown>, policy: Policy): Record<string, unknown> {
-  const shown: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(data)) {
-    if (policy.filter.includes(field)) continue;
-    shown[field] = policy.mask.includes(field) ? MASKED : value;
-  }
-  return shown;
+/** The data as the subject may see it: a copy without the filtered fields and with the masked ones hidden. */
+export function evaluate(policy: Policy, subject: Subject, mode: PolicyMode, data: unknown): Evaluation {
+  const verdict = decide(policy, subject, mode);
+  if (!verdict.allowed) return { allowed: false, because: verdict.because };
+  const shown = applyTransforms(policy, data);
+  return shown === null
+    ? { allowed: false, because: 'transform' }
+    : { allowed: true, because: verdict.because, data: shown.data };
 }

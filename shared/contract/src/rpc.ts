@@ -1,6 +1,7 @@
 /** What crosses the bus: the envelope of a call, which the gateway alone builds, and the frame of its reply. */
 import { z } from 'zod';
 import { CALL_ERRORS, CallError, type CallErrorCode } from './codes.ts';
+import { RegistryStamp, TokenLimits } from './registry.ts';
 import { Subject } from './subject.ts';
 
 /** A call on its way to the service that owns the tool. `deadlineAt` in ms since the epoch. */
@@ -9,6 +10,10 @@ export const Envelope = z.strictObject({
   args: z.record(z.string(), z.unknown()),
   subject: Subject,
   operator: z.boolean(),
+  /** The token the call was made with, as the registry knows it; operator status is suspended beside one. */
+  token: TokenLimits.optional(),
+  /** What the registry of identities stood at when this request began; absent when it did not answer. */
+  registry: RegistryStamp.optional(),
   /** Credential owner: `tok:<agentId>`, `key:<id>`, `local` or `anon:<address>`. */
   principal: z.string().min(1).max(200),
   /** SHA-256 of principal and session header; every "current" value hangs on it. */

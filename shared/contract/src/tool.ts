@@ -2,10 +2,13 @@
 import { z } from 'zod';
 import type { CallErrorCode, ErrorDetails, RefusalCode, CallError, Refusal } from './codes.ts';
 import type { Decision } from './decision.ts';
+import type { RegistryStamp, Role, TokenLimits } from './registry.ts';
 import type { Subject } from './subject.ts';
 
-export type Role = 'admin' | 'editor' | 'viewer';
-/** `identified` = any subject but anonymous, or an operator; `workspace:<role>` is judged by the owning service. */
+/**
+ * `identified` = any subject but anonymous, or an operator; `workspace:<role>` = that role or a stronger one in the
+ * workspace concerned, read from the registry at the call, or an operator.
+ */
 export type Access = 'public' | 'identified' | 'operator' | `workspace:${Role}`;
 /** `read` and `write-idempotent` calls may be repeated by the gateway; `write` and `external` never are. */
 export type Effect = 'read' | 'write-idempotent' | 'write' | 'external';
@@ -13,7 +16,11 @@ export type Effect = 'read' | 'write-idempotent' | 'write' | 'external';
 /** Who calls and under which limits, as the door established it. */
 export interface Caller {
   readonly subject: Subject;
+  /** Never true beside a token. */
   readonly operator: boolean;
+  readonly token: TokenLimits | null;
+  /** Null when the registry of identities did not answer the gateway; then whoever needs it asks again. */
+  readonly registry: RegistryStamp | null;
   readonly principal: string;
   readonly session: string;
   readonly requestId: string;
@@ -79,6 +86,8 @@ export interface ToolDeclaration<
   readonly aliases?: Record<string, Alias>;
   readonly deadlineMs?: number;
   readonly example?: Record<string, unknown>;
+  /** Workspace concerned by `workspace:<role>` access; else the argument `workspaceId` or `workspace`, else the current one. */
+  workspaceOf?(input: z.output<Input>, caller: Caller): string;
   handler(
     input: z.output<Input>,
     context: ToolContext<Deps, Refuses, Raises>,
@@ -102,6 +111,7 @@ export interface Tool<Deps> {
   readonly deadlineMs: number;
   readonly bare: boolean;
   readonly example: Record<string, unknown> | null;
+  workspaceOf?(input: never, caller: Caller): string;
   handler(input: never, context: ToolContext<Deps, RefusalCode, CallErrorCode>): Promise<unknown>;
 }
 

@@ -4,7 +4,8 @@ import { canonicalJson } from '@svc/contract/canonical.ts';
 import { CallError, type CallErrorCode, Refusal, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Decision } from '@svc/contract/decision.ts';
 import { encodeReply, Envelope, failureOf } from '@svc/contract/rpc.ts';
-import { isAnonymous } from '@svc/contract/subject.ts';
+import { DEFAULT_WORKSPACE, isAnonymous } from '@svc/contract/subject.ts';
+import type { Role } from '@svc/contract/registry.ts';
 import type { Access, Caller, IdempotencyScope, Tool, ToolContext } from '@svc/contract/tool.ts';
 import { argumentParser } from './arguments.ts';
 import type { Platform } from './platform.ts';
@@ -19,16 +20,22 @@ interface PreparedTool<Deps> {
   observe(seconds: number): void;
 }
 
-/** Envelope text -> reply frame; never throws. Judges `workspace:<role>` access through `holdsRole`, absent = denied. */
+/** Whether the caller holds the role, or a stronger one, in the workspace now. Throws CallError when that cannot be told. */
+export type HoldsRole = (caller: Caller, workspace: string, role: Role) => Promise<boolean>;
+
+/** Envelope text -> reply frame; never throws. */
 export type Dispatch = (payload: string) => Promise<string>;
 
 export interface DispatchOptions<Deps> {
   readonly tools: readonly Tool<Deps>[];
   readonly deps: Deps;
   readonly platform: Pick<Platform, 'clock' | 'log' | 'metrics'>;
+  /** Judges `workspace:<role>` access; absent = only operators pass. */
+  readonly holdsRole?: HoldsRole | undefined;
 }
 
-export function createDispatch<Deps>({ tools, deps, platform }: DispatchOptions<Deps>): Dispatch {
+export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
+  const { tools, platform } = options;
   const seconds = platform.metrics.histogram('svc_tool_seconds', 'Time a tool took inside its service.', ['tool']);
   const prepared = new Map<string, PreparedTool<Deps>>();
   for (const tool of tools) {
@@ -51,7 +58,7 @@ export function createDispatch<Deps>({ tools, deps, platform }: DispatchOptions<
       envelope = Envelope.parse(JSON.parse(payload));
       found = prepared.get(envelope.tool);
       if (!found) throw new CallError('TOOL_NOT_FOUND');
-      return await perform(found, envelope, deps, platform.clock.now(), reply);
+      return await perform(found, envelope, options, reply);
     } catch (error) {
       return answerFailure(error, found?.tool, reply.replayed, (bug) => {
         platform.log.error({ err: bug, requestId: envelope?.requestId, tool: envelope?.tool }, 'a call failed');
@@ -65,16 +72,18 @@ export function createDispatch<Deps>({ tools, deps, platform }: DispatchOptions<
 async function perform<Deps>(
   { tool, parse, handler }: PreparedTool<Deps>,
   envelope: Envelope,
-  deps: Deps,
-  now: number,
+  { deps, platform, holdsRole }: DispatchOptions<Deps>,
   reply: { replayed: boolean },
 ): Promise<string> {
+  const now = platform.clock.now();
   if (envelope.deadlineAt <= now) throw new CallError('TIMEOUT');
-  authorise(tool.access, envelope);
+  const caller = callerOf(envelope);
+  assertStaticAccess(tool.access, caller);
   const input = parse(envelope.args);
+  await assertWorkspaceRole(tool, input, caller, holdsRole);
   const context: AnyContext<Deps> = {
     deps,
-    caller: callerOf(envelope),
+    caller,
     now,
     idempotency: idempotencyScope(tool, envelope, input),
     markReplayed() {
@@ -90,15 +99,35 @@ async function perform<Deps>(
 }
 
 function callerOf(envelope: Envelope): Caller {
-  const { subject, operator, principal, session, requestId, deadlineAt } = envelope;
-  return { subject, operator, principal, session, requestId, deadlineAt };
+  const { subject, operator, token = null, registry = null, principal, session, requestId, deadlineAt } = envelope;
+  return { subject, operator: operator && token === null, token, registry, principal, session, requestId, deadlineAt };
 }
 
 /** The door judged this already; a service does not rely on it. */
-function authorise(access: Access, { operator, subject }: Envelope): void {
+function assertStaticAccess(access: Access, { operator, subject }: Caller): void {
   if (access === 'public' || operator) return;
   if (isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
-  if (access !== 'identified') throw new CallError('FORBIDDEN');
+  if (access === 'operator') throw new CallError('FORBIDDEN');
+}
+
+const WORKSPACE_ACCESS = 'workspace:';
+
+async function assertWorkspaceRole<Deps>(
+  tool: Tool<Deps>,
+  input: unknown,
+  caller: Caller,
+  holdsRole: HoldsRole | undefined,
+): Promise<void> {
+  if (!tool.access.startsWith(WORKSPACE_ACCESS) || caller.operator) return;
+  const role = tool.access.slice(WORKSPACE_ACCESS.length) as Role;
+  const workspace = tool.workspaceOf?.(input as never, caller) ?? workspaceIn(input, caller);
+  if (holdsRole === undefined || !(await holdsRole(caller, workspace, role))) throw new CallError('FORBIDDEN');
+}
+
+function workspaceIn(input: unknown, { subject }: Caller): string {
+  const { workspaceId, workspace } = input as { workspaceId?: unknown; workspace?: unknown };
+  const named = workspaceId ?? workspace;
+  return typeof named === 'string' ? named : (subject.workspace ?? DEFAULT_WORKSPACE);
 }
 
 function idempotencyScope<Deps>(tool: Tool<Deps>, envelope: Envelope, input: unknown): IdempotencyScope | null {

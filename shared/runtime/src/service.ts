@@ -3,11 +3,13 @@ import { hash } from 'node:crypto';
 import { ANNOUNCE_EVERY_MS, type Announcement, type Check, SUBJECTS } from '@svc/contract/discovery.ts';
 import { type Tool, toolCard } from '@svc/contract/tool.ts';
 import type { Subscription } from './bus.ts';
-import { createDispatch } from './dispatch.ts';
+import { createDispatch, type HoldsRole } from './dispatch.ts';
 import type { Platform, StatelessPlatform } from './platform.ts';
 
 export interface ServiceHandle<Deps> {
   readonly deps: Deps;
+  /** Judges the `workspace:<role>` access of its tools; absent = only operators pass. */
+  readonly holdsRole?: HoldsRole;
   checks(): Promise<Check[]>;
   /** Called when no new call arrives any more: finish and hand over what this process owns. */
   drain(): Promise<void>;
@@ -43,7 +45,12 @@ export async function startService<Deps, On extends StatelessPlatform>(
   const handle = await definition.start(platform);
   const cards = JSON.stringify(tools.map((tool) => toolCard(name, tool)));
   const queue = { queue: name };
-  const calls = await bus.respond(SUBJECTS.tools(name), createDispatch({ tools, deps: handle.deps, platform }), queue);
+  const { deps, holdsRole } = handle;
+  const calls = await bus.respond(
+    SUBJECTS.tools(name),
+    createDispatch({ tools, deps, platform, holdsRole: holdsRole?.bind(handle) }),
+    queue,
+  );
   const sides: Subscription[] = [
     await bus.respond(SUBJECTS.cards(name), async () => cards, queue),
     await bus.respond(SUBJECTS.checks(name), async () => JSON.stringify(await handle.checks())),
@@ -61,7 +68,7 @@ export async function startService<Deps, On extends StatelessPlatform>(
 
   return {
     name,
-    deps: handle.deps,
+    deps,
     async stop() {
       await calls.drain();
       await presence.leave();

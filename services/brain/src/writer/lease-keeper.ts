@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
-import { writeAudit } from '@svc/runtime/audit.ts';
+import { auditedSubject, writeAudit } from '@svc/runtime/audit.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
@@ -95,12 +95,19 @@ export class LeaseKeeper {
       async (row, now, transaction) => {
         const { row: next, ended } = decideForce(row, now);
         await writeLease(transaction, this.#brain.name, next);
-        await writeAudit(transaction, 'brain', this.#brain.platform.ids, {
-          action: 'lease:forced',
-          actor: context.actor,
-          target: `brain:${this.#brain.name}`,
-          details: { holder: ended?.agentId ?? null, fence: next.fence },
-        });
+        await writeAudit(transaction, 'brain', this.#brain.platform.ids, [
+          {
+            event: 'lease:forced',
+            workspace: null,
+            subject: auditedSubject(context.subject),
+            data: {
+              by: context.actor,
+              brain: this.#brain.name,
+              holder: ended?.agentId ?? null,
+              fence: next.fence,
+            },
+          },
+        ]);
         if (ended !== null) await this.#tell(transaction, [this.#released(ended, row.fence, 'forced', now)]);
         return allow({ forced: ended !== null, fence: next.fence });
       },

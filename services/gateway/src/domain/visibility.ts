@@ -1,6 +1,6 @@
 /** Who may hear an event: one rule for live delivery and for replay. */
 import { type Audience, type EventName, EVENTS, type EventRecord } from '@svc/contract/events.ts';
-import { evaluatePolicy, hideFields, type Policy } from '@svc/contract/policy.ts';
+import { evaluate, type Policy } from '@svc/contract/policy.ts';
 import { isAnonymous, type Subject } from '@svc/contract/subject.ts';
 
 export interface Listener {
@@ -19,8 +19,9 @@ export function visiblePayload(
   if (!isWorkspaceOpen(event.workspace, listener) || !audienceFits(event, listener)) return null;
   let shown: Record<string, unknown> = event.payload;
   for (const policy of policies) {
-    if (!evaluatePolicy(policy, listener.subject, 'read').allowed) return null;
-    shown = hideFields(shown, policy);
+    const seen = evaluate(policy, listener.subject, 'read', shown);
+    if (!seen.allowed) return null;
+    shown = seen.data as Record<string, unknown>;
   }
   return shown;
 }

@@ -1,0 +1,128 @@
+/** Events of the brain. */
+import { z } from 'zod';
+import { by, type EventDeclaration } from './event-declaration.ts';
+
+const brainScope = { brain: z.string(), branch: z.string() };
+const resources = z.array(z.string()).describe('Row-rule keys that decide who may hear it.');
+
+export const BRAIN_EVENTS = {
+  'brain:change': {
+    service: 'brain',
+    meaning: 'A brain file was created, updated or deleted.',
+    audience: 'readers',
+    payload: z.strictObject({
+      file: z.string(),
+      ...brainScope,
+      hash: z.string().nullable(),
+      change: z.enum(['created', 'updated', 'deleted']),
+      by,
+      source: z.enum(['tool', 'external', 'sync', 'recovery']),
+      resources,
+    }),
+  },
+  'brain:save': {
+    service: 'brain',
+    meaning: 'A commit was made.',
+    audience: 'readers',
+    payload: z.strictObject({ ...brainScope, commit: z.string(), files: z.int(), by, resources }),
+  },
+  'brain:created': {
+    service: 'brain',
+    meaning: 'A brain was created.',
+    audience: 'readers',
+    payload: z.strictObject({ brain: z.string(), by, resources }),
+  },
+  'branch:created': {
+    service: 'brain',
+    meaning: 'A branch was created.',
+    audience: 'readers',
+    payload: z.strictObject({ ...brainScope, commit: z.string(), by, resources }),
+  },
+  'sync:start': {
+    service: 'brain',
+    meaning: 'A sync began.',
+    audience: 'readers',
+    payload: z.strictObject({ ...brainScope, direction: z.enum(['push', 'pull']), remote: z.string(), resources }),
+  },
+  'sync:complete': {
+    service: 'brain',
+    meaning: 'A sync ended.',
+    audience: 'readers',
+    payload: z.strictObject({
+      ...brainScope,
+      direction: z.enum(['push', 'pull']),
+      status: z.string(),
+      conflicts: z.int(),
+      durationMs: z.number(),
+      resources,
+    }),
+  },
+  'sync:error': {
+    service: 'brain',
+    meaning: 'A sync was refused or failed.',
+    audience: 'readers',
+    payload: z.strictObject({
+      ...brainScope,
+      direction: z.enum(['push', 'pull']),
+      code: z.string(),
+      error: z.string(),
+      resources,
+    }),
+  },
+  'lock:acquired': {
+    service: 'brain',
+    meaning: 'A lease was granted.',
+    audience: 'readers',
+    payload: z.strictObject({
+      brain: z.string(),
+      agentId: z.string(),
+      fence: z.int(),
+      expiresAt: z.number(),
+      resources,
+    }),
+  },
+  'lock:released': {
+    service: 'brain',
+    meaning: 'A lease ended.',
+    audience: 'readers',
+    payload: z.strictObject({
+      brain: z.string(),
+      agentId: z.string(),
+      fence: z.int(),
+      reason: z.enum(['released', 'forced', 'expired']),
+      heldMs: z.number(),
+      resources,
+    }),
+  },
+  'island:created': {
+    service: 'brain',
+    meaning: 'An island was created.',
+    audience: 'readers',
+    payload: z.strictObject({ island: z.string(), ...brainScope, by, resources }),
+  },
+  'island:updated': {
+    service: 'brain',
+    meaning: 'Triggers or the enabled flag of an island changed.',
+    audience: 'readers',
+    payload: z.strictObject({ island: z.string(), ...brainScope, by, resources }),
+  },
+  'island:deleted': {
+    service: 'brain',
+    meaning: 'An island was deleted.',
+    audience: 'readers',
+    payload: z.strictObject({ island: z.string(), ...brainScope, by, resources }),
+  },
+  'island:denied': {
+    service: 'brain',
+    meaning: "The boundary of an island denied access; its workspace is the boundary's container.",
+    audience: 'admins',
+    payload: z.strictObject({
+      island: z.string(),
+      mode: z.enum(['read', 'write']),
+      op: z.enum(['load', 'hydrate', 'save']),
+      userId: z.string().optional().describe('Absent = anonymous.'),
+      because: z.string(),
+      container: z.string(),
+    }),
+  },
+} as const satisfies Record<string, EventDeclaration>;

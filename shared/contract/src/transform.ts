@@ -1,0 +1,108 @@
+/** What a policy hides of a row: fields removed (`filter`), then fields shown as `[masked]` (`mask`). */
+import { z } from 'zod';
+
+export const MASKED = '[masked]';
+
+type Fields = Record<string, unknown>;
+type FieldTest = (name: string, value: unknown) => boolean;
+
+const SECRET_NAME = /password|secret|token|key|authorization|cookie/i;
+const ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
+
+/** Names of fields that hold secrets: hidden by the `secrets` transforms and never written to an audit entry. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name);
+}
+
+const FILTERS: Readonly<Record<string, FieldTest>> = {
+  private: (name) => name.startsWith('_'),
+  secrets: isSecretName,
+  nested: (_name, value) => typeof value === 'object' && value !== null,
+};
+const MASKS: Readonly<Record<string, FieldTest>> = {
+  secrets: isSecretName,
+  email: (_name, value) => typeof value === 'string' && ADDRESS.test(value),
+  all: () => true,
+};
+
+/** Field names (exact, else a dotted path), or the name of a registered function. */
+export const Transform = z.union([
+  z.array(z.string().min(1).max(128)).max(64),
+  z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be the name of a transform'),
+]);
+export type Transform = z.output<typeof Transform>;
+
+export interface Transforms {
+  readonly filter: readonly string[] | string;
+  readonly mask: readonly string[] | string;
+}
+
+export function isKnownFilter(transform: Transforms['filter']): boolean {
+  return typeof transform !== 'string' || Object.hasOwn(FILTERS, transform);
+}
+
+export function isKnownMask(transform: Transforms['mask']): boolean {
+  return typeof transform !== 'string' || Object.hasOwn(MASKS, transform);
+}
+
+/** True when rows pass unchanged. */
+export function hidesNothing({ filter, mask }: Transforms): boolean {
+  return filter.length === 0 && mask.length === 0;
+}
+
+/**
+ * A copy of an object, or of each object of an array, with its fields hidden; anything else unchanged.
+ * Null when a transform is not known here: then nothing may be shown.
+ */
+export function applyTransforms({ filter, mask }: Transforms, data: unknown): { readonly data: unknown } | null {
+  if (!isKnownFilter(filter) || !isKnownMask(mask)) return null;
+  const remove = hider(filter, FILTERS, (row, name) => {
+    delete row[name];
+  });
+  const cover = hider(mask, MASKS, (row, name) => {
+    row[name] = MASKED;
+  });
+  const shown = (row: unknown): unknown => (isFields(row) ? cover(remove(row)) : row);
+  return { data: Array.isArray(data) ? data.map(shown) : shown(data) };
+}
+
+type Hide = (row: Fields, name: string) => void;
+
+/** Returns a function that copies whatever it changes. */
+function hider(
+  transform: readonly string[] | string,
+  registered: Readonly<Record<string, FieldTest>>,
+  hide: Hide,
+): (row: Fields) => Fields {
+  if (typeof transform !== 'string')
+    return (row) => transform.reduce((shown, path) => hidePath(shown, path, hide), row);
+  const test = registered[transform];
+  return (row) => {
+    const copy = copyOf(row);
+    for (const [name, value] of Object.entries(row)) if (test?.(name, value) === true) hide(copy, name);
+    return copy;
+  };
+}
+
+function hidePath(row: Fields, path: string, hide: Hide): Fields {
+  if (Object.hasOwn(row, path)) {
+    const copy = copyOf(row);
+    hide(copy, path);
+    return copy;
+  }
+  const dot = path.indexOf('.');
+  if (dot === -1) return row;
+  const parent = path.slice(0, dot);
+  const inner = Object.hasOwn(row, parent) ? row[parent] : undefined;
+  if (!isFields(inner)) return row;
+  return Object.assign(copyOf(row), { [parent]: hidePath(inner, path.slice(dot + 1), hide) });
+}
+
+/** Own properties only; a field named `__proto__` stays a field. */
+function copyOf(row: Fields): Fields {
+  return Object.fromEntries(Object.entries(row));
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

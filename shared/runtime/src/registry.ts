@@ -1,0 +1,129 @@
+/** Asking the registry of identities, with what it said kept for exactly as long as it stays true. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CALL_ERRORS, CallError, type CallErrorCode } from '@svc/contract/codes.ts';
+import {
+  REGISTRY,
+  type RegistryAnswer,
+  type RegistryAsk,
+  type RegistryQuestion,
+  type RegistryStamp,
+} from '@svc/contract/registry.ts';
+import { LRUCache } from 'lru-cache';
+import { BusError } from './bus.ts';
+import type { StatelessPlatform } from './platform.ts';
+
+/** `at`: clock of the registry's database, in ms. `current`: the workspace that the asked session has set, or null. */
+export interface Revision {
+  readonly stamp: RegistryStamp;
+  readonly at: number;
+  readonly current: string | null;
+}
+
+export interface RegistryClient {
+  /** What the registry stands at, read after this call began; calls at the same time share a question. */
+  revision(session?: string): Promise<Revision>;
+  /** Throws SERVICE_UNAVAILABLE when nobody answers, else the code the registry answered with. */
+  ask<Question extends RegistryQuestion>(
+    question: Question,
+    args: RegistryAsk<Question>,
+  ): Promise<RegistryAnswer<Question>>;
+}
+
+/** What crosses the bus as the reply to any of the questions. */
+export type RegistryReply =
+  | { readonly ok: true; readonly answer: unknown }
+  | { readonly ok: false; readonly code: CallErrorCode };
+
+const ANSWER_WITHIN_MS = 1000;
+const UNDELIVERED_PAUSES_MS = [10, 30, 60];
+const MAX_QUESTIONS_AT_ONCE = 2;
+
+type Parts = Pick<StatelessPlatform, 'bus' | 'clock'>;
+
+export function createRegistryClient({ bus, clock }: Parts): RegistryClient {
+  async function ask<Question extends RegistryQuestion>(
+    question: Question,
+    args: RegistryAsk<Question>,
+  ): Promise<RegistryAnswer<Question>> {
+    const { subject, answer } = REGISTRY[question];
+    const reply = await requestPatiently({ bus, clock }, subject, JSON.stringify(args));
+    if (!reply.ok) throw new CallError(Object.hasOwn(CALL_ERRORS, reply.code) ? reply.code : 'INTERNAL');
+    return answer.parse(reply.answer) as RegistryAnswer<Question>;
+  }
+  return { ask, revision: createRevisions((sessions) => ask('revision', { sessions })) };
+}
+
+/** A service that is being replaced is away for a moment. */
+async function requestPatiently({ bus, clock }: Parts, subject: string, payload: string): Promise<RegistryReply> {
+  const deadlineAt = clock.now() + ANSWER_WITHIN_MS;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return JSON.parse(await bus.request(subject, payload, { deadlineAt })) as RegistryReply;
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      const pauseMs = error.undelivered || error.code === 'DISCONNECTED' ? UNDELIVERED_PAUSES_MS[attempt] : undefined;
+      if (pauseMs === undefined) throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 1000 });
+      await sleep(pauseMs);
+    }
+  }
+}
+
+interface Round {
+  readonly sessions: Set<string>;
+  readonly answer: PromiseWithResolvers<RegistryAnswer<'revision'>>;
+}
+
+/** Callers that come while questions are under way wait for the next one: an answer is never older than its caller. */
+function createRevisions(
+  read: (sessions: string[]) => Promise<RegistryAnswer<'revision'>>,
+): RegistryClient['revision'] {
+  let waiting: Round | null = null;
+  let underWay = 0;
+
+  function begin(): void {
+    if (waiting === null || underWay === MAX_QUESTIONS_AT_ONCE) return;
+    const { sessions, answer } = waiting;
+    waiting = null;
+    underWay += 1;
+    read([...sessions])
+      .then(answer.resolve, answer.reject)
+      .finally(() => {
+        underWay -= 1;
+        begin();
+      });
+  }
+
+  return async (session) => {
+    if (waiting === null) {
+      waiting = { sessions: new Set(), answer: Promise.withResolvers() };
+      queueMicrotask(begin);
+    }
+    if (session !== undefined) waiting.sessions.add(session);
+    const { stamp, at, current } = await waiting.answer.promise;
+    return { stamp, at, current: session === undefined ? null : (current[session] ?? null) };
+  };
+}
+
+/** A memory of answers, each used only while the part of the stamp it hangs on is the one it was read under. */
+export interface StampedCache<Value> {
+  get(key: string, stamp: RegistryStamp): Promise<Value>;
+}
+
+export interface StampedCacheOptions<Value> {
+  readonly hangsOn: keyof RegistryStamp;
+  readonly max: number;
+  read(key: string): Promise<{ readonly stamp: RegistryStamp; readonly value: Value }>;
+}
+
+export function createStampedCache<Value>({ hangsOn, max, read }: StampedCacheOptions<Value>): StampedCache<Value> {
+  const kept = new LRUCache<string, { readonly under: number; readonly value: Value }>({ max, allowStale: false });
+  return {
+    async get(key, stamp) {
+      const known = kept.get(key);
+      if (known?.under === stamp[hangsOn]) return known.value;
+      const fresh = await read(key);
+      kept.set(key, { under: fresh.stamp[hangsOn], value: fresh.value });
+      return fresh.value;
+    },
+  };
+}

@@ -1,0 +1,203 @@
+/** The database of one service: its tables brought up to date, and the one way in which it changes them. */
+import type { Check } from '@svc/contract/discovery.ts';
+import type { Decision, Denial } from '@svc/contract/decision.ts';
+import type { Caller, IdempotencyScope } from '@svc/contract/tool.ts';
+import type { Pool } from 'pg';
+import { type AuditEntry, auditSubjectOf, writeAudit } from './audit.ts';
+import type { SqlClient } from './database.ts';
+import { createIdempotency, type Idempotency, type Once } from './idempotency.ts';
+import { migrate } from './migrations.ts';
+import { createOutbox, type NewEvent, type Outbox } from './outbox.ts';
+import type { Platform } from './platform.ts';
+import { type Isolation, poolClient, withPgTransaction } from './transaction.ts';
+
+/** On whose behalf something changes. A `ToolContext` fits. */
+export interface ChangeCall {
+  readonly caller: Pick<Caller, 'subject' | 'operator' | 'deadlineAt'>;
+  readonly idempotency: IdempotencyScope | null;
+}
+
+/** What a change works with. Events and audit entries are written with the change, or not at all. */
+export interface Unit {
+  readonly tx: SqlClient;
+  emit(event: NewEvent): void;
+  /** `subject` = the caller's, unless given. */
+  audit(entry: Omit<AuditEntry, 'subject'> & Partial<Pick<AuditEntry, 'subject'>>): void;
+}
+
+export interface ChangeOptions {
+  readonly isolation?: Isolation;
+}
+
+export interface ServiceStore {
+  readonly schema: string;
+  readonly pool: Pool;
+  /** Single statements on any connection. */
+  readonly client: SqlClient;
+  readonly outbox: Outbox;
+  readonly idempotency: Idempotency;
+  /**
+   * One transaction: the effects of `work`, its events and audit entries, and the outcome of a keyed call. A denied
+   * decision leaves nothing behind but the outcome under its key. `work` may run again after a conflict, so it acts on
+   * the unit alone. Throws what `withPgTransaction` and `once` throw.
+   */
+  change<Value, Code extends string>(
+    call: ChangeCall,
+    work: (unit: Unit) => Promise<Decision<Value, Code>>,
+    options?: ChangeOptions,
+  ): Promise<Once<Value, Code>>;
+  checks(): Promise<Check[]>;
+  /** Begins to relay events and schedules the upkeep of the common tables. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  /** Also the name of its PostgreSQL schema. */
+  readonly service: string;
+  readonly migrations: string;
+}
+
+const CHECK_MS = 1000;
+const SWEEP_EVENTS_MS = 5000;
+const SWEEP_ROWS_MS = 600_000;
+
+export async function openStore(platform: Platform, { service, migrations }: StoreOptions): Promise<ServiceStore> {
+  const { database, log } = platform;
+  const { pool } = database;
+  await migrate({ pool, schema: service, directory: migrations, log });
+  const client = poolClient(pool);
+  const outbox = createOutbox({
+    service,
+    schema: service,
+    client,
+    exclusive: database.exclusive,
+    transact: (work) => withPgTransaction(pool, work),
+    platform,
+  });
+  const idempotency = createIdempotency(service);
+  const change = createChange({ platform, schema: service, outbox, idempotency });
+  return {
+    schema: service,
+    pool,
+    client,
+    outbox,
+    idempotency,
+    change,
+    checks: () => checksOf(platform),
+    async start() {
+      await outbox.start();
+      await scheduleUpkeep(platform, { service, client, outbox, idempotency });
+    },
+    close: () => outbox.close(),
+  };
+}
+
+interface ChangeParts {
+  readonly platform: Pick<Platform, 'database' | 'ids' | 'clock'>;
+  readonly schema: string;
+  readonly outbox: Outbox;
+  readonly idempotency: Idempotency;
+}
+
+function createChange({ platform, schema, outbox, idempotency }: ChangeParts): ServiceStore['change'] {
+  return async <Value, Code extends string>(
+    { caller, idempotency: scope }: ChangeCall,
+    work: (unit: Unit) => Promise<Decision<Value, Code>>,
+    options: ChangeOptions = {},
+  ) => {
+    let told = 0;
+    const once = (tx: SqlClient): Promise<Once<Value, Code>> =>
+      idempotency.once(tx, scope, () =>
+        undoneWhenDenied(tx, scope !== null, async () => {
+          const notes = createNotes();
+          const decision = await work({
+            tx,
+            emit: (event) => notes.events.push(event),
+            audit: (entry) => notes.entries.push({ subject: auditSubjectOf(caller), ...entry }),
+          });
+          if (!decision.ok) return decision;
+          await outbox.write(tx, notes.events);
+          await writeAudit(tx, schema, platform.ids, notes.entries);
+          told = notes.events.length;
+          return decision;
+        }),
+      );
+    const { clock, database } = platform;
+    try {
+      const outcome = await withPgTransaction(database.pool, once, {
+        ...options,
+        deadlineAt: caller.deadlineAt,
+        clock,
+      });
+      if (told > 0) outbox.kick();
+      return outcome;
+    } catch (error) {
+      if (error instanceof Denied) return { decision: error.denial as Denial<Code>, replayed: false };
+      throw error;
+    }
+  };
+}
+
+function createNotes(): { readonly events: NewEvent[]; readonly entries: AuditEntry[] } {
+  return { events: [], entries: [] };
+}
+
+/** Carries a denial out of a transaction that is to be rolled back. */
+class Denied extends Error {
+  readonly denial: Denial<string>;
+
+  constructor(denial: Denial<string>) {
+    super(denial.code);
+    this.denial = denial;
+  }
+}
+
+/** Without a key the whole transaction goes; with one the effects go and the outcome stays. */
+async function undoneWhenDenied<Value, Code extends string>(
+  tx: SqlClient,
+  keyed: boolean,
+  work: () => Promise<Decision<Value, Code>>,
+): Promise<Decision<Value, Code>> {
+  if (keyed) await tx.$executeRawUnsafe('SAVEPOINT effects');
+  const decision = await work();
+  if (decision.ok) return decision;
+  if (!keyed) throw new Denied(decision);
+  await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT effects');
+  return decision;
+}
+
+async function checksOf({ database, bus }: Platform): Promise<Check[]> {
+  const answers = await database.ping(CHECK_MS).then(
+    () => true,
+    () => false,
+  );
+  const check = (name: string, ok: boolean): Check => ({ name, status: ok ? 'ok' : 'fail' });
+  return [check('database', answers), check('bus', bus.connected), check('migrations', true)];
+}
+
+interface UpkeepParts {
+  readonly service: string;
+  readonly client: SqlClient;
+  readonly outbox: Outbox;
+  readonly idempotency: Idempotency;
+}
+
+async function scheduleUpkeep({ jobs }: Platform, parts: UpkeepParts): Promise<void> {
+  const { service, client, outbox, idempotency } = parts;
+  await jobs.schedule({
+    id: `${service}.outbox-sweep`,
+    everyMs: SWEEP_EVENTS_MS,
+    scope: 'cluster',
+    run: () => outbox.flush(),
+  });
+  await jobs.schedule({
+    id: `${service}.row-sweep`,
+    everyMs: SWEEP_ROWS_MS,
+    scope: 'cluster',
+    async run() {
+      await outbox.sweep();
+      await idempotency.sweep(client);
+    },
+  });
+}
