@@ -107,6 +107,7 @@ export async function startCluster(
   const brains = Array.from({ length: counts.brains }, (_, index) =>
     startNode('deploy/node.ts', ['brain'], { ...shared, SVC_NODE_ID: `brain-${index}` }),
   );
+  const habitat = startNode('deploy/node.ts', ['habitat'], { ...shared, SVC_NODE_ID: 'habitat' });
   const gateways: NodeProcess[] = [];
   const urls: string[] = [];
   for (let index = 0; index < counts.gateways; index += 1) {
@@ -125,11 +126,11 @@ export async function startCluster(
   return {
     urls,
     brains,
-    processes: [...gateways, ...brains],
+    processes: [...gateways, ...brains, habitat],
     healthyAfterMs: healthyAt - startedAt,
     readyAfterMs: readyAt - startedAt,
     async stop() {
-      await Promise.all([...gateways, ...brains].map((one) => one.stop()));
+      await Promise.all([...gateways, ...brains, habitat].map((one) => one.stop()));
       dataDir.remove();
     },
   };

@@ -4,14 +4,20 @@ import type { Config } from '@svc/runtime/config.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { brainService } from '@svc/brain/service.ts';
 import { startGateway } from '@svc/gateway/service.ts';
+import { habitatService } from '@svc/habitat/service.ts';
 import { addStores, createEmbeddedDoors } from './platform.embedded.ts';
 import { runProcess } from './process.ts';
 
+const SERVICES = [habitatService.name, brainService.name];
+
 await runProcess('node', async ({ grounds, lifecycle }) => {
   const doors = createEmbeddedDoors(grounds, lifecycle);
-  const gateway = await startGateway(doors, { expectedServices: [brainService.name] });
+  const gateway = await startGateway(doors, { expectedServices: SERVICES });
   lifecycle.onShutdown('gateway', () => gateway.close());
   const platform = await addStores(doors, lifecycle);
+  // First, because the others ask it who may.
+  const habitat = await startService(platform, habitatService);
+  lifecycle.onShutdown('habitat', () => habitat.stop());
   const brain = await startService(platform, brainService);
   lifecycle.onShutdown('brain', () => brain.stop());
   lifecycle.onShutdown('doors', () => gateway.drain());

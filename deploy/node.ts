@@ -1,8 +1,9 @@
-/** One process of a cluster: `node deploy/node.ts gateway`, `node deploy/node.ts brain`. */
+/** One process of a cluster: `node deploy/node.ts gateway`, `node deploy/node.ts brain`, …. */
 import { ConfigProblem } from '@svc/runtime/config.ts';
 import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
 import { brainService } from '@svc/brain/service.ts';
 import { startGateway } from '@svc/gateway/service.ts';
+import { habitatService } from '@svc/habitat/service.ts';
 import { addStores, connectCluster } from './platform.cluster.ts';
 import { runProcess, type Start } from './process.ts';
 
@@ -23,7 +24,7 @@ const RUNS = new Map<string, Run>([
     'gateway',
     async ({ grounds, lifecycle }) => {
       const gateway = await startGateway(await connectCluster(grounds, lifecycle, 'gateway'), {
-        expectedServices: [brainService.name],
+        expectedServices: [habitatService.name, brainService.name],
       });
       lifecycle.onShutdown('gateway', () => gateway.close());
       lifecycle.onShutdown('doors', () => gateway.drain());
@@ -31,6 +32,7 @@ const RUNS = new Map<string, Run>([
     },
   ],
   ['brain', serviceRun(brainService)],
+  ['habitat', serviceRun(habitatService)],
 ]);
 
 const name = process.argv[2] ?? '';

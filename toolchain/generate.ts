@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brainTools } from '../services/brain/src/tools/all.ts';
 import { gatewayTools } from '../services/gateway/src/service.ts';
+import { habitatTools } from '../services/habitat/src/tools/all.ts';
 import { configPage, environmentExample, errorsPage, eventsPage } from './docs-contract.ts';
 import { toolsPage } from './docs-tools.ts';
 
@@ -14,6 +15,7 @@ const documents: Readonly<Record<string, string>> = {
   'docs/tools.md': toolsPage([
     { service: 'brain', tools: brainTools },
     { service: 'gateway', tools: gatewayTools },
+    { service: 'habitat', tools: habitatTools },
   ]),
   'docs/errors.md': errorsPage(),
   'docs/events.md': eventsPage(),

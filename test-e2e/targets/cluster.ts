@@ -1,4 +1,4 @@
-/** Two gateways and two brain processes over one data directory, on real NATS, Redis and PostgreSQL. */
+/** Two processes of each service, the brains over one data directory, on real NATS, Redis and PostgreSQL. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,8 @@ import { ServiceProcess } from './service-process.ts';
 import { API_KEY, type ClusterServers, type Environment, type OwnTarget } from './target.ts';
 
 const GATEWAYS = 2;
-const BRAINS = 2;
+/** Of each service behind the gateways. */
+const REPLICAS = 2;
 
 interface ClusterGround {
   readonly root: string;
@@ -32,38 +33,47 @@ export async function startCluster(environment: Environment = {}): Promise<OwnTa
   const root = mkdtempSync(join(tmpdir(), 'svc-e2e-cluster-'));
   const servers = { nats: nats.url, redis: redis.url, database: postgres.url };
   const ground: ClusterGround = { root, dataDir: join(root, 'data'), servers };
-  const brains = Array.from({ length: BRAINS }, (_, index) => brainProcess(ground, `brain-${index + 1}`, environment));
+  const replicas = (service: string): ServiceProcess[] =>
+    Array.from({ length: REPLICAS }, (_, index) =>
+      serviceProcess(ground, service, `${service}-${index + 1}`, environment),
+    );
+  const behind = { habitats: replicas('habitat'), brains: replicas('brain') };
+  const services = Object.values(behind).flat();
   const gateways: ServiceProcess[] = [];
   for (let index = 1; index <= GATEWAYS; index += 1) {
     gateways.push(await gatewayProcess(ground, `gateway-${index}`, { SVC_API_KEY: API_KEY, ...environment }));
   }
   const stop = async () => {
-    await Promise.all([...gateways, ...brains].map((one) => one.dispose()));
+    await Promise.all([...gateways, ...services].map((one) => one.dispose()));
     await stopServers();
     rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
   const urls = gateways.flatMap(({ url }) => url ?? []);
   const place = { kind: 'cluster' as const, gateways: urls, key: API_KEY, ...ground };
   try {
-    for (const one of [...brains, ...gateways]) one.spawn();
+    for (const one of [...services, ...gateways]) one.spawn();
     await Promise.all(gateways.map((gateway) => gateway.ready()));
-    for (const url of urls) await serviceAlive(url, 'brain', BRAINS);
+    for (const url of urls) {
+      for (const service of ['habitat', 'brain']) await serviceAlive(url, service, REPLICAS);
+    }
   } catch (error) {
-    const said = [...brains, ...gateways].map((one) => `--- ${one.name}\n${one.tail()}`).join('\n');
+    const said = [...services, ...gateways].map((one) => `--- ${one.name}\n${one.tail()}`).join('\n');
     await stop();
     throw new Error(`the cluster did not start:\n${said}`, { cause: error });
   }
-  return { place, gateways, brains, servers: { nats, redis, postgres }, stop };
+  return { place, gateways, ...behind, servers: { nats, redis, postgres }, stop };
 }
 
-function brainProcess(
+/** One process of a service without doors. */
+function serviceProcess(
   { root, dataDir, servers }: ClusterGround,
+  service: string,
   name: string,
   environment: Environment,
 ): ServiceProcess {
   return new ServiceProcess({
     name,
-    command: ['deploy/node.ts', 'brain'],
+    command: ['deploy/node.ts', service],
     environment: {
       ...sharedServers(servers),
       SVC_NODE_ID: name,

@@ -36,6 +36,7 @@ export async function startEmbedded(environment: Environment = {}): Promise<OwnT
     place: { kind: 'embedded', gateways: [url], key: environment['SVC_API_KEY'] ?? null, root, dataDir, servers: null },
     gateways: [node],
     brains: [node],
+    habitats: [node],
     servers: null,
     async stop() {
       await node.dispose();

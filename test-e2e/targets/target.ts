@@ -32,8 +32,10 @@ export interface TargetPlace {
 export interface OwnTarget {
   readonly place: TargetPlace;
   readonly gateways: readonly ServiceProcess[];
-  /** Processes that hold brains; embedded, the one process is both. */
+  /** Processes that hold brains; embedded, the one process is all of them. */
   readonly brains: readonly ServiceProcess[];
+  /** Processes of the registry of identities. */
+  readonly habitats: readonly ServiceProcess[];
   readonly servers: { readonly nats: TestServer; readonly redis: TestServer; readonly postgres: TestServer } | null;
   stop(): Promise<void>;
 }

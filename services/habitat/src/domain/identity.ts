@@ -1,0 +1,59 @@
+/** An identity as the rows tell it, and the subject it is in one workspace. */
+import type { Subject } from '@svc/contract/subject.ts';
+
+export interface HeldRole {
+  readonly workspace: string;
+  readonly role: string;
+}
+
+export interface AgentFacts {
+  readonly name: string;
+  readonly team: string | null;
+  readonly brain: string | null;
+  /** Its home. */
+  readonly workspace: string;
+  readonly killed: boolean;
+  readonly createdBy: string;
+}
+
+/** `roles` in the order in which they were granted. */
+export interface IdentityRows {
+  readonly id: string;
+  readonly agent: AgentFacts | null;
+  readonly roles: readonly HeldRole[];
+  readonly assignment: { readonly org: string; readonly team: string | null; readonly plan: string } | null;
+}
+
+/** The workspace in which an identity acts when it asks for no other; null = it has no role anywhere. */
+export function homeOf({ agent, roles }: IdentityRows): string | null {
+  const home = agent?.workspace;
+  if (home !== undefined && roles.some(({ workspace }) => workspace === home)) return home;
+  return roles[0]?.workspace ?? null;
+}
+
+/** Roles of each workspace, sorted. */
+export function rolesByWorkspace({ roles }: IdentityRows): Record<string, string[]> {
+  const held: Record<string, string[]> = {};
+  for (const { workspace, role } of roles) (held[workspace] ??= []).push(role);
+  for (const list of Object.values(held)) list.sort();
+  return held;
+}
+
+/** The subject in `wanted`, if a role is held there, else at home. Null = killed, or without any role. */
+export function contextOf(rows: IdentityRows, wanted?: string): Subject | null {
+  if (rows.agent?.killed === true) return null;
+  const home = homeOf(rows);
+  if (home === null) return null;
+  const held = rolesByWorkspace(rows);
+  const workspace = wanted !== undefined && held[wanted] !== undefined ? wanted : home;
+  const team = rows.agent?.team ?? rows.assignment?.team ?? null;
+  return {
+    userId: rows.id,
+    agentId: rows.id,
+    ...(rows.agent === null ? {} : { name: rows.agent.name }),
+    workspace,
+    roles: held[workspace] ?? [],
+    ...(team === null ? {} : { team }),
+    ...(rows.agent?.brain == null ? {} : { brain: rows.agent.brain }),
+  };
+}

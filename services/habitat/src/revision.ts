@@ -1,0 +1,57 @@
+/** What the registry stands at. */
+import type { RegistryStamp } from '@svc/contract/registry.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Clock } from '@svc/runtime/clock.ts';
+
+export interface RevisionNow {
+  readonly stamp: RegistryStamp;
+  /** Clock of the database, ms since the epoch. */
+  readonly at: number;
+}
+
+export interface Revision {
+  /** Read after this call began. */
+  read(): Promise<RevisionNow>;
+  /** A change that this process made. */
+  committed(stamp: RegistryStamp): void;
+}
+
+export interface RevisionParts {
+  readonly client: SqlClient;
+  /** No other process changes the rows, so what this one committed is what there is. */
+  readonly exclusive: boolean;
+  readonly clock: Clock;
+}
+
+export interface StampRow {
+  readonly rev: bigint;
+  readonly policies: bigint;
+}
+
+const READ = `SELECT rev, policies, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at
+  FROM habitat.registry_revision`;
+
+export function createRevision({ client, exclusive, clock }: RevisionParts): Revision {
+  let known: RegistryStamp | null = null;
+
+  async function fromDatabase(): Promise<RevisionNow> {
+    const [row] = await client.$queryRawUnsafe<(StampRow & { at: number })[]>(READ);
+    if (row === undefined) throw new Error('the row of the registry revision is missing');
+    return { stamp: stampOf(row), at: row.at };
+  }
+
+  return {
+    async read() {
+      if (!exclusive) return fromDatabase();
+      known ??= (await fromDatabase()).stamp;
+      return { stamp: known, at: clock.now() };
+    },
+    committed(stamp) {
+      if (known === null || stamp.rev > known.rev) known = stamp;
+    },
+  };
+}
+
+export function stampOf({ rev, policies }: StampRow): RegistryStamp {
+  return { rev: Number(rev), policies: Number(policies) };
+}

@@ -1,0 +1,30 @@
+/** What a caller holds in a workspace, inside a transaction or out of it. */
+import { CallError } from '@svc/contract/codes.ts';
+import { holdsAtLeast, type Role } from '@svc/contract/registry.ts';
+import type { Caller } from '@svc/contract/tool.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { actorOf, mayActIn } from './domain/actor.ts';
+
+type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
+
+/** Roles of the caller in the workspace as they are now; none for a token bound elsewhere. */
+export async function heldRoles(client: SqlClient, caller: Acting, workspace: string): Promise<string[]> {
+  const actor = actorOf(caller);
+  if (actor.identity === null || !mayActIn(actor, workspace)) return [];
+  const rows = await client.$queryRawUnsafe<{ role: string }[]>(
+    'SELECT role FROM habitat.roles WHERE workspace_id = $1 AND user_id = $2',
+    workspace,
+    actor.identity,
+  );
+  return rows.map(({ role }) => role);
+}
+
+/** Operators hold every role. */
+export async function holdsRole(client: SqlClient, caller: Acting, workspace: string, role: Role): Promise<boolean> {
+  return caller.operator || holdsAtLeast(await heldRoles(client, caller, workspace), role);
+}
+
+/** Throws FORBIDDEN. Judged again inside the transaction of a change, because roles may have changed since the door. */
+export async function requireRole(client: SqlClient, caller: Acting, workspace: string, role: Role): Promise<void> {
+  if (!(await holdsRole(client, caller, workspace, role))) throw new CallError('FORBIDDEN');
+}

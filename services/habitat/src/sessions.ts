@@ -1,0 +1,59 @@
+/** The workspace that each session has set: never a row, gone after a day without use or when its keeper restarts. */
+import type { Platform } from '@svc/runtime/platform.ts';
+import { LRUCache } from 'lru-cache';
+
+export interface Sessions {
+  /** Workspaces of those sessions that have set one. */
+  currentOf(sessions: readonly string[]): Promise<Record<string, string>>;
+  /** Throws when it cannot be kept. */
+  set(session: string, workspace: string): Promise<void>;
+}
+
+const IDLE_S = 86_400;
+const MAX_IN_MEMORY = 100_000;
+
+export function createSessions({ redis, log }: Pick<Platform, 'redis' | 'log'>): Sessions {
+  return redis === null ? inMemory() : inRedis(redis, log);
+}
+
+function inMemory(): Sessions {
+  const kept = new LRUCache<string, string>({ max: MAX_IN_MEMORY, ttl: IDLE_S * 1000, updateAgeOnGet: true });
+  return {
+    async currentOf(sessions) {
+      const current: Record<string, string> = {};
+      for (const session of sessions) {
+        const workspace = kept.get(session);
+        if (workspace !== undefined) current[session] = workspace;
+      }
+      return current;
+    },
+    async set(session, workspace) {
+      kept.set(session, workspace);
+    },
+  };
+}
+
+function inRedis(redis: NonNullable<Platform['redis']>, log: Platform['log']): Sessions {
+  const key = (session: string) => `habitat:current:${session}`;
+  return {
+    /** A Redis that is away has forgotten, as after its restart: callers then act in their homes. */
+    async currentOf(sessions) {
+      if (sessions.length === 0 || redis.status !== 'ready') return {};
+      const pipeline = redis.pipeline();
+      for (const session of sessions) pipeline.getex(key(session), 'EX', IDLE_S);
+      const replies = await pipeline.exec().catch((error: unknown) => {
+        log.debug({ err: error }, 'no current workspaces: Redis is away');
+        return null;
+      });
+      const current: Record<string, string> = {};
+      for (const [index, session] of sessions.entries()) {
+        const workspace = replies?.[index]?.[1];
+        if (typeof workspace === 'string') current[session] = workspace;
+      }
+      return current;
+    },
+    async set(session, workspace) {
+      await redis.set(key(session), workspace, 'EX', IDLE_S);
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/** Reads of the registry that decide who somebody is: each one statement, so that rows and stamp belong together. */
+import type { RegistryStamp, VerifiedToken } from '@svc/contract/registry.ts';
+import { PlanName } from '@svc/contract/registry.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { type AgentFacts, contextOf, type HeldRole, type IdentityRows, rolesByWorkspace } from '../domain/identity.ts';
+import { type StampRow, stampOf } from '../revision.ts';
+
+const IDENTITY = (id: string) => `
+  (SELECT row_to_json(a) FROM (SELECT name, team, brain, workspace, killed_at IS NOT NULL AS killed,
+     created_by AS "createdBy" FROM habitat.agents WHERE agent_id = ${id}) a) AS agent,
+  (SELECT coalesce(json_agg(json_build_object('workspace', workspace_id, 'role', role)
+     ORDER BY granted_at, workspace_id, role), '[]') FROM habitat.roles WHERE user_id = ${id}) AS roles,
+  (SELECT row_to_json(s) FROM (SELECT s.org, s.team, o.plan FROM habitat.assignments s
+     JOIN habitat.orgs o ON o.id = s.org WHERE s.agent_id = ${id}) s) AS assignment`;
+const STAMP = 'r.rev, r.policies';
+
+interface IdentityRow {
+  readonly agent: AgentFacts | null;
+  readonly roles: readonly HeldRole[];
+  readonly assignment: IdentityRows['assignment'];
+}
+
+export interface Stamped<Value> {
+  readonly stamp: RegistryStamp;
+  readonly value: Value;
+}
+
+export async function readIdentity(client: SqlClient, id: string): Promise<Stamped<IdentityRows>> {
+  const [row] = await client.$queryRawUnsafe<(IdentityRow & StampRow)[]>(
+    `SELECT ${STAMP}, ${IDENTITY('$1')} FROM habitat.registry_revision r`,
+    id,
+  );
+  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  const { agent, roles, assignment } = row;
+  return { stamp: stampOf(row), value: { id, agent, roles, assignment } };
+}
+
+interface TokenRow extends IdentityRow, StampRow {
+  readonly tokenId: string | null;
+  readonly agentId: string;
+  readonly bound: string | null;
+  readonly readOnly: boolean;
+  readonly profile: string | null;
+  readonly expiresAt: number;
+}
+
+const TOKEN = `SELECT ${STAMP}, t.token_id AS "tokenId", t.agent_id AS "agentId", t.workspace AS bound,
+    t.read_only AS "readOnly", t.profile, (extract(epoch FROM t.expires_at) * 1000)::float8 AS "expiresAt",
+    ${IDENTITY('t.agent_id')}
+  FROM habitat.registry_revision r LEFT JOIN habitat.tokens t
+    ON t.hash = $1 AND t.kind = 'habitat' AND t.revoked_at IS NULL AND clock_timestamp() < t.expires_at`;
+
+/** `hash`: SHA-256 of the raw token in hex. Null = unknown, ended, or whose agent has no role any more. */
+export async function readToken(client: SqlClient, hash: string): Promise<Stamped<VerifiedToken | null>> {
+  const [row] = await client.$queryRawUnsafe<TokenRow[]>(TOKEN, hash);
+  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  return { stamp: stampOf(row), value: verifiedToken(row) };
+}
+
+function verifiedToken({
+  tokenId,
+  agentId,
+  bound,
+  readOnly,
+  profile,
+  expiresAt,
+  ...rows
+}: TokenRow): VerifiedToken | null {
+  if (tokenId === null) return null;
+  const identity: IdentityRows = { id: agentId, ...rows };
+  const subject = contextOf(identity, bound ?? undefined);
+  if (subject === null || (bound !== null && subject.workspace !== bound)) return null;
+  const roles = rolesByWorkspace(identity);
+  const plan = PlanName.safeParse(rows.assignment?.plan);
+  return {
+    limits: { tokenId, bound, readOnly, profile, expiresAt },
+    subject: { ...subject, verified: true },
+    roles: bound === null ? roles : { [bound]: roles[bound] ?? [] },
+    org: rows.assignment?.org ?? null,
+    plan: plan.success ? plan.data : null,
+  };
+}
+
+/** Roles of an identity in one workspace; `known`: the workspace exists. */
+export async function readRoles(
+  client: SqlClient,
+  userId: string,
+  workspaceId: string,
+): Promise<Stamped<{ known: boolean; roles: string[] }>> {
+  const [row] = await client.$queryRawUnsafe<(StampRow & { known: boolean; roles: string[] })[]>(
+    `SELECT ${STAMP}, EXISTS (SELECT 1 FROM habitat.workspaces WHERE workspace_id = $2) AS known,
+       ARRAY(SELECT role FROM habitat.roles WHERE workspace_id = $2 AND user_id = $1 ORDER BY role) AS roles
+     FROM habitat.registry_revision r`,
+    userId,
+    workspaceId,
+  );
+  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  return { stamp: stampOf(row), value: { known: row.known, roles: row.roles } };
+}
