@@ -1,9 +1,11 @@
 /** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
+import { ACCESS } from './requirements/access.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
 import { GATEWAY } from './requirements/gateway.ts';
+import { GUIDES } from './requirements/guides.ts';
 
-const ALL = { ...GATEWAY, ...BRAIN_RULES, ...BRAIN_TOOLS };
+const ALL = { ...GATEWAY, ...BRAIN_RULES, ...BRAIN_TOOLS, ...ACCESS, ...GUIDES };
 
 export type RequirementId = keyof typeof ALL;
 

@@ -33,10 +33,8 @@ export function homeOf({ agent, roles }: IdentityRows): string | null {
 
 /** Roles of each workspace, sorted. */
 export function rolesByWorkspace({ roles }: IdentityRows): Record<string, string[]> {
-  const held: Record<string, string[]> = {};
-  for (const { workspace, role } of roles) (held[workspace] ??= []).push(role);
-  for (const list of Object.values(held)) list.sort();
-  return held;
+  const held = Map.groupBy(roles, ({ workspace }) => workspace);
+  return Object.fromEntries([...held].map(([workspace, rows]) => [workspace, rows.map(({ role }) => role).sort()]));
 }
 
 /** The subject in `wanted`, if a role is held there, else at home. Null = killed, or without any role. */
@@ -45,7 +43,7 @@ export function contextOf(rows: IdentityRows, wanted?: string): Subject | null {
   const home = homeOf(rows);
   if (home === null) return null;
   const held = rolesByWorkspace(rows);
-  const workspace = wanted !== undefined && held[wanted] !== undefined ? wanted : home;
+  const workspace = wanted !== undefined && Object.hasOwn(held, wanted) ? wanted : home;
   const team = rows.agent?.team ?? rows.assignment?.team ?? null;
   return {
     userId: rows.id,

@@ -75,7 +75,7 @@ function verifiedToken({
   return {
     limits: { tokenId, bound, readOnly, profile, expiresAt },
     subject: { ...subject, verified: true },
-    roles: bound === null ? roles : { [bound]: roles[bound] ?? [] },
+    roles: bound === null ? roles : { [bound]: subject.roles ?? [] },
     org: rows.assignment?.org ?? null,
     plan: plan.success ? plan.data : null,
   };

@@ -1,0 +1,6 @@
+/** The guides under docs/ that consist of calls. */
+export const GUIDES = {
+  'guides:access': ['docs/access.md', 'Every call of the guide to roles and access works as it shows.'],
+  'guides:tokens': ['docs/tokens.md', 'Every call of the guide to tokens works as it shows.'],
+  'guides:boundaries': ['docs/boundaries.md', 'Every call of the guide to boundaries works as it shows.'],
+} as const;
