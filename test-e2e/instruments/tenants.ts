@@ -1,0 +1,73 @@
+/** Two tenants that know nothing of each other, each with an admin, a viewer and things of its own. */
+import { Caller } from '../client.ts';
+import type { TargetPlace } from '../targets/target.ts';
+import { newName } from '../verifies.ts';
+
+export interface Member {
+  readonly id: string;
+  readonly token: string;
+}
+
+export interface Tenant {
+  /** Also the name of its folder, its island and its organisation. */
+  readonly team: string;
+  readonly workspace: string;
+  readonly admin: Member;
+  readonly viewer: Member;
+  readonly agent: string;
+  readonly org: string;
+  readonly dept: string;
+  /** Sudo task of the admin. */
+  readonly task: string;
+  /** An agent of the tenant that nothing else uses. */
+  spareAgent(): Promise<string>;
+  /** The id of a live token, bound to the workspace, that nothing else uses. */
+  spareToken(): Promise<string>;
+}
+
+/** With the operator's key; the place must be keyed, so that nobody else is the operator. */
+export async function createTenant(place: TargetPlace): Promise<Tenant> {
+  const operator = new Caller(place);
+  const team = newName('t').replaceAll('-', '');
+  const workspace = `org-${team}`;
+  const spareAgent = async () => String((await operator.ok('agent_spawn', { team, name: 'spare' })).agentId);
+  const agent = await spareAgent();
+  const member = async (role: string): Promise<Member> => {
+    const id = `${team}-${role}`;
+    await operator.ok('svc_habitat_addRole', { workspaceId: workspace, userId: id, role });
+    return { id, token: String((await operator.ok('svc_habitat_mintToken', { agentId: id })).token) };
+  };
+  const [admin, viewer] = [await member('admin'), await member('viewer')];
+  const asAdmin = callerOf(place, admin.token);
+  await gate(operator, asAdmin, team, workspace);
+  const { id: org } = await asAdmin.ok('teams_createOrg', { name: team });
+  const { id: dept } = await asAdmin.ok('teams_createDept', { name: 'd', org });
+  await asAdmin.ok('teams_assign', { agentId: viewer.id, org });
+  const { taskId } = await asAdmin.ok('svc_sudo_createTask');
+  return {
+    team,
+    workspace,
+    admin,
+    viewer,
+    agent,
+    org: String(org),
+    dept: String(dept),
+    task: String(taskId),
+    spareAgent,
+    spareToken: async () => String((await asAdmin.ok('svc_habitat_mintToken', { agentId: agent })).tokenId),
+  };
+}
+
+/** A folder and an island that only members read and only admins write. */
+async function gate(operator: Caller, admin: Caller, team: string, workspace: string): Promise<void> {
+  const policy = { container: workspace, readableBy: [], writableBy: ['role:admin'] };
+  for (const resource of [`brain:svc/${team}`, `_island:${team}`]) {
+    await operator.ok('svc_habitat_setPolicy', { resource, policy });
+  }
+  await admin.ok('brain_write', { name: `${team}/file`, content: `of ${team}` });
+  await admin.ok('svc_create_island', { name: team, triggers: [team], content: `of ${team}` });
+}
+
+export function callerOf(place: TargetPlace, token: string, headers: Readonly<Record<string, string>> = {}): Caller {
+  return new Caller(place, { key: null, headers: { 'x-habitat-token': token, ...headers } });
+}
