@@ -44,9 +44,9 @@ const scenarios: Scenario[] = [];
 try {
   console.log(`${availableParallelism()} cores, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)} before`);
   await addDoors();
-  const servers = wants('c', 'e', 'peers') ? await startServers() : null;
+  const servers = wants('c', 'e', 't', 'peers') ? await startServers() : null;
   if (servers !== null) await addOverNats(servers);
-  if (wants('d', 'f', 'g')) await addEmbedded();
+  if (wants('d', 'f', 'g', 't')) await addEmbedded();
   await runRounds();
   if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
@@ -82,14 +82,16 @@ async function addOverNats(servers: Servers): Promise<void> {
     add({ group: 'c', title: 'node:http + NATS', urls, processes: [...processes, responder] });
   }
   if (wants('peers')) await addPeers(servers);
-  if (!wants('e')) return;
+  if (!wants('e', 't')) return;
   const small = await startCluster(servers, { gateways: 1, brains: 1 }, profiling);
   ends.push(() => small.stop());
   const compared = { group: 'e' as const, baseline: 'node:http + NATS', aim: '>= 60 %' };
-  add({ ...compared, title: 'read tool, cluster 1+1', ...placeOf(small) });
+  add({ ...compared, group: wants('e') ? 'e' : 't', title: 'read tool, cluster 1+1', ...placeOf(small) });
   const write = { group: 'e' as const, bodies: [WRITE_BODY], ...placeOf(small) };
   add({ ...write, title: 'write, cluster 1+1, 1 writer', connections: 1 });
   add({ ...write, title: 'write, cluster 1+1, 64 writers' });
+  if (wants('t')) await addTokenScenarios(small, 'cluster 1+1');
+  if (!wants('e')) return;
   const others = await startServers();
   if (others === null) return;
   ends.push(() => others.stop());
@@ -116,12 +118,30 @@ async function addEmbedded(): Promise<void> {
   const content = `# To be read\n\n${'Some words that a reader would want. '.repeat(12)}`;
   await callTool(system.urls[0] ?? '', AUTHORISED, 'svc_set_memory', { category: 'bench', filename: 'read', content });
   const compared = { baseline: 'node:http echo', ...placeOf(system) };
-  add({ ...compared, group: 'd', title: 'read tool, embedded', aim: '>= 50 %' });
+  add({ ...compared, group: wants('d') ? 'd' : 't', title: 'read tool, embedded', aim: '>= 50 %' });
   add({ ...compared, group: 'd', title: 'gateway tool, embedded', bodies: [DESCRIBE_BODY] });
   add({ ...compared, group: 'f', title: 'svc_get_memory, embedded', bodies: [GET_BODY] });
   const write = { group: 'g' as const, bodies: [WRITE_BODY], ...placeOf(system) };
   add({ ...write, title: 'svc_set_memory, 1 writer', connections: 1, aim: 'p50 <= 5 ms, p99 <= 25 ms' });
   add({ ...write, title: 'svc_set_memory, 64 writers', aim: '>= 1,000/s' });
+  if (wants('t')) await addTokenScenarios(system, 'embedded');
+}
+
+/** The same calls with a token on each, which the registry vouches for anew every time. */
+async function addTokenScenarios(system: System, place: string): Promise<void> {
+  const [url = ''] = system.urls;
+  const ask = async (tool: string, args: Record<string, unknown>): Promise<Record<string, unknown>> =>
+    (await callTool(url, AUTHORISED, tool, args)).content as Record<string, unknown>;
+  const { agentId } = await ask('agent_spawn', { name: 'bench' });
+  const { token } = await ask('svc_habitat_mintToken', { agentId });
+  add({
+    group: 't',
+    title: `read tool with a token, ${place}`,
+    headers: { 'x-habitat-token': String(token) },
+    baseline: `read tool, ${place}`,
+    aim: '>= 80 %',
+    ...placeOf(system),
+  });
 }
 
 async function runRounds(): Promise<void> {

@@ -4,7 +4,7 @@ import { type LoadResult, offerLoad } from './offered-load.ts';
 import type { NodeProcess } from './process.ts';
 import { AUTHORISED } from './system.ts';
 
-export type Group = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 'peers';
+export type Group = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 't' | 'peers';
 
 export interface Scenario {
   readonly group: Group;
@@ -14,6 +14,8 @@ export interface Scenario {
   readonly processes: readonly NodeProcess[];
   readonly connections: number;
   readonly bodies: readonly string[];
+  /** Who calls; the operator by default. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The scenario that this one is compared with. */
   readonly baseline?: string;
   readonly aim?: string;
@@ -41,14 +43,14 @@ export interface RoundResult extends Omit<LoadResult, 'replies' | 'lastNumber'> 
 
 /** One round; the connections are shared out when there are several gateways. */
 export async function runScenario(scenario: Scenario, seconds: number): Promise<RoundResult> {
-  const { title, urls, processes, connections, bodies } = scenario;
+  const { title, urls, processes, connections, bodies, headers = AUTHORISED } = scenario;
   const cpuMs = (): number => processes.reduce((sum, one) => sum + one.cpuMs(), 0);
   const cpuBeforeMs = cpuMs();
   const results = await Promise.all(
     urls.map((url) =>
       offerLoad({
         url: `${url}/call`,
-        headers: AUTHORISED,
+        headers,
         connections: connections / urls.length,
         seconds,
         warmupSeconds: WARMUP_SECONDS,
