@@ -25,6 +25,7 @@ mkdirSync(folder, { recursive: true });
 chmodSync(folder, 0o700);
 
 secret('api_key', (password) => password);
+secret('audit_key', (password) => password);
 const postgres = secret('postgres_password', (password) => password);
 secret('database_url', () => `postgresql://svc:${postgres}@postgres:5432/svc`);
 const redis = secret('redis_auth', (password) => `requirepass ${password}`).replace('requirepass ', '');

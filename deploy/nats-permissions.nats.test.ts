@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
+import { ENDED, REGISTRY, type RegistryQuestion, TOKENS_USED } from '@svc/contract/registry.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 
-const SERVICES = ['gateway', 'brain'];
+const SERVICES = ['gateway', 'brain', 'habitat', 'escrow'];
 const config = readFileSync(join(import.meta.dirname, 'nats', 'nats.conf'), 'utf8');
 const passwords = SERVICES.map((service) => `${service.toUpperCase()}_PASSWORD: "pw-${service}"`).join('\n');
 const server = await startNats({ config: `${passwords}\n${config.slice(config.indexOf('authorization {'))}` });
@@ -29,6 +30,14 @@ async function busOf(service: string): Promise<Bus> {
   buses.push(bus);
   return bus;
 }
+
+/** Which questions each service has for the registry of identities. */
+const ASKED_BY = {
+  gateway: ['revision', 'subject', 'context', 'roles', 'policies', 'audit'],
+  brain: ['revision', 'context', 'roles', 'policies', 'attached', 'audit', 'claim', 'succession'],
+  habitat: ['audit'],
+  escrow: ['revision', 'context', 'roles', 'account', 'audit'],
+} as const satisfies Record<string, readonly RegistryQuestion[]>;
 
 const soon = () => ({ deadlineAt: Date.now() + 10_000 });
 
@@ -63,13 +72,43 @@ describe.skipIf(server === null)('NATS users', () => {
     expect(await gateway.request(SUBJECTS.eventsAfter('brain'), '{}', soon())).toBe('events');
   });
 
-  test.each(['habitat.verify-token', 'habitat.agent-subject'])(
-    'a gateway that asks %s of nobody hears so at once',
-    async (subject) => {
-      const gateway = await busOf('gateway');
-      await expect(gateway.request(subject, '{}', soon())).rejects.toMatchObject({ code: 'NO_RESPONDERS' });
-    },
-  );
+  test.each(
+    Object.entries(ASKED_BY).flatMap(([service, questions]) =>
+      questions.map((question) => [service, question] as const),
+    ),
+  )('%s asks the registry %s; while it is away, it hears so at once', async (service, question) => {
+    const { subject } = REGISTRY[question];
+    const [asker, habitat] = await Promise.all([busOf(service), busOf('habitat')]);
+    await expect(asker.request(subject, '{}', soon())).rejects.toMatchObject({ code: 'NO_RESPONDERS' });
+    const answering = await habitat.respond(subject, async (text) => `answer ${text}`, { queue: 'habitat' });
+    expect(await asker.request(subject, '{}', soon())).toBe('answer {}');
+    await answering.drain();
+  });
+
+  test('the registry hears which tokens were used and tells which ended, and nobody else tells that', async () => {
+    const [gateway, habitat, brain] = await Promise.all([busOf('gateway'), busOf('habitat'), busOf('brain')]);
+    expect(await heard([gateway, [TOKENS_USED]], [habitat, TOKENS_USED], SUBJECTS.who)).toEqual([TOKENS_USED]);
+    expect(await heard([habitat, [ENDED]], [gateway, ENDED], SUBJECTS.announce)).toEqual([ENDED]);
+    expect(await heard([brain, [ENDED]], [gateway, ENDED], SUBJECTS.announce)).toEqual([]);
+  });
+
+  test.each(['brain.layout', 'brain.prototypes'])('the registry asks the brain %s', async (subject) => {
+    const [habitat, brain] = await Promise.all([busOf('habitat'), busOf('brain')]);
+    const answering = await brain.respond(subject, async () => 'answer', { queue: 'brain' });
+    expect(await habitat.request(subject, '{}', soon())).toBe('answer');
+    await answering.drain();
+  });
+
+  test('a service cannot answer for the registry, and asks only what concerns it', async () => {
+    const [gateway, habitat, brain] = await Promise.all([busOf('gateway'), busOf('habitat'), busOf('brain')]);
+    const { subject } = REGISTRY.subject;
+    await brain.respond(subject, async () => 'forged');
+    await expect(gateway.request(subject, '{}', soon())).rejects.toMatchObject({ code: 'NO_RESPONDERS' });
+    const forged = [subject, REGISTRY.recordTrade.subject];
+    expect(await heard([brain, forged], [habitat, 'habitat.*'], REGISTRY.revision.subject)).toEqual([
+      REGISTRY.revision.subject,
+    ]);
+  });
 
   test('a gateway answers the calls of its own tools', async () => {
     const [one, other] = await Promise.all([busOf('gateway'), busOf('gateway')]);

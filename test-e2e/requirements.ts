@@ -1,11 +1,29 @@
 /** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
 import { ACCESS } from './requirements/access.ts';
+import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
 import { GATEWAY } from './requirements/gateway.ts';
 import { GUIDES } from './requirements/guides.ts';
+import { HABITAT_SUDO } from './requirements/habitat-sudo.ts';
+import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
+import { HABITAT } from './requirements/habitat-registry.ts';
+import { ISLANDS } from './requirements/islands.ts';
+import { TOKENS } from './requirements/tokens.ts';
 
-const ALL = { ...GATEWAY, ...BRAIN_RULES, ...BRAIN_TOOLS, ...ACCESS, ...GUIDES };
+const ALL = {
+  ...GATEWAY,
+  ...BRAIN_RULES,
+  ...BRAIN_TOOLS,
+  ...BRAIN_ROWS,
+  ...ACCESS,
+  ...GUIDES,
+  ...HABITAT,
+  ...ISLANDS,
+  ...TOKENS,
+  ...HABITAT_TRUST,
+  ...HABITAT_SUDO,
+};
 
 export type RequirementId = keyof typeof ALL;
 

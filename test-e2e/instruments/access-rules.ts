@@ -101,7 +101,7 @@ const ISLANDS: Record<string, AccessRule> = {
   svc_export_islands: everybody(),
   svc_create_island: writers((_tenant, fresh) => ({ name: fresh, content: 'x' })),
   svc_bulk_create_islands: writers((_tenant, fresh) => ({ islands: [{ name: fresh, content: 'x' }] })),
-  svc_delete_island: gatedWriters(({ team }) => ({ name: `${team}-none`, brain: 'svc' })),
+  svc_delete_island: gatedWriters(({ team }) => ({ name: `${team}-gone` })),
   svc_disable_island: gatedWriters(island),
   svc_enable_island: gatedWriters(island),
   svc_update_island_triggers: gatedWriters((tenant) => ({ ...island(tenant), triggers: [tenant.team] })),
@@ -247,7 +247,8 @@ const SUDO: Record<string, AccessRule> = {
   svc_sudo_createTask: everybody(),
   svc_sudo_can: everybody((tenant) => ({ ...task(tenant), scope: 'read' })),
   svc_sudo_escalate: ownTask((tenant) => ({ ...task(tenant), scope: 'read' })),
-  svc_sudo_grant: ownTask((tenant) => ({ ...task(tenant), scope: 'read' })),
+  // The task is the admin's own, and nobody grants to themselves.
+  svc_sudo_grant: { ...ownTask((tenant) => ({ ...task(tenant), scope: 'read' })), admin: 'FORBIDDEN' },
   svc_sudo_revoke: ownTask((tenant) => ({ ...task(tenant), scope: 'network' })),
   svc_sudo_getTask: ownTask(task, noTask),
   svc_sudo_listTasks: everybody(),

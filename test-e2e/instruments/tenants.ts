@@ -61,7 +61,7 @@ export async function createTenant(place: TargetPlace): Promise<Tenant> {
 /** A folder and an island that only members read and only admins write. */
 async function gate(operator: Caller, admin: Caller, team: string, workspace: string): Promise<void> {
   const policy = { container: workspace, readableBy: [], writableBy: ['role:admin'] };
-  for (const resource of [`brain:svc/${team}`, `_island:${team}`]) {
+  for (const resource of [`brain:svc/${team}`, `_island:${team}`, `_island:${team}-gone`]) {
     await operator.ok('svc_habitat_setPolicy', { resource, policy });
   }
   await admin.ok('brain_write', { name: `${team}/file`, content: `of ${team}` });

@@ -16,11 +16,14 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { embeddedDatabase } from '@svc/testing/database.ts';
 import type { OpenBrain } from './brain/open-brain.ts';
+import { createTestRegistry, type TestRegistry } from './registry-test-bed.ts';
 import { brainService } from './service.ts';
 
 type Content = Record<string, unknown>;
 
 export interface BrainNode {
+  /** What the node says and hears. */
+  readonly bus: Bus;
   readonly dataDir: string;
   /** The tool's result object or refusal. Throws the code of a call error. */
   call(tool: string, args: Content, over?: Partial<Envelope>): Promise<Content>;
@@ -30,6 +33,8 @@ export interface BrainNode {
 
 export interface BrainTestBed extends AsyncDisposable {
   readonly dataDir: string;
+  /** Whom the brain asks for policies. */
+  readonly registry: TestRegistry;
   /** Starts a node on the directory and database of the bed; one at a time. */
   start(environment?: Record<string, string>): Promise<BrainNode>;
 }
@@ -37,9 +42,15 @@ export interface BrainTestBed extends AsyncDisposable {
 export async function openBrainTestBed(): Promise<BrainTestBed> {
   const dataDir = mkdtempSync(join(tmpdir(), 'brain-node-'));
   const database = await embeddedDatabase();
+  const registry = createTestRegistry();
   return {
     dataDir,
-    start: (environment = {}) => startNode(dataDir, database, environment),
+    registry,
+    async start(environment = {}) {
+      const platform = platformOn(dataDir, database, environment);
+      await registry.answerOn(platform.bus);
+      return startNode(dataDir, platform, registry);
+    },
     async [Symbol.asyncDispose]() {
       await database.close();
       rmSync(dataDir, { recursive: true, force: true });
@@ -49,12 +60,12 @@ export async function openBrainTestBed(): Promise<BrainTestBed> {
 
 let instances = 0;
 
-async function startNode(dataDir: string, database: Database, environment: Record<string, string>): Promise<BrainNode> {
-  const platform = platformOn(dataDir, database, environment);
+async function startNode(dataDir: string, platform: Platform, registry: TestRegistry): Promise<BrainNode> {
   const service = await startService(platform, brainService);
   return {
     dataDir,
-    call: (tool, args, over = {}) => callTool(platform.bus, tool, args, over),
+    bus: platform.bus,
+    call: (tool, args, over = {}) => callTool(platform.bus, tool, args, { registry: registry.stamp(), ...over }),
     openBrains: () => service.deps.host.openBrains(),
     async stop() {
       await service.stop();

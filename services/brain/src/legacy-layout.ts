@@ -23,6 +23,7 @@ const OWN_ENTRIES = new Set([
   'journal',
   'cache',
   'backups',
+  'audit',
   'database',
   'layout.json',
   'service.lock',
@@ -41,12 +42,22 @@ interface Marker {
   readonly at: number;
   readonly imported: number;
   readonly kept: number;
+  /** What the imported layout was called; absent when there was none. */
+  readonly previousBrain?: string;
+}
+
+/** An old brain that was taken over, `at` in ms since the epoch. */
+export interface Inheritance {
+  readonly previousBrain: string;
+  readonly at: number;
 }
 
 interface LegacyFile {
   readonly source: string;
   /** Where it goes in the brain. */
   readonly path: string;
+  /** The directory it was found below. */
+  readonly root: string;
 }
 
 export interface LegacyOptions {
@@ -76,6 +87,12 @@ export class LegacyLayout {
     };
   }
 
+  /** Null = nothing was ever imported. */
+  inheritance(): Inheritance | null {
+    const { previousBrain, at = 0 } = this.#marker ?? {};
+    return previousBrain === undefined ? null : { previousBrain, at };
+  }
+
   /** Reads the marker. Throws BRAIN_LOAD_FAIL (503) when a newer version of the service wrote this directory. */
   async open(): Promise<void> {
     this.#marker = await readMarker(this.#markerFile());
@@ -90,7 +107,8 @@ export class LegacyLayout {
     const failed: string[] = [];
     let imported = 0;
     let kept = 0;
-    for (const file of await this.#findFiles(failed)) {
+    const files = await this.#findFiles(failed);
+    for (const file of files) {
       const outcome = await this.#importFile(brain, context, file).catch((error: unknown) => {
         this.#options.platform.log.warn({ err: error, file: file.source }, 'a legacy file could not be imported');
         return 'failed' as const;
@@ -108,7 +126,8 @@ export class LegacyLayout {
       return;
     }
     if (imported > 0) await brain.commit({ context, branch: 'main', message: 'import legacy layout', only: null });
-    await this.#writeMarker({ layout: LAYOUT_VERSION, at: this.#options.platform.clock.now(), imported, kept });
+    const at = this.#options.platform.clock.now();
+    await this.#writeMarker({ layout: LAYOUT_VERSION, at, imported, kept, ...this.#namedAfter(files) });
   }
 
   async #importFile(brain: BrainOps, context: OpContext, { source, path }: LegacyFile): Promise<'imported' | 'kept'> {
@@ -130,14 +149,22 @@ export class LegacyLayout {
     const files: LegacyFile[] = [];
     for (const child of await readChildren(dataDir)) {
       if (!OWN_ENTRIES.has(child.name) && !child.name.startsWith('layout.json.'))
-        await collect(join(dataDir, child.name), child.name, files);
+        await collect(resolve(dataDir), child.name, files);
     }
     for (const directory of legacyDirs) {
-      const children = await readChildren(resolve(directory));
+      const root = resolve(directory);
+      const children = await readChildren(root);
       if (children.length === 0) failed.push(directory);
-      for (const child of children) await collect(join(resolve(directory), child.name), child.name, files);
+      for (const child of children) await collect(root, child.name, files);
     }
     return files;
+  }
+
+  /** An old brain is called like its directory; one the operator names goes before the data root. */
+  #namedAfter(files: readonly LegacyFile[]): { readonly previousBrain?: string } {
+    const roots = [...this.#options.legacyDirs, this.#options.dataDir].map((directory) => resolve(directory));
+    const root = roots.find((candidate) => files.some((file) => file.root === candidate));
+    return root === undefined ? {} : { previousBrain: basename(root) };
   }
 
   async #writeMarker(marker: Marker): Promise<void> {
@@ -155,11 +182,13 @@ export class LegacyLayout {
   }
 }
 
-async function collect(source: string, path: string, files: LegacyFile[]): Promise<void> {
-  if (basename(source).startsWith('.')) return;
+/** `path`: below `root`. */
+async function collect(root: string, path: string, files: LegacyFile[]): Promise<void> {
+  if (basename(path).startsWith('.')) return;
+  const source = join(root, path);
   const children = await readChildren(source);
-  for (const child of children) await collect(join(source, child.name), `${path}/${child.name}`, files);
-  if (children.length === 0 && (await isPlainFile(source))) files.push({ source, path: legalPath(path) });
+  for (const child of children) await collect(root, `${path}/${child.name}`, files);
+  if (children.length === 0 && (await isPlainFile(source))) files.push({ source, path: legalPath(path), root });
 }
 
 /** An illegal name is kept beside the rest, under a name that tells two of them apart. */

@@ -2,11 +2,19 @@
 import type { IncomingMessage } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Config } from '@svc/runtime/config.ts';
-import { type Credentials, type Nobody, type Presented, presentedIn, WrongCredential } from './credentials.ts';
+import {
+  type Arrival,
+  type Credentials,
+  type Nobody,
+  type Presented,
+  presentedIn,
+  WrongCredential,
+} from './credentials.ts';
 import { isHostAllowed, isOriginAllowed } from './domain/addresses.ts';
 import { type Exchange, remoteAddress } from './exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { Identity } from './identity.ts';
+import { headerText } from './header-text.ts';
+import type { Visit } from './identity.ts';
 import { type Limits, rateLimited } from './limits.ts';
 
 export interface Admission {
@@ -14,10 +22,10 @@ export interface Admission {
   assertOrigin(request: IncomingMessage): void;
   /** Probes of an orchestrator name an address, not a host: on an open bind any host may ask for health. */
   assertProbeOrigin(request: IncomingMessage): void;
-  /** Throws UNAUTHORIZED, or RATE_LIMITED after too many wrong credentials from one address. */
-  identify(presented: Presented, address: string, nobody: Nobody): Promise<Identity>;
+  /** Throws UNAUTHORIZED, RATE_LIMITED after too many wrong credentials from one address, SERVICE_UNAVAILABLE. */
+  identify(presented: Presented, arrival: Arrival): Promise<Visit>;
   /** Identifies the caller and counts the request on the exchange; throws RATE_LIMITED beyond the limit. */
-  admit(exchange: Exchange, nobody: Nobody): Promise<Identity>;
+  admit(exchange: Exchange, nobody: Nobody, what: 'call' | 'look'): Promise<Visit>;
 }
 
 export interface AdmissionParts {
@@ -41,11 +49,11 @@ export function createAdmission(parts: AdmissionParts): Admission {
     }
   }
 
-  async function identify(presented: Presented, address: string, nobody: Nobody): Promise<Identity> {
+  async function identify(presented: Presented, arrival: Arrival): Promise<Visit> {
     try {
-      return await credentials.identify(presented, address, nobody);
+      return await credentials.identify(presented, arrival);
     } catch (error) {
-      if (error instanceof WrongCredential) await countWrong(parts, address);
+      if (error instanceof WrongCredential) await countWrong(parts, arrival.address);
       throw error;
     }
   }
@@ -57,14 +65,17 @@ export function createAdmission(parts: AdmissionParts): Admission {
     },
     assertProbeOrigin,
     identify,
-    async admit(exchange, nobody) {
-      const identity = await identify(presentedIn(exchange.request.headers), remoteAddress(exchange.request), nobody);
-      exchange.rate = await limits.count(identity);
+    async admit(exchange, nobody, what) {
+      const { headers } = exchange.request;
+      const arrival = { address: remoteAddress(exchange.request), nobody };
+      const call = what === 'call' ? { call: { sessionName: headerText(headers, 'x-svc-session') } } : {};
+      const visit = await identify(presentedIn(headers), { ...arrival, ...call });
+      exchange.rate = await limits.count(visit.identity);
       if (exchange.rate !== null && exchange.rate.exceededForMs !== null) {
-        metrics.rateLimited(identity.plan);
+        metrics.rateLimited(visit.identity.plan);
         throw rateLimited(exchange.rate.exceededForMs);
       }
-      return identity;
+      return visit;
     },
   };
 }

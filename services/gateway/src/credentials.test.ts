@@ -1,5 +1,6 @@
+import { TOKENS_USED } from '@svc/contract/registry.ts';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Harness, KEYED, startHarness } from './testing/harness.ts';
+import { type Harness, KEYED, startHarness, until } from './testing/harness.ts';
 import { createTestPlatform, KEY } from './testing/platform.ts';
 import { startGateway } from './service.ts';
 
@@ -20,18 +21,26 @@ async function keyless(environment: Record<string, string> = {}): Promise<Harnes
   return harness;
 }
 
-/** Answers for the registry of identities, which is not there yet: the port is a subject on the bus. */
-async function answerTokens(harness: Harness, answers: Record<string, unknown>): Promise<void> {
-  await harness.platform.bus.respond('habitat.verify-token', async (question) => {
-    const { token } = JSON.parse(question) as { token: string };
-    return JSON.stringify(answers[token] ?? null);
-  });
+const A1 = { userId: 'a1', agentId: 'a1', workspace: 'acme', roles: ['editor', 'viewer'], verified: true };
+
+/** `a1`, at home in acme, and a viewer in beta. */
+function knowA1({ registry }: Harness): void {
+  registry.grant('a1', 'acme', 'editor', 'viewer');
+  registry.grant('a1', 'beta', 'viewer');
 }
 
-const A1 = {
-  agentId: 'a1',
-  subject: { agentId: 'a1', workspace: 'acme', roles: ['editor', 'viewer'], verified: true },
-};
+const UNKNOWN = `svc_${'0'.repeat(64)}`;
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const asToken = (token: string) => ({ 'x-habitat-token': token });
+
+interface CallerSeen {
+  readonly principal: string;
+  readonly operator: boolean;
+  readonly subject: object;
+  readonly session: string;
+  readonly token: object | null;
+  readonly registry: object | null;
+}
 
 async function send(harness: Harness, path: string, name: string, headers: Record<string, string>, args = {}) {
   const response = await harness.fetch(path, {
@@ -40,7 +49,7 @@ async function send(harness: Harness, path: string, name: string, headers: Recor
     body: JSON.stringify({ jsonrpc: '2.0', method: 'tools/call', params: { name, arguments: args }, id: 1 }),
   });
   const reply = (await response.json()) as {
-    result?: { content: { caller: { principal: string; operator: boolean; subject: object; session: string } } };
+    result?: { content: { caller: CallerSeen } };
     error?: { code: string };
   };
   return {
@@ -69,8 +78,9 @@ describe('a node with a key', () => {
     ['a wrong key beside the right one', { authorization: `Bearer ${KEY}`, 'x-api-key': 'wrong' }],
     ['another scheme', { authorization: `Basic ${KEY}` }],
     ['an empty bearer', { authorization: 'Bearer ' }],
-    ['an unknown token', { authorization: 'Bearer svc_unknown' }],
-    ['an unknown token beside the right key', { 'x-api-key': KEY, 'x-habitat-token': 'svc_unknown' }],
+    ['an unknown token', bearer(UNKNOWN)],
+    ['a cut token', bearer(UNKNOWN.slice(0, -1))],
+    ['an unknown token beside the right key', { 'x-api-key': KEY, ...asToken(UNKNOWN) }],
     ['no token at all as token', { 'x-habitat-token': KEY }],
   ])('answers %s with 401 at every door', async (_what, headers) => {
     const harness = await keyed();
@@ -93,29 +103,145 @@ describe('a node with a key', () => {
 
   test('lets a token act as its agent alone, also beside the key', async () => {
     const harness = await keyed();
-    await answerTokens(harness, { svc_a1: A1 });
-    const asAgent = { principal: 'tok:a1', operator: false, subject: A1.subject };
-    expect((await echo(harness, { authorization: 'Bearer svc_a1' })).caller).toMatchObject(asAgent);
-    expect((await echo(harness, { 'x-habitat-token': 'svc_a1' })).caller).toMatchObject(asAgent);
-    expect((await echo(harness, { 'x-api-key': KEY, 'x-habitat-token': 'svc_a1' })).caller).toMatchObject(asAgent);
-    expect((await echo(harness, { authorization: 'Bearer svc_a1', 'x-habitat-token': 'svc_b2' })).status).toBe(401);
-  });
-
-  test('a registry that answers nonsense is no answer', async () => {
-    const harness = await keyed();
-    await answerTokens(harness, { svc_a1: { agentId: 7 } });
-    expect((await echo(harness, { 'x-habitat-token': 'svc_a1' })).status).toBe(401);
+    knowA1(harness);
+    const token = harness.registry.mint('a1');
+    const asAgent = { principal: 'tok:a1', operator: false, subject: A1, token: { bound: null, readOnly: false } };
+    expect((await echo(harness, bearer(token))).caller).toMatchObject(asAgent);
+    expect((await echo(harness, asToken(token))).caller).toMatchObject(asAgent);
+    expect((await echo(harness, { 'x-api-key': KEY, ...asToken(token) })).caller).toMatchObject(asAgent);
+    expect((await echo(harness, { ...bearer(token), ...asToken(UNKNOWN) })).status).toBe(401);
   });
 
   test('a token is held to its own limits, inside svc_call as well', async () => {
     const harness = await keyed();
-    await answerTokens(harness, { svc_ro: { ...A1, readOnly: true }, svc_brain: { ...A1, profile: 'brain' } });
-    const asReader = { 'x-habitat-token': 'svc_ro' };
+    knowA1(harness);
+    const asReader = asToken(harness.registry.mint('a1', { readOnly: true }));
     expect((await send(harness, '/call', 'probe_write', asReader, { amount: 1 })).code).toBe('FORBIDDEN');
+    expect((await send(harness, '/call', 'svc_call', asReader, { name: 'probe_write' })).code).toBe('FORBIDDEN');
     expect((await echo(harness, asReader)).status).toBe(200);
-    const inProfile = { 'x-habitat-token': 'svc_brain' };
+    const inProfile = asToken(harness.registry.mint('a1', { profile: 'brain' }));
     expect((await echo(harness, inProfile)).code).toBe('FORBIDDEN');
     expect((await send(harness, '/call', 'svc_call', inProfile, { name: 'probe_echo' })).code).toBe('FORBIDDEN');
+  });
+
+  test('a token held to a profile learns of no other tools', async () => {
+    const harness = await keyed();
+    knowA1(harness);
+    const token = harness.registry.mint('a1', { profile: 'gateway' });
+    const headers = asToken(token);
+    const found = await harness.content<{ count: number }>('tool_search', { query: 'probe', limit: 20 }, headers);
+    expect(found.count).toBe(0);
+    const described = await harness.content('tool_describe', { names: ['probe_echo', 'nodes_lst'] }, headers);
+    expect(described).toMatchObject({ tools: [], unknown: [{ name: 'probe_echo' }, { name: 'nodes_lst' }] });
+    expect(JSON.stringify(described).replace('"name":"probe_echo"', '')).not.toContain('probe_');
+    const listed = await (await harness.fetch('/tools?profile=full', { headers: bearer(token) })).text();
+    expect(listed).toContain('nodes_list');
+    expect(listed).not.toContain('probe_');
+    const { error } = await harness.tool('probe_ech', {}, headers);
+    expect(error?.code).toBe('TOOL_NOT_FOUND');
+    expect(error?.message).not.toContain('probe_echo');
+  });
+});
+
+describe('a token', () => {
+  test('is verified from memory until the registry changes, and then at once', async () => {
+    const harness = await keyed();
+    const { registry } = harness;
+    knowA1(harness);
+    const token = registry.mint('a1');
+    const roles = async () => (await echo(harness, asToken(token))).caller?.subject;
+    expect(await roles()).toEqual(A1);
+    await roles();
+    const before = registry.asked.subject;
+    for (let call = 0; call < 20; call += 1) await roles();
+    expect(registry.asked.subject).toBe(before);
+    registry.grant('a1', 'acme', 'admin');
+    expect(await roles()).toMatchObject({ roles: ['admin'] });
+    registry.revoke(token, true);
+    expect((await echo(harness, asToken(token))).status).toBe(401);
+  });
+
+  test('is asked for once by many callers at the same time', async () => {
+    const harness = await keyed();
+    const { registry } = harness;
+    knowA1(harness);
+    const token = registry.mint('a1');
+    await echo(harness, asToken(token));
+    await echo(harness, asToken(token));
+    registry.grant('a1', 'gamma', 'viewer');
+    const before = { ...registry.asked };
+    const statuses = await Promise.all(Array.from({ length: 100 }, () => echo(harness, asToken(token))));
+    expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(registry.asked.subject - before.subject).toBe(1);
+  });
+
+  test('that is unknown is asked for once, and what cannot be one never', async () => {
+    const harness = await keyed();
+    await echo(harness, asToken(UNKNOWN));
+    const before = harness.registry.asked.subject;
+    for (let call = 0; call < 20; call += 1) {
+      expect((await echo(harness, asToken(UNKNOWN))).status).toBe(401);
+      expect((await echo(harness, asToken(`svc_${call}`))).status).toBe(401);
+    }
+    expect(harness.registry.asked.subject).toBe(before);
+  });
+
+  test('ends at its time by the clock of the registry', async () => {
+    const harness = await keyed();
+    knowA1(harness);
+    const expiresAt = Date.now() + 300;
+    const token = harness.registry.mint('a1', { expiresAt });
+    expect((await echo(harness, asToken(token))).status).toBe(200);
+    await until(() => Date.now() >= expiresAt);
+    expect((await echo(harness, asToken(token))).status).toBe(401);
+  });
+
+  test('is neither good nor bad while the registry does not answer', async () => {
+    const harness = await keyed();
+    knowA1(harness);
+    const token = harness.registry.mint('a1');
+    expect((await echo(harness, asToken(token))).status).toBe(200);
+    await harness.registry.leave();
+    const { status, code, headers } = await echo(harness, asToken(token));
+    expect([status, code, Number(headers.get('retry-after')) > 0]).toEqual([503, 'SERVICE_UNAVAILABLE', true]);
+    const withoutToken = await echo(harness, { 'x-api-key': KEY });
+    expect([withoutToken.status, withoutToken.caller?.registry]).toEqual([200, null]);
+    expect((await echo(harness, { 'x-api-key': KEY, 'x-svc-agent': 'a1' })).status).toBe(503);
+    await harness.registry.comeBack();
+    expect((await echo(harness, asToken(token))).caller?.registry).not.toBeNull();
+    expect((await echo(harness, { 'x-api-key': KEY })).caller?.registry).not.toBeNull();
+  });
+
+  test('that was used is reported, when the gateway ends at the latest', async () => {
+    const harness = await startHarness();
+    const used: string[] = [];
+    await harness.platform.bus.subscribe(TOKENS_USED, (text) => {
+      used.push(...(JSON.parse(text) as { tokenIds: string[] }).tokenIds);
+    });
+    knowA1(harness);
+    const token = harness.registry.mint('a1');
+    for (let call = 0; call < 5; call += 1) await echo(harness, asToken(token));
+    expect(used).toEqual([]);
+    await harness.gateway.close();
+    await until(() => used.length > 0);
+    expect(used).toHaveLength(1);
+    await harness.probe.stop();
+    await harness.platform.bus.close();
+  });
+
+  test('pays with the plan of its organisation from the next request on', async () => {
+    const harness = await keyed({ SVC_RATE_LIMIT: 'on', SVC_PLAN_LIMITS: 'free=7,pro=9', SVC_PLAN: 'enterprise' });
+    const { registry } = harness;
+    knowA1(harness);
+    registry.grant('a2', 'acme', 'viewer');
+    const limit = async (token: string) => {
+      const { headers } = await echo(harness, asToken(token));
+      return [headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')];
+    };
+    expect(await limit(registry.mint('a1', { org: 'o', plan: 'free' }))).toEqual(['7', '6']);
+    expect(await limit(registry.mint('a2', { org: 'o', plan: 'free' }))).toEqual(['7', '5']);
+    expect(await limit(registry.mint('a1', { org: 'p', plan: 'pro' }))).toEqual(['9', '8']);
+    expect((await limit(registry.mint('a1')))[0]).toBe('6000');
   });
 });
 
@@ -125,7 +251,7 @@ describe('a node without a key', () => {
     for (const headers of [{}, { authorization: 'Bearer whatever' }, { 'x-api-key': 'whatever' }]) {
       expect((await echo(harness, headers)).caller).toMatchObject({ principal: 'local', operator: true });
     }
-    expect((await echo(harness, { authorization: 'Bearer svc_unknown' })).status).toBe(401);
+    expect((await echo(harness, bearer(UNKNOWN))).status).toBe(401);
   });
 
   test('does not open to other machines', async () => {
@@ -137,60 +263,110 @@ describe('a node without a key', () => {
 describe('static access', () => {
   test('asks who is there, and what they may', async () => {
     const harness = await keyed();
-    await answerTokens(harness, { svc_a1: A1 });
-    const token = { 'x-habitat-token': 'svc_a1' };
+    knowA1(harness);
+    const token = asToken(harness.registry.mint('a1'));
     const call = (name: string, headers: Record<string, string>, args = {}) =>
       send(harness, '/call', name, headers, args);
     expect((await call('probe_write', token, { amount: 1 })).status).toBe(200);
     expect(await call('probe_admin', token)).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    expect(await call('probe_admin', { 'x-api-key': KEY, ...token })).toMatchObject({ status: 403 });
     expect((await call('probe_admin', { 'x-api-key': KEY })).status).toBe(200);
     expect((await call('svc_call', token, { name: 'probe_admin' })).code).toBe('FORBIDDEN');
   });
 });
 
 describe('the subject', () => {
-  test('is what an operator declares, and what anybody else is', async () => {
+  const subjectOf = async (harness: Harness, headers: Record<string, string>, args = {}) =>
+    (await echo(harness, headers, args)).caller?.subject;
+
+  test('is what an operator declares, and what a token is whatever it declares', async () => {
     const harness = await keyed();
-    await answerTokens(harness, { svc_a1: { ...A1, roles: { beta: ['viewer'] } } });
-    const subjectOf = async (headers: Record<string, string>, userCtx: unknown) =>
-      (await echo(harness, headers, { userCtx })).caller?.subject;
+    knowA1(harness);
     const declared = { userId: 'u1', roles: ['admin'], workspace: 'beta' };
-    expect(await subjectOf({ 'x-api-key': KEY }, declared)).toEqual(declared);
-    const token = { 'x-habitat-token': 'svc_a1' };
-    expect(await subjectOf(token, { workspace: 'gamma', roles: ['admin'] })).toEqual({ ...A1.subject, roles: [] });
-    expect(await subjectOf(token, { workspace: 'beta' })).toEqual({
-      ...A1.subject,
-      workspace: 'beta',
-      roles: ['viewer'],
-    });
-    expect(await subjectOf(token, { roles: ['editor', 'admin'] })).toEqual({ ...A1.subject, roles: ['editor'] });
-    expect(await subjectOf(token, { userId: 'root' })).toEqual(A1.subject);
+    const asOperator = { 'x-api-key': KEY };
+    expect(await subjectOf(harness, asOperator, { userCtx: declared })).toEqual(declared);
+    expect(await subjectOf(harness, asOperator, { options: { userCtx: declared } })).toEqual(declared);
+    expect(await subjectOf(harness, asOperator, { userCtx: { userId: 'u1' } })).toEqual({ userId: 'u1' });
+    const ghost = { userId: 'u1', roles: ['admin'], workspace: 'ghost' };
+    expect(await subjectOf(harness, asOperator, { userCtx: ghost })).toEqual({ ...ghost, unknownWorkspace: true });
+
+    const token = asToken(harness.registry.mint('a1'));
+    const asDeclared = (userCtx: object, headers = token) => subjectOf(harness, headers, { userCtx });
+    const inBeta = { ...A1, workspace: 'beta', roles: ['viewer'] };
+    expect(await asDeclared({ workspace: 'gamma', roles: ['admin'] })).toEqual({ ...A1, roles: [] });
+    expect(await asDeclared({ workspace: 'beta' })).toEqual(inBeta);
+    expect(await subjectOf(harness, token, { options: { userCtx: { workspace: 'beta' } } })).toEqual(inBeta);
+    expect(await asDeclared({ workspace: 'beta', roles: ['admin'] })).toEqual({ ...inBeta, roles: [] });
+    expect(await asDeclared({ roles: ['editor', 'admin'] })).toEqual({ ...A1, roles: ['editor'] });
+    expect(await asDeclared({ userId: 'root', team: 't', brain: 'b' })).toEqual(A1);
+    expect(await asDeclared({ workspace: 'constructor' })).toEqual(A1);
+    expect(await asDeclared({ workspace: 'beta' }, asToken(harness.registry.mint('a1', { bound: 'acme' })))).toEqual(
+      A1,
+    );
+  });
+
+  test('of a node without key is what its caller declares, but never beside a token', async () => {
+    const harness = await keyless();
+    knowA1(harness);
+    const userCtx = { userId: 'root', roles: ['admin'] };
+    expect(await subjectOf(harness, {}, { userCtx })).toEqual(userCtx);
+    const { caller } = await echo(harness, asToken(harness.registry.mint('a1')), { userCtx });
+    expect([caller?.operator, caller?.subject]).toEqual([false, { ...A1, roles: [] }]);
+  });
+
+  test('acts in the workspace that its session has set, if it holds a role there', async () => {
+    const harness = await keyed();
+    const { registry } = harness;
+    knowA1(harness);
+    const token = asToken(registry.mint('a1'));
+    const session = async (headers: Record<string, string>) => (await echo(harness, headers)).caller?.session ?? '';
+    registry.setCurrent(await session(token), 'beta');
+    registry.setCurrent(await session({ 'x-api-key': KEY }), 'beta');
+    expect(await subjectOf(harness, token)).toEqual({ ...A1, workspace: 'beta', roles: ['viewer'] });
+    expect(await subjectOf(harness, token, { userCtx: { workspace: 'acme' } })).toEqual(A1);
+    expect(await subjectOf(harness, { ...token, 'x-svc-session': 'other' })).toEqual(A1);
+    expect(await subjectOf(harness, { 'x-api-key': KEY })).toEqual({ workspace: 'beta' });
+    registry.grant('a1', 'beta');
+    expect(await subjectOf(harness, token)).toEqual(A1);
+  });
+
+  test('of nobody is anonymous, whatever it declares', async () => {
+    const harness = await keyed();
+    expect(await subjectOf(harness, { 'x-api-key': KEY })).toEqual({ workspace: 'default' });
+    const { caller, status } = await send(harness, '/mcp/exec', 'probe_echo', {}, { userCtx: { userId: 'root' } });
+    expect([status, caller]).toEqual([401, undefined]);
   });
 
   test('is the agent that an operator works for when the registry knows it', async () => {
     const harness = await keyed({ SVC_AGENT_ID: 'house' });
-    await harness.platform.bus.respond('habitat.agent-subject', async (question) => {
-      const { agentId } = JSON.parse(question) as { agentId: string };
-      return JSON.stringify(agentId === 'ghost' ? null : { agentId, workspace: 'acme' });
-    });
-    const as = async (headers: Record<string, string>) =>
-      (await echo(harness, { 'x-api-key': KEY, ...headers })).caller?.subject;
-    expect(await as({})).toEqual({ agentId: 'house', workspace: 'acme' });
-    expect(await as({ 'x-svc-agent': 'a2' })).toEqual({ agentId: 'a2', workspace: 'acme' });
+    harness.registry.grant('house', 'acme', 'viewer');
+    harness.registry.grant('a2', 'beta', 'editor');
+    const as = (headers: Record<string, string>) => subjectOf(harness, { 'x-api-key': KEY, ...headers });
+    expect(await as({})).toEqual({ userId: 'house', agentId: 'house', workspace: 'acme', roles: ['viewer'] });
+    expect(await as({ 'x-svc-agent': 'a2' })).toMatchObject({ agentId: 'a2', workspace: 'beta' });
     expect(await as({ 'x-svc-agent': 'ghost' })).toEqual({ workspace: 'default' });
+    expect(await as({ 'x-svc-agent': 'no id at all' })).toEqual({ workspace: 'default' });
+    const token = asToken(harness.registry.mint('a2'));
+    expect(await subjectOf(harness, { ...token, 'x-svc-agent': 'house' })).toMatchObject({ agentId: 'a2' });
+    harness.registry.grant('a2', 'beta');
+    expect(await as({ 'x-svc-agent': 'a2' })).toEqual({ workspace: 'default' });
   });
 });
 
 test('one session name opens different sessions for different callers', async () => {
   const harness = await keyed();
-  await answerTokens(harness, { svc_a1: A1, svc_a2: { ...A1, agentId: 'a2' } });
+  const { registry } = harness;
+  knowA1(harness);
+  registry.grant('a2', 'acme', 'viewer');
   const session = async (headers: Record<string, string>) => (await echo(harness, headers)).caller?.session;
+  const named = { 'x-svc-session': 's1' };
   const sessions = [
-    await session({ 'x-api-key': KEY, 'x-svc-session': 's1' }),
+    await session({ 'x-api-key': KEY, ...named }),
     await session({ 'x-api-key': KEY }),
-    await session({ 'x-habitat-token': 'svc_a1', 'x-svc-session': 's1' }),
-    await session({ 'x-habitat-token': 'svc_a2', 'x-svc-session': 's1' }),
+    await session({ ...asToken(registry.mint('a1')), ...named }),
+    await session({ ...asToken(registry.mint('a2')), ...named }),
   ];
   expect(new Set(sessions).size).toBe(4);
-  expect(await session({ 'x-api-key': KEY, 'x-svc-session': 's1' })).toBe(sessions[0]);
+  expect(await session({ 'x-api-key': KEY, ...named })).toBe(sessions[0]);
+  expect(await session({ ...asToken(registry.mint('a1')), ...named })).toBe(sessions[2]);
 });

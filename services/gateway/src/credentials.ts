@@ -3,9 +3,14 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Config } from '@svc/runtime/config.ts';
+import type { VerifiedToken } from '@svc/contract/registry.ts';
+import { identityOf } from '@svc/contract/subject.ts';
+import type { Revision } from '@svc/runtime/registry.ts';
 import { headerText } from './header-text.ts';
-import type { Identity, VerifiedToken } from './identity.ts';
+import type { Identity, Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
+import type { SessionKeys } from './session.ts';
+import { type PresentedToken, presentedToken } from './token-memory.ts';
 
 export interface Presented {
   readonly authorization: string | undefined;
@@ -13,13 +18,23 @@ export interface Presented {
   readonly token: string | undefined;
 }
 
+/** Where a request comes from, and what it is asked at this door. */
+export interface Arrival {
+  readonly address: string;
+  readonly nobody: Nobody;
+  /** Of a call: the name of its session, or null. Absent = nothing is called, so the registry judges tokens alone. */
+  readonly call?: { readonly sessionName: string | undefined };
+}
+
 /** What a door does with a caller who presents nothing to a node that has a key. */
 export type Nobody = 'refused' | 'anonymous';
 
 export interface Credentials {
   readonly keyed: boolean;
-  /** Throws UNAUTHORIZED; at once when no token is involved, else with the registry's answer. */
-  identify(presented: Presented, address: string, nobody: Nobody): Identity | Promise<Identity>;
+  /** Throws UNAUTHORIZED; SERVICE_UNAVAILABLE for a token that nobody can verify now. */
+  identify(presented: Presented, arrival: Arrival): Visit | Promise<Visit>;
+  /** The token in what is presented, or null. Throws UNAUTHORIZED. */
+  tokenIn(presented: Presented): PresentedToken | null;
 }
 
 /** Tells a credential that was presented and is wrong from one that is missing. */
@@ -39,27 +54,47 @@ export function presentedIn(headers: IncomingHttpHeaders): Presented {
   };
 }
 
-export function createCredentials(
-  config: Pick<Config, 'SVC_API_KEY' | 'SVC_API_KEY_PREVIOUS' | 'SVC_PLAN'>,
-  ports: Ports,
-): Credentials {
+export interface CredentialParts {
+  readonly config: Pick<Config, 'SVC_API_KEY' | 'SVC_API_KEY_PREVIOUS' | 'SVC_PLAN'>;
+  readonly ports: Ports;
+  readonly sessions: SessionKeys;
+}
+
+export function createCredentials(parts: CredentialParts): Credentials {
+  const { config, ports, sessions } = parts;
+  const keyed = config.SVC_API_KEY !== undefined;
+  const tokenIn = tokenReader(config);
+  const principal = keyed ? 'key:node' : 'local';
+  const operator: Identity = { principal, operator: true, token: null, plan: config.SVC_PLAN, bucket: principal };
+
+  function identityWithoutToken({ authorization, apiKey }: Presented, { address, nobody }: Arrival): Identity {
+    if (!keyed || authorization !== undefined || apiKey !== undefined) return operator;
+    if (nobody === 'refused') throw new CallError('UNAUTHORIZED');
+    return anonymousAt(address);
+  }
+
+  return {
+    keyed,
+    tokenIn,
+    identify(presented, arrival) {
+      const token = tokenIn(presented);
+      if (token !== null) return tokenVisit(parts, token, arrival);
+      const identity = identityWithoutToken(presented, arrival);
+      if (arrival.call === undefined) return { identity, revision: NOT_ASKED };
+      return { identity, revision: ports.revision(sessions.find(identity.principal, arrival.call.sessionName)) };
+    },
+  };
+}
+
+/** Finds the token in what is presented; throws for whatever is wrong beside it too. */
+function tokenReader(config: CredentialParts['config']): Credentials['tokenIn'] {
   const keys = [config.SVC_API_KEY, config.SVC_API_KEY_PREVIOUS].filter((key) => key !== undefined).map(digest);
   const keyed = config.SVC_API_KEY !== undefined;
-  const plan = config.SVC_PLAN;
-  const operator: Identity = keyed
-    ? { principal: 'key:node', operator: true, token: null, plan, bucket: 'key:node' }
-    : { principal: 'local', operator: true, token: null, plan, bucket: 'local' };
 
   /** Every accepted key is compared, so that the time tells nothing. */
   function isKey(presented: string): boolean {
     const actual = digest(presented);
     return keys.reduce((found, key) => timingSafeEqual(key, actual) || found, false);
-  }
-
-  async function tokenIdentity(token: string): Promise<Identity> {
-    const verified = token.startsWith(TOKEN_PREFIX) ? await ports.verifyToken(token) : null;
-    if (verified === null) throw new WrongCredential();
-    return identityOf(verified, plan);
   }
 
   /** The token that the Authorization header carries, or null when it carries the key or nothing that counts. */
@@ -71,33 +106,51 @@ export function createCredentials(
     return null;
   }
 
-  /** Throws for what is wrong; null when no token is presented. */
-  function tokenIn({ authorization, apiKey, token }: Presented): string | null {
+  return ({ authorization, apiKey, token }) => {
     const fromBearer = authorization === undefined ? null : bearerToken(authorization);
     if (keyed && apiKey !== undefined && !isKey(apiKey)) throw new WrongCredential();
     if (fromBearer !== null && token !== undefined && fromBearer !== token) throw new WrongCredential();
-    return token ?? fromBearer;
-  }
-
-  return {
-    keyed,
-    identify(presented, address, nobody) {
-      const token = tokenIn(presented);
-      if (token !== null) return tokenIdentity(token);
-      if (!keyed || presented.authorization !== undefined || presented.apiKey !== undefined) return operator;
-      if (nobody === 'refused') throw new CallError('UNAUTHORIZED');
-      return anonymousAt(address);
-    },
+    const raw = token ?? fromBearer;
+    if (raw === null) return null;
+    const presented = presentedToken(raw);
+    if (presented === null) throw new WrongCredential();
+    return presented;
   };
 }
 
-function identityOf(token: VerifiedToken, nodePlan: Identity['plan']): Identity {
+/** A session hangs on the agent, so a token seen for the first time is verified before its session is known. */
+async function tokenVisit(
+  { config, ports, sessions }: CredentialParts,
+  token: PresentedToken,
+  { call }: Arrival,
+): Promise<Visit> {
+  let owner = ports.tokens.ownerOf(token);
+  if (owner === undefined) {
+    const seen = await ports.tokens.verify(token, await ports.requireRevision());
+    if (seen === null) throw new WrongCredential();
+    owner = ownerOf(seen);
+  }
+  const session = call === undefined ? undefined : sessions.find(`tok:${owner}`, call.sessionName);
+  const revision = await ports.requireRevision(session);
+  const verified = await ports.tokens.verify(token, revision);
+  if (verified === null) throw new WrongCredential();
+  return { identity: tokenIdentity(verified, config.SVC_PLAN), revision: Promise.resolve(revision) };
+}
+
+const NOT_ASKED: Promise<Revision | null> = Promise.resolve(null);
+
+function ownerOf({ subject, limits }: VerifiedToken): string {
+  return identityOf(subject) ?? limits.tokenId;
+}
+
+function tokenIdentity(token: VerifiedToken, nodePlan: Identity['plan']): Identity {
+  const owner = ownerOf(token);
   return {
-    principal: `tok:${token.agentId}`,
+    principal: `tok:${owner}`,
     operator: false,
     token,
     plan: token.plan ?? nodePlan,
-    bucket: token.org === undefined ? `agent:${token.agentId}` : `org:${token.org}`,
+    bucket: token.org === null ? `agent:${owner}` : `org:${token.org}`,
   };
 }
 

@@ -1,19 +1,91 @@
-import { createFakeClock } from '@svc/testing/fakes.ts';
+import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import { systemClock } from '@svc/runtime/clock.ts';
 import { createLog } from '@svc/runtime/log.ts';
-import { expect, test } from 'vitest';
-import { createDenials } from './denials.ts';
+import { createFakeClock, createFakeIds } from '@svc/testing/fakes.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createDenials, type DeniedCaller } from './denials.ts';
+import { until } from './testing/harness.ts';
 
-test('equal denials become one entry with their number; other failures are none', () => {
-  const lines: string[] = [];
-  const log = createLog('warn', {}, { write: (line: string) => void lines.push(line) });
-  const denials = createDenials({ clock: createFakeClock(), log });
-  for (let round = 0; round < 3; round += 1) denials.note('tok:a1', 'svc_lock', 'FORBIDDEN');
-  denials.note('tok:a2', 'svc_lock', 'FORBIDDEN');
-  denials.note('tok:a1', 'svc_lock', 'TIMEOUT');
-  expect(lines).toEqual([]);
-  denials.close();
-  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
-    { principal: 'tok:a1', tool: 'svc_lock', code: 'FORBIDDEN', count: 3 },
-    { principal: 'tok:a2', tool: 'svc_lock', code: 'FORBIDDEN', count: 1 },
-  ]);
+interface Received {
+  readonly id: string;
+  readonly event: string;
+  readonly workspace: string | null;
+  readonly data: { readonly principal: string; readonly tool: string; readonly code: string; readonly count: number };
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Denials, and what reaches the audit; `refuse` = how often the audit fails first. */
+async function audited(refuse = 0) {
+  const log = createLog('fatal', {});
+  const fake = createFakeClock(Date.now());
+  // A repetition waits for real.
+  const clock = refuse === 0 ? fake : systemClock;
+  const bus = createLocalBus({ log });
+  const received: Received[] = [];
+  let failures = refuse;
+  const listen = () =>
+    bus.respond('habitat.audit', async (text) => {
+      received.push(...(JSON.parse(text) as { entries: Received[] }).entries);
+      failures -= 1;
+      return JSON.stringify(failures < 0 ? { ok: true, answer: {} } : { ok: false, code: 'SERVICE_UNAVAILABLE' });
+    });
+  const denials = createDenials({ bus, clock, ids: createFakeIds(clock), log });
+  function pass(ms: number): void {
+    for (let passed = 0; passed < ms; passed += 1000) {
+      fake.advance(1000);
+      vi.advanceTimersByTime(1000);
+    }
+  }
+  return { denials, received, listen, pass };
+}
+
+const caller = (agentId: string): DeniedCaller => ({
+  principal: `tok:${agentId}`,
+  workspace: 'acme',
+  subject: { agentId, verified: true },
+});
+const total = (entries: readonly Received[]) => entries.reduce((sum, { data }) => sum + data.count, 0);
+
+test('ten thousand equal denials of a minute are two entries with that number; other failures are none', async () => {
+  const { denials, received, listen, pass } = await audited();
+  await listen();
+  for (let second = 0; second < 59; second += 1) {
+    for (let each = 0; each < 170 - (second === 58 ? 30 : 0); each += 1) {
+      denials.note(caller('a1'), 'svc_lock', 'FORBIDDEN');
+    }
+    pass(1000);
+  }
+  denials.note(caller('a2'), 'svc_lock', 'FORBIDDEN');
+  denials.note(caller('a1'), 'svc_lock', 'TIMEOUT');
+  pass(70_000);
+  await denials.flush();
+  const entries = received.filter(({ data }) => data.principal === 'tok:a1');
+  expect([entries.length, total(entries)]).toEqual([2, 10_000]);
+  expect(entries[0]).toMatchObject({ event: 'call:denied', workspace: 'acme', subject: { agentId: 'a1' } });
+  expect(received.filter(({ data }) => data.principal === 'tok:a2').map(({ data }) => data.count)).toEqual([1]);
+  expect(received.map(({ data }) => data.code)).not.toContain('TIMEOUT');
+  await denials.close();
+});
+
+test('the end writes what is still counted', async () => {
+  const { denials, received, listen } = await audited();
+  await listen();
+  for (let round = 0; round < 3; round += 1) denials.note(caller('a1'), 'svc_lock', 'FORBIDDEN');
+  await denials.close();
+  expect(total(received)).toBe(3);
+});
+
+test('entries are sent again, with their ids, until the audit takes them', async () => {
+  const { denials, received, listen } = await audited(2);
+  denials.note(caller('a1'), 'svc_lock', 'UNAUTHORIZED');
+  await denials.flush();
+  expect(received).toEqual([]);
+  await listen();
+  await until(() => received.length === 3);
+  expect(new Set(received.map(({ id }) => id)).size).toBe(1);
+  await denials.flush();
+  expect(received).toHaveLength(3);
+  await denials.close();
 });

@@ -1,10 +1,22 @@
-/** Denied calls in the log, equal ones of a minute folded into one entry with their number. */
+/** Denied calls in the audit and the log: the first at once, further equal ones of a minute as one entry with their number. */
+import { type AuditSubject, auditedSubject } from '@svc/runtime/audit.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
+import { createAuditPost } from './audit-post.ts';
+import type { Identity } from './identity.ts';
+
+/** Who was denied. `workspace`: whose audit it belongs to; null = the node's. */
+export interface DeniedCaller {
+  readonly principal: string;
+  readonly workspace: string | null;
+  readonly subject: AuditSubject;
+}
 
 export interface Denials {
-  note(principal: string, tool: string, code: string): void;
-  /** Writes what is still being counted. */
-  close(): void;
+  /** Does nothing for codes that are no denial. */
+  note(caller: DeniedCaller, tool: string, code: string): void;
+  /** Writes what is still being counted; resolves when it is taken, or when nobody takes it now. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
 const FOLD_MS = 60_000;
@@ -12,41 +24,78 @@ const SWEEP_MS = 10_000;
 /** Many different denials at once are written early rather than kept. */
 const MAX_KEPT = 10_000;
 
-interface Denial {
-  readonly principal: string;
+/** Denials since `openedAt` that are in no entry yet. */
+interface Window {
+  readonly caller: DeniedCaller;
   readonly tool: string;
   readonly code: string;
-  readonly firstAt: number;
+  openedAt: number;
   count: number;
 }
 
-const DENIAL_CODES: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED']);
+const DENIAL_CODES: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED', 'E_ISLAND_WRITE_DENIED']);
 
-export function createDenials({ clock, log }: Pick<StatelessPlatform, 'clock' | 'log'>): Denials {
-  const kept = new Map<string, Denial>();
+export function deniedCallerOf({ principal, operator, token }: Identity): DeniedCaller {
+  const subject = token === null ? { verified: false } : auditedSubject({ ...token.subject, verified: true });
+  return {
+    principal,
+    workspace: token?.subject.workspace ?? null,
+    subject: operator ? { ...subject, operator: true } : subject,
+  };
+}
 
-  function write(isDue: (denial: Denial) => boolean): void {
-    for (const [key, denial] of kept) {
-      if (!isDue(denial)) continue;
-      kept.delete(key);
-      log.warn({ ...denial }, 'denied');
+export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'ids' | 'log'>): Denials {
+  const { clock, log } = platform;
+  const post = createAuditPost(platform);
+  const windows = new Map<string, Window>();
+
+  function write({ caller, tool, code }: Window, count: number, firstAt: number): void {
+    const { principal, workspace, subject } = caller;
+    const data = { principal, tool, code, count, firstAt };
+    log.warn(data, 'denied');
+    post.send({ event: 'call:denied', workspace, subject, data });
+  }
+
+  /** Ends the windows that are due; one that counted something is followed by the next. */
+  function sweep(isDue: (window: Window) => boolean): void {
+    for (const [key, window] of windows) {
+      if (!isDue(window)) continue;
+      if (window.count === 0) windows.delete(key);
+      else write(window, window.count, window.openedAt);
+      window.count = 0;
+      window.openedAt = clock.now();
     }
   }
 
-  const timer = setInterval(() => write(({ firstAt }) => clock.now() - firstAt >= FOLD_MS), SWEEP_MS);
+  function writeAll(): void {
+    sweep(({ count }) => count > 0);
+    windows.clear();
+  }
+
+  const timer = setInterval(() => sweep(({ openedAt }) => clock.now() - openedAt >= FOLD_MS), SWEEP_MS);
   timer.unref();
   return {
-    note(principal, tool, code) {
+    note(caller, tool, code) {
       if (!DENIAL_CODES.has(code)) return;
-      const key = `${principal} ${tool} ${code}`;
-      const known = kept.get(key);
-      if (known !== undefined) known.count += 1;
-      else kept.set(key, { principal, tool, code, firstAt: clock.now(), count: 1 });
-      if (kept.size > MAX_KEPT) write(() => true);
+      const key = `${caller.principal} ${tool} ${code}`;
+      const known = windows.get(key);
+      if (known !== undefined) {
+        known.count += 1;
+        return;
+      }
+      if (windows.size >= MAX_KEPT) writeAll();
+      const window: Window = { caller, tool, code, openedAt: clock.now(), count: 0 };
+      windows.set(key, window);
+      write(window, 1, window.openedAt);
     },
-    close() {
+    async flush() {
+      sweep(({ count }) => count > 0);
+      await post.flush();
+    },
+    async close() {
       clearInterval(timer);
-      write(() => true);
+      writeAll();
+      await post.close();
     },
   };
 }

@@ -6,13 +6,14 @@ import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
 import { assertReadable, endAfterDiscarding, readBody } from './body.ts';
 import type { SendCall } from './calls.ts';
-import type { Denials } from './denials.ts';
+import { type DeniedCaller, type Denials, deniedCallerOf } from './denials.ts';
 import { type CallForm, callFormOf, frameResult, type HttpDoor, innerCallOf, replyFormOf } from './domain/call-form.ts';
 import { assertBounded } from './domain/json-limits.ts';
+import { isShownBy } from './domain/profiles.ts';
 import { type Exchange, failureHeaders, failureText, remoteAddress, type ReplyWriter } from './exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { headerText } from './header-text.ts';
-import type { Identity } from './identity.ts';
+import type { Identity, Visit } from './identity.ts';
 import type { Orders } from './orders.ts';
 import type { Registry, ToolRoute } from './registry.ts';
 
@@ -33,7 +34,7 @@ export type DoorHandler = (exchange: Exchange, door: HttpDoor) => void;
 
 /** What is known of a call when it ends. */
 interface Tally {
-  principal: string;
+  identity: Identity | null;
   route: ToolRoute | null;
   code: string;
 }
@@ -42,16 +43,16 @@ export function createDoor(parts: DoorParts): DoorHandler {
   const { admission, metrics, writer, log, denials } = parts;
 
   async function serve(exchange: Exchange, door: HttpDoor, body: Buffer): Promise<void> {
-    const tally: Tally = { principal: `anon:${remoteAddress(exchange.request)}`, route: null, code: 'ok' };
+    const tally: Tally = { identity: null, route: null, code: 'ok' };
     try {
-      const identity = await admission.admit(exchange, parts.requiresKey(door) ? 'refused' : 'anonymous');
-      tally.principal = identity.principal;
-      await perform(parts, exchange, door, body, identity, tally);
+      const visit = await admission.admit(exchange, parts.requiresKey(door) ? 'refused' : 'anonymous', 'call');
+      tally.identity = visit.identity;
+      await perform(parts, exchange, door, body, visit, tally);
     } catch (error) {
       const failure = error instanceof CallError ? error : new CallError('INTERNAL');
       if (failure !== error) log.error({ err: error, requestId: exchange.requestId }, 'the door failed');
       tally.code = failure.code;
-      denials.note(tally.principal, tally.route?.card.name ?? 'none', failure.code);
+      denials.note(callerOf(tally, exchange), tally.route?.card.name ?? NO_TOOL, failure.code);
       writer.failure(exchange, failure);
     }
     const meter = tally.route?.meter ?? metrics.unknownTool;
@@ -63,6 +64,7 @@ export function createDoor(parts: DoorParts): DoorHandler {
   function turnAway(exchange: Exchange, door: HttpDoor, error: unknown): void {
     if (!(error instanceof CallError)) throw error;
     metrics.unknownTool.counted(error.code, door);
+    denials.note(strangerAt(exchange), NO_TOOL, error.code);
     if (error.code === 'PAYLOAD_TOO_LARGE') refuseLargeBody(exchange, error);
     else writer.failure(exchange, error);
   }
@@ -91,26 +93,36 @@ export function createDoor(parts: DoorParts): DoorHandler {
   };
 }
 
+const NO_TOOL = 'none';
+
+function callerOf({ identity }: Tally, exchange: Exchange): DeniedCaller {
+  return identity === null ? strangerAt(exchange) : deniedCallerOf(identity);
+}
+
+function strangerAt({ request }: Exchange): DeniedCaller {
+  return { principal: `anon:${remoteAddress(request)}`, workspace: null, subject: { verified: false } };
+}
+
 async function perform(
   { registry, orders, sendCall, writer }: DoorParts,
   exchange: Exchange,
   door: HttpDoor,
   body: Buffer,
-  identity: Identity,
+  visit: Visit,
   tally: Tally,
 ): Promise<void> {
   const form = readCall(exchange, door, body);
   if (form.method === 'tools/list') {
     const profile = headerText(exchange.request.headers, 'x-svc-profile');
-    const { text } = registry.lists(identity.token?.profile ?? profile, undefined);
+    const { text } = registry.lists(visit.identity.token?.limits.profile ?? profile, undefined);
     writer.json(exchange, 200, frameResult(exchange.form, `{"content":${text}}`));
     return;
   }
   const { name, args } = form.name === 'svc_call' ? innerCallOf(form.args) : form;
   const route = registry.route(name);
-  if (route === undefined) throw unknownTool(registry, name);
+  if (route === undefined) throw unknownTool(registry, name, visit.identity);
   tally.route = route;
-  const order = await orders({ card: route.card, args, metaKey: form.metaKey, identity, exchange, door });
+  const order = await orders({ card: route.card, args, metaKey: form.metaKey, visit, exchange, door });
   const reply = await sendCall(route, order.payload, order.deadlineAt);
   if (!reply.ok) throw callErrorOf(reply.failure);
   if (reply.refusal !== null) tally.code = reply.refusal;
@@ -135,8 +147,8 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-function unknownTool(registry: Registry, name: string): CallError {
-  const nearest = registry.nearest(name);
+function unknownTool(registry: Registry, name: string, { token }: Identity): CallError {
+  const nearest = registry.nearest(name, (card) => isShownBy(token?.limits.profile ?? null, card));
   const hint = nearest.length === 0 ? '' : ` Nearest: ${nearest.join(', ')}.`;
   return new CallError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 100))}.${hint}`);
 }

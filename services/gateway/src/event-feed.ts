@@ -128,7 +128,7 @@ class Feed implements EventFeed {
         await this.#handOut(stream, next.length > 0 ? next : await this.#missing(stream));
       } catch (error) {
         const { log } = this.#options.platform;
-        log.warn({ err: error, service: stream.service }, 'missed events could not be read yet');
+        log.warn({ err: error, service: stream.service }, 'events could not be read or judged yet');
         await sleep(RETRY_MS, undefined, { ref: false });
       }
     }

@@ -47,12 +47,11 @@ interface Place {
   live: boolean;
 }
 
-/** An event that a service keeps: its position, and the first page of what followed. */
+/** An event that a service keeps: where, and at which position. */
 interface Found {
   readonly service: string;
   readonly place: Place;
   readonly position: number;
-  readonly events: readonly JudgedEvent[];
 }
 
 export class EventSession {
@@ -135,7 +134,7 @@ export class EventSession {
     place.live = true;
   }
 
-  /** Null after a pause when the service does not answer now. */
+  /** Null after a pause when the service, or the registry that judges, does not answer now. */
   async #read(service: string, position: number): Promise<readonly JudgedEvent[] | null> {
     try {
       const page = await this.#source.page(service, { position, limit: PAGE_SIZE });
@@ -150,18 +149,18 @@ export class EventSession {
     const found = await this.#search(eventId);
     if (found === null) return this.#sink.tellGone();
     const { service, place } = found;
-    let events: readonly JudgedEvent[] | null = found.events;
-    let position = found.position;
+    let { position } = found;
     // Another gateway may have told the client more than this one has heard of yet.
     place.cursor = Math.max(place.cursor, position);
-    while (this.#sink.isOpen()) {
-      for (const event of events ?? []) {
+    while (this.#sink.isOpen() && position < place.first) {
+      const events = await this.#read(service, position);
+      if (events === null) continue;
+      if (events.length === 0) return;
+      for (const event of events) {
         position = event.position;
         if (position <= place.first) this.#sink.send(event);
       }
       await this.#sink.taken();
-      if (position >= place.first || events?.length === 0) return;
-      events = await this.#read(service, position);
     }
   }
 
@@ -171,10 +170,10 @@ export class EventSession {
       let everyoneAnswered = true;
       for (const [service, place] of this.#places) {
         try {
-          const page = await this.#source.page(service, { id: eventId, limit: PAGE_SIZE });
+          const page = await this.#source.page(service, { id: eventId, limit: 1 });
           if ('gone' in page) continue;
           const position = page.events[0] === undefined ? page.head : page.events[0].position - 1;
-          return { service, place, position, events: await this.#source.judge(page.events) };
+          return { service, place, position };
         } catch {
           everyoneAnswered = false;
         }

@@ -1,7 +1,7 @@
 /** What the gateway measures. Labels are bounded: tools, codes, doors, services, plans. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from '@svc/runtime/metrics.ts';
-import type { Plan } from './identity.ts';
+import type { PlanName } from '@svc/contract/registry.ts';
 
 export type Door = 'call' | 'exec' | 'mcp' | 'socket';
 
@@ -15,10 +15,16 @@ export interface ToolMeter {
   bus(outcome: string): void;
 }
 
+/** `memory` = without asking the registry. */
+export interface TokenMeter {
+  verified(source: 'memory' | 'registry', seconds: number): void;
+}
+
 export interface GatewayMetrics {
+  readonly tokens: TokenMeter;
   toolMeter(service: string, tool: string): ToolMeter;
   readonly unknownTool: ToolMeter;
-  rateLimited(plan: Plan | 'failed-credentials'): void;
+  rateLimited(plan: PlanName | 'failed-credentials'): void;
   authFailed(): void;
   sockets(change: 1 | -1): void;
   eventsDropped(count: number): void;
@@ -60,6 +66,7 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   }
 
   return {
+    tokens: tokenMeter(metrics),
     toolMeter,
     unknownTool: toolMeter(NO_TOOL, NO_TOOL),
     rateLimited: (plan) => limited.inc({ plan }),
@@ -69,6 +76,16 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     eventLoopDelayMs: loop.delayMs,
     close: loop.close,
   };
+}
+
+function tokenMeter(metrics: Metrics): TokenMeter {
+  const seconds = metrics.histogram(
+    'svc_token_verification_seconds',
+    'Time to verify a token, from memory or by asking the registry.',
+    ['source'],
+  );
+  const sources = { memory: seconds.labels('memory'), registry: seconds.labels('registry') };
+  return { verified: (source, elapsed) => sources[source].observe(elapsed) };
 }
 
 function watchEventLoop(metrics: Metrics): { delayMs(): number; close(): void } {

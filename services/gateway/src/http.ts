@@ -108,9 +108,9 @@ function ready({ platform, admission, readiness, writer }: HttpParts): Route {
 function tools({ admission, registry, writer }: HttpParts): Route {
   return async (exchange, request, response) => {
     admission.assertOrigin(request);
-    const { token } = await admission.admit(exchange, 'anonymous');
+    const { token } = (await admission.admit(exchange, 'anonymous', 'look')).identity;
     // The profile of a token is authority, any other is a wish.
-    const profile = token?.profile ?? single(request.query.profile) ?? single(request.headers['x-svc-profile']);
+    const profile = token?.limits.profile ?? single(request.query.profile) ?? single(request.headers['x-svc-profile']);
     const { text, etag } = registry.lists(profile, single(request.query.area));
     const headers = ['ETag', etag, 'Cache-Control', 'no-cache'];
     if (!matchesEtag(request.headers['if-none-match'], etag)) return writer.json(exchange, 200, text, headers);
@@ -132,8 +132,9 @@ function single(value: unknown): string | undefined {
 function metrics({ platform, admission, writer }: HttpParts): Route {
   return async (exchange, request, response) => {
     admission.assertOrigin(request);
-    const { operator } = await admission.identify(presentedIn(request.headers), remoteAddress(request), 'refused');
-    if (!operator) throw new CallError('FORBIDDEN');
+    const arrival = { address: remoteAddress(request), nobody: 'refused' as const };
+    const { identity } = await admission.identify(presentedIn(request.headers), arrival);
+    if (!identity.operator) throw new CallError('FORBIDDEN');
     const { registry } = platform.metrics;
     const text = await registry.metrics();
     const headers = [...writer.headersFor(exchange), 'Content-Type', registry.contentType];

@@ -1,25 +1,20 @@
 /** Who presented what at the door. */
-import type { Subject } from '@svc/contract/subject.ts';
-
-export type Plan = 'free' | 'pro' | 'enterprise';
-
-/** A token as the registry of identities rebuilt it just now. `roles`: the agent's roles in each workspace. */
-export interface VerifiedToken {
-  readonly agentId: string;
-  readonly subject: Subject;
-  readonly roles: Readonly<Record<string, readonly string[] | undefined>>;
-  readonly org?: string | undefined;
-  readonly plan?: Plan | undefined;
-  readonly readOnly: boolean;
-  readonly profile: string | null;
-}
+import type { PlanName, VerifiedToken } from '@svc/contract/registry.ts';
+import type { Revision } from '@svc/runtime/registry.ts';
 
 export interface Identity {
   /** `tok:<agentId>`, `key:<id>`, `local` or `anon:<address>`. */
   readonly principal: string;
   readonly operator: boolean;
   readonly token: VerifiedToken | null;
-  readonly plan: Plan;
+  readonly plan: PlanName;
   /** Owner of the rate bucket. */
   readonly bucket: string;
+}
+
+/** A caller, and the state of the registry by which everything about this one request is judged. */
+export interface Visit {
+  readonly identity: Identity;
+  /** Read after the request came in; null = the registry does not answer. Never rejects. */
+  readonly revision: Promise<Revision | null>;
 }

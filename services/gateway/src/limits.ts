@@ -3,7 +3,8 @@ import type { Redis } from 'ioredis';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { CallError } from '@svc/contract/codes.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
-import type { Identity, Plan } from './identity.ts';
+import type { PlanName } from '@svc/contract/registry.ts';
+import type { Identity } from './identity.ts';
 
 /** What the reply says about the caller's window. `resetAtS`: seconds since the epoch. */
 export interface Rate {
@@ -23,7 +24,7 @@ export interface Limits {
 
 const WINDOW_S = 60;
 const FAILURES_PER_WINDOW = 20;
-const PLAN_LIMITS: Readonly<Record<Plan, number>> = { free: 60, pro: 600, enterprise: 6000 };
+const PLAN_LIMITS: Readonly<Record<PlanName, number>> = { free: 60, pro: 600, enterprise: 6000 };
 const PLANS = ['free', 'pro', 'enterprise'] as const;
 
 export function createLimits(

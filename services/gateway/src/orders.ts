@@ -3,20 +3,21 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
-import { assertStaticAccess, assertTokenAllows, subjectOf } from './domain/access.ts';
+import { assertStaticAccess, assertTokenAllows } from './domain/access.ts';
 import type { HttpDoor } from './domain/call-form.ts';
 import type { Exchange } from './exchange.ts';
 import { headerText } from './header-text.ts';
-import type { Identity } from './identity.ts';
+import type { Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
-import { createSessionKeys } from './session.ts';
+import type { SessionKeys } from './session.ts';
+import { subjectOf } from './subjects.ts';
 
 export interface Wanted {
   readonly card: ToolCard;
   readonly args: Record<string, unknown>;
   /** `_meta.idempotencyKey` as it came. */
   readonly metaKey: unknown;
-  readonly identity: Identity;
+  readonly visit: Visit;
   readonly exchange: Exchange;
   readonly door: HttpDoor;
 }
@@ -33,26 +34,32 @@ export type Orders = (wanted: Wanted) => Promise<Order>;
 const VISIBLE_KEY = /^[\x21-\x7e]{1,255}$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-export function createOrders({ clock, config }: Pick<StatelessPlatform, 'clock' | 'config'>, ports: Ports): Orders {
-  const sessionKey = createSessionKeys();
+export interface OrderParts {
+  readonly platform: Pick<StatelessPlatform, 'clock' | 'config'>;
+  readonly ports: Ports;
+  readonly sessions: SessionKeys;
+}
 
-  return async function order({ card, args, metaKey, identity, exchange, door }) {
+export function createOrders({ platform: { clock, config }, ports, sessions }: OrderParts): Orders {
+  return async function order({ card, args, metaKey, visit, exchange, door }) {
+    const { identity } = visit;
     const { headers } = exchange.request;
-    const session = sessionKey(identity.principal, headerText(headers, 'x-svc-session'));
+    const session = sessions.of(identity.principal, headerText(headers, 'x-svc-session'));
     const idempotencyKey = keyOf(headerText(headers, 'idempotency-key') ?? metaKey);
     const deadlineAt = clock.now() + Math.min(card.deadlineMs, timeoutMs(headerText(headers, 'x-svc-timeout-ms')));
     const traceparent = headerText(headers, 'traceparent');
     assertTokenAllows(identity.token, card);
-    // Only an operator may name the agent it works for.
-    const agentId = identity.operator ? (headerText(headers, 'x-svc-agent') ?? config.SVC_AGENT_ID) : undefined;
-    const agent = agentId === undefined ? null : await ports.agentSubject(agentId);
-    const subject = subjectOf(identity, args, agent);
+    const revision = await visit.revision;
+    const agentId = headerText(headers, 'x-svc-agent') ?? config.SVC_AGENT_ID;
+    const subject = await subjectOf(ports, { identity, revision, args, agentId });
     assertStaticAccess(card, identity.operator, subject);
     const envelope: Envelope = {
       tool: card.name,
       args,
       subject,
       operator: identity.operator,
+      ...(identity.token === null ? {} : { token: identity.token.limits }),
+      ...(revision === null ? {} : { registry: revision.stamp }),
       principal: identity.principal,
       session,
       requestId: exchange.requestId,

@@ -1,51 +1,97 @@
-/** What the gateway asks of others over the bus, in its own words. No answer is never a yes. */
-import { AgentIdText, WorkspaceName } from '@svc/contract/names.ts';
-import type { Policy } from '@svc/contract/policy.ts';
-import { Subject } from '@svc/contract/subject.ts';
+/** What the gateway asks of the registry of identities over the bus. No answer is never a yes. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CallError } from '@svc/contract/codes.ts';
+import { IdentityId } from '@svc/contract/names.ts';
+import type { RegistryAnswer, RegistryStamp } from '@svc/contract/registry.ts';
+import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
-import { z } from 'zod';
-import type { VerifiedToken } from './identity.ts';
+import { createRegistryClient, createStampedCache, type RegistryClient, type Revision } from '@svc/runtime/registry.ts';
+import type { TokenMeter } from './gateway-metrics.ts';
+import { createPolicyMemory, type PolicyMemory } from './policy-memory.ts';
+import { createTokenMemory, type TokenMemory } from './token-memory.ts';
+
+/** An identity as it acts in a workspace, and its roles in each. Null subject = it has no role anywhere. */
+export type AgentContext = Pick<RegistryAnswer<'context'>, 'subject' | 'roles'>;
 
 export interface Ports {
-  /** The token's agent as it stands now; null = expired, revoked, unknown, or nobody there to ask. */
-  verifyToken(token: string): Promise<VerifiedToken | null>;
-  /** The registered agent of that name; null = unknown, or nobody there to ask. */
-  agentSubject(agentId: string): Promise<Subject | null>;
-  /** Policies attached to resources; none are attached before a service keeps them. */
-  policiesOf(resources: readonly string[]): Promise<readonly Policy[]>;
+  /** What the registry stands at, read after this call began; null = it does not answer. Never throws. */
+  revision(session: string | undefined): Promise<Revision | null>;
+  /** The same for whoever cannot go on without. Throws SERVICE_UNAVAILABLE. */
+  requireRevision(session?: string): Promise<Revision>;
+  readonly tokens: TokenMemory;
+  /** The identity in `workspace` if it has a role there, else at home. Throws SERVICE_UNAVAILABLE. */
+  agentContext(agentId: string, workspace: string | null, stamp: RegistryStamp): Promise<AgentContext>;
+  /** Throws SERVICE_UNAVAILABLE. */
+  isWorkspace(name: string, stamp: RegistryStamp): Promise<boolean>;
+  readonly policiesOf: PolicyMemory;
+  close(): void;
 }
 
-const ANSWER_WITHIN_MS = 2000;
+/** How long a caller who can do without waits for a registry that did not answer the one before. */
+const PATIENCE_WHEN_AWAY_MS = 50;
+const MAX_AGENTS = 10_000;
+const MAX_WORKSPACES = 10_000;
+const NO_AGENT: AgentContext = { subject: null, roles: {} };
 
-const TokenAnswer = z.object({
-  agentId: AgentIdText,
-  subject: Subject,
-  roles: z.record(WorkspaceName, z.array(z.string())).default({}),
-  org: z.string().optional(),
-  plan: z.enum(['free', 'pro', 'enterprise']).optional(),
-  readOnly: z.boolean().default(false),
-  profile: z.string().nullable().default(null),
-});
+export function createPorts(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>, meter: TokenMeter): Ports {
+  const registry = createRegistryClient(platform);
+  const tokens = createTokenMemory({ platform, registry, meter });
+  const agents = createStampedCache<AgentContext, { agentId: string; workspace: string | null }>({
+    hangsOn: 'rev',
+    max: MAX_AGENTS,
+    keyOf: ({ agentId, workspace }) => `${agentId} ${workspace ?? ''}`,
+    async read({ agentId, workspace }) {
+      const asked = workspace === null ? { agentId } : { agentId, workspace };
+      const { stamp, ...value } = await registry.ask('context', asked);
+      return { stamp, value };
+    },
+  });
+  const workspaces = createStampedCache<boolean>({
+    hangsOn: 'policies',
+    max: MAX_WORKSPACES,
+    async read(workspaceId) {
+      const { stamp, known } = await registry.ask('roles', { userId: 'anonymous', workspaceId });
+      return { stamp, value: known };
+    },
+  });
+  return {
+    ...revisions(registry, platform),
+    tokens,
+    async agentContext(agentId, workspace, stamp) {
+      return IdentityId.safeParse(agentId).success ? agents.get({ agentId, workspace }, stamp) : NO_AGENT;
+    },
+    isWorkspace: async (name, stamp) => name === DEFAULT_WORKSPACE || workspaces.get(name, stamp),
+    policiesOf: createPolicyMemory(registry),
+    close: tokens.close,
+  };
+}
 
-export function createPorts({ bus, clock, log }: Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>): Ports {
-  async function ask<Answer>(
-    subject: string,
-    question: Record<string, unknown>,
-    schema: z.ZodType<Answer>,
-  ): Promise<Answer | null> {
+/** A registry that is away must not make every call slow that can do without it. */
+function revisions(
+  registry: RegistryClient,
+  { log }: Pick<StatelessPlatform, 'log'>,
+): Pick<Ports, 'revision' | 'requireRevision'> {
+  let isAway = false;
+
+  async function requireRevision(session?: string): Promise<Revision> {
     try {
-      const reply = await bus.request(subject, JSON.stringify(question), {
-        deadlineAt: clock.now() + ANSWER_WITHIN_MS,
-      });
-      return schema.nullable().parse(JSON.parse(reply));
+      const revision = await registry.revision(session);
+      if (isAway) log.info('the registry of identities answers again');
+      isAway = false;
+      return revision;
     } catch (error) {
-      log.debug({ subject, reason: error instanceof Error ? error.message : 'unknown' }, 'a port got no usable answer');
-      return null;
+      if (!isAway) log.warn({ err: error }, 'the registry of identities does not answer');
+      isAway = true;
+      throw error instanceof CallError ? error : new CallError('SERVICE_UNAVAILABLE');
     }
   }
+
   return {
-    verifyToken: (token) => ask('habitat.verify-token', { token }, TokenAnswer),
-    agentSubject: (agentId) => ask('habitat.agent-subject', { agentId }, Subject),
-    policiesOf: async () => [],
+    requireRevision,
+    async revision(session) {
+      const asked = requireRevision(session).catch(() => null);
+      if (!isAway) return asked;
+      return Promise.race([asked, sleep(PATIENCE_WHEN_AWAY_MS, null, { ref: false })]);
+    },
   };
 }

@@ -35,7 +35,8 @@ interface Catalog {
 
 export interface Registry {
   route(tool: string): ToolRoute | undefined;
-  nearest(tool: string): string[];
+  /** Names that a misspelt one may mean, of the tools that `isShown` lets through. */
+  nearest(tool: string, isShown: (card: ToolCard) => boolean): string[];
   /** Sorted by name. */
   cards(): readonly ToolCard[];
   readonly lists: ToolLists;
@@ -82,7 +83,7 @@ export async function startRegistry(platform: RegistryPlatform, metrics: Gateway
 
   return {
     route: (tool) => tools.catalog().routes.get(tool),
-    nearest: (tool) => nearestNames(tool, tools.catalog().routes.keys()),
+    nearest: (tool, isShown) => nearestNames(tool, shownNames(tools.catalog().cards, isShown)),
     cards: () => tools.catalog().cards,
     get lists() {
       return tools.catalog().lists;
@@ -100,6 +101,10 @@ export async function startRegistry(platform: RegistryPlatform, metrics: Gateway
       await Promise.all(subscriptions.map((subscription) => subscription.drain()));
     },
   };
+}
+
+function shownNames(cards: readonly ToolCard[], isShown: (card: ToolCard) => boolean): string[] {
+  return cards.filter(isShown).map(({ name }) => name);
 }
 
 type ProcessKey = Pick<Announcement, 'service' | 'instance'>;

@@ -7,7 +7,7 @@ import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { createSendCall } from './calls.ts';
-import { createCredentials } from './credentials.ts';
+import { createCredentials, type Credentials } from './credentials.ts';
 import { createDenials, type Denials } from './denials.ts';
 import type { GatewayDeps } from './deps.ts';
 import { bindAddress, type DoorAddress } from './domain/addresses.ts';
@@ -16,12 +16,13 @@ import { createDoor } from './door.ts';
 import { createReplyWriter, Exchange } from './exchange.ts';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
 import { createHttpApp, securityHeaders } from './http.ts';
-import { createLimits } from './limits.ts';
+import { createLimits, type Limits } from './limits.ts';
 import { createHttpServer, finishInFlight, listen } from './listener.ts';
 import { createOrders } from './orders.ts';
 import { createPorts, type Ports } from './ports.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { type Registry, startRegistry } from './registry.ts';
+import { createSessionKeys, type SessionKeys } from './session.ts';
 import { startSockets } from './sockets.ts';
 import { discoveryTools } from './tools/discovery.ts';
 import { nodeTools } from './tools/nodes.ts';
@@ -47,31 +48,12 @@ export interface Gateway {
 export async function startGateway(platform: StatelessPlatform, options: GatewayOptions = {}): Promise<Gateway> {
   const { config } = platform;
   const bind = bindOf(platform);
-  const metrics = createGatewayMetrics(platform.metrics);
-  const registry = await startRegistry(platform, metrics);
-  const readiness = createReadiness(platform, registry, metrics, options.expectedServices ?? []);
-  const ports = createPorts(platform);
-  const credentials = createCredentials(config, ports);
-  const limits = createLimits(platform, bind.loopback);
-  const admission = createAdmission({ config, loopback: bind.loopback, credentials, limits, metrics });
-  const requireKey = (): boolean => credentials.keyed;
-
-  const denials = createDenials(platform);
-  const parts: Parts = {
-    platform,
-    registry,
-    readiness,
-    ports,
-    admission,
-    metrics,
-    denials,
-    requireKey,
-    isDraining: false,
-  };
+  const parts = await assemble(platform, bind, options);
+  const { registry, readiness, ports, denials, requireKey } = parts;
   const server = createHttpServer(createHandler(parts));
-  const sockets = await startSockets(server, { platform, admission, limits, ports, metrics });
+  const sockets = await startSockets(server, parts);
   const port = await listen(server, bind.host, config.SVC_MCP_PORT);
-  const deps: GatewayDeps = { platform, registry, readiness, keyed: credentials.keyed, requireKey };
+  const deps: GatewayDeps = { platform, registry, readiness, keyed: parts.credentials.keyed, requireKey };
   const service = await startService(platform, definitionOf(deps), { host: hostname(), port });
 
   return {
@@ -84,14 +66,17 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
       await sleep(config.SVC_DRAIN_WAIT_MS ?? (platform.kind === 'cluster' ? DRAIN_WAIT_MS : 0));
       sockets.leave();
       await finishInFlight(server);
+      ports.close();
+      await denials.flush();
     },
     async close() {
       server.closeAllConnections();
       await sockets.close();
       await service.stop();
       await registry.close();
-      denials.close();
-      metrics.close();
+      ports.close();
+      await denials.close();
+      parts.metrics.close();
     },
   };
 }
@@ -101,11 +86,42 @@ interface Parts {
   readonly registry: Registry;
   readonly readiness: Readiness;
   readonly ports: Ports;
+  readonly sessions: SessionKeys;
+  readonly credentials: Credentials;
+  readonly limits: Limits;
   readonly admission: Admission;
   readonly metrics: GatewayMetrics;
   readonly denials: Denials;
   requireKey(): boolean;
   isDraining: boolean;
+}
+
+async function assemble(
+  platform: StatelessPlatform,
+  { loopback }: DoorAddress,
+  { expectedServices = [] }: GatewayOptions,
+): Promise<Parts> {
+  const { config } = platform;
+  const metrics = createGatewayMetrics(platform.metrics);
+  const registry = await startRegistry(platform, metrics);
+  const ports = createPorts(platform, metrics.tokens);
+  const sessions = createSessionKeys();
+  const credentials = createCredentials({ config, ports, sessions });
+  const limits = createLimits(platform, loopback);
+  return {
+    platform,
+    registry,
+    readiness: createReadiness(platform, registry, metrics, expectedServices),
+    ports,
+    sessions,
+    credentials,
+    limits,
+    admission: createAdmission({ config, loopback, credentials, limits, metrics }),
+    metrics,
+    denials: createDenials(platform),
+    requireKey: () => credentials.keyed,
+    isDraining: false,
+  };
 }
 
 function bindOf({ config, log }: StatelessPlatform): DoorAddress {
@@ -139,7 +155,7 @@ function exchanges({ ids }: StatelessPlatform): (request: IncomingMessage, respo
 
 /** The calls go straight to their door; everything else goes through Express. */
 function createHandler(parts: Parts): RequestListener {
-  const { platform, admission, registry, readiness, ports, metrics, denials } = parts;
+  const { platform, admission, registry, readiness, ports, sessions, metrics, denials } = parts;
   const corsOrigins = platform.config.SVC_CORS_ORIGINS;
   const writer = createReplyWriter({
     securityHeaders: securityHeaders(),
@@ -151,7 +167,7 @@ function createHandler(parts: Parts): RequestListener {
     log: platform.log,
     admission,
     registry,
-    orders: createOrders(platform, ports),
+    orders: createOrders({ platform, ports, sessions }),
     sendCall: createSendCall(platform),
     metrics,
     denials,

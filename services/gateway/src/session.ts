@@ -5,18 +5,18 @@ import { CallError } from '@svc/contract/codes.ts';
 const SESSION_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 const REMEMBERED = 1000;
 
-/** Principal and `x-svc-session` -> 64 hex digits. Throws INVALID_REQUEST for a name that is none. */
-export type SessionKeys = (principal: string, name: string | undefined) => string;
+export interface SessionKeys {
+  /** Principal and `x-svc-session` -> 64 hex digits. Throws INVALID_REQUEST for a name that is none. */
+  of(principal: string, name: string | undefined): string;
+  /** The same; undefined for a name that is none. */
+  find(principal: string, name: string | undefined): string | undefined;
+}
 
 export function createSessionKeys(): SessionKeys {
   const known = new Map<string, string>();
-  return (principal, name = '') => {
-    if (name !== '' && !SESSION_NAME.test(name)) {
-      throw new CallError(
-        'INVALID_REQUEST',
-        'x-svc-session must be 1-64 letters, digits, dots, underscores or dashes.',
-      );
-    }
+
+  function find(principal: string, name = ''): string | undefined {
+    if (name !== '' && !SESSION_NAME.test(name)) return undefined;
     const source = `${principal}\n${name}`;
     const remembered = known.get(source);
     if (remembered !== undefined) return remembered;
@@ -24,5 +24,17 @@ export function createSessionKeys(): SessionKeys {
     if (known.size >= REMEMBERED) known.clear();
     known.set(source, key);
     return key;
+  }
+
+  return {
+    find,
+    of(principal, name) {
+      const key = find(principal, name);
+      if (key !== undefined) return key;
+      throw new CallError(
+        'INVALID_REQUEST',
+        'x-svc-session must be 1-64 letters, digits, dots, underscores or dashes.',
+      );
+    },
   };
 }

@@ -4,12 +4,12 @@ import { EVERYTHING, isWanted } from './domain/event-filter.ts';
 import { type Listener, visiblePayload } from './domain/visibility.ts';
 import { EventSession, type EventSource, type JudgedEvent } from './event-session.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
+import type { RightsHolder, SocketCredential, SocketRights } from './socket-rights.ts';
 import { type Answer, refused, subscribe, type Understood, unsubscribe } from './socket-messages.ts';
 import type { GatewaySocket } from './sockets.ts';
 
 export interface ClientParts {
   readonly source: EventSource;
-  readonly listener: Listener;
   readonly metrics: GatewayMetrics;
 }
 
@@ -23,24 +23,24 @@ const FAREWELL_MS = 2000;
 
 const messageLimiter = new RateLimiterMemory({ keyPrefix: 'socket', points: MESSAGES_PER_SECOND, duration: 1 });
 
-export class SocketClient {
+export class SocketClient implements RightsHolder {
   readonly session: EventSession;
-  readonly token: string | undefined;
+  readonly credential: SocketCredential;
+  rights: SocketRights;
   readonly #socket: GatewaySocket;
   readonly #metrics: GatewayMetrics;
   readonly #grace: NodeJS.Timeout;
-  #listener: Listener;
   #filter = EVERYTHING;
   /** Sent, and not yet handed to the transport. */
   #queuedEvents = 0;
   #queuedBytes = 0;
   #isCutOff = false;
 
-  constructor(socket: GatewaySocket, { source, listener, metrics }: ClientParts) {
+  constructor(socket: GatewaySocket, { source, metrics }: ClientParts) {
     this.#socket = socket;
     this.#metrics = metrics;
-    this.#listener = listener;
-    this.token = socket.data.token;
+    this.credential = socket.data.credential;
+    this.rights = socket.data.rights;
     this.session = new EventSession(source, {
       send: (event) => this.#send(event),
       taken: () => this.#taken(),
@@ -53,15 +53,24 @@ export class SocketClient {
       this.#queuedBytes = 0;
     });
     this.#listen();
-    this.setListener(listener);
+    this.#joinRooms();
   }
 
-  /** Takes over the rights of now and the rooms that go with them. */
-  setListener(listener: Listener): void {
-    this.#listener = listener;
-    const rooms = new Set(['node', ...Object.keys(listener.roles).map((workspace) => `ws:${workspace}`)]);
-    if (listener.subject.agentId !== undefined) rooms.add(`agent:${listener.subject.agentId}`);
-    if (listener.operator) rooms.add('operator');
+  grant(rights: SocketRights): void {
+    this.rights = rights;
+    this.#joinRooms();
+  }
+
+  get #listener(): Listener {
+    return this.rights.listener;
+  }
+
+  /** Rooms follow from rights. */
+  #joinRooms(): void {
+    const { roles, identity, operator } = this.#listener;
+    const rooms = new Set(['node', ...Object.keys(roles).map((workspace) => `ws:${workspace}`)]);
+    if (identity !== null) rooms.add(`agent:${identity}`);
+    if (operator) rooms.add('operator');
     for (const room of this.#socket.rooms) {
       if (room !== this.#socket.id && !rooms.has(room)) void this.#socket.leave(room);
     }
@@ -70,6 +79,8 @@ export class SocketClient {
 
   /** The credential is no longer good. */
   expel(): void {
+    if (this.#isCutOff) return;
+    this.#isCutOff = true;
     this.#tell('UNAUTHORIZED', 'The credential is no longer valid.');
     this.#socket.disconnect(true);
   }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { WorkspaceName } from '@svc/contract/names.ts';
 import { type EventFilter, withoutSubscription, withSubscription } from './domain/event-filter.ts';
-import type { Listener } from './domain/visibility.ts';
+import { holdsRoleIn, type Listener } from './domain/visibility.ts';
 
 const EventNames = z.array(z.string().regex(/^[a-z][a-z0-9-]{0,39}:(\*|[a-z][a-z0-9-]{0,39})$/)).max(100);
 
@@ -32,7 +32,7 @@ export function subscribe(message: unknown, filter: EventFilter, listener: Liste
   if (!parsed.success) return { answer: misfit(parsed.error), filter };
   const { events, workspace, after } = parsed.data;
   // A workspace that does not exist gets the same answer, so that names cannot be probed.
-  if (workspace !== undefined && !listener.operator && listener.roles[workspace] === undefined) {
+  if (workspace !== undefined && !listener.operator && !holdsRoleIn(listener, workspace)) {
     return { answer: refused('FORBIDDEN', 'You hold no role in that workspace.'), filter };
   }
   const wanted = withSubscription(filter, events, workspace);

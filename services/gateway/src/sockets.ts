@@ -4,24 +4,31 @@ import { createAdapter } from '@socket.io/redis-adapter';
 import type { Redis } from 'ioredis';
 import { type DefaultEventsMap, Server, type Socket } from 'socket.io';
 import { CallError } from '@svc/contract/codes.ts';
-import type { PositionedEvent } from '@svc/contract/events.ts';
+import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
-import { type Presented, presentedIn } from './credentials.ts';
-import { ANONYMOUS } from './domain/access.ts';
-import type { Listener } from './domain/visibility.ts';
+import { type Credentials, type Presented, presentedIn } from './credentials.ts';
 import { startEventFeed } from './event-feed.ts';
 import type { EventSource, JudgedEvent } from './event-session.ts';
 import { remoteAddress } from './exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { Identity } from './identity.ts';
+import { headerText } from './header-text.ts';
 import { type Limits, rateLimited } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { SocketClient } from './socket-client.ts';
+import {
+  OPERATOR,
+  type RightsKeeper,
+  rightsOf,
+  type SocketCredential,
+  type SocketRights,
+  startRightsKeeper,
+} from './socket-rights.ts';
 
 export interface SocketParts {
   readonly platform: StatelessPlatform;
   readonly admission: Admission;
+  readonly credentials: Pick<Credentials, 'tokenIn'>;
   readonly limits: Limits;
   readonly ports: Ports;
   readonly metrics: GatewayMetrics;
@@ -34,25 +41,25 @@ export interface Sockets {
 }
 
 export interface SocketData {
-  identity: Identity;
-  /** The token presented, to be verified again and again while the socket lives. */
-  token: string | undefined;
+  credential: SocketCredential;
+  rights: SocketRights;
 }
 
 export type GatewaySocket = Socket<DefaultEventsMap, DefaultEventsMap, DefaultEventsMap, SocketData>;
 type IoServer = Server<DefaultEventsMap, DefaultEventsMap, DefaultEventsMap, SocketData>;
 
 const MAX_MESSAGE_BYTES = 64 * 1024;
-const RECHECK_EVERY_MS = 1000;
 
 export async function startSockets(server: HttpServer, parts: SocketParts): Promise<Sockets> {
   const { platform, metrics, ports } = parts;
   const clients = new Map<string, SocketClient>();
-  const judge = (events: readonly PositionedEvent[]) => withPolicies(events, ports);
+  const rights = await startRightsKeeper(platform, ports, () => clients.values());
+  const judge = (events: readonly PositionedEvent[]) => withPolicies(events, rights, ports);
   const feed = await startEventFeed({
     platform,
     onLost: metrics.eventsDropped,
     async deliver(service, events) {
+      if (clients.size === 0) return;
       const judged = await judge(events);
       for (const client of clients.values()) client.session.offer(service, judged);
     },
@@ -62,7 +69,7 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
   const io = createIo(server, parts, door);
   const redis = useRedisAdapter(io, platform);
   io.on('connection', (socket) => {
-    const client = new SocketClient(socket, { source, listener: listenerOf(socket.data.identity), metrics });
+    const client = new SocketClient(socket, { source, metrics });
     clients.set(socket.id, client);
     metrics.sockets(1);
     socket.on('disconnect', () => {
@@ -71,8 +78,6 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
       metrics.sockets(-1);
     });
   });
-  const recheck = setInterval(() => void recheckTokens(clients.values(), ports), RECHECK_EVERY_MS);
-  recheck.unref();
 
   return {
     leave() {
@@ -80,7 +85,7 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
       for (const client of clients.values()) client.leave();
     },
     async close() {
-      clearInterval(recheck);
+      await rights.close();
       await feed.close();
       await io.close();
       await Promise.all(redis.map(endConnection));
@@ -107,13 +112,23 @@ function createIo(server: HttpServer, parts: SocketParts, door: { readonly isOpe
   return io;
 }
 
-async function withPolicies(events: readonly PositionedEvent[], ports: Ports): Promise<readonly JudgedEvent[]> {
-  return Promise.all(
-    events.map(async ({ position, event }) => {
-      const resources = 'resources' in event.payload ? event.payload.resources : [];
-      return { position, event, policies: await ports.policiesOf(resources) };
-    }),
-  );
+/** Judged by what the registry stands at now, and only then: without its answer an event waits. */
+async function withPolicies(
+  events: readonly PositionedEvent[],
+  rights: RightsKeeper,
+  ports: Ports,
+): Promise<readonly JudgedEvent[]> {
+  const { stamp } = await rights.current();
+  const attached = await ports.policiesOf(new Set(events.flatMap(({ event }) => resourcesOf(event))), stamp);
+  return events.map(({ position, event }) => ({
+    position,
+    event,
+    policies: attached.size === 0 ? [] : resourcesOf(event).flatMap((resource) => attached.get(resource) ?? []),
+  }));
+}
+
+function resourcesOf({ payload }: EventRecord): readonly string[] {
+  return 'resources' in payload ? payload.resources : [];
 }
 
 /** The adapter carries room and disconnect commands between gateways; events do not depend on it. */
@@ -156,16 +171,34 @@ async function decide(parts: SocketParts, socket: GatewaySocket, next: (refusal?
   next();
 }
 
-async function admit({ admission, limits, metrics }: SocketParts, socket: GatewaySocket): Promise<void> {
+async function admit(parts: SocketParts, socket: GatewaySocket): Promise<void> {
+  const { admission, limits, metrics, ports } = parts;
   const presented = presentedBy(socket);
-  const identity = await admission.identify(presented, remoteAddress(socket.request), 'refused');
+  const arrival = { address: remoteAddress(socket.request), nobody: 'refused' as const };
+  const { identity } = await admission.identify(presented, arrival);
   const rate = await limits.count(identity);
   if (rate !== null && rate.exceededForMs !== null) {
     metrics.rateLimited(identity.plan);
     throw rateLimited(rate.exceededForMs);
   }
-  socket.data.identity = identity;
-  socket.data.token = identity.token === null ? undefined : (presented.token ?? bearerOf(presented));
+  const credential = credentialOf(parts, socket, presented);
+  const needsRegistry = credential.kind === 'token' || credential.agentId !== undefined;
+  const rights = needsRegistry ? await rightsOf(ports, credential, await ports.requireRevision()) : UNCHECKED_OPERATOR;
+  if (rights === null) throw new CallError('UNAUTHORIZED');
+  socket.data.credential = credential;
+  socket.data.rights = rights;
+}
+
+const UNCHECKED_OPERATOR: SocketRights = { listener: OPERATOR, rev: -1, expiresAt: Infinity };
+
+function credentialOf(
+  { credentials, platform }: SocketParts,
+  { request }: GatewaySocket,
+  presented: Presented,
+): SocketCredential {
+  const token = credentials.tokenIn(presented);
+  if (token !== null) return { kind: 'token', token };
+  return { kind: 'operator', agentId: headerText(request.headers, 'x-svc-agent') ?? platform.config.SVC_AGENT_ID };
 }
 
 /** The handshake's `auth` first, else the headers of HTTP; never the query. */
@@ -186,33 +219,8 @@ function credentialText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : '';
 }
 
-function bearerOf({ authorization }: Presented): string | undefined {
-  return authorization?.replace(/^Bearer +/i, '').trim();
-}
-
 function handshakeError(error: unknown, { log }: StatelessPlatform): Error {
   const failure = error instanceof CallError ? error : new CallError('INTERNAL');
   if (failure !== error) log.error({ err: error }, 'a handshake failed');
   return Object.assign(new Error(failure.message), { data: { code: failure.code, ...failure.details } });
-}
-
-function listenerOf({ operator, token }: Identity): Listener {
-  return { operator, subject: token?.subject ?? ANONYMOUS, roles: token?.roles ?? {} };
-}
-
-/** A token that is no longer good ends its sockets; one that is brings the roles of now. */
-async function recheckTokens(clients: Iterable<SocketClient>, ports: Ports): Promise<void> {
-  const byToken = Map.groupBy(
-    [...clients].filter(({ token }) => token !== undefined),
-    ({ token }) => token ?? '',
-  );
-  await Promise.all(
-    [...byToken].map(async ([token, holders]) => {
-      const verified = await ports.verifyToken(token);
-      for (const holder of holders) {
-        if (verified === null) holder.expel();
-        else holder.setListener({ operator: false, subject: verified.subject, roles: verified.roles });
-      }
-    }),
-  );
 }

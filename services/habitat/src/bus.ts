@@ -1,22 +1,21 @@
 /** The registry's answers to other services. Each is read from the rows after the question came in. */
 import { hash } from 'node:crypto';
 import { CallError, type CallErrorCode } from '@svc/contract/codes.ts';
-import { REGISTRY, type RegistryAnswer, type RegistryAsk, type RegistryQuestion } from '@svc/contract/registry.ts';
+import { REGISTRY, type RegistryQuestion } from '@svc/contract/registry.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { RegistryReply } from '@svc/runtime/registry.ts';
 import { isDatabaseAway } from '@svc/runtime/transaction.ts';
+import type { Answers } from './answers/answers.ts';
+import { recordAnswers } from './answers/records.ts';
+import { teamAnswers } from './answers/teams.ts';
+import { sudoAnswers } from './answers/sudo.ts';
+import { trustAnswers } from './answers/trust.ts';
+import { workspaceAnswers } from './answers/workspaces.ts';
 import type { HabitatDeps } from './deps.ts';
 import { contextOf, rolesByWorkspace } from './domain/identity.ts';
 import { readIdentity, readRoles, readToken } from './store/identity-rows.ts';
 import { readAttached, readPolicies } from './store/policy-rows.ts';
-
-type Answers = {
-  readonly [Question in RegistryQuestion]: (
-    ask: RegistryAsk<Question>,
-    deps: HabitatDeps,
-  ) => Promise<RegistryAnswer<Question>>;
-};
 
 const RAW_TOKEN = /^svc_[0-9a-f]{64}$/;
 
@@ -47,6 +46,11 @@ const ANSWERS: Answers = {
     const { stamp, value } = await readAttached(store.client, root, prefixes);
     return { stamp, policies: value };
   },
+  ...recordAnswers,
+  ...teamAnswers,
+  ...sudoAnswers,
+  ...trustAnswers,
+  ...workspaceAnswers,
 };
 
 /** Answers every question of the registry until the subscriptions are drained. */

@@ -1,8 +1,11 @@
 import { toolFor } from '@svc/contract/tool.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import type { Audit } from './audit/audit.ts';
+import type { BrainPort } from './brain-port.ts';
 import type { Revision } from './revision.ts';
 import type { Sessions } from './sessions.ts';
 import type { HabitatStore } from './store/habitat-store.ts';
+import type { TokenUse } from './token-use.ts';
 
 /** What the registry's tools work with. */
 export interface HabitatDeps {
@@ -10,6 +13,9 @@ export interface HabitatDeps {
   readonly store: HabitatStore;
   readonly revision: Revision;
   readonly sessions: Sessions;
+  readonly tokenUse: TokenUse;
+  readonly audit: Audit;
+  readonly brain: BrainPort;
 }
 
 export const defineTool = toolFor<HabitatDeps>();

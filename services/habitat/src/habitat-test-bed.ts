@@ -1,4 +1,7 @@
 /** The registry in this process, on an embedded database, called over the local bus. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
 import { decodeReply, type Envelope } from '@svc/contract/rpc.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
@@ -30,16 +33,22 @@ export interface HabitatNode {
 
 export interface HabitatTestBed extends AsyncDisposable {
   readonly database: Database;
+  readonly dataDir: string;
   /** Starts a node on the bed's database; several may run side by side. */
   start(over?: Partial<Platform>): Promise<HabitatNode>;
 }
 
 export async function openHabitatTestBed(open: () => Promise<Database> = embeddedDatabase): Promise<HabitatTestBed> {
   const database = await open();
+  const dataDir = mkdtempSync(join(tmpdir(), 'habitat-node-'));
   return {
     database,
-    start: (over = {}) => startNode({ ...platformOn(database), ...over }),
-    [Symbol.asyncDispose]: () => database.close(),
+    dataDir,
+    start: (over = {}) => startNode({ ...platformOn(database, dataDir), ...over }),
+    async [Symbol.asyncDispose]() {
+      await database.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
   };
 }
 
@@ -71,13 +80,13 @@ async function startNode(platform: Platform): Promise<HabitatNode> {
   };
 }
 
-function platformOn(database: Database): Platform {
+function platformOn(database: Database, dataDir: string): Platform {
   const log = createLog('silent', {});
   instances += 1;
   return {
     kind: 'embedded',
     durability: database.durability,
-    config: readConfig({}, () => '').config,
+    config: readConfig({ SVC_DATA_DIR: dataDir }, () => '').config,
     log,
     metrics: createMetrics(),
     clock: systemClock,

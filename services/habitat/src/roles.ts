@@ -28,3 +28,15 @@ export async function holdsRole(client: SqlClient, caller: Acting, workspace: st
 export async function requireRole(client: SqlClient, caller: Acting, workspace: string, role: Role): Promise<void> {
   if (!(await holdsRole(client, caller, workspace, role))) throw new CallError('FORBIDDEN');
 }
+
+/** Workspaces in which the caller may act by a role, each with its roles, sorted. Operators need none and are not asked. */
+export async function memberships(client: SqlClient, caller: Acting): Promise<ReadonlyMap<string, string[]>> {
+  const actor = actorOf(caller);
+  if (actor.identity === null) return new Map();
+  const rows = await client.$queryRawUnsafe<{ workspace: string; roles: string[] }[]>(
+    `SELECT workspace_id AS workspace, array_agg(role ORDER BY role) AS roles FROM habitat.roles
+     WHERE user_id = $1 GROUP BY workspace_id`,
+    actor.identity,
+  );
+  return new Map(rows.filter(({ workspace }) => mayActIn(actor, workspace)).map((row) => [row.workspace, row.roles]));
+}

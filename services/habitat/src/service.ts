@@ -3,14 +3,20 @@ import { join } from 'node:path';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ServiceDefinition, ServiceHandle } from '@svc/runtime/service.ts';
 import { openStore } from '@svc/runtime/store.ts';
+import { openAudit } from './audit/audit.ts';
+import { createBrainPort } from './brain-port.ts';
 import { answerQuestions } from './bus.ts';
 import type { HabitatDeps } from './deps.ts';
 import { createRevision } from './revision.ts';
 import { holdsRole } from './roles.ts';
 import { createSessions } from './sessions.ts';
 import { createHabitatStore } from './store/habitat-store.ts';
+import { scheduleTokenSweep, startTokenUse } from './token-use.ts';
+import { sweepSudo } from './store/sudo-rows.ts';
 import { habitatTools } from './tools/all.ts';
 
+const SWEEP_SUDO_MS = 600_000;
+const SAVE_AUDIT_MS = 60_000;
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 
 export const habitatService: ServiceDefinition<HabitatDeps> = {
@@ -24,8 +30,33 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
   const { database, clock } = platform;
   const revision = createRevision({ client: base.client, exclusive: database.exclusive, clock });
   const store = createHabitatStore(base, revision, platform);
-  const deps: HabitatDeps = { platform, store, revision, sessions: createSessions(platform) };
+  const audit = await openAudit(platform, base.client);
+  const tokenUse = await startTokenUse(base.client, platform);
+  const deps: HabitatDeps = {
+    platform,
+    store,
+    revision,
+    sessions: createSessions(platform),
+    tokenUse,
+    audit,
+    brain: createBrainPort(platform),
+  };
   await store.start();
+  await scheduleTokenSweep(platform.jobs, store.client);
+  await platform.jobs.schedule({
+    id: 'habitat.sudo-sweep',
+    everyMs: SWEEP_SUDO_MS,
+    scope: 'cluster',
+    async run() {
+      await sweepSudo(store.client);
+    },
+  });
+  await platform.jobs.schedule({
+    id: 'habitat.audit-checkpoints',
+    everyMs: SAVE_AUDIT_MS,
+    scope: 'cluster',
+    run: () => audit.saveAll(),
+  });
   const answering = await answerQuestions(deps, platform);
   return {
     deps,
@@ -34,6 +65,10 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
     async drain() {
       await Promise.all(answering.map((subscription) => subscription.drain()));
     },
-    close: () => store.close(),
+    async close() {
+      await tokenUse.close();
+      await store.close();
+      await audit.close();
+    },
   };
 }

@@ -33,10 +33,24 @@ function decimalText(credits: number): string {
   return text.includes('e') ? credits.toFixed(20) : text;
 }
 
-/** Argument schema for a positive amount of credits. */
-export const PositiveCredits = z
+/** The largest amount or limit that a call may name. */
+export const MAX_AMOUNT_CREDITS = 1_000_000_000;
+
+const Credits = z
   .number()
-  .positive()
-  .max(MAX_CREDITS)
+  .max(MAX_AMOUNT_CREDITS)
   .refine((credits) => amountFromCredits(credits) !== null, { message: 'at most 6 decimals' })
   .describe('An amount in credits, at most 6 decimals.');
+
+/** Argument schema for an amount that is spent, held or captured: more than 0. */
+export const PositiveCredits = Credits.positive();
+
+/** Argument schema for a limit: 0 or more. */
+export const LimitCredits = Credits.nonnegative();
+
+/** Credits that one of the schemas above let through -> micro-credits. */
+export function microsOf(credits: number): AmountMicros {
+  const micros = amountFromCredits(credits);
+  if (micros === null) throw new RangeError(`${credits} is no amount`);
+  return micros;
+}

@@ -125,7 +125,7 @@ export const ResourceKey = z
     /^[\p{L}\p{N}_](?:[^\p{C}\p{Z}\\"'`]| ){0,639}$/u,
     'must be 1-640 printable characters without quotes and backslashes, starting with a letter, digit or underscore',
   )
-  .refine((key) => !key.endsWith(' '), { message: 'must not end in a space' })
+  .refine((key) => !key.endsWith(' ') && key !== '__proto__', { message: 'must not end in a space or be __proto__' })
   .describe('Resource key.');
 
 /** What agents, organisations, departments, teams and team roles are called. */

@@ -8,7 +8,7 @@ import { applyTransforms, Transform } from './transform.ts';
 export const RuleText = z
   .string()
   .regex(
-    /^(public|(container|role|user|team|brain):[^\p{Cc}]{1,128})$/u,
+    /^(public|(container|role|user|team|brain):[^\p{Cc}\p{Cs}]{1,128})$/u,
     'must be "public" or container:, role:, user:, team: or brain: with 1-128 characters',
   );
 

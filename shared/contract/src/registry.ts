@@ -1,6 +1,7 @@
 /** What the registry of identities (habitat) answers to other services over the bus. No answer is never a yes. */
 import { z } from 'zod';
-import { WorkspaceName } from './names.ts';
+import { AuditPost } from './audit.ts';
+import { IdentityId, ResourceKey, SubjectId, WorkspaceName } from './names.ts';
 import { Policy } from './policy.ts';
 import { Subject } from './subject.ts';
 
@@ -95,6 +96,92 @@ export const REGISTRY = {
     subject: 'habitat.attached',
     ask: z.strictObject({ root: z.string().max(640), prefixes: z.array(z.string().max(640)).max(8) }),
     answer: stamped({ policies: z.record(z.string(), Policy) }),
+  },
+  /** Gives a resource without a policy the boundary of the workspace. `policy`: what it has then; null = no such workspace. */
+  claim: {
+    subject: 'habitat.claim',
+    ask: z.strictObject({ resource: ResourceKey, workspaceId: WorkspaceName, by: SubjectId }),
+    answer: stamped({ claimed: z.boolean(), policy: Policy.nullable() }),
+  },
+  /**
+   * A place for an identity: in `workspace`, else in that of the team, else in the default one. A missing workspace is
+   * made, with `owner`, else the identity itself, as its admin. `created`: it got a role it had not. null = it is full.
+   */
+  provision: {
+    subject: 'habitat.provision',
+    ask: z.strictObject({
+      agentId: IdentityId,
+      workspace: WorkspaceName.optional(),
+      team: z
+        .string()
+        .regex(/^[A-Za-z0-9._-]{1,60}$/)
+        .optional(),
+      role: z.enum(ROLES).optional(),
+      owner: IdentityId.optional(),
+      by: SubjectId,
+    }),
+    answer: stamped({
+      provisioned: z
+        .strictObject({ workspace: z.string(), roles: z.array(z.string()), created: z.boolean() })
+        .nullable(),
+    }),
+  },
+  /**
+   * Whether an identity belongs to `owner`: `org:`, `dept:`, `team:`, `workspace:` or `agent:` and an id, or a name that is
+   * unique on the node. Unknown or ambiguous = false.
+   */
+  member: {
+    subject: 'habitat.member',
+    ask: z.strictObject({ owner: z.string().max(200), agentId: z.string().max(128) }),
+    answer: stamped({ member: z.boolean() }),
+  },
+  /** Plan of the organisation the identity is assigned to; null = to none. */
+  plan: {
+    subject: 'habitat.plan',
+    ask: z.strictObject({ agentId: z.string().max(128) }),
+    answer: stamped({ plan: PlanName.nullable() }),
+  },
+  /**
+   * What an id that money may belong to stands for: an identity with a role somewhere, an organisation, or nothing known.
+   * `maySpend`: `by` is that identity, the owner of the organisation, or assigned there in a role with permission `spend`;
+   * `mayRead`: the same, or any member of the organisation. Without `by` both are false.
+   */
+  account: {
+    subject: 'habitat.account',
+    ask: z.strictObject({ account: z.string().max(200), by: z.string().max(128).optional() }),
+    answer: stamped({ kind: z.enum(['identity', 'org']).nullable(), maySpend: z.boolean(), mayRead: z.boolean() }),
+  },
+  /** Answered when every entry is in its chain for good; entries sent again under their ids are there once. */
+  audit: { subject: 'habitat.audit', ask: AuditPost, answer: z.strictObject({}) },
+  /** A brain took over what an older one knew, at `at` (ms since the epoch). May be told again. */
+  succession: {
+    subject: 'habitat.succession',
+    ask: z.strictObject({ previousBrain: z.string().min(1).max(255), at: z.number() }),
+    answer: z.strictObject({}),
+  },
+  /** What others think of an entity, 0 to 1, as it is now. */
+  trust: {
+    subject: 'habitat.trust',
+    ask: z.strictObject({ entityId: z.string().max(128) }),
+    answer: z.strictObject({ score: z.number(), quarantined: z.boolean() }),
+  },
+  /** A closed trade moves the trust of its seller, once per trade. `recorded` is false for one that was told before. */
+  recordTrade: {
+    subject: 'habitat.recordTrade',
+    ask: z.strictObject({
+      tradeId: z.string().min(1).max(100),
+      seller: IdentityId,
+      /** Nobody gains by trading with themselves. */
+      buyer: z.string().max(128).optional(),
+      outcome: z.enum(['confirmed', 'refuted', 'expired', 'cancelled']),
+    }),
+    answer: z.strictObject({ recorded: z.boolean(), score: z.number() }),
+  },
+  /** Whether a principal (`agent:<agentId>`, `task:<taskId>`) holds a scope now; `expiresAt` in ms since the epoch. */
+  sudo: {
+    subject: 'habitat.sudo',
+    ask: z.strictObject({ principal: z.string().regex(/^(agent|task):.{1,128}$/), scope: z.string().max(128) }),
+    answer: z.strictObject({ allowed: z.boolean(), because: z.string(), expiresAt: z.number().optional() }),
   },
 } as const;
 

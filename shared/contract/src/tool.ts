@@ -54,7 +54,12 @@ export interface ToolContext<Deps, Refuses extends RefusalCode, Raises extends C
 /** A second name for an argument, or one value that stands for several arguments. */
 export type Alias =
   | string
-  | { readonly into: readonly string[]; expand(value: unknown): Record<string, unknown> | null };
+  | {
+      readonly into: readonly string[];
+      /** Refused beside an argument it stands for, even when both say the same. */
+      readonly alone?: true;
+      expand(value: unknown): Record<string, unknown> | null;
+    };
 
 /** Object types whose keys the handler's result may not exceed; keeps a misspelt field from compiling. */
 type KnownKeys<Union> = Union extends unknown ? keyof Union : never;

@@ -38,8 +38,9 @@ function resolveAlias(given: Record<string, unknown>, alias: string, target: Ali
   const expanded = typeof target === 'string' ? { [target]: value } : target.expand(value);
   if (expanded === null) throw invalidArguments([{ path: alias, message: 'does not fit' }]);
   for (const [name, part] of Object.entries(expanded)) {
-    if (name in given && given[name] !== part) {
-      throw invalidArguments([{ path: alias, message: `says something else than ${name}` }]);
+    const alone = typeof target !== 'string' && target.alone === true;
+    if (name in given && (alone || given[name] !== part)) {
+      throw invalidArguments([{ path: alias, message: alone ? `stands for ${name}` : `says something else than ${name}` }]);
     }
     given[name] = part;
   }

@@ -2,28 +2,19 @@
  * What an auditor asks about later. An entry is written in the transaction of the change itself; from there it is
  * handed over to the audit's chains, never lost and never twice.
  */
+import { auditableData, auditableText, type AuditSubject, type PostedAuditEntry } from '@svc/contract/audit.ts';
 import { identityOf, type Subject } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import type { Ids } from './clock.ts';
 import type { SqlClient } from './database.ts';
 
-export interface AuditSubject {
-  readonly userId?: string;
-  readonly agentId?: string;
-  readonly verified: boolean;
-  /** An operator acted, whatever identity was declared. */
-  readonly operator?: true;
-}
+export type { AuditSubject } from '@svc/contract/audit.ts';
 
-export interface AuditEntry {
-  /** `<area>:<past tense>`, such as `lease:forced`. */
-  readonly event: string;
-  /** Whose chain it belongs to; null = the node's. */
-  readonly workspace: string | null;
-  readonly subject: AuditSubject;
-  /** Names and numbers, never contents or secrets; at most 16 KiB as JSON. */
-  readonly data: Readonly<Record<string, unknown>>;
-}
+/**
+ * An entry before it is written. `event` is `<area>:<past tense>`, such as `lease:forced`; `workspace` tells whose chain
+ * it belongs to, null = the node's; `data` holds names and numbers, never contents or secrets.
+ */
+export type AuditEntry = Readonly<Omit<PostedAuditEntry, 'id' | 'at'>>;
 
 /** As whom a call is audited. */
 export function auditSubjectOf({ subject, operator }: Pick<Caller, 'subject' | 'operator'>): AuditSubject {
@@ -47,7 +38,13 @@ export async function writeAudit(
   entries: readonly AuditEntry[],
 ): Promise<void> {
   if (entries.length === 0) return;
-  const rows = entries.map((entry) => ({ id: ids.next('aud'), ...entry }));
+  const rows = entries.map(({ event, workspace, subject, data }) => ({
+    id: ids.next('aud'),
+    event: auditableText(event),
+    workspace,
+    subject,
+    data: auditableData(data),
+  }));
   await transaction.$executeRawUnsafe(
     `INSERT INTO "${schema}".audit_outbox (id, event, workspace, subject, data, at)
      SELECT e.id, e.event, e.workspace, e.subject, e.data, clock_timestamp()

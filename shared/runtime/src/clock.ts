@@ -19,6 +19,10 @@ export interface Ids {
   next(prefix: string): string;
 }
 
+/** Each id of a millisecond lies up to so many places after the one before, so that ids do not tell how many there were. */
+const MAX_STEP = 16;
+const MAX_COUNTER = 0xfff;
+
 /** UUID version 7 (RFC 9562) in hex without dashes, behind a prefix; ids of one process never run backwards. */
 export function createIds(clock: Clock, random: Random): Ids {
   let lastMs = 0;
@@ -26,17 +30,13 @@ export function createIds(clock: Clock, random: Random): Ids {
   return {
     next(prefix) {
       const nowMs = clock.now();
-      if (nowMs > lastMs) {
-        lastMs = nowMs;
-        counter = 0;
-      } else {
-        counter += 1;
-        if (counter > 0xfff) {
-          lastMs += 1;
-          counter = 0;
-        }
+      const chance = random.bytes(10);
+      const [tail, start, step] = [chance.subarray(0, 8), chance[8] ?? 0, 1 + ((chance[9] ?? 0) % MAX_STEP)];
+      counter += step;
+      if (nowMs > lastMs || counter > MAX_COUNTER) {
+        lastMs = Math.max(nowMs, lastMs + 1);
+        counter = start;
       }
-      const tail = random.bytes(8);
       tail[0] = ((tail[0] ?? 0) & 0x3f) | 0x80;
       const time = lastMs.toString(16).padStart(12, '0');
       return `${prefix}_${time}7${counter.toString(16).padStart(3, '0')}${tail.toString('hex')}`;

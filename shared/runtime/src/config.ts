@@ -91,6 +91,10 @@ export const CONFIG_TABLE = {
     '8000 on a cluster, 0 embedded',
     'How long a gateway stays open after SIGTERM, so that balancers notice.',
   ),
+  SVC_AUDIT_KEY: secret(
+    z.string().min(32).max(512).optional(),
+    'Key that signs the ends of the audit chains; every process of the registry needs the same. Without one, a key is made in the data directory.',
+  ),
   SVC_NODE_ID: variable(text.max(64).optional(), 'host name', 'Name of this process in node lists and events.'),
   SVC_LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),

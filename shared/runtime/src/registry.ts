@@ -105,25 +105,62 @@ function createRevisions(
 }
 
 /** A memory of answers, each used only while the part of the stamp it hangs on is the one it was read under. */
-export interface StampedCache<Value> {
-  get(key: string, stamp: RegistryStamp): Promise<Value>;
+export interface StampedCache<Value, Source = string> {
+  /** Callers at the same time share a reading. Throws what `read` throws. */
+  get(source: Source, stamp: RegistryStamp): Promise<Value>;
 }
 
-export interface StampedCacheOptions<Value> {
+export interface StampedCacheOptions<Value, Source = string> {
   readonly hangsOn: keyof RegistryStamp;
   readonly max: number;
-  read(key: string): Promise<{ readonly stamp: RegistryStamp; readonly value: Value }>;
+  /** Under what an answer is kept; absent = the source itself. */
+  keyOf?(source: Source): string;
+  read(source: Source): Promise<{ readonly stamp: RegistryStamp; readonly value: Value }>;
 }
 
-export function createStampedCache<Value>({ hangsOn, max, read }: StampedCacheOptions<Value>): StampedCache<Value> {
-  const kept = new LRUCache<string, { readonly under: number; readonly value: Value }>({ max, allowStale: false });
+interface KeptAnswer<Value> {
+  readonly under: number;
+  readonly value: Value;
+}
+
+/** A reading that others began may be older than the caller's stamp; one begun after it never is. */
+const MAX_READINGS = 3;
+
+export function createStampedCache<Value, Source = string>({
+  hangsOn,
+  max,
+  read,
+  keyOf = String,
+}: StampedCacheOptions<Value, Source>): StampedCache<Value, Source> {
+  const kept = new LRUCache<string, KeptAnswer<Value>>({ max, allowStale: false });
+  const underWay = new Map<string, Promise<KeptAnswer<Value>>>();
+
+  async function readAndKeep(key: string, source: Source): Promise<KeptAnswer<Value>> {
+    const { stamp, value } = await read(source);
+    const answer = { under: stamp[hangsOn], value };
+    kept.set(key, answer);
+    return answer;
+  }
+
+  function reading(key: string, source: Source): Promise<KeptAnswer<Value>> {
+    let answer = underWay.get(key);
+    if (answer === undefined) {
+      answer = readAndKeep(key, source).finally(() => underWay.delete(key));
+      underWay.set(key, answer);
+    }
+    return answer;
+  }
+
   return {
-    async get(key, stamp) {
+    async get(source, stamp) {
+      const key = keyOf(source);
       const known = kept.get(key);
       if (known?.under === stamp[hangsOn]) return known.value;
-      const fresh = await read(key);
-      kept.set(key, { under: fresh.stamp[hangsOn], value: fresh.value });
-      return fresh.value;
+      for (let attempt = 0; attempt < MAX_READINGS; attempt += 1) {
+        const answer = await reading(key, source);
+        if (answer.under >= stamp[hangsOn]) return answer.value;
+      }
+      throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 1000 });
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Check } from '@svc/contract/discovery.ts';
 import type { Decision, Denial } from '@svc/contract/decision.ts';
 import type { Caller, IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Pool } from 'pg';
+import { type AuditRelay, createAuditRelay } from './audit-relay.ts';
 import { type AuditEntry, auditSubjectOf, writeAudit } from './audit.ts';
 import type { SqlClient } from './database.ts';
 import { createIdempotency, type Idempotency, type Once } from './idempotency.ts';
@@ -47,7 +48,7 @@ export interface ServiceStore {
     options?: ChangeOptions,
   ): Promise<Once<Value, Code>>;
   checks(): Promise<Check[]>;
-  /** Begins to relay events and schedules the upkeep of the common tables. */
+  /** Begins to relay events and audit entries and schedules the upkeep of the common tables. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,16 +68,18 @@ export async function openStore(platform: Platform, { service, migrations }: Sto
   const { pool } = database;
   await migrate({ pool, schema: service, directory: migrations, log });
   const client = poolClient(pool);
+  const transact = <Value>(work: (tx: SqlClient) => Promise<Value>) => withPgTransaction(pool, work);
   const outbox = createOutbox({
     service,
     schema: service,
     client,
     exclusive: database.exclusive,
-    transact: (work) => withPgTransaction(pool, work),
+    transact,
     platform,
   });
+  const audit = createAuditRelay({ schema: service, client, exclusive: database.exclusive, transact, platform });
   const idempotency = createIdempotency(service);
-  const change = createChange({ platform, schema: service, outbox, idempotency });
+  const change = createChange({ platform, schema: service, outbox, audit, idempotency });
   return {
     schema: service,
     pool,
@@ -87,9 +90,13 @@ export async function openStore(platform: Platform, { service, migrations }: Sto
     checks: () => checksOf(platform),
     async start() {
       await outbox.start();
+      audit.start();
       await scheduleUpkeep(platform, { service, client, outbox, idempotency });
     },
-    close: () => outbox.close(),
+    async close() {
+      await audit.close();
+      await outbox.close();
+    },
   };
 }
 
@@ -97,16 +104,18 @@ interface ChangeParts {
   readonly platform: Pick<Platform, 'database' | 'ids' | 'clock'>;
   readonly schema: string;
   readonly outbox: Outbox;
+  readonly audit: Pick<AuditRelay, 'kick'>;
   readonly idempotency: Idempotency;
 }
 
-function createChange({ platform, schema, outbox, idempotency }: ChangeParts): ServiceStore['change'] {
+function createChange({ platform, schema, outbox, audit, idempotency }: ChangeParts): ServiceStore['change'] {
   return async <Value, Code extends string>(
     { caller, idempotency: scope }: ChangeCall,
     work: (unit: Unit) => Promise<Decision<Value, Code>>,
     options: ChangeOptions = {},
   ) => {
     let told = 0;
+    let noted = 0;
     const once = (tx: SqlClient): Promise<Once<Value, Code>> =>
       idempotency.once(tx, scope, () =>
         undoneWhenDenied(tx, scope !== null, async () => {
@@ -120,6 +129,7 @@ function createChange({ platform, schema, outbox, idempotency }: ChangeParts): S
           await outbox.write(tx, notes.events);
           await writeAudit(tx, schema, platform.ids, notes.entries);
           told = notes.events.length;
+          noted = notes.entries.length;
           return decision;
         }),
       );
@@ -131,6 +141,7 @@ function createChange({ platform, schema, outbox, idempotency }: ChangeParts): S
         clock,
       });
       if (told > 0) outbox.kick();
+      if (noted > 0) audit.kick();
       return outcome;
     } catch (error) {
       if (error instanceof Denied) return { decision: error.denial as Denial<Code>, replayed: false };

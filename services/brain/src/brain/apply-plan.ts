@@ -2,10 +2,8 @@
  * Applies a plan of integration to a branch and its working tree. A journal file names both commits; moving the branch
  * decides; the files follow, at once or, after a crash, when the brain opens again.
  */
-import { readdir, readFile, rm, writeFile, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { applyChanges, type FileChange } from '../files/durable-write.ts';
-import { fsyncPath } from '../files/fsync.ts';
+import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
 import type { Worktree } from '../files/worktree.ts';
 import type { IntegrationPlan } from '../git/integration.ts';
 import { readBlob } from '../git/objects.ts';
@@ -25,11 +23,6 @@ interface JournalRecord {
   readonly foreign: readonly string[];
 }
 
-export interface Journal {
-  /** Must be called when files and catalogue agree again. */
-  close(): Promise<void>;
-}
-
 /** False when the branch is elsewhere by now, and nothing changed. */
 export async function applyPlan(
   brain: BrainContext,
@@ -39,7 +32,7 @@ export async function applyPlan(
 ): Promise<Journal | null> {
   const { before, after, moves, foreign } = plan;
   const record: JournalRecord = { brain: brain.name, branch: tree.branch, before, after, moves, foreign: [...foreign] };
-  const journal = await openJournal(journalDir, brain.platform.ids.next('jrn'), record);
+  const journal = await openJournal(journalDir, `${brain.name}.${brain.platform.ids.next('jrn')}`, record);
   if (!(await moveRefs(brain.repository, plan.refs, new Date(brain.platform.clock.now())))) {
     await journal.close();
     return null;
@@ -57,14 +50,6 @@ export async function applyPlan(
   }
   if (after !== before) await adoptCommit(brain.repository, tree.root, after, [...foreign]);
   return journal;
-}
-
-async function openJournal(directory: string, id: string, record: JournalRecord): Promise<Journal> {
-  const file = join(directory, `${record.brain}.${id}.json`);
-  await mkdir(directory, { recursive: true });
-  await writeFile(file, JSON.stringify(record), { flag: 'wx', flush: true });
-  await fsyncPath(directory);
-  return { close: () => rm(file, { force: true }) };
 }
 
 async function moveFiles(brain: BrainContext, root: string, tree: Worktree, moves: readonly FileMove[]): Promise<void> {
@@ -92,17 +77,16 @@ export async function finishApply(
   journalDir: string,
   treeOf: (branch: string) => Promise<Worktree | null>,
 ): Promise<void> {
-  const files = (await readdir(journalDir).catch(() => [])).filter((file) => file.startsWith(`${brain.name}.jrn_`));
-  for (const file of files) {
-    const record = JSON.parse(await readFile(join(journalDir, file), 'utf8')) as JournalRecord;
+  for (const { record: left, journal } of await leftJournals(journalDir, `${brain.name}.jrn_`)) {
+    const record = left as JournalRecord;
     const head = await readHead(brain.repository, record.branch);
     const tree = head === record.after ? await treeOf(record.branch) : null;
     if (tree !== null) {
       // A file that is neither as before nor as after was edited by a person since; it stays.
-      const left = record.moves.filter(({ path, from }) => (tree.refresh(path)?.blob ?? null) === (from?.oid ?? null));
-      await moveFiles(brain, tree.root, tree, left);
+      const moves = record.moves.filter(({ path, from }) => (tree.refresh(path)?.blob ?? null) === (from?.oid ?? null));
+      await moveFiles(brain, tree.root, tree, moves);
       await adoptCommit(brain.repository, tree.root, record.after, [...record.foreign]);
     }
-    await rm(join(journalDir, file), { force: true });
+    await journal.close();
   }
 }

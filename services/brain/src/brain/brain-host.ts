@@ -14,6 +14,7 @@ import { createRepository, openRepository, type Repository, RepositoryProblem } 
 import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
 import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
+import type { DenialLog } from '../rules/denial-log.ts';
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
 import type { Counters } from '../writer/counters.ts';
@@ -30,6 +31,7 @@ export interface HostOptions {
   readonly idempotency: Idempotency;
   readonly outbox: Outbox;
   readonly rules: RowRules;
+  readonly denials: DenialLog;
   readonly counters: Counters;
   readonly sync: SyncSettings;
   /** Absolute. */
@@ -161,14 +163,14 @@ export class BrainHost {
   }
 
   async #open(name: string, owner: Owner): Promise<Held> {
-    const { platform, idempotency, outbox, counters, rules, dataDir, sync } = this.#options;
+    const { dataDir, sync, git: _git, ...shared } = this.#options;
+    const { platform } = shared;
     const worktrees = join(dataDir, 'worktrees', name);
     const repository = await this.#openRepository(name, worktrees);
     await createLeaseRow(poolClient(platform.database.pool), name);
-    const context = { name, owner, repository, platform, idempotency, outbox, counters, gate: createGate() };
+    const context = { ...shared, name, owner, repository, gate: createGate() };
     const brain = new OpenBrain(
       context,
-      rules,
       { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },
       sync,
     );

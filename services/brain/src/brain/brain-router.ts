@@ -32,6 +32,8 @@ const REPEATABLE: ReadonlySet<OpName> = new Set<OpName>([
   'read',
   'list',
   'search',
+  'islands',
+  'island',
   'branches',
   'openBranch',
   'dirty',

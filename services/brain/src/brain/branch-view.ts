@@ -6,6 +6,7 @@ import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
 import type { AnalysisCache } from '../search/analysis-cache.ts';
+import { RuledIndex } from '../search/ruled-index.ts';
 import { SearchIndex } from '../search/search-index.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { ListedFile } from './ops.ts';
@@ -21,7 +22,7 @@ export interface BranchView {
   files(): Promise<ListedFile[]>;
   read(path: string): Promise<ViewedFile | null>;
   isDirty(path: string): boolean;
-  index(): Promise<SearchIndex>;
+  index(): Promise<RuledIndex>;
 }
 
 export function worktreeView(writer: BranchWriter, commit: string): BranchView {
@@ -52,7 +53,7 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
 export function commitView(repository: Repository, commit: string, cache: AnalysisCache): BranchView {
   let tree: Promise<Map<string, TreeEntry>> | null = null;
   let all: Promise<ViewedFile[]> | null = null;
-  let index: Promise<SearchIndex> | null = null;
+  let index: Promise<RuledIndex> | null = null;
 
   const plainTree = (): Promise<Map<string, TreeEntry>> => (tree ??= readPlainTree(repository, commit));
 
@@ -67,10 +68,10 @@ export function commitView(repository: Repository, commit: string, cache: Analys
     return files.sort(byFile);
   }
 
-  async function buildIndex(): Promise<SearchIndex> {
-    const built = new SearchIndex(cache);
+  async function buildIndex(): Promise<RuledIndex> {
+    const built = new RuledIndex(new SearchIndex(cache));
     for (const { file, hash, text } of await (all ??= readAll())) {
-      if (text !== null) built.set({ file, content: text, hash, chain: 0 });
+      if (text !== null) built.set(file, { content: text, hash });
     }
     return built;
   }
@@ -90,10 +91,14 @@ export async function readPlainTree(repository: Repository, commit: string): Pro
   return entries;
 }
 
-/** The file a path means: the first candidate that is there. */
-export async function findFile(view: BranchView, path: string): Promise<ViewedFile | null> {
+/** The file a path means: the first candidate that is there and may be seen. */
+export async function findFile(
+  view: BranchView,
+  path: string,
+  mayRead: (path: string) => boolean,
+): Promise<ViewedFile | null> {
   for (const candidate of candidatePaths(path)) {
-    const file = await view.read(candidate);
+    const file = mayRead(candidate) ? await view.read(candidate) : null;
     if (file !== null) return file;
   }
   return null;

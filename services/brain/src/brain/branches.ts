@@ -4,10 +4,12 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { createBranch as createRef, readHeads, readRefTimes, resolveReading } from '../git/refs.ts';
+import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
 import { attribution, readChanges } from './commit.ts';
 import type { OpenBrain } from './open-brain.ts';
+import { dirtyCount } from './summary.ts';
 import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyFile, ReadRefusal } from './ops.ts';
 
 type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
@@ -21,6 +23,7 @@ export interface Divergence {
 export async function listBranches(
   brain: OpenBrain,
   { limit, after }: OpOf<'branches'>,
+  rows: RowView,
   divergence: (branch: string, head: string) => Promise<Divergence>,
 ): Promise<{ branches: BranchRow[]; next: string | null }> {
   const heads = [...(await readHeads(brain.context.repository))].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -32,7 +35,7 @@ export async function listBranches(
   for (const [name, commit] of page) {
     const writer = trees.get(name);
     if (writer !== undefined) await brain.headOf(name);
-    const changedFiles = writer?.tree.table.dirtyCount ?? 0;
+    const changedFiles = writer === undefined ? 0 : dirtyCount(writer, rows);
     const remote = await divergence(name, commit);
     branches.push({
       name,
@@ -50,6 +53,7 @@ export async function listBranches(
 export async function createBranch(
   brain: OpenBrain,
   { context, branch, name, from }: OpOf<'createBranch'>,
+  rows: RowView,
 ): Promise<Once<BranchCreated, CommitRefusal | 'E_BRANCH_EXISTS' | 'E_REF_ABSENT'>> {
   const found = await brain.writer(branch);
   if (!found.ok) return { decision: found, replayed: false };
@@ -74,7 +78,7 @@ export async function createBranch(
           resources: [`brain:${brainName}`],
         };
         await outbox.write(section.transaction, [{ name: 'branch:created', payload }]);
-        return allow({ name, commit, from: from ?? branch, uncommittedLeft: writer.tree.table.dirtyCount });
+        return allow({ name, commit, from: from ?? branch, uncommittedLeft: dirtyCount(writer, rows) });
       }),
     ),
   );
@@ -84,6 +88,7 @@ export async function createBranch(
 export async function autoBranch(
   brain: OpenBrain,
   { context, branch, prefix }: OpOf<'autoBranch'>,
+  rows: RowView,
 ): Promise<Once<AutoBranch, CommitRefusal>> {
   const found = await brain.writer(branch);
   if (!found.ok) return { decision: found, replayed: false };
@@ -91,7 +96,7 @@ export async function autoBranch(
   const answer = await writer.alone(context.deadlineAt, async () => {
     await writer.tree.scan();
     await writer.tellNoticed('external', context.deadlineAt);
-    return branchOff(brain, writer, context, prefix);
+    return branchOff(brain, writer, rows, { context, prefix });
   });
   if (answer.decision.ok && answer.decision.value.branch !== null) {
     const opened = await brain.writer(answer.decision.value.branch);
@@ -103,16 +108,17 @@ export async function autoBranch(
 async function branchOff(
   brain: OpenBrain,
   writer: BranchWriter,
-  context: OpOf<'autoBranch'>['context'],
-  prefix: string,
+  rows: RowView,
+  { context, prefix }: Pick<OpOf<'autoBranch'>, 'context' | 'prefix'>,
 ): Promise<Once<AutoBranch, CommitRefusal>> {
   const { idempotency, outbox, repository, name: brainName } = brain.context;
   const head = await brain.headOf(writer.tree.branch);
   const files = writer.tree.table.changes();
+  const shown = files.filter(({ file }) => rows.mayRead(file));
   const at = new Date(brain.context.platform.clock.now());
-  const branch = autoName(prefix, files, at);
+  const branch = autoName(prefix, shown, at);
   const changes = await readChanges(writer.tree.root, files);
-  const message = `${files.length} uncommitted ${files.length === 1 ? 'file' : 'files'} of ${writer.tree.branch}`;
+  const message = `${shown.length} uncommitted ${shown.length === 1 ? 'file' : 'files'} of ${writer.tree.branch}`;
   const prepared = await prepareCommit(repository, {
     branch,
     worktree: null,
@@ -125,7 +131,7 @@ async function branchOff(
     idempotency.once<AutoBranch, CommitRefusal>(section.transaction, context.idempotency, async () => {
       const guarded = await writer.guard(section, context);
       if (!guarded.ok) return guarded;
-      if (files.length === 0) return allow({ branch: null, commit: null, files });
+      if (shown.length === 0) return allow({ branch: null, commit: null, files: [] });
       if ((await createRef(repository, { branch, commit: prepared.commit, at })) === 'exists')
         return deny('E_BUSY', { retryAfterMs: 0 });
       irrevocable();
@@ -140,7 +146,7 @@ async function branchOff(
         { name: 'branch:created', payload: common },
         { name: 'brain:save', payload: { ...common, files: files.length } },
       ]);
-      return allow({ branch, commit: prepared.commit, files });
+      return allow({ branch, commit: prepared.commit, files: shown });
     }),
   );
 }
@@ -168,11 +174,12 @@ export async function dirtyFiles(brain: OpenBrain, branch: string): Promise<Deci
   return allow(writer.tree.table.changes());
 }
 
-export async function changedBranches(brain: OpenBrain): Promise<{ branch: string; files: number }[]> {
+export async function changedBranches(brain: OpenBrain, rows: RowView): Promise<{ branch: string; files: number }[]> {
   const changed: { branch: string; files: number }[] = [];
   for (const branch of (await brain.openTrees()).keys()) {
     const files = await dirtyFiles(brain, branch);
-    if (files.ok && files.value.length > 0) changed.push({ branch, files: files.value.length });
+    const readable = files.ok ? files.value.filter(({ file }) => rows.mayRead(file)).length : 0;
+    if (readable > 0) changed.push({ branch, files: readable });
   }
   return changed;
 }

@@ -8,6 +8,7 @@ import { type FileChange, type NewCommit, type PreparedCommit, prepareCommit } f
 import { obstacleAt } from '../files/durable-write.ts';
 import { isAbsent } from '../files/fsync.ts';
 import { GitError } from '../git/run.ts';
+import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import type { OpenBrain } from './open-brain.ts';
@@ -18,6 +19,8 @@ export interface CommitWish {
   readonly message: string;
   /** Only this file; null = everything that differs. */
   readonly only: string | null;
+  /** Everything is committed; files that may not be read are not told of. */
+  readonly rows: RowView;
 }
 
 export const REPORTED_FILES = 1000;
@@ -109,7 +112,7 @@ async function publish(brain: OpenBrain, writer: BranchWriter, wish: CommitWish,
     idempotency.once<CommitOutcome, CommitRefusal>(section.transaction, context.idempotency, async () => {
       const guarded = await writer.guard(section, context);
       if (!guarded.ok) return guarded;
-      const outcome = outcomeOf(wish.message, ready);
+      const outcome = outcomeOf(wish, ready);
       if (ready.prepared === null) return allow(outcome);
       if ((await ready.prepared.publish()).status === 'moved') {
         moved = true;
@@ -121,7 +124,7 @@ async function publish(brain: OpenBrain, writer: BranchWriter, wish: CommitWish,
         brain: name,
         branch: writer.tree.branch,
         commit: outcome.commit,
-        files: outcome.count,
+        files: ready.files.length,
         by: context.actor,
         resources,
       };
@@ -142,14 +145,15 @@ async function publish(brain: OpenBrain, writer: BranchWriter, wish: CommitWish,
 /** Rolls the section back; the next attempt starts from the new head. */
 class BranchMoved extends Error {}
 
-function outcomeOf(message: string, { head, files, prepared }: Ready): CommitOutcome {
+function outcomeOf({ message, rows }: CommitWish, { head, files, prepared }: Ready): CommitOutcome {
+  const readable = files.filter(({ file }) => rows.mayRead(file));
   return {
     committed: prepared !== null,
     commit: prepared?.commit ?? head,
     parent: prepared === null ? null : head,
     message,
-    files: files.slice(0, REPORTED_FILES),
-    count: files.length,
+    files: readable.slice(0, REPORTED_FILES),
+    count: readable.length,
   };
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { ANALYSER_VERSION } from '../search/analysis.ts';
 import type { AnalysisCache } from '../search/analysis-cache.ts';
+import { RuledIndex } from '../search/ruled-index.ts';
 import { SearchIndex } from '../search/search-index.ts';
 import { decodeSnapshot, encodeSnapshot } from '../search/snapshot.ts';
 
@@ -13,13 +14,13 @@ export async function loadIndex(
   branch: string,
   cache: AnalysisCache,
   log: Platform['log'],
-): Promise<SearchIndex> {
+): Promise<RuledIndex> {
   try {
     const bytes = await readFile(snapshotFile(directory, branch));
-    return decodeSnapshot(bytes, ANALYSER_VERSION, cache) ?? new SearchIndex(cache);
+    return new RuledIndex(decodeSnapshot(bytes, ANALYSER_VERSION, cache) ?? new SearchIndex(cache));
   } catch (error) {
     log.debug({ err: error }, 'no index snapshot');
-    return new SearchIndex(cache);
+    return new RuledIndex(new SearchIndex(cache));
   }
 }
 
@@ -27,13 +28,13 @@ export async function loadIndex(
 export async function saveIndex(
   directory: string,
   branch: string,
-  index: SearchIndex,
+  index: RuledIndex,
   log: Platform['log'],
 ): Promise<void> {
   const target = snapshotFile(directory, branch);
   try {
     await mkdir(directory, { recursive: true });
-    await writeFile(`${target}.tmp`, encodeSnapshot(index));
+    await writeFile(`${target}.tmp`, encodeSnapshot(index.whole()));
     await rename(`${target}.tmp`, target);
   } catch (error) {
     log.warn({ err: error }, 'an index snapshot could not be written');

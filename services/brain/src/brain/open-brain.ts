@@ -12,7 +12,7 @@ import { AnalysisCache } from '../search/analysis-cache.ts';
 import { readCatalogue } from '../store/catalogue.ts';
 import { readOpenConflicts } from '../store/sync-store.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import type { RowRules, RowView } from '../ports.ts';
+import { type RowView, UNJUDGED } from '../ports.ts';
 import { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext, OpContext } from '../writer/context.ts';
 import { LeaseKeeper } from '../writer/lease-keeper.ts';
@@ -20,6 +20,7 @@ import { type BranchView, commitView, readPlainTree, worktreeView } from './bran
 import { loadIndex, saveIndex } from './index-snapshot.ts';
 import type { BrainProblem, ReadRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
+import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
 import { watchTree, type TreeWatch } from './tree-watch.ts';
 
@@ -45,7 +46,6 @@ interface OpenTree {
 
 export class OpenBrain {
   readonly context: BrainContext;
-  readonly rules: RowRules;
   readonly leases: LeaseKeeper;
   /** What health has to say about the past of this brain. */
   readonly losses: BrainProblem[] = [];
@@ -55,9 +55,8 @@ export class OpenBrain {
   readonly #trees = new Map<string, Promise<OpenTree>>();
   readonly #views = new LRUCache<string, BranchView>({ max: KEPT_COMMIT_VIEWS });
 
-  constructor(context: BrainContext, rules: RowRules, places: BrainPlaces, sync: SyncSettings) {
+  constructor(context: BrainContext, places: BrainPlaces, sync: SyncSettings) {
     this.context = context;
-    this.rules = rules;
     this.leases = new LeaseKeeper(context);
     this.places = places;
     this.sync = sync;
@@ -65,6 +64,10 @@ export class OpenBrain {
 
   /** Opens the working trees on disk, so that what changed in them while nobody looked is told. */
   async start(): Promise<void> {
+    await finishSteps(this.context, this.places.journal, async (branch) => {
+      if (branch === 'main') return this.context.repository.dir;
+      return (await listWorktrees(this.places.worktrees)).get(branch) ?? null;
+    });
     await finishApply(this.context, this.places.journal, async (branch) => (await this.#openTree(branch)).writer.tree);
     await this.#openTree('main');
     for (const branch of (await listWorktrees(this.places.worktrees)).keys()) {
@@ -81,8 +84,8 @@ export class OpenBrain {
     return (await createBranch(repository, { branch, commit, at: new Date(platform.clock.now()) })) === 'created';
   }
 
-  rowView(context: OpContext): Promise<RowView> {
-    return this.rules.view(context.subject, this.context.name);
+  async rowView({ isService, subject, registry }: OpContext): Promise<RowView> {
+    return isService ? UNJUDGED : this.context.rules.view(subject, this.context.name, registry);
   }
 
   /** The branch as it is, or the past state that `at` names. */

@@ -1,16 +1,20 @@
 /** The operations of a brain that this process owns. */
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, deny } from '@svc/contract/decision.ts';
-import { readHead, readHeads } from '../git/refs.ts';
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { candidatePaths } from '@svc/contract/names.ts';
+import type { PolicyMode } from '@svc/contract/policy.ts';
+import { readHead } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
-import type { SearchIndex } from '../search/search-index.ts';
 import type { OpContext } from '../writer/context.ts';
-import { findFile, type BranchView } from './branch-view.ts';
 import { autoBranch, changedBranches, createBranch, dirtyFiles, listBranches } from './branches.ts';
 import { commitBranch } from './commit.ts';
+import { amend, createIslands, removeIsland } from './island-writes.ts';
+import { IslandReader } from './islands.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { BrainOps, BrainSummary, FilePage, FileView, ListedFile, SearchRow } from './ops.ts';
-import { remoteDivergence, remoteState } from './remote-state.ts';
+import type { BrainOps, BrainSummary, BranchOp, ReadRefusal } from './ops.ts';
+import { listFiles, readFile, searchFiles, type Seen } from './reading.ts';
+import { remoteDivergence } from './remote-state.ts';
+import { summarise } from './summary.ts';
 import { syncBranch } from './sync.ts';
 
 type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
@@ -18,87 +22,68 @@ type ResultOf<Name extends keyof BrainOps> = ReturnType<BrainOps[Name]>;
 
 export class BrainOperations implements BrainOps {
   readonly #brain: OpenBrain;
+  readonly #islands = new IslandReader();
 
   constructor(brain: OpenBrain) {
     this.#brain = brain;
   }
 
-  async read({ context, branch, path, at }: OpOf<'read'>): ResultOf<'read'> {
-    const rows = await this.#rows(context);
-    const found = await this.#brain.view(branch, at);
-    if (!found.ok) return found;
-    const file = await findFile(found.value, path);
-    if (file === null || !rows.mayRead(file.file)) return deny('E_FILE_ABSENT', { file: path });
-    const { text: content, bytes, hash, modifiedAt } = file;
-    if (content === null) return deny('E_NOT_TEXT', { file: file.file });
-    return allow<FileView>({
-      file: file.file,
-      content,
-      bytes,
-      hash,
-      branch,
-      ...committed(found.value, file.file),
-      modifiedAt,
-    });
+  async read(op: OpOf<'read'>): ResultOf<'read'> {
+    const seen = await this.#seen(op, op.at);
+    if (!seen.ok) return seen;
+    const { rows } = seen.value;
+    const file = await readFile(seen.value, op);
+    // Whether there is a file that may not be read makes no difference, to the answer and to the audit.
+    const denied = file.ok ? undefined : candidatePaths(op.path).find((path) => !rows.mayRead(path));
+    if (denied !== undefined) this.#note(op.context, denied, 'read', rows);
+    return file;
   }
 
   async list(op: OpOf<'list'>): ResultOf<'list'> {
-    const rows = await this.#rows(op.context);
-    const found = await this.#brain.view(op.branch, op.at);
-    if (!found.ok) return found;
-    const prefix = op.category === null || op.category === '' ? '' : `${op.category}/`;
-    const readable = (await found.value.files()).filter(({ file }) => file.startsWith(prefix) && rows.mayRead(file));
-    const rest = readable.filter(({ file }) => op.after === null || file > op.after);
-    const page = rest.slice(0, op.limit);
-    const files = op.withContent || op.withTitle ? await describeFiles(found.value, page, op) : page;
-    return allow<FilePage>({ files, next: rest.length > op.limit ? (page.at(-1)?.file ?? null) : null });
+    const seen = await this.#seen(op, op.at);
+    return seen.ok ? allow(await listFiles(seen.value, op)) : seen;
   }
 
   async search(op: OpOf<'search'>): ResultOf<'search'> {
-    await this.#rows(op.context);
-    const found = await this.#brain.view(op.branch, null);
-    if (!found.ok) return found;
-    const { query, mode, limit, group, explain, pathPrefix } = op;
-    const index: SearchIndex = await found.value.index();
-    const answer = index.search({
-      query,
-      mode,
-      limit,
-      group,
-      explain,
-      admitted: null,
-      ...(pathPrefix === null ? {} : { pathPrefix }),
-    });
-    const rows: SearchRow[] = answer.results.map((row) => ({
-      ...row,
-      commit: committed(found.value, row.file).commit,
-    }));
-    return allow({ rows, total: answer.total });
+    const seen = await this.#seen(op, null);
+    return seen.ok ? allow(await searchFiles(seen.value, op)) : seen;
   }
 
   async change({ context, branch, path, content, ifMatch }: OpOf<'change'>): ResultOf<'change'> {
-    if (!(await this.#rows(context)).mayWrite(path)) throw new CallError('RLS_DENIED');
-    const writer = await this.#brain.writer(branch);
-    if (!writer.ok) return { decision: writer, replayed: false };
-    const bytes = content === null ? null : Buffer.from(content, 'utf8');
-    return writer.value.change({ path, content: bytes, ifMatch }, context);
+    const rows = await this.#rows(context);
+    const denied = candidatePaths(path).filter((candidate) => !rows.mayWrite(candidate));
+    try {
+      // Denied whatever is there: no working tree is opened for it.
+      if (denied.length === candidatePaths(path).length) throw new CallError(rows.writeDenial(path) ?? 'RLS_DENIED');
+      const writer = await this.#brain.writer(branch);
+      if (!writer.ok) return { decision: writer, replayed: false };
+      const bytes = content === null ? null : Buffer.from(content, 'utf8');
+      return await writer.value.change({ path, content: bytes, ifMatch, rows }, context);
+    } catch (error) {
+      const [file] = denied;
+      if (file !== undefined && isRowDenial(error)) this.#note(context, file, 'write', rows);
+      throw error;
+    }
   }
 
   async commit({ context, branch, message, only }: OpOf<'commit'>): ResultOf<'commit'> {
+    const rows = await this.#rowsToChange(context);
     const writer = await this.#brain.writer(branch);
     if (!writer.ok) return { decision: writer, replayed: false };
-    return commitBranch(this.#brain, writer.value, { context, message, only });
+    return commitBranch(this.#brain, writer.value, { context, message, only, rows });
   }
 
-  branches(op: OpOf<'branches'>): ResultOf<'branches'> {
-    return listBranches(this.#brain, op, (branch, head) => remoteDivergence(this.#brain, branch, head));
+  async branches(op: OpOf<'branches'>): ResultOf<'branches'> {
+    const rows = await this.#rows(op.context);
+    return listBranches(this.#brain, op, rows, (branch, head) => remoteDivergence(this.#brain, branch, head));
   }
 
-  createBranch(op: OpOf<'createBranch'>): ResultOf<'createBranch'> {
-    return createBranch(this.#brain, op);
+  async createBranch(op: OpOf<'createBranch'>): ResultOf<'createBranch'> {
+    return createBranch(this.#brain, op, await this.#rowsToChange(op.context));
   }
 
-  async openBranch({ branch, create }: OpOf<'openBranch'>): ResultOf<'openBranch'> {
+  async openBranch({ context, branch, create }: OpOf<'openBranch'>): ResultOf<'openBranch'> {
+    await this.#rows(context);
     const head = await readHead(this.#brain.context.repository, branch);
     if (head === null && create) {
       const adopted = await this.#brain.adoptRemoteBranch(branch);
@@ -109,8 +94,8 @@ export class BrainOperations implements BrainOps {
     return writer.ok ? allow({ commit: await this.#brain.headOf(branch) }) : writer;
   }
 
-  autoBranch(op: OpOf<'autoBranch'>): ResultOf<'autoBranch'> {
-    return autoBranch(this.#brain, op);
+  async autoBranch(op: OpOf<'autoBranch'>): ResultOf<'autoBranch'> {
+    return autoBranch(this.#brain, op, await this.#rowsToChange(op.context));
   }
 
   async dirty({ context, branch }: OpOf<'dirty'>): ResultOf<'dirty'> {
@@ -120,38 +105,11 @@ export class BrainOperations implements BrainOps {
   }
 
   async changed({ context }: OpOf<'changed'>): ResultOf<'changed'> {
-    await this.#rows(context);
-    return changedBranches(this.#brain);
+    return changedBranches(this.#brain, await this.#rows(context));
   }
 
   async summary({ context }: OpOf<'summary'>): Promise<BrainSummary> {
-    await this.#rows(context);
-    const brain = this.#brain;
-    const trees = [...(await brain.openTrees()).values()];
-    const main = trees.find(({ tree }) => tree.branch === 'main');
-    const files = Array.from(main?.tree.table.entries() ?? []);
-    const stats = trees.map(({ tree }) => tree.index.stats());
-    const heads = await readHeads(brain.context.repository);
-    return {
-      name: brain.context.name,
-      branches: heads.size,
-      files: files.length,
-      dirty: trees.reduce((sum, { tree }) => sum + tree.table.dirtyCount, 0),
-      commit: heads.get('main') ?? '',
-      modifiedAt: files.length === 0 ? null : Math.max(...files.map(({ modifiedAt }) => modifiedAt)),
-      problems: await brain.problems(),
-      openConflicts: trees.reduce((sum, { openConflicts }) => sum + openConflicts.size, 0),
-      remote: await remoteState(brain),
-      queue: {
-        depth: trees.reduce((sum, { depth }) => sum + depth, 0),
-        oldestMs: Math.max(0, ...trees.map((writer) => writer.oldestMs())),
-      },
-      index: {
-        rows: stats.reduce((sum, { rows }) => sum + rows, 0),
-        bytes: stats.reduce((sum, { estimatedBytes }) => sum + estimatedBytes, 0),
-      },
-      counters: { mutex: brain.context.counters.mutex, lease: brain.context.counters.lease },
-    };
+    return summarise(this.#brain, await this.#rows(context));
   }
 
   async leaseView({ context }: OpOf<'leaseView'>): ResultOf<'leaseView'> {
@@ -159,23 +117,51 @@ export class BrainOperations implements BrainOps {
     return this.#brain.leases.view();
   }
 
-  acquire({ context, token, ttlMs }: OpOf<'acquire'>): ResultOf<'acquire'> {
+  async acquire({ context, token, ttlMs }: OpOf<'acquire'>): ResultOf<'acquire'> {
+    await this.#rowsToChange(context);
     return this.#brain.leases.acquire(context, { token, ttlMs });
   }
 
-  release({ context, token }: OpOf<'release'>): ResultOf<'release'> {
+  async release({ context, token }: OpOf<'release'>): ResultOf<'release'> {
+    await this.#rows(context);
     return this.#brain.leases.release(context, token);
   }
 
-  force({ context }: OpOf<'force'>): ResultOf<'force'> {
+  async force({ context }: OpOf<'force'>): ResultOf<'force'> {
+    await this.#rows(context);
     return this.#brain.leases.force(context);
   }
 
-  sync(op: OpOf<'sync'>): ResultOf<'sync'> {
-    return syncBranch(this.#brain, op);
+  async sync(op: OpOf<'sync'>): ResultOf<'sync'> {
+    return syncBranch(this.#brain, { ...op, rows: await this.#rowsToChange(op.context) });
   }
 
-  async settle({ waitMs }: OpOf<'settle'>): ResultOf<'settle'> {
+  async islands({ context, branch, after }: OpOf<'islands'>): ResultOf<'islands'> {
+    const rows = await this.#rows(context);
+    const found = await this.#brain.view(branch, null);
+    return found.ok ? allow(await this.#islands.list({ branch, view: found.value, rows }, after)) : found;
+  }
+
+  async island({ context, branch, name, append }: OpOf<'island'>): ResultOf<'island'> {
+    const rows = await this.#rows(context);
+    const found = await this.#brain.view(branch, null);
+    return found.ok ? allow(await this.#islands.read({ branch, view: found.value, rows }, name, append)) : found;
+  }
+
+  async createIslands({ context, branch, islands }: OpOf<'createIslands'>): ResultOf<'createIslands'> {
+    return createIslands({ brain: this.#brain, rows: await this.#rows(context), branch, context }, islands);
+  }
+
+  async amendIsland({ context, branch, ...wish }: OpOf<'amendIsland'>): ResultOf<'amendIsland'> {
+    return amend({ brain: this.#brain, rows: await this.#rows(context), branch, context }, wish);
+  }
+
+  async removeIsland({ context, branch, name }: OpOf<'removeIsland'>): ResultOf<'removeIsland'> {
+    return removeIsland({ brain: this.#brain, rows: await this.#rows(context), branch, context }, name);
+  }
+
+  async settle({ context, waitMs }: OpOf<'settle'>): ResultOf<'settle'> {
+    await this.#rows(context);
     const timer = Promise.withResolvers<false>();
     const handle = setTimeout(() => timer.resolve(false), waitMs);
     try {
@@ -191,24 +177,28 @@ export class BrainOperations implements BrainOps {
     if (!rows.mayOpen) throw new CallError('BRAIN_LOAD_FAIL');
     return rows;
   }
-}
 
-function committed(view: BranchView, file: string): { commit: string | null; dirty: boolean } {
-  const dirty = view.isDirty(file);
-  return { commit: dirty ? null : view.commit, dirty };
-}
-
-async function describeFiles(
-  view: BranchView,
-  page: readonly ListedFile[],
-  { withContent }: { withContent: boolean },
-): Promise<FilePage['files']> {
-  const index = await view.index();
-  const described: (ListedFile & { title?: string; content?: string })[] = [];
-  for (const row of page) {
-    const content = index.contentOf(row.file, row.hash);
-    if (content === null) continue;
-    described.push({ ...row, title: index.titleOf(row.file) ?? row.file, ...(withContent ? { content } : {}) });
+  /** For what changes the brain as a whole. */
+  async #rowsToChange(context: OpContext): Promise<RowView> {
+    const rows = await this.#rows(context);
+    if (rows.mayChange) return rows;
+    this.#note(context, '', 'write', rows);
+    throw new CallError('RLS_DENIED');
   }
-  return described;
+
+  async #seen({ context, branch }: BranchOp, at: string | null): Promise<Decision<Seen, ReadRefusal>> {
+    const rows = await this.#rows(context);
+    const found = await this.#brain.view(branch, at);
+    if (!found.ok) return found;
+    return allow({ view: found.value, rows, state: at === null ? branch : found.value.commit });
+  }
+
+  #note({ subject, operator }: OpContext, file: string, mode: PolicyMode, rows: RowView): void {
+    const { denials, name: brain } = this.#brain.context;
+    denials.note({ brain, file, mode, verdict: rows.verdict(file, mode), subject, operator });
+  }
+}
+
+function isRowDenial(error: unknown): boolean {
+  return error instanceof CallError && (error.code === 'RLS_DENIED' || error.code === 'E_ISLAND_WRITE_DENIED');
 }

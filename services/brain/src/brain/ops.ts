@@ -12,6 +12,8 @@ import type { OpContext } from '../writer/context.ts';
 import type { Counters } from '../writer/counters.ts';
 import type { Grant } from '../writer/lease-keeper.ts';
 import type { FileOutcome } from '../writer/staging.ts';
+import type { AmendedIsland, AmendmentWish, MadeIsland, NewIsland } from './island-writes.ts';
+import type { IslandPage, LoadedIsland } from './islands.ts';
 
 export interface Op {
   readonly context: OpContext;
@@ -194,6 +196,20 @@ export interface BrainOps {
   sync(
     op: BranchOp & { direction: 'push' | 'pull' | 'both'; remote: string | null },
   ): Promise<Once<SyncOutcome, SyncRefusal>>;
+  /** Definitions of the islands after the name `after`, a page at a time. */
+  islands(op: BranchOp & { after: string | null }): Promise<Decision<IslandPage, ReadRefusal>>;
+  /** Null when there is none that may be read; `append` = with the files of its sources. */
+  island(op: BranchOp & { name: string; append: boolean }): Promise<Decision<LoadedIsland | null, ReadRefusal>>;
+  /** All of them or none. */
+  createIslands(
+    op: BranchOp & { islands: readonly NewIsland[] },
+  ): Promise<Once<readonly MadeIsland[], WriteRefusal | 'E_ISLAND_EXISTS'>>;
+  amendIsland(
+    op: BranchOp & AmendmentWish,
+  ): Promise<Once<AmendedIsland, WriteRefusal | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID'>>;
+  removeIsland(
+    op: BranchOp & { name: string },
+  ): Promise<Once<{ readonly name: string }, WriteRefusal | 'E_ISLAND_ABSENT'>>;
   /** Resolves true when the writes queued by now have settled, false when `waitMs` passed first. */
   settle(op: Op & { waitMs: number }): Promise<boolean>;
 }

@@ -11,6 +11,7 @@ import { countDivergence, readRef } from '../git/refs.ts';
 import { fetchRemote, pushBranch, type Remote, trackingRef } from '../git/remote.ts';
 import { RemoteError } from '../git/remote-error.ts';
 import { noteSync } from '../store/sync-store.ts';
+import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { commitBranch } from './commit.ts';
 import { integrate, type Pulled } from './integrate.ts';
@@ -18,7 +19,7 @@ import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
 import { DEFAULT_REMOTE } from './remotes.ts';
 
-type SyncOp = Parameters<BrainOps['sync']>[0];
+type SyncOp = Parameters<BrainOps['sync']>[0] & { readonly rows: RowView };
 type Answer = Decision<SyncOutcome, SyncRefusal>;
 
 const INTEGRATIONS = 5;
@@ -122,12 +123,14 @@ async function pull(brain: OpenBrain, writer: BranchWriter, remote: Remote, op: 
       context: { ...op.context, idempotency: null },
       message: 'sync: local changes',
       only: null,
+      rows: op.rows,
     });
     if (!committed.decision.ok) return committed.decision;
     const integrated = await integrate(brain, writer, {
       context: op.context,
       theirs,
       source: `${remote.name}/${op.branch}`,
+      rows: op.rows,
     });
     if (integrated === null) continue; // somebody wrote in between
     return integrated.ok ? allow(outcomeOf(op, remote, 'pull', integrated.value, theirs, 0)) : integrated;

@@ -10,7 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isFilePath, MAX_PATH_DEPTH } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
-import type { SearchIndex } from '../search/search-index.ts';
+import type { RuledIndex } from '../search/ruled-index.ts';
 import { obstacleAt } from './durable-write.ts';
 import { isAbsent } from './fsync.ts';
 import { type FileEntry, FileTable } from './file-table.ts';
@@ -40,7 +40,7 @@ export interface DescribedFile {
 export interface WorktreeOptions {
   readonly branch: string;
   readonly root: string;
-  readonly index: SearchIndex;
+  readonly index: RuledIndex;
   /** What was known when the service last looked; equal stat data needs no reading. */
   readonly catalogue: ReadonlyMap<string, FileEntry>;
   /** Milliseconds since the epoch. */
@@ -57,7 +57,7 @@ const FILES_PER_TURN = 32;
 export class Worktree {
   readonly branch: string;
   readonly root: string;
-  readonly index: SearchIndex;
+  readonly index: RuledIndex;
   readonly table = new FileTable();
   /** Paths that the writer is changing right now; they are no news until it is done. */
   readonly applying = new Set<string>();
@@ -151,7 +151,7 @@ export class Worktree {
     if (lookedTooEarly) this.#untrusted.add(path);
     else this.#untrusted.delete(path);
     if (text === null) this.index.delete(path);
-    else this.index.set({ file: path, content: text, hash: entry.hash, chain: 0 });
+    else this.index.set(path, { content: text, hash: entry.hash });
   }
 
   #notice(path: string, before: FileEntry | null, entry: FileEntry | null): void {
@@ -181,14 +181,14 @@ export class Worktree {
    * scan; the index needs them once.
    */
   async #fillIndex(): Promise<void> {
-    const stale = [...this.index.files()].filter(({ file }) => this.table.get(file)?.isText !== true);
-    for (const { file } of stale) this.index.delete(file);
+    const stale = this.index.files().filter((file) => this.table.get(file)?.isText !== true);
+    for (const file of stale) this.index.delete(file);
     let filled = 0;
     for (const { path, hash: wanted, isText } of this.table.entries()) {
       if (!isText || this.index.contentOf(path, wanted) !== null) continue;
       const bytes = readPlainFile(this.root, path, true);
       const text = bytes === null ? null : decodeText(bytes);
-      if (text !== null) this.index.set({ file: path, content: text, hash: wanted, chain: 0 });
+      if (text !== null) this.index.set(path, { content: text, hash: wanted });
       filled += 1;
       if (filled % FILES_PER_TURN === 0) await nextTurn();
     }

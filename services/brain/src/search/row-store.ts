@@ -118,6 +118,18 @@ export class RowStore {
     return true;
   }
 
+  /** Costs follow the number of the file's rows. */
+  rechain(file: string, chain: number): void {
+    const entry = this.files.get(file);
+    if (entry === undefined || entry.chain === chain) return;
+    this.#count(entry, -1);
+    const moved: IndexedFile = { ...entry, chain };
+    this.files.set(file, moved);
+    this.fileAt[moved.slot] = moved;
+    for (const row of moved.rows) this.chainOf[row] = chain;
+    this.#count(moved, 1);
+  }
+
   /** Typed arrays exactly, objects and strings by rule of thumb. O(terms + files). */
   estimatedBytes(): number {
     let bytes = this.rowBound * 22 + this.cache.dictionary.size * 80;

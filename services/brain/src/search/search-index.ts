@@ -79,6 +79,15 @@ export class SearchIndex {
     return indexed?.hash === hash ? indexed.analysed.content : null;
   }
 
+  hashOf(file: string): string | null {
+    return this.#store.files.get(file)?.hash ?? null;
+  }
+
+  /** Puts an indexed file on another chain; what it holds stays. */
+  rechain(file: string, chain: number): void {
+    this.#store.rechain(file, chain);
+  }
+
   titleOf(file: string): string | null {
     return this.#store.files.get(file)?.title ?? null;
   }
@@ -97,11 +106,16 @@ export class SearchIndex {
     return runQuery(this.#store, request, this.#workspace());
   }
 
-  stats(): IndexStats {
-    const { files, terms, chains } = this.#store;
+  /** Passages of the admitted chains; null = of all. */
+  rowsIn(admitted: ReadonlySet<number> | null): number {
     let rows = 0;
-    for (const totals of chains.values()) rows += totals.rows;
-    return { files: files.size, rows, terms, estimatedBytes: this.#store.estimatedBytes() };
+    for (const [chain, totals] of this.#store.chains) if (admitted?.has(chain) !== false) rows += totals.rows;
+    return rows;
+  }
+
+  stats(): IndexStats {
+    const { files, terms } = this.#store;
+    return { files: files.size, rows: this.rowsIn(null), terms, estimatedBytes: this.#store.estimatedBytes() };
   }
 
   #workspace(): Workspace {

@@ -82,6 +82,17 @@ export async function readCatalogueSizes(
   );
 }
 
+/** Of the files of the main branch that are counted. */
+export async function readCatalogueSize(
+  client: SqlClient,
+  brain: string,
+  isCounted: (path: string) => boolean,
+): Promise<CatalogueSize> {
+  const counted = [...(await readCatalogue(client, brain, 'main')).values()].filter(({ path }) => isCounted(path));
+  const last = counted.reduce<number | null>((latest, { modifiedAt }) => Math.max(latest ?? 0, modifiedAt), null);
+  return { files: counted.length, modifiedAt: last };
+}
+
 function rowOf(entry: FileEntry, by: string): Record<string, unknown> {
   const { path, hash, blob, bytes, stat, modifiedAt, isText } = entry;
   return { path, hash, blob, bytes, stat: `${isText ? 'text' : 'binary'}:${stat}`, by, at_ms: modifiedAt };

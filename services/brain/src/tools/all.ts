@@ -2,7 +2,9 @@
 import { branchTools } from './branches.ts';
 import { fileTools } from './files.ts';
 import { healthTools } from './health.ts';
+import { islandStatusTools } from './island-status.ts';
 import { islandTools } from './islands.ts';
+import { islandWriteTools } from './island-writes.ts';
 import { listingTools } from './listings.ts';
 import { lockTools } from './lock.ts';
 import { memoryTools } from './memory.ts';
@@ -19,6 +21,8 @@ export const brainTools = [
   ...syncTools,
   ...healthTools,
   ...islandTools,
+  ...islandWriteTools,
+  ...islandStatusTools,
   ...fileTools,
   ...listingTools,
   ...stackTools,

@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import { BrainName } from '@svc/contract/names.ts';
 import { CommitId, DEFAULT_LIMIT, page, TimestampMs } from '@svc/contract/params.ts';
-import { defineTool } from '../deps.ts';
+import { type BrainDeps, defineTool } from '../deps.ts';
+import type { CatalogueSize } from '../store/catalogue.ts';
 import { cursorAfter, nextCursor, positionOf, shownStack, stackNames, stackShown } from './results.ts';
-import { opContext, READ_RAISES, resolveTarget } from './target.ts';
+import { opContext, READ_RAISES, type ReadableBrain, readableBrains, resolveTarget } from './target.ts';
 
 const current = defineTool({
   name: 'brain_current',
@@ -85,12 +86,12 @@ const list = defineTool({
   async handler({ limit = DEFAULT_LIMIT, cursor }, context) {
     const { deps, caller } = context;
     const after = positionOf(cursor);
-    const names = (await deps.host.names()).filter((name) => after === null || name > after);
+    const readable = (await readableBrains(context)).filter(({ name }) => after === null || name > after);
     const pointer = await deps.sessions.read(caller.session);
-    const known = await deps.catalogueSizes(names.slice(0, limit));
-    const brains = names.slice(0, limit).map((name) => {
+    const sizes = await sizesOf(deps, readable.slice(0, limit));
+    const brains = readable.slice(0, limit).map(({ name }) => {
       const entry = pointer.stack.find(({ brain }) => brain === name);
-      const { files = 0, modifiedAt = null } = known.get(name) ?? {};
+      const { files = 0, modifiedAt = null } = sizes.get(name) ?? {};
       const branch = entry?.branch ?? 'main';
       return {
         name,
@@ -101,10 +102,19 @@ const list = defineTool({
         modifiedAt,
       };
     });
-    const next = names.length > limit ? (brains.at(-1)?.name ?? null) : null;
+    const next = readable.length > limit ? (brains.at(-1)?.name ?? null) : null;
     return { brains, names: brains.map(({ name }) => name), count: brains.length, ...cursorAfter(next) };
   },
 });
+
+/** Counted by the database where every file is open, else over the readable ones. */
+async function sizesOf(deps: BrainDeps, brains: readonly ReadableBrain[]): Promise<Map<string, CatalogueSize>> {
+  const sizes = await deps.catalogueSizes(brains.flatMap(({ name, rows }) => (rows.isUnruled ? [name] : [])));
+  for (const { name, rows } of brains) {
+    if (!rows.isUnruled) sizes.set(name, await deps.catalogueSizeOf(name, rows.mayRead));
+  }
+  return sizes;
+}
 
 const state = defineTool({
   name: 'brain_state',

@@ -21,7 +21,7 @@ import {
 const create = z.boolean().optional().describe('Make the brain when it does not exist.');
 const stackType = z.enum(['private', 'public']).optional().describe('public = read-only in this session.');
 const OPENING_REFUSES = ['E_BRANCH_ABSENT', 'E_LIMIT', 'E_QUOTA'] as const;
-const OPENING_RAISES = ['BRAIN_LOAD_FAIL', 'UNAUTHORIZED', 'FORBIDDEN'] as const;
+const OPENING_RAISES = ['BRAIN_LOAD_FAIL', 'UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED'] as const;
 
 /** Makes sure that the brain (and the branch, when named) can be opened; true when it was made just now. */
 async function openBrain(
@@ -32,9 +32,12 @@ async function openBrain(
   const { deps, caller } = context;
   const op = opContext(context);
   let created = false;
+  const rows = await deps.rules.view(caller.subject, name, caller.registry);
+  if (!rows.mayOpen) throw new CallError('BRAIN_LOAD_FAIL'); // whether it is there or not
   if (!(await deps.host.exists(name))) {
     if (!wanted) throw new CallError('BRAIN_LOAD_FAIL');
     requireWriter(caller);
+    if (!rows.mayChange) throw new CallError('RLS_DENIED');
     const outcome = await deps.host.create(name, op.actor);
     if (outcome === 'quota') throw new Refusal('E_QUOTA');
     created = outcome === 'created';
@@ -141,8 +144,9 @@ const load = defineTool({
 });
 
 /** All or nothing: the absent one is named before any is made. */
-async function loadable({ deps }: CallContext, name: string, wanted: boolean | undefined): Promise<void> {
-  if (wanted !== true && !(await deps.host.exists(name)))
+async function loadable({ deps, caller }: CallContext, name: string, wanted: boolean | undefined): Promise<void> {
+  const { mayOpen } = await deps.rules.view(caller.subject, name, caller.registry);
+  if (!mayOpen || (wanted !== true && !(await deps.host.exists(name))))
     throw new CallError('BRAIN_LOAD_FAIL', undefined, { failed: name });
 }
 

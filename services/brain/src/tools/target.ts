@@ -1,12 +1,14 @@
 /** Which brain and branch a call means, and as whom it acts there. */
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { filePathProblem } from '@svc/contract/names.ts';
+import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { isAnonymous } from '@svc/contract/subject.ts';
 import type { Caller, IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { BrainOps } from '../brain/ops.ts';
 import type { BrainDeps } from '../deps.ts';
 import { DEFAULT_BRANCH, type Pointer, type StackEntry } from '../domain/stack.ts';
+import type { RowView } from '../ports.ts';
 import type { OpContext } from '../writer/context.ts';
 import { blockedPath } from '../writer/staging.ts';
 
@@ -87,17 +89,17 @@ export function requireIdentity({ operator, subject }: Caller): void {
   if (!operator && isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
 }
 
-/** A subject that has roles needs one that may write. */
+/** A subject that has roles needs one that may write; a read-only token never may. */
 export function requireWriter(caller: Caller): void {
   requireIdentity(caller);
-  const roles = caller.subject.roles ?? [];
-  if (roles.length > 0 && !roles.some((role) => role === 'admin' || role === 'editor'))
+  const { roles = [] } = caller.subject;
+  if (caller.token?.readOnly === true || (roles.length > 0 && !holdsAtLeast(roles, 'editor')))
     throw new CallError('FORBIDDEN');
 }
 
 /** Throws FORBIDDEN when the call names another agent than the verified one. */
 export function opContext({ caller, idempotency }: CallContext, guard: Guard = {}): OpContext {
-  const { subject, session, deadlineAt } = caller;
+  const { subject, session, deadlineAt, registry, operator } = caller;
   const verifiedAgent = subject.verified === true ? (subject.agentId ?? null) : null;
   if (verifiedAgent !== null && guard.agentId !== undefined && guard.agentId !== verifiedAgent) {
     throw new CallError('FORBIDDEN', 'agentId: is not the agent of the token');
@@ -109,6 +111,9 @@ export function opContext({ caller, idempotency }: CallContext, guard: Guard = {
     fence: guard.fence ?? null,
     deadlineAt,
     idempotency,
+    registry,
+    operator,
+    isService: false,
   };
 }
 
@@ -151,12 +156,31 @@ export function joinPath(category: string, filename: string): string {
 
 const BRAINS_AT_ONCE = 8;
 
-/** Asks every brain of the node, a few at a time; answers in order of the names. */
+export interface ReadableBrain {
+  readonly name: string;
+  readonly rows: RowView;
+}
+
+/** The brains of the node that the caller may see, in order of their names. */
+export async function readableBrains({
+  deps,
+  caller,
+}: Pick<CallContext, 'deps' | 'caller'>): Promise<readonly ReadableBrain[]> {
+  const names = await deps.host.names();
+  const stamp = caller.registry ?? (await deps.rules.stamp());
+  const brains = await Promise.all(
+    names.map(async (name) => ({ name, rows: await deps.rules.view(caller.subject, name, stamp) })),
+  );
+  return brains.filter(({ rows }) => rows.mayOpen);
+}
+
+/** Asks every brain that the caller may see, a few at a time; answers in order of the names. */
 export async function askEveryBrain<Answer>(
-  { deps }: Pick<CallContext, 'deps'>,
+  context: Pick<CallContext, 'deps' | 'caller'>,
   ask: (ops: BrainOps, name: string) => Promise<Answer>,
 ): Promise<Answer[]> {
-  const names = await deps.host.names();
+  const { deps } = context;
+  const names = (await readableBrains(context)).map(({ name }) => name);
   const answers: Answer[] = [];
   for (let start = 0; start < names.length; start += BRAINS_AT_ONCE) {
     const some = names.slice(start, start + BRAINS_AT_ONCE);

@@ -1,6 +1,7 @@
 /** What the writers of one brain share, and the section in which they change it. */
 import { CallError } from '@svc/contract/codes.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import type { Idempotency } from '@svc/runtime/idempotency.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
@@ -8,6 +9,8 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { LeaseCaller } from '../domain/lease.ts';
 import type { Repository } from '../git/repository.ts';
+import type { RowRules } from '../ports.ts';
+import type { DenialLog } from '../rules/denial-log.ts';
 import { enterWriteSection, type WriteSection } from '../store/lease-store.ts';
 import type { Owner } from '../store/ownership.ts';
 import type { Counters } from './counters.ts';
@@ -23,6 +26,11 @@ export interface OpContext {
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number;
   readonly idempotency: IdempotencyScope | null;
+  /** Under what the row rules are judged; null = what the registry stands at when they are. */
+  readonly registry: RegistryStamp | null;
+  readonly operator: boolean;
+  /** The service acts by itself: no row rule is judged. */
+  readonly isService: boolean;
 }
 
 export interface BrainContext {
@@ -32,6 +40,8 @@ export interface BrainContext {
   readonly platform: Pick<Platform, 'clock' | 'ids' | 'log' | 'database' | 'random'>;
   readonly idempotency: Idempotency;
   readonly outbox: Outbox;
+  readonly rules: RowRules;
+  readonly denials: DenialLog;
   readonly counters: Counters;
   readonly gate: Gate;
 }
@@ -80,16 +90,4 @@ export async function writeSection<Value>(
 
 function finish(leave: ((failed: boolean) => void) | null, failed: boolean): void {
   leave?.(failed);
-}
-
-/** Row-rule keys of a file, outermost first. */
-export function resourceKeys(brain: string, path: string): string[] {
-  const keys = [`brain:${brain}`];
-  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
-    keys.push(`brain:${brain}/${path.slice(0, end)}`);
-  }
-  keys.push(`brain:${brain}/${path}`);
-  const island = /^islands\/([^/]+)\.[^.]+$/.exec(path)?.[1];
-  if (island !== undefined) keys.push(`_island:${island}`);
-  return keys;
 }

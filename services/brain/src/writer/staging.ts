@@ -3,9 +3,12 @@ import { hash } from 'node:crypto';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import { candidatePaths, filePathProblem } from '@svc/contract/names.ts';
+import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
+import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { type FileChange, obstacleAt } from '../files/durable-write.ts';
 import { createNameIndex } from '../files/file-table.ts';
-import type { Worktree } from '../files/worktree.ts';
+import { decodeText, type Worktree } from '../files/worktree.ts';
+import type { RowView } from '../ports.ts';
 
 export interface FileRequest {
   /** As the caller named it; the extension rule has not been applied yet. */
@@ -14,8 +17,11 @@ export interface FileRequest {
   readonly content: Uint8Array | null;
   /** Hash the file must have now, `none` = it must not exist, null = whatever it is. */
   readonly ifMatch: string | null;
+  /** The row rules as they apply to the caller. */
+  readonly rows: RowView;
 }
 
+/** As it is shown to the caller. */
 export interface FileOutcome {
   readonly file: string;
   /** Of the bytes now in place, or, of a removed file, of what went. */
@@ -28,6 +34,7 @@ export interface FileOutcome {
 export interface StagedChange {
   readonly path: string;
   readonly change: 'created' | 'updated' | 'deleted';
+  /** Null of a removed file, and of one with hidden fields. */
   readonly hash: string | null;
   readonly by: string;
 }
@@ -50,19 +57,24 @@ export class Staging {
     this.#tree = tree;
   }
 
-  /** `by` = actor of the change. Throws VAF_PATH_BLOCKED. */
+  /** `by` = actor of the change. Throws VAF_PATH_BLOCKED, RLS_DENIED, E_ISLAND_WRITE_DENIED, VAF_INPUT_INVALID. */
   judge(request: FileRequest, by: string): Decision<FileOutcome, 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA'> {
-    const path = this.#resolve(request.path);
+    const { rows, content } = request;
+    const path = this.#resolve(request.path, rows);
+    const denial = rows.writeDenial(path);
+    if (denial !== null) throw new CallError(denial);
     const present = this.#hashNow(path);
     const decision =
-      request.content === null
-        ? this.#judgeRemoval(path, present, request.ifMatch)
-        : this.#judgeWrite(path, present, request.content, request.ifMatch);
-    if (decision.ok && decision.value.changed) {
-      const change = request.content === null ? 'deleted' : present === null ? 'created' : 'updated';
-      this.events.push({ path, change, hash: request.content === null ? null : decision.value.hash, by });
+      content === null
+        ? this.#judgeRemoval(path, present, request)
+        : this.#judgeWrite(path, present, { ...request, content });
+    if (!decision.ok) return decision;
+    const { changed, hash: now } = decision.value;
+    if (changed) {
+      const change = content === null ? 'deleted' : present === null ? 'created' : 'updated';
+      this.events.push({ path, change, hash: content === null || rows.hides(path) ? null : now, by });
     }
-    return decision;
+    return allow(this.#shown(path, present, decision.value, rows));
   }
 
   /** Who changed the path last in this batch. */
@@ -82,41 +94,78 @@ export class Staging {
   #judgeWrite(
     path: string,
     present: string | null,
-    content: Uint8Array,
-    ifMatch: string | null,
-  ): Decision<FileOutcome, 'E_CONFLICT' | 'E_QUOTA'> {
+    { content: given, ifMatch, rows }: FileRequest & { readonly content: Uint8Array },
+  ): Decision<Judged, 'E_CONFLICT' | 'E_QUOTA'> {
+    const content = rows.hides(path) ? this.#withHidden(path, given, rows) : given;
     const wanted = hash('sha256', content, 'hex');
-    const outcome = { file: path, hash: wanted, bytes: content.byteLength };
-    // A repeated write whose first reply was lost has the old ifMatch, and is still what the caller wanted.
-    if (present === wanted) return allow({ ...outcome, changed: false, created: false });
-    if (!matches(ifMatch, present)) return deny('E_CONFLICT', { file: path, hash: present });
+    const isExpected = matches(ifMatch, this.#shownHash(path, present, rows));
+    // A repeated write whose first reply was lost has the old ifMatch, and is still what the caller wanted. Of hidden
+    // values that it brings itself, that answer would tell whether they are the present ones.
+    const isRepeated = present === wanted && (isExpected || !bringsHidden(path, given, rows));
+    if (isRepeated) return allow({ hash: wanted, bytes: content.byteLength, changed: false });
+    if (!isExpected) return deny('E_CONFLICT', { file: path, hash: this.#shownHash(path, present, rows) });
     if (present === null) {
       this.#checkNewName(path);
       if (this.#tree.table.size + this.#states.size >= BRAIN_LIMITS.files) return deny('E_QUOTA');
       this.#newNames.add(path);
     }
+    if (content.byteLength > MAX_CONTENT_BYTES) return deny('E_QUOTA');
     if (this.#tree.table.totalBytes + content.byteLength > BRAIN_LIMITS.bytes) return deny('E_QUOTA');
     this.#states.set(path, { content, hash: wanted });
-    return allow({ ...outcome, changed: true, created: present === null });
+    return allow({ hash: wanted, bytes: content.byteLength, changed: true });
   }
 
   #judgeRemoval(
     path: string,
     present: string | null,
-    ifMatch: string | null,
-  ): Decision<FileOutcome, 'E_CONFLICT' | 'E_FILE_ABSENT'> {
-    if (present === null) return deny('E_FILE_ABSENT', { file: path });
-    if (!matches(ifMatch, present)) return deny('E_CONFLICT', { file: path, hash: present });
+    { ifMatch, rows }: FileRequest,
+  ): Decision<Judged, 'E_CONFLICT' | 'E_FILE_ABSENT'> {
+    if (present === null || !rows.mayRead(path)) return deny('E_FILE_ABSENT', { file: path });
+    const shown = this.#shownHash(path, present, rows);
+    if (!matches(ifMatch, shown)) return deny('E_CONFLICT', { file: path, hash: shown });
     this.#states.set(path, { content: null, hash: null });
-    return allow({ file: path, hash: present, bytes: 0, changed: true, created: false });
+    return allow({ hash: present, bytes: 0, changed: true });
   }
 
-  /** The file that the path means: an existing candidate, else the name that a new file gets. */
-  #resolve(path: string): string {
+  /** The bytes to be written: hidden values stay where the caller, who does not see them, left them out. */
+  #withHidden(path: string, given: Uint8Array, rows: RowView): Uint8Array {
+    const merged = rows.merged(path, this.#textNow(path), decodeText(given) ?? '');
+    if (merged === null) {
+      throw invalidArguments([{ path: 'content', message: 'must keep the form of a file that has hidden fields' }]);
+    }
+    return Buffer.from(merged, 'utf8');
+  }
+
+  #textNow(path: string): string | null {
+    const staged = this.#states.get(path);
+    if (staged === undefined) return this.#tree.read(path)?.text ?? null;
+    return staged.content === null ? null : decodeText(staged.content);
+  }
+
+  /** Null of what is absent, or may not be seen. */
+  #shownHash(path: string, present: string | null, rows: RowView): string | null {
+    return present === null || !rows.mayRead(path) ? null : rows.shownHash(this.#tree.branch, path, present);
+  }
+
+  /** Who may write but not read learns nothing about what was there. */
+  #shown(path: string, present: string | null, { hash: now, bytes, changed }: Judged, rows: RowView): FileOutcome {
+    const text = rows.hides(path) && bytes > 0 ? this.#textNow(path) : null;
+    const shown = {
+      file: path,
+      hash: rows.shownHash(this.#tree.branch, path, now),
+      bytes: text === null ? bytes : Buffer.byteLength(rows.shown(path, text) ?? ''),
+    };
+    if (!rows.mayRead(path)) return { ...shown, changed: true, created: true };
+    return { ...shown, changed, created: changed && present === null };
+  }
+
+  /** The file that the path means: an existing candidate that may be seen, else the name that a new file gets. */
+  #resolve(path: string, rows: RowView): string {
     const problem = filePathProblem(path);
     if (problem !== null) throw blockedPath(problem);
     const candidates = candidatePaths(path);
-    const target = candidates.find((candidate) => this.#hashNow(candidate) !== null) ?? candidates.at(-1) ?? path;
+    const isThere = (candidate: string): boolean => rows.mayRead(candidate) && this.#hashNow(candidate) !== null;
+    const target = candidates.find(isThere) ?? candidates.at(-1) ?? path;
     const targetProblem = filePathProblem(target);
     if (targetProblem !== null) throw blockedPath(targetProblem);
     return target;
@@ -133,6 +182,15 @@ export class Staging {
     const obstacle = obstacleAt(this.#tree.root, path);
     if (obstacle !== null) throw blockedPath(obstacle);
   }
+}
+
+/** What one call makes of a file, as it lies on disk. */
+type Judged = Pick<FileOutcome, 'hash' | 'bytes' | 'changed'>;
+
+function bringsHidden(path: string, given: Uint8Array, rows: RowView): boolean {
+  if (!rows.hides(path)) return false;
+  const text = decodeText(given) ?? '';
+  return rows.shown(path, text) !== text;
 }
 
 function matches(ifMatch: string | null, present: string | null): boolean {

@@ -1,43 +1,55 @@
 /** What the door itself decides about a call: the limits of a token, static access, the subject. */
 import { CallError } from '@svc/contract/codes.ts';
-import { isAnonymous, type Subject, UserCtx } from '@svc/contract/subject.ts';
+import { WorkspaceName } from '@svc/contract/names.ts';
+import type { VerifiedToken } from '@svc/contract/registry.ts';
+import { DEFAULT_WORKSPACE, isAnonymous, type Subject } from '@svc/contract/subject.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
-import type { Identity, VerifiedToken } from '../identity.ts';
-import { profileNamed } from './profiles.ts';
+import { z } from 'zod';
+import { isAllowedBy } from './profiles.ts';
 
-export const ANONYMOUS: Subject = { workspace: 'default' };
-
-/** Order of belief: token, what an operator declares, the agent an operator works for, anonymous. */
-export function subjectOf(identity: Identity, args: Record<string, unknown>, agent: Subject | null): Subject {
-  const declared = args.userCtx;
-  if (declared !== undefined && declared !== null) {
-    if (identity.token !== null) return narrowed(identity.token, declared);
-    const userCtx = identity.operator ? UserCtx.safeParse(declared) : null;
-    if (userCtx?.success === true) return userCtx.data;
-  }
-  return identity.token?.subject ?? agent ?? ANONYMOUS;
+/** `current`: the workspace that the session has set, or null. */
+export function anonymousIn(current: string | null): Subject {
+  return { workspace: current ?? DEFAULT_WORKSPACE };
 }
 
-/** A token may look at another workspace in which its agent holds a role, or through fewer roles; nothing is added. */
-function narrowed(token: VerifiedToken, declared: unknown): Subject {
-  const parsed = UserCtx.safeParse(declared);
-  if (!parsed.success) return token.subject;
-  const { workspace, roles } = parsed.data;
-  const held = workspace === undefined ? undefined : token.roles[workspace];
-  const subject =
-    workspace === undefined || held === undefined ? token.subject : { ...token.subject, workspace, roles: [...held] };
-  return roles === undefined
-    ? subject
-    : { ...subject, roles: (subject.roles ?? []).filter((role) => roles.includes(role)) };
+/** The subject that the arguments declare, in either place where tools take one; undefined = none. */
+export function declaredIn(args: Record<string, unknown>): unknown {
+  const declared = args.userCtx ?? optionsOf(args)?.userCtx;
+  return declared ?? undefined;
+}
+
+function optionsOf({ options }: Record<string, unknown>): { readonly userCtx?: unknown } | null {
+  return typeof options === 'object' && options !== null ? options : null;
+}
+
+/** What a token lets its holder declare; everything else is ignored. */
+const Narrowing = z.object({ workspace: WorkspaceName.optional(), roles: z.array(z.string()).optional() });
+
+/**
+ * The token's agent at home, or in the workspace it asks for, or else in the one its session has set, if it holds a role
+ * there; through fewer roles when it declares some. Nothing is ever added.
+ */
+export function tokenSubject(token: VerifiedToken, declared: unknown, current: string | null): Subject {
+  const parsed = declared === undefined ? null : Narrowing.safeParse(declared);
+  const { workspace, roles } = parsed?.success === true ? parsed.data : {};
+  const subject = subjectIn(token, workspace ?? current);
+  if (roles === undefined) return subject;
+  return { ...subject, roles: (subject.roles ?? []).filter((role) => roles.includes(role)) };
+}
+
+function subjectIn({ subject, roles, limits }: VerifiedToken, workspace: string | null): Subject {
+  const verified: Subject = { ...subject, verified: true };
+  if (workspace === null || !Object.hasOwn(roles, workspace)) return verified;
+  if (limits.bound !== null && limits.bound !== workspace) return verified;
+  return { ...verified, workspace, roles: [...(roles[workspace] ?? [])] };
 }
 
 /** Throws FORBIDDEN when the token's own limits exclude the tool. */
 export function assertTokenAllows(token: VerifiedToken | null, card: ToolCard): void {
   if (token === null) return;
-  if (token.readOnly && card.effect !== 'read') throw new CallError('FORBIDDEN', 'The token may only read.');
-  if (token.profile !== null && profileNamed(token.profile)?.(card) !== true) {
-    throw new CallError('FORBIDDEN', "The token's profile does not include this tool.");
-  }
+  const { readOnly, profile } = token.limits;
+  if (readOnly && card.effect !== 'read') throw new CallError('FORBIDDEN', 'The token may only read.');
+  if (!isAllowedBy(profile, card)) throw new CallError('FORBIDDEN', "The token's profile does not include this tool.");
 }
 
 /** Access that depends on no argument; `workspace:<role>` is left to the owning service. */

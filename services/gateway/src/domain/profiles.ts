@@ -33,3 +33,16 @@ export function profileNamed(name: string): ToolPredicate | null {
   if (name === 'core') return (card) => CORE.has(card.name);
   return SERVICES.has(name) ? (card) => card.service === name : null;
 }
+
+/** Tools that show the list of tools: whoever is held to a profile finds its own tools with them, and no others. */
+const DISCOVERY: ReadonlySet<string> = new Set(['tool_search', 'tool_describe']);
+
+/** Whether a token held to that profile may call the tool; null = held to none. An unknown profile allows nothing more. */
+export function isAllowedBy(profile: string | null, card: Pick<ToolCard, 'name' | 'service'>): boolean {
+  return profile === null || DISCOVERY.has(card.name) || profileNamed(profile)?.(card) === true;
+}
+
+/** Whether it shows in lists and searches of such a token. */
+export function isShownBy(profile: string | null, card: Pick<ToolCard, 'name' | 'service'>): boolean {
+  return profile === null || profileNamed(profile)?.(card) === true;
+}

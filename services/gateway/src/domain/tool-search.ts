@@ -20,9 +20,15 @@ const DESCRIPTION_WEIGHT = 1.5;
 const PREFIX_SHARE = 0.5;
 const MIN_PREFIX = 3;
 
+export interface ToolQuery {
+  readonly limit: number;
+  readonly area?: string | undefined;
+  includes(card: ToolCard): boolean;
+}
+
 export interface ToolIndex {
   /** Best first, equal scores by name. */
-  find(query: string, options: { readonly limit: number; readonly area?: string | undefined }): ToolHit[];
+  find(query: string, options: ToolQuery): ToolHit[];
 }
 
 export function createToolIndex(cards: readonly ToolCard[]): ToolIndex {
@@ -33,11 +39,11 @@ export function createToolIndex(cards: readonly ToolCard[]): ToolIndex {
   }
   const rarity = (word: string): number => Math.log(1 + entries.length / (occurrences.get(word) ?? entries.length));
   return {
-    find(query, { limit, area }) {
+    find(query, { limit, area, includes }) {
       const asked = [...new Set(wordsOf(query))];
       const hits: ToolHit[] = [];
       for (const entry of entries) {
-        if (area !== undefined && entry.card.area !== area) continue;
+        if ((area !== undefined && entry.card.area !== area) || !includes(entry.card)) continue;
         const score = asked.reduce((sum, word) => sum + scoreOf(entry, word, rarity), 0);
         if (score > 0) hits.push({ card: entry.card, score: Math.round(score * 1000) / 1000 });
       }

@@ -1,7 +1,7 @@
 import type { EventRecord } from '@svc/contract/events.ts';
 import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
 import { describe, expect, test } from 'vitest';
-import { type Listener, visiblePayload } from './visibility.ts';
+import { type Listener, listenerOf, listenerOfToken, visiblePayload } from './visibility.ts';
 
 const event: EventRecord<'brain:save'> = {
   id: 'evt_1',
@@ -12,12 +12,12 @@ const event: EventRecord<'brain:save'> = {
 };
 const inAcme: EventRecord = { ...event, workspace: 'acme' };
 
-const anonymous: Listener = { subject: { workspace: 'default' }, operator: false, roles: {} };
-const member: Listener = {
-  subject: { agentId: 'a1', workspace: 'acme', roles: ['viewer'] },
-  operator: false,
-  roles: { acme: ['viewer'] },
-};
+const anonymous: Listener = listenerOf({ workspace: 'default' }, {}, false);
+const member: Listener = listenerOf(
+  { agentId: 'a1', workspace: 'acme', roles: ['viewer'] },
+  { acme: ['viewer'] },
+  false,
+);
 const operator: Listener = { ...anonymous, operator: true };
 const policy = (change: Partial<Policy>): Policy => ({ ...DEFAULT_POLICY, container: 'public', ...change });
 
@@ -52,5 +52,57 @@ describe('an event', () => {
     const unknown = { ...event, name: 'trade:settled' } as unknown as EventRecord;
     expect(visiblePayload(unknown, member, [])).toBeNull();
     expect(visiblePayload(unknown, operator, [])).not.toBeNull();
+  });
+
+  test('of a workspace named like a built-in property is for its members', () => {
+    expect(visiblePayload({ ...event, workspace: 'constructor' }, member, [])).toBeNull();
+  });
+
+  test('is read from each place in which its listener holds a role, and never from several at once', () => {
+    const subject = { agentId: 'a1', workspace: 'acme', roles: ['viewer'] };
+    const both = listenerOf(subject, { acme: ['viewer'], beta: ['admin'] }, false);
+    const beta = policy({ container: 'beta', readableBy: ['role:admin'] });
+    expect(visiblePayload(event, both, [beta])).not.toBeNull();
+    expect(visiblePayload(event, both, [beta, policy({ container: 'acme', readableBy: [] })])).toBeNull();
+    expect(visiblePayload(event, both, [policy({ container: 'acme', readableBy: ['role:admin'] })])).toBeNull();
+    const limits = { tokenId: 't', bound: 'acme', readOnly: false, profile: null, expiresAt: 9 };
+    const bound = listenerOfToken({ limits, subject, roles: both.roles as never, org: null, plan: null });
+    expect(visiblePayload(event, bound, [beta])).toBeNull();
+    expect(visiblePayload({ ...event, workspace: 'beta' }, bound, [])).toBeNull();
+  });
+
+  test('for parties reaches those it names, who do not learn of the others', () => {
+    const minted: EventRecord<'token:minted'> = {
+      ...event,
+      name: 'token:minted',
+      payload: { tokenId: 'tok_1', agentId: 'a1', expiresAt: 1, by: 'u1', parties: ['a1', 'u1'] },
+    };
+    const { parties: _parties, ...shown } = minted.payload;
+    expect(visiblePayload(minted, member, [])).toEqual(shown);
+    expect(visiblePayload(minted, operator, [])).toEqual(shown);
+    expect(visiblePayload(minted, anonymous, [])).toBeNull();
+    const heardBy = (parties: string[]) =>
+      visiblePayload({ ...minted, payload: { ...minted.payload, parties } }, member, []) !== null;
+    expect([['u1'], ['ws:acme'], ['ws:beta'], ['ws:constructor'], []].map(heardBy)).toEqual([
+      false,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test('for admins reaches those of its workspace', () => {
+    const denied: EventRecord<'access:denied'> = {
+      ...event,
+      name: 'access:denied',
+      workspace: 'acme',
+      payload: { resource: 'doc', mode: 'read', because: 'no-match' },
+    };
+    const admin = listenerOf({ agentId: 'a2', workspace: 'acme', roles: ['admin'] }, { acme: ['admin'] }, false);
+    expect(visiblePayload(denied, admin, [])).not.toBeNull();
+    expect(visiblePayload(denied, member, [])).toBeNull();
+    expect(visiblePayload({ ...denied, workspace: 'beta' }, admin, [])).toBeNull();
+    expect(visiblePayload(denied, operator, [])).not.toBeNull();
   });
 });

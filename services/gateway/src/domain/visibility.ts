@@ -1,13 +1,37 @@
 /** Who may hear an event: one rule for live delivery and for replay. */
 import { type Audience, type EventName, EVENTS, type EventRecord } from '@svc/contract/events.ts';
 import { evaluate, type Policy } from '@svc/contract/policy.ts';
-import { isAnonymous, type Subject } from '@svc/contract/subject.ts';
+import type { VerifiedToken } from '@svc/contract/registry.ts';
+import { identityOf, type Subject } from '@svc/contract/subject.ts';
 
 export interface Listener {
-  readonly subject: Subject;
   readonly operator: boolean;
+  /** The one name by which events address it; null = an operator without identity. */
+  readonly identity: string | null;
   /** Roles in each workspace, as the registry of identities knows them. */
-  readonly roles: Readonly<Record<string, readonly string[] | undefined>>;
+  readonly roles: Readonly<Record<string, readonly string[]>>;
+  /** As whom it reads: at home first, then in each other workspace in which it may act. Never merged. */
+  readonly subjects: readonly Subject[];
+}
+
+/** `home`: the subject where it acts by default; anonymous has no other place. */
+export function listenerOf(home: Subject, roles: VerifiedToken['roles'], operator: boolean): Listener {
+  const elsewhere = Object.keys(roles)
+    .filter((workspace) => workspace !== home.workspace)
+    .sort()
+    .map((workspace) => ({ ...home, workspace, roles: [...(roles[workspace] ?? [])] }));
+  return { operator, identity: identityOf(home), roles, subjects: [home, ...elsewhere] };
+}
+
+/** The listener of a token; a bound one acts in one workspace alone. */
+export function listenerOfToken({ subject, roles, limits }: VerifiedToken): Listener {
+  const { bound } = limits;
+  const held = bound === null ? roles : Object.hasOwn(roles, bound) ? { [bound]: roles[bound] ?? [] } : {};
+  return listenerOf(subject, held, false);
+}
+
+export function holdsRoleIn({ roles }: Pick<Listener, 'roles'>, workspace: string): boolean {
+  return Object.hasOwn(roles, workspace);
 }
 
 /** The payload that `listener` may see, or null. `policies`: those attached to the event's resources. */
@@ -17,33 +41,64 @@ export function visiblePayload(
   policies: readonly Policy[],
 ): Record<string, unknown> | null {
   if (!isWorkspaceOpen(event.workspace, listener) || !audienceFits(event, listener)) return null;
-  let shown: Record<string, unknown> = event.payload;
+  const payload = withoutParties(event.payload);
+  if (policies.length === 0) return payload;
+  for (const subject of listener.subjects) {
+    const shown = throughAll(policies, subject, payload);
+    if (shown !== null) return shown;
+  }
+  return null;
+}
+
+function throughAll(
+  policies: readonly Policy[],
+  subject: Subject,
+  payload: Record<string, unknown>,
+): Record<string, unknown> | null {
+  let shown = payload;
   for (const policy of policies) {
-    const seen = evaluate(policy, listener.subject, 'read', shown);
+    const seen = evaluate(policy, subject, 'read', shown);
     if (!seen.allowed) return null;
     shown = seen.data as Record<string, unknown>;
   }
   return shown;
 }
 
-function isWorkspaceOpen(workspace: string | undefined, { operator, roles }: Listener): boolean {
-  return workspace === undefined || operator || roles[workspace] !== undefined;
+/** Who is meant is told to nobody. */
+function withoutParties(payload: Record<string, unknown>): Record<string, unknown> {
+  if (!('parties' in payload)) return payload;
+  const { parties: _parties, ...rest } = payload;
+  return rest;
 }
 
-/** The policies decide for `readers`, the workspace for `members`; `parties` are named by nobody but the operator yet. */
-function audienceFits({ name, workspace }: EventRecord, { operator, subject, roles }: Listener): boolean {
-  if (operator) return true;
+function isWorkspaceOpen(workspace: string | undefined, listener: Listener): boolean {
+  return workspace === undefined || listener.operator || holdsRoleIn(listener, workspace);
+}
+
+/** The policies decide for `readers`. */
+function audienceFits({ name, workspace, payload }: EventRecord, listener: Listener): boolean {
+  if (listener.operator) return true;
   switch (audienceOf(name)) {
     case 'public':
     case 'readers':
       return true;
     case 'members':
-      return !isAnonymous(subject);
+      return workspace !== undefined || listener.identity !== null;
     case 'admins':
-      return workspace !== undefined && roles[workspace]?.includes('admin') === true;
+      return workspace !== undefined && listener.roles[workspace]?.includes('admin') === true;
+    case 'parties':
+      return 'parties' in payload && payload.parties.some((party) => isParty(party, listener));
     default:
       return false;
   }
+}
+
+/** An identity, or all of a workspace: no identity begins with its prefix. */
+const WORKSPACE_PARTY = 'ws:';
+
+function isParty(party: string, listener: Listener): boolean {
+  if (party.startsWith(WORKSPACE_PARTY)) return holdsRoleIn(listener, party.slice(WORKSPACE_PARTY.length));
+  return party === listener.identity;
 }
 
 /** An event that only a newer service knows is nobody's but the operator's. */

@@ -4,10 +4,17 @@ import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { type RunningService, startService } from '@svc/runtime/service.ts';
 
+export interface EmitOptions {
+  readonly lost?: boolean;
+  readonly workspace?: string;
+  /** Row-rule keys beyond that of the brain. */
+  readonly resources?: readonly string[];
+}
+
 export interface EventLog {
   readonly kept: PositionedEvent[];
   /** Writes `count` events and publishes them, or loses them on the way. */
-  emit(count: number, options?: { readonly lost?: boolean; readonly workspace?: string }): PositionedEvent[];
+  emit(count: number, options?: EmitOptions): PositionedEvent[];
   /** Publishes anything, as an unreliable bus would. */
   publish(events: readonly PositionedEvent[]): void;
   heartbeat(): void;
@@ -44,8 +51,8 @@ export async function startEventLog(platform: StatelessPlatform, past = 0): Prom
   });
   return {
     kept,
-    emit(count, { lost = false, workspace } = {}) {
-      const events = Array.from({ length: count }, () => ({ position: ++head, event: eventAt(head, workspace) }));
+    emit(count, { lost = false, ...options } = {}) {
+      const events = Array.from({ length: count }, () => ({ position: ++head, event: eventAt(head, options) }));
       kept.push(...events);
       if (!lost) publish(events);
       return events;
@@ -60,7 +67,7 @@ export async function startEventLog(platform: StatelessPlatform, past = 0): Prom
   };
 }
 
-function eventAt(position: number, workspace?: string): EventRecord {
+function eventAt(position: number, { workspace, resources = [] }: EmitOptions = {}): EventRecord {
   return {
     id: `evt_${position}`,
     name: 'brain:change',
@@ -75,7 +82,7 @@ function eventAt(position: number, workspace?: string): EventRecord {
       change: 'created',
       by: 'a1',
       source: 'tool',
-      resources: ['brain:svc'],
+      resources: ['brain:svc', ...resources],
     },
   };
 }

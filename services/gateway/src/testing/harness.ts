@@ -4,11 +4,13 @@ import type { RunningService } from '@svc/runtime/service.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../service.ts';
 import { createTestPlatform, KEY, type TestPlatformOptions } from './platform.ts';
 import { type ProbeDeps, startProbe } from './probe.ts';
+import { startTestRegistry, type TestRegistry } from './registry.ts';
 
 export interface Harness {
   readonly platform: StatelessPlatform;
   readonly gateway: Gateway;
   readonly probe: RunningService<ProbeDeps>;
+  readonly registry: TestRegistry;
   readonly url: string;
   fetch(path: string, options?: RequestInit): Promise<Response>;
   /** POST /call with the key. */
@@ -36,6 +38,7 @@ export const KEYED = { SVC_API_KEY: KEY, SVC_BIND: '127.0.0.1', SVC_RATE_LIMIT: 
 
 export async function startHarness(options: TestPlatformOptions & GatewayOptions = {}): Promise<Harness> {
   const platform = createTestPlatform({ environment: KEYED, ...options });
+  const registry = await startTestRegistry(platform.bus);
   const probe = await startProbe(platform);
   const gateway = await startGateway(platform, { expectedServices: ['probe', 'gateway'], ...options });
   await until(() => gateway.ready().then(({ ready }) => ready));
@@ -62,6 +65,7 @@ export async function startHarness(options: TestPlatformOptions & GatewayOptions
     platform,
     gateway,
     probe,
+    registry,
     url,
     fetch: (path, init) => fetch(url + path, init),
     call,

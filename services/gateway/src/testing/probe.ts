@@ -1,5 +1,6 @@
 /** A small service whose tools show what reached them. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RegistryStamp, TokenLimits } from '@svc/contract/registry.ts';
 import { Subject, UserCtx } from '@svc/contract/subject.ts';
 import { toolFor } from '@svc/contract/tool.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
@@ -15,6 +16,8 @@ const define = toolFor<ProbeDeps>();
 const Caller = z.object({
   subject: Subject,
   operator: z.boolean(),
+  token: TokenLimits.nullable(),
+  registry: RegistryStamp.nullable(),
   principal: z.string(),
   session: z.string(),
   requestId: z.string(),
@@ -25,7 +28,11 @@ const echo = define({
   name: 'probe_echo',
   area: 'probe',
   description: 'Returns its text and who called.',
-  input: z.strictObject({ text: z.string().optional(), userCtx: UserCtx.optional() }),
+  input: z.strictObject({
+    text: z.string().optional(),
+    userCtx: UserCtx.optional(),
+    options: z.strictObject({ userCtx: UserCtx.optional() }).optional(),
+  }),
   output: z.object({ text: z.string(), caller: Caller, key: z.string().nullable() }),
   access: 'public',
   effect: 'read',

@@ -1,8 +1,9 @@
 /** Finding a tool among hundreds without reading them all, and calling one by name. */
 import { CallError } from '@svc/contract/codes.ts';
-import type { ToolCard } from '@svc/contract/tool.ts';
+import type { Caller, ToolCard } from '@svc/contract/tool.ts';
 import { z } from 'zod';
 import { defineTool } from '../deps.ts';
+import { isShownBy } from '../domain/profiles.ts';
 import type { Registry } from '../registry.ts';
 
 const DEFAULT_HITS = 5;
@@ -30,8 +31,8 @@ const toolSearch = defineTool({
   effect: 'read',
   refuses: [],
   example: { query: 'write a file' },
-  async handler({ query, limit = DEFAULT_HITS, area }, { deps }) {
-    const hits = deps.registry.index.find(query, { limit, area });
+  async handler({ query, limit = DEFAULT_HITS, area }, { deps, caller }) {
+    const hits = deps.registry.index.find(query, { limit, area, includes: shownTo(caller) });
     const tools = hits.map(({ card: { name, description, area: place, effect }, score }) => {
       return { name, description, area: place, effect, score };
     });
@@ -67,20 +68,30 @@ const toolDescribe = defineTool({
   refuses: [],
   aliases: { name: 'names' },
   example: { names: ['tool_search'] },
-  async handler({ names }, { deps: { registry } }) {
+  async handler({ names }, { deps: { registry }, caller }) {
+    const isShown = shownTo(caller);
     const asked = [...new Set(typeof names === 'string' ? [names] : names)];
+    const found = asked.map((name) => ({ name, card: shownCard(registry, name, isShown) }));
     return {
-      tools: asked.flatMap((name) => describe(registry, name)),
-      unknown: asked
-        .filter((name) => registry.route(name) === undefined)
-        .map((name) => ({ name, nearest: registry.nearest(name) })),
+      tools: found.flatMap(({ card }) => (card === undefined ? [] : describe(card))),
+      unknown: found
+        .filter(({ card }) => card === undefined)
+        .map(({ name }) => ({ name, nearest: registry.nearest(name, isShown) })),
     };
   },
 });
 
-function describe(registry: Registry, wanted: string) {
-  const card: ToolCard | undefined = registry.route(wanted)?.card;
-  if (card === undefined) return [];
+/** A token held to a profile learns of no other tools. */
+function shownTo({ token }: Caller): (card: ToolCard) => boolean {
+  return (card) => isShownBy(token?.profile ?? null, card);
+}
+
+function shownCard(registry: Registry, name: string, isShown: (card: ToolCard) => boolean): ToolCard | undefined {
+  const card = registry.route(name)?.card;
+  return card !== undefined && isShown(card) ? card : undefined;
+}
+
+function describe(card: ToolCard) {
   const { name, description, inputSchema, outputSchema, annotations, access, effect, refusals, example } = card;
   const hints = { ...annotations };
   return [

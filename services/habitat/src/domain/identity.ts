@@ -44,14 +44,17 @@ export function contextOf(rows: IdentityRows, wanted?: string): Subject | null {
   if (home === null) return null;
   const held = rolesByWorkspace(rows);
   const workspace = wanted !== undefined && Object.hasOwn(held, wanted) ? wanted : home;
-  const team = rows.agent?.team ?? rows.assignment?.team ?? null;
   return {
     userId: rows.id,
     agentId: rows.id,
-    ...(rows.agent === null ? {} : { name: rows.agent.name }),
+    ...field('name', rows.agent?.name),
     workspace,
     roles: held[workspace] ?? [],
-    ...(team === null ? {} : { team }),
-    ...(rows.agent?.brain == null ? {} : { brain: rows.agent.brain }),
+    ...field('team', rows.agent?.team ?? rows.assignment?.team),
+    ...field('brain', rows.agent?.brain),
   };
+}
+
+function field(name: 'name' | 'team' | 'brain', value: string | null | undefined): Partial<Subject> {
+  return value === null || value === undefined ? {} : { [name]: value };
 }

@@ -15,7 +15,7 @@ export interface HabitatUnit extends Unit {
 }
 
 export interface HabitatStore extends Omit<ServiceStore, 'change'> {
-  change<Value, Code extends string>(
+  change<Value, Code extends string = never>(
     call: ChangeCall,
     work: (unit: HabitatUnit) => Promise<Decision<Value, Code>>,
     options?: ChangeOptions,

@@ -1,13 +1,17 @@
 /** Attached policies as rows. */
-import { Policy } from '@svc/contract/policy.ts';
+import { canonicalJson } from '@svc/contract/canonical.ts';
+import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
+import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type StampRow, stampOf } from '../revision.ts';
+import type { HabitatUnit } from './habitat-store.ts';
 import type { Stamped } from './identity-rows.ts';
+import { boundaryOf, type WorkspaceRow } from './workspace-rows.ts';
 
-const COLUMNS = `json_build_object('readableBy', readable_by, 'writableBy', writable_by, 'container', container,
+export const POLICY_COLUMNS = `json_build_object('readableBy', readable_by, 'writableBy', writable_by, 'container', container,
   'filter', filter, 'mask', mask)`;
 const ANSWER = (where: string) => `SELECT r.rev, r.policies,
-    (SELECT coalesce(json_object_agg(resource, ${COLUMNS}), '{}') FROM habitat.policies WHERE ${where}) AS found
+    (SELECT coalesce(json_object_agg(resource, ${POLICY_COLUMNS}), '{}') FROM habitat.policies WHERE ${where}) AS found
   FROM habitat.registry_revision r`;
 
 export type PolicyMap = Record<string, Policy>;
@@ -33,4 +37,94 @@ async function read(client: SqlClient, sql: string, values: unknown[]): Promise<
   const [row] = await client.$queryRawUnsafe<Row[]>(sql, ...values);
   if (row === undefined) throw new Error('the row of the registry revision is missing');
   return { stamp: stampOf(row), value: row.found };
+}
+
+/** A row while it is being changed. `version` 0 = there was none. */
+export interface LockedPolicy {
+  readonly policy: Policy;
+  readonly version: number;
+}
+
+/** The row of the resource, made if need be and locked, so that two who set it come one after the other. */
+export async function lockPolicy(tx: SqlClient, resource: string): Promise<LockedPolicy> {
+  const { readableBy, writableBy, container } = DEFAULT_POLICY;
+  await tx.$executeRawUnsafe(
+    `INSERT INTO habitat.policies
+       (resource, readable_by, writable_by, container, filter, mask, version, updated_at, updated_by)
+     VALUES ($1, $2::text[], $3::text[], $4, '[]', '[]', 0, clock_timestamp(), 'system') ON CONFLICT DO NOTHING`,
+    resource,
+    readableBy,
+    writableBy,
+    container,
+  );
+  const [row] = await tx.$queryRawUnsafe<LockedPolicy[]>(
+    `SELECT ${POLICY_COLUMNS} AS policy, version FROM habitat.policies WHERE resource = $1 FOR UPDATE`,
+    resource,
+  );
+  if (row === undefined) throw new Error('a policy that was just made is missing');
+  return row;
+}
+
+/**
+ * The workspace whose admins decide about a resource without a policy of its own: that of the nearest resource above it
+ * (`a/b` is above `a/b/c`) that has one.
+ */
+export async function inheritedContainer(client: SqlClient, resource: string): Promise<string> {
+  const parts = resource.split('/');
+  const above = parts.slice(1).map((_part, index) => parts.slice(0, index + 1).join('/'));
+  const [row] = await client.$queryRawUnsafe<{ container: string }[]>(
+    `SELECT container FROM habitat.policies WHERE resource = ANY($1::text[]) AND version > 0
+     ORDER BY length(resource) DESC LIMIT 1`,
+    above,
+  );
+  return row?.container ?? DEFAULT_WORKSPACE;
+}
+
+export interface PolicyChange {
+  readonly resource: string;
+  readonly policy: Policy;
+  readonly by: string;
+}
+
+/** The version the resource has then; a policy that says the same as before changes nothing. The row is locked. */
+export async function storePolicy(
+  unit: HabitatUnit,
+  { resource, policy, by }: PolicyChange,
+  before: LockedPolicy,
+): Promise<number> {
+  if (before.version > 0 && canonicalJson(before.policy) === canonicalJson(policy)) return before.version;
+  const version = before.version + 1;
+  await unit.tx.$executeRawUnsafe(
+    `UPDATE habitat.policies SET readable_by = $2::text[], writable_by = $3::text[], container = $4, filter = $5::json,
+       mask = $6::json, version = $7, updated_at = clock_timestamp(), updated_by = $8 WHERE resource = $1`,
+    resource,
+    policy.readableBy,
+    policy.writableBy,
+    policy.container,
+    JSON.stringify(policy.filter),
+    JSON.stringify(policy.mask),
+    version,
+    by,
+  );
+  const workspace = policy.container;
+  unit.touch('policies');
+  unit.emit({ name: 'policy:changed', workspace, payload: { resource, version, by } });
+  unit.audit({ event: 'policy:changed', workspace, data: { resource, version, by, container: workspace } });
+  const opened = (['readableBy', 'writableBy'] as const).filter((list) => policy[list].length === 0);
+  if (opened.length > 0) {
+    unit.audit({ event: 'policy:opened', workspace, data: { resource, version, by, opened } });
+  }
+  return version;
+}
+
+/** Gives a resource without a policy the boundary of the workspace, whose row is locked; an existing one stays. */
+export async function claimResource(
+  unit: HabitatUnit,
+  { resource, workspace, by }: { readonly resource: string; readonly workspace: WorkspaceRow; readonly by: string },
+): Promise<{ readonly claimed: boolean; readonly policy: Policy }> {
+  const before = await lockPolicy(unit.tx, resource);
+  if (before.version > 0) return { claimed: false, policy: before.policy };
+  const policy = boundaryOf(workspace);
+  await storePolicy(unit, { resource, policy, by }, before);
+  return { claimed: true, policy };
 }

@@ -308,6 +308,7 @@ CREATE TABLE "habitat"."audit_entries" (
     "data" JSON NOT NULL,
     "prev_hash" TEXT NOT NULL,
     "hash" TEXT NOT NULL,
+    "actor" TEXT,
 
     CONSTRAINT "audit_entries_pkey" PRIMARY KEY ("chain","seq")
 );
@@ -317,6 +318,7 @@ CREATE TABLE "habitat"."audit_heads" (
     "chain" TEXT NOT NULL,
     "seq" BIGINT NOT NULL,
     "hash" TEXT NOT NULL,
+    "mac" TEXT NOT NULL,
     "checkpoint_seq" BIGINT NOT NULL DEFAULT 0,
     "checkpoint_at" TIMESTAMPTZ(3),
 
@@ -405,16 +407,22 @@ CREATE INDEX "tokens_workspace_minted_at_idx" ON "habitat"."tokens"("workspace",
 CREATE INDEX "tokens_expires_at_idx" ON "habitat"."tokens"("expires_at");
 
 -- CreateIndex
-CREATE INDEX "agents_workspace_created_at_idx" ON "habitat"."agents"("workspace", "created_at");
+CREATE INDEX "agents_workspace_killed_at_agent_id_idx" ON "habitat"."agents"("workspace", "killed_at", "agent_id");
+
+-- CreateIndex
+CREATE INDEX "agents_name_idx" ON "habitat"."agents"("name");
 
 -- CreateIndex
 CREATE INDEX "agents_parent_idx" ON "habitat"."agents"("parent");
 
 -- CreateIndex
+CREATE INDEX "agents_reports_to_idx" ON "habitat"."agents"("reports_to");
+
+-- CreateIndex
 CREATE INDEX "agents_created_by_created_at_idx" ON "habitat"."agents"("created_by", "created_at");
 
 -- CreateIndex
-CREATE INDEX "agent_tasks_agent_id_status_at_idx" ON "habitat"."agent_tasks"("agent_id", "status", "at");
+CREATE INDEX "agent_tasks_agent_id_ended_at_at_idx" ON "habitat"."agent_tasks"("agent_id", "ended_at", "at");
 
 -- CreateIndex
 CREATE INDEX "agent_messages_workspace_at_idx" ON "habitat"."agent_messages"("workspace", "at");
@@ -429,10 +437,16 @@ CREATE UNIQUE INDEX "orgs_folded_key" ON "habitat"."orgs"("folded");
 CREATE INDEX "orgs_owner_idx" ON "habitat"."orgs"("owner");
 
 -- CreateIndex
+CREATE INDEX "depts_folded_idx" ON "habitat"."depts"("folded");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "depts_org_folded_key" ON "habitat"."depts"("org", "folded");
 
 -- CreateIndex
 CREATE INDEX "teams_org_idx" ON "habitat"."teams"("org");
+
+-- CreateIndex
+CREATE INDEX "teams_folded_idx" ON "habitat"."teams"("folded");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "teams_dept_folded_key" ON "habitat"."teams"("dept", "folded");
@@ -448,6 +462,9 @@ CREATE INDEX "assignments_team_idx" ON "habitat"."assignments"("team");
 
 -- CreateIndex
 CREATE INDEX "assignments_role_idx" ON "habitat"."assignments"("role");
+
+-- CreateIndex
+CREATE INDEX "assignments_reports_to_idx" ON "habitat"."assignments"("reports_to");
 
 -- CreateIndex
 CREATE INDEX "trust_records_entity_id_by_at_idx" ON "habitat"."trust_records"("entity_id", "by", "at");
@@ -471,16 +488,25 @@ CREATE INDEX "sudo_requests_by_at_idx" ON "habitat"."sudo_requests"("by", "at");
 CREATE INDEX "sudo_history_principal_at_idx" ON "habitat"."sudo_history"("principal", "at");
 
 -- CreateIndex
-CREATE INDEX "governance_decisions_workspace_topic_standing_at_idx" ON "habitat"."governance_decisions"("workspace", "topic", "standing", "at");
+CREATE INDEX "governance_decisions_workspace_topic_standing_at_id_idx" ON "habitat"."governance_decisions"("workspace", "topic", "standing", "at", "id");
 
 -- CreateIndex
-CREATE INDEX "governance_decisions_at_idx" ON "habitat"."governance_decisions"("at");
+CREATE INDEX "governance_decisions_workspace_at_id_idx" ON "habitat"."governance_decisions"("workspace", "at", "id");
+
+-- CreateIndex
+CREATE INDEX "governance_decisions_at_id_idx" ON "habitat"."governance_decisions"("at", "id");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "audit_entries_id_key" ON "habitat"."audit_entries"("id");
 
 -- CreateIndex
-CREATE INDEX "audit_entries_at_id_idx" ON "habitat"."audit_entries"("at", "id");
+CREATE INDEX "audit_entries_at_chain_seq_idx" ON "habitat"."audit_entries"("at", "chain", "seq");
+
+-- CreateIndex
+CREATE INDEX "audit_entries_chain_at_seq_idx" ON "habitat"."audit_entries"("chain", "at", "seq");
+
+-- CreateIndex
+CREATE INDEX "audit_entries_actor_at_chain_seq_idx" ON "habitat"."audit_entries"("actor", "at", "chain", "seq");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "outbox_position_key" ON "habitat"."outbox"("position");

@@ -1,0 +1,176 @@
+/** Islands made, amended and removed, each call in one step of the branch's writer. */
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import type { NewEvent } from '@svc/runtime/outbox.ts';
+import {
+  type Amendment,
+  amendIsland,
+  fileOf,
+  type IslandContent,
+  type IslandDefinition,
+  islandFiles,
+  renderIsland,
+} from '../domain/island/island.ts';
+import type { RowView } from '../ports.ts';
+import type { BranchWriter, Step } from '../writer/branch-writer.ts';
+import { resourceKeys } from '../domain/resource-keys.ts';
+import type { OpContext } from '../writer/context.ts';
+import type { Staging } from '../writer/staging.ts';
+import { describeIsland, type IslandRow } from './islands.ts';
+import type { OpenBrain } from './open-brain.ts';
+import type { WriteRefusal } from './ops.ts';
+
+export interface NewIsland {
+  readonly name: string;
+  readonly definition: IslandDefinition;
+  readonly content: IslandContent;
+}
+
+export interface MadeIsland {
+  readonly name: string;
+  readonly file: string;
+  readonly hash: string;
+}
+
+export interface AmendedIsland {
+  readonly island: IslandRow;
+  readonly changed: boolean;
+}
+
+type FileRefusal = 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA';
+
+interface Write {
+  readonly brain: OpenBrain;
+  readonly rows: RowView;
+  readonly branch: string;
+  readonly context: OpContext;
+}
+
+/** All of them or none. A denial names each island that is in the way. */
+export function createIslands(
+  write: Write,
+  islands: readonly NewIsland[],
+): Promise<Once<readonly MadeIsland[], WriteRefusal | 'E_ISLAND_EXISTS'>> {
+  return inStep(write, (staging, { tree }) => {
+    const made: MadeIsland[] = [];
+    const failed: { name: string; created: false; code: FileRefusal | 'E_ISLAND_EXISTS' }[] = [];
+    const taken = new Set<string>();
+    for (const island of islands) {
+      assertWritable(write, fileOf(island.name, island.content.kind));
+      const isThere = taken.has(island.name) || islandFiles(island.name).some((path) => tree.refresh(path) !== null);
+      const decision = isThere ? deny('E_ISLAND_EXISTS') : makeIsland(write, staging, island);
+      taken.add(island.name);
+      if (decision.ok) made.push(decision.value);
+      else failed.push({ name: island.name, created: false, code: decision.code });
+    }
+    const [first] = failed;
+    if (first !== undefined) return deny(first.code, { results: failed });
+    return allow({ value: made, events: made.map(({ name, file }) => told(write, 'island:created', name, file)) });
+  });
+}
+
+/** Before anything is said about what is there. */
+function assertWritable({ rows }: Write, path: string): void {
+  const denial = rows.writeDenial(path);
+  if (denial !== null) throw new CallError(denial);
+}
+
+function makeIsland(
+  { context, rows }: Write,
+  staging: Staging,
+  { name, definition, content }: NewIsland,
+): Decision<MadeIsland, FileRefusal> {
+  const path = fileOf(name, content.kind);
+  const bytes = Buffer.from(renderIsland(definition, content), 'utf8');
+  const outcome = staging.judge({ path, content: bytes, ifMatch: 'none', rows }, context.actor);
+  return outcome.ok ? allow({ name, file: path, hash: outcome.value.hash }) : outcome;
+}
+
+/** The files of an island that the caller may see, each of which it may also write. */
+function visibleFiles(write: Write, { tree }: BranchWriter, name: string): string[] {
+  const files = islandFiles(name);
+  const visible = files.filter((path) => write.rows.mayRead(path) && tree.refresh(path) !== null);
+  for (const path of visible.length === 0 ? files : visible) assertWritable(write, path);
+  return visible;
+}
+
+export interface AmendmentWish {
+  readonly name: string;
+  readonly amendment: Amendment;
+  /** Hash of the island's file as it is shown; null = whatever it is. */
+  readonly ifMatch: string | null;
+}
+
+export function amend(
+  write: Write,
+  wish: AmendmentWish,
+): Promise<Once<AmendedIsland, WriteRefusal | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID'>> {
+  return inStep(write, (staging, writer) => amendStaged(write, writer, staging, wish));
+}
+
+function amendStaged(
+  write: Write,
+  writer: BranchWriter,
+  staging: Staging,
+  { name, amendment, ifMatch }: AmendmentWish,
+): Decision<Step<AmendedIsland>, FileRefusal | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID'> {
+  const [path] = visibleFiles(write, writer, name);
+  if (path === undefined) return deny('E_ISLAND_ABSENT', { name });
+  const amended = amendedText(path, writer.tree.read(path)?.text ?? null, amendment);
+  if (!amended.ok) return deny(amended.code, { name });
+  const { rows, context } = write;
+  const content = Buffer.from(amended.value, 'utf8');
+  const outcome = staging.judge({ path, content, ifMatch, rows }, context.actor);
+  if (!outcome.ok) return outcome;
+  const { changed, hash } = outcome.value;
+  const after = describeIsland(path, amended.value);
+  if (after === null) throw new Error('an island lost its name');
+  return allow({
+    value: { island: { ...after, file: path, hash }, changed },
+    events: changed ? [told(write, 'island:updated', name, path)] : [],
+  });
+}
+
+function amendedText(path: string, text: string | null, amendment: Amendment): Decision<string, 'E_ISLAND_INVALID'> {
+  const island = describeIsland(path, text);
+  return island === null || text === null ? deny('E_ISLAND_INVALID') : amendIsland(island, text, amendment);
+}
+
+/** With every file that carries its name. */
+export function removeIsland(
+  write: Write,
+  name: string,
+): Promise<Once<{ readonly name: string }, WriteRefusal | 'E_ISLAND_ABSENT'>> {
+  return inStep(write, (staging, writer) => {
+    const files = visibleFiles(write, writer, name);
+    const [first] = files;
+    if (first === undefined) return deny('E_ISLAND_ABSENT', { name });
+    for (const path of files) {
+      const outcome = staging.judge({ path, content: null, ifMatch: null, rows: write.rows }, write.context.actor);
+      if (!outcome.ok) return outcome;
+    }
+    return allow({ value: { name }, events: [told(write, 'island:deleted', name, first)] });
+  });
+}
+
+type IslandEvent = 'island:created' | 'island:updated' | 'island:deleted';
+
+function told({ brain, branch, context }: Write, event: IslandEvent, island: string, file: string): NewEvent {
+  const { name } = brain.context;
+  return {
+    name: event,
+    payload: { island, brain: name, branch, by: context.actor, resources: resourceKeys(name, file) },
+  };
+}
+
+async function inStep<Value, Code extends string>(
+  { brain, branch, context }: Write,
+  judge: (staging: Staging, writer: BranchWriter) => Decision<Step<Value>, Code>,
+): Promise<Once<Value, Code | WriteRefusal>> {
+  const found = await brain.writer(branch);
+  if (!found.ok) return { decision: found, replayed: false };
+  const writer = found.value;
+  const step = { context, journalDir: brain.places.journal };
+  return writer.step(step, (staging) => judge(staging, writer));
+}

@@ -1,0 +1,104 @@
+/** What one subject reads of a branch or of a past state: readable files only, and of those what is shown. */
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import type { RowView } from '../ports.ts';
+import { type BranchView, findFile, type ViewedFile } from './branch-view.ts';
+import type { BrainOps, FilePage, FileView, ListedFile, SearchRow } from './ops.ts';
+
+type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
+
+export interface Seen {
+  readonly view: BranchView;
+  readonly rows: RowView;
+  /** The branch, or the commit that was asked for. */
+  readonly state: string;
+}
+
+export async function readFile(
+  { view, rows, state }: Seen,
+  { path, branch }: OpOf<'read'>,
+): Promise<Decision<FileView, 'E_FILE_ABSENT' | 'E_NOT_TEXT'>> {
+  const found = await findFile(view, path, rows.mayRead);
+  const file = found === null ? null : shownFile(rows, state, found);
+  if (file === null) return deny('E_FILE_ABSENT', { file: path });
+  const { text: content, ...rest } = file;
+  if (content === null) return deny('E_NOT_TEXT', { file: file.file });
+  const dirty = view.isDirty(file.file);
+  return allow({ ...rest, content, branch, commit: dirty ? null : view.commit, dirty });
+}
+
+/** Null when nothing of it must be shown. */
+function shownFile(rows: RowView, state: string, file: ViewedFile): ViewedFile | null {
+  if (!rows.hides(file.file)) return file;
+  const hash = rows.shownHash(state, file.file, file.hash);
+  if (file.text === null) return { ...file, hash };
+  const text = rows.shown(file.file, file.text);
+  return text === null ? null : { ...file, hash, text, bytes: Buffer.byteLength(text) };
+}
+
+export async function listFiles(seen: Seen, op: OpOf<'list'>): Promise<FilePage> {
+  const prefix = op.category === null || op.category === '' ? '' : `${op.category}/`;
+  const isWanted = (file: string): boolean =>
+    file.startsWith(prefix) && (op.after === null || file > op.after) && seen.rows.mayRead(file);
+  const page: ListedFile[] = [];
+  for (const listed of await seen.view.files()) {
+    const { file } = listed;
+    if (!isWanted(file)) continue;
+    const shown = seen.rows.hides(file) ? await shownListed(seen, listed) : listed;
+    if (shown === null) continue;
+    if (page.length === op.limit) return { files: await described(seen, page, op), next: page.at(-1)?.file ?? null };
+    page.push(shown);
+  }
+  return { files: await described(seen, page, op), next: null };
+}
+
+async function shownListed({ view, rows, state }: Seen, { file }: ListedFile): Promise<ListedFile | null> {
+  const found = await view.read(file);
+  const shown = found === null ? null : shownFile(rows, state, found);
+  if (shown === null) return null;
+  const { text: _text, ...listed } = shown;
+  return listed;
+}
+
+async function described(
+  { view, rows }: Seen,
+  page: readonly ListedFile[],
+  { withContent, withTitle }: OpOf<'list'>,
+): Promise<FilePage['files']> {
+  if (!withContent && !withTitle) return page;
+  const files = await view.index();
+  const index = files.under(rows.chains);
+  const rowsOfPage: (ListedFile & { title?: string; content?: string })[] = [];
+  for (const row of page) {
+    const real = files.hashOf(row.file);
+    const content = real === null ? null : files.contentOf(row.file, real);
+    const shown = content === null ? null : rows.shown(row.file, content);
+    if (shown === null || (!rows.hides(row.file) && real !== row.hash)) continue;
+    const title = index.titleOf(row.file) ?? row.file;
+    rowsOfPage.push({ ...row, title, ...(withContent ? { content: shown } : {}) });
+  }
+  return rowsOfPage;
+}
+
+export async function searchFiles(
+  { view, rows, state }: Seen,
+  { query, mode, limit, group, explain, pathPrefix }: OpOf<'search'>,
+): Promise<{ rows: SearchRow[]; total: number }> {
+  const files = await view.index();
+  // From here to the answer nothing is waited for: the index stays under these rules.
+  const index = files.under(rows.chains);
+  const answer = index.search({
+    query,
+    mode,
+    limit,
+    group,
+    explain,
+    admitted: rows.admitted(),
+    ...(pathPrefix === null ? {} : { pathPrefix }),
+  });
+  const shown = answer.results.map((row) => ({
+    ...row,
+    hash: rows.shownHash(state, row.file, files.hashOf(row.file) ?? row.hash),
+    commit: view.isDirty(row.file) ? null : view.commit,
+  }));
+  return { rows: shown, total: answer.total };
+}

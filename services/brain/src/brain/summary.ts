@@ -1,0 +1,44 @@
+/** What health and lists say about a brain, counted over the files that the subject may read. */
+import { readHeads } from '../git/refs.ts';
+import type { RowView } from '../ports.ts';
+import type { BranchWriter } from '../writer/branch-writer.ts';
+import type { OpenBrain } from './open-brain.ts';
+import type { BrainSummary } from './ops.ts';
+import { remoteState } from './remote-state.ts';
+
+export async function summarise(brain: OpenBrain, rows: RowView): Promise<BrainSummary> {
+  const trees = [...(await brain.openTrees()).values()];
+  const main = trees.find(({ tree }) => tree.branch === 'main');
+  const files = Array.from(main?.tree.table.entries() ?? []).filter(({ path }) => rows.mayRead(path));
+  const heads = await readHeads(brain.context.repository);
+  return {
+    name: brain.context.name,
+    branches: heads.size,
+    files: files.length,
+    dirty: sum(trees, (writer) => dirtyCount(writer, rows)),
+    commit: heads.get('main') ?? '',
+    modifiedAt: files.reduce<number | null>((last, { modifiedAt }) => Math.max(last ?? 0, modifiedAt), null),
+    problems: await brain.problems(),
+    openConflicts: sum(trees, ({ openConflicts }) => [...openConflicts].filter(rows.mayRead).length),
+    remote: await remoteState(brain),
+    queue: {
+      depth: sum(trees, ({ depth }) => depth),
+      oldestMs: Math.max(0, ...trees.map((writer) => writer.oldestMs())),
+    },
+    index: {
+      rows: sum(trees, ({ tree }) => tree.index.under(rows.chains).rowsIn(rows.admitted())),
+      bytes: sum(trees, ({ tree }) => tree.index.stats().estimatedBytes),
+    },
+    counters: { mutex: brain.context.counters.mutex, lease: brain.context.counters.lease },
+  };
+}
+
+/** Uncommitted files that may be read. */
+export function dirtyCount({ tree }: BranchWriter, rows: RowView): number {
+  if (rows.isUnruled) return tree.table.dirtyCount;
+  return tree.table.changes().filter(({ file }) => rows.mayRead(file)).length;
+}
+
+function sum(trees: readonly BranchWriter[], count: (writer: BranchWriter) => number): number {
+  return trees.reduce((total, writer) => total + count(writer), 0);
+}

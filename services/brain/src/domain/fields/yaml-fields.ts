@@ -1,0 +1,92 @@
+/** Fields of a block mapping in YAML, cut by lines. */
+import { isMap, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from 'yaml';
+import { type Field, type FieldFormat, isFields } from './field-text.ts';
+
+/** The parser recurses and is slow on hostile input. */
+const MAX_LENGTH = 65_536;
+const MAX_ALIASES = 100;
+
+export const yamlFields: FieldFormat = {
+  parse(text) {
+    const read = readYaml(text);
+    if (read === null || !isFields(read.data)) return null;
+    const { data, map } = read;
+    const fields = map === null ? [] : (cutLines(text, map) ?? []);
+    return { data, fields, head: text.slice(0, text.length - lengthOf(fields)), tail: '' };
+  },
+  write: ({ head, fields, tail }) => head + fields.map(({ lead, key, value }) => lead + key + value).join('') + tail,
+  replaced: (field, value) => ({ ...field, lead: '', value: `: ${JSON.stringify(value)}${lineEnd(field.value)}` }),
+  serialise: (data) => stringify(data),
+};
+
+/** Null when it is not YAML, or too long to be read. `data` of an empty text is an empty object. */
+export function readYaml(text: string): { readonly data: unknown; readonly map: YAMLMap | null } | null {
+  if (text.length > MAX_LENGTH) return null;
+  try {
+    const document = parseDocument(text, { logLevel: 'error' });
+    if (document.errors.length > 0) return null;
+    const data = (document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown) ?? {};
+    return { data, map: isMap(document.contents) ? document.contents : null };
+  } catch {
+    return null; // nested too deeply, or too many aliases
+  }
+}
+
+/** Null when a field does not begin at the start of a line, so that lines cannot be cut out. */
+function cutLines(text: string, { items, flow }: YAMLMap): Field[] | null {
+  if (flow === true) return null;
+  const starts: FieldStart[] = [];
+  let valueEnd = 0;
+  for (const pair of items) {
+    const start = startOf(text, pair, valueEnd);
+    if (start === null) return null;
+    starts.push(start);
+    valueEnd = endOf(pair) ?? start.keyEnd;
+  }
+  return starts.map(({ name, from, key, keyEnd }, index) => ({
+    name,
+    lead: text.slice(from, key),
+    key: text.slice(key, keyEnd),
+    value: text.slice(keyEnd, starts[index + 1]?.from ?? text.length),
+  }));
+}
+
+interface FieldStart {
+  readonly name: string;
+  /** Start of the comment lines right above it. */
+  readonly from: number;
+  readonly key: number;
+  readonly keyEnd: number;
+}
+
+function startOf(text: string, { key }: Pair, after: number): FieldStart | null {
+  if (!isScalar(key) || key.range == null) return null;
+  const [start, keyEnd] = key.range;
+  if (start > 0 && text.charAt(start - 1) !== '\n') return null;
+  if (!/^[ \t]*:/.test(text.slice(keyEnd, keyEnd + 80))) return null;
+  return { name: String(key.value), from: commentStart(text, start, after), key: start, keyEnd };
+}
+
+function endOf({ value }: Pair): number | null {
+  const range = (value as { readonly range?: readonly [number, number, number] | null } | null)?.range;
+  return range?.[1] ?? null;
+}
+
+/** Where the unbroken lines of comment above `at` begin; never before `after`. */
+function commentStart(text: string, at: number, after: number): number {
+  let from = at;
+  while (from > 0) {
+    const line = text.lastIndexOf('\n', from - 2) + 1;
+    if (line < after || text.charAt(line) !== '#') break;
+    from = line;
+  }
+  return from;
+}
+
+function lengthOf(fields: readonly Field[]): number {
+  return fields.reduce((sum, { lead, key, value }) => sum + lead.length + key.length + value.length, 0);
+}
+
+function lineEnd(value: string): string {
+  return /\r?\n$/.exec(value)?.[0] ?? '';
+}

@@ -1,0 +1,195 @@
+/** An island is a file under `islands/`: Markdown with front matter, or JSON with the members `island` and `data`. */
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { isFilePath } from '@svc/contract/names.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { findFrontMatter, inline, parseFrontMatter, setFrontMatterMember } from './front-matter.ts';
+import { objectOf, parseJsonObject, setJsonMember } from './json-member.ts';
+import { normalTriggers } from './trigger.ts';
+
+export const ISLAND_FOLDER = 'islands';
+export const DEFAULT_TYPE = 'static';
+
+export const IslandName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1-64 letters, digits, dots, underscores or dashes')
+  .describe('Island name.');
+
+export const IslandType = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/, 'must be 1-32 letters, digits, underscores or dashes, starting with a letter')
+  .describe(`Label of the island, default "${DEFAULT_TYPE}".`);
+
+const MAX_TRIGGERS = 64;
+/** Of its normal form. */
+const MAX_TRIGGER_LENGTH = 64;
+
+export const Triggers = z
+  .array(
+    z
+      .string()
+      .max(4 * MAX_TRIGGER_LENGTH)
+      .refine((trigger) => !/\p{Cc}/u.test(trigger.trim()), { message: 'must not hold control characters' })
+      .refine(isShort, { message: `must be at most ${MAX_TRIGGER_LENGTH} characters` }),
+  )
+  .max(MAX_TRIGGERS)
+  .describe('Words and phrases that call the island up; kept trimmed, in lower case and each once.');
+
+function isShort(trigger: string): boolean {
+  return normalTriggers([trigger]).every((normal) => Array.from(normal).length <= MAX_TRIGGER_LENGTH);
+}
+
+export const Description = z.string().max(2000).describe('What the island is for.');
+
+export const Sources = z
+  .array(z.string().refine(isSource, { message: 'must be the path of a file or directory' }))
+  .max(32)
+  .describe('Path prefixes; the readable files below them are appended to the text when the island is loaded.');
+
+function isSource(prefix: string): boolean {
+  return isFilePath(prefix.replace(/\/$/, ''));
+}
+
+const Definition = z.looseObject({
+  type: IslandType.default(DEFAULT_TYPE),
+  triggers: Triggers.default([]),
+  enabled: z.boolean().default(true),
+  description: Description.default(''),
+  source: Sources.default([]),
+});
+
+export interface IslandDefinition {
+  readonly type: string;
+  /** Normal ones. */
+  readonly triggers: readonly string[];
+  readonly enabled: boolean;
+  readonly description: string;
+  readonly source: readonly string[];
+}
+
+export type IslandKind = 'text' | 'data';
+
+export interface Island extends IslandDefinition {
+  readonly name: string;
+  readonly kind: IslandKind;
+  /** The file does not parse as an island. */
+  readonly invalid: boolean;
+  /** It holds something besides its definition. */
+  readonly populated: boolean;
+}
+
+export type IslandContent =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'data'; readonly data: unknown };
+
+const ISLAND_FILE = /^islands\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})\.(md|json)$/;
+const NO_DEFINITION: IslandDefinition = {
+  type: DEFAULT_TYPE,
+  triggers: [],
+  enabled: false,
+  description: '',
+  source: [],
+};
+
+/** Null for a file that is no island by its name. */
+export function namedIn(file: string): { readonly name: string; readonly kind: IslandKind } | null {
+  const [, name, extension] = ISLAND_FILE.exec(file) ?? [];
+  return name === undefined ? null : { name, kind: extension === 'json' ? 'data' : 'text' };
+}
+
+/** Where an island may lie, in order of look-up; people can make both files, and the first one is the island then. */
+export function islandFiles(name: string): readonly string[] {
+  return [fileOf(name, 'text'), fileOf(name, 'data')];
+}
+
+export function fileOf(name: string, kind: IslandKind): string {
+  return `${ISLAND_FOLDER}/${name}.${kind === 'data' ? 'json' : 'md'}`;
+}
+
+/** Null for a file that is no island by its name. */
+export function readIsland(file: string, text: string): Island | null {
+  const named = namedIn(file);
+  if (named === null) return null;
+  const definition = definitionOf(named.kind, text);
+  const populated = isPopulated(contentOf(named.kind, text)) || (definition?.source ?? []).length > 0;
+  return { ...named, ...(definition ?? NO_DEFINITION), invalid: definition === null, populated };
+}
+
+function definitionOf(kind: IslandKind, text: string): IslandDefinition | null {
+  const members = kind === 'data' ? objectOf(parseJsonObject(text)?.['island']) : frontMatterOf(text);
+  if (members === null || members === undefined) return null;
+  const said = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+  const parsed = Definition.safeParse(said);
+  if (!parsed.success) return null;
+  const { type, triggers, enabled, description, source } = parsed.data;
+  return { type, triggers: normalTriggers(triggers), enabled, description, source };
+}
+
+function frontMatterOf(text: string): Record<string, unknown> | null {
+  const found = findFrontMatter(text);
+  return found === null ? {} : parseFrontMatter(text.slice(found.start, found.end));
+}
+
+/** What the island holds besides its definition. */
+export function contentOf(kind: IslandKind, text: string): IslandContent {
+  if (kind === 'data') return { kind, data: parseJsonObject(text)?.['data'] ?? {} };
+  return { kind, text: text.slice(findFrontMatter(text)?.body ?? 0) };
+}
+
+function isPopulated(content: IslandContent): boolean {
+  if (content.kind === 'text') return content.text.trim() !== '';
+  return typeof content.data !== 'object' || content.data === null || Object.keys(content.data).length > 0;
+}
+
+/** The file of a new island. */
+export function renderIsland(definition: IslandDefinition, content: IslandContent): string {
+  const { type, triggers, enabled, description, source } = definition;
+  const optional = { ...(description === '' ? {} : { description }), ...(source.length === 0 ? {} : { source }) };
+  if (content.kind === 'data') {
+    return `${JSON.stringify({ island: { type, triggers, enabled, ...optional }, data: content.data }, null, 2)}\n`;
+  }
+  const lines = Object.entries({ type, triggers, enabled, ...optional }).map(
+    ([key, value]) => `${key}: ${inline(value)}`,
+  );
+  return `---\n${lines.join('\n')}\n---\n${content.text}`;
+}
+
+export type Amendment =
+  | { readonly member: 'enabled'; readonly value: boolean }
+  | { readonly member: 'triggers'; readonly value: readonly string[] };
+
+/** The text of the island's file after the amendment; the same text when it says so already. */
+export function amendIsland(
+  { kind }: Pick<Island, 'kind'>,
+  text: string,
+  amendment: Amendment,
+): Decision<string, 'E_ISLAND_INVALID'> {
+  const definition = definitionOf(kind, text);
+  if (definition === null) return deny('E_ISLAND_INVALID');
+  const { member } = amendment;
+  const value = amendment.member === 'triggers' ? normalTriggers(amendment.value) : amendment.value;
+  if (isDeepStrictEqual(definition[member], value)) return allow(text);
+  const amended =
+    kind === 'data' ? setJsonMember(text, 'island', member, value) : setFrontMatterMember(text, member, value);
+  return amended === null ? deny('E_ISLAND_INVALID') : allow(amended);
+}
+
+/** Whether a file lies under one of an island's sources. */
+export function isSourced(sources: readonly string[], file: string): boolean {
+  return sources.some((source) => {
+    const prefix = source.replace(/\/$/, '');
+    return file === prefix || file === `${prefix}.md` || file.startsWith(`${prefix}/`);
+  });
+}
+
+/** Text that is appended to an island on load, in bytes of UTF-8. */
+export const MAX_APPENDED_BYTES = 65_536;
+
+/** The longest start of `text` that is at most `maxBytes` of UTF-8 and ends between characters. */
+export function truncated(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.byteLength <= maxBytes) return text;
+  let end = maxBytes;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}

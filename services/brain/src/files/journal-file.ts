@@ -1,0 +1,46 @@
+/** Records on disk of work that a killed process leaves half done: a record is there whole or not at all. */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fsyncPath, isAbsent } from './fsync.ts';
+
+export interface Journal {
+  /** Must be called when the work is done or undone. */
+  close(): Promise<void>;
+}
+
+const UNFINISHED = '.tmp';
+
+/** Durable when it resolves. `name` has no extension. */
+export async function openJournal(directory: string, name: string, record: unknown): Promise<Journal> {
+  const file = join(directory, `${name}.json`);
+  await mkdir(directory, { recursive: true });
+  await writeFile(file + UNFINISHED, JSON.stringify(record), { flag: 'wx', flush: true });
+  await rename(file + UNFINISHED, file);
+  await fsyncPath(directory);
+  return { close: () => rm(file, { force: true }) };
+}
+
+/** Records whose names begin with `prefix`, which a dead process left; half-written ones are removed. */
+export async function leftJournals(
+  directory: string,
+  prefix: string,
+): Promise<{ readonly record: unknown; readonly journal: Journal }[]> {
+  const names = (await readNames(directory)).filter((name) => name.startsWith(prefix)).sort();
+  const left: { record: unknown; journal: Journal }[] = [];
+  for (const name of names) {
+    const file = join(directory, name);
+    const close = (): Promise<void> => rm(file, { force: true });
+    if (name.endsWith(UNFINISHED)) await close();
+    else left.push({ record: JSON.parse(await readFile(file, 'utf8')) as unknown, journal: { close } });
+  }
+  return left;
+}
+
+async function readNames(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,148 @@
+/** The policies attached in one brain, arranged by the files they apply to. */
+import { decide, type KeySet, type Policy, type PolicyMode } from '@svc/contract/policy.ts';
+import type { Subject } from '@svc/contract/subject.ts';
+import { isKnownFilter, isKnownMask } from '@svc/contract/transform.ts';
+import { LRUCache } from 'lru-cache';
+import { hidesFieldsOf, indexedText } from '../domain/fields/hidden-fields.ts';
+import { islandKey, islandOf, resourceKeys } from '../domain/resource-keys.ts';
+import { OPEN_CHAIN, type RowChain, type RowChains, type RowVerdict } from '../ports.ts';
+
+export interface AttachedPolicy extends Policy {
+  readonly resource: string;
+}
+
+const NO_POLICY: RowVerdict = { allowed: true, because: 'no-policy', container: null };
+
+/** All policies on the way to some files; every one of them must admit. */
+export class PolicyChain implements RowChain {
+  readonly id: number;
+  readonly policies: readonly AttachedPolicy[];
+  readonly #isKnown: boolean;
+
+  constructor(id: number, policies: readonly AttachedPolicy[]) {
+    this.id = id;
+    this.policies = policies;
+    this.#isKnown = policies.every(({ filter, mask }) => isKnownFilter(filter) && isKnownMask(mask));
+  }
+
+  /** The first denial, from the outermost policy on, else what the innermost one says. */
+  verdict(subject: Subject, mode: PolicyMode, keys: KeySet): RowVerdict {
+    let last = NO_POLICY;
+    for (const policy of this.policies) {
+      const { container } = policy;
+      last = { ...decide(policy, subject, mode, keys), container };
+      if (!last.allowed) return last;
+      if (!this.#isKnown) return { allowed: false, because: 'transform', container };
+    }
+    return last;
+  }
+
+  hides(path: string): boolean {
+    return this.policies.length > 0 && hidesFieldsOf(path, this.policies);
+  }
+
+  indexed(path: string, text: string): string | null {
+    return this.#isKnown ? indexedText(path, text, this.policies) : null;
+  }
+}
+
+const NO_POLICIES = new PolicyChain(OPEN_CHAIN.id, []);
+
+/** Gives equal lists of policies equal numbers, also from one state of the rules to the next. */
+export interface ChainNumbers {
+  numberOf(policies: readonly AttachedPolicy[]): number;
+}
+
+const REMEMBERED_CHAINS = 4096;
+const REMEMBERED_PLACES = 20_000;
+
+export function createChainNumbers(): ChainNumbers {
+  const numbers = new Map<string, number>();
+  let last = OPEN_CHAIN.id;
+  return {
+    numberOf(policies) {
+      const key = JSON.stringify(policies);
+      const known = numbers.get(key);
+      if (known !== undefined) return known;
+      // A chain that is numbered again only costs the index another look at its files.
+      if (numbers.size >= REMEMBERED_CHAINS) numbers.clear();
+      last += 1;
+      numbers.set(key, last);
+      return last;
+    },
+  };
+}
+
+/** Immutable but for what it remembers of its own answers. */
+export class BrainRules implements RowChains {
+  readonly brain: string;
+  readonly #policies: ReadonlyMap<string, AttachedPolicy>;
+  readonly #numbers: ChainNumbers;
+  /** By directory, by a file's own path, by an island's key: whoever asks for names that nobody uses must not fill the memory. */
+  readonly #known = new LRUCache<string, PolicyChain>({ max: REMEMBERED_PLACES });
+  readonly #chains = new Map<number, PolicyChain>([[NO_POLICIES.id, NO_POLICIES]]);
+
+  constructor(brain: string, policies: Readonly<Record<string, Policy>>, numbers: ChainNumbers) {
+    this.brain = brain;
+    this.#policies = new Map(Object.entries(policies).map(([resource, policy]) => [resource, { resource, ...policy }]));
+    this.#numbers = numbers;
+  }
+
+  get isEmpty(): boolean {
+    return this.#policies.size === 0;
+  }
+
+  /** Every chain that `chainOf` has answered so far, and the one without a policy. */
+  get chains(): Iterable<PolicyChain> {
+    return this.#chains.values();
+  }
+
+  chainOf(path: string): PolicyChain {
+    if (this.isEmpty) return NO_POLICIES;
+    const own = `brain:${this.brain}/${path}`;
+    if (this.#policies.has(own)) return this.#remembered(own, () => resourceKeys(this.brain, path));
+    const island = islandOf(path);
+    const boundary = island === null ? null : islandKey(island);
+    if (boundary !== null && this.#policies.has(boundary))
+      return this.#remembered(boundary, () => resourceKeys(this.brain, path));
+    return this.#directoryChain(path.slice(0, path.lastIndexOf('/') + 1));
+  }
+
+  /** Of what belongs to the brain as a whole. */
+  brainChain(): PolicyChain {
+    return this.isEmpty ? NO_POLICIES : this.#directoryChain('');
+  }
+
+  readonly hides = (path: string): boolean => this.chainOf(path).hides(path);
+
+  gate(island: string): Policy | null {
+    const attached = this.#policies.get(islandKey(island));
+    if (attached === undefined) return null;
+    const { resource: _resource, ...policy } = attached;
+    return policy;
+  }
+
+  /** `directory` ends with a slash, or is empty; a file without policies of its own has those of its directory. */
+  #directoryChain(directory: string): PolicyChain {
+    return this.#remembered(directory, () => resourceKeys(this.brain, directory).slice(0, -1));
+  }
+
+  #remembered(place: string, keys: () => readonly string[]): PolicyChain {
+    const known = this.#known.get(place);
+    if (known !== undefined) return known;
+    const chain = this.#chainOfKeys(keys());
+    this.#known.set(place, chain);
+    return chain;
+  }
+
+  #chainOfKeys(keys: readonly string[]): PolicyChain {
+    const policies = keys.flatMap((key) => this.#policies.get(key) ?? []);
+    if (policies.length === 0) return NO_POLICIES;
+    const id = this.#numbers.numberOf(policies);
+    const known = this.#chains.get(id);
+    if (known !== undefined) return known;
+    const chain = new PolicyChain(id, policies);
+    this.#chains.set(id, chain);
+    return chain;
+  }
+}

@@ -1,0 +1,224 @@
+import { keysOf, type Policy } from '@svc/contract/policy.ts';
+import type { Subject } from '@svc/contract/subject.ts';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { AnalysisCache } from '../search/analysis-cache.ts';
+import { RuledIndex } from '../search/ruled-index.ts';
+import { SearchIndex } from '../search/search-index.ts';
+import { BrainRules, createChainNumbers } from './brain-rules.ts';
+import { subjectView } from './subject-view.ts';
+
+const KEY = new Uint8Array(32);
+const WORKSPACES = ['acme', 'beta', 'default'];
+const RULES = [
+  'public',
+  'role:admin',
+  'role:editor',
+  'user:u1',
+  'user:u2',
+  'team:red',
+  'brain:b',
+  'container:acme',
+  'role:admin:x',
+];
+
+const policy = fc.record({
+  readableBy: fc.array(fc.constantFrom(...RULES), { maxLength: 3 }),
+  writableBy: fc.array(fc.constantFrom(...RULES), { maxLength: 3 }),
+  container: fc.constantFrom('public', ...WORKSPACES),
+  filter: fc.constantFrom<string[] | string>([], [], ['salary'], 'secrets', 'unheard-of'),
+  mask: fc.constantFrom<string[] | string>([], [], ['note'], 'all'),
+});
+const DIRECTORIES = ['', 'hr/', 'hr/pay/', 'hr-x/', 'islands/', 'islands/deep/'];
+const path = fc
+  .tuple(fc.constantFrom(...DIRECTORIES), fc.constantFrom('a', 'b', 'x.y'), fc.constantFrom('.md', '.json', '.txt', ''))
+  .map((parts) => parts.join(''));
+const resource = fc.oneof(
+  fc.constantFrom(
+    'brain:b',
+    'brain:b/hr',
+    'brain:b/hr/pay',
+    'brain:b/islands',
+    'brain:bb',
+    'brain:b/h',
+    '_island:a',
+    '_island:x.y',
+    '_island:deep',
+  ),
+  path.map((file) => `brain:b/${file}`),
+);
+const attached = fc.dictionary(resource, policy, { maxKeys: 6 });
+const subject: fc.Arbitrary<Subject> = fc
+  .record(
+    {
+      userId: fc.constantFrom('u1', 'u2'),
+      roles: fc.subarray(['admin', 'editor', 'viewer', 'admin:x']),
+      workspace: fc.constantFrom(...WORKSPACES),
+      team: fc.constantFrom('red', 'blue'),
+      brain: fc.constantFrom('b', 'c'),
+      unknownWorkspace: fc.constant(true as const),
+    },
+    { requiredKeys: [] },
+  )
+  .map((given) => given as Subject);
+
+/** The contract's words once more, as plainly as they can be said. */
+function plainVerdict(policies: Record<string, Policy>, who: Subject, mode: 'read' | 'write', file: string): boolean {
+  const segments = file.split('/');
+  const keys = ['brain:b', ...segments.map((_segment, index) => `brain:b/${segments.slice(0, index + 1).join('/')}`)];
+  if (segments.length === 2 && segments[0] === 'islands') {
+    const name = segments[1] ?? '';
+    const dot = name.lastIndexOf('.');
+    if (dot > 0 && dot < name.length - 1) keys.push(`_island:${name.slice(0, dot)}`);
+  }
+  return keys.every((key) => {
+    const found = policies[key];
+    return found === undefined || plainDecision(found, who, mode);
+  });
+}
+
+function plainDecision(found: Policy, who: Subject, mode: 'read' | 'write'): boolean {
+  if (found.filter === 'unheard-of') return false;
+  if (who.workspace !== undefined && found.container !== 'public' && found.container !== who.workspace) return false;
+  const rules = mode === 'read' ? found.readableBy : found.writableBy;
+  if (rules.length === 0) return true;
+  return rules.some((rule) => {
+    if (rule === 'public') return true;
+    if (who.unknownWorkspace === true) return false;
+    const colon = rule.indexOf(':');
+    const value = rule.slice(colon + 1);
+    switch (rule.slice(0, colon)) {
+      case 'role':
+        return (who.roles ?? []).includes(value);
+      case 'user':
+        return who.userId === value;
+      case 'team':
+        return who.team === value;
+      case 'brain':
+        return who.brain === value;
+      default:
+        return who.workspace === value;
+    }
+  });
+}
+
+describe('for any policies, subject and file', () => {
+  test('100,000 verdicts equal those of the plain rules, and the search admits the chains of readable files', () => {
+    let cases = 0;
+    let denials = 0;
+    fc.assert(
+      fc.property(attached, subject, fc.array(path, { minLength: 100, maxLength: 100 }), (policies, who, files) => {
+        const rules = new BrainRules('b', policies, createChainNumbers());
+        const view = subjectView(rules, who, KEY);
+        for (const file of files) {
+          const readable = plainVerdict(policies, who, 'read', file);
+          cases += 1;
+          denials += readable ? 0 : 1;
+          const isRight =
+            view.mayRead(file) === readable &&
+            view.verdict(file, 'write').allowed === plainVerdict(policies, who, 'write', file) &&
+            (view.admitted()?.has(rules.chainOf(file).id) ?? true) === readable;
+          if (!isRight) throw new Error(`disagreement about ${file}`);
+        }
+      }),
+      { numRuns: 1000, seed: 11 },
+    );
+    expect(cases).toBe(100_000);
+    expect(denials).toBeGreaterThan(20_000);
+    expect(cases - denials).toBeGreaterThan(20_000);
+  });
+
+  test('one more key never takes a permission away within a workspace', () => {
+    fc.assert(
+      fc.property(attached, subject, path, fc.constantFrom('admin', 'editor'), (policies, who, file, role) => {
+        const more: Subject = { ...who, roles: [...(who.roles ?? []), role] };
+        const rules = new BrainRules('b', policies, createChainNumbers());
+        if (!subjectView(rules, who, KEY).mayRead(file)) return;
+        expect(subjectView(rules, more, KEY).mayRead(file)).toBe(true);
+        expect(keysOf(more).size).toBeGreaterThanOrEqual(keysOf(who).size);
+      }),
+      { numRuns: 1000, seed: 12 },
+    );
+  });
+});
+
+const WORDS = ['rome', 'pasta', 'basil', 'tiber', 'salary', '91000', 'note'];
+const content = fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 12 });
+const file = fc.tuple(path, content, content).map(([name, words, hidden]) => ({
+  name,
+  text: name.endsWith('.json')
+    ? JSON.stringify(
+        { title: words[0], body: words.join(' '), salary: hidden.join(' '), note: hidden.join(' ') },
+        null,
+        1,
+      )
+    : name.endsWith('.md')
+      ? `---\nsalary: ${hidden.join(' ')}\nnote: ${hidden.join(' ')}\n---\n# ${words[0]}\n\n${words.join(' ')}\n`
+      : words.join(' '),
+}));
+
+function fill(
+  files: readonly { name: string; text: string }[],
+  given = new SearchIndex(new AnalysisCache()),
+): RuledIndex {
+  const index = new RuledIndex(given);
+  for (const { name, text } of files) index.set(name, { hash: `hash-${text.length}`, content: text });
+  return index;
+}
+
+test('an index under rules answers as one that never held anything hidden, through every change of the rules', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(file, { selector: ({ name }) => name, maxLength: 8 }),
+      fc.array(attached, { minLength: 1, maxLength: 3 }),
+      subject,
+      fc.subarray(WORDS, { minLength: 1, maxLength: 3 }),
+      (files, states, who, words) => {
+        const numbers = createChainNumbers();
+        const index = fill(files);
+        for (const policies of states) {
+          const rules = new BrainRules('b', policies, numbers);
+          const view = subjectView(rules, who, KEY);
+          const request = {
+            query: words.join(' '),
+            mode: 'hybrid',
+            limit: 10,
+            group: 'passage',
+            explain: true,
+          } as const;
+          const answer = index.under(rules).search({ ...request, admitted: view.admitted() });
+          // What may be known, and nothing else: readable files, each as it is indexed.
+          const known = files.flatMap(({ name, text }) => {
+            const chain = rules.chainOf(name);
+            const indexed = !view.mayRead(name) ? null : chain.hides(name) ? chain.indexed(name, text) : text;
+            return indexed === null ? [] : [{ file: name, content: indexed, hash: '', chain: 0 }];
+          });
+          const plain = new SearchIndex(new AnalysisCache());
+          for (const one of known) plain.set(one);
+          const wanted = plain.search({ ...request, admitted: null });
+          expect({ ...answer, results: answer.results.map((row) => ({ ...row, hash: '' })) }).toEqual(wanted);
+          for (const { name, text } of files) expect(index.contentOf(name, `hash-${text.length}`)).toBe(text);
+        }
+      },
+    ),
+    { numRuns: 400, seed: 13 },
+  );
+});
+
+test('what an index is handed over with, from a snapshot of other rules, is under no rule', () => {
+  const rules = new BrainRules(
+    'b',
+    { 'brain:b/hr': { readableBy: [], writableBy: [], container: 'public', filter: ['salary'], mask: [] } },
+    createChainNumbers(),
+  );
+  const given = new SearchIndex(new AnalysisCache());
+  const files = [
+    { name: 'hr/a.json', text: '{"salary": 91000, "name": "rome"}' },
+    { name: 'hr/b.txt', text: 'rome' },
+  ];
+  fill(files, given).under(rules);
+  const taken = new RuledIndex(given);
+  expect(taken.files()).toEqual(['hr/b.txt']);
+  expect(taken.contentOf('hr/a.json', 'hash-33')).toBeNull();
+  expect([...given.files()].map(({ chain }) => chain)).toEqual([0]);
+});

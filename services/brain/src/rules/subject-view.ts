@@ -1,0 +1,64 @@
+/** The rules of a brain as they apply to one subject. */
+import { createHmac } from 'node:crypto';
+import { keysOf, type Policy, type PolicyMode } from '@svc/contract/policy.ts';
+import { isAnonymous, type Subject } from '@svc/contract/subject.ts';
+import { mergedText, shownText } from '../domain/fields/hidden-fields.ts';
+import { islandOf } from '../domain/resource-keys.ts';
+import type { RowVerdict, RowView, WriteDenial } from '../ports.ts';
+import type { BrainRules, PolicyChain } from './brain-rules.ts';
+
+/** One value for subjects that every rule treats alike. */
+export function subjectKey(subject: Subject): string {
+  return JSON.stringify([subject.workspace ?? null, isAnonymous(subject), ...keysOf(subject)]);
+}
+
+export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8Array): RowView {
+  const keys = keysOf(subject);
+  const verdictOf = remembered((chain, mode) => chain.verdict(subject, mode, keys));
+  const verdict = (path: string, mode: PolicyMode): RowVerdict => verdictOf(rules.chainOf(path), mode);
+  const gate = (island: string): Policy | null => rules.gate(island);
+  const { hides } = rules;
+  const writeDenial = (path: string): WriteDenial | null => {
+    const island = islandOf(path);
+    if (island !== null && isAnonymous(subject) && gate(island) !== null) return 'E_ISLAND_WRITE_DENIED';
+    return verdict(path, 'write').allowed ? null : 'RLS_DENIED';
+  };
+  return {
+    mayOpen: verdictOf(rules.brainChain(), 'read').allowed,
+    mayChange: verdictOf(rules.brainChain(), 'write').allowed,
+    isUnruled: rules.isEmpty,
+    chains: rules,
+    mayRead: (path) => verdict(path, 'read').allowed,
+    mayWrite: (path) => writeDenial(path) === null,
+    writeDenial,
+    verdict,
+    gate,
+    admitted() {
+      if (rules.isEmpty) return null;
+      const chains = [...rules.chains].filter((chain) => verdictOf(chain, 'read').allowed);
+      return new Set(chains.map(({ id }) => id));
+    },
+    hides,
+    shown: (path, text) => (hides(path) ? shownText(path, text, rules.chainOf(path).policies) : text),
+    merged: (path, present, incoming) =>
+      hides(path) ? mergedText(path, present, incoming, rules.chainOf(path).policies) : incoming,
+    // Bound to its place: two files with one hash would tell that what they hide is equal.
+    shownHash: (state, path, hash) =>
+      hides(path)
+        ? createHmac('sha256', hashKey).update([rules.brain, state, path, hash].join('\0')).digest('hex')
+        : hash,
+  };
+}
+
+type Judge = (chain: PolicyChain, mode: PolicyMode) => RowVerdict;
+
+function remembered(judge: Judge): Judge {
+  const verdicts = { read: new Map<number, RowVerdict>(), write: new Map<number, RowVerdict>() };
+  return (chain, mode) => {
+    const known = verdicts[mode].get(chain.id);
+    if (known !== undefined) return known;
+    const verdict = judge(chain, mode);
+    verdicts[mode].set(chain.id, verdict);
+    return verdict;
+  };
+}

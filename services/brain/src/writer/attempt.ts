@@ -1,0 +1,179 @@
+/** One try at changing files of a working tree: what is on disk because of it, and how to take it in or back. */
+import { CallError } from '@svc/contract/codes.ts';
+import type { EventPayload } from '@svc/contract/events.ts';
+import type { NewEvent } from '@svc/runtime/outbox.ts';
+import { type AppliedChanges, applyChanges, DiskRefusal, type FileChange } from '../files/durable-write.ts';
+import type { Journal } from '../files/journal-file.ts';
+import type { DescribedFile, NoticedChange, Worktree } from '../files/worktree.ts';
+import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
+import type { WriteSection } from '../store/lease-store.ts';
+import { resolveConflicts } from '../store/sync-store.ts';
+import { resourceKeys } from '../domain/resource-keys.ts';
+import type { HidesFields } from '../ports.ts';
+import type { BrainContext } from './context.ts';
+import { Staging } from './staging.ts';
+import { openStepJournal } from './step-journal.ts';
+
+export type ChangeSource = EventPayload<'brain:change'>['source'];
+
+/** The branch as an attempt sees it. */
+export interface AttemptPlace {
+  readonly brain: BrainContext;
+  readonly tree: Worktree;
+  /** Files with an open sync conflict; writing one settles it. */
+  readonly openConflicts: Set<string>;
+  /** Where several files are journalled, so that a killed process leaves all of the change or none; null = they are not. */
+  readonly journalDir: string | null;
+}
+
+export class Attempt {
+  readonly staging: Staging;
+  readonly #place: AttemptPlace;
+  #noticed: NoticedChange[] = [];
+  #changes: readonly FileChange[] = [];
+  #described = new Map<string, DescribedFile | null>();
+  #applied: AppliedChanges | null = null;
+  #journal: Journal | null = null;
+  #isCarriedOut = false;
+
+  constructor(place: AttemptPlace) {
+    this.#place = place;
+    this.staging = new Staging(place.tree);
+  }
+
+  /** Puts what is staged in place, and records it together with what others changed. */
+  async carryOut({ transaction }: WriteSection): Promise<void> {
+    const { brain, tree } = this.#place;
+    this.#noticed = tree.takeNoticed();
+    const hides = brain.rules.lastHiding(brain.name);
+    await recordNoticed({ brain, branch: tree.branch, hides }, transaction, this.#noticed, 'external');
+    await this.#apply();
+    await this.#record(transaction);
+    this.#isCarriedOut = true;
+  }
+
+  async #apply(): Promise<void> {
+    const { brain, tree, journalDir } = this.#place;
+    this.#changes = this.staging.changes();
+    if (journalDir !== null && this.#changes.length > 1) {
+      this.#journal = await openStepJournal(brain, tree, journalDir, this.#changes);
+    }
+    for (const { path } of this.#changes) tree.applying.add(path);
+    try {
+      this.#applied = await applyChanges(tree.root, this.#changes, () => brain.platform.ids.next('w'));
+    } catch (error) {
+      // What is on disk is unsure then: the journal stays, and the next opening of the brain undoes the rest.
+      if (!(error instanceof DiskRefusal)) this.#journal = null;
+      throw error;
+    }
+    for (const { path, content } of this.#changes) {
+      this.#described.set(path, content === null ? null : tree.describe(path, content));
+    }
+  }
+
+  async #record(transaction: WriteSection['transaction']): Promise<void> {
+    const { brain, tree, openConflicts } = this.#place;
+    const rows: CatalogueChange[] = [...this.#described].map(([path, file]) =>
+      file === null ? { removed: path } : { entry: file.entry, by: this.staging.lastActor(path) },
+    );
+    await writeCatalogue(transaction, brain.name, tree.branch, rows);
+    const { events } = this.staging;
+    await brain.outbox.write(
+      transaction,
+      events.map(({ path, change, hash, by }) =>
+        changeEvent(brain, tree.branch, { file: path, change, hash, by, source: 'tool' }),
+      ),
+    );
+    const settled = rows.length === 0 ? [] : events.map(({ path }) => path).filter((path) => openConflicts.has(path));
+    if (settled.length > 0) await resolveConflicts(transaction, brain.name, tree.branch, settled);
+  }
+
+  /** The transaction committed. */
+  async confirm(): Promise<void> {
+    if (this.#isCarriedOut) for (const { path } of this.staging.events) this.#place.openConflicts.delete(path);
+    await this.#keep();
+  }
+
+  async #keep(): Promise<void> {
+    for (const [path, described] of this.#described) this.#place.tree.accept(path, described);
+    this.#release();
+    await this.#journal?.close();
+  }
+
+  /** The old bytes are back, unless it throws. */
+  async undo(): Promise<void> {
+    const { tree } = this.#place;
+    tree.putBackNoticed(this.#noticed);
+    this.#noticed = [];
+    try {
+      await this.#applied?.undo();
+    } finally {
+      this.#applied = null;
+      this.#release();
+      // Putting back gave the files new times; what they hold is what the table says, so this is no news.
+      for (const { path } of this.#changes) tree.refresh(path);
+    }
+    await this.#journal?.close();
+  }
+
+  /**
+   * After any failure. A commit of unknown outcome keeps the new bytes: the row that calls them acknowledged may exist.
+   * Throws E_OUTCOME_UNKNOWN when the old bytes cannot be put back.
+   */
+  async abandon(error: unknown): Promise<void> {
+    const { brain, tree } = this.#place;
+    if (error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN') {
+      tree.putBackNoticed(this.#noticed);
+      await this.#keep();
+      return;
+    }
+    try {
+      await this.undo();
+    } catch (undoError) {
+      brain.platform.log.error({ err: undoError, brain: brain.name }, 'old bytes could not be put back');
+      throw new CallError('E_OUTCOME_UNKNOWN');
+    }
+  }
+
+  #release(): void {
+    for (const { path } of this.#changes) this.#place.tree.applying.delete(path);
+  }
+}
+
+/** Where others changed something. */
+export interface NoticedPlace {
+  readonly brain: BrainContext;
+  readonly branch: string;
+  readonly hides: HidesFields;
+}
+
+/** Records what others changed. */
+export async function recordNoticed(
+  { brain, branch, hides }: NoticedPlace,
+  transaction: WriteSection['transaction'],
+  noticed: readonly NoticedChange[],
+  source: ChangeSource,
+): Promise<void> {
+  if (noticed.length === 0) return;
+  const rows: CatalogueChange[] = noticed.map(({ path, entry }) =>
+    entry === null ? { removed: path } : { entry, by: source },
+  );
+  await writeCatalogue(transaction, brain.name, branch, rows);
+  const events = noticed.map(({ path, change, entry }) =>
+    changeEvent(brain, branch, {
+      file: path,
+      change,
+      hash: entry === null || hides(path) ? null : entry.hash,
+      by: source,
+      source,
+    }),
+  );
+  await brain.outbox.write(transaction, events);
+}
+
+/** `hash`: null of a removed file, and of one with hidden fields. */
+type Change = Pick<EventPayload<'brain:change'>, 'file' | 'change' | 'hash' | 'by' | 'source'>;
+
+export function changeEvent({ name: brain }: BrainContext, branch: string, change: Change): NewEvent<'brain:change'> {
+  return { name: 'brain:change', payload: { ...change, brain, branch, resources: resourceKeys(brain, change.file) } };
+}

@@ -1,0 +1,88 @@
+/**
+ * The record of several files that change in one step. Whether the step happened is decided by the transaction that
+ * wrote the catalogue; the files follow it, at once or, after a kill, when the brain opens again.
+ */
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { applyChanges, type FileChange, obstacleAt } from '../files/durable-write.ts';
+import { isAbsent } from '../files/fsync.ts';
+import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
+import type { Worktree } from '../files/worktree.ts';
+import { readCatalogue } from '../store/catalogue.ts';
+import type { BrainContext } from './context.ts';
+
+/** Contents in base64; null = no file. */
+interface StepRecord {
+  readonly brain: string;
+  readonly branch: string;
+  readonly changes: readonly { readonly path: string; readonly from: string | null; readonly to: string | null }[];
+}
+
+type StepBrain = Pick<BrainContext, 'name' | 'platform'>;
+
+export async function openStepJournal(
+  { name, platform }: StepBrain,
+  { branch, root }: Worktree,
+  journalDir: string,
+  changes: readonly FileChange[],
+): Promise<Journal> {
+  const recorded: StepRecord['changes'][number][] = [];
+  for (const { path, content } of changes) {
+    recorded.push({ path, from: asText(await readPresent(root, path)), to: asText(content) });
+  }
+  const record: StepRecord = { brain: name, branch, changes: recorded };
+  return openJournal(journalDir, `${name}.${platform.ids.next('stp')}`, record);
+}
+
+/**
+ * Finishes or undoes what a killed process left, before anything looks at the files. `rootOf` answers the working tree
+ * of a branch, null when there is none any more.
+ */
+export async function finishSteps(
+  { name, platform }: StepBrain,
+  journalDir: string,
+  rootOf: (branch: string) => Promise<string | null>,
+): Promise<void> {
+  for (const { record: left, journal } of await leftJournals(journalDir, `${name}.stp_`)) {
+    const record = left as StepRecord;
+    if (record.brain !== name) continue; // a brain whose name goes on where ours ends
+    const root = await rootOf(record.branch);
+    if (root !== null) {
+      const catalogue = await readCatalogue(poolClient(platform.database.pool), name, record.branch);
+      const changes: FileChange[] = [];
+      for (const { path, from, to } of record.changes) {
+        if (obstacleAt(root, path) !== null) continue;
+        const happened = (catalogue.get(path)?.hash ?? null) === hashOf(to);
+        const present = asText(await readPresent(root, path));
+        // A file that holds neither was changed by a person since; it stays.
+        if (present === (happened ? from : to)) changes.push({ path, content: asBytes(happened ? to : from) });
+      }
+      await applyChanges(root, changes, () => platform.ids.next('w'));
+    }
+    await journal.close();
+  }
+}
+
+async function readPresent(root: string, path: string): Promise<Uint8Array | null> {
+  try {
+    return await readFile(join(root, path));
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+function asText(content: Uint8Array | null): string | null {
+  return content === null ? null : Buffer.from(content).toString('base64');
+}
+
+function asBytes(content: string | null): Uint8Array | null {
+  return content === null ? null : Buffer.from(content, 'base64');
+}
+
+function hashOf(content: string | null): string | null {
+  const bytes = asBytes(content);
+  return bytes === null ? null : hash('sha256', bytes, 'hex');
+}

@@ -1,0 +1,209 @@
+-- CreateSchema
+CREATE SCHEMA IF NOT EXISTS "escrow";
+
+-- CreateTable
+CREATE TABLE "escrow"."accounts" (
+    "account_id" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "limit" BIGINT NOT NULL,
+    "spent" BIGINT NOT NULL,
+    "earned" BIGINT NOT NULL,
+    "pending" BIGINT NOT NULL,
+    "entry_count" BIGINT NOT NULL,
+    "last_hash" TEXT,
+    "frozen_at" TIMESTAMPTZ(3),
+    "frozen_for" TEXT,
+    "version" BIGINT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "created_by" TEXT NOT NULL,
+
+    CONSTRAINT "accounts_pkey" PRIMARY KEY ("account_id")
+);
+
+-- CreateTable
+CREATE TABLE "escrow"."sinks" (
+    "account_id" TEXT NOT NULL,
+    "shard" INTEGER NOT NULL,
+    "earned" BIGINT NOT NULL,
+
+    CONSTRAINT "sinks_pkey" PRIMARY KEY ("account_id","shard")
+);
+
+-- CreateTable
+CREATE TABLE "escrow"."members" (
+    "workspace_id" TEXT NOT NULL,
+    "agent_id" TEXT NOT NULL,
+    "limit" BIGINT,
+    "spent" BIGINT NOT NULL,
+    "pending" BIGINT NOT NULL,
+    "draws_since" TIMESTAMPTZ(3),
+    "draws" INTEGER NOT NULL,
+    "version" BIGINT NOT NULL,
+
+    CONSTRAINT "members_pkey" PRIMARY KEY ("workspace_id","agent_id")
+);
+
+-- CreateTable
+CREATE TABLE "escrow"."holds" (
+    "seq" BIGSERIAL NOT NULL,
+    "hold_id" TEXT NOT NULL,
+    "claim" TEXT,
+    "account" TEXT,
+    "member" TEXT,
+    "amount" BIGINT NOT NULL,
+    "condition" JSONB,
+    "state" TEXT NOT NULL,
+    "owner_kind" TEXT NOT NULL,
+    "owner" TEXT NOT NULL,
+    "body_hash" TEXT,
+    "held_at" TIMESTAMPTZ(3) NOT NULL,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    "closed_at" TIMESTAMPTZ(3),
+    "closed_by" TEXT,
+    "captured" BIGINT,
+    "payee" TEXT,
+    "entry_id" TEXT,
+
+    CONSTRAINT "holds_pkey" PRIMARY KEY ("seq")
+);
+
+-- CreateTable
+CREATE TABLE "escrow"."entries" (
+    "entry_id" TEXT NOT NULL,
+    "account" TEXT NOT NULL,
+    "no" BIGINT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "kind" TEXT NOT NULL,
+    "ref" TEXT,
+    "by" TEXT NOT NULL,
+    "memo" TEXT,
+    "member" TEXT,
+    "payee" TEXT,
+    "amount" BIGINT NOT NULL,
+    "refund_of" TEXT,
+    "body_hash" TEXT,
+    "answer" JSON,
+    "prev_hash" TEXT,
+    "hash" TEXT NOT NULL,
+
+    CONSTRAINT "entries_pkey" PRIMARY KEY ("entry_id")
+);
+
+-- CreateTable
+CREATE TABLE "escrow"."postings" (
+    "entry_id" TEXT NOT NULL,
+    "line" INTEGER NOT NULL,
+    "account" TEXT NOT NULL,
+    "amount" BIGINT NOT NULL,
+
+    CONSTRAINT "postings_pkey" PRIMARY KEY ("entry_id","line")
+);
+
+-- CreateTable
+CREATE TABLE "escrow"."outbox" (
+    "id" TEXT NOT NULL,
+    "position" BIGINT,
+    "name" TEXT NOT NULL,
+    "payload" JSONB NOT NULL,
+    "workspace" TEXT,
+    "node" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "written" BIGSERIAL NOT NULL,
+
+    CONSTRAINT "outbox_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "escrow"."outbox_head" (
+    "one" BOOLEAN NOT NULL DEFAULT true,
+    "head" BIGINT NOT NULL DEFAULT 0,
+
+    CONSTRAINT "outbox_head_pkey" PRIMARY KEY ("one")
+);
+
+-- CreateTable
+CREATE TABLE "escrow"."idempotency" (
+    "principal" TEXT NOT NULL,
+    "tool" TEXT NOT NULL,
+    "key" TEXT NOT NULL,
+    "args_hash" TEXT NOT NULL,
+    "outcome" JSON,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "idempotency_pkey" PRIMARY KEY ("principal","tool","key")
+);
+
+-- CreateTable
+CREATE TABLE "escrow"."audit_outbox" (
+    "id" TEXT NOT NULL,
+    "event" TEXT NOT NULL,
+    "workspace" TEXT,
+    "subject" JSON NOT NULL,
+    "data" JSON NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "written" BIGSERIAL NOT NULL,
+
+    CONSTRAINT "audit_outbox_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateIndex
+CREATE INDEX "accounts_kind_account_id_idx" ON "escrow"."accounts"("kind", "account_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "holds_claim_key" ON "escrow"."holds"("claim");
+
+-- CreateIndex
+CREATE INDEX "holds_account_state_expires_at_idx" ON "escrow"."holds"("account", "state", "expires_at");
+
+-- CreateIndex
+CREATE INDEX "holds_owner_state_expires_at_idx" ON "escrow"."holds"("owner", "state", "expires_at");
+
+-- CreateIndex
+CREATE INDEX "holds_state_expires_at_idx" ON "escrow"."holds"("state", "expires_at");
+
+-- CreateIndex
+CREATE INDEX "entries_refund_of_idx" ON "escrow"."entries"("refund_of");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "entries_account_no_key" ON "escrow"."entries"("account", "no");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "entries_kind_ref_key" ON "escrow"."entries"("kind", "ref");
+
+-- CreateIndex
+CREATE INDEX "postings_account_idx" ON "escrow"."postings"("account");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "outbox_position_key" ON "escrow"."outbox"("position");
+
+-- CreateIndex
+CREATE INDEX "outbox_position_written_idx" ON "escrow"."outbox"("position", "written");
+
+-- CreateIndex
+CREATE INDEX "idempotency_at_idx" ON "escrow"."idempotency"("at");
+
+-- CreateIndex
+CREATE INDEX "audit_outbox_written_idx" ON "escrow"."audit_outbox"("written");
+
+-- There is exactly one head, and it is there from the start.
+ALTER TABLE "escrow"."outbox_head" ADD CONSTRAINT "outbox_head_one" CHECK ("one");
+INSERT INTO "escrow"."outbox_head" DEFAULT VALUES;
+
+-- The rules decide; these only keep a mistake in them from being written.
+ALTER TABLE "escrow"."accounts" ADD CONSTRAINT "accounts_amounts"
+  CHECK ("limit" >= 0 AND "spent" >= 0 AND "earned" >= 0 AND "pending" >= 0
+    AND "limit" + "earned" - "spent" - "pending" >= 0);
+ALTER TABLE "escrow"."members" ADD CONSTRAINT "members_amounts"
+  CHECK ("limit" >= 0 AND "spent" >= 0 AND "pending" >= 0);
+ALTER TABLE "escrow"."holds" ADD CONSTRAINT "holds_states"
+  CHECK ("state" IN ('held', 'posted', 'released', 'expired') AND "amount" >= 0 AND "captured" BETWEEN 0 AND "amount");
+
+-- What was entered stays as it was entered.
+CREATE FUNCTION "escrow"."refuse_change"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'rows of % are never changed', TG_TABLE_NAME;
+END $$;
+CREATE TRIGGER "entries_stay" BEFORE UPDATE OR DELETE ON "escrow"."entries"
+  FOR EACH ROW EXECUTE FUNCTION "escrow"."refuse_change"();
+CREATE TRIGGER "postings_stay" BEFORE UPDATE OR DELETE ON "escrow"."postings"
+  FOR EACH ROW EXECUTE FUNCTION "escrow"."refuse_change"();

@@ -1,0 +1,77 @@
+/** What a payer has: the account, for a pool also the member, and whether an amount fits. */
+import { allow, type Decision, deny, type Denial } from '@svc/contract/decision.ts';
+import { type Account, available, budgetOf, credits, openedAccount, workspaceOfAccount } from './account.ts';
+import type { Book } from './book.ts';
+import { drawDenial, type Member, memberAvailable, newMember } from './member.ts';
+
+export interface Payer {
+  readonly account: string;
+  /** Of a pool: the member who draws. */
+  readonly member: string | null;
+  /** Limit with which the account opens if it does not exist; null = nobody of that name has a budget. */
+  readonly opensWith: bigint | null;
+}
+
+export interface Funds {
+  readonly account: Account;
+  readonly member: Member | null;
+}
+
+export type FundsCode = 'E_BUDGET' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_LEDGER_FROZEN';
+
+export function readFunds(book: Book, { account: accountId, member: agentId, opensWith }: Payer): Funds | null {
+  const workspaceId = workspaceOfAccount(accountId);
+  const known = book.account(accountId);
+  if (workspaceId === null || agentId === null) {
+    if (known !== null) return { account: known, member: null };
+    return opensWith === null ? null : { account: openedAccount(accountId, opensWith), member: null };
+  }
+  const key = { workspaceId, agentId };
+  return {
+    account: known ?? openedAccount(accountId, 0n),
+    member: book.member(key) ?? newMember(workspaceId, agentId),
+  };
+}
+
+/** The payer's funds when the amount fits into what is available. */
+export function decideFunds(book: Book, payer: Payer, amount: bigint): Decision<Funds, FundsCode> {
+  const funds = readFunds(book, payer);
+  if (funds === null) return deny('E_BUDGET', { reason: 'unknown_budget', available: 0 });
+  const { account, member } = funds;
+  if (account.frozen) return frozen();
+  if (member !== null) {
+    const reason = drawDenial(member, account, amount);
+    if (reason === null) return allow(funds);
+    return deny(reason === 'member_limit_exceeded' ? 'E_MEMBER_LIMIT' : 'E_POOL_EXCEEDED', {
+      reason,
+      available: credits(memberAvailable(member, account)),
+      poolAvailable: credits(available(account)),
+    });
+  }
+  if (available(account) >= amount) return allow(funds);
+  return deny('E_BUDGET', { reason: 'budget_exceeded', available: budgetOf(account).available });
+}
+
+export function frozen(): Denial<'E_LEDGER_FROZEN'> {
+  return deny('E_LEDGER_FROZEN', { reason: 'frozen' });
+}
+
+/** Sum of the reservations, up or down. */
+export function reserve({ account, member }: Funds, amount: bigint): Funds {
+  return {
+    account: { ...account, pending: account.pending + amount },
+    member: member && { ...member, pending: member.pending + amount },
+  };
+}
+
+/** Sum of what was spent, up or down. */
+export function spend({ account, member }: Funds, amount: bigint): Funds {
+  return {
+    account: { ...account, spent: account.spent + amount },
+    member: member && { ...member, spent: member.spent + amount },
+  };
+}
+
+export function effectsOf({ account, member }: Funds): { accounts: Account[]; members: Member[] } {
+  return { accounts: [account], members: member === null ? [] : [member] };
+}

@@ -1,0 +1,19 @@
+import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
+import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { afterAll, test } from 'vitest';
+import { openModelPlace } from './model-place.ts';
+import { runModel } from './run-model.ts';
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+const log = { warn() {}, fatal() {} };
+
+test.skipIf(server === null)(
+  '500 sequences of steps do what the reference says: PostgreSQL',
+  { timeout: 300_000 },
+  async () => {
+    const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 16 });
+    await runModel(await openModelPlace(database), { sequences: 500, maxSteps: 60 });
+    await database.close();
+  },
+);

@@ -1,0 +1,130 @@
+/**
+ * Many requests in one transaction: the rows of all are locked and read once, the rules judge one request after the other
+ * on them, and what came of it is written once. Each request has the answer it would have had alone, in this order.
+ */
+import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
+import type { Decision } from '@svc/contract/decision.ts';
+import type { AuditSubject } from '@svc/runtime/audit.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Book, Effects, Fact } from '../domain/book.ts';
+import { expire } from '../domain/hold-rules.ts';
+import { openBook } from './load.ts';
+import type { Move, Outcome } from './move.ts';
+import { type KeyedOutcome, writeChanges } from './write.ts';
+
+/** What happened, and who caused it. */
+export interface Told {
+  readonly fact: Fact;
+  readonly subject: AuditSubject;
+}
+
+/** A rejected request says what to throw; the others of its transaction are unaffected. */
+export type Result = Outcome | { readonly rejected: CallError };
+
+export interface Folded {
+  /** In the order of the requests. */
+  readonly results: readonly Result[];
+  readonly told: readonly Told[];
+}
+
+const BY_ITSELF: AuditSubject = { verified: false };
+
+export async function foldMoves(tx: SqlClient, moves: readonly Move[]): Promise<Folded> {
+  const outcomes = await readOutcomes(tx, moves);
+  const fresh = moves.filter((move) => !outcomes.has(keyOf(move)));
+  const book = await openBook(
+    tx,
+    fresh.map(({ needs }) => needs),
+  );
+  const told: Told[] = [];
+  const openers = new Map<string, string>();
+  const commit = (effects: Effects, subject: AuditSubject): void => {
+    for (const account of effects.accounts ?? []) {
+      if (account.version === 0n && !openers.has(account.accountId)) openers.set(account.accountId, nameOf(subject));
+    }
+    book.apply(effects);
+    told.push(...(effects.facts ?? []).map((fact) => ({ fact, subject })));
+  };
+  for (const hold of book.dueHolds()) {
+    const effects = expire(book, hold);
+    if (effects !== null) commit(effects, BY_ITSELF);
+  }
+  const keyed: KeyedOutcome[] = [];
+  const results = moves.map((move) => {
+    const known = outcomes.get(keyOf(move));
+    if (known !== undefined) return replayed(move, known);
+    const decision = judged(book, move, commit);
+    const stored = keep(move, decision);
+    if (stored !== null) {
+      keyed.push(stored);
+      outcomes.set(keyOf(move), { argsHash: stored.argsHash, decision: JSON.parse(stored.outcome) as StoredDecision });
+    }
+    return { decision, replayed: false };
+  });
+  await writeChanges(tx, book.changes(), { now: book.now, openers, keyed });
+  return { results, told };
+}
+
+type StoredDecision = Decision<unknown, RefusalCode>;
+
+interface StoredOutcome {
+  readonly argsHash: string;
+  readonly decision: StoredDecision;
+}
+
+function nameOf({ agentId, userId, operator }: AuditSubject): string {
+  return agentId ?? userId ?? (operator === true ? 'operator' : 'service');
+}
+
+function judged(
+  book: Book,
+  move: Move,
+  commit: (effects: Effects, subject: AuditSubject) => void,
+): Decision<unknown, RefusalCode> {
+  const ruling = move.decide(book);
+  if (!ruling.ok) return ruling;
+  commit(ruling.value.effects, move.call.subject);
+  return { ok: true, value: ruling.value.answer };
+}
+
+/** Requests without a key are each their own. */
+function keyOf({ call: { idempotency } }: Move): string {
+  return idempotency === null ? '' : JSON.stringify([idempotency.principal, idempotency.tool, idempotency.key]);
+}
+
+function keep({ call: { idempotency } }: Move, decision: StoredDecision): KeyedOutcome | null {
+  return idempotency === null ? null : { ...idempotency, outcome: JSON.stringify(decision) };
+}
+
+function replayed({ call: { idempotency } }: Move, { argsHash, decision }: StoredOutcome): Result {
+  if (idempotency?.argsHash !== argsHash) return { rejected: new CallError('IDEMPOTENCY_KEY_REUSED') };
+  return { decision, replayed: true };
+}
+
+interface OutcomeRow {
+  readonly principal: string;
+  readonly tool: string;
+  readonly key: string;
+  readonly args_hash: string;
+  readonly outcome: StoredDecision;
+}
+
+/** A twin that is not committed yet is met when the outcomes are written: then all of this starts again. */
+async function readOutcomes(tx: SqlClient, moves: readonly Move[]): Promise<Map<string, StoredOutcome>> {
+  const scopes = moves.flatMap(({ call: { idempotency } }) => (idempotency === null ? [] : [idempotency]));
+  if (scopes.length === 0) return new Map();
+  const rows = await tx.$queryRawUnsafe<OutcomeRow[]>(
+    `SELECT principal, tool, key, args_hash, outcome FROM escrow.idempotency
+     WHERE (principal, tool, key) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))
+       AND at >= now() - interval '24 hours'`,
+    scopes.map(({ principal }) => principal),
+    scopes.map(({ tool }) => tool),
+    scopes.map(({ key }) => key),
+  );
+  return new Map(
+    rows.map(({ principal, tool, key, args_hash: argsHash, outcome }) => [
+      JSON.stringify([principal, tool, key]),
+      { argsHash, decision: outcome },
+    ]),
+  );
+}

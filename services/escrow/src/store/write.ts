@@ -1,0 +1,158 @@
+/** The changes of a book as rows, in two statements: what existed, then what is new. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Account } from '../domain/account.ts';
+import { type Changes, sinkChanges } from '../domain/book.ts';
+import { claimOf, type Hold } from '../domain/hold.ts';
+import type { Member } from '../domain/member.ts';
+import { Overtaken } from './move.ts';
+
+/** The outcome of a keyed call, to be stored beside its effect. */
+export interface KeyedOutcome {
+  readonly principal: string;
+  readonly tool: string;
+  readonly key: string;
+  readonly argsHash: string;
+  /** As JSON text, so that a replayed reply is byte-equal. */
+  readonly outcome: string;
+}
+
+export interface WriteOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Account -> who opened it. */
+  readonly openers: ReadonlyMap<string, string>;
+  readonly keyed: readonly KeyedOutcome[];
+}
+
+/** Throws Overtaken when a row is not what was read. */
+export async function writeChanges(tx: SqlClient, changes: Changes, options: WriteOptions): Promise<void> {
+  await updateRows(tx, changes);
+  await insertRows(tx, changes, options);
+}
+
+const json = (rows: readonly object[]): string =>
+  JSON.stringify(rows, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+
+const UPDATE_ROWS = `
+  WITH a AS (
+    UPDATE escrow.accounts t SET "limit" = r."limit", spent = r.spent, earned = r.earned, pending = r.pending,
+      entry_count = r."entryCount", last_hash = r."lastHash", version = t.version + 1,
+      frozen_at = CASE WHEN r.frozen THEN t.frozen_at END, frozen_for = CASE WHEN r.frozen THEN t.frozen_for END
+    FROM json_to_recordset($1::json) AS r("accountId" text, "limit" bigint, spent bigint, earned bigint, pending bigint,
+      "entryCount" bigint, "lastHash" text, frozen boolean, version bigint)
+    WHERE t.account_id = r."accountId" AND t.version = r.version RETURNING 1
+  ), m AS (
+    UPDATE escrow.members t SET "limit" = r."limit", spent = r.spent, pending = r.pending,
+      draws_since = to_timestamp(r."drawsSince" / 1000.0), draws = r.draws, version = t.version + 1
+    FROM json_to_recordset($2::json) AS r("workspaceId" text, "agentId" text, "limit" bigint, spent bigint,
+      pending bigint, "drawsSince" double precision, draws int, version bigint)
+    WHERE t.workspace_id = r."workspaceId" AND t.agent_id = r."agentId" AND t.version = r.version RETURNING 1
+  ), h AS (
+    UPDATE escrow.holds t SET claim = r.claim, state = r.state, closed_at = to_timestamp(r."closedAt" / 1000.0),
+      closed_by = r."closedBy", captured = r.captured, payee = r.payee, entry_id = r."entryId"
+    FROM json_to_recordset($3::json) AS r(seq bigint, claim text, state text, "closedAt" double precision,
+      "closedBy" text, captured bigint, payee text, "entryId" text)
+    WHERE t.seq = r.seq AND t.state = 'held' RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM a) + (SELECT count(*) FROM m) + (SELECT count(*) FROM h) AS written`;
+
+async function updateRows(tx: SqlClient, { accounts, members, holds }: Changes): Promise<void> {
+  const known = <Row extends { readonly version: bigint }>(rows: readonly Row[]) =>
+    rows.filter(({ version }) => version > 0n);
+  const lists: readonly object[][] = [
+    known<Account>(accounts),
+    known<Member>(members),
+    holds.filter(({ seq }) => seq > 0n).map(heldRow),
+  ];
+  await writeAll(tx, UPDATE_ROWS, lists, lists.flat().length);
+}
+
+function heldRow(hold: Hold) {
+  const { condition: _condition, ...row } = hold;
+  return { ...row, claim: claimOf(hold) };
+}
+
+const INSERT_ROWS = `
+  WITH a AS (
+    INSERT INTO escrow.accounts (account_id, kind, "limit", spent, earned, pending, entry_count, last_hash, version,
+      created_at, created_by)
+    SELECT "accountId", kind, "limit", spent, earned, pending, "entryCount", "lastHash", 1,
+      to_timestamp($8::double precision / 1000.0), "createdBy"
+    FROM json_to_recordset($1::json) AS r("accountId" text, kind text, "limit" bigint, spent bigint, earned bigint,
+      pending bigint, "entryCount" bigint, "lastHash" text, "createdBy" text) ORDER BY "accountId"
+    ON CONFLICT DO NOTHING RETURNING 1
+  ), m AS (
+    INSERT INTO escrow.members (workspace_id, agent_id, "limit", spent, pending, draws_since, draws, version)
+    SELECT "workspaceId", "agentId", "limit", spent, pending, to_timestamp("drawsSince" / 1000.0), draws, 1
+    FROM json_to_recordset($2::json) AS r("workspaceId" text, "agentId" text, "limit" bigint, spent bigint,
+      pending bigint, "drawsSince" double precision, draws int) ORDER BY "workspaceId", "agentId"
+    ON CONFLICT DO NOTHING RETURNING 1
+  ), h AS (
+    INSERT INTO escrow.holds (hold_id, claim, account, member, amount, condition, state, owner_kind, owner, body_hash,
+      held_at, expires_at, closed_at, closed_by, captured, payee, entry_id)
+    SELECT "holdId", claim, account, member, amount, condition, state, "ownerKind", owner, "bodyHash",
+      to_timestamp("heldAt" / 1000.0), to_timestamp("expiresAt" / 1000.0), to_timestamp("closedAt" / 1000.0),
+      "closedBy", captured, payee, "entryId"
+    FROM json_to_recordset($3::json) AS r("holdId" text, claim text, account text, member text, amount bigint,
+      condition jsonb, state text, "ownerKind" text, owner text, "bodyHash" text, "heldAt" double precision,
+      "expiresAt" double precision, "closedAt" double precision, "closedBy" text, captured bigint, payee text,
+      "entryId" text, ord bigint) ORDER BY "holdId", ord
+    ON CONFLICT DO NOTHING RETURNING 1
+  ), e AS (
+    INSERT INTO escrow.entries (entry_id, account, no, at, kind, ref, by, memo, member, payee, amount, refund_of,
+      body_hash, answer, prev_hash, hash)
+    SELECT "entryId", account, no, to_timestamp(at / 1000.0), kind, ref, by, memo, member, payee, amount, "refundOf",
+      "bodyHash", answer, "prevHash", hash
+    FROM json_to_recordset($4::json) AS r("entryId" text, account text, no bigint, at double precision, kind text,
+      ref text, by text, memo text, member text, payee text, amount bigint, "refundOf" text, "bodyHash" text,
+      answer json, "prevHash" text, hash text) ORDER BY account, no
+    ON CONFLICT DO NOTHING RETURNING 1
+  ), p AS (
+    INSERT INTO escrow.postings (entry_id, line, account, amount)
+    SELECT "entryId", line, account, amount
+    FROM json_to_recordset($5::json) AS r("entryId" text, line int, account text, amount bigint)
+    RETURNING 1
+  ), s AS (
+    INSERT INTO escrow.sinks AS t (account_id, shard, earned)
+    SELECT account, pg_backend_pid() % 16, amount
+    FROM json_to_recordset($6::json) AS r(account text, amount bigint) ORDER BY account
+    ON CONFLICT (account_id, shard) DO UPDATE SET earned = t.earned + excluded.earned RETURNING 1
+  ), i AS (
+    INSERT INTO escrow.idempotency AS t (principal, tool, key, args_hash, outcome, at)
+    SELECT principal, tool, key, "argsHash", outcome::json, now()
+    FROM json_to_recordset($7::json) AS r(principal text, tool text, key text, "argsHash" text, outcome text)
+    ORDER BY principal, tool, key
+    ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = excluded.outcome, at = now()
+    WHERE t.at < now() - interval '24 hours' RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM a) + (SELECT count(*) FROM m) + (SELECT count(*) FROM h) + (SELECT count(*) FROM e)
+    + (SELECT count(*) FROM p) + (SELECT count(*) FROM s) + (SELECT count(*) FROM i) AS written`;
+
+async function insertRows(tx: SqlClient, changes: Changes, { now, openers, keyed }: WriteOptions): Promise<void> {
+  const { accounts, members, holds, entries, postings } = changes;
+  const sinks = [...sinkChanges(changes)].map(([account, amount]) => ({ account, amount }));
+  const lists: readonly object[][] = [
+    accounts
+      .filter(({ version }) => version === 0n)
+      .map((account) => ({ ...account, createdBy: openers.get(account.accountId) ?? 'service' })),
+    members.filter(({ version }) => version === 0n),
+    holds.filter(({ seq }) => seq < 0n).map((hold) => ({ ...hold, claim: claimOf(hold), ord: -hold.seq })),
+    [...entries],
+    [...postings],
+    sinks,
+    [...keyed],
+  ];
+  await writeAll(tx, INSERT_ROWS, lists, lists.flat().length, now);
+}
+
+async function writeAll(
+  tx: SqlClient,
+  sql: string,
+  lists: readonly (readonly object[])[],
+  expected: number,
+  ...rest: unknown[]
+): Promise<void> {
+  if (expected === 0) return;
+  const [row] = await tx.$queryRawUnsafe<{ written: bigint }[]>(sql, ...lists.map(json), ...rest);
+  if (row?.written !== BigInt(expected)) throw new Overtaken(`${row?.written} rows of ${expected} were written`);
+}

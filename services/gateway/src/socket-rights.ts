@@ -1,0 +1,147 @@
+/** What the holder of a socket may hear, judged anew whenever the registry of identities changed. */
+import { ENDED } from '@svc/contract/registry.ts';
+import type { Subscription } from '@svc/runtime/bus.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
+import type { Revision } from '@svc/runtime/registry.ts';
+import { anonymousIn } from './domain/access.ts';
+import { type Listener, listenerOf, listenerOfToken } from './domain/visibility.ts';
+import type { Ports } from './ports.ts';
+import { agentSubject } from './subjects.ts';
+import type { PresentedToken } from './token-memory.ts';
+
+/** What a socket was opened with; what it is worth is asked again and again. */
+export type SocketCredential =
+  | { readonly kind: 'token'; readonly token: PresentedToken }
+  | { readonly kind: 'operator'; readonly agentId: string | undefined };
+
+/** `rev`: the revision under which it was judged. `expiresAt`: by the registry's clock. */
+export interface SocketRights {
+  readonly listener: Listener;
+  readonly rev: number;
+  readonly expiresAt: number;
+}
+
+/** A socket, as far as its rights go. */
+export interface RightsHolder {
+  readonly credential: SocketCredential;
+  rights: SocketRights;
+  /** Takes over new rights. */
+  grant(rights: SocketRights): void;
+  /** The credential is no longer good. */
+  expel(): void;
+}
+
+/** Null = the credential is not good (any more). Throws SERVICE_UNAVAILABLE. */
+export async function rightsOf(
+  ports: Ports,
+  credential: SocketCredential,
+  revision: Revision,
+): Promise<SocketRights | null> {
+  const { rev } = revision.stamp;
+  if (credential.kind === 'token') {
+    const verified = await ports.tokens.verify(credential.token, revision);
+    if (verified === null) return null;
+    return { listener: listenerOfToken(verified), rev, expiresAt: verified.limits.expiresAt };
+  }
+  if (credential.agentId === undefined) return { listener: OPERATOR, rev, expiresAt: Infinity };
+  const agent = await ports.agentContext(credential.agentId, null, revision.stamp);
+  const subject = agentSubject(agent);
+  const listener = subject === null ? OPERATOR : listenerOf(subject, agent.roles, true);
+  return { listener, rev, expiresAt: Infinity };
+}
+
+/** An operator without identity reads as anonymous. */
+export const OPERATOR: Listener = listenerOf(anonymousIn(null), {}, true);
+
+const RECHECK_EVERY_MS = 1000;
+const RECHECKED_AT_ONCE = 64;
+
+type KeeperPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
+
+/** `holders`: the sockets that are open now. */
+export async function startRightsKeeper(
+  platform: KeeperPlatform,
+  ports: Ports,
+  holders: () => Iterable<RightsHolder>,
+): Promise<RightsKeeper> {
+  const keeper = new RightsKeeper(platform, ports, holders);
+  await keeper.start();
+  return keeper;
+}
+
+export class RightsKeeper {
+  readonly #platform: KeeperPlatform;
+  readonly #ports: Ports;
+  readonly #holders: () => Iterable<RightsHolder>;
+  #renewing: Promise<void> = Promise.resolve();
+  #turns = 0;
+  #renewedTurn = 0;
+  /** How far the registry's clock is ahead of this one. */
+  #aheadMs = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #ended: Subscription | null = null;
+
+  constructor(platform: KeeperPlatform, ports: Ports, holders: () => Iterable<RightsHolder>) {
+    this.#platform = platform;
+    this.#ports = ports;
+    this.#holders = holders;
+  }
+
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => void this.#recheck(), RECHECK_EVERY_MS);
+    this.#timer.unref();
+    this.#ended = await this.#platform.bus.subscribe(ENDED, () => void this.#recheck());
+  }
+
+  /**
+   * What the registry stands at, read after this call began; when it resolves, no socket has rights that are older.
+   * Throws SERVICE_UNAVAILABLE. Renewals run one after the other, so that an older answer never replaces a newer one.
+   */
+  async current(): Promise<Revision> {
+    const turn = (this.#turns += 1);
+    const revision = await this.#ports.requireRevision();
+    const renewed = this.#renewing.then(() => this.#renew(turn, revision));
+    this.#renewing = renewed.catch(() => {});
+    await renewed;
+    return revision;
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#ended?.drain();
+  }
+
+  async #renew(turn: number, revision: Revision): Promise<void> {
+    // Whoever called later has renewed with what it read later.
+    if (turn < this.#renewedTurn) return;
+    this.#aheadMs = revision.at - this.#platform.clock.now();
+    const due = [...this.#holders()].filter(({ rights }) => rights.rev !== revision.stamp.rev);
+    for (let from = 0; from < due.length; from += RECHECKED_AT_ONCE) {
+      await Promise.all(due.slice(from, from + RECHECKED_AT_ONCE).map((holder) => this.#renewOne(holder, revision)));
+    }
+    this.#expelExpired(revision.at);
+    this.#renewedTurn = turn;
+  }
+
+  async #renewOne(holder: RightsHolder, revision: Revision): Promise<void> {
+    const rights = await rightsOf(this.#ports, holder.credential, revision);
+    if (rights === null) holder.expel();
+    else holder.grant(rights);
+  }
+
+  async #recheck(): Promise<void> {
+    const [first] = this.#holders();
+    if (first === undefined) return;
+    try {
+      await this.current();
+    } catch (error) {
+      this.#platform.log.debug({ err: error }, 'the rights of sockets could not be rechecked');
+      this.#expelExpired(this.#platform.clock.now() + this.#aheadMs);
+    }
+  }
+
+  /** Tokens end at their time, also while the registry does not answer. */
+  #expelExpired(at: number): void {
+    for (const holder of this.#holders()) if (holder.rights.expiresAt <= at) holder.expel();
+  }
+}

@@ -1,0 +1,4 @@
+import { embeddedDatabase } from '@svc/testing/database.ts';
+import { describeAgentRaces } from './agent-races.contract.ts';
+
+describeAgentRaces('the embedded database', embeddedDatabase, 1);

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { teamGrants } from '../store/team-permissions.ts';
+import { enrol } from '../test-people.ts';
+
+let bed: HabitatTestBed;
+let node: HabitatNode;
+
+beforeAll(async () => {
+  bed = await openHabitatTestBed();
+  node = await bed.start();
+});
+afterAll(async () => {
+  await node.stop();
+  await bed[Symbol.asyncDispose]();
+});
+
+const make = async (tool: string, args: Record<string, unknown>): Promise<string> =>
+  String((await node.call(tool, args)).id);
+const isMember = async (owner: string, agentId: string) => (await node.registry.ask('member', { owner, agentId })).member;
+const account = async (id: string, by?: string) => {
+  const { stamp: _stamp, ...answer } = await node.registry.ask('account', { account: id, by });
+  return answer;
+};
+
+test('who belongs to what, by id or by a name that is there once', async () => {
+  const agent = await make('agent_spawn', { team: 'one', name: 'solo' });
+  const org = await make('teams_createOrg', { name: 'One' });
+  const dept = await make('teams_createDept', { name: 'Dept', org });
+  const team = await make('teams_createTeam', { name: 'Team', dept });
+  await node.call('teams_assign', { agentId: agent, team });
+  for (const owner of [
+    ...[`org:${org}`, 'org:one', `dept:${dept}`, 'dept:DEPT', `team:${team}`, 'team:team'],
+    ...['workspace:org-one', `agent:${agent}`, 'agent:solo'],
+  ]) {
+    expect([owner, await isMember(owner, agent)]).toEqual([owner, true]);
+    expect([owner, await isMember(owner, 'somebody')]).toEqual([owner, false]);
+  }
+  for (const owner of ['org:none', 'team:', 'crew:x', 'org', '', 'agent:ghost', 'workspace:default', `org:${team}`]) {
+    expect([owner, await isMember(owner, agent)]).toEqual([owner, false]);
+  }
+  // a name that comes to mean two things means none, an id still its own
+  const other = await make('teams_createOrg', { name: 'Other' });
+  await make('teams_createDept', { name: 'dept', org: other });
+  expect(await isMember('dept:Dept', agent)).toBe(false);
+  expect(await isMember(`dept:${dept}`, agent)).toBe(true);
+  await make('agent_spawn', { name: 'solo' });
+  expect(await isMember('agent:solo', agent)).toBe(false);
+  await node.call('svc_habitat_addRole', { workspaceId: 'default', userId: 'bob', role: 'viewer' });
+  await make('agent_spawn', { name: 'bob' });
+  expect(await isMember('agent:bob', 'bob')).toBe(true);
+});
+
+test('the plan is that of the organisation, from the next question on', async () => {
+  const agent = await make('agent_spawn', {});
+  const planOf = async () => (await node.registry.ask('plan', { agentId: agent })).plan;
+  expect(await planOf()).toBeNull();
+  const { stamp } = await node.registry.revision();
+  const org = await make('teams_createOrg', { name: 'Paid', plan: 'pro' });
+  await node.call('teams_assign', { agentId: agent, org });
+  expect((await node.registry.revision()).stamp.rev).toBeGreaterThan(stamp.rev);
+  expect(await planOf()).toBe('pro');
+  const { token } = await node.call('svc_habitat_mintToken', { agentId: agent });
+  expect((await node.registry.ask('subject', { token: String(token) })).token).toMatchObject({ org, plan: 'pro' });
+});
+
+test('an account is an identity’s, an organisation’s or nobody’s, and says who may use it', async () => {
+  const owner = await enrol(node, 'acc-owner', { role: 'viewer' });
+  for (const id of ['acc-spender', 'acc-member']) await enrol(node, id, { role: 'viewer' });
+  const { id } = await owner.call('teams_createOrg', { name: 'Acc' });
+  const org = String(id);
+  const { id: spender } = await owner.call('teams_createRole', { name: 'S', org, permissions: ['spend'] });
+  await owner.call('teams_assign', { agentId: 'acc-spender', role: spender });
+  await owner.call('teams_assign', { agentId: 'acc-member', org });
+  const all = { kind: 'org', maySpend: true, mayRead: true };
+  expect(await account(org, 'acc-owner')).toEqual(all);
+  expect(await account(org, 'acc-spender')).toEqual(all);
+  expect(await account(org, 'acc-member')).toEqual({ ...all, maySpend: false });
+  expect(await account(org, 'stranger')).toEqual({ kind: 'org', maySpend: false, mayRead: false });
+  expect(await account(org)).toEqual({ kind: 'org', maySpend: false, mayRead: false });
+  expect(await account('acc-member', 'acc-member')).toEqual({ kind: 'identity', maySpend: true, mayRead: true });
+  expect(await account('acc-member', 'acc-owner')).toEqual({ kind: 'identity', maySpend: false, mayRead: false });
+  expect(await account('ghost', 'ghost')).toEqual({ kind: null, maySpend: false, mayRead: false });
+  expect(await account('Acc', 'acc-owner')).toEqual({ kind: null, maySpend: false, mayRead: false });
+  const agent = await make('agent_spawn', {});
+  expect(await account(agent)).toMatchObject({ kind: 'identity' });
+  await node.call('agent_kill', { id: agent });
+  expect(await account(agent, agent)).toEqual({ kind: null, maySpend: false, mayRead: false });
+  expect(await teamGrants(node.deps.store.client, 'acc-spender', 'spend')).toBe(true);
+  expect(await teamGrants(node.deps.store.client, 'acc-member', 'spend')).toBe(false);
+  expect(await teamGrants(node.deps.store.client, 'ghost', 'spend')).toBe(false);
+});
+
+test('who takes the id of an organisation as a name gets nothing of its account', async () => {
+  const org = await make('teams_createOrg', { name: 'Taken' });
+  await node.call('svc_habitat_addRole', { workspaceId: 'default', userId: org, role: 'viewer' });
+  expect(await account(org, org)).toEqual({ kind: 'org', maySpend: false, mayRead: false });
+});

@@ -1,0 +1,24 @@
+/** What other services ask about trust, and what they tell of it. */
+import { effectiveScore, shownScore } from '../domain/trust.ts';
+import { readStanding } from '../store/trust-rows.ts';
+import { recordTrade } from '../store/trust-store.ts';
+import type { Answers } from './answers.ts';
+
+/** Nobody's call: a service tells what has happened. */
+const NOBODY = { subject: {}, operator: false };
+const WITHIN_MS = 1000;
+
+export const trustAnswers: Pick<Answers, 'trust' | 'recordTrade'> = {
+  async trust({ entityId }, { store }) {
+    const { standing, now } = await readStanding(store.client, entityId);
+    return { score: shownScore(effectiveScore(standing, now)), quarantined: standing.quarantinedAt !== null };
+  },
+  async recordTrade(trade, { store, platform }) {
+    const caller = { ...NOBODY, deadlineAt: platform.clock.now() + WITHIN_MS };
+    const { decision } = await store.change({ caller, idempotency: null }, (unit) =>
+      recordTrade(unit, platform.ids, trade),
+    );
+    if (!decision.ok) throw new Error('a report of a trade is not refused');
+    return { ...decision.value, score: shownScore(decision.value.score) };
+  },
+};

@@ -1,0 +1,37 @@
+/** What other services may have done to workspaces: a place for an identity, a boundary for a resource. */
+import { allow } from '@svc/contract/decision.ts';
+import { workspaceOfTeam, provision } from '../store/provision.ts';
+import { claimResource } from '../store/policy-rows.ts';
+import { lockWorkspace } from '../store/workspace-rows.ts';
+import type { HabitatDeps } from '../deps.ts';
+import type { Answers } from './answers.ts';
+
+const WITHIN_MS = 1000;
+
+/** Nobody's call: the service that asks has judged whose wish it is. */
+function onBehalfOfNobody({ platform }: HabitatDeps) {
+  return {
+    caller: { subject: {}, operator: false, deadlineAt: platform.clock.now() + WITHIN_MS },
+    idempotency: null,
+  };
+}
+
+export const workspaceAnswers: Pick<Answers, 'claim' | 'provision'> = {
+  async claim({ resource, workspaceId, by }, deps) {
+    const { decision } = await deps.store.change(onBehalfOfNobody(deps), async (unit) => {
+      const workspace = await lockWorkspace(unit.tx, workspaceId);
+      return allow(workspace === null ? null : await claimResource(unit, { resource, workspace, by }));
+    });
+    const { stamp } = await deps.revision.read();
+    const claim = decision.ok ? decision.value : null;
+    return { stamp, claimed: claim?.claimed ?? false, policy: claim?.policy ?? null };
+  },
+  async provision({ agentId, workspace, team, role, owner, by }, deps) {
+    const wish = { agentId, workspace: workspace ?? workspaceOfTeam(team), role, owner, by };
+    const { decision } = await deps.store.change(onBehalfOfNobody(deps), (unit) => provision(unit, wish));
+    const { stamp } = await deps.revision.read();
+    if (!decision.ok) return { stamp, provisioned: null };
+    const { workspace: place, roles, created } = decision.value;
+    return { stamp, provisioned: { workspace: place, roles, created } };
+  },
+};

@@ -1,0 +1,85 @@
+/** The audit of this node: appends to its chains, vouches for their ends, and judges them. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { type ChainedEntry, chainOf } from '../domain/audit-chain.ts';
+import { ChainAuditor, type ChainVerdict, type Checkpoints } from '../domain/audit-verdict.ts';
+import {
+  type Appended,
+  appendEntries,
+  noteSaved,
+  readChains,
+  readEntries,
+  readHead,
+  readStray,
+  readUnsaved,
+} from '../store/audit-rows.ts';
+import { createCheckpointFile } from './checkpoint-file.ts';
+import { openAuditDirectory, openSeal } from './seal.ts';
+
+export interface JudgedChain extends ChainVerdict {
+  readonly chain: string;
+}
+
+export interface Audit {
+  /** In the caller's transaction; call `appended` after it committed. Entries whose ids are there already are left out. */
+  append(tx: SqlClient, entries: readonly Appended[]): Promise<ChainedEntry[]>;
+  /** Saves the end of each chain that began or came to a hundred more, without anybody waiting for it. */
+  appended(entries: readonly ChainedEntry[]): void;
+  /** Saves the ends of all chains that moved. */
+  saveAll(): Promise<void>;
+  /** `only` = one chain; null = all. */
+  judge(only: string | null): Promise<JudgedChain[]>;
+  close(): Promise<void>;
+}
+
+const SAVE_EVERY = 100;
+const NONE: Checkpoints = new Map();
+
+export async function openAudit(platform: Platform, client: SqlClient): Promise<Audit> {
+  const { config, log } = platform;
+  const directory = await openAuditDirectory(platform);
+  const seal = await openSeal(config, directory);
+  const file = createCheckpointFile(platform, seal, directory);
+  let saving: Promise<void> = Promise.resolve();
+
+  async function saveNow(chains: readonly string[] | null): Promise<void> {
+    const ends = await readUnsaved(client, seal, chains);
+    if (ends.length === 0) return;
+    await file.append(ends);
+    await noteSaved(client, ends);
+  }
+
+  /** One after the other, so that a chain is not saved twice at once. */
+  function save(chains: readonly string[] | null): Promise<void> {
+    saving = saving
+      .then(() => saveNow(chains))
+      .catch((error: unknown) => log.warn({ err: error }, 'no audit checkpoint'));
+    return saving;
+  }
+
+  return {
+    append: (tx, entries) => appendEntries(tx, seal, entries),
+    appended(entries) {
+      const due = entries.filter(({ seq }) => seq === 1 || seq % SAVE_EVERY === 0);
+      if (due.length > 0) void save([...new Set(due.map(({ workspace }) => chainOf(workspace)))]);
+    },
+    saveAll: () => save(null),
+    async judge(only) {
+      // The checkpoints first: none of them lies beyond an end that is read later.
+      const checkpoints = await file.read();
+      const chains = new Set([...checkpoints.keys()].filter((chain) => only === null || chain === only));
+      for (const chain of await readChains(client, only)) chains.add(chain);
+      const judged: JudgedChain[] = [];
+      for (const chain of [...chains].sort()) {
+        const head = await readHead(client, seal, chain);
+        const auditor = new ChainAuditor(chain, head, checkpoints.get(chain) ?? NONE);
+        for await (const row of readEntries(client, chain, head?.seq ?? 0)) auditor.take(row);
+        judged.push({ chain, ...auditor.verdict(await readStray(client, chain)) });
+      }
+      return judged;
+    },
+    async close() {
+      await save(null);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/** The key that vouches for the audit. It never lies in the database, so whoever rules there cannot vouch for anything. */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { ConfigProblem } from '@svc/runtime/config.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { type ChainEnd, macOf } from '../domain/audit-chain.ts';
+
+export interface Seal {
+  sign(end: ChainEnd): string;
+  isSignatureOf(mac: string, end: ChainEnd): boolean;
+}
+
+const KEY_BYTES = 32;
+const DIRECTORY = 'audit';
+
+/** The directory of the audit below the data directory, made if need be; null where nothing can be written. */
+export async function openAuditDirectory({ config, log }: Pick<Platform, 'config' | 'log'>): Promise<string | null> {
+  const directory = join(resolve(config.SVC_DATA_DIR), DIRECTORY);
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    return directory;
+  } catch (error) {
+    log.warn({ err: error, directory }, 'no directory for the audit: its checkpoints go to the log alone');
+    return null;
+  }
+}
+
+/** The configured key, else the one in the directory, made at the first start. Throws ConfigProblem when there is neither. */
+export async function openSeal(config: Platform['config'], directory: string | null): Promise<Seal> {
+  const { SVC_AUDIT_KEY: configured } = config;
+  if (configured !== undefined) return createSeal(Buffer.from(configured, 'utf8'));
+  if (directory === null) throw new ConfigProblem('SVC_AUDIT_KEY is needed where the data directory cannot be written');
+  return createSeal(await keyIn(directory));
+}
+
+export function createSeal(key: Buffer): Seal {
+  return {
+    sign: (end) => macOf(key, end),
+    isSignatureOf(mac, end) {
+      const given = Buffer.from(mac);
+      const right = Buffer.from(macOf(key, end));
+      return given.length === right.length && timingSafeEqual(given, right);
+    },
+  };
+}
+
+async function keyIn(directory: string): Promise<Buffer> {
+  const file = join(directory, 'key');
+  const known = await readFile(file).catch(nullWhenAbsent);
+  if (known !== null) return known;
+  // Two processes may start at once: the name is given to one complete file.
+  const draft = `${file}.${randomBytes(8).toString('hex')}`;
+  await writeFile(draft, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx', flush: true });
+  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await rm(draft);
+  return readFile(file);
+}
+
+function nullWhenAbsent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}

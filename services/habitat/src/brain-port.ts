@@ -1,0 +1,34 @@
+/** What the registry asks the brain. */
+import { CallError } from '@svc/contract/codes.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { z } from 'zod';
+import type { Prototype } from './domain/prototype.ts';
+
+export interface BrainPort {
+  /** Version of the layout of the brains. Throws SERVICE_UNAVAILABLE when nobody tells, or an import is not finished. */
+  layoutVersion(): Promise<number>;
+  /** Prototypes of agents that everybody may read: the beginning of each, or the one of that name whole. None when nobody tells. */
+  prototypes(name?: string): Promise<readonly Prototype[]>;
+}
+
+const ANSWER_WITHIN_MS = 1000;
+const Layout = z.object({ version: z.int() });
+const Prototypes = z.object({ files: z.array(z.object({ name: z.string(), content: z.string() })) });
+
+export function createBrainPort({ bus, clock }: Pick<Platform, 'bus' | 'clock'>): BrainPort {
+  return {
+    async layoutVersion() {
+      const options = { deadlineAt: clock.now() + ANSWER_WITHIN_MS };
+      const reply = await bus.request('brain.layout', '', options).catch(() => 'null');
+      const layout = Layout.safeParse(JSON.parse(reply));
+      if (!layout.success) throw new CallError('SERVICE_UNAVAILABLE', 'The version of the brain cannot be read.');
+      return layout.data.version;
+    },
+    async prototypes(name) {
+      const options = { deadlineAt: clock.now() + ANSWER_WITHIN_MS };
+      const reply = await bus.request('brain.prototypes', JSON.stringify({ name }), options).catch(() => 'null');
+      const answer = Prototypes.safeParse(JSON.parse(reply));
+      return answer.success ? answer.data.files : [];
+    },
+  };
+}

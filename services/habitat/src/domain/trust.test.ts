@@ -1,0 +1,148 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  afterTrade,
+  decideRating,
+  effectiveScore,
+  judgeTrust,
+  millionthsOf,
+  type Rater,
+  type Standing,
+  shownScore,
+  TRUST,
+  UNRATED,
+} from './trust.ts';
+
+const NOW = 1_767_225_600_000;
+const DAY_MS = 86_400_000;
+const at = (score: number, over: Partial<Standing> = {}): Standing => ({ ...UNRATED, score, lastAt: NOW, ...over });
+const peer = (over: Partial<Rater> = {}): Rater => ({
+  name: 'ann',
+  operator: false,
+  score: 500_000,
+  isKin: false,
+  sharesWorkspace: true,
+  ratingsLastMinute: 0,
+  ratingsOfEntityLastDay: 0,
+  ...over,
+});
+const operator = peer({ name: 'operator', operator: true, isKin: true, sharesWorkspace: false, ratingsLastMinute: 99 });
+
+test('a good score fades by one step per full period, never below the start; a bad one stays', () => {
+  const after = (score: number, days: number) => effectiveScore(at(score), NOW + days * DAY_MS);
+  expect(after(900_000, 61)).toBe(880_000);
+  expect(after(900_000, 30)).toBe(890_000);
+  expect(effectiveScore(at(900_000), NOW + 30 * DAY_MS - 1)).toBe(900_000);
+  expect(after(505_000, 30)).toBe(500_000);
+  expect(after(900_000, 100_000)).toBe(500_000);
+  expect(after(300_000, 90)).toBe(300_000);
+  expect(after(900_000, -400)).toBe(900_000);
+});
+
+test('an operator weighs fully, others by their own score', () => {
+  expect(decideRating(UNRATED, { type: 'task' }, operator, NOW)).toMatchObject({
+    value: { delta: 50_000, standing: { score: 550_000, karma: 1, lastAt: NOW } },
+  });
+  expect(decideRating(UNRATED, { type: 'task' }, peer({ score: 400_000 }), NOW)).toMatchObject({
+    value: { delta: 20_000, standing: { score: 520_000 } },
+  });
+  expect(decideRating(UNRATED, { type: 'task' }, peer({ score: 0 }), NOW)).toMatchObject({
+    value: { delta: 0, standing: { score: 500_000, karma: 1 } },
+  });
+});
+
+test('bad types are negative unless said otherwise', () => {
+  for (const type of ['violation', 'failure', 'spam', 'refuted', 'quarantine'])
+    expect(decideRating(UNRATED, { type }, operator, NOW)).toMatchObject({
+      value: { delta: -100_000, standing: { score: 400_000, karma: -1 } },
+    });
+  expect(decideRating(UNRATED, { type: 'spam', positive: true }, operator, NOW)).toMatchObject({
+    value: { delta: 50_000 },
+  });
+  expect(decideRating(UNRATED, { type: 'task', positive: false, value: 1000 }, operator, NOW)).toMatchObject({
+    value: { delta: -1000 },
+  });
+});
+
+test('a rating starts from the faded score', () => {
+  const old = at(900_000, { lastAt: NOW - 61 * DAY_MS });
+  expect(decideRating(old, { type: 'task' }, operator, NOW)).toMatchObject({ value: { standing: { score: 930_000 } } });
+});
+
+test('limits hold for everybody but operators', () => {
+  const refused = (over: Partial<Rater>) => decideRating(UNRATED, { type: 'task' }, peer(over), NOW);
+  expect(refused({ isKin: true })).toMatchObject({ code: 'E_SELF_TRUST' });
+  expect(refused({ sharesWorkspace: false })).toMatchObject({ code: 'E_NOT_RELATED' });
+  expect(refused({ ratingsLastMinute: 20 })).toMatchObject({ code: 'E_RATE_LIMIT' });
+  expect(refused({ ratingsLastMinute: 19, ratingsOfEntityLastDay: 5 })).toMatchObject({ code: 'E_RATE_LIMIT' });
+  expect(refused({ ratingsLastMinute: 19, ratingsOfEntityLastDay: 4 })).toMatchObject({ ok: true });
+});
+
+test('a quarantine counts as a negative once set, is kept when set again, and ends with a release that moves nothing', () => {
+  const first = decideRating(UNRATED, { type: 'quarantine' }, operator, NOW);
+  expect(first).toMatchObject({ value: { turned: 'quarantined', standing: { score: 400_000, quarantinedAt: NOW } } });
+  if (!first.ok) throw new Error('refused');
+  const { standing } = first.value;
+  const again = decideRating(standing, { type: 'quarantine' }, peer({ name: 'bob' }), NOW + 5);
+  expect(again).toMatchObject({
+    value: { turned: null, standing: { quarantinedAt: NOW, quarantinedBy: 'operator', karma: -2 } },
+  });
+  expect(judgeTrust(standing, 0, NOW)).toEqual({ allowed: false, because: 'quarantined', score: 400_000 });
+  expect(decideRating(standing, { type: 'release' }, operator, NOW + DAY_MS)).toEqual({
+    ok: true,
+    value: { turned: 'released', delta: 0, standing: { ...standing, quarantinedAt: null, quarantinedBy: null } },
+  });
+  expect(decideRating(UNRATED, { type: 'release' }, operator, NOW)).toMatchObject({
+    value: { turned: null, delta: 0, standing: UNRATED },
+  });
+});
+
+test('a required score of zero means zero', () => {
+  expect(judgeTrust(at(0), 0, NOW)).toEqual({ allowed: true, because: 'score', score: 0 });
+  expect(judgeTrust(at(299_999), TRUST.required, NOW)).toMatchObject({ allowed: false, because: 'score' });
+  expect(judgeTrust(at(300_000), TRUST.required, NOW)).toMatchObject({ allowed: true });
+});
+
+test('trades move the seller, or leave everything as it is', () => {
+  expect(afterTrade(UNRATED, 'confirmed', NOW)).toMatchObject({
+    delta: 20_000,
+    standing: { score: 520_000, karma: 0 },
+  });
+  expect(afterTrade(UNRATED, 'refuted', NOW)).toMatchObject({ delta: -20_000, standing: { score: 480_000 } });
+  for (const outcome of ['expired', 'cancelled'] as const)
+    expect(afterTrade(at(900_000), outcome, NOW + 99 * DAY_MS)).toEqual({ delta: 0, standing: at(900_000) });
+});
+
+test('whatever happens, scores are whole millionths between nothing and one', () => {
+  const rating = fc.record(
+    {
+      type: fc.constantFrom('task', 'spam', 'quarantine', 'release'),
+      positive: fc.boolean(),
+      value: fc.integer({ min: 1, max: 1_000_000 }),
+    },
+    { requiredKeys: ['type'] },
+  );
+  const step = fc.record({ rating, weight: fc.integer({ min: 0, max: 1_000_000 }), days: fc.nat(4000) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      let standing = UNRATED;
+      let now = NOW;
+      for (const { rating: given, weight, days } of steps) {
+        now += days * DAY_MS;
+        const decision = decideRating(standing, given, peer({ score: weight }), now);
+        if (!decision.ok) throw new Error('refused');
+        const { standing: next, delta } = decision.value;
+        const expected = Math.min(1_000_000, Math.max(0, effectiveScore(standing, now) + delta));
+        expect(effectiveScore(next, now)).toBe(given.type === 'release' ? effectiveScore(standing, now) : expected);
+        standing = next;
+      }
+      expect(Number.isInteger(standing.score)).toBe(true);
+    }),
+    { seed: 7, numRuns: 300 },
+  );
+});
+
+test('millionths survive the way to the caller and back', () => {
+  for (let score = 0; score <= 1_000_000; score += 37) expect(millionthsOf(shownScore(score))).toBe(score);
+  expect(shownScore(520_000)).toBe(0.52);
+});

@@ -1,0 +1,153 @@
+/** Trust: a score that ratings move and that fades towards the start. Scores and differences are integer millionths. */
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+
+const ONE = 1_000_000;
+
+export const TRUST = {
+  start: 500_000,
+  positive: 50_000,
+  negative: 100_000,
+  /** What a good score loses in each full period without news. */
+  decay: 10_000,
+  decayEveryMs: 30 * 86_400_000,
+  /** What an action requires that nobody has set a score for. */
+  required: 300_000,
+  trade: 20_000,
+  ratingsAMinute: 20,
+  ratingsOfOneADay: 5,
+} as const;
+
+export const QUARANTINE = 'quarantine';
+export const RELEASE = 'release';
+const NEGATIVE_TYPES: ReadonlySet<string> = new Set(['violation', 'failure', 'spam', 'refuted', QUARANTINE]);
+
+/** Times in ms since the epoch. `lastAt` null = never rated. */
+export interface Standing {
+  readonly score: number;
+  readonly karma: number;
+  readonly lastAt: number | null;
+  readonly quarantinedAt: number | null;
+  readonly quarantinedBy: string | null;
+}
+
+export const UNRATED: Standing = {
+  score: TRUST.start,
+  karma: 0,
+  lastAt: null,
+  quarantinedAt: null,
+  quarantinedBy: null,
+};
+
+/** Millionths <-> the number that callers see. */
+export function shownScore(millionths: number): number {
+  return millionths / ONE;
+}
+
+export function millionthsOf(shown: number): number {
+  return Math.round(shown * ONE);
+}
+
+/** A score above the start fades down to it; one at or below the start stays. */
+export function effectiveScore({ score, lastAt }: Pick<Standing, 'score' | 'lastAt'>, now: number): number {
+  if (score <= TRUST.start || lastAt === null) return score;
+  const periods = Math.max(0, Math.floor((now - lastAt) / TRUST.decayEveryMs));
+  return Math.max(TRUST.start, score - periods * TRUST.decay);
+}
+
+export interface TrustVerdict {
+  readonly allowed: boolean;
+  readonly because: 'score' | 'quarantined';
+  readonly score: number;
+}
+
+/** `required` in millionths. */
+export function judgeTrust(standing: Standing, required: number, now: number): TrustVerdict {
+  const score = effectiveScore(standing, now);
+  if (standing.quarantinedAt !== null) return { allowed: false, because: 'quarantined', score };
+  return { allowed: score >= required, because: 'score', score };
+}
+
+/** What matters of the one who rates; an operator stands above the limits. */
+export interface Rater {
+  readonly name: string;
+  readonly operator: boolean;
+  /** Effective score of the rater. */
+  readonly score: number;
+  /** The entity is the rater itself, its parent or one of its children. */
+  readonly isKin: boolean;
+  readonly sharesWorkspace: boolean;
+  readonly ratingsLastMinute: number;
+  readonly ratingsOfEntityLastDay: number;
+}
+
+export interface Rating {
+  readonly type: string;
+  readonly positive?: boolean | undefined;
+  /** Millionths instead of the usual step. */
+  readonly value?: number | undefined;
+}
+
+export interface Rated {
+  readonly standing: Standing;
+  readonly delta: number;
+  /** Whether the quarantine changed. */
+  readonly turned: 'quarantined' | 'released' | null;
+}
+
+export type RatingDenial = 'E_SELF_TRUST' | 'E_NOT_RELATED' | 'E_RATE_LIMIT';
+
+export function decideRating(
+  standing: Standing,
+  rating: Rating,
+  rater: Rater,
+  now: number,
+): Decision<Rated, RatingDenial> {
+  if (!rater.operator) {
+    if (rater.isKin) return deny('E_SELF_TRUST');
+    if (!rater.sharesWorkspace) return deny('E_NOT_RELATED');
+    if (rater.ratingsLastMinute >= TRUST.ratingsAMinute) return deny('E_RATE_LIMIT');
+    if (rater.ratingsOfEntityLastDay >= TRUST.ratingsOfOneADay) return deny('E_RATE_LIMIT');
+  }
+  if (rating.type === RELEASE) return allow(released(standing));
+  const delta = deltaOf(rating, rater);
+  const moved = { ...move(standing, delta, now), karma: standing.karma + (isPositive(rating) ? 1 : -1) };
+  if (rating.type !== QUARANTINE || standing.quarantinedAt !== null) {
+    return allow({ standing: moved, delta, turned: null });
+  }
+  const quarantined = { ...moved, quarantinedAt: now, quarantinedBy: rater.name };
+  return allow({ standing: quarantined, delta, turned: 'quarantined' });
+}
+
+export function isPositive({ type, positive }: Rating): boolean {
+  return positive ?? !NEGATIVE_TYPES.has(type);
+}
+
+function deltaOf(rating: Rating, { operator, score }: Rater): number {
+  const positive = isPositive(rating);
+  const step = rating.value ?? (positive ? TRUST.positive : TRUST.negative);
+  const weighed = operator ? step : Math.round((step * score) / ONE);
+  return positive ? weighed : -weighed;
+}
+
+function move(standing: Standing, delta: number, now: number): Standing {
+  const score = Math.min(ONE, Math.max(0, effectiveScore(standing, now) + delta));
+  return { ...standing, score, lastAt: now };
+}
+
+function released(standing: Standing): Rated {
+  const turned = standing.quarantinedAt === null ? null : 'released';
+  return { standing: { ...standing, quarantinedAt: null, quarantinedBy: null }, delta: 0, turned };
+}
+
+export type TradeOutcome = 'confirmed' | 'refuted' | 'expired' | 'cancelled';
+
+/** What a closed trade does to its seller. */
+export function afterTrade(
+  standing: Standing,
+  outcome: TradeOutcome,
+  now: number,
+): { readonly standing: Standing; readonly delta: number } {
+  if (outcome === 'expired' || outcome === 'cancelled') return { standing, delta: 0 };
+  const delta = outcome === 'confirmed' ? TRUST.trade : -TRUST.trade;
+  return { standing: move(standing, delta, now), delta };
+}

@@ -1,0 +1,137 @@
+/** Agents as rows. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Actor } from '../domain/actor.ts';
+import type { Relation } from '../domain/agent-rights.ts';
+
+/** Times in ms since the epoch. */
+export interface AgentRow {
+  readonly agentId: string;
+  readonly name: string;
+  readonly role: string | null;
+  readonly parent: string | null;
+  readonly brain: string | null;
+  readonly team: string | null;
+  /** Its home. */
+  readonly workspace: string;
+  readonly roleId: string | null;
+  readonly reportsTo: string | null;
+  readonly createdBy: string;
+  readonly createdAt: number;
+}
+
+const COLUMNS = `agent_id AS "agentId", name, role, parent, brain, team, workspace, role_id AS "roleId",
+  reports_to AS "reportsTo", created_by AS "createdBy", (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt"`;
+
+/** A live agent, kept as it is until the transaction ends; null = unknown or killed. `SHARE` lets others keep it too. */
+export async function lockAgent(tx: SqlClient, agentId: string, mode: 'UPDATE' | 'SHARE'): Promise<AgentRow | null> {
+  const [row] = await tx.$queryRawUnsafe<AgentRow[]>(
+    `SELECT ${COLUMNS} FROM habitat.agents WHERE agent_id = $1 AND killed_at IS NULL FOR ${mode}`,
+    agentId,
+  );
+  return row ?? null;
+}
+
+/** What the actor has to do with the agent, as the roles are now. */
+export async function readRelation(
+  client: SqlClient,
+  { identity, token }: Actor,
+  { agentId, workspace, createdBy }: AgentRow,
+): Promise<Relation> {
+  const [row] = await client.$queryRawUnsafe<Pick<Relation, 'held' | 'sharesWorkspace'>[]>(
+    `WITH mine AS (SELECT workspace_id, role FROM habitat.roles
+       WHERE user_id = $1 AND ($2::text IS NULL OR workspace_id = $2))
+     SELECT ARRAY(SELECT role FROM mine WHERE workspace_id = $4) AS held,
+       EXISTS (SELECT 1 FROM mine JOIN habitat.roles theirs USING (workspace_id) WHERE theirs.user_id = $3)
+         AS "sharesWorkspace"`,
+    identity,
+    token?.bound ?? null,
+    agentId,
+    workspace,
+  );
+  if (row === undefined) throw new Error('a read of one relation found no row');
+  return { agentId, workspace, createdBy, ...row };
+}
+
+export async function countLiveAgents(client: SqlClient, workspace: string): Promise<number> {
+  const [row] = await client.$queryRawUnsafe<{ live: number }[]>(
+    'SELECT count(*)::int AS live FROM habitat.agents WHERE workspace = $1 AND killed_at IS NULL',
+    workspace,
+  );
+  return row?.live ?? 0;
+}
+
+/** Also of agents that are killed by now. */
+export async function countSpawnsLastMinute(client: SqlClient, by: string): Promise<number> {
+  const [row] = await client.$queryRawUnsafe<{ spawned: number }[]>(
+    `SELECT count(*)::int AS spawned FROM habitat.agents
+     WHERE created_by = $1 AND created_at > clock_timestamp() - interval '1 minute'`,
+    by,
+  );
+  return row?.spawned ?? 0;
+}
+
+export async function insertAgent(tx: SqlClient, agent: Omit<AgentRow, 'createdAt'>): Promise<AgentRow> {
+  const { agentId, name, role, parent, brain, team, workspace, roleId, reportsTo, createdBy } = agent;
+  const [row] = await tx.$queryRawUnsafe<AgentRow[]>(
+    `INSERT INTO habitat.agents
+       (agent_id, name, role, parent, brain, team, workspace, role_id, reports_to, created_by, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp()) RETURNING ${COLUMNS}`,
+    agentId,
+    name,
+    role,
+    parent,
+    brain,
+    team,
+    workspace,
+    roleId,
+    reportsTo,
+    createdBy,
+  );
+  if (row === undefined) throw new Error('an inserted agent was not returned');
+  return row;
+}
+
+/** Those below the agent come under whoever was above it. The row is locked. */
+export async function endAgent(tx: SqlClient, { agentId, parent, reportsTo }: AgentRow): Promise<void> {
+  await tx.$executeRawUnsafe('UPDATE habitat.agents SET killed_at = clock_timestamp() WHERE agent_id = $1', agentId);
+  await tx.$executeRawUnsafe('UPDATE habitat.agents SET parent = $2 WHERE parent = $1', agentId, parent);
+  await tx.$executeRawUnsafe('UPDATE habitat.agents SET reports_to = $2 WHERE reports_to = $1', agentId, reportsTo);
+}
+
+export type AgentState = 'idle' | 'working';
+
+export interface ListedAgent extends AgentRow {
+  readonly state: AgentState;
+}
+
+export interface AgentQuery {
+  /** Sees every workspace, else only those in which `identity` holds a role; `bound` = at most that one. */
+  readonly everything: boolean;
+  readonly identity: string | null;
+  readonly bound: string | null;
+  readonly workspace: string | null;
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** Live agents in the order of their ids, one more than the limit when there are more. */
+export function readAgents(
+  client: SqlClient,
+  { everything, identity, bound, workspace, after, limit }: AgentQuery,
+): Promise<ListedAgent[]> {
+  return client.$queryRawUnsafe<ListedAgent[]>(
+    `SELECT ${COLUMNS}, CASE WHEN EXISTS (SELECT 1 FROM habitat.agent_tasks t
+         WHERE t.agent_id = a.agent_id AND t.ended_at IS NULL) THEN 'working' ELSE 'idle' END AS state
+     FROM habitat.agents a
+     WHERE killed_at IS NULL AND ($1::text IS NULL OR workspace = $1) AND ($2::text IS NULL OR agent_id COLLATE "C" > $2)
+       AND ($3::boolean OR workspace IN (SELECT workspace_id FROM habitat.roles
+         WHERE user_id = $4 AND ($5::text IS NULL OR workspace_id = $5)))
+     ORDER BY agent_id COLLATE "C" LIMIT $6::int`,
+    workspace,
+    after,
+    everything,
+    identity,
+    bound,
+    limit + 1,
+  );
+}

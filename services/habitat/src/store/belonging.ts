@@ -1,0 +1,79 @@
+/** Reads of who belongs to what: each one statement, so that rows and stamp belong together. */
+import { foldCase } from '@svc/contract/names.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { type StampRow, stampOf } from '../revision.ts';
+import type { Stamped } from './identity-rows.ts';
+
+/** The id itself when there is such a thing, else the only one on the node that has the name. */
+const meant = (table: 'orgs' | 'depts' | 'teams') =>
+  `coalesce((SELECT id FROM habitat.${table} WHERE id = $2),
+    (SELECT min(id) FROM habitat.${table} WHERE folded = $3 HAVING count(*) = 1))`;
+const assigned = (part: 'org' | 'dept' | 'team') => `EXISTS (SELECT 1 FROM habitat.assignments
+  WHERE agent_id = $1 AND ${part} = ${meant(`${part}s`)})`;
+
+/** Parameters: $1 the identity, $2 the reference, $3 the same as names are compared. */
+const BELONGS = {
+  org: assigned('org'),
+  dept: assigned('dept'),
+  team: assigned('team'),
+  workspace: `EXISTS (SELECT 1 FROM habitat.roles r JOIN habitat.workspaces w USING (workspace_id)
+    WHERE r.user_id = $1 AND (w.workspace_id = $2 OR w.folded = $3))`,
+  agent: `$1 = coalesce((SELECT agent_id FROM habitat.agents WHERE agent_id = $2 AND killed_at IS NULL),
+    (SELECT min(user_id) FROM habitat.roles WHERE user_id = $2),
+    (SELECT min(agent_id) FROM habitat.agents WHERE name = $2 AND killed_at IS NULL HAVING count(*) = 1))`,
+} as const satisfies Record<string, string>;
+type Kind = keyof typeof BELONGS;
+
+const OWNER = /^(?<kind>org|dept|team|workspace|agent):(?<reference>.+)$/s;
+
+export async function isMemberOf(client: SqlClient, owner: string, agentId: string): Promise<Stamped<boolean>> {
+  const { kind, reference = '' } = OWNER.exec(owner)?.groups ?? {};
+  // Each parameter is named in every statement, so that its type is known.
+  const [row] = await client.$queryRawUnsafe<(StampRow & { member: boolean | null })[]>(
+    `SELECT rev, policies, $1::text <> '' AND $2::text <> '' AND $3::text <> '' AND ${kind === undefined ? 'false' : BELONGS[kind as Kind]}
+       AS member FROM habitat.registry_revision`,
+    agentId,
+    reference,
+    foldCase(reference),
+  );
+  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  return { stamp: stampOf(row), value: row.member === true };
+}
+
+/** Null = assigned to no organisation. */
+export async function readPlan(client: SqlClient, agentId: string): Promise<Stamped<string | null>> {
+  const [row] = await client.$queryRawUnsafe<(StampRow & { plan: string | null })[]>(
+    `SELECT rev, policies, (SELECT o.plan FROM habitat.assignments s JOIN habitat.orgs o ON o.id = s.org
+       WHERE s.agent_id = $1) AS plan FROM habitat.registry_revision`,
+    agentId,
+  );
+  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  return { stamp: stampOf(row), value: row.plan };
+}
+
+export interface Account {
+  readonly kind: 'identity' | 'org' | null;
+  readonly isOwner: boolean;
+  readonly isMember: boolean;
+  /** Of the role in which `by` is assigned to the organisation. */
+  readonly permissions: readonly string[];
+}
+
+/** An organisation goes before an identity that has taken its id as a name. */
+const ACCOUNT = `SELECT r.rev, r.policies,
+    CASE WHEN o.id IS NOT NULL THEN 'org'
+      WHEN EXISTS (SELECT 1 FROM habitat.roles WHERE user_id = $1)
+        AND NOT EXISTS (SELECT 1 FROM habitat.agents WHERE agent_id = $1 AND killed_at IS NOT NULL) THEN 'identity'
+      END AS kind,
+    coalesce(o.owner = $2, false) AS "isOwner", s.agent_id IS NOT NULL AS "isMember",
+    coalesce(t.permissions, '{}') AS permissions
+  FROM habitat.registry_revision r LEFT JOIN habitat.orgs o ON o.id = $1
+    LEFT JOIN habitat.assignments s ON s.org = o.id AND s.agent_id = $2
+    LEFT JOIN habitat.team_roles t ON t.id = s.role`;
+
+export async function readAccount(client: SqlClient, account: string, by: string | null): Promise<Stamped<Account>> {
+  const [row] = await client.$queryRawUnsafe<(Account & StampRow)[]>(ACCOUNT, account, by);
+  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  const { kind, isOwner, isMember, permissions } = row;
+  return { stamp: stampOf(row), value: { kind, isOwner, isMember, permissions } };
+}

@@ -1,0 +1,87 @@
+/** What is put into the inboxes of agents: a task for one, a message to all of a workspace. */
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { Caller } from '@svc/contract/tool.ts';
+import { actorOf } from '../domain/actor.ts';
+import { mayDelegateTo, maySeeAgent } from '../domain/agent-rights.ts';
+import { requireRole } from '../roles.ts';
+import {
+  countMessagesLastMinute,
+  countOpenTasks,
+  insertMessage,
+  insertTask,
+  type NewMessage,
+  type NewTask,
+  type Recipient,
+} from './agent-inbox.ts';
+import { lockAgent, readRelation } from './agent-rows.ts';
+import type { HabitatUnit } from './habitat-store.ts';
+import { lockNames } from './name-lock.ts';
+import { isQuarantined } from './trust-rows.ts';
+
+export const MAX_OPEN_TASKS = 1000;
+export const MAX_MESSAGES_A_MINUTE = 10;
+
+type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
+
+/** Stream in which an agent finds its tasks. */
+export function inboxOf(agentId: string): string {
+  return `agent:${agentId}`;
+}
+
+/** Throws FORBIDDEN to who may know the agent, but no more. */
+export async function delegate(
+  unit: HabitatUnit,
+  caller: Acting,
+  { taskId, agentId, task }: Omit<NewTask, 'by'>,
+): Promise<Decision<{ taskId: string; stream: string }, 'AGENT_NOT_FOUND' | 'E_QUARANTINED' | 'E_INBOX_FULL'>> {
+  const { tx } = unit;
+  const actor = actorOf(caller);
+  const by = actor.name;
+  const agent = await lockAgent(tx, agentId, 'UPDATE');
+  if (agent === null) return deny('AGENT_NOT_FOUND');
+  const relation = await readRelation(tx, actor, agent);
+  if (!maySeeAgent(actor, relation)) return deny('AGENT_NOT_FOUND');
+  if (!mayDelegateTo(actor, relation)) throw new CallError('FORBIDDEN');
+  if ((await isQuarantined(tx, agentId)) || (await isQuarantined(tx, by))) return deny('E_QUARANTINED');
+  if ((await countOpenTasks(tx, agentId)) >= MAX_OPEN_TASKS) return deny('E_INBOX_FULL');
+  await insertTask(tx, { taskId, agentId, task, by });
+  const stream = inboxOf(agentId);
+  unit.emit({
+    name: 'agent:delegated',
+    workspace: agent.workspace,
+    payload: { agentId, taskId, stream, by, parties: [...new Set([agentId, by])] },
+  });
+  return allow({ taskId, stream });
+}
+
+/** Channel in which the agents of a workspace find what is said to all of them. */
+function channelOf(workspace: string): string {
+  return `agents:${workspace}`;
+}
+
+export interface Broadcast {
+  readonly id: string;
+  readonly workspace: string;
+  readonly recipients: readonly Recipient[];
+}
+
+/** Throws FORBIDDEN to who is no editor of the workspace any more. */
+export async function broadcast(
+  unit: HabitatUnit,
+  caller: Acting,
+  { messageId, workspace, message }: Omit<NewMessage, 'by'>,
+): Promise<Decision<Broadcast, 'E_RATE_LIMIT'>> {
+  const { tx } = unit;
+  const by = actorOf(caller).name;
+  await lockNames(tx, [`broadcast:${by}`]);
+  await requireRole(tx, caller, workspace, 'editor');
+  if ((await countMessagesLastMinute(tx, by)) >= MAX_MESSAGES_A_MINUTE) return deny('E_RATE_LIMIT');
+  const recipients = await insertMessage(tx, { messageId, workspace, message, by });
+  unit.emit({
+    name: 'agent:messaged',
+    workspace,
+    payload: { messageId, channel: channelOf(workspace), count: recipients.length, by },
+  });
+  return allow({ id: messageId, workspace, recipients });
+}

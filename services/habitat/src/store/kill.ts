@@ -1,0 +1,36 @@
+/** The end of an agent, with all that hung on it: one transaction. */
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { Caller } from '@svc/contract/tool.ts';
+import { actorOf } from '../domain/actor.ts';
+import { mayKill, maySeeAgent } from '../domain/agent-rights.ts';
+import { failOpenTasks } from './agent-inbox.ts';
+import { endAgent, lockAgent, readRelation } from './agent-rows.ts';
+import { removeAssignment } from './assignment-rows.ts';
+import type { HabitatUnit } from './habitat-store.ts';
+import { removeEveryRole } from './role-rows.ts';
+
+const REASON = 'agent killed';
+
+/** Throws FORBIDDEN to who may know the agent, but no more. */
+export async function kill(
+  unit: HabitatUnit,
+  caller: Pick<Caller, 'subject' | 'operator' | 'token'>,
+  agentId: string,
+): Promise<Decision<null, 'AGENT_NOT_FOUND'>> {
+  const { tx } = unit;
+  const actor = actorOf(caller);
+  const agent = await lockAgent(tx, agentId, 'UPDATE');
+  if (agent === null) return deny('AGENT_NOT_FOUND');
+  const relation = await readRelation(tx, actor, agent);
+  if (!maySeeAgent(actor, relation)) return deny('AGENT_NOT_FOUND');
+  if (!mayKill(actor, relation)) throw new CallError('FORBIDDEN');
+  const by = actor.name;
+  await removeAssignment(tx, agentId);
+  await endAgent(tx, agent);
+  await removeEveryRole(unit, agentId, by);
+  const failedTasks = await failOpenTasks(tx, agentId, REASON);
+  unit.emit({ name: 'agent:killed', workspace: agent.workspace, payload: { agentId, by } });
+  unit.audit({ event: 'agent:killed', workspace: agent.workspace, data: { agentId, failedTasks, by } });
+  return allow(null);
+}

@@ -1,0 +1,95 @@
+/** Roles as rows. An identity lives by them: with its last one go its tokens. */
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { Role } from '@svc/contract/registry.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { HabitatUnit } from './habitat-store.ts';
+import { endTokensOf } from './token-rows.ts';
+
+export const MAX_ROLES_OF_A_WORKSPACE = 10_000;
+
+export interface RoleChange {
+  readonly workspace: string;
+  readonly userId: string;
+  readonly role: Role;
+  readonly by: string;
+}
+
+/** Sorted. */
+export async function rolesIn(client: SqlClient, workspace: string, userId: string): Promise<string[]> {
+  const rows = await client.$queryRawUnsafe<{ role: string }[]>(
+    'SELECT role FROM habitat.roles WHERE workspace_id = $1 AND user_id = $2 ORDER BY role',
+    workspace,
+    userId,
+  );
+  return rows.map(({ role }) => role);
+}
+
+/** Whether somebody else is an admin of the workspace. */
+export async function hasOtherAdmin(client: SqlClient, workspace: string, userId: string): Promise<boolean> {
+  const rows = await client.$queryRawUnsafe<unknown[]>(
+    `SELECT 1 FROM habitat.roles WHERE workspace_id = $1 AND role = 'admin' AND user_id <> $2 LIMIT 1`,
+    workspace,
+    userId,
+  );
+  return rows.length > 0;
+}
+
+/** `added` is false when the role was held already. The row of the workspace is locked. */
+export async function grantRole(
+  unit: HabitatUnit,
+  { workspace, userId, role, by }: RoleChange,
+): Promise<Decision<{ added: boolean }, 'E_QUOTA'>> {
+  if ((await rolesIn(unit.tx, workspace, userId)).includes(role)) return allow({ added: false });
+  const added = await unit.tx.$executeRawUnsafe(
+    `INSERT INTO habitat.roles (workspace_id, user_id, role, granted_by, granted_at)
+     SELECT $1, $2, $3, $4, clock_timestamp()
+     WHERE (SELECT count(*) FROM habitat.roles WHERE workspace_id = $1) < $5`,
+    workspace,
+    userId,
+    role,
+    by,
+    MAX_ROLES_OF_A_WORKSPACE,
+  );
+  if (added === 0) return deny('E_QUOTA');
+  unit.touch();
+  unit.emit({ name: 'role:granted', workspace, payload: { userId, role, by } });
+  unit.audit({ event: 'role:granted', workspace, data: { userId, role, by } });
+  return allow({ added: true });
+}
+
+/** False when the role was not held. The row of the workspace is locked. */
+export async function revokeRole(unit: HabitatUnit, { workspace, userId, role, by }: RoleChange): Promise<boolean> {
+  await lockRolesOf(unit.tx, userId);
+  const removed = await unit.tx.$executeRawUnsafe(
+    'DELETE FROM habitat.roles WHERE workspace_id = $1 AND user_id = $2 AND role = $3',
+    workspace,
+    userId,
+    role,
+  );
+  if (removed === 0) return false;
+  unit.touch();
+  unit.emit({ name: 'role:revoked', workspace, payload: { userId, role, by } });
+  unit.audit({ event: 'role:revoked', workspace, data: { userId, role, by } });
+  const left = await unit.tx.$queryRawUnsafe<unknown[]>(
+    'SELECT 1 FROM habitat.roles WHERE user_id = $1 LIMIT 1',
+    userId,
+  );
+  if (left.length === 0) await endTokensOf(unit, userId, by);
+  return true;
+}
+
+/** The end of an identity: no role anywhere, no live token. */
+export async function removeEveryRole(unit: HabitatUnit, userId: string, by: string): Promise<void> {
+  await lockRolesOf(unit.tx, userId);
+  await unit.tx.$executeRawUnsafe('DELETE FROM habitat.roles WHERE user_id = $1', userId);
+  unit.touch();
+  await endTokensOf(unit, userId, by);
+}
+
+/** Two that take the last two roles of an identity, each in a workspace of its own, come one after the other. */
+async function lockRolesOf(tx: SqlClient, userId: string): Promise<void> {
+  await tx.$executeRawUnsafe(
+    'SELECT 1 FROM habitat.roles WHERE user_id = $1 ORDER BY workspace_id, role FOR UPDATE',
+    userId,
+  );
+}

@@ -1,0 +1,163 @@
+/** An agent comes into being and gets its place: one transaction. */
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { foldCase } from '@svc/contract/names.ts';
+import type { Caller } from '@svc/contract/tool.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { type Actor, actorOf } from '../domain/actor.ts';
+import { type Home, maySeeAgent, mayGiveBrain, maySpawn, workspaceRoleOf } from '../domain/agent-rights.ts';
+import { heldRoles } from '../roles.ts';
+import {
+  type AgentRow,
+  countLiveAgents,
+  countSpawnsLastMinute,
+  insertAgent,
+  lockAgent,
+  readRelation,
+} from './agent-rows.ts';
+import type { HabitatUnit } from './habitat-store.ts';
+import { lockNames } from './name-lock.ts';
+import { provision, workspaceOfTeam } from './provision.ts';
+import { findOne } from './team-rows.ts';
+import { lockWorkspace } from './workspace-rows.ts';
+
+export const MAX_LIVE_AGENTS = 200;
+export const MAX_SPAWNS_A_MINUTE = 60;
+
+export interface SpawnWish {
+  readonly agentId: string;
+  readonly name: string;
+  readonly role?: string | undefined;
+  readonly parent?: string | undefined;
+  readonly brain?: string | undefined;
+  readonly team?: string | undefined;
+  /** Id or name of a team role. */
+  readonly roleId?: string | undefined;
+  readonly reportsTo?: string | undefined;
+}
+
+export interface Spawned {
+  readonly agent: AgentRow;
+  readonly roles: readonly string[];
+}
+
+export type SpawnDenial = 'E_QUOTA' | 'E_RATE_LIMIT' | 'AGENT_NOT_FOUND' | 'E_NOT_FOUND';
+type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
+
+/** Throws FORBIDDEN to who may not spawn there, or not with that role or brain. */
+export async function spawn(
+  unit: HabitatUnit,
+  caller: Acting,
+  wish: SpawnWish,
+): Promise<Decision<Spawned, SpawnDenial>> {
+  const actor = actorOf(caller);
+  if (!(await isWithinRate(unit.tx, actor))) return deny('E_RATE_LIMIT');
+  const relatives = await findRelatives(unit.tx, actor, wish);
+  if (!relatives.ok) return relatives;
+  const home = await settle(unit, caller, wish);
+  if (!home.ok) return home;
+  const { agentId, name, role = null, brain = null, team = null } = wish;
+  const { workspace, roles } = home.value;
+  const by = actor.name;
+  const agent = await insertAgent(unit.tx, {
+    agentId,
+    name,
+    role,
+    brain,
+    team,
+    workspace,
+    createdBy: by,
+    ...relatives.value,
+  });
+  unit.touch();
+  unit.emit({ name: 'agent:spawned', workspace, payload: { agentId, name, role, by } });
+  unit.audit({ event: 'agent:spawned', workspace, data: { agentId, name, role, roles, ...relatives.value, by } });
+  return allow({ agent, roles });
+}
+
+/** Spawns of one caller come one after the other, so that each sees the ones before. */
+async function isWithinRate(tx: SqlClient, { operator, name }: Actor): Promise<boolean> {
+  if (operator) return true;
+  await lockNames(tx, [`spawn:${name}`]);
+  return (await countSpawnsLastMinute(tx, name)) < MAX_SPAWNS_A_MINUTE;
+}
+
+interface Relatives {
+  readonly parent: string | null;
+  readonly reportsTo: string | null;
+  readonly roleId: string | null;
+}
+
+/** Who spawns is the parent, if it is an agent itself. */
+async function findRelatives(
+  tx: SqlClient,
+  actor: Actor,
+  wish: SpawnWish,
+): Promise<Decision<Relatives, 'AGENT_NOT_FOUND' | 'E_NOT_FOUND'>> {
+  const { identity, operator } = actor;
+  const named = [wish.parent, wish.reportsTo].filter((id) => id !== undefined);
+  for (const agentId of [...new Set(named)].sort()) {
+    const agent = await lockAgent(tx, agentId, 'SHARE');
+    if (agent === null || !maySeeAgent(actor, await readRelation(tx, actor, agent))) return deny('AGENT_NOT_FOUND');
+  }
+  const parent =
+    wish.parent ?? (identity === null ? null : ((await lockAgent(tx, identity, 'SHARE'))?.agentId ?? null));
+  const relatives: Relatives = { parent, reportsTo: wish.reportsTo ?? null, roleId: null };
+  if (wish.roleId === undefined) return allow(relatives);
+  const role = await findOne(tx, { everything: operator, identity }, 'team_roles', wish.roleId);
+  return role.ok ? allow({ ...relatives, roleId: role.value.id }) : deny('E_NOT_FOUND');
+}
+
+/** The agent's place; whoever found no workspace but is not the one to make it is judged again by the one that is there. */
+async function settle(
+  unit: HabitatUnit,
+  caller: Acting,
+  wish: SpawnWish,
+): Promise<Decision<{ workspace: string; roles: readonly string[] }, 'E_QUOTA'>> {
+  const workspace = workspaceOfTeam(wish.team);
+  const isThere = (await lockWorkspace(unit.tx, workspace)) !== null;
+  await requireSpawner(unit.tx, caller, wish, isThere);
+  const { agentId } = wish;
+  const by = actorOf(caller).name;
+  const placed = await provision(unit, { agentId, workspace, role: workspaceRoleOf(wish.role), by });
+  if (!placed.ok) return placed;
+  const { roles, workspaceCreated } = placed.value;
+  if (!isThere && !workspaceCreated) await requireSpawner(unit.tx, caller, wish, true);
+  const live = workspaceCreated ? 0 : await countLiveAgents(unit.tx, workspace);
+  return live >= MAX_LIVE_AGENTS ? deny('E_QUOTA') : allow({ workspace, roles });
+}
+
+async function requireSpawner(
+  tx: SqlClient,
+  caller: Acting,
+  { team, role, brain }: SpawnWish,
+  isThere: boolean,
+): Promise<void> {
+  const actor = actorOf(caller);
+  if (actor.operator) return;
+  const workspace = workspaceOfTeam(team);
+  const home: Home = {
+    workspace,
+    held: isThere ? await heldRoles(tx, caller, workspace) : null,
+    team: isThere || team === undefined ? null : await readNamedTeam(tx, team, actor.identity),
+  };
+  if (
+    !maySpawn(actor, home, workspaceRoleOf(role)) ||
+    !mayGiveBrain(actor, home, brain ?? null, caller.subject.brain)
+  ) {
+    throw new CallError('FORBIDDEN');
+  }
+}
+
+/** The team that the name of a workspace belongs to: that of the id, else the oldest of the name. */
+async function readNamedTeam(tx: SqlClient, team: string, identity: string | null): Promise<Home['team']> {
+  const [row] = await tx.$queryRawUnsafe<{ owner: string | null; isMember: boolean }[]>(
+    `SELECT o.owner, EXISTS (SELECT 1 FROM habitat.assignments s WHERE s.team = t.id AND s.agent_id = $3) AS "isMember"
+     FROM habitat.teams t JOIN habitat.orgs o ON o.id = t.org WHERE t.id = $1 OR t.folded = $2
+     ORDER BY t.id = $1 DESC, t.created_at, t.id LIMIT 1`,
+    team,
+    foldCase(team),
+    identity,
+  );
+  return row ?? null;
+}

@@ -1,0 +1,215 @@
+/** Trust as rows. Reading creates none. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import {
+  effectiveScore,
+  judgeTrust,
+  type Rater,
+  type Standing,
+  shownScore,
+  TRUST,
+  type TrustVerdict,
+  UNRATED,
+} from '../domain/trust.ts';
+import { lockNames } from './name-lock.ts';
+
+const MS = (time: string) => `(extract(epoch FROM ${time}) * 1000)::float8`;
+/** Rows keep milliseconds, so a time that is to be compared with them has no more either. */
+const NOW = `${MS("date_trunc('milliseconds', clock_timestamp())")} AS now`;
+const STANDING = `t.entity_id IS NOT NULL AS known, t.score, t.karma, ${MS('t.last_at')} AS "lastAt",
+  ${MS('t.quarantined_at')} AS "quarantinedAt", t.quarantined_by AS "quarantinedBy"`;
+
+interface StandingRow {
+  readonly now: number;
+  readonly known: boolean;
+  readonly score: number | null;
+  readonly karma: number | null;
+  readonly lastAt: number | null;
+  readonly quarantinedAt: number | null;
+  readonly quarantinedBy: string | null;
+}
+
+/** Both hold a role in one workspace, in `bound` if there is one. Arguments are parts of the statement. */
+const shareWorkspace = (one: string, other: string, bound: string) => `EXISTS (SELECT 1 FROM habitat.roles mine
+    JOIN habitat.roles theirs ON theirs.workspace_id = mine.workspace_id
+    WHERE mine.user_id = ${one} AND theirs.user_id = ${other}
+      AND (${bound}::text IS NULL OR mine.workspace_id = ${bound}))`;
+
+export interface StandingNow {
+  readonly standing: Standing;
+  readonly known: boolean;
+  /** Clock of the database, ms since the epoch. */
+  readonly now: number;
+}
+
+export async function readStanding(client: SqlClient, entityId: string): Promise<StandingNow> {
+  const [row] = await client.$queryRawUnsafe<StandingRow[]>(
+    `SELECT ${NOW}, ${STANDING} FROM (SELECT) one LEFT JOIN habitat.trust t ON t.entity_id = $1`,
+    entityId,
+  );
+  return standingNow(row);
+}
+
+function standingNow(row: StandingRow | undefined): StandingNow {
+  if (row === undefined) throw new Error('a read of one standing found no row');
+  const { now, known, score, karma, lastAt, quarantinedAt, quarantinedBy } = row;
+  if (score === null || karma === null) return { now, known, standing: UNRATED };
+  return { now, known, standing: { score, karma, lastAt, quarantinedAt, quarantinedBy } };
+}
+
+export async function isQuarantined(client: SqlClient, entityId: string): Promise<boolean> {
+  const rows = await client.$queryRawUnsafe<unknown[]>(
+    'SELECT 1 FROM habitat.trust WHERE entity_id = $1 AND quarantined_at IS NOT NULL',
+    entityId,
+  );
+  return rows.length > 0;
+}
+
+/** Whether an entity may do something as far as trust goes; scores in millionths. */
+export async function readVerdict(
+  client: SqlClient,
+  entityId: string,
+  action: string,
+): Promise<TrustVerdict & { readonly required: number }> {
+  const [row] = await client.$queryRawUnsafe<(StandingRow & { required: number | null })[]>(
+    `SELECT ${NOW}, ${STANDING}, (SELECT min_trust FROM habitat.trust_required WHERE permission = $2) AS required
+     FROM (SELECT) one LEFT JOIN habitat.trust t ON t.entity_id = $1`,
+    entityId,
+    action,
+  );
+  const { standing, now } = standingNow(row);
+  const required = row?.required ?? TRUST.required;
+  return { ...judgeTrust(standing, required, now), required };
+}
+
+/** What each action requires for which a score has been set, as callers see scores. */
+export async function readRequired(client: SqlClient): Promise<Record<string, number>> {
+  const rows = await client.$queryRawUnsafe<{ permission: string; minTrust: number }[]>(
+    'SELECT permission, min_trust AS "minTrust" FROM habitat.trust_required ORDER BY permission',
+  );
+  return Object.fromEntries(rows.map(({ permission, minTrust }) => [permission, shownScore(minTrust)]));
+}
+
+/** `minTrust` in millionths. */
+export async function writeRequired(tx: SqlClient, permission: string, minTrust: number, setBy: string): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `INSERT INTO habitat.trust_required (permission, min_trust, set_by, set_at)
+     VALUES ($1, $2, $3, clock_timestamp())
+     ON CONFLICT (permission) DO UPDATE SET min_trust = excluded.min_trust, set_by = excluded.set_by, set_at = excluded.set_at`,
+    permission,
+    minTrust,
+    setBy,
+  );
+}
+
+/**
+ * Ratings of an entity, and ratings by a rater, come one after the other until the transaction ends: the score of one
+ * decides the weight of the other.
+ */
+export function lockEntities(tx: SqlClient, entityIds: readonly string[]): Promise<void> {
+  return lockNames(
+    tx,
+    entityIds.map((id) => `trust:${id}`),
+  );
+}
+
+/** The caller as a rater of the entity. `bound`: the only workspace in which it acts, or null. */
+export async function readRater(
+  tx: SqlClient,
+  { name, bound, operator }: { readonly name: string; readonly bound: string | null; readonly operator: boolean },
+  entityId: string,
+): Promise<Rater> {
+  const { standing, now } = await readStanding(tx, name);
+  const [row] = await tx.$queryRawUnsafe<Omit<Rater, 'name' | 'operator' | 'score'>[]>(
+    `SELECT $1 = $2 OR EXISTS (SELECT 1 FROM habitat.agents
+         WHERE (agent_id = $2 AND parent = $1) OR (agent_id = $1 AND parent = $2)) AS "isKin",
+       ${shareWorkspace('$1', '$2', '$3')} AS "sharesWorkspace",
+       (SELECT count(*) FROM habitat.trust_records
+         WHERE "by" = $1 AND at > clock_timestamp() - interval '1 minute')::int AS "ratingsLastMinute",
+       (SELECT count(*) FROM habitat.trust_records
+         WHERE entity_id = $2 AND "by" = $1 AND at > clock_timestamp() - interval '24 hours')::int
+         AS "ratingsOfEntityLastDay"`,
+    name,
+    entityId,
+    bound,
+  );
+  if (row === undefined) throw new Error('a read of one rater found no row');
+  return { name, operator, score: effectiveScore(standing, now), ...row };
+}
+
+/** The caller holds the lock of the entity. */
+export async function writeStanding(tx: SqlClient, entityId: string, standing: Standing): Promise<void> {
+  const { score, karma, lastAt, quarantinedAt, quarantinedBy } = standing;
+  await tx.$executeRawUnsafe(
+    `INSERT INTO habitat.trust (entity_id, score, karma, last_at, quarantined_at, quarantined_by)
+     VALUES ($1, $2, $3, to_timestamp($4::float8 / 1000), to_timestamp($5::float8 / 1000), $6)
+     ON CONFLICT (entity_id) DO UPDATE SET score = excluded.score, karma = excluded.karma, last_at = excluded.last_at,
+       quarantined_at = excluded.quarantined_at, quarantined_by = excluded.quarantined_by`,
+    entityId,
+    score,
+    karma,
+    lastAt,
+    quarantinedAt,
+    quarantinedBy,
+  );
+}
+
+export interface TrustRecord {
+  readonly id: string;
+  readonly entityId: string;
+  readonly type: string;
+  readonly delta: number;
+  readonly note: string | null;
+  readonly by: string;
+}
+
+export async function insertRecord(tx: SqlClient, record: TrustRecord): Promise<void> {
+  const { id, entityId, type, delta, note, by } = record;
+  await tx.$executeRawUnsafe(
+    `INSERT INTO habitat.trust_records (id, entity_id, type, delta, note, "by", at)
+     VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())`,
+    id,
+    entityId,
+    type,
+    delta,
+    note,
+    by,
+  );
+}
+
+/** False when the trade has been reported before. */
+export async function insertTrade(tx: SqlClient, tradeId: string, seller: string, outcome: string): Promise<boolean> {
+  const inserted = await tx.$executeRawUnsafe(
+    `INSERT INTO habitat.trust_trades (trade_id, seller, outcome, at) VALUES ($1, $2, $3, clock_timestamp())
+     ON CONFLICT (trade_id) DO NOTHING`,
+    tradeId,
+    seller,
+    outcome,
+  );
+  return inserted > 0;
+}
+
+/** `effectiveScore` in SQL, for lists that are ordered by it. */
+const EFFECTIVE = `CASE WHEN t.score <= ${TRUST.start} THEN t.score ELSE greatest(${TRUST.start}, t.score - ${TRUST.decay}
+  * greatest(0, floor(extract(epoch FROM clock_timestamp() - t.last_at) * 1000 / ${TRUST.decayEveryMs})))::int END`;
+
+export interface LeaderboardQuery {
+  readonly everyone: boolean;
+  readonly identity: string | null;
+  readonly bound: string | null;
+  readonly limit: number;
+}
+
+export async function readLeaderboard(
+  client: SqlClient,
+  { everyone, identity, bound, limit }: LeaderboardQuery,
+): Promise<{ id: string; score: number; karma: number }[]> {
+  return client.$queryRawUnsafe(
+    `SELECT t.entity_id AS id, ${EFFECTIVE} AS score, t.karma FROM habitat.trust t
+     WHERE t.quarantined_at IS NULL AND ($3::boolean OR ${shareWorkspace('$1', 't.entity_id', '$2')})
+     ORDER BY score DESC, t.karma DESC, t.entity_id COLLATE "C" LIMIT $4`,
+    identity,
+    bound,
+    everyone,
+    limit,
+  );
+}

@@ -1,0 +1,145 @@
+/** Ratings and reported trades: each one transaction, with its record, events and audit entries. */
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import type { Caller } from '@svc/contract/tool.ts';
+import type { Ids } from '@svc/runtime/clock.ts';
+import { actorOf } from '../domain/actor.ts';
+import { homeOf } from '../domain/identity.ts';
+import {
+  afterTrade,
+  decideRating,
+  effectiveScore,
+  QUARANTINE,
+  type Rated,
+  type Rating,
+  type RatingDenial,
+  RELEASE,
+  type Standing,
+  shownScore,
+  type TradeOutcome,
+} from '../domain/trust.ts';
+import { holdsRole } from '../roles.ts';
+import type { HabitatUnit } from './habitat-store.ts';
+import { readIdentity } from './identity-rows.ts';
+import {
+  insertRecord,
+  insertTrade,
+  lockEntities,
+  readRater,
+  readStanding,
+  type TrustRecord,
+  writeStanding,
+} from './trust-rows.ts';
+
+export interface RatingWish extends Rating {
+  readonly entityId: string;
+  readonly note?: string | undefined;
+}
+
+export interface RatingDone {
+  readonly id: string;
+  readonly standing: Standing;
+  /** Millionths. */
+  readonly score: number;
+  readonly delta: number;
+}
+
+type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
+
+/** Throws FORBIDDEN to who may not put the entity into quarantine, nor out of it. */
+export async function rate(
+  unit: HabitatUnit,
+  ids: Ids,
+  caller: Acting,
+  wish: RatingWish,
+): Promise<Decision<RatingDone, RatingDenial>> {
+  const { tx } = unit;
+  const { entityId } = wish;
+  const { name, operator, token } = actorOf(caller);
+  await lockEntities(tx, operator ? [entityId] : [entityId, name]);
+  const home = wish.type === QUARANTINE || wish.type === RELEASE ? await requireWarden(unit, caller, entityId) : null;
+  const { standing, now } = await readStanding(tx, entityId);
+  const rater = await readRater(tx, { name, operator, bound: token?.bound ?? null }, entityId);
+  const decision = decideRating(standing, wish, rater, now);
+  if (!decision.ok) return decision;
+  const { value } = decision;
+  const record = {
+    id: ids.next('trr'),
+    entityId,
+    type: wish.type,
+    delta: value.delta,
+    note: wish.note ?? null,
+    by: name,
+  };
+  await insertRecord(tx, record);
+  if (value.standing.lastAt !== null) await writeStanding(tx, entityId, value.standing);
+  const score = effectiveScore(value.standing, now);
+  if (wish.type !== RELEASE) tellOfRating(unit, record, score);
+  tellOfQuarantine(unit, value.turned, record, home);
+  return allow({ id: record.id, standing: value.standing, score, delta: value.delta });
+}
+
+/** Answers the entity's home. */
+async function requireWarden({ tx }: HabitatUnit, caller: Acting, entityId: string): Promise<string | null> {
+  const home = homeOf((await readIdentity(tx, entityId)).value);
+  const entitled = caller.operator || (home !== null && (await holdsRole(tx, caller, home, 'admin')));
+  if (!entitled) throw new CallError('FORBIDDEN');
+  return home;
+}
+
+function tellOfRating(unit: HabitatUnit, { entityId, type, delta, by }: TrustRecord, score: number): void {
+  unit.emit({
+    name: 'trust:recorded',
+    payload: { entityId, type, delta: shownScore(delta), score: shownScore(score), by, parties: [entityId, by] },
+  });
+}
+
+function tellOfQuarantine(
+  unit: HabitatUnit,
+  turned: Rated['turned'],
+  { id, entityId, by }: TrustRecord,
+  workspace: string | null,
+): void {
+  if (turned === null) return;
+  const name = turned === 'quarantined' ? 'trust:quarantined' : 'trust:released';
+  unit.emit({ name, payload: { entityId, by, parties: [entityId, by] } });
+  unit.audit({ event: name, workspace, data: { entityId, record: id, by } });
+}
+
+export interface Trade {
+  readonly tradeId: string;
+  readonly seller: string;
+  readonly buyer?: string | undefined;
+  readonly outcome: TradeOutcome;
+}
+
+/** Who trades are recorded by: nobody can have that name. */
+const SYSTEM = 'system';
+
+export async function recordTrade(
+  unit: HabitatUnit,
+  ids: Ids,
+  { tradeId, seller, buyer, outcome }: Trade,
+): Promise<Decision<{ recorded: boolean; score: number }, never>> {
+  const { tx } = unit;
+  await lockEntities(tx, [seller]);
+  const { standing, now } = await readStanding(tx, seller);
+  const recorded = seller !== buyer && (await insertTrade(tx, tradeId, seller, outcome));
+  if (!recorded) return allow({ recorded, score: effectiveScore(standing, now) });
+  const after = afterTrade(standing, outcome, now);
+  const score = effectiveScore(after.standing, now);
+  if (after.delta !== 0) {
+    const record = {
+      id: ids.next('trr'),
+      entityId: seller,
+      type: 'trade',
+      delta: after.delta,
+      note: tradeId,
+      by: SYSTEM,
+    };
+    await insertRecord(tx, record);
+    await writeStanding(tx, seller, after.standing);
+    tellOfRating(unit, record, score);
+  }
+  return allow({ recorded, score });
+}

@@ -1,0 +1,86 @@
+/** Workspaces as rows. A change that concerns one locks its row first. */
+import { foldCase } from '@svc/contract/names.ts';
+import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { HabitatUnit } from './habitat-store.ts';
+
+/** `policy`: what resources claimed for the workspace get; null = the default one. Times in ms since the epoch. */
+export interface WorkspaceRow {
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly owner: string | null;
+  readonly policy: Policy | null;
+  readonly geometry: string | null;
+  readonly createdAt: number;
+}
+
+export const WORKSPACE_COLUMNS = `workspace_id AS "workspaceId", name, owner, policy, geometry,
+  (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt"`;
+
+/** What a resource claimed for the workspace gets. */
+export function boundaryOf({ workspaceId, policy }: Pick<WorkspaceRow, 'workspaceId' | 'policy'>): Policy {
+  return { ...(policy ?? DEFAULT_POLICY), container: workspaceId };
+}
+
+/** The row, locked until the transaction ends; null = no such workspace. */
+export function lockWorkspace(tx: SqlClient, workspaceId: string): Promise<WorkspaceRow | null> {
+  return readOne(tx, 'workspace_id = $1 FOR UPDATE', workspaceId);
+}
+
+/** The workspace that has the name in whatever case. */
+export function readWorkspaceNamed(tx: SqlClient, workspaceId: string): Promise<WorkspaceRow | null> {
+  return readOne(tx, 'folded = $1', foldCase(workspaceId));
+}
+
+export async function workspaceExists(client: SqlClient, workspaceId: string): Promise<boolean> {
+  return (await readOne(client, 'workspace_id = $1', workspaceId)) !== null;
+}
+
+export interface NewWorkspace {
+  readonly workspaceId: string;
+  readonly name?: string | undefined;
+  readonly owner: string | null;
+  readonly policy?: Policy | undefined;
+  readonly by: string;
+}
+
+/** Null when the name is taken, in whatever case. Its roles are the caller's business. */
+export async function insertWorkspace(
+  unit: HabitatUnit,
+  { workspaceId, name = workspaceId, owner, policy, by }: NewWorkspace,
+): Promise<WorkspaceRow | null> {
+  const [row] = await unit.tx.$queryRawUnsafe<WorkspaceRow[]>(
+    `INSERT INTO habitat.workspaces (workspace_id, folded, name, owner, policy, created_at, created_by)
+     VALUES ($1, $2, $3, $4, $5::json, clock_timestamp(), $6)
+     ON CONFLICT DO NOTHING RETURNING ${WORKSPACE_COLUMNS}`,
+    workspaceId,
+    foldCase(workspaceId),
+    name,
+    owner,
+    policy === undefined ? null : JSON.stringify(policy),
+    by,
+  );
+  if (row === undefined) return null;
+  unit.touch('policies');
+  unit.emit({
+    name: 'workspace:created',
+    workspace: workspaceId,
+    payload: { workspaceId, owner, by, parties: owner === null ? [] : [owner] },
+  });
+  unit.audit({ event: 'workspace:created', workspace: workspaceId, data: { workspaceId, owner, by } });
+  return row;
+}
+
+export async function countOwned(client: SqlClient, owner: string): Promise<number> {
+  const [row] = await client.$queryRawUnsafe<{ owned: bigint }[]>(
+    'SELECT count(*) AS owned FROM habitat.workspaces WHERE owner = $1',
+    owner,
+  );
+  return Number(row?.owned ?? 0);
+}
+
+async function readOne(client: SqlClient, where: string, value: string): Promise<WorkspaceRow | null> {
+  const sql = `SELECT ${WORKSPACE_COLUMNS} FROM habitat.workspaces WHERE ${where}`;
+  const [row] = await client.$queryRawUnsafe<WorkspaceRow[]>(sql, value);
+  return row ?? null;
+}

@@ -1,0 +1,142 @@
+/** Tokens of programs built on this service, for their own users: no door here takes them. */
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { CallError } from '@svc/contract/codes.ts';
+import { allow } from '@svc/contract/decision.ts';
+import { IdentityId } from '@svc/contract/names.ts';
+import { TimestampMs } from '@svc/contract/params.ts';
+import { holdsAtLeast, ROLES, type Role } from '@svc/contract/registry.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { defineTool } from '../deps.ts';
+import { actorOf, isSelf } from '../domain/actor.ts';
+import { permits } from '../domain/permissions.ts';
+import { heldRoles } from '../roles.ts';
+import { teamGrants } from '../store/team-permissions.ts';
+import { insertToken, readAuthToken, readClock } from '../store/token-rows.ts';
+import { currentWorkspace } from './current.ts';
+import { settled } from './settle.ts';
+
+const TTL_MS = 3_600_000;
+const TOKEN_BYTES = 32;
+
+const roleText = z.string().regex(/^[A-Za-z0-9._:-]{1,64}$/, 'must be 1-64 letters, digits or ._:-');
+const token = z.string().min(1).max(200).describe('The raw token.');
+
+const create = defineTool({
+  name: 'auth_create',
+  area: 'auth',
+  description: 'Makes an application token for a user, good for an hour; it is shown this once and opens no door here.',
+  input: z.strictObject({
+    userId: IdentityId,
+    roles: z.array(roleText).max(16).optional().describe('What the program may be told that the user is.'),
+  }),
+  output: z.strictObject({
+    token: z.string().nullable().describe('Null when the reply is a stored one.'),
+    tokenId: z.string(),
+    userId: z.string(),
+    roles: z.array(z.string()),
+    expiresAt: TimestampMs,
+    replayed: z.literal(true).optional(),
+  }),
+  access: 'identified',
+  effect: 'write',
+  refuses: [],
+  example: { userId: 'ada', roles: ['editor'] },
+  async handler({ userId, roles = [] }, context) {
+    const { deps, caller } = context;
+    const { store, platform } = deps;
+    const actor = actorOf(caller);
+    if (!caller.operator && !isSelf(actor, userId)) throw new CallError('FORBIDDEN');
+    const workspace = await currentWorkspace(deps, caller);
+    const raw = `auth_${platform.random.bytes(TOKEN_BYTES).toString('hex')}`;
+    const tokenId = platform.ids.next('tok');
+    const outcome = await store.change(context, async (unit) => {
+      const held = caller.operator ? null : await heldRoles(unit.tx, caller, workspace);
+      if (held !== null && !roles.every((role) => holds(held, role))) throw new CallError('FORBIDDEN');
+      const mintedAt = await readClock(unit.tx);
+      const expiresAt = mintedAt + TTL_MS;
+      await insertToken(unit, {
+        hash: hash('sha256', raw, 'hex'),
+        tokenId,
+        kind: 'auth',
+        agentId: userId,
+        workspace: null,
+        readOnly: false,
+        profile: null,
+        claims: { userId, roles },
+        by: actor.name,
+        mintedAt,
+        expiresAt,
+      });
+      return allow({ tokenId, userId, roles, expiresAt });
+    });
+    const made = settled(context, outcome);
+    return outcome.replayed ? { token: null, ...made, replayed: true as const } : { token: raw, ...made };
+  },
+});
+
+/** A stronger workspace role holds the weaker ones. */
+function holds(held: readonly string[], role: string): boolean {
+  return (ROLES as readonly string[]).includes(role) ? holdsAtLeast(held, role as Role) : held.includes(role);
+}
+
+const verify = defineTool({
+  name: 'auth_verify',
+  area: 'auth',
+  description: 'Whose application token it is.',
+  input: z.strictObject({ token }),
+  output: z.union([
+    z.strictObject({
+      valid: z.literal(true),
+      payload: z.strictObject({ userId: z.string(), roles: z.array(z.string()), expiresAt: TimestampMs }),
+    }),
+    z.strictObject({ valid: z.literal(false), reason: z.literal('invalid_or_expired') }),
+  ]),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  async handler(input, { deps }) {
+    const payload = await found(deps.store.client, input.token);
+    return payload === null
+      ? { valid: false as const, reason: 'invalid_or_expired' as const }
+      : { valid: true as const, payload };
+  },
+});
+
+const requirePermission = defineTool({
+  name: 'auth_require',
+  area: 'auth',
+  description:
+    'Whether the user of an application token has a permission, by its roles or by a place in an organisation.',
+  input: z.strictObject({
+    token,
+    permission: z.string().min(1).max(64).optional().describe('Absent = the token must be good.'),
+  }),
+  output: z.union([
+    z.strictObject({ allowed: z.literal(true), userId: z.string(), permission: z.string().nullable() }),
+    z.strictObject({
+      allowed: z.literal(false),
+      permission: z.string().nullable(),
+      reason: z.enum(['invalid_token', 'missing_permission']),
+    }),
+  ]),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  async handler({ token: raw, permission = null }, { deps }) {
+    const { client } = deps.store;
+    const payload = await found(client, raw);
+    if (payload === null) return { allowed: false as const, permission, reason: 'invalid_token' as const };
+    const { userId, roles } = payload;
+    const has = permission === null || permits(roles, permission) || (await teamGrants(client, userId, permission));
+    return has
+      ? { allowed: true as const, userId, permission }
+      : { allowed: false as const, permission, reason: 'missing_permission' as const };
+  },
+});
+
+function found(client: SqlClient, raw: string): ReturnType<typeof readAuthToken> {
+  return readAuthToken(client, hash('sha256', raw, 'hex'));
+}
+
+export const authTools = [create, verify, requirePermission];

@@ -1,0 +1,79 @@
+/** svc_agents_*: what agents are told to do. */
+import { z } from 'zod';
+import { IdentityId, WorkspaceName } from '@svc/contract/names.ts';
+import { defineTool } from '../deps.ts';
+import { broadcast, delegate } from '../store/delegate.ts';
+import { currentWorkspace } from './current.ts';
+import { agentNotFound } from './identities.ts';
+import { settled } from './settle.ts';
+
+const words = z
+  .string()
+  .min(1)
+  .max(4096)
+  .refine((text) => text.isWellFormed() && !text.includes('\0'), {
+    message: 'must be text without NUL or lone surrogates',
+  });
+
+const delegateTask = defineTool({
+  name: 'svc_agents_delegate_mcp',
+  area: 'agents',
+  description: 'Puts a task into the inbox of an agent, where it stays until the agent takes it; it is not done yet.',
+  input: z.strictObject({ id: IdentityId.describe('Agent.'), task: words }),
+  output: z.strictObject({
+    delegated: z.literal(true),
+    agentId: z.string(),
+    taskId: z.string(),
+    stream: z.string(),
+    status: z.literal('queued'),
+  }),
+  access: 'identified',
+  effect: 'write',
+  refuses: ['AGENT_NOT_FOUND', 'E_QUARANTINED', 'E_INBOX_FULL'],
+  dress: { delegated: false },
+  aliases: { agentId: 'id' },
+  example: { id: 'agt_1', task: 'Summarise the notes of this week.' },
+  async handler({ id, task }, context) {
+    const { deps, caller } = context;
+    const taskId = deps.platform.ids.next('task');
+    const outcome = await deps.store.change(context, async (unit) => {
+      const delegated = await delegate(unit, caller, { taskId, agentId: id, task });
+      return !delegated.ok && delegated.code === 'AGENT_NOT_FOUND' ? agentNotFound(id) : delegated;
+    });
+    return { delegated: true as const, agentId: id, status: 'queued' as const, ...settled(context, outcome) };
+  },
+});
+
+const broadcastMessage = defineTool({
+  name: 'svc_agents_broadcast',
+  area: 'agents',
+  description: 'Sends one message to every live agent of a workspace.',
+  input: z.strictObject({
+    message: words,
+    workspace: WorkspaceName.optional().describe('Default: the current one.'),
+  }),
+  output: z.strictObject({
+    broadcast: z.literal(true),
+    id: z.string(),
+    workspace: z.string(),
+    count: z.int(),
+    results: z.array(z.strictObject({ agentId: z.string(), name: z.string(), queued: z.literal(true) })),
+  }),
+  access: 'workspace:editor',
+  effect: 'write',
+  refuses: ['E_RATE_LIMIT'],
+  example: { message: 'The build is green again.' },
+  async handler({ message, workspace: named }, context) {
+    const { deps, caller } = context;
+    const workspace = named ?? (await currentWorkspace(deps, caller));
+    const messageId = deps.platform.ids.next('msg');
+    const outcome = await deps.store.change(context, (unit) =>
+      broadcast(unit, caller, { messageId, workspace, message }),
+    );
+    const { recipients, ...sent } = settled(context, outcome);
+    const results = recipients.map((recipient) => ({ ...recipient, queued: true as const }));
+    return { broadcast: true as const, ...sent, count: results.length, results };
+  },
+});
+
+export const delegationTools = [delegateTask, broadcastMessage];

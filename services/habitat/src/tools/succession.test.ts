@@ -1,0 +1,64 @@
+import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import type { Bus } from '@svc/runtime/bus.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { codeOf } from '../test-people.ts';
+
+let bed: HabitatTestBed;
+let node: HabitatNode;
+
+beforeAll(async () => {
+  bed = await openHabitatTestBed();
+  node = await start('3');
+});
+afterAll(async () => {
+  await node.stop();
+  await bed[Symbol.asyncDispose]();
+});
+
+/** A node beside a brain of that layout version; `null` = one whose import is not finished, '' = no brain. */
+async function start(version: string): Promise<HabitatNode> {
+  const bus: Bus = createLocalBus();
+  if (version !== '') await bus.respond('brain.layout', async () => `{"version":${version}}`);
+  return bed.start({ bus });
+}
+
+const info = () => node.call('svc_succession_info');
+
+it('tells a fresh node of the defaults', async () => {
+  expect(await info()).toEqual({
+    trustLevel: 'medium',
+    currentVersion: 3,
+    previousBrain: null,
+    levels: {
+      high: expect.any(String),
+      medium: expect.any(String),
+      low: expect.any(String),
+      none: expect.any(String),
+    },
+    trust: { start: 0.5, positive: 0.05, negative: 0.1, decayPer30d: 0.01, required: { default: 0.3 } },
+  });
+});
+
+it('shows what actions require', async () => {
+  await node.call('trust_setRequired', { permission: 'vote', minTrust: 0.6 });
+  expect(await info()).toMatchObject({ trust: { required: { default: 0.3, vote: 0.6 } } });
+});
+
+it('keeps the brain that was taken over, over a restart, whatever comes late', async () => {
+  const at = Date.now();
+  await node.registry.ask('succession', { previousBrain: 'old', at });
+  await node.registry.ask('succession', { previousBrain: 'older', at: at - 1 });
+  expect(await info()).toMatchObject({ previousBrain: 'old', trustLevel: 'medium' });
+  await node.stop();
+  node = await start('3');
+  expect(await info()).toMatchObject({ previousBrain: 'old' });
+  await node.registry.ask('succession', { previousBrain: 'newer', at: at + 1 });
+  expect(await info()).toMatchObject({ previousBrain: 'newer' });
+});
+
+it.each(['', 'null'])('cannot tell without the version of the brain (%s)', async (version) => {
+  await node.stop();
+  node = await start(version);
+  expect(await codeOf(info())).toBe('SERVICE_UNAVAILABLE');
+});

@@ -1,0 +1,143 @@
+/** teams_*: organisations and their parts are made, and everybody gets a place. */
+import { z } from 'zod';
+import { CallError } from '@svc/contract/codes.ts';
+import { DisplayName, IdentityId } from '@svc/contract/names.ts';
+import { TimestampMs } from '@svc/contract/params.ts';
+import { PlanName } from '@svc/contract/registry.ts';
+import { defineTool } from '../deps.ts';
+import { assign } from '../store/assign.ts';
+import { makeDept, makeOrg, makeTeam, makeTeamRole } from '../store/team-making.ts';
+import { Reference } from './references.ts';
+import { settled } from './settle.ts';
+import { Dept, Org, Permission, Team, TeamRole } from './team-shapes.ts';
+
+const desc = z
+  .string()
+  .max(1000)
+  .regex(/^(?:[^\p{Cc}\p{Cs}]|[\n\r\t])*$/u, 'must be text without control characters')
+  .default('')
+  .describe('What it is for, at most 1000 characters.');
+const org = Reference.optional().describe('Organisation, by id or name; default: the only one the caller sees.');
+const MAKING_REFUSES = ['E_DUPLICATE', 'E_NOT_FOUND', 'E_PARENT_REQUIRED', 'E_AMBIGUOUS', 'E_QUOTA'] as const;
+
+const createOrg = defineTool({
+  name: 'teams_createOrg',
+  area: 'teams',
+  description: 'Makes an organisation, which the caller owns; a plan beyond free is for operators to give.',
+  input: z.strictObject({ name: DisplayName, plan: PlanName.default('free'), desc }),
+  output: Org,
+  access: 'identified',
+  effect: 'write',
+  refuses: ['E_DUPLICATE', 'E_QUOTA'],
+  example: { name: 'Acme' },
+  async handler(wish, context) {
+    const { deps, caller } = context;
+    if (wish.plan !== 'free' && !caller.operator) throw new CallError('FORBIDDEN', 'Only an operator gives a plan.');
+    const id = deps.platform.ids.next('org');
+    return settled(context, await deps.store.change(context, (unit) => makeOrg(unit, caller, { id, ...wish })));
+  },
+});
+
+const createDept = defineTool({
+  name: 'teams_createDept',
+  area: 'teams',
+  description: 'Makes a department of an organisation.',
+  input: z.strictObject({ name: DisplayName, org, desc }),
+  output: Dept,
+  access: 'identified',
+  effect: 'write',
+  refuses: MAKING_REFUSES,
+  example: { name: 'Research', org: 'Acme' },
+  async handler({ org: of, ...wish }, context) {
+    const { deps, caller } = context;
+    const id = deps.platform.ids.next('dpt');
+    const outcome = await deps.store.change(context, (unit) => makeDept(unit, caller, { id, org: of, ...wish }));
+    return settled(context, outcome);
+  },
+});
+
+const createTeam = defineTool({
+  name: 'teams_createTeam',
+  area: 'teams',
+  description: 'Makes a team of a department.',
+  input: z.strictObject({
+    name: DisplayName,
+    dept: Reference.optional().describe('Department, by id or name; default: the only one the caller sees.'),
+    desc,
+  }),
+  output: Team,
+  access: 'identified',
+  effect: 'write',
+  refuses: MAKING_REFUSES,
+  example: { name: 'Red', dept: 'Research' },
+  async handler({ dept, ...wish }, context) {
+    const { deps, caller } = context;
+    const id = deps.platform.ids.next('team');
+    const outcome = await deps.store.change(context, (unit) => makeTeam(unit, caller, { id, dept, ...wish }));
+    return settled(context, outcome);
+  },
+});
+
+const createRole = defineTool({
+  name: 'teams_createRole',
+  area: 'teams',
+  description: 'Makes a role of an organisation, or of one of its teams, with what it permits.',
+  input: z.strictObject({
+    name: DisplayName,
+    org,
+    team: Reference.optional().describe('Team, by id or name, when only its members are to have the role.'),
+    permissions: z
+      .array(Permission)
+      .max(64)
+      .default([])
+      .describe('`*` permits everything, `doc:*` whatever begins with doc:'),
+  }),
+  output: TeamRole,
+  access: 'identified',
+  effect: 'write',
+  refuses: MAKING_REFUSES,
+  example: { name: 'Editor', org: 'Acme', permissions: ['doc:*'] },
+  async handler({ org: of, team, ...wish }, context) {
+    const { deps, caller } = context;
+    const id = deps.platform.ids.next('role');
+    const outcome = await deps.store.change(context, (unit) =>
+      makeTeamRole(unit, caller, { id, org: of, team, ...wish }),
+    );
+    const role = settled(context, outcome);
+    return { ...role, permissions: [...role.permissions] };
+  },
+});
+
+const teamsAssign = defineTool({
+  name: 'teams_assign',
+  area: 'teams',
+  description: 'Gives an agent or user its one place in an organisation, instead of the one it had.',
+  input: z.strictObject({
+    agentId: IdentityId,
+    org,
+    dept: Reference.optional().describe('Department, by id or name.'),
+    team: Reference.optional().describe('Team, by id or name.'),
+    role: Reference.optional().describe('Team role, by id or name.'),
+    reportsTo: IdentityId.optional().describe('Somebody of the same organisation.'),
+  }),
+  output: z.strictObject({
+    agentId: z.string(),
+    org: z.string(),
+    dept: z.string().nullable(),
+    team: z.string().nullable(),
+    role: z.string().nullable(),
+    reportsTo: z.string().nullable(),
+    assignedAt: TimestampMs,
+    assignedBy: z.string(),
+  }),
+  access: 'identified',
+  effect: 'write-idempotent',
+  refuses: ['E_NOT_FOUND', 'E_AMBIGUOUS', 'E_PARENT_REQUIRED', 'E_CYCLE', 'E_QUOTA'],
+  example: { agentId: 'agt_1', team: 'Red', role: 'Editor' },
+  async handler(wish, context) {
+    const { deps, caller } = context;
+    return settled(context, await deps.store.change(context, (unit) => assign(unit, caller, wish)));
+  },
+});
+
+export const teamTools = [createOrg, createDept, createTeam, createRole, teamsAssign];

@@ -1,0 +1,247 @@
+/** Bearer tokens of agents and users: minted once, verified against the rows, revoked for good. */
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import { IdentityId, WorkspaceName } from '@svc/contract/names.ts';
+import { page, TimestampMs } from '@svc/contract/params.ts';
+import { holdsAtLeast } from '@svc/contract/registry.ts';
+import { Subject } from '@svc/contract/subject.ts';
+import type { Caller } from '@svc/contract/tool.ts';
+import { defineTool } from '../deps.ts';
+import { actorOf } from '../domain/actor.ts';
+import { type MintTerms, mintTerms, type MintWish, mayRevokeToken } from '../domain/grants.ts';
+import { contextOf, homeOf, type IdentityRows } from '../domain/identity.ts';
+import { heldRoles, memberships } from '../roles.ts';
+import type { HabitatUnit } from '../store/habitat-store.ts';
+import { readIdentity, readToken } from '../store/identity-rows.ts';
+import { listTokens } from '../store/listings.ts';
+import { endToken, findToken, holdRolesOf, insertToken, readClock, readTokenHash } from '../store/token-rows.ts';
+import { agentNotFound } from './identities.ts';
+import { nextPage, positionOf } from './paging.ts';
+import { settled } from './settle.ts';
+
+const MAX_TTL_MS = 2_592_000_000;
+const TOKEN_BYTES = 32;
+
+const Profile = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be the name of a profile')
+  .describe('Only the tools of this profile.');
+
+const mint = defineTool({
+  name: 'svc_habitat_mintToken',
+  area: 'habitat',
+  description: 'Mints a bearer token of an agent or user; the raw token is shown this once.',
+  input: z.strictObject({
+    agentId: IdentityId,
+    ttlMs: z.int().min(1).max(MAX_TTL_MS).optional().describe('Life in ms; a day by default, 30 days at most.'),
+    workspace: WorkspaceName.optional().describe('The only workspace in which it acts.'),
+    readOnly: z.boolean().optional().describe('Only tools that change nothing.'),
+    profile: Profile.optional(),
+  }),
+  output: z.strictObject({
+    token: z.string().nullable().describe('Null when the reply is a stored one.'),
+    tokenHash: z.string(),
+    tokenId: z.string(),
+    agentId: z.string(),
+    workspace: z.string(),
+    roles: z.array(z.string()),
+    bound: z.boolean(),
+    readOnly: z.boolean(),
+    profile: z.string().nullable(),
+    mintedAt: TimestampMs,
+    expiresAt: TimestampMs,
+    ttlMs: z.number(),
+    subject: Subject,
+    replayed: z.literal(true).optional(),
+  }),
+  access: 'identified',
+  effect: 'write',
+  refuses: ['AGENT_NOT_FOUND'],
+  example: { agentId: 'ada', ttlMs: 3_600_000 },
+  async handler({ agentId, ...wish }, context) {
+    const { store, platform } = context.deps;
+    const raw = `svc_${platform.random.bytes(TOKEN_BYTES).toString('hex')}`;
+    const tokenHash = hash('sha256', raw, 'hex');
+    const tokenId = platform.ids.next('tok');
+    const asked: MintWish = {
+      ttlMs: wish.ttlMs,
+      workspace: wish.workspace,
+      readOnly: wish.readOnly,
+      profile: wish.profile,
+    };
+    const outcome = await store.change(context, (unit) =>
+      mintOnce(unit, context.caller, { agentId, tokenHash, tokenId, asked }),
+    );
+    const minted = settled(context, outcome);
+    if (!outcome.replayed) return { token: raw, tokenHash, ...minted };
+    const stored = await readTokenHash(store.client, minted.tokenId);
+    return { token: null, tokenHash: stored, ...minted, replayed: true as const };
+  },
+});
+
+interface Mint {
+  readonly agentId: string;
+  readonly tokenHash: string;
+  readonly tokenId: string;
+  readonly asked: MintWish;
+}
+
+/** The outcome of a keyed call is a row too, so it does not hold the hash. */
+async function mintOnce(unit: HabitatUnit, caller: Caller, { agentId, tokenHash, tokenId, asked }: Mint) {
+  await holdRolesOf(unit.tx, agentId);
+  const { value: rows } = await readIdentity(unit.tx, agentId);
+  const mintedAt = await readClock(unit.tx);
+  const terms = await termsFor(unit, caller, rows, asked, mintedAt);
+  if (!terms.ok) {
+    if (terms.code === 'FORBIDDEN') throw new CallError('FORBIDDEN');
+    return agentNotFound(agentId);
+  }
+  const { bound, readOnly, profile, expiresAt } = terms.value;
+  const subject = contextOf(rows, bound ?? undefined);
+  if (subject === null) return agentNotFound(agentId);
+  await insertToken(unit, {
+    hash: tokenHash,
+    tokenId,
+    kind: 'habitat',
+    agentId,
+    workspace: bound,
+    readOnly,
+    profile,
+    claims: null,
+    by: actorOf(caller).name,
+    mintedAt,
+    expiresAt,
+  });
+  unit.touch();
+  const { workspace = '', roles = [] } = subject;
+  return allow({
+    tokenId,
+    agentId,
+    workspace,
+    roles,
+    bound: bound !== null,
+    readOnly,
+    profile,
+    mintedAt,
+    expiresAt,
+    ttlMs: expiresAt - mintedAt,
+    subject: { ...subject, verified: true },
+  });
+}
+
+async function termsFor(
+  { tx }: HabitatUnit,
+  caller: Caller,
+  rows: IdentityRows,
+  asked: MintWish,
+  now: number,
+): Promise<Decision<MintTerms, 'AGENT_NOT_FOUND' | 'FORBIDDEN'>> {
+  const held = await memberships(tx, caller);
+  const shared = rows.roles.map(({ workspace }) => workspace).filter((workspace) => held.has(workspace));
+  const heldAtHome = held.get(homeOf(rows) ?? '') ?? [];
+  return mintTerms(asked, { actor: actorOf(caller), rows, shared, heldAtHome, now });
+}
+
+const INVALID = { valid: false as const };
+
+const verify = defineTool({
+  name: 'svc_habitat_verifyToken',
+  area: 'habitat',
+  description: 'Whose token it is, as the registry stands now; anything else is {valid: false}.',
+  input: z.strictObject({ token: z.unknown().describe('The raw token.') }),
+  output: z.union([
+    z.strictObject({
+      valid: z.literal(true),
+      subject: Subject,
+      tokenId: z.string(),
+      expiresAt: TimestampMs,
+      readOnly: z.boolean(),
+      profile: z.string().nullable(),
+    }),
+    z.strictObject({ valid: z.literal(false) }),
+  ]),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  /** Every value costs one look at the rows, so that time tells nothing. */
+  async handler({ token }, { deps }) {
+    const { value } = await readToken(deps.store.client, hash('sha256', typeof token === 'string' ? token : '', 'hex'));
+    if (value === null) return INVALID;
+    const { tokenId, expiresAt, readOnly, profile } = value.limits;
+    deps.tokenUse.note([tokenId]);
+    return { valid: true as const, subject: value.subject, tokenId, expiresAt, readOnly, profile };
+  },
+});
+
+const revoke = defineTool({
+  name: 'svc_habitat_revokeToken',
+  area: 'habitat',
+  description: 'Ends a token for good; whoever holds the raw one may always end it.',
+  input: z.strictObject({
+    tokenOrHash: z.string().min(1).max(200).describe('The raw token, its SHA-256 in hex, or its id.'),
+  }),
+  output: z.strictObject({ revoked: z.boolean() }),
+  access: 'public',
+  effect: 'write-idempotent',
+  destructive: true,
+  refuses: [],
+  async handler({ tokenOrHash }, context) {
+    const { caller, deps } = context;
+    const actor = actorOf(caller);
+    const outcome = await deps.store.change(context, async (unit) => {
+      const token = await findToken(unit.tx, tokenOrHash, hash('sha256', tokenOrHash, 'hex'));
+      if (token === null) return allow({ revoked: false });
+      const held = token.bound === null ? [] : await heldRoles(unit.tx, caller, token.bound);
+      if (!token.presented && !mayRevokeToken(actor, token, held)) return allow({ revoked: false });
+      return allow({ revoked: await endToken(unit, token.tokenId, actor.name) });
+    });
+    return settled(context, outcome);
+  },
+});
+
+const list = defineTool({
+  name: 'svc_habitat_listTokens',
+  area: 'habitat',
+  description: "The caller's own tokens, and those bound to workspaces that the caller administers; never a raw one.",
+  input: z.strictObject({ agentId: IdentityId.optional().describe('Of this agent alone.'), ...page }),
+  output: z.strictObject({
+    tokens: z.array(
+      z.strictObject({
+        tokenId: z.string(),
+        hashPrefix: z.string(),
+        agentId: z.string(),
+        workspace: z.string().nullable(),
+        readOnly: z.boolean(),
+        profile: z.string().nullable(),
+        mintedBy: z.string(),
+        mintedAt: TimestampMs,
+        expiresAt: TimestampMs,
+        revokedAt: TimestampMs.optional(),
+        lastUsedAt: TimestampMs.optional(),
+      }),
+    ),
+    nextCursor: z.string().optional(),
+  }),
+  access: 'identified',
+  effect: 'read',
+  refuses: [],
+  async handler({ agentId = null, limit, cursor }, { deps: { store }, caller }) {
+    const { identity } = actorOf(caller);
+    const held = await memberships(store.client, caller);
+    const administered = [...held].filter(([, roles]) => holdsAtLeast(roles, 'admin')).map(([workspace]) => workspace);
+    const position = positionOf(limit, cursor);
+    const scope = { all: caller.operator, self: identity, administered, agentId };
+    const rows = await listTokens(store.client, scope, position);
+    const { items, next } = nextPage(rows, position, ({ tokenId }) => tokenId);
+    const tokens = items.map(({ revokedAt, lastUsedAt, ...token }) => ({
+      ...token,
+      ...(revokedAt === null ? {} : { revokedAt }),
+      ...(lastUsedAt === null ? {} : { lastUsedAt }),
+    }));
+    return { tokens, ...next };
+  },
+});
+
+export const tokenTools = [mint, verify, revoke, list];

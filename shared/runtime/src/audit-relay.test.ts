@@ -1,0 +1,113 @@
+import type { PostedAuditEntry } from '@svc/contract/audit.ts';
+import { REGISTRY } from '@svc/contract/registry.ts';
+import { embeddedDatabase } from '@svc/testing/database.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type AuditRelay, createAuditRelay } from './audit-relay.ts';
+import { type AuditEntry, writeAudit } from './audit.ts';
+import { createLocalBus } from './bus.local.ts';
+import { createIds, systemClock, systemRandom } from './clock.ts';
+import type { SqlClient } from './database.ts';
+import { createLog } from './log.ts';
+import { poolClient, withPgTransaction } from './transaction.ts';
+
+const ids = createIds(systemClock, systemRandom);
+const log = createLog('silent', {});
+
+let database: Awaited<ReturnType<typeof embeddedDatabase>>;
+let client: SqlClient;
+
+beforeAll(async () => {
+  database = await embeddedDatabase();
+  client = poolClient(database.pool);
+  await client.$executeRawUnsafe('CREATE SCHEMA own');
+  await client.$executeRawUnsafe(
+    `CREATE TABLE own.audit_outbox (id text PRIMARY KEY, event text NOT NULL, workspace text, subject json NOT NULL,
+       data json NOT NULL, at timestamptz(3) NOT NULL, written bigserial NOT NULL)`,
+  );
+});
+afterAll(() => database.close());
+beforeEach(() => client.$executeRawUnsafe('DELETE FROM own.audit_outbox'));
+
+const note = (n: number): AuditEntry => ({
+  event: 'thing:done',
+  workspace: n % 2 === 0 ? 'w' : null,
+  subject: { userId: 'u', verified: true },
+  data: { n },
+});
+const write = (from: number, to: number) =>
+  writeAudit(
+    client,
+    'own',
+    ids,
+    Array.from({ length: to - from }, (_, index) => note(from + index)),
+  );
+const waiting = async () => (await client.$queryRawUnsafe<unknown[]>('SELECT id FROM own.audit_outbox')).length;
+
+/** A relay, and chains that take every post but answer the first ones with a no. */
+function relaying(refusals = 0) {
+  const bus = createLocalBus({ log });
+  const posts: PostedAuditEntry[][] = [];
+  const relay: AuditRelay = createAuditRelay({
+    schema: 'own',
+    client,
+    exclusive: true,
+    transact: (work) => withPgTransaction(database.pool, work),
+    platform: { bus, clock: systemClock, log },
+  });
+  const listen = () =>
+    bus.respond(REGISTRY.audit.subject, async (text) => {
+      const { entries } = REGISTRY.audit.ask.parse(JSON.parse(text));
+      posts.push(entries);
+      return JSON.stringify(posts.length <= refusals ? { ok: false, code: 'E_BUSY' } : { ok: true, answer: {} });
+    });
+  const taken = () => posts.flat().map(({ data }) => data['n']);
+  return { relay, posts, taken, listen };
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+test('hands over what was written, in order, in portions, and forgets it', async () => {
+  const { relay, posts, taken, listen } = relaying();
+  await listen();
+  await write(0, 450);
+  await relay.flush();
+  expect(taken()).toEqual(upTo(450));
+  expect(posts.map(({ length }) => length)).toEqual([200, 200, 50]);
+  expect(posts[0]?.[0]).toEqual({ id: expect.stringMatching(/^aud_/), at: expect.any(Number), ...note(0) });
+  expect(await waiting()).toBe(0);
+});
+
+test('keeps what nobody takes, and sends it again under the same ids', async () => {
+  const { relay, posts, taken, listen } = relaying(2);
+  await write(0, 3);
+  await relay.flush();
+  expect([taken(), await waiting()]).toEqual([[], 3]);
+  await listen();
+  for (let attempt = 0; attempt < 3; attempt += 1) await relay.flush();
+  expect(taken()).toEqual([0, 1, 2, 0, 1, 2, 0, 1, 2]);
+  expect(new Set(posts.flat().map(({ id }) => id)).size).toBe(3);
+  expect(await waiting()).toBe(0);
+});
+
+test('looks by itself for entries of which nobody told it', async () => {
+  const { relay, taken, listen } = relaying();
+  await listen();
+  relay.start();
+  await write(0, 1);
+  await expect.poll(taken, { timeout: 5000 }).toEqual([0]);
+  await write(1, 2);
+  await relay.close();
+  expect(taken()).toEqual([0, 1]);
+});
+
+test('never hands over what was rolled back', async () => {
+  const { relay, taken, listen } = relaying();
+  await listen();
+  const failing = withPgTransaction(database.pool, async (tx) => {
+    await writeAudit(tx, 'own', ids, [note(1)]);
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  await relay.flush();
+  expect(taken()).toEqual([]);
+});

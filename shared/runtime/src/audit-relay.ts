@@ -1,0 +1,107 @@
+/**
+ * Audit entries leave a service through a table: written in the transaction of the change, handed over to the audit's
+ * chains, deleted when they are there. Handed over again until they are taken; the chains take each id once.
+ */
+import { MAX_AUDIT_POST, type PostedAuditEntry } from '@svc/contract/audit.ts';
+import type { SqlClient } from './database.ts';
+import type { Platform } from './platform.ts';
+import { createRegistryClient, type RegistryClient } from './registry.ts';
+
+export interface AuditRelay {
+  /** Hands over what is written, soon. */
+  kick(): void;
+  /** Hands over what is written by now; gives up when nobody takes it. Does not throw. */
+  flush(): Promise<void>;
+  /** Begins to look for entries by itself, also those that another process left. */
+  start(): void;
+  /** Hands over the rest if it can, then stops. */
+  close(): Promise<void>;
+}
+
+export interface AuditRelayOptions {
+  readonly schema: string;
+  readonly client: SqlClient;
+  /** No other process relays the same table. */
+  readonly exclusive: boolean;
+  /** Runs `work` in one transaction. */
+  readonly transact: <Value>(work: (transaction: SqlClient) => Promise<Value>) => Promise<Value>;
+  readonly platform: Pick<Platform, 'bus' | 'clock' | 'log'>;
+}
+
+/** An entry of a service that does not kick waits for this long at most. */
+const LOOK_MS = 500;
+
+export function createAuditRelay(options: AuditRelayOptions): AuditRelay {
+  const { client, schema, platform } = options;
+  const registry = createRegistryClient(platform);
+  let running: Promise<void> | null = null;
+  let wanted = false;
+  let timer: NodeJS.Timeout | null = null;
+
+  async function run(): Promise<void> {
+    while (wanted) {
+      wanted = false;
+      try {
+        while (await hasEntries(client, schema)) if (!(await handOver(options, registry))) break;
+      } catch (error) {
+        platform.log.debug({ err: error, schema }, 'audit entries wait');
+      }
+    }
+    running = null;
+  }
+
+  function kick(): void {
+    wanted = true;
+    running ??= run();
+  }
+
+  async function flush(): Promise<void> {
+    kick();
+    while (running !== null) await running;
+  }
+
+  return {
+    kick,
+    flush,
+    start() {
+      timer = setInterval(kick, LOOK_MS);
+    },
+    async close() {
+      if (timer !== null) clearInterval(timer);
+      await flush();
+    },
+  };
+}
+
+async function hasEntries(client: SqlClient, schema: string): Promise<boolean> {
+  const rows = await client.$queryRawUnsafe<unknown[]>(`SELECT 1 AS waiting FROM "${schema}".audit_outbox LIMIT 1`);
+  return rows.length > 0;
+}
+
+/**
+ * Hands over the oldest entries; false = there were none. Other processes keep off them meanwhile. An exclusive database
+ * has one connection, which the chains need to take the entries, so there the transaction is left out.
+ */
+function handOver(
+  { client, schema, exclusive, transact }: AuditRelayOptions,
+  registry: RegistryClient,
+): Promise<boolean> {
+  const work = async (connection: SqlClient): Promise<boolean> => {
+    const entries = await readOldest(connection, schema, exclusive ? '' : 'FOR UPDATE SKIP LOCKED');
+    if (entries.length === 0) return false;
+    await registry.ask('audit', { entries });
+    await connection.$executeRawUnsafe(
+      `DELETE FROM "${schema}".audit_outbox WHERE id = ANY($1::text[])`,
+      entries.map(({ id }) => id),
+    );
+    return true;
+  };
+  return exclusive ? work(client) : transact(work);
+}
+
+function readOldest(client: SqlClient, schema: string, lock: string): Promise<PostedAuditEntry[]> {
+  return client.$queryRawUnsafe<PostedAuditEntry[]>(
+    `SELECT id, event, workspace, subject, data, (extract(epoch FROM at) * 1000)::float8 AS at
+     FROM "${schema}".audit_outbox ORDER BY written LIMIT ${MAX_AUDIT_POST} ${lock}`,
+  );
+}

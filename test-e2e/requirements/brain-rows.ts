@@ -1,0 +1,24 @@
+/** What row rules and hidden fields promise on every door of the brain. */
+export const BRAIN_ROWS = {
+  'rows:search-subset': [
+    'search acceptance 2',
+    'Who may read 400 of 1,000 files gets the answers of a brain that holds only those: results, scores, totals.',
+  ],
+  'rows:masked-field': [
+    'search acceptance 3',
+    'A masked field is shown masked, found by no search, and kept when the shown text is written back.',
+  ],
+  'rows:hidden-never': [
+    'brain rows',
+    'A thousand reads and searches through every door show a hidden value in no answer, event, log line or metric.',
+  ],
+  'rows:absent': [
+    'brain rows',
+    'A file that may not be read answers like one that is not there, byte for byte; so does a brain.',
+  ],
+  'rows:write-denied': [
+    'brain rows',
+    'A write that a rule denies is RLS_DENIED whether or not the file is there, and changes nothing.',
+  ],
+  'rows:next-request': ['brain rows', 'A changed policy holds from the next request on, through every gateway.'],
+} as const;

@@ -1,0 +1,282 @@
+/** Tokens at the doors: whose they are, what they may, and that what ended is over. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { Caller, type Fields, sendTo } from '../client.ts';
+import { EventSocket } from '../instruments/event-socket.ts';
+import { callerOf } from '../instruments/tenants.ts';
+import { waitFor } from '../instruments/wait-for.ts';
+import { API_KEY, logsOf, type TargetPlace } from '../targets/target.ts';
+import { KEYED, newName, verifies } from '../verifies.ts';
+
+/** A workspace with one member of each role that is asked for; ids are unique. */
+async function workspaceWith(place: TargetPlace, ...roles: string[]): Promise<{ workspace: string; ids: string[] }> {
+  const operator = new Caller(place);
+  const workspace = newName('w');
+  await operator.ok('svc_habitat_createWorkspace', { workspaceId: workspace });
+  const ids = roles.map((role) => `${role}-${workspace}`);
+  await Promise.all(
+    roles.map((role, index) =>
+      operator.ok('svc_habitat_addRole', { workspaceId: workspace, userId: ids[index] ?? '', role }),
+    ),
+  );
+  return { workspace, ids };
+}
+
+async function mint(place: TargetPlace, agentId = '', options: Fields = {}): Promise<string> {
+  const { token } = await new Caller(place).ok('svc_habitat_mintToken', { agentId, ...options });
+  return String(token);
+}
+
+verifies('tokens:beside-key', async ({ gateways }) => {
+  const place = await gateways(1, KEYED);
+  const { workspace, ids } = await workspaceWith(place, 'viewer', 'admin');
+  const withKey = (token: string) => new Caller(place, { key: API_KEY, headers: { 'x-habitat-token': token } });
+  const grant = { workspaceId: workspace, userId: `u-${workspace}`, role: 'viewer' };
+  await withKey(await mint(place, ids[0])).fails('FORBIDDEN', 'svc_habitat_addRole', grant);
+  expect(await withKey(await mint(place, ids[1])).ok('svc_habitat_addRole', grant)).toMatchObject({ added: true });
+  expect(await new Caller(place).ok('svc_habitat_removeRole', grant)).toMatchObject({ removed: true });
+});
+
+verifies('tokens:invalid', async ({ gateways }) => {
+  const place = await gateways(1, KEYED);
+  const { ids } = await workspaceWith(place, 'viewer');
+  const good = await mint(place, ids[0]);
+  const revoked = await mint(place, ids[0]);
+  const expired = await mint(place, ids[0], { ttlMs: 1 });
+  const operator = new Caller(place);
+  expect(await operator.ok('svc_habitat_revokeToken', { tokenOrHash: revoked })).toEqual({ revoked: true });
+  await delay(5);
+  expect((await callerOf(place, good).call('svc_habitat_status')).status).toBe(200);
+  for (const token of [revoked, expired, good.slice(0, -1), good.toUpperCase(), `svc_${'0'.repeat(64)}`]) {
+    for (const headers of [{ authorization: `Bearer ${token}` }, { 'x-habitat-token': token }, beside(token)]) {
+      for (const door of ['/call', '/mcp/exec'] as const) {
+        const reply = await new Caller(place, { key: null, headers }).call('svc_habitat_status', {}, { door });
+        expect([reply.status, reply.body.error?.code]).toEqual([401, 'UNAUTHORIZED']);
+      }
+      const { status } = await sendTo(`${operator.url()}/tools`, { method: 'GET', headers });
+      expect(status).toBe(401);
+    }
+    await expect(EventSocket.connect(operator.url(), { auth: { token } })).rejects.toMatchObject({
+      data: { code: 'UNAUTHORIZED' },
+    });
+    expect(await operator.ok('svc_habitat_verifyToken', { token })).toEqual({ valid: false });
+  }
+  expect(await operator.ok('svc_habitat_verifyToken', { token: good })).toMatchObject({ valid: true });
+});
+
+function beside(token: string): Record<string, string> {
+  return { 'x-api-key': API_KEY, 'x-habitat-token': token };
+}
+
+verifies('tokens:declared-context', async ({ place }) => {
+  const acme = await workspaceWith(place, 'viewer');
+  const beta = await workspaceWith(place, 'admin');
+  const operator = new Caller(place);
+  const resource = newName('doc');
+  const policy = { container: beta.workspace, readableBy: ['role:admin'], writableBy: ['role:admin'] };
+  await operator.ok('svc_habitat_setPolicy', { resource, policy });
+  const token = callerOf(place, await mint(place, acme.ids[0]));
+  const can = (userCtx: Fields | undefined, caller = token) =>
+    caller.ok('svc_habitat_can', { resource, ...(userCtx === undefined ? {} : { userCtx }) });
+  const spoofed = { workspace: beta.workspace, roles: ['admin'], userId: beta.ids[0] };
+  expect(await can(spoofed)).toMatchObject({ allowed: false, workspace: acme.workspace, verified: true });
+  expect(await can({ userId: beta.ids[0] })).toMatchObject({ allowed: false, workspace: acme.workspace });
+  expect(await can(undefined)).toMatchObject({ allowed: false, workspace: acme.workspace });
+  expect(await can(spoofed, operator)).toMatchObject({ allowed: true, workspace: beta.workspace, verified: false });
+  expect(await can({ ...spoofed, workspace: newName('ghost') }, operator)).toMatchObject({ allowed: false });
+  await operator.ok('svc_habitat_addRole', {
+    workspaceId: beta.workspace,
+    userId: acme.ids[0] ?? '',
+    role: 'admin',
+  });
+  expect(await can({ workspace: beta.workspace })).toMatchObject({ allowed: true, workspace: beta.workspace });
+  expect(await can({ workspace: beta.workspace, roles: ['viewer'] })).toMatchObject({ allowed: false });
+});
+
+verifies('tokens:sessions', async ({ place }) => {
+  const acme = await workspaceWith(place, 'viewer', 'editor');
+  const session = newName('s1');
+  const named = { session, key: null };
+  const [one, other] = await Promise.all(
+    acme.ids.map(async (id) => {
+      return new Caller(place, { ...named, headers: { 'x-habitat-token': await mint(place, id) } });
+    }),
+  );
+  const operator = new Caller(place, { session });
+  const current = async (caller: Caller | undefined) => (await caller?.ok('svc_habitat_status'))?.currentWorkspace;
+  const before = [await current(operator), await current(other)];
+  await one?.ok('svc_habitat_setWorkspace', { workspaceId: acme.workspace });
+  expect([await current(operator), await current(other)]).toEqual(before);
+  expect(await current(operator)).toBe('default');
+  await operator.ok('svc_habitat_setWorkspace', { workspaceId: acme.workspace });
+  expect(await current(operator)).toBe(acme.workspace);
+  expect(await current(new Caller(place))).toBe('default');
+});
+
+verifies(['tokens:profile', 'tokens:read-only'], async ({ place }) => {
+  const { ids } = await workspaceWith(place, 'editor');
+  const held = callerOf(place, await mint(place, ids[0], { profile: 'brain' }));
+  await held.fails('FORBIDDEN', 'svc_habitat_status');
+  await held.fails('FORBIDDEN', 'svc_call', { name: 'svc_habitat_status' });
+  await held.ok('brain_list');
+  await held.ok('svc_call', { name: 'brain_list' });
+  const found = await held.ok<{ tools: { name: string }[] }>('tool_search', { query: 'habitat workspace', limit: 20 });
+  expect(found.tools.filter(({ name }) => name.startsWith('svc_habitat'))).toEqual([]);
+  const described = await held.ok('tool_describe', { names: ['svc_habitat_status', 'brain_list'] });
+  expect(described).toMatchObject({ tools: [{ name: 'brain_list' }], unknown: [{ name: 'svc_habitat_status' }] });
+  const listed = (await held.get('/tools?profile=full')).text;
+  expect([listed.includes('"brain_list"'), listed.includes('svc_habitat_')]).toEqual([true, false]);
+
+  const reader = callerOf(place, await mint(place, ids[0], { readOnly: true }));
+  await reader.ok('brain_list');
+  const write = { name: newName('f'), content: 'x' };
+  await reader.fails('FORBIDDEN', 'brain_write', write);
+  await reader.fails('FORBIDDEN', 'svc_call', { name: 'brain_write', args: write });
+});
+
+const TRIALS = 1000;
+const LANES = 8;
+
+verifies(
+  ['tokens:revoked-at-once', 'tokens:secret'],
+  async ({ place, report }) => {
+    const { ids } = await workspaceWith(place, 'viewer');
+    const operator = new Caller(place);
+    const minted: string[] = [];
+    const outcomes = { good: 0, refused: 0, stale: 0 };
+    await Promise.all(
+      Array.from({ length: LANES }, async (_, lane) => {
+        for (let trial = lane; trial < TRIALS; trial += LANES) {
+          const token = await mint(place, ids[0]);
+          minted.push(token);
+          const caller = callerOf(place, token);
+          const before = await Promise.all([0, 1].map((gateway) => caller.call('nodes_list', {}, { gateway })));
+          if (before.every(({ status }) => status === 200)) outcomes.good += 1;
+          await operator.ok('svc_habitat_revokeToken', { tokenOrHash: token }, { gateway: trial });
+          const after = await caller.call('nodes_list', {}, { gateway: trial + 1 });
+          if (after.status === 401) outcomes.refused += 1;
+          else outcomes.stale += 1;
+        }
+      }),
+    );
+    expect(outcomes).toEqual({ good: TRIALS, refused: TRIALS, stale: 0 });
+    const said = logsOf(place);
+    expect(minted.filter((token) => said.includes(token))).toEqual([]);
+    report(`${TRIALS} tokens revoked through one gateway and refused by the next request to another`);
+  },
+  { timeoutMs: 300_000 },
+);
+
+verifies(
+  'tokens:roles-at-once',
+  async ({ place }) => {
+    const acme = await workspaceWith(place, 'viewer');
+    const beta = await workspaceWith(place);
+    const [userId = ''] = acme.ids;
+    const operator = new Caller(place);
+    const caller = callerOf(place, await mint(place, userId));
+    const userCtx = { workspace: beta.workspace };
+    const workspaceOf = async (gateway: number) =>
+      (await caller.ok('svc_habitat_can', { resource: 'doc', userCtx }, { gateway })).workspace;
+    const role = { workspaceId: beta.workspace, userId, role: 'viewer' };
+    for (let round = 0; round < 50; round += 1) {
+      await operator.ok('svc_habitat_addRole', role, { gateway: round });
+      expect(await workspaceOf(round + 1)).toBe(beta.workspace);
+      await operator.ok('svc_habitat_removeRole', role, { gateway: round });
+      expect(await workspaceOf(round + 1)).toBe(acme.workspace);
+    }
+  },
+  { timeoutMs: 120_000 },
+);
+
+verifies('tokens:plan', async ({ gateways }) => {
+  const limited = { ...KEYED, SVC_RATE_LIMIT: 'on', SVC_PLAN_LIMITS: 'free=50,pro=70' };
+  const place = await gateways(1, limited);
+  const { ids } = await workspaceWith(place, 'viewer', 'editor');
+  const operator = new Caller(place);
+  const callers = await Promise.all(ids.map(async (id) => callerOf(place, await mint(place, id))));
+  const window = async (caller: Caller | undefined) => {
+    const reply = await caller?.call('nodes_list');
+    return ['limit', 'remaining'].map((field) => Number(reply?.headers[`x-ratelimit-${field}`]));
+  };
+  expect((await window(callers[0]))[0]).toBe(6000);
+  const { id: org } = await operator.ok('teams_createOrg', { name: newName('o') });
+  for (const agentId of ids) await operator.ok('teams_assign', { agentId, org });
+  expect(await window(callers[0])).toEqual([50, 49]);
+  expect(await window(callers[1])).toEqual([50, 48]);
+});
+
+verifies(
+  'tokens:sockets-of-tenants',
+  async ({ place, fresh, socket }) => {
+    const acme = await workspaceWith(place, 'viewer', 'admin');
+    const beta = await workspaceWith(place, 'viewer');
+    const { user, brain } = await fresh();
+    await user.ok('svc_habitat_setPolicy', {
+      resource: `brain:${brain}/acme`,
+      policy: { container: acme.workspace, readableBy: [], writableBy: ['role:admin'] },
+    });
+    const tokens = await Promise.all([...acme.ids, ...beta.ids].map((id) => mint(place, id)));
+    const [viewer, admin, stranger] = await Promise.all(
+      tokens.map((token, gateway) => socket({ gateway, auth: { token } })),
+    );
+    for (const one of [viewer, admin, stranger]) expect(await one?.subscribe()).toMatchObject({ ok: true });
+    const writer = callerOf(place, tokens[1] ?? '', { 'x-svc-session': user.session });
+    await writer.ok('brain_write', { name: 'acme/plan', content: 'x', brain });
+    await user.ok('brain_write', { name: 'open/end', content: 'x' });
+    const end = (event: Fields) => event.brain === brain && event.file === 'open/end.md';
+    for (const one of [viewer, admin, stranger]) await one?.until('the end', end);
+    const files = (one: EventSocket | undefined) => one?.of(brain, 'brain:change').map(({ file }) => file);
+    expect([viewer, admin, stranger].map(files)).toEqual([
+      ['acme/plan.md', 'open/end.md'],
+      ['acme/plan.md', 'open/end.md'],
+      ['open/end.md'],
+    ]);
+
+    const island = newName('i');
+    await user.ok('svc_create_island', { name: island, triggers: ['x'], content: 'x' });
+    await user.ok('svc_habitat_setPolicy', {
+      resource: `_island:${island}`,
+      policy: { container: acme.workspace, readableBy: ['role:admin'], writableBy: ['role:admin'] },
+    });
+    const reader = callerOf(place, tokens[0] ?? '');
+    await reader.fails('RLS_DENIED', 'svc_load_island', { name: island, options: { brain } });
+    const denied = await admin?.until(
+      'island:denied',
+      ({ name, island: which }) => name === 'island:denied' && which === island,
+    );
+    expect(denied).toMatchObject({ mode: 'read', op: 'load', userId: acme.ids[0], workspace: acme.workspace });
+    await delay(300);
+    for (const one of [viewer, stranger]) expect(one?.heard.filter(({ name }) => name === 'island:denied')).toEqual([]);
+  },
+  { timeoutMs: 90_000 },
+);
+
+verifies(['tokens:sockets-end', 'tokens:secret'], async ({ place, socket, report }) => {
+  const { ids, workspace } = await workspaceWith(place, 'viewer');
+  const operator = new Caller(place);
+  const token = await mint(place, ids[0]);
+  const witness = await socket();
+  const sockets = await Promise.all([0, 1].map((gateway) => socket({ gateway, auth: { token } })));
+  const stays = await socket({ auth: { token: await mint(place, ids[0]) } });
+  const revokedAt = Date.now();
+  await operator.ok('svc_habitat_revokeToken', { tokenOrHash: token });
+  await Promise.all(
+    sockets.map((one) => waitFor(() => !one.connected, { withinMs: 2000, what: 'the end of a revoked socket' })),
+  );
+  report(`sockets of a revoked token closed after ${Date.now() - revokedAt} ms`);
+  for (const one of sockets) expect(one.errors).toMatchObject([{ code: 'UNAUTHORIZED' }]);
+  expect(stays.connected).toBe(true);
+  const role = { workspaceId: workspace, userId: ids[0] ?? '', role: 'viewer' };
+  await operator.ok('svc_habitat_removeRole', role);
+  await waitFor(() => !stays.connected, { withinMs: 2000, what: 'the end of a socket without identity' });
+  const short = await socket({ auth: { token: await freshToken(place, 1200) } });
+  await waitFor(() => !short.connected, { withinMs: 3200, what: 'the end of an expired socket' });
+  await witness.until('token:revoked', ({ name }) => name === 'token:revoked');
+  expect(JSON.stringify(witness.heard)).not.toContain(token.slice(4));
+});
+
+async function freshToken(place: TargetPlace, ttlMs: number): Promise<string> {
+  const { ids } = await workspaceWith(place, 'viewer');
+  return mint(place, ids[0], { ttlMs });
+}
