@@ -3,6 +3,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { callBody, callTool } from './call.ts';
+import { measureDecisions } from './decisions.ts';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
 import { startPeers } from './peers.ts';
@@ -48,6 +49,7 @@ try {
   if (servers !== null) await addOverNats(servers);
   if (wants('d', 'f', 'g', 't')) await addEmbedded();
   await runRounds();
+  if (wants('decisions')) console.log(`\n${measureDecisions()}`);
   if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
   console.log(`\nload ${loadavg()[0]?.toFixed(1)} after`);

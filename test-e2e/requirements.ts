@@ -5,6 +5,8 @@ import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
 import { GATEWAY } from './requirements/gateway.ts';
 import { GUIDES } from './requirements/guides.ts';
+import { HABITAT_RECORDS } from './requirements/habitat-records.ts';
+import { HABITAT_AGENTS } from './requirements/habitat-agents.ts';
 import { HABITAT_SUDO } from './requirements/habitat-sudo.ts';
 import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
 import { HABITAT } from './requirements/habitat-registry.ts';
@@ -21,7 +23,9 @@ const ALL = {
   ...HABITAT,
   ...ISLANDS,
   ...TOKENS,
+  ...HABITAT_RECORDS,
   ...HABITAT_TRUST,
+  ...HABITAT_AGENTS,
   ...HABITAT_SUDO,
 };
 

@@ -9,6 +9,8 @@ export const LATER = {
   'brain tools acceptance 5': 'brain_link and brain_connections are not part of this release.',
   'brain tools acceptance 6': 'brain_attend is not part of this release.',
   'brain tools acceptance 8': 'brain_evolution_* is not part of this release.',
+  'agents inbox as a stream':
+    'stream_poll comes with the streams; that the task is kept, and for that agent alone, is shown through the registry.',
   'trust acceptance 4': 'Needs two months to pass; shown beside the code on rows that were made older.',
   'trust acceptance 7':
     'No service that trades is part of this release; the question it will ask is tested beside the code.',
@@ -24,6 +26,11 @@ export const ACCEPTANCE_COUNTS = {
   'islands acceptance': 7,
   'habitat acceptance': 16,
   'auth acceptance': 6,
+  'agents acceptance': 8,
+  'teams acceptance': 7,
   'trust acceptance': 9,
   'sudo acceptance': 9,
+  'governance acceptance': 5,
+  'audit acceptance': 7,
+  'succession acceptance': 3,
 } as const;

@@ -34,6 +34,10 @@ export const TOKENS = {
   ],
   'tokens:plan': ['gateway limits', "A token pays with its organisation's plan and window from the next request on."],
   'tokens:secret': ['gateway credentials', 'No raw token is in any log line or event.'],
+  'tokens:denials': [
+    'gateway operation',
+    'Denied calls are in the audit of the workspace: the first at once, equal ones of a minute as one entry with their number, none lost when the gateway ends.',
+  ],
   'tokens:sockets-of-tenants': [
     'gateway acceptance 14',
     'Of a change in acme only its own socket hears; of a denied island the admin of acme hears, its viewer does not.',

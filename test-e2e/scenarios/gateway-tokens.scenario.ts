@@ -206,6 +206,34 @@ verifies('tokens:plan', async ({ gateways }) => {
   expect(await window(callers[1])).toEqual([50, 48]);
 });
 
+const DENIALS = 500;
+
+verifies(
+  'tokens:denials',
+  async ({ place: shared, gateways }) => {
+    const own = shared.kind === 'cluster' ? await gateways(1, KEYED) : null;
+    const place = own ?? shared;
+    const { workspace, ids } = await workspaceWith(place, 'viewer', 'admin');
+    const viewer = callerOf(place, await mint(place, ids[0]));
+    const admin = callerOf(place, await mint(place, ids[1]));
+    const grant = { workspaceId: workspace, userId: ids[0] ?? '', role: 'admin' };
+    await viewer.fails('FORBIDDEN', 'svc_habitat_addRole', grant);
+    const entries = async (from = admin) => {
+      const { entries: found } = await from.ok('svc_audit_list', { workspace, event: 'call:denied' });
+      return found as { data: { principal: string; tool: string; code: string; count: number } }[];
+    };
+    await waitFor(async () => (await entries()).length === 1, { withinMs: 10_000, what: 'the first entry' });
+    const expected = { principal: `tok:${ids[0]}`, tool: 'svc_habitat_addRole', code: 'FORBIDDEN', count: 1 };
+    expect(await entries()).toMatchObject([{ data: expected, subject: { agentId: ids[0], verified: true } }]);
+    await Promise.all(Array.from({ length: DENIALS - 1 }, () => viewer.call('svc_habitat_addRole', grant)));
+    if (own === null) return;
+    await Promise.all(own.processes.map((one) => one.stop()));
+    const counts = (await entries(callerOf(shared, await mint(shared, ids[1])))).map(({ data }) => data.count);
+    expect([counts.length, counts.reduce((sum, count) => sum + count, 0)]).toEqual([2, DENIALS]);
+  },
+  { timeoutMs: 120_000 },
+);
+
 verifies(
   'tokens:sockets-of-tenants',
   async ({ place, fresh, socket }) => {

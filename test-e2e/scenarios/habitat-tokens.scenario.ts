@@ -138,19 +138,27 @@ verifies('habitat:workspaces:race', async ({ place }) => {
       return mint(place, userId);
     }),
   );
-  const replies = await Promise.all(
-    tokens.map((token, gateway) =>
-      callerOf(place, token).call('svc_habitat_createWorkspace', { workspaceId }, { gateway }),
-    ),
+  const codes = await Promise.all(
+    tokens.map((token, gateway) => answerOf(callerOf(place, token).with({ gateway }), workspaceId)),
   );
-  const codes = replies.map(codeOf);
-  expect(codes.filter((code) => code === null)).toHaveLength(1);
-  expect(codes.filter((code) => code === 'HABITAT_WORKSPACE_EXISTS')).toHaveLength(49);
+  const told = Object.entries(Object.groupBy(codes, String)).map(([code, each]) => [code, each?.length]);
+  expect(Object.fromEntries(told)).toEqual({ null: 1, HABITAT_WORKSPACE_EXISTS: 49 });
   const roles = await Promise.all(
     racers.map((userId) => operator.ok<{ roles: string[] }>('svc_habitat_getUserRoles', { workspaceId, userId })),
   );
   expect(roles.flatMap(({ roles: held }) => held)).toEqual(['admin']);
 });
+
+const TRY_AGAIN = ['SERVICE_UNAVAILABLE', 'E_BUSY'];
+
+/** The code of the answer; a caller that is told to come back does. */
+async function answerOf(caller: Caller, workspaceId: string): Promise<string | null> {
+  for (;;) {
+    const code = codeOf(await caller.call('svc_habitat_createWorkspace', { workspaceId }));
+    if (code === null || !TRY_AGAIN.includes(code)) return code;
+    await delay(200);
+  }
+}
 
 verifies('habitat:tokens:ttl', async ({ place }) => {
   const operator = new Caller(place);

@@ -26,8 +26,14 @@ const OWN_ENTRIES = new Set([
   'audit',
   'database',
   'layout.json',
+  'shown-hash.key',
   'service.lock',
 ]);
+
+/** Drafts of files, `<name>.<draft>`, are ours too. */
+function isOwnEntry(name: string): boolean {
+  return OWN_ENTRIES.has(name) || name.startsWith('layout.json.') || name.startsWith('shown-hash.key.');
+}
 
 export interface LayoutStatus {
   readonly markerVersion: number | null;
@@ -148,8 +154,7 @@ export class LegacyLayout {
     const { dataDir, legacyDirs } = this.#options;
     const files: LegacyFile[] = [];
     for (const child of await readChildren(dataDir)) {
-      if (!OWN_ENTRIES.has(child.name) && !child.name.startsWith('layout.json.'))
-        await collect(resolve(dataDir), child.name, files);
+      if (!isOwnEntry(child.name)) await collect(resolve(dataDir), child.name, files);
     }
     for (const directory of legacyDirs) {
       const root = resolve(directory);

@@ -2,6 +2,7 @@
  * The files of the category `agents`, for whoever makes agents after them: those that everybody may read, under the row
  * rules that hold for a caller who says nothing of himself.
  */
+import { isFilePath } from '@svc/contract/names.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
@@ -15,7 +16,9 @@ const CATEGORY = 'agents';
 const MAX_FILES = 200;
 const MAX_BEGINNING = 4096;
 const ANSWER_WITHIN_MS = 1000;
-const Ask = z.strictObject({ name: z.string().max(100).optional() });
+/** A file directly in the category, whatever else the name says. */
+const Name = z.string().refine((name) => !name.includes('/') && isFilePath(fileOf(name)));
+const Ask = z.strictObject({ name: Name.optional() });
 
 export interface PrototypeFile {
   /** Without category and extension. */
@@ -50,7 +53,7 @@ export function answerForPrototypes(
   }
 
   async function one(context: OpContext, name: string): Promise<PrototypeFile[]> {
-    const read = await brain.read({ context, branch: DEFAULT_BRANCH, path: `${CATEGORY}/${name}.md`, at: null });
+    const read = await brain.read({ context, branch: DEFAULT_BRANCH, path: fileOf(name), at: null });
     return read.ok ? [{ name, content: read.value.content }] : [];
   }
 
@@ -68,6 +71,10 @@ export function answerForPrototypes(
     },
     { queue: 'brain' },
   );
+}
+
+function fileOf(name: string): string {
+  return `${CATEGORY}/${name}.md`;
 }
 
 /** Markdown directly in the category. */

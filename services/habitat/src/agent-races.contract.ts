@@ -40,7 +40,7 @@ export function describeAgentRaces(name: string, open: () => Promise<Database>, 
       for (let trial = 0; trial < TRIALS; trial += 1) {
         const team = `red${trial}`;
         const both = await Promise.all([call('agent_spawn', { team }), call('agent_spawn', { team })]);
-        expect(both.map(({ roles }) => roles).sort()).toEqual([['admin'], ['editor']]);
+        expect(both.map(({ roles }) => String(roles)).sort()).toEqual(['admin', 'editor']);
       }
     });
 
@@ -48,7 +48,7 @@ export function describeAgentRaces(name: string, open: () => Promise<Database>, 
       const people = await Promise.all(Array.from({ length: 2 }, (_, index) => enrol(next(), `racer${index}`)));
       for (let trial = 0; trial < TRIALS; trial += 1) {
         const codes = await Promise.all(people.map((one) => one.code('agent_spawn', { team: `new${trial}` }, next())));
-        expect(codes.sort()).toEqual(['FORBIDDEN', null].sort());
+        expect(codes.map(String).sort()).toEqual(['FORBIDDEN', 'null']);
       }
     });
 
@@ -80,13 +80,13 @@ export function describeAgentRaces(name: string, open: () => Promise<Database>, 
           call('svc_agents_delegate_mcp', { id, task: 'y' }),
           call('svc_habitat_mintToken', { agentId: id }),
         ]);
-        expect([first, second].sort()).toEqual(['AGENT_NOT_FOUND', null].sort());
+        expect([String(first), String(second)].sort()).toEqual(['AGENT_NOT_FOUND', 'null']);
         expect(child.code === 'AGENT_NOT_FOUND' || typeof child.agentId === 'string').toBe(true);
         expect(await rows('SELECT 1 FROM habitat.agents WHERE parent = $1', id)).toEqual([]);
         expect(await rows('SELECT 1 FROM habitat.roles WHERE user_id = $1', id)).toEqual([]);
-        expect(
-          await rows('SELECT 1 FROM habitat.agent_tasks WHERE agent_id = $1 AND ended_at IS NULL', id),
-        ).toEqual([]);
+        expect(await rows('SELECT 1 FROM habitat.agent_tasks WHERE agent_id = $1 AND ended_at IS NULL', id)).toEqual(
+          [],
+        );
         expect(await call('svc_habitat_verifyToken', { token: minted.token ?? 'none' })).toEqual({ valid: false });
       }
     });
@@ -136,8 +136,10 @@ export function describeAgentRaces(name: string, open: () => Promise<Database>, 
     });
 
     test('moves between organisations at once end in one place, and nobody reports across them', async () => {
-      const orgs = await Promise.all(['M1', 'M2'].map(async (org) => (await call('teams_createOrg', { name: org })).id));
-      const [one = '', other = ''] = [await spawned(), await spawned()];
+      const orgs = await Promise.all(
+        ['M1', 'M2'].map(async (org) => (await call('teams_createOrg', { name: org })).id),
+      );
+      const [one, other] = [await spawned(), await spawned()];
       for (let trial = 0; trial < TRIALS; trial += 1) {
         await Promise.all([
           call('teams_assign', { agentId: one, org: orgs[trial % 2] }),
@@ -151,7 +153,9 @@ export function describeAgentRaces(name: string, open: () => Promise<Database>, 
         );
         expect(across).toEqual([]);
       }
-      expect(await rows('SELECT 1 FROM habitat.assignments WHERE agent_id = ANY($1::text[])', [one, other])).toHaveLength(2);
+      expect(
+        await rows('SELECT 1 FROM habitat.assignments WHERE agent_id = ANY($1::text[])', [one, other]),
+      ).toHaveLength(2);
     });
   });
 }

@@ -14,6 +14,7 @@ import { createHabitatStore } from './store/habitat-store.ts';
 import { scheduleTokenSweep, startTokenUse } from './token-use.ts';
 import { sweepSudo } from './store/sudo-rows.ts';
 import { habitatTools } from './tools/all.ts';
+import { createTurns } from './turns.ts';
 
 const SWEEP_SUDO_MS = 600_000;
 const SAVE_AUDIT_MS = 60_000;
@@ -40,6 +41,7 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
     tokenUse,
     audit,
     brain: createBrainPort(platform),
+    inTurn: createTurns(),
   };
   await store.start();
   await scheduleTokenSweep(platform.jobs, store.client);

@@ -34,14 +34,20 @@ function inMemory(): Sessions {
 }
 
 function inRedis(redis: NonNullable<Platform['redis']>, log: Platform['log']): Sessions {
-  const key = (session: string) => `habitat:current:${session}`;
+  const runOf = runsOf(redis);
+  const keyIn = (run: string, session: string) => `habitat:current:${run}:${session}`;
+  async function readAll(sessions: readonly string[]) {
+    const run = await runOf();
+    const pipeline = redis.pipeline();
+    for (const session of sessions) pipeline.getex(keyIn(run, session), 'EX', IDLE_S);
+    return pipeline.exec();
+  }
+
   return {
     /** A Redis that is away has forgotten, as after its restart: callers then act in their homes. */
     async currentOf(sessions) {
       if (sessions.length === 0 || redis.status !== 'ready') return {};
-      const pipeline = redis.pipeline();
-      for (const session of sessions) pipeline.getex(key(session), 'EX', IDLE_S);
-      const replies = await pipeline.exec().catch((error: unknown) => {
+      const replies = await readAll(sessions).catch((error: unknown) => {
         log.debug({ err: error }, 'no current workspaces: Redis is away');
         return null;
       });
@@ -53,7 +59,27 @@ function inRedis(redis: NonNullable<Platform['redis']>, log: Platform['log']): S
       return current;
     },
     async set(session, workspace) {
-      await redis.set(key(session), workspace, 'EX', IDLE_S);
+      await redis.set(keyIn(await runOf(), session), workspace, 'EX', IDLE_S);
     },
+  };
+}
+
+const RUN_ID = /^run_id:(\w+)/m;
+
+/** Names the run of the server: what a run was told to keep is not for the next one, also when a disk has kept it. */
+function runsOf(redis: NonNullable<Platform['redis']>): () => Promise<string> {
+  let known: Promise<string> | null = null;
+  redis.on('close', () => {
+    known = null;
+  });
+  return () => {
+    known ??= redis.info('server').then(
+      (info) => RUN_ID.exec(info)?.[1] ?? '',
+      (error: unknown) => {
+        known = null;
+        throw error;
+      },
+    );
+    return known;
   };
 }

@@ -58,9 +58,8 @@ export function sudoBed(node: HabitatNode): SudoBed {
       ),
     async audited(key, value) {
       const found = await rows<{ event: string }>(
-        `SELECT event FROM (SELECT id, event, data FROM habitat.audit_outbox
-           UNION ALL SELECT id, event, data FROM habitat.audit_entries) entries
-         WHERE data->>'${key}' = $1 ORDER BY id`,
+        `SELECT id, event FROM habitat.audit_outbox WHERE data->>'${key}' = $1
+         UNION SELECT id, event FROM habitat.audit_entries WHERE data->>'${key}' = $1 ORDER BY id`,
         value,
       );
       return found.map(({ event }) => event);

@@ -95,6 +95,16 @@ export const CONFIG_TABLE = {
     z.string().min(32).max(512).optional(),
     'Key that signs the ends of the audit chains; every process of the registry needs the same. Without one, a key is made in the data directory.',
   ),
+  SVC_ESCROW_DEFAULT_BUDGET: variable(
+    count(0, 1_000_000_000).default(1000),
+    '1000',
+    'Budget in credits of an identity that is given none.',
+  ),
+  SVC_ESCROW_DRAWS_PER_MINUTE: variable(
+    count(0, 1_000_000).default(0),
+    '0',
+    'Draws that one member may make from a pool within a minute; 0 = any number.',
+  ),
   SVC_NODE_ID: variable(text.max(64).optional(), 'host name', 'Name of this process in node lists and events.'),
   SVC_LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),

@@ -265,3 +265,17 @@ it('a file beyond what a file may be is refused before anything happens', async 
   await expect(node.call('svc_create_island', { name: 'big', content })).rejects.toThrow('VAF_INPUT_INVALID');
   expect(await node.call('svc_get_islands', {})).toMatchObject({ count: 0 });
 });
+
+it('files are read while a step is making them', async () => {
+  const islands = Array.from({ length: 200 }, (_, n) => ({ name: `n${n}`, content: 'x'.repeat(2000) }));
+  let isOver = false;
+  const making = node.call('svc_bulk_create_islands', { islands }).finally(() => (isOver = true));
+  const seen = new Set<unknown>();
+  while (!isOver) {
+    const { code, file: found } = await node.call('brain_read', { name: 'islands/n7' });
+    seen.add(code ?? found);
+  }
+  expect(await making).toMatchObject({ created: 200 });
+  expect(await node.call('brain_read', { name: 'islands/n7' })).toMatchObject({ file: 'islands/n7.md' });
+  expect(seen).toContain('E_FILE_ABSENT');
+});

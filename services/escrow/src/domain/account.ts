@@ -42,6 +42,11 @@ export function workspaceOfAccount(accountId: string): string | null {
   return accountId.startsWith(POOL_PREFIX) ? accountId.slice(POOL_PREFIX.length) : null;
 }
 
+/** The identity that a line of spending is for, as in `scenario:materialize:<identity>`, or null. */
+export function identityOfAccount(accountId: string): string | null {
+  return /^scenario:[^:]+:(.+)$/.exec(accountId)?.[1] ?? null;
+}
+
 export function isSink(accountId: string): boolean {
   return accountId.startsWith(SINK_PREFIX);
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { type Edit, MUTANTS } from './mutants.ts';
 
@@ -24,8 +25,8 @@ function edited(text: string, path: string): string {
 registerHooks({
   load(address, context, nextLoad) {
     const loaded = nextLoad(address, context);
-    if (!address.startsWith('file:') || loaded.source === undefined || loaded.source === null) return loaded;
-    return { ...loaded, source: edited(String(loaded.source), fileURLToPath(address)) };
+    if (!address.startsWith('file:') || !(loaded.source instanceof Uint8Array)) return loaded;
+    return { ...loaded, source: edited(Buffer.from(loaded.source).toString(), fileURLToPath(address)) };
   },
 });
 
@@ -37,6 +38,6 @@ try {
   await runModel(place, { sequences: SEQUENCES, maxSteps: MAX_STEPS, seed: Number(seed), shrink: false });
   process.stdout.write('nothing noticed\n');
 } catch (error) {
-  process.stdout.write(`noticed: ${error instanceof Error ? String(error.cause ?? error.message) : String(error)}\n`);
+  process.stdout.write(`noticed: ${inspect(error)}\n`);
 }
 await database.close();

@@ -131,7 +131,7 @@ class Passed implements fc.AsyncCommand<ReferenceLedger, Real> {
 
 /** Whole credits, tenths and the smallest parts: what binary fractions cannot hold. */
 const AMOUNTS = [1, 333_333, 100_000, 300_000, 700_000, 1_000_000, 1_100_000, 2_500_000, 5_000_000];
-const LIMITS = [0, 1_000_000, 3_000_000, 3_300_001, 10_000_000, 25_000_000];
+const LIMITS = [0, 300_000, 700_000, 1_000_000, 3_000_000, 3_300_001, 10_000_000, 25_000_000];
 /** No sum of passed times comes within 10 s of the end of a hold. */
 const TTLS_MS = [50_000, 110_000];
 const PASSES_MS = [20_000, 60_000];
@@ -177,7 +177,7 @@ const STEP = fc.oneof(
   { weight: 4, arbitrary: stepOf('capture', { id: serviceHoldId, amount: part, payee, owner }) },
   { weight: 2, arbitrary: stepOf('void', { id: serviceHoldId, owner }) },
   { weight: 3, arbitrary: stepOf('release', { id: anyHoldId, owner, operator: fc.boolean() }) },
-  { weight: 2, arbitrary: stepOf('refund', { index: fc.nat({ max: 5 }), amount: part, ref }) },
+  { weight: 3, arbitrary: stepOf('refund', { index: fc.nat({ max: 5 }), amount: part, ref }) },
 );
 const WAY = fc.constantFrom<Way>('once', 'once', 'once', 'twice with a key', 'all at once', 'all at once, apart');
 

@@ -197,12 +197,9 @@ export function refer(step: Step, reference: ReferenceLedger): Said {
   const performer = performerOf(step);
   const { accounts, holds } = performer.touches(step, reference);
   reference.expireOn(accounts, holds);
-  return withoutAmount(step, performer.refer(step, reference));
-}
-
-/** A refund's amount is in the balances, not in its answer. */
-function withoutAmount({ kind }: Step, { refunded, ...said }: Said): Said {
-  return kind === 'refund' || refunded === undefined ? said : { refunded, ...said };
+  // A refund's amount is in the balances, not in its answer.
+  const { refunded: _refunded, ...said } = performer.refer(step, reference);
+  return said;
 }
 
 export async function perform(

@@ -17,7 +17,8 @@ afterAll(async () => {
 
 const make = async (tool: string, args: Record<string, unknown>): Promise<string> =>
   String((await node.call(tool, args)).id);
-const isMember = async (owner: string, agentId: string) => (await node.registry.ask('member', { owner, agentId })).member;
+const isMember = async (owner: string, agentId: string) =>
+  (await node.registry.ask('member', { owner, agentId })).member;
 const account = async (id: string, by?: string) => {
   const { stamp: _stamp, ...answer } = await node.registry.ask('account', { account: id, by });
   return answer;
@@ -30,8 +31,15 @@ test('who belongs to what, by id or by a name that is there once', async () => {
   const team = await make('teams_createTeam', { name: 'Team', dept });
   await node.call('teams_assign', { agentId: agent, team });
   for (const owner of [
-    ...[`org:${org}`, 'org:one', `dept:${dept}`, 'dept:DEPT', `team:${team}`, 'team:team'],
-    ...['workspace:org-one', `agent:${agent}`, 'agent:solo'],
+    `org:${org}`,
+    'org:one',
+    `dept:${dept}`,
+    'dept:DEPT',
+    `team:${team}`,
+    'team:team',
+    'workspace:org-one',
+    `agent:${agent}`,
+    'agent:solo',
   ]) {
     expect([owner, await isMember(owner, agent)]).toEqual([owner, true]);
     expect([owner, await isMember(owner, 'somebody')]).toEqual([owner, false]);

@@ -96,8 +96,8 @@ export function listVisible<Name extends Table>(
   const { values, bind, where } = visibleWithin(view, table, within);
   if (after !== null) where.push(`x.id COLLATE "C" > ${bind(after)}`);
   const sql = `SELECT ${COLUMNS[table]} FROM habitat.${table} x WHERE ${where.join(' AND ')}
-    ORDER BY x.id COLLATE "C" LIMIT ${limit + 1}`;
-  return client.$queryRawUnsafe<TeamTables[Name][]>(sql, ...values);
+    ORDER BY x.id COLLATE "C" LIMIT $${values.length + 1}::int`;
+  return client.$queryRawUnsafe<TeamTables[Name][]>(sql, ...values, limit + 1);
 }
 
 interface Conditions {

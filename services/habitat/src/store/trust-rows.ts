@@ -112,28 +112,34 @@ export function lockEntities(tx: SqlClient, entityIds: readonly string[]): Promi
   );
 }
 
+type RaterRow = StandingRow & Omit<Rater, 'name' | 'operator' | 'score'>;
+
 /** The caller as a rater of the entity. `bound`: the only workspace in which it acts, or null. */
 export async function readRater(
   tx: SqlClient,
-  { name, bound, operator }: { readonly name: string; readonly bound: string | null; readonly operator: boolean },
+  { name, bound }: { readonly name: string; readonly bound: string | null },
   entityId: string,
 ): Promise<Rater> {
-  const { standing, now } = await readStanding(tx, name);
-  const [row] = await tx.$queryRawUnsafe<Omit<Rater, 'name' | 'operator' | 'score'>[]>(
-    `SELECT $1 = $2 OR EXISTS (SELECT 1 FROM habitat.agents
+  const [row] = await tx.$queryRawUnsafe<RaterRow[]>(
+    `SELECT ${NOW}, ${STANDING},
+       $1 = $2 OR EXISTS (SELECT 1 FROM habitat.agents
          WHERE (agent_id = $2 AND parent = $1) OR (agent_id = $1 AND parent = $2)) AS "isKin",
        ${shareWorkspace('$1', '$2', '$3')} AS "sharesWorkspace",
        (SELECT count(*) FROM habitat.trust_records
          WHERE "by" = $1 AND at > clock_timestamp() - interval '1 minute')::int AS "ratingsLastMinute",
        (SELECT count(*) FROM habitat.trust_records
          WHERE entity_id = $2 AND "by" = $1 AND at > clock_timestamp() - interval '24 hours')::int
-         AS "ratingsOfEntityLastDay"`,
+         AS "ratingsOfEntityLastDay"
+     FROM (SELECT) one LEFT JOIN habitat.trust t ON t.entity_id = $1`,
     name,
     entityId,
     bound,
   );
   if (row === undefined) throw new Error('a read of one rater found no row');
-  return { name, operator, score: effectiveScore(standing, now), ...row };
+  const { isKin, sharesWorkspace, ratingsLastMinute, ratingsOfEntityLastDay } = row;
+  const { standing, now } = standingNow(row);
+  const score = effectiveScore(standing, now);
+  return { name, operator: false, score, isKin, sharesWorkspace, ratingsLastMinute, ratingsOfEntityLastDay };
 }
 
 /** The caller holds the lock of the entity. */

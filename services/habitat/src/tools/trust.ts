@@ -107,7 +107,9 @@ const trustRecord = defineTool({
     const { deps, caller } = context;
     if (value !== undefined && !caller.operator) throw new CallError('FORBIDDEN', 'Only an operator sets the value.');
     const wish = { ...input, value: value === undefined ? undefined : millionthsOf(value) };
-    const outcome = await deps.store.change(context, (unit) => rate(unit, deps.platform.ids, caller, wish));
+    const outcome = await deps.inTurn(`trust:${input.entityId}`, () =>
+      deps.store.change(context, (unit) => rate(unit, deps.platform.ids, caller, wish)),
+    );
     const done = settled(context, outcome);
     return {
       entityId: input.entityId,

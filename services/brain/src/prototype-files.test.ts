@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BrainNode, type BrainTestBed, openBrainTestBed } from './brain-test-bed.ts';
+
+let bed: BrainTestBed;
+let node: BrainNode;
+
+beforeAll(async () => {
+  bed = await openBrainTestBed();
+  node = await bed.start();
+  for (const [name, content] of [
+    ['agents/scout', '# Scout\nfirst'],
+    ['agents/hidden', '# Hidden\nsecret'],
+    ['agents/long', `# Long\n${'x'.repeat(10_000)}`],
+    ['agents/deep/er', '# Deeper'],
+    ['agents/data.json', '{}'],
+    ['notes/scout', '# Note'],
+  ] as const) {
+    await node.call('brain_write', { name, content });
+  }
+  bed.registry.setPolicy('brain:svc/agents/hidden.md', { container: 'acme' });
+});
+afterAll(async () => {
+  await node.stop();
+  await bed[Symbol.asyncDispose]();
+});
+
+async function ask(name?: string): Promise<Record<string, string>> {
+  const reply = await node.bus.request('brain.prototypes', JSON.stringify({ name }), { deadlineAt: Date.now() + 5000 });
+  const { files = [] } = JSON.parse(reply) as { files?: { name: string; content: string }[] };
+  return Object.fromEntries(files.map((file) => [file.name, file.content]));
+}
+
+test('Markdown directly in the category, as far as everybody may read it', async () => {
+  const all = await ask();
+  expect(Object.keys(all).sort()).toEqual(['long', 'scout']);
+  expect(all.scout).toBe('# Scout\nfirst');
+  expect(all.long).toHaveLength(4096);
+  expect(JSON.stringify(all)).not.toContain('secret');
+});
+
+test('one is told whole, or not at all', async () => {
+  expect((await ask('long')).long).toHaveLength(10_007);
+  for (const name of ['hidden', 'ghost', 'data.json', '../notes/scout', 'deep/er', '..', '.']) {
+    expect(await ask(name)).toEqual({});
+  }
+});
+
+test('nobody is told anything while the registry is away', async () => {
+  bed.registry.touch();
+  bed.registry.isAway = true;
+  try {
+    const reply = await node.bus.request('brain.prototypes', '{}', { deadlineAt: Date.now() + 10_000 });
+    expect(reply).toBe('{}');
+  } finally {
+    bed.registry.isAway = false;
+  }
+});

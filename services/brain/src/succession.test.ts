@@ -1,0 +1,98 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { REGISTRY } from '@svc/contract/registry.ts';
+import type { Bus } from '@svc/runtime/bus.ts';
+import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import { systemClock } from '@svc/runtime/clock.ts';
+import { createLog } from '@svc/runtime/log.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type BrainTestBed, openBrainTestBed } from './brain-test-bed.ts';
+import { LegacyLayout } from './legacy-layout.ts';
+import { startSuccession, type Succession } from './succession.ts';
+
+const log = createLog('silent', {});
+const platform = { clock: systemClock, log };
+
+let bed: BrainTestBed;
+let legacy: string;
+let bus: Bus;
+let succession: Succession | null = null;
+
+beforeEach(async () => {
+  bed = await openBrainTestBed();
+  legacy = join(mkdtempSync(join(tmpdir(), 'brain-legacy-')), 'old');
+  mkdirSync(legacy);
+  bus = createLocalBus();
+});
+afterEach(async () => {
+  await succession?.stop();
+  succession = null;
+  await bus.close();
+  rmSync(join(legacy, '..'), { recursive: true });
+  await bed[Symbol.asyncDispose]();
+});
+
+/** What a process says that starts on the bed's directory after the node before it has ended. */
+async function begin(): Promise<LegacyLayout> {
+  const layout = new LegacyLayout({ dataDir: bed.dataDir, legacyDirs: [legacy], platform });
+  await layout.open();
+  succession = await startSuccession(layout, { ...platform, bus });
+  return layout;
+}
+
+const version = async () =>
+  JSON.parse(await bus.request('brain.layout', '', { deadlineAt: Date.now() + 5000 })) as unknown;
+
+function hearTold(): unknown[] {
+  const told: unknown[] = [];
+  void bus.respond(REGISTRY.succession.subject, async (text) => {
+    told.push(REGISTRY.succession.ask.parse(JSON.parse(text)));
+    return JSON.stringify({ ok: true, answer: {} });
+  });
+  return told;
+}
+
+it('tells of an import, at every start, for nothing here remembers that it was heard', async () => {
+  writeFileSync(join(legacy, 'first.md'), 'a lesson');
+  await (await bed.start({ SVC_LEGACY_DIR: legacy })).stop();
+  for (let start = 0; start < 2; start += 1) {
+    const told = hearTold();
+    await begin();
+    await expect.poll(() => told).toEqual([{ previousBrain: 'old', at: expect.any(Number) }]);
+    expect(await version()).toEqual({ version: 3 });
+    await succession?.stop();
+    await bus.close();
+    bus = createLocalBus();
+  }
+});
+
+it('goes on telling until somebody hears it, without keeping the start waiting', async () => {
+  writeFileSync(join(legacy, 'first.md'), 'a lesson');
+  await (await bed.start({ SVC_LEGACY_DIR: legacy })).stop();
+  await begin();
+  const told = hearTold();
+  await expect.poll(() => told, { timeout: 10_000 }).toHaveLength(1);
+});
+
+it('has nothing to tell of a fresh brain, and no version before an import is complete', async () => {
+  await (await bed.start()).stop();
+  const told = hearTold();
+  expect((await begin()).inheritance()).toBeNull();
+  await succession?.stop();
+  expect(told).toEqual([]);
+  rmSync(join(bed.dataDir, 'layout.json'));
+  writeFileSync(join(legacy, 'broken.md'), new Uint8Array([0xff, 0x00]));
+  await (await bed.start({ SVC_LEGACY_DIR: legacy })).stop();
+  await begin();
+  expect(await version()).toEqual({ version: null });
+});
+
+it('never takes the files of the audit for an old brain', async () => {
+  mkdirSync(join(bed.dataDir, 'audit'));
+  writeFileSync(join(bed.dataDir, 'audit', 'checkpoints'), '{}');
+  const node = await bed.start();
+  expect(await node.call('brain_list_files', {})).toMatchObject({ files: [] });
+  await node.stop();
+  expect((await begin()).inheritance()).toBeNull();
+});

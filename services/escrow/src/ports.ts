@@ -1,0 +1,75 @@
+/** What the ledger asks of the registry of identities. What it knows from before counts only under an equal stamp. */
+import { CallError } from '@svc/contract/codes.ts';
+import type { RegistryAnswer, RegistryStamp } from '@svc/contract/registry.ts';
+import type { StatelessPlatform } from '@svc/runtime/platform.ts';
+import { createRegistryClient, createStampedCache } from '@svc/runtime/registry.ts';
+
+export interface RolesIn {
+  /** The workspace exists. */
+  readonly known: boolean;
+  readonly roles: readonly string[];
+}
+
+export type Standing = Pick<RegistryAnswer<'account'>, 'kind' | 'maySpend' | 'mayRead'>;
+
+/** Each throws SERVICE_UNAVAILABLE when the registry does not answer. `stamp` null = as of now. */
+export interface Registry {
+  roles(stamp: RegistryStamp | null, userId: string, workspaceId: string): Promise<RolesIn>;
+  /** What an id stands for, and what `by` may do with its money. */
+  standing(stamp: RegistryStamp | null, account: string, by?: string): Promise<Standing>;
+  /** Workspaces in which the identity holds a role, sorted. */
+  workspaces(stamp: RegistryStamp | null, userId: string): Promise<readonly string[]>;
+}
+
+const REMEMBERED = 10_000;
+
+export function createRegistry(platform: Pick<StatelessPlatform, 'bus' | 'clock'>): Registry {
+  const { ask, revision } = createRegistryClient(platform);
+  const roles = createStampedCache<RolesIn, readonly [string, string]>({
+    hangsOn: 'rev',
+    max: REMEMBERED,
+    keyOf: (source) => source.join(' '),
+    async read([userId, workspaceId]) {
+      const { stamp, known, roles: held } = await ask('roles', { userId, workspaceId });
+      return { stamp, value: { known, roles: held } };
+    },
+  });
+  const standings = createStampedCache<Standing, readonly [string, string | undefined]>({
+    hangsOn: 'rev',
+    max: REMEMBERED,
+    keyOf: ([account, by]) => `${account} ${by ?? ''}`,
+    async read([account, by]) {
+      const { stamp, ...value } = await ask('account', { account, ...(by === undefined ? {} : { by }) });
+      return { stamp, value };
+    },
+  });
+  const workspaces = createStampedCache<readonly string[]>({
+    hangsOn: 'rev',
+    max: REMEMBERED,
+    async read(agentId) {
+      const { stamp, roles: held } = await ask('context', { agentId });
+      return { stamp, value: Object.keys(held).sort() };
+    },
+  });
+  const stampOf = async (stamp: RegistryStamp | null): Promise<RegistryStamp> => stamp ?? (await revision()).stamp;
+  return {
+    roles: async (stamp, userId, workspaceId) => roles.get([userId, workspaceId], await stampOf(stamp)),
+    standing: async (stamp, account, by) => standings.get([account, by], await stampOf(stamp)),
+    workspaces: async (stamp, userId) => workspaces.get(userId, await stampOf(stamp)),
+  };
+}
+
+/** A registry that does not answer knows no workspace. */
+export async function rolesOrUnknown(
+  registry: Registry,
+  stamp: RegistryStamp | null,
+  userId: string,
+  workspaceId: string,
+): Promise<RolesIn> {
+  try {
+    return await registry.roles(stamp, userId, workspaceId);
+  } catch (error) {
+    if (error instanceof CallError && error.code === 'SERVICE_UNAVAILABLE') return { known: false, roles: [] };
+    throw error;
+  }
+}

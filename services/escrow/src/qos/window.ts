@@ -1,0 +1,102 @@
+/** A sliding window and a circuit breaker as values. Times in ms since the epoch. */
+
+/** Calls are counted in parts of a window, so that a window takes the same room whatever its limit. */
+const PART_MS = 100;
+export const WINDOW_MS = 60_000;
+export const OPEN_MS = 60_000;
+export const FAILURES_TO_OPEN = 5;
+
+/** Number of the part -> count, oldest first. */
+type Parts = readonly (readonly [part: number, count: number])[];
+
+export interface KeyState {
+  readonly calls: Parts;
+  readonly failures: Parts;
+  /** The breaker is open until then; 0 = it was not opened. */
+  readonly openUntil: number;
+  /** One call is out to try; no other goes until then. */
+  readonly trialUntil: number;
+}
+
+export const FRESH: KeyState = { calls: [], failures: [], openUntil: 0, trialUntil: 0 };
+
+export interface Proceed {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  readonly resetAt: number;
+  readonly reason?: 'rate' | 'breaker_open';
+  readonly retryAfterMs?: number;
+}
+
+export interface Failures {
+  /** In the window. */
+  readonly failures: number;
+  readonly open: boolean;
+  readonly openUntil?: number;
+}
+
+export interface Step<Answer> {
+  readonly state: KeyState;
+  readonly answer: Answer;
+}
+
+/** A part counts until all of it is older than the window. */
+function inWindow(parts: Parts, now: number): Parts {
+  return parts.filter(([part]) => (part + 1) * PART_MS > now - WINDOW_MS);
+}
+
+function total(parts: Parts): number {
+  return parts.reduce((sum, [, count]) => sum + count, 0);
+}
+
+function added(parts: Parts, now: number, count: number): Parts {
+  const part = Math.floor(now / PART_MS);
+  const last = parts.at(-1);
+  if (last === undefined || last[0] < part) return [...parts, [part, count]];
+  // a clock that was set back counts into the newest part
+  return [...parts.slice(0, -1), [last[0], last[1] + count]];
+}
+
+/** When the oldest part leaves the window. */
+function resetAt(parts: Parts, now: number): number {
+  const [oldest] = parts;
+  return oldest === undefined ? now + WINDOW_MS : Math.min((oldest[0] + 1) * PART_MS + WINDOW_MS, now + WINDOW_MS);
+}
+
+/** Counts the call when it is allowed. */
+export function proceed(state: KeyState, now: number, limit: number): Step<Proceed> {
+  const calls = inWindow(state.calls, now);
+  const used = total(calls);
+  const window = { remaining: Math.max(0, limit - used), resetAt: resetAt(calls, now) };
+  const blockedForMs = Math.max(state.openUntil, state.trialUntil) - now;
+  if (blockedForMs > 0) {
+    return { state, answer: { allowed: false, ...window, reason: 'breaker_open', retryAfterMs: blockedForMs } };
+  }
+  if (used >= limit) {
+    const retryAfterMs = Math.max(1, window.resetAt - now);
+    return { state, answer: { allowed: false, ...window, reason: 'rate', retryAfterMs } };
+  }
+  const counted = added(calls, now, 1);
+  const isTrial = state.openUntil > state.trialUntil;
+  const breaker = isTrial ? { trialUntil: now + OPEN_MS } : { openUntil: 0, trialUntil: 0 };
+  return {
+    state: { ...state, calls: counted, ...breaker },
+    answer: { allowed: true, remaining: limit - used - 1, resetAt: resetAt(counted, now) },
+  };
+}
+
+/** A failure of the trial opens the breaker again at once; one that is open stays so for as long as it was to. */
+export function fail(state: KeyState, now: number, count: number): Step<Failures> {
+  const failures = added(inWindow(state.failures, now), now, count);
+  const isOpen = state.openUntil > now;
+  const opens = !isOpen && (state.trialUntil > now || total(failures) >= FAILURES_TO_OPEN);
+  const next = { ...state, failures, ...(opens ? { openUntil: now + OPEN_MS, trialUntil: 0 } : {}) };
+  const open = next.openUntil > now;
+  return { state: next, answer: { failures: total(failures), open, ...(open ? { openUntil: next.openUntil } : {}) } };
+}
+
+/** From then on nothing of it matters. */
+export function endsAt({ calls, failures, openUntil, trialUntil }: KeyState): number {
+  const last = Math.max(calls.at(-1)?.[0] ?? 0, failures.at(-1)?.[0] ?? 0);
+  return Math.max((last + 1) * PART_MS + WINDOW_MS, openUntil + (openUntil === 0 ? 0 : OPEN_MS), trialUntil);
+}
