@@ -101,7 +101,6 @@ async function debit(deps: EscrowDeps, body: Body<'debit'>, call: BusCall): Prom
     by: call.service,
     memo: null,
     reference: { ref, bodyHash: hashOf(what) },
-    drawsPerMinute: 0,
   });
   return shown(decision, { recorded: true });
 }

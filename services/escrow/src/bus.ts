@@ -30,7 +30,9 @@ export function answerOperations(
 async function replyTo(deps: EscrowDeps, payload: string, subject: string, now: number): Promise<EscrowReply> {
   const [, , service = '', name = ''] = subject.split('.');
   if (!Object.hasOwn(ESCROW, name)) return failed('TOOL_NOT_FOUND');
-  const request = EscrowRequest.parse(JSON.parse(payload));
+  const parsed = EscrowRequest.safeParse(JSON.parse(payload));
+  if (!parsed.success) return failed('VAF_INPUT_INVALID');
+  const request = parsed.data;
   if (request.deadlineAt <= now) return failed('TIMEOUT');
   const outcome = await operate(deps, name as EscrowOperation, { service, request });
   if ('problem' in outcome) return failed('VAF_INPUT_INVALID', outcome.problem);

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
@@ -278,4 +278,20 @@ it('files are read while a step is making them', async () => {
   expect(await making).toMatchObject({ created: 200 });
   expect(await node.call('brain_read', { name: 'islands/n7' })).toMatchObject({ file: 'islands/n7.md' });
   expect(seen).toContain('E_FILE_ABSENT');
+});
+
+it('a step that the database refuses in its last statement leaves nothing behind', async () => {
+  await node.call('svc_create_island', { name: 'kept', content: 'kept' });
+  const [brain] = await node.openBrains();
+  const sql = (text: string) => brain?.context.platform.database.pool.query(text);
+  await sql(`ALTER TABLE brain.outbox ADD CONSTRAINT refused CHECK (name <> 'island:created') NOT VALID`);
+  const islands = Array.from({ length: 20 }, (_, n) => ({ name: `n${n}`, triggers: ['x'] }));
+  await expect(node.call('svc_bulk_create_islands', { islands })).rejects.toThrow('INTERNAL');
+  expect(readdirSync(join(bed.dataDir, 'brains', 'svc', 'islands'))).toEqual(['kept.md']);
+  expect(readdirSync(join(bed.dataDir, 'journal'))).toEqual([]);
+  expect(await node.call('svc_find_islands_by_trigger', { trigger: 'x' })).toMatchObject({ count: 0 });
+  await sql('ALTER TABLE brain.outbox DROP CONSTRAINT refused');
+  expect(await node.call('svc_bulk_create_islands', { islands })).toMatchObject({ created: 20 });
+  await expect.poll(() => heard.filter(({ event }) => event.name === 'island:created').length).toBe(21);
+  expect(heard.filter(({ event }) => event.name === 'brain:change').length).toBe(21);
 });

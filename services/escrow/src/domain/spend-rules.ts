@@ -1,9 +1,20 @@
 /** Money that moves at once: debits, draws from pools, refunds. */
 import { allow, deny, type Denial } from '@svc/contract/decision.ts';
-import { available, budgetOf, credits, isSink, openedAccount } from './account.ts';
+import { available, credits, isSink, openedAccount } from './account.ts';
 import type { Book, Effects, PaidEntry, UsedReference } from './book.ts';
 import { enter, type EntryDraft } from './entry.ts';
-import { decideFunds, effectsOf, frozen, type Funds, type FundsCode, type Payer, readFunds, spend } from './funds.ts';
+import {
+  decideDrawFunds,
+  decideFunds,
+  type DrawCode,
+  effectsOf,
+  frozen,
+  type Funds,
+  type FundsCode,
+  type Payer,
+  readFunds,
+  spend,
+} from './funds.ts';
 import type { Ruling } from './hold-rules.ts';
 import { countDraw, memberAvailable } from './member.ts';
 
@@ -22,18 +33,19 @@ export function replayOf(
   return allow({ answer: { ...used.answer, replay: true }, effects: {} });
 }
 
-export interface DebitWish {
-  readonly payer: Payer;
+interface SpendWish {
   readonly amount: bigint;
   readonly payee: string;
-  readonly payeeOpensWith: bigint;
   readonly by: string;
   readonly memo: string | null;
   readonly entryId: string;
-  /** Absent for a draw by a tool, which is repeated under its idempotency key. */
+}
+
+export interface DebitWish extends SpendWish {
+  readonly payer: Payer;
+  /** Limit with which the payee opens if it does not exist. */
+  readonly payeeOpensWith: bigint;
   readonly reference: Reference | null;
-  /** Draws of one member a minute; 0 = any number. */
-  readonly drawsPerMinute: number;
 }
 
 export interface DebitAnswer {
@@ -41,44 +53,62 @@ export interface DebitAnswer {
   readonly available: number;
 }
 
-/** What a draw from a pool tells beside. */
+export function decideDebit(book: Book, wish: DebitWish): Ruling<DebitAnswer, FundsCode | 'E_REF_REUSED'> {
+  const { payer, amount, reference, entryId } = wish;
+  const used = reference === null ? null : book.reference('spend', reference.ref);
+  const replay = reference === null ? null : replayOf(used, reference.bodyHash);
+  if (replay !== null) return replay as Ruling<DebitAnswer, 'E_REF_REUSED'>;
+  const funds = decideFunds(book, payer, amount);
+  if (!funds.ok) return funds;
+  if (book.account(wish.payee)?.frozen === true) return frozen();
+  const spent = spend(funds.value, amount);
+  const { account, member } = spent;
+  const left = member === null ? available(account) : memberAvailable(member, account);
+  const answer = { entryId, available: credits(left) };
+  return allow({ answer, effects: spendEffects(book, { ...wish, answer: { ...answer } }, spent) });
+}
+
+/** A draw from a pool by a tool; it is repeated under its idempotency key. */
+export interface DrawWish extends SpendWish {
+  readonly workspaceId: string;
+  readonly member: string;
+  /** Draws of one member a minute; 0 = any number. */
+  readonly drawsPerMinute: number;
+}
+
 export interface DrawAnswer extends DebitAnswer {
   readonly spent: number;
   readonly poolSpent: number;
   readonly poolAvailable: number;
 }
 
-export type DebitCode = FundsCode | 'E_REF_REUSED' | 'E_RUNAWAY';
-
-export function decideDebit(book: Book, wish: DebitWish): Ruling<DebitAnswer | DrawAnswer, DebitCode> {
-  const { payer, amount, reference, drawsPerMinute } = wish;
-  const used = reference === null ? null : book.reference('spend', reference.ref);
-  const replay = reference === null ? null : replayOf(used, reference.bodyHash);
-  if (replay !== null) return replay as Ruling<DebitAnswer, DebitCode>;
-  const funds = decideFunds(book, payer, amount);
+export function decideDraw(book: Book, wish: DrawWish): Ruling<DrawAnswer, DrawCode | 'E_RUNAWAY'> {
+  const { workspaceId, member: agentId, amount, entryId, drawsPerMinute } = wish;
+  const funds = decideDrawFunds(book, workspaceId, agentId, amount);
   if (!funds.ok) return funds;
-  if (book.account(wish.payee)?.frozen === true) return frozen();
-  const { member } = funds.value;
-  const counted = member && countDraw(member, book.now, drawsPerMinute);
-  if (member !== null && counted === null) return deny('E_RUNAWAY', { reason: 'runaway' });
+  const counted = countDraw(funds.value.member, book.now, drawsPerMinute);
+  if (counted === null) return deny('E_RUNAWAY', { reason: 'runaway' });
   const spent = spend({ ...funds.value, member: counted }, amount);
-  const answer = debitAnswer(wish.entryId, spent);
-  return allow({ answer, effects: debitEffects(book, wish, spent, answer) });
+  const { account } = spent;
+  const member = { ...counted, spent: counted.spent + amount };
+  return allow({
+    answer: {
+      entryId,
+      available: credits(memberAvailable(member, account)),
+      spent: credits(member.spent),
+      poolSpent: credits(account.spent),
+      poolAvailable: credits(available(account)),
+    },
+    effects: spendEffects(book, { ...wish, payeeOpensWith: 0n, reference: null, answer: null }, { account, member }),
+  });
 }
 
-function debitAnswer(entryId: string, { account, member }: Funds): DebitAnswer | DrawAnswer {
-  if (member === null) return { entryId, available: budgetOf(account).available };
-  return {
-    entryId,
-    available: credits(memberAvailable(member, account)),
-    spent: credits(member.spent),
-    poolSpent: credits(account.spent),
-    poolAvailable: credits(available(account)),
-  };
-}
+type Spending = SpendWish & Pick<DebitWish, 'payeeOpensWith' | 'reference'> & { readonly answer: EntryDraft['answer'] };
 
-function debitEffects(book: Book, wish: DebitWish, spent: Funds, answer: DebitAnswer): Effects {
-  const { payer, amount, payee, by, memo, entryId, reference } = wish;
+/** `spent`: the payer as it is afterwards. */
+function spendEffects(book: Book, wish: Spending, spent: Funds): Effects {
+  const { amount, payee, by, memo, entryId, reference, answer } = wish;
+  const agentId = spent.member?.agentId ?? null;
   const draft: EntryDraft = {
     entryId,
     kind: 'spend',
@@ -86,15 +116,15 @@ function debitEffects(book: Book, wish: DebitWish, spent: Funds, answer: DebitAn
     amount,
     memo,
     payee,
-    member: payer.member,
-    ...(reference === null ? {} : { ...reference, answer: { ...answer } }),
+    member: agentId,
+    ...(reference === null ? {} : { ...reference, answer: answer ?? null }),
   };
   const { account, entry } = enter(spent.account, draft, book.now);
   const effects = effectsOf({ ...spent, account });
   const earning =
     payee === account.accountId ? account : (book.account(payee) ?? openedAccount(payee, wish.payeeOpensWith));
   const earned = isSink(payee) ? [] : [{ ...earning, earned: earning.earned + amount }];
-  const member = payer.member === null ? {} : { member: payer.member };
+  const member = agentId === null ? {} : { member: agentId };
   return {
     ...effects,
     accounts: [...effects.accounts, ...earned],

@@ -123,7 +123,6 @@ const PERFORMERS: { readonly [Kind in Step['kind']]: Performer<Kind> } = {
         by: 'model',
         memo: null,
         reference: ref === null ? null : { ref: names.prefix + ref, bodyHash: JSON.stringify([payer, amount, payee]) },
-        drawsPerMinute: 0,
       }),
     shown: (answer, { amount }) => ({ paid: amount, ...replayed(answer) }),
   },

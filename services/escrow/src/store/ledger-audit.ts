@@ -12,6 +12,7 @@ type Base = Pick<ServiceStore, 'pool' | 'client' | 'schema' | 'outbox'>;
 export interface LedgerAudit {
   /** Looks at everything and freezes what does not hold; answers what it found. */
   run(): Promise<readonly Violation[]>;
+  isWhole(account: string): Promise<boolean>;
   /** Whether nothing is frozen and nothing was found that cannot be frozen. */
   holds(): Promise<boolean>;
 }
@@ -29,6 +30,9 @@ export function createLedgerAudit(base: Base, platform: Pick<Platform, 'ids' | '
       unfrozen = found.filter(({ account }) => account === null || isSink(account));
       for (const violation of found) platform.log.error({ violation }, 'the ledger contradicts its entries');
       return found;
+    },
+    async isWhole(account) {
+      return (await readViolations(base.client, [account])).length === 0;
     },
     async holds() {
       if (unfrozen.length > 0) return false;

@@ -26,7 +26,14 @@ import {
   type MemberLimitWish,
   type OpenWish,
 } from '../domain/limit-rules.ts';
-import { decideDebit, decideRefund, type DebitWish, type RefundWish } from '../domain/spend-rules.ts';
+import {
+  decideDebit,
+  decideDraw,
+  decideRefund,
+  type DebitWish,
+  type DrawWish,
+  type RefundWish,
+} from '../domain/spend-rules.ts';
 import { foldMoves, type Folded } from './fold.ts';
 import { createLedgerWriter, type LedgerWriter } from './ledger-writer.ts';
 import type { Move, MoveCall, Needs, Outcome } from './move.ts';
@@ -84,6 +91,13 @@ export class LedgerStore {
     const references = wish.reference === null ? [] : [{ kind: 'spend' as const, ref: wish.reference.ref }];
     const needs = { ...rest, accounts: [...accounts, wish.payee], references };
     return this.#submit(call, needs, (book) => decideDebit(book, named));
+  }
+
+  draw(call: MoveCall, wish: Named<DrawWish>) {
+    const named = { ...wish, entryId: this.#ids.next('ent') };
+    const { workspaceId, member: agentId, payee } = wish;
+    const needs = { accounts: [poolOf(workspaceId), payee], members: [{ workspaceId, agentId }] };
+    return this.#submit(call, needs, (book) => decideDraw(book, named));
   }
 
   refund(call: MoveCall, wish: Omit<RefundWish, 'refundEntryId'>) {

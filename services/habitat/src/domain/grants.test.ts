@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, boolean, constantFrom, integer, option, property, record, subarray } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Actor } from './actor.ts';
 import {
@@ -103,24 +103,24 @@ describe('minting', () => {
   });
 
   test('nobody but an operator gives more than they have', () => {
-    const text = (...values: string[]) => fc.constantFrom(...values);
-    const token = fc.record({
+    const text = (...values: string[]) => constantFrom(...values);
+    const token = record({
       tokenId: text('tok_1'),
-      bound: fc.option(text('home', 'away')),
-      readOnly: fc.boolean(),
-      profile: fc.option(text('core', 'full')),
-      expiresAt: fc.integer({ min: NOW + 1, max: NOW + 100_000_000 }),
+      bound: option(text('home', 'away')),
+      readOnly: boolean(),
+      profile: option(text('core', 'full')),
+      expiresAt: integer({ min: NOW + 1, max: NOW + 100_000_000 }),
     });
-    const asked = fc.record({
-      ttlMs: fc.option(fc.integer({ min: 1, max: 100_000_000 }), { nil: undefined }),
-      workspace: fc.option(text('home', 'away', 'else'), { nil: undefined }),
-      readOnly: fc.option(fc.boolean(), { nil: undefined }),
-      profile: fc.option(text('core', 'full', 'brain'), { nil: undefined }),
+    const asked = record({
+      ttlMs: option(integer({ min: 1, max: 100_000_000 }), { nil: undefined }),
+      workspace: option(text('home', 'away', 'else'), { nil: undefined }),
+      readOnly: option(boolean(), { nil: undefined }),
+      profile: option(text('core', 'full', 'brain'), { nil: undefined }),
     });
-    const held = fc.subarray(['viewer', 'editor', 'admin']);
+    const held = subarray(['viewer', 'editor', 'admin']);
     let allowed = 0;
-    fc.assert(
-      fc.property(text('agt_1', 'maker', 'other'), token, asked, held, (identity, limits, wanted, heldAtHome) => {
+    assert(
+      property(text('agt_1', 'maker', 'other'), token, asked, held, (identity, limits, wanted, heldAtHome) => {
         const who = actor(identity, { token: limits });
         const terms = mintTerms(wanted, { ...facts, actor: who, heldAtHome });
         if (!terms.ok) return;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
-import { codeOf, enrol, type Person } from '../test-people.ts';
+import { foundCompany, makeRole } from '../test-companies.ts';
+import { codeOf, enrol } from '../test-people.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -18,25 +19,7 @@ afterAll(async () => {
 
 const rows = <Row>(sql: string, ...values: unknown[]) => node.deps.store.client.$queryRawUnsafe<Row[]>(sql, ...values);
 
-interface Company {
-  readonly owner: Person;
-  readonly org: string;
-  readonly dept: string;
-  readonly team: string;
-}
-
-/** An organisation with one department and one team, named after `name`. */
-async function found(name: string): Promise<Company> {
-  const owner = await enrol(node, `${name.replace(' ', '')}-owner`, { role: 'viewer' });
-  const { id: org } = await owner.call('teams_createOrg', { name, desc: 'd' });
-  const { id: dept } = await owner.call('teams_createDept', { name: `${name} dept`, org });
-  const { id: team } = await owner.call('teams_createTeam', { name: `${name} team`, dept });
-  return { owner, org: String(org), dept: String(dept), team: String(team) };
-}
-
-async function role(owner: Person, org: string, name: string, permissions: string[], team?: string): Promise<string> {
-  return String((await owner.call('teams_createRole', { name, org, team, permissions })).id);
-}
+const found = (name: string) => foundCompany(node, name);
 
 test('an organisation, a department, a team and a role, as they were made', async () => {
   const { owner, org, dept, team } = await found('One');
@@ -80,7 +63,7 @@ test('names are there once under their parent, in whatever case; wrong ones are 
   expect(await stranger.code('teams_createOrg', { name: 'TWO' })).toBe('E_DUPLICATE');
   expect(await owner.code('teams_createDept', { name: 'two DEPT', org })).toBe('E_DUPLICATE');
   expect(await owner.code('teams_createTeam', { name: 'two TEAM', dept })).toBe('E_DUPLICATE');
-  await role(owner, org, 'Lead', []);
+  await makeRole(owner, org, 'Lead', []);
   expect(await owner.code('teams_createRole', { name: 'lead', org })).toBe('E_DUPLICATE');
   const other = String((await owner.call('teams_createDept', { name: 'other', org })).id);
   expect(await owner.code('teams_createTeam', { name: 'Two team', dept: other })).toBeNull();
@@ -102,41 +85,6 @@ test('a plan beyond free is an operator’s to give', async () => {
   });
 });
 
-test('what is not visible is answered like what is not there', async () => {
-  const { org, dept, team, owner } = await found('Four');
-  const member = await enrol(node, 'four-member', { role: 'viewer' });
-  const stranger = await enrol(node, 'four-stranger', { role: 'admin' });
-  const roleId = await role(owner, org, 'R', []);
-  const about: [string, (x: string) => Fields, string, string][] = [
-    ['teams_getOrg', (id) => ({ id }), org, 'org_none'],
-    ['teams_getOrg', (id) => ({ id }), 'Four', 'Nobody'],
-    ['teams_listDepts', (id) => ({ org: id }), 'Four', 'Nobody'],
-    ['teams_listTeams', (id) => ({ dept: id }), dept, 'dpt_none'],
-    ['teams_createDept', (id) => ({ name: 'x', org: id }), org, 'org_none'],
-    ['teams_createTeam', (id) => ({ name: 'x', dept: id }), dept, 'dpt_none'],
-    ['teams_createRole', (id) => ({ name: 'x', team: id }), team, 'team_none'],
-    ['teams_assign', (id) => ({ agentId: 'four-stranger', role: id }), roleId, 'role_none'],
-  ];
-  for (const [tool, args, known, unknown] of about) {
-    const answer = await stranger.call(tool, args(known));
-    expect([tool, answer.code]).toEqual([tool, 'E_NOT_FOUND']);
-    expect(answer).toEqual(await stranger.call(tool, args(unknown)));
-  }
-  expect(await stranger.call('teams_listOrgs')).toEqual({ orgs: [] });
-  expect(await stranger.code('teams_listDepts')).toBe('E_PARENT_REQUIRED');
-  await owner.call('teams_assign', { agentId: 'four-member', org });
-  expect(await member.call('teams_getOrg', { id: 'four' })).toMatchObject({ id: org });
-  expect(((await member.call('teams_listOrgs')).orgs as Fields[]).map(({ id }) => id)).toEqual([org]);
-  for (const [tool, args] of [
-    ['teams_createDept', { name: 'x' }],
-    ['teams_createTeam', { name: 'x' }],
-    ['teams_createRole', { name: 'x' }],
-    ['teams_assign', { agentId: 'four-member' }],
-  ] as const) {
-    expect([tool, await member.code(tool, args)]).toEqual([tool, 'FORBIDDEN']);
-  }
-});
-
 test('a name that means several things is ambiguous, one that is left out must be clear', async () => {
   const { owner, org, dept } = await found('Five');
   const { id: second } = await owner.call('teams_createOrg', { name: 'Five B' });
@@ -153,8 +101,8 @@ test('a name that means several things is ambiguous, one that is left out must b
 test('an assignment fills in what is above it and refuses what is not of one chain', async () => {
   const { owner, org, dept, team } = await found('Six');
   const rival = await found('Six B');
-  const lead = await role(owner, org, 'Lead', ['doc:*'], team);
-  const anywhere = await role(owner, org, 'Anywhere', []);
+  const lead = await makeRole(owner, org, 'Lead', ['doc:*'], team);
+  const anywhere = await makeRole(owner, org, 'Anywhere', []);
   const agentId = String((await node.call('agent_spawn', {})).agentId);
   const place = (wish: Fields) => owner.call('teams_assign', { agentId, ...wish });
   const at = { agentId, org, dept: null, team: null, role: null, reportsTo: null, assignedBy: 'Six-owner' };
@@ -233,47 +181,6 @@ test('only identities that are there and that the caller may know of are assigne
   expect(await codeOf(node.call('teams_assign', { agentId: hidden, org }))).toBeNull();
 });
 
-test('permissions grant themselves, what is under them, or everything', async () => {
-  const { owner, org } = await found('Ten');
-  const writer = await enrol(node, 'ten-writer', { role: 'viewer' });
-  const plain = await enrol(node, 'ten-plain', { role: 'viewer' });
-  const stranger = await enrol(node, 'ten-stranger', { role: 'admin' });
-  const roleId = await role(owner, org, 'Writer', ['doc:*', 'read', 'a*']);
-  await owner.call('teams_assign', { agentId: 'ten-writer', role: roleId });
-  await owner.call('teams_assign', { agentId: 'ten-plain', org });
-  const asked = async (who: Person, permission: string, agentId = 'ten-writer') => {
-    const answer = await who.call('teams_hasPermission', { agentId, permission });
-    return [answer.hasPermission, answer.because];
-  };
-  for (const who of [writer, plain, owner]) {
-    expect(await asked(who, 'doc:edit')).toEqual([true, 'doc:*']);
-    expect(await asked(who, 'docs')).toEqual([false, 'no-match']);
-    expect(await asked(who, 'doc')).toEqual([false, 'no-match']);
-    expect(await asked(who, 'read')).toEqual([true, 'read']);
-    expect(await asked(who, 'ab')).toEqual([false, 'no-match']);
-    expect(await asked(who, 'read', 'ten-plain')).toEqual([false, 'no-role']);
-  }
-  expect(await asked(stranger, 'doc:edit')).toEqual([false, 'no-role']);
-  expect(await asked(stranger, 'doc:edit', 'ghost')).toEqual([false, 'no-role']);
-});
-
-test('an admin by role gives nothing that it does not hold', async () => {
-  const { owner, org, team } = await found('Eleven');
-  const admin = await enrol(node, 'eleven-admin', { role: 'viewer' });
-  await enrol(node, 'eleven-plain', { role: 'viewer' });
-  const adminRole = await role(owner, org, 'Admin', ['org:admin', 'doc:*']);
-  const spender = await role(owner, org, 'Spender', ['spend']);
-  await owner.call('teams_assign', { agentId: 'eleven-admin', role: adminRole });
-  expect(await admin.code('teams_createDept', { name: 'of the admin', org })).toBeNull();
-  expect(await admin.code('teams_createRole', { name: 'ok', org, permissions: ['doc:edit', 'doc:*'] })).toBeNull();
-  for (const permission of ['*', 'spend', 'doc', 'org:*']) {
-    expect(await admin.code('teams_createRole', { name: 'no', org, permissions: [permission] })).toBe('FORBIDDEN');
-  }
-  expect(await admin.code('teams_assign', { agentId: 'eleven-admin', role: spender })).toBe('FORBIDDEN');
-  expect(await admin.code('teams_assign', { agentId: 'eleven-plain', role: spender })).toBe('FORBIDDEN');
-  expect(await admin.code('teams_assign', { agentId: 'eleven-plain', team, role: 'ok' })).toBeNull();
-});
-
 test('quotas: 20 organisations of one identity, 200 departments, 200 teams, 500 roles, 1000 members', async () => {
   const { owner, org, dept, team } = await found('Twelve');
   for (let index = 1; index < 20; index += 1) await owner.call('teams_createOrg', { name: `Twelve ${index}` });
@@ -311,17 +218,4 @@ test('quotas: 20 organisations of one identity, 200 departments, 200 teams, 500 
     FROM generate_series(1, 1000) n`);
   expect(await codeOf(node.call('teams_createOrg', { name: 'over' }))).toBe('E_QUOTA');
   await fill("DELETE FROM habitat.orgs WHERE id LIKE 'org_f%'");
-});
-
-test('lists go on where the page before ended', async () => {
-  const { owner, org } = await found('Pages');
-  for (const name of ['a', 'b', 'c', 'd']) await owner.call('teams_createDept', { name, org });
-  const seen: unknown[] = [];
-  for (let cursor: unknown; ; ) {
-    const page = await owner.call('teams_listDepts', { org, limit: 2, ...(cursor === undefined ? {} : { cursor }) });
-    seen.push(...(page.depts as Fields[]).map(({ name }) => name));
-    if (page.nextCursor === undefined) break;
-    cursor = page.nextCursor;
-  }
-  expect(seen).toEqual(['Pages dept', 'a', 'b', 'c', 'd']);
 });
