@@ -3,6 +3,7 @@ import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Role } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { HabitatUnit } from './habitat-store.ts';
+import { principalOfAgent } from './sudo-rows.ts';
 import { endTokensOf } from './token-rows.ts';
 
 export const MAX_ROLES_OF_A_WORKSPACE = 10_000;
@@ -74,7 +75,7 @@ export async function revokeRole(unit: HabitatUnit, { workspace, userId, role, b
     'SELECT 1 FROM habitat.roles WHERE user_id = $1 LIMIT 1',
     userId,
   );
-  if (left.length === 0) await endTokensOf(unit, userId, by);
+  if (left.length === 0) await endRightsOf(unit, userId, by);
   return true;
 }
 
@@ -83,7 +84,13 @@ export async function removeEveryRole(unit: HabitatUnit, userId: string, by: str
   await lockRolesOf(unit.tx, userId);
   await unit.tx.$executeRawUnsafe('DELETE FROM habitat.roles WHERE user_id = $1', userId);
   unit.touch();
+  await endRightsOf(unit, userId, by);
+}
+
+/** What was given to an identity ends with it, and does not come back with a later role. */
+async function endRightsOf(unit: HabitatUnit, userId: string, by: string): Promise<void> {
   await endTokensOf(unit, userId, by);
+  await unit.tx.$executeRawUnsafe('DELETE FROM habitat.sudo_grants WHERE principal = $1', principalOfAgent(userId));
 }
 
 /** Two that take the last two roles of an identity, each in a workspace of its own, come one after the other. */
