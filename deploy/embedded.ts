@@ -3,12 +3,13 @@ import { resolve } from 'node:path';
 import type { Config } from '@svc/runtime/config.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { brainService } from '@svc/brain/service.ts';
+import { escrowService } from '@svc/escrow/service.ts';
 import { startGateway } from '@svc/gateway/service.ts';
 import { habitatService } from '@svc/habitat/service.ts';
 import { addStores, createEmbeddedDoors } from './platform.embedded.ts';
 import { runProcess } from './process.ts';
 
-const SERVICES = [habitatService.name, brainService.name];
+const SERVICES = [habitatService.name, escrowService.name, brainService.name];
 
 await runProcess('node', async ({ grounds, lifecycle }) => {
   const doors = createEmbeddedDoors(grounds, lifecycle);
@@ -18,6 +19,8 @@ await runProcess('node', async ({ grounds, lifecycle }) => {
   // First, because the others ask it who may.
   const habitat = await startService(platform, habitatService);
   lifecycle.onShutdown('habitat', () => habitat.stop());
+  const escrow = await startService(platform, escrowService);
+  lifecycle.onShutdown('escrow', () => escrow.stop());
   const brain = await startService(platform, brainService);
   lifecycle.onShutdown('brain', () => brain.stop());
   lifecycle.onShutdown('doors', () => gateway.drain());

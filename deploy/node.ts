@@ -2,6 +2,7 @@
 import { ConfigProblem } from '@svc/runtime/config.ts';
 import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
 import { brainService } from '@svc/brain/service.ts';
+import { escrowService } from '@svc/escrow/service.ts';
 import { startGateway } from '@svc/gateway/service.ts';
 import { habitatService } from '@svc/habitat/service.ts';
 import { addStores, connectCluster } from './platform.cluster.ts';
@@ -24,7 +25,7 @@ const RUNS = new Map<string, Run>([
     'gateway',
     async ({ grounds, lifecycle }) => {
       const gateway = await startGateway(await connectCluster(grounds, lifecycle, 'gateway'), {
-        expectedServices: [habitatService.name, brainService.name],
+        expectedServices: [habitatService.name, escrowService.name, brainService.name],
       });
       lifecycle.onShutdown('gateway', () => gateway.close());
       lifecycle.onShutdown('doors', () => gateway.drain());
@@ -32,6 +33,7 @@ const RUNS = new Map<string, Run>([
     },
   ],
   ['brain', serviceRun(brainService)],
+  ['escrow', serviceRun(escrowService)],
   ['habitat', serviceRun(habitatService)],
 ]);
 

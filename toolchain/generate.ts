@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brainTools } from '../services/brain/src/tools/all.ts';
+import { allTools as escrowTools } from '../services/escrow/src/tools/all.ts';
 import { gatewayTools } from '../services/gateway/src/service.ts';
 import { habitatTools } from '../services/habitat/src/tools/all.ts';
 import { configPage, environmentExample, errorsPage, eventsPage } from './docs-contract.ts';
@@ -14,6 +15,7 @@ const root = join(import.meta.dirname, '..');
 const documents: Readonly<Record<string, string>> = {
   'docs/tools.md': toolsPage([
     { service: 'brain', tools: brainTools },
+    { service: 'escrow', tools: escrowTools },
     { service: 'gateway', tools: gatewayTools },
     { service: 'habitat', tools: habitatTools },
   ]),

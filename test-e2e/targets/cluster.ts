@@ -37,7 +37,7 @@ export async function startCluster(environment: Environment = {}): Promise<OwnTa
     Array.from({ length: REPLICAS }, (_, index) =>
       serviceProcess(ground, service, `${service}-${index + 1}`, environment),
     );
-  const behind = { habitats: replicas('habitat'), brains: replicas('brain') };
+  const behind = { habitats: replicas('habitat'), escrows: replicas('escrow'), brains: replicas('brain') };
   const services = Object.values(behind).flat();
   const gateways: ServiceProcess[] = [];
   for (let index = 1; index <= GATEWAYS; index += 1) {
@@ -54,7 +54,7 @@ export async function startCluster(environment: Environment = {}): Promise<OwnTa
     for (const one of [...services, ...gateways]) one.spawn();
     await Promise.all(gateways.map((gateway) => gateway.ready()));
     for (const url of urls) {
-      for (const service of ['habitat', 'brain']) await serviceAlive(url, service, REPLICAS);
+      for (const service of ['habitat', 'escrow', 'brain']) await serviceAlive(url, service, REPLICAS);
     }
   } catch (error) {
     const said = [...services, ...gateways].map((one) => `--- ${one.name}\n${one.tail()}`).join('\n');

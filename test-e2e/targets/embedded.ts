@@ -37,6 +37,7 @@ export async function startEmbedded(environment: Environment = {}): Promise<OwnT
     gateways: [node],
     brains: [node],
     habitats: [node],
+    escrows: [node],
     servers: null,
     async stop() {
       await node.dispose();

@@ -22,7 +22,8 @@ export async function setup(project: TestProject): Promise<void> {
 }
 
 export async function teardown(): Promise<void> {
-  for (const one of new Set([...(target?.brains ?? []), ...(target?.habitats ?? []), ...(target?.gateways ?? [])])) {
+  const { brains = [], habitats = [], escrows = [], gateways = [] } = target ?? {};
+  for (const one of new Set([...brains, ...habitats, ...escrows, ...gateways])) {
     if (!one.isRunning) process.stderr.write(`${one.name} died during the run:\n${one.tail()}\n`);
   }
   await target?.stop();

@@ -36,6 +36,8 @@ export interface OwnTarget {
   readonly brains: readonly ServiceProcess[];
   /** Processes of the registry of identities. */
   readonly habitats: readonly ServiceProcess[];
+  /** Processes of the ledger. */
+  readonly escrows: readonly ServiceProcess[];
   readonly servers: { readonly nats: TestServer; readonly redis: TestServer; readonly postgres: TestServer } | null;
   stop(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { BrainHost } from './brain/brain-host.ts';
 import type { BrainRouter } from './brain/brain-router.ts';
 import type { RowRules } from './ports.ts';
 import type { LegacyLayout } from './legacy-layout.ts';
-import type { CatalogueSize } from './store/catalogue.ts';
+import type { CatalogueSize, Counted } from './store/catalogue.ts';
 import type { TellDenials } from './store/island-denials.ts';
 import type { Counters } from './writer/counters.ts';
 import type { SessionStore } from './store/session-store.ts';
@@ -21,8 +21,8 @@ export interface BrainDeps {
   readonly counters: Counters;
   /** Of each brain's main branch, as last looked at; brains never opened are missing. */
   catalogueSizes(brains: readonly string[]): Promise<Map<string, CatalogueSize>>;
-  /** The same for one brain, over some of its files. */
-  catalogueSizeOf(brain: string, isCounted: (path: string) => boolean): Promise<CatalogueSize>;
+  /** The same for one brain, without some of its files. */
+  catalogueSizeOf(brain: string, counted: Counted): Promise<CatalogueSize>;
   readonly version: string;
   readonly gitVersion: string;
   /** Milliseconds since the epoch. */

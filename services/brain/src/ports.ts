@@ -36,6 +36,8 @@ export interface RowView {
   readonly mayChange: boolean;
   /** No policy is attached under the brain: every file is open, and none is hidden in part. */
   readonly isUnruled: boolean;
+  /** Files and directories to which more policies apply than to the brain; whoever may open it reads all other files. */
+  scopes(): string[];
   readonly chains: RowChains;
   mayRead(path: string): boolean;
   mayWrite(path: string): boolean;
@@ -63,10 +65,10 @@ export interface RowView {
 export type HidesFields = (path: string) => boolean;
 
 export interface RowRules {
-  /** What the registry stands at now. Throws SERVICE_UNAVAILABLE. */
-  stamp(): Promise<RegistryStamp>;
   /** `stamp` null = the registry is asked for its own. Throws SERVICE_UNAVAILABLE when the rules cannot be had. */
   view(subject: Subject, brain: string, stamp: RegistryStamp | null): Promise<RowView>;
+  /** The same for several brains, in their order. */
+  views(subject: Subject, brains: readonly string[], stamp: RegistryStamp | null): Promise<RowView[]>;
   /** Which files have hidden fields now; every file that could when the rules cannot be had. */
   hiding(brain: string): Promise<HidesFields>;
   /** As `hiding`, as of the last time anybody asked about the brain: for use where nothing may be waited for. */
@@ -78,6 +80,7 @@ export const UNJUDGED: RowView = {
   mayOpen: true,
   mayChange: true,
   isUnruled: true,
+  scopes: () => [],
   chains: { chainOf: () => OPEN_CHAIN },
   mayRead: () => true,
   mayWrite: () => true,

@@ -20,8 +20,6 @@ export interface TestRegistry {
   isAway: boolean;
 }
 
-const AWAY_MS = 2000;
-
 const OPEN: Policy = { ...DEFAULT_POLICY, writableBy: [], readableBy: [], container: 'public' };
 
 export function createTestRegistry(): TestRegistry & { answerOn(bus: Bus): Promise<void> } {

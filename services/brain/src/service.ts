@@ -183,7 +183,7 @@ async function createDeps(
     tellDenials: createTellDenials({ schema: SCHEMA, outbox, ids: platform.ids, transact }),
     counters,
     catalogueSizes: async (brains) => readCatalogueSizes(await models.client(), brains),
-    catalogueSizeOf: (brain, isCounted) => readCatalogueSize(client, brain, isCounted),
+    catalogueSizeOf: (brain, counted) => readCatalogueSize(client, brain, counted),
     version: node.version,
     gitVersion: stdout.toString('utf8').trim(),
     startedAt: node.startedAt,

@@ -103,6 +103,20 @@ describe('the form of a request', () => {
       'VAF_INPUT_INVALID',
       1,
     ],
+    [
+      'an endless number',
+      form({ params: { name: 'probe_echo', arguments: { n: 1 } } }).replace('"n":1', '"n":1e999'),
+      400,
+      'VAF_INPUT_INVALID',
+      1,
+    ],
+    [
+      'an endless number in a list',
+      form({ params: { name: 'probe_echo', arguments: { n: [1] } } }).replace('[1]', '[-1e999]'),
+      400,
+      'VAF_INPUT_INVALID',
+      1,
+    ],
   ])('%s', async (_what, body, status, code, id) => {
     expect(await refused(body)).toEqual([status, code, id]);
   });

@@ -14,7 +14,7 @@ export function resourceKeys(brain: string, path: string): string[] {
 
 /** The island whose boundary guards the file, or null. */
 export function islandOf(path: string): string | null {
-  return /^islands\/([^/]+)\.[^.]+$/.exec(path)?.[1] ?? null;
+  return /^islands\/([^/]+)\.[^./]+$/.exec(path)?.[1] ?? null;
 }
 
 export function islandKey(island: string): string {

@@ -53,6 +53,7 @@ export interface ChainNumbers {
   numberOf(policies: readonly AttachedPolicy[]): number;
 }
 
+const ISLANDS = 'islands';
 const REMEMBERED_CHAINS = 4096;
 const REMEMBERED_PLACES = 20_000;
 
@@ -73,23 +74,38 @@ export function createChainNumbers(): ChainNumbers {
   };
 }
 
+/** By resource; those of islands hold in every brain. */
+export interface AttachedPolicies {
+  readonly own: ReadonlyMap<string, AttachedPolicy>;
+  readonly islands: ReadonlyMap<string, AttachedPolicy>;
+}
+
 /** Immutable but for what it remembers of its own answers. */
 export class BrainRules implements RowChains {
   readonly brain: string;
-  readonly #policies: ReadonlyMap<string, AttachedPolicy>;
+  readonly #own: ReadonlyMap<string, AttachedPolicy>;
+  readonly #islands: ReadonlyMap<string, AttachedPolicy>;
   readonly #numbers: ChainNumbers;
   /** By directory, by a file's own path, by an island's key: whoever asks for names that nobody uses must not fill the memory. */
   readonly #known = new LRUCache<string, PolicyChain>({ max: REMEMBERED_PLACES });
   readonly #chains = new Map<number, PolicyChain>([[NO_POLICIES.id, NO_POLICIES]]);
 
-  constructor(brain: string, policies: Readonly<Record<string, Policy>>, numbers: ChainNumbers) {
+  constructor(brain: string, { own, islands }: AttachedPolicies, numbers: ChainNumbers) {
     this.brain = brain;
-    this.#policies = new Map(Object.entries(policies).map(([resource, policy]) => [resource, { resource, ...policy }]));
+    this.#own = own;
+    this.#islands = islands;
     this.#numbers = numbers;
   }
 
   get isEmpty(): boolean {
-    return this.#policies.size === 0;
+    return this.#own.size + this.#islands.size === 0;
+  }
+
+  /** The files and directories to which more applies than to the brain; files outside are all on its chain. */
+  scopes(): string[] {
+    const root = `brain:${this.brain}/`;
+    const below = [...this.#own.keys()].filter((key) => key.startsWith(root)).map((key) => key.slice(root.length));
+    return this.#islands.size === 0 ? below : [...below, ISLANDS];
   }
 
   /** Every chain that `chainOf` has answered so far, and the one without a policy. */
@@ -100,10 +116,10 @@ export class BrainRules implements RowChains {
   chainOf(path: string): PolicyChain {
     if (this.isEmpty) return NO_POLICIES;
     const own = `brain:${this.brain}/${path}`;
-    if (this.#policies.has(own)) return this.#remembered(own, () => resourceKeys(this.brain, path));
+    if (this.#own.has(own)) return this.#remembered(own, () => resourceKeys(this.brain, path));
     const island = islandOf(path);
     const boundary = island === null ? null : islandKey(island);
-    if (boundary !== null && this.#policies.has(boundary))
+    if (boundary !== null && this.#islands.has(boundary))
       return this.#remembered(boundary, () => resourceKeys(this.brain, path));
     return this.#directoryChain(path.slice(0, path.lastIndexOf('/') + 1));
   }
@@ -116,7 +132,7 @@ export class BrainRules implements RowChains {
   readonly hides = (path: string): boolean => this.chainOf(path).hides(path);
 
   gate(island: string): Policy | null {
-    const attached = this.#policies.get(islandKey(island));
+    const attached = this.#islands.get(islandKey(island));
     if (attached === undefined) return null;
     const { resource: _resource, ...policy } = attached;
     return policy;
@@ -136,7 +152,7 @@ export class BrainRules implements RowChains {
   }
 
   #chainOfKeys(keys: readonly string[]): PolicyChain {
-    const policies = keys.flatMap((key) => this.#policies.get(key) ?? []);
+    const policies = keys.flatMap((key) => this.#own.get(key) ?? this.#islands.get(key) ?? []);
     if (policies.length === 0) return NO_POLICIES;
     const id = this.#numbers.numberOf(policies);
     const known = this.#chains.get(id);

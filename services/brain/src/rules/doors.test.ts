@@ -165,6 +165,22 @@ describe('a file that may not be read', () => {
   });
 });
 
+test('a list of brains counts the files that the caller may read', async () => {
+  for (const name of ['a', 'hr/b', 'hr/pay/c', 'hr-x/d', 'islands/e', 'islands/f']) await write(name, 'x');
+  const countFor = async (user: typeof ADA): Promise<unknown> => {
+    const { brains: listed } = (await user.ok('brain_list')) as { brains: Content[] };
+    return listed.find(({ name }) => name === brain)?.['files'];
+  };
+  expect(await countFor(BOB)).toBe(6);
+  bed.registry.setPolicy(`brain:${brain}/hr`, ADMINS);
+  expect(await countFor(BOB)).toBe(4);
+  bed.registry.setPolicy('_island:e', ADMINS);
+  expect([await countFor(BOB), await countFor(ADA)]).toEqual([3, 6]);
+  bed.registry.setPolicy(`brain:${brain}/a.md`, ADMINS);
+  expect([await countFor(BOB), await countFor(ADA)]).toEqual([2, 6]);
+  bed.registry.setPolicy('_island:e', null);
+});
+
 describe('a write that may not be', () => {
   test('is denied whether or not the file is there, and changes nothing', async () => {
     await write('hr/secret.md', 'kept');
@@ -306,6 +322,13 @@ describe('hidden fields', () => {
     expect(written).toMatchObject({ changed: true });
     expect(JSON.parse(onDisk('people/ada.json'))).toEqual({ name: 'Lovelace', note: 'raised in May' });
     expect(await ADA.ok('brain_read', { brain, name: 'people/ada.json' })).toMatchObject({ hash: written.hash });
+    // The same bytes elsewhere must not be told by their hash either.
+    await ADA.ok('svc_commit', { brain, message: 'state' });
+    await ADA.ok('svc_create_branch', { brain, name: 'side' });
+    const side = await ADA.ok('brain_read', { brain, branch: 'side', name: 'people/ada.json' });
+    expect(side.hash).not.toBe(written.hash);
+    const change = { ...args, branch: 'side', content: '{"name": "King"}', ifMatch: side.hash };
+    expect(await ADA.ok('brain_write', change)).toMatchObject({ changed: true });
   });
 
   test('are kept when the shown text is written back, and no event tells the hash', async () => {
@@ -366,6 +389,10 @@ describe('the registry', () => {
     bed.registry.touch();
     await Promise.all(Array.from({ length: 50 }, () => BOB.ok('brain_read', { brain, name: 'a' })));
     expect(bed.registry.asked()).toBe(before + 1);
+    bed.registry.touch();
+    const { names } = await BOB.ok('brain_list');
+    expect((names as string[]).length).toBeGreaterThan(5);
+    expect(bed.registry.asked()).toBe(before + 2);
   });
 
   test('away, nothing is decided on what was known before', async () => {

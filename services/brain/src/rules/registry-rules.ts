@@ -7,14 +7,15 @@ import type { RegistryClient } from '@svc/runtime/registry.ts';
 import { LRUCache } from 'lru-cache';
 import { hidesFieldsByName } from '../domain/fields/hidden-fields.ts';
 import type { HidesFields, RowRules, RowView } from '../ports.ts';
-import { BrainRules, createChainNumbers } from './brain-rules.ts';
+import { type AttachedPolicy, BrainRules, createChainNumbers } from './brain-rules.ts';
 import { subjectKey, subjectView } from './subject-view.ts';
 
 interface RememberedRules {
   /** Part `policies` of the stamp they were read under. */
   readonly under: number;
-  /** Equal text, equal policies. */
-  readonly content: string;
+  /** Equal texts, equal policies. */
+  readonly own: string;
+  readonly islands: string;
   readonly rules: BrainRules;
   readonly views: LRUCache<string, RowView>;
 }
@@ -23,6 +24,16 @@ interface BrainMemory {
   remembered: RememberedRules | null;
   reading: Promise<RememberedRules> | null;
 }
+
+/** Policies of one answer, apart for each brain. */
+interface ReadPolicies {
+  readonly under: number;
+  readonly islands: PolicyMap;
+  readonly islandsText: string;
+  ownOf(brain: string): PolicyMap;
+}
+
+type PolicyMap = ReadonlyMap<string, AttachedPolicy>;
 
 const BRAINS = 512;
 const VIEWS = 1000;
@@ -40,12 +51,24 @@ export class RegistryRules implements RowRules {
     this.#hashKey = hashKey;
   }
 
-  async stamp(): Promise<RegistryStamp> {
+  async #stamp(): Promise<RegistryStamp> {
     return (await this.#registry.revision()).stamp;
   }
 
   async view(subject: Subject, brain: string, stamp: RegistryStamp | null): Promise<RowView> {
-    const { rules, views } = await this.#current(brain, stamp ?? (await this.stamp()));
+    return this.#viewIn(await this.#current(brain, stamp ?? (await this.#stamp())), subject);
+  }
+
+  async views(subject: Subject, brains: readonly string[], stamp: RegistryStamp | null): Promise<RowView[]> {
+    const known = stamp ?? (await this.#stamp());
+    const stale = brains.filter((brain) => this.#memoryOf(brain).remembered?.under !== known.policies);
+    const fresh = stale.length > 1 ? await this.#readAll() : null;
+    const current = async (brain: string) =>
+      fresh !== null && stale.includes(brain) ? this.#remember(brain, fresh) : this.#current(brain, known);
+    return Promise.all(brains.map(async (brain) => this.#viewIn(await current(brain), subject)));
+  }
+
+  #viewIn({ rules, views }: RememberedRules, subject: Subject): RowView {
     const key = rules.isEmpty ? '' : subjectKey(subject);
     const known = views.get(key);
     if (known !== undefined) return known;
@@ -56,7 +79,7 @@ export class RegistryRules implements RowRules {
 
   async hiding(brain: string): Promise<HidesFields> {
     try {
-      const { rules } = await this.#current(brain, await this.stamp());
+      const { rules } = await this.#current(brain, await this.#stamp());
       return rules.hides;
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
@@ -74,22 +97,47 @@ export class RegistryRules implements RowRules {
     if (memory.remembered?.under === under) return memory.remembered;
     const shared = memory.reading === null ? null : await memory.reading;
     if (shared?.under === under) return shared;
-    memory.reading ??= this.#read(brain, memory).finally(() => {
-      memory.reading = null;
-    });
+    memory.reading ??= this.#read(`brain:${brain}`, [])
+      .then((policies) => this.#remember(brain, policies))
+      .finally(() => {
+        memory.reading = null;
+      });
     return memory.reading;
   }
 
-  async #read(brain: string, memory: BrainMemory): Promise<RememberedRules> {
-    const { stamp, policies } = await this.#registry.ask('attached', {
-      root: `brain:${brain}`,
-      prefixes: ['_island:'],
-    });
-    const content = canonicalJson(policies);
-    const same = memory.remembered?.content === content ? memory.remembered : null;
-    const rules = same?.rules ?? new BrainRules(brain, policies, this.#numbers);
-    const views = same?.views ?? new LRUCache<string, RowView>({ max: VIEWS });
-    memory.remembered = { under: stamp.policies, content, rules, views };
+  /** Of every brain, in one question. */
+  #readAll(): Promise<ReadPolicies> {
+    return this.#read(BRAIN_KEY, [BRAIN_KEY]);
+  }
+
+  async #read(root: string, prefixes: readonly string[]): Promise<ReadPolicies> {
+    const { stamp, policies } = await this.#registry.ask('attached', { root, prefixes: [ISLAND_KEY, ...prefixes] });
+    const islands = new Map<string, AttachedPolicy>();
+    const brains = new Map<string, Map<string, AttachedPolicy>>();
+    for (const [resource, policy] of Object.entries(policies)) {
+      const brain = brainOfKey(resource);
+      const place = brain === null ? islands : (brains.get(brain) ?? new Map<string, AttachedPolicy>());
+      place.set(resource, { resource, ...policy });
+      if (brain !== null) brains.set(brain, place);
+    }
+    const none = new Map<string, AttachedPolicy>();
+    const ownOf = (brain: string): PolicyMap => brains.get(brain) ?? none;
+    return { under: stamp.policies, islands, islandsText: textOf(islands), ownOf };
+  }
+
+  /** What others know of the brain stays theirs while its policies are the same. */
+  #remember(brain: string, { under, islands, islandsText, ownOf }: ReadPolicies): RememberedRules {
+    const memory = this.#memoryOf(brain);
+    const own = textOf(ownOf(brain));
+    const before = memory.remembered;
+    const same = before?.own === own && before.islands === islandsText ? before : null;
+    memory.remembered = {
+      under,
+      own,
+      islands: islandsText,
+      rules: same?.rules ?? new BrainRules(brain, { own: ownOf(brain), islands }, this.#numbers),
+      views: same?.views ?? new LRUCache<string, RowView>({ max: VIEWS }),
+    };
     return memory.remembered;
   }
 
@@ -100,4 +148,18 @@ export class RegistryRules implements RowRules {
     this.#brains.set(brain, memory);
     return memory;
   }
+}
+
+const BRAIN_KEY = 'brain:';
+const ISLAND_KEY = '_island:';
+
+/** Null for the key of an island. */
+function brainOfKey(resource: string): string | null {
+  if (!resource.startsWith(BRAIN_KEY)) return null;
+  const end = resource.indexOf('/');
+  return resource.slice(BRAIN_KEY.length, end === -1 ? undefined : end);
+}
+
+function textOf(policies: PolicyMap): string {
+  return canonicalJson(Object.fromEntries(policies));
 }

@@ -62,6 +62,17 @@ const subject: fc.Arbitrary<Subject> = fc
   )
   .map((given) => given as Subject);
 
+function rulesOf(policies: Record<string, Policy>, numbers = createChainNumbers()): BrainRules {
+  const attached = Object.entries(policies).map(([key, found]) => [key, { resource: key, ...found }] as const);
+  const isOwn = (key: string) => key === 'brain:b' || key.startsWith('brain:b/');
+  const own = new Map(attached.filter(([key]) => isOwn(key)));
+  return new BrainRules(
+    'b',
+    { own, islands: new Map(attached.filter(([key]) => key.startsWith('_island:'))) },
+    numbers,
+  );
+}
+
 /** The contract's words once more, as plainly as they can be said. */
 function plainVerdict(policies: Record<string, Policy>, who: Subject, mode: 'read' | 'write', file: string): boolean {
   const segments = file.split('/');
@@ -108,7 +119,7 @@ describe('for any policies, subject and file', () => {
     let denials = 0;
     fc.assert(
       fc.property(attached, subject, fc.array(path, { minLength: 100, maxLength: 100 }), (policies, who, files) => {
-        const rules = new BrainRules('b', policies, createChainNumbers());
+        const rules = rulesOf(policies);
         const view = subjectView(rules, who, KEY);
         for (const file of files) {
           const readable = plainVerdict(policies, who, 'read', file);
@@ -132,7 +143,7 @@ describe('for any policies, subject and file', () => {
     fc.assert(
       fc.property(attached, subject, path, fc.constantFrom('admin', 'editor'), (policies, who, file, role) => {
         const more: Subject = { ...who, roles: [...(who.roles ?? []), role] };
-        const rules = new BrainRules('b', policies, createChainNumbers());
+        const rules = rulesOf(policies);
         if (!subjectView(rules, who, KEY).mayRead(file)) return;
         expect(subjectView(rules, more, KEY).mayRead(file)).toBe(true);
         expect(keysOf(more).size).toBeGreaterThanOrEqual(keysOf(who).size);
@@ -177,7 +188,7 @@ test('an index under rules answers as one that never held anything hidden, throu
         const numbers = createChainNumbers();
         const index = fill(files);
         for (const policies of states) {
-          const rules = new BrainRules('b', policies, numbers);
+          const rules = rulesOf(policies, numbers);
           const view = subjectView(rules, who, KEY);
           const request = {
             query: words.join(' '),
@@ -206,11 +217,8 @@ test('an index under rules answers as one that never held anything hidden, throu
 });
 
 test('what an index is handed over with, from a snapshot of other rules, is under no rule', () => {
-  const rules = new BrainRules(
-    'b',
-    { 'brain:b/hr': { readableBy: [], writableBy: [], container: 'public', filter: ['salary'], mask: [] } },
-    createChainNumbers(),
-  );
+  const hidden = { readableBy: [], writableBy: [], container: 'public', filter: ['salary'], mask: [] };
+  const rules = rulesOf({ 'brain:b/hr': hidden });
   const given = new SearchIndex(new AnalysisCache());
   const files = [
     { name: 'hr/a.json', text: '{"salary": 91000, "name": "rome"}' },

@@ -27,6 +27,7 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
     mayOpen: verdictOf(rules.brainChain(), 'read').allowed,
     mayChange: verdictOf(rules.brainChain(), 'write').allowed,
     isUnruled: rules.isEmpty,
+    scopes: () => rules.scopes(),
     chains: rules,
     mayRead: (path) => verdict(path, 'read').allowed,
     mayWrite: (path) => writeDenial(path) === null,

@@ -82,15 +82,37 @@ export async function readCatalogueSizes(
   );
 }
 
-/** Of the files of the main branch that are counted. */
+/** Files below the scopes (or at them) are counted one by one, all others at once. */
+export interface Counted {
+  readonly scopes: readonly string[];
+  isCounted(path: string): boolean;
+}
+
+/** Of the main branch. */
 export async function readCatalogueSize(
   client: SqlClient,
   brain: string,
-  isCounted: (path: string) => boolean,
+  { scopes, isCounted }: Counted,
 ): Promise<CatalogueSize> {
-  const counted = [...(await readCatalogue(client, brain, 'main')).values()].filter(({ path }) => isCounted(path));
-  const last = counted.reduce<number | null>((latest, { modifiedAt }) => Math.max(latest ?? 0, modifiedAt), null);
-  return { files: counted.length, modifiedAt: last };
+  const rows = await client.$queryRawUnsafe<{ path: string | null; files: number; at_ms: number | null }[]>(
+    `WITH scoped AS (
+       SELECT f.path, f.at, EXISTS (
+         SELECT 1 FROM json_array_elements_text($2::json) AS s(scope) WHERE f.path = s.scope OR starts_with(f.path, s.scope || '/')
+       ) AS inside
+       FROM brain.brain_files f WHERE f.brain = $1 AND f.branch = 'main'
+     )
+     SELECT CASE WHEN inside THEN path END AS path, count(*)::int AS files,
+       (extract(epoch from max(at)) * 1000)::double precision AS at_ms
+     FROM scoped GROUP BY 1`,
+    brain,
+    JSON.stringify(scopes),
+  );
+  const counted = rows.filter(({ path }) => path === null || isCounted(path));
+  const modifiedAt = counted.reduce<number | null>(
+    (last, { at_ms: at }) => (at === null ? last : Math.max(last ?? 0, at)),
+    null,
+  );
+  return { files: counted.reduce((sum, { files }) => sum + files, 0), modifiedAt };
 }
 
 function rowOf(entry: FileEntry, by: string): Record<string, unknown> {

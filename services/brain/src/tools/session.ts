@@ -107,11 +107,12 @@ const list = defineTool({
   },
 });
 
-/** Counted by the database where every file is open, else over the readable ones. */
+/** Counted by the database where all files are alike; where some are not, those are judged one by one. */
 async function sizesOf(deps: BrainDeps, brains: readonly ReadableBrain[]): Promise<Map<string, CatalogueSize>> {
-  const sizes = await deps.catalogueSizes(brains.flatMap(({ name, rows }) => (rows.isUnruled ? [name] : [])));
-  for (const { name, rows } of brains) {
-    if (!rows.isUnruled) sizes.set(name, await deps.catalogueSizeOf(name, rows.mayRead));
+  const ruled = brains.map(({ name, rows }) => ({ name, rows, scopes: rows.scopes() }));
+  const sizes = await deps.catalogueSizes(ruled.flatMap(({ name, scopes }) => (scopes.length === 0 ? [name] : [])));
+  for (const { name, rows, scopes } of ruled) {
+    if (scopes.length > 0) sizes.set(name, await deps.catalogueSizeOf(name, { scopes, isCounted: rows.mayRead }));
   }
   return sizes;
 }

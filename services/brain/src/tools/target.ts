@@ -167,11 +167,8 @@ export async function readableBrains({
   caller,
 }: Pick<CallContext, 'deps' | 'caller'>): Promise<readonly ReadableBrain[]> {
   const names = await deps.host.names();
-  const stamp = caller.registry ?? (await deps.rules.stamp());
-  const brains = await Promise.all(
-    names.map(async (name) => ({ name, rows: await deps.rules.view(caller.subject, name, stamp) })),
-  );
-  return brains.filter(({ rows }) => rows.mayOpen);
+  const views = await deps.rules.views(caller.subject, names, caller.registry);
+  return views.flatMap((rows, index) => (rows.mayOpen ? [{ name: names[index] ?? '', rows }] : []));
 }
 
 /** Asks every brain that the caller may see, a few at a time; answers in order of the names. */

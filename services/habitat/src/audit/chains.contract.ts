@@ -208,7 +208,11 @@ export function describeChains(name: string, open: () => Promise<Database>, node
     });
 
     test('an end that does not fit its signature is never signed again', async () => {
-      await writeChains(['laundered']);
+      // The one checkpoint beside the database is older than what is changed, so it says nothing against it.
+      const entries = Array.from({ length: LENGTH }, (_, n) => entry('laundered', n));
+      await postUntilTaken(nodeOf(0), entries.slice(0, 1));
+      await nodeOf(0).deps.audit.saveAll();
+      await postUntilTaken(nodeOf(0), entries.slice(1));
       await sql('ALTER TABLE habitat.audit_entries DISABLE TRIGGER USER');
       await TAMPERINGS['edits and stamps anew']?.({ name: 'laundered', seq: LENGTH, oldHead: {}, sql });
       await sql('ALTER TABLE habitat.audit_entries ENABLE TRIGGER USER');
