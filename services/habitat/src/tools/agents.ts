@@ -9,7 +9,7 @@ import { kill } from '../store/kill.ts';
 import { spawn, type SpawnDenial, type Spawned, type SpawnWish } from '../store/spawn.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
 import { agentNotFound } from './identities.ts';
-import { nextPage, positionOf } from './paging.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { Reference } from './references.ts';
 import { settled } from './settle.ts';
 

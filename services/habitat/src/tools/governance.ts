@@ -18,7 +18,7 @@ import {
 } from '../store/governance-rows.ts';
 import { readVerdict } from '../store/trust-rows.ts';
 import { currentWorkspace } from './current.ts';
-import { nextPage, positionOf } from './paging.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { settled } from './settle.ts';
 
 const MAX_CONTEXT_BYTES = 8 * 1024;

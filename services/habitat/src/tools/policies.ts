@@ -16,7 +16,7 @@ import { listPolicies } from '../store/listings.ts';
 import { inheritedContainer, lockPolicy, readPolicies, storePolicy } from '../store/policy-rows.ts';
 import { workspaceExists } from '../store/workspace-rows.ts';
 import { currentWorkspace } from './current.ts';
-import { nextPage, positionOf } from './paging.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { PolicyWish, wholePolicy } from './policy-wish.ts';
 import { settled } from './settle.ts';
 

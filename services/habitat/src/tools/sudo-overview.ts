@@ -9,7 +9,7 @@ import { SUDO, suggestionsFor } from '../domain/sudo.ts';
 import { levelOf, SCOPE_NAMES, SCOPES } from '../domain/sudo-scopes.ts';
 import { principalOfTask, readDenials } from '../store/sudo-rows.ts';
 import { countInView, type ListedTask, listTasks, showTask, type TaskPosition } from '../store/sudo-views.ts';
-import { nextPage, positionOf } from './paging.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { TaskId } from './sudo-results.ts';
 
 const sudoListTasks = defineTool({

@@ -9,7 +9,7 @@ import { readOrgTree } from '../store/org-tree.ts';
 import { teamViewOf } from '../store/team-making.ts';
 import { readMembership } from '../store/team-permissions.ts';
 import { findOne, listVisible } from '../store/team-rows.ts';
-import { nextPage, positionOf } from './paging.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { Reference } from './references.ts';
 import { Dept, Org, Permission, Team } from './team-shapes.ts';
 

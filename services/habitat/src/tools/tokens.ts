@@ -18,7 +18,7 @@ import { readIdentity, readToken } from '../store/identity-rows.ts';
 import { listTokens } from '../store/listings.ts';
 import { endToken, findToken, holdRolesOf, insertToken, readClock, readTokenHash } from '../store/token-rows.ts';
 import { agentNotFound } from './identities.ts';
-import { nextPage, positionOf } from './paging.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { settled } from './settle.ts';
 
 const MAX_TTL_MS = 2_592_000_000;

@@ -24,7 +24,7 @@ import {
   type WorkspaceRow,
 } from '../store/workspace-rows.ts';
 import { currentWorkspace } from './current.ts';
-import { nextPage, positionOf } from './paging.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { PolicyWish, wholePolicy } from './policy-wish.ts';
 import { settled } from './settle.ts';
 
