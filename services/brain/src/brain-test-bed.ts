@@ -2,31 +2,22 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SUBJECTS } from '@svc/contract/discovery.ts';
-import { decodeReply, type Envelope } from '@svc/contract/rpc.ts';
+import type { Envelope } from '@svc/contract/rpc.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
-import { createLocalBus } from '@svc/runtime/bus.local.ts';
-import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
-import { readConfig } from '@svc/runtime/config.ts';
-import type { Database } from '@svc/runtime/database.ts';
-import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
-import { createLog } from '@svc/runtime/log.ts';
-import { createMetrics } from '@svc/runtime/metrics.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { embeddedDatabase } from '@svc/testing/database.ts';
+import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import type { OpenBrain } from './brain/open-brain.ts';
 import { createTestRegistry, type TestRegistry } from './registry-test-bed.ts';
 import { brainService } from './service.ts';
-
-type Content = Record<string, unknown>;
 
 export interface BrainNode {
   /** What the node says and hears. */
   readonly bus: Bus;
   readonly dataDir: string;
   /** The tool's result object or refusal. Throws the code of a call error. */
-  call(tool: string, args: Content, over?: Partial<Envelope>): Promise<Content>;
+  call(tool: string, args: Fields, over?: Partial<Envelope>): Promise<Fields>;
   openBrains(): Promise<OpenBrain[]>;
   stop(): Promise<void>;
 }
@@ -47,7 +38,7 @@ export async function openBrainTestBed(): Promise<BrainTestBed> {
     dataDir,
     registry,
     async start(environment = {}) {
-      const platform = platformOn(dataDir, database, environment);
+      const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir, ...environment });
       await registry.answerOn(platform.bus);
       return startNode(dataDir, platform, registry);
     },
@@ -58,14 +49,12 @@ export async function openBrainTestBed(): Promise<BrainTestBed> {
   };
 }
 
-let instances = 0;
-
 async function startNode(dataDir: string, platform: Platform, registry: TestRegistry): Promise<BrainNode> {
   const service = await startService(platform, brainService);
   return {
     dataDir,
     bus: platform.bus,
-    call: (tool, args, over = {}) => callTool(platform.bus, tool, args, { registry: registry.stamp(), ...over }),
+    call: (tool, args, over = {}) => callBrain(platform.bus, tool, args, { registry: registry.stamp(), ...over }),
     openBrains: () => service.deps.host.openBrains(),
     async stop() {
       await service.stop();
@@ -75,42 +64,7 @@ async function startNode(dataDir: string, platform: Platform, registry: TestRegi
   };
 }
 
-function platformOn(dataDir: string, database: Database, environment: Record<string, string>): Platform {
-  const log = createLog('silent', {});
-  instances += 1;
-  return {
-    kind: 'embedded',
-    durability: database.durability,
-    config: readConfig({ SVC_DATA_DIR: dataDir, ...environment }, () => '').config,
-    log,
-    metrics: createMetrics(),
-    clock: systemClock,
-    ids: createIds(systemClock, systemRandom),
-    random: systemRandom,
-    bus: createLocalBus(),
-    jobs: createLocalJobs({ log }),
-    database,
-    redis: null,
-    node: { nodeId: 'test', instance: `test-${instances}`, startedAt: Date.now(), version: '0' },
-  };
-}
-
-async function callTool(bus: Bus, tool: string, args: Content, over: Partial<Envelope>): Promise<Content> {
-  const envelope: Envelope = {
-    tool,
-    args,
-    subject: {},
-    operator: true,
-    principal: 'local',
-    session: 'a'.repeat(64),
-    requestId: 'r',
-    deadlineAt: Date.now() + 20_000,
-    door: 'call',
-    ...over,
-  };
-  const reply = decodeReply(await bus.request(SUBJECTS.tool('brain', tool), JSON.stringify(envelope), envelope));
-  if (!reply.ok) throw new Error(reply.failure.code);
-  const result = JSON.parse(reply.body) as Content;
-  const { content } = result;
-  return content !== null && typeof content === 'object' ? (content as Content) : result;
+async function callBrain(bus: Bus, tool: string, args: Fields, over: Partial<Envelope>): Promise<Fields> {
+  const { fields } = await callTool(bus, 'brain', tool, args, { subject: {}, ...over });
+  return fields;
 }

@@ -2,24 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SUBJECTS } from '@svc/contract/discovery.ts';
-import { decodeReply, type Envelope } from '@svc/contract/rpc.ts';
-import type { Bus } from '@svc/runtime/bus.ts';
-import { createLocalBus } from '@svc/runtime/bus.local.ts';
-import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
-import { readConfig } from '@svc/runtime/config.ts';
+import type { Envelope } from '@svc/contract/rpc.ts';
 import type { Database } from '@svc/runtime/database.ts';
-import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
-import { createLog } from '@svc/runtime/log.ts';
-import { createMetrics } from '@svc/runtime/metrics.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, type RegistryClient } from '@svc/runtime/registry.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { embeddedDatabase } from '@svc/testing/database.ts';
+import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import type { HabitatDeps } from './deps.ts';
 import { habitatService } from './service.ts';
-
-type Fields = Record<string, unknown>;
 
 export interface HabitatNode {
   readonly deps: HabitatDeps;
@@ -44,7 +35,7 @@ export async function openHabitatTestBed(open: () => Promise<Database> = embedde
   return {
     database,
     dataDir,
-    start: (over = {}) => startNode({ ...platformOn(database, dataDir), ...over }),
+    start: (over) => startNode(platformOn(database, over, { SVC_DATA_DIR: dataDir })),
     async [Symbol.asyncDispose]() {
       await database.close();
       rmSync(dataDir, { recursive: true, force: true });
@@ -52,13 +43,13 @@ export async function openHabitatTestBed(open: () => Promise<Database> = embedde
   };
 }
 
-let instances = 0;
-
 async function startNode(platform: Platform): Promise<HabitatNode> {
   const service = await startService(platform, habitatService);
   const { bus } = platform;
   const registry = createRegistryClient(platform);
-  const call: HabitatNode['call'] = (tool, args = {}, over = {}) => callTool(bus, tool, args, over);
+  const call: HabitatNode['call'] = async (tool, args = {}, over = {}) => ({
+    ...(await callTool(bus, 'habitat', tool, args, over)).fields,
+  });
   return {
     deps: service.deps,
     registry,
@@ -78,50 +69,4 @@ async function startNode(platform: Platform): Promise<HabitatNode> {
       await bus.close();
     },
   };
-}
-
-function platformOn(database: Database, dataDir: string): Platform {
-  const log = createLog('silent', {});
-  instances += 1;
-  return {
-    kind: 'embedded',
-    durability: database.durability,
-    config: readConfig({ SVC_DATA_DIR: dataDir }, () => '').config,
-    log,
-    metrics: createMetrics(),
-    clock: systemClock,
-    ids: createIds(systemClock, systemRandom),
-    random: systemRandom,
-    bus: createLocalBus(),
-    jobs: createLocalJobs({ log }),
-    database,
-    redis: null,
-    node: { nodeId: 'test', instance: `test-${instances}`, startedAt: Date.now(), version: '0' },
-  };
-}
-
-const SESSION = '0'.repeat(64);
-const PATIENCE_MS = 20_000;
-
-async function callTool(bus: Bus, tool: string, args: Fields, over: Partial<Envelope>): Promise<Fields> {
-  const envelope: Envelope = {
-    tool,
-    args,
-    subject: { workspace: 'default' },
-    operator: true,
-    principal: 'local',
-    session: SESSION,
-    requestId: 'test',
-    deadlineAt: Date.now() + PATIENCE_MS,
-    door: 'call',
-    ...over,
-  };
-  const frame = await bus.request(SUBJECTS.tool('habitat', tool), JSON.stringify(envelope), {
-    deadlineAt: envelope.deadlineAt,
-  });
-  const reply = decodeReply(frame);
-  if (!reply.ok) throw new Error(reply.failure.code, { cause: reply.failure });
-  const result = JSON.parse(reply.body) as Fields;
-  const { content } = result;
-  return typeof content === 'object' && content !== null ? { ...content } : result;
 }

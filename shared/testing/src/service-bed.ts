@@ -1,0 +1,79 @@
+/** What a service needs to run inside a test, and how a test calls its tools: an envelope on the local bus. */
+import { SUBJECTS } from '@svc/contract/discovery.ts';
+import { decodeReply, type Envelope } from '@svc/contract/rpc.ts';
+import type { Bus } from '@svc/runtime/bus.ts';
+import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
+import { readConfig } from '@svc/runtime/config.ts';
+import type { Database } from '@svc/runtime/database.ts';
+import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
+import { createLog } from '@svc/runtime/log.ts';
+import { createMetrics } from '@svc/runtime/metrics.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+
+export type Fields = Record<string, unknown>;
+
+export interface ToolAnswer {
+  /** The result object, or the refusal inside it. */
+  readonly fields: Fields;
+  readonly replayed: boolean;
+}
+
+const PATIENCE_MS = 20_000;
+
+let instances = 0;
+
+/** A platform of one process on `database`, silent, with a bus and jobs of its own; `environment` as in the shell. */
+export function platformOn(
+  database: Database,
+  over: Partial<Platform> = {},
+  environment: Readonly<Record<string, string>> = {},
+): Platform {
+  const log = createLog('silent', {});
+  instances += 1;
+  return {
+    kind: 'embedded',
+    durability: database.durability,
+    config: readConfig(environment, () => '').config,
+    log,
+    metrics: createMetrics(),
+    clock: systemClock,
+    ids: createIds(systemClock, systemRandom),
+    random: systemRandom,
+    bus: createLocalBus(),
+    jobs: createLocalJobs({ log }),
+    database,
+    redis: null,
+    node: { nodeId: 'test', instance: `test-${instances}`, startedAt: Date.now(), version: '0' },
+    ...over,
+  };
+}
+
+/** As the operator in `default`, unless `over` says otherwise. Throws an error named by the code of a call error. */
+export async function callTool(
+  bus: Bus,
+  service: string,
+  tool: string,
+  args: Fields,
+  over: Partial<Envelope> = {},
+): Promise<ToolAnswer> {
+  const envelope: Envelope = {
+    tool,
+    args,
+    subject: { workspace: 'default' },
+    operator: true,
+    principal: 'local',
+    session: 'a'.repeat(64),
+    requestId: 'test',
+    deadlineAt: Date.now() + PATIENCE_MS,
+    door: 'call',
+    ...over,
+  };
+  const { deadlineAt } = envelope;
+  const reply = decodeReply(await bus.request(SUBJECTS.tool(service, tool), JSON.stringify(envelope), { deadlineAt }));
+  if (!reply.ok) throw new Error(reply.failure.code, { cause: reply.failure });
+  const result = JSON.parse(reply.body) as Fields;
+  const { content } = result;
+  const isWrapped = typeof content === 'object' && content !== null;
+  return { fields: isWrapped ? (content as Fields) : result, replayed: reply.replayed };
+}
