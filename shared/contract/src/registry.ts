@@ -53,6 +53,9 @@ export type RevisionAnswer = z.output<typeof RevisionAnswer>;
 /** Every answer that others may keep says under which stamp it was read. */
 const stamped = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject({ stamp: RegistryStamp, ...shape });
 
+/** So many sessions fit into one question. */
+export const MAX_SESSIONS_ASKED = 1000;
+
 /**
  * Requests to the registry: subject on the bus, argument, answer. Queue group `habitat`, deadline 1 s. The reply is
  * `{ok: true, answer}` or `{ok: false, code}` (a CallErrorCode), see `RegistryReply`.
@@ -61,7 +64,7 @@ export const REGISTRY = {
   /** Now, not from any memory: the answer was read after the request came in. */
   revision: {
     subject: 'habitat.revision',
-    ask: z.strictObject({ sessions: z.array(z.string()).max(1000) }),
+    ask: z.strictObject({ sessions: z.array(z.string()).max(MAX_SESSIONS_ASKED) }),
     answer: RevisionAnswer,
   },
   /** null = unknown, expired, revoked, of another kind, or its agent has no role any more. Revoked and never to be again. */

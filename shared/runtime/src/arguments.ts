@@ -40,7 +40,9 @@ function resolveAlias(given: Record<string, unknown>, alias: string, target: Ali
   for (const [name, part] of Object.entries(expanded)) {
     const alone = typeof target !== 'string' && target.alone === true;
     if (name in given && (alone || given[name] !== part)) {
-      throw invalidArguments([{ path: alias, message: alone ? `stands for ${name}` : `says something else than ${name}` }]);
+      throw invalidArguments([
+        { path: alias, message: alone ? `stands for ${name}` : `says something else than ${name}` },
+      ]);
     }
     given[name] = part;
   }

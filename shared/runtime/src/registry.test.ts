@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RegistryStamp } from '@svc/contract/registry.ts';
+import { REGISTRY, type RegistryStamp } from '@svc/contract/registry.ts';
 import { createLocalBus } from './bus.local.ts';
 import { systemClock } from './clock.ts';
 import { createLog } from './log.ts';
@@ -103,5 +103,19 @@ test('a revision is never older than its caller, and callers at the same time sh
   }
   await Promise.all(callers);
   expect(asked).toBeLessThan(60);
+  await bus.close();
+});
+
+test('more sessions at once than one question may hold are asked for in several', async () => {
+  const bus = createLocalBus({ log: createLog('fatal', {}) });
+  await bus.respond(REGISTRY.revision.subject, async (text) => {
+    const { sessions } = REGISTRY.revision.ask.parse(JSON.parse(text));
+    const current = Object.fromEntries(sessions.map((session) => [session, `w${session}`]));
+    return JSON.stringify({ ok: true, answer: { stamp: at(1), at: 0, current } });
+  });
+  const registry = createRegistryClient({ bus, clock: systemClock });
+  const callers = Array.from({ length: 2500 }, (_, call) => registry.revision(String(call)));
+  const workspaces = (await Promise.all(callers)).map(({ current }) => current);
+  expect(workspaces).toEqual(callers.map((_, call) => `w${call}`));
   await bus.close();
 });

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CALL_ERRORS, CallError, type CallErrorCode } from '@svc/contract/codes.ts';
 import {
+  MAX_SESSIONS_ASKED,
   REGISTRY,
   type RegistryAnswer,
   type RegistryAsk,
@@ -50,7 +51,22 @@ export function createRegistryClient({ bus, clock }: Parts): RegistryClient {
     if (!reply.ok) throw new CallError(Object.hasOwn(CALL_ERRORS, reply.code) ? reply.code : 'INTERNAL');
     return answer.parse(reply.answer) as RegistryAnswer<Question>;
   }
-  return { ask, revision: createRevisions((sessions) => ask('revision', { sessions })) };
+  async function readRevision(sessions: readonly string[]): Promise<RegistryAnswer<'revision'>> {
+    const [first, ...others] = await Promise.all(
+      portionsOf(sessions).map((portion) => ask('revision', { sessions: portion })),
+    );
+    if (first === undefined) throw new Error('a question without portions');
+    return { ...first, current: Object.assign(first.current, ...others.map(({ current }) => current)) };
+  }
+  return { ask, revision: createRevisions(readRevision) };
+}
+
+/** At least one, though it be empty. */
+function portionsOf(sessions: readonly string[]): string[][] {
+  const count = Math.max(1, Math.ceil(sessions.length / MAX_SESSIONS_ASKED));
+  return Array.from({ length: count }, (_, index) =>
+    sessions.slice(index * MAX_SESSIONS_ASKED, (index + 1) * MAX_SESSIONS_ASKED),
+  );
 }
 
 /** A service that is being replaced is away for a moment. */
@@ -75,7 +91,7 @@ interface Round {
 
 /** Callers that come while questions are under way wait for the next one: an answer is never older than its caller. */
 function createRevisions(
-  read: (sessions: string[]) => Promise<RegistryAnswer<'revision'>>,
+  read: (sessions: readonly string[]) => Promise<RegistryAnswer<'revision'>>,
 ): RegistryClient['revision'] {
   let waiting: Round | null = null;
   let underWay = 0;
