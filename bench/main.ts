@@ -6,6 +6,7 @@ import { callBody, callTool } from './call.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
+import { measureMoney } from './money.ts';
 import { startPeers } from './peers.ts';
 import { type NodeProcess, startNode } from './process.ts';
 import { CONNECTIONS, READ_BODY, type RoundResult, runScenario, type Scenario, WRITE_BODY } from './scenarios.ts';
@@ -50,6 +51,7 @@ try {
   if (wants('d', 'f', 'g', 't')) await addEmbedded();
   await runRounds();
   if (wants('decisions')) console.log(`\n${measureDecisions()}`);
+  if (wants('money')) console.log(`\n${await measureMoney(seconds, rounds)}`);
   if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
   console.log(`\nload ${loadavg()[0]?.toFixed(1)} after`);

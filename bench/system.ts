@@ -107,7 +107,9 @@ export async function startCluster(
   const brains = Array.from({ length: counts.brains }, (_, index) =>
     startNode('deploy/node.ts', ['brain'], { ...shared, SVC_NODE_ID: `brain-${index}` }),
   );
-  const habitat = startNode('deploy/node.ts', ['habitat'], { ...shared, SVC_NODE_ID: 'habitat' });
+  const others = ['habitat', 'escrow'].map((service) =>
+    startNode('deploy/node.ts', [service], { ...shared, SVC_NODE_ID: service }),
+  );
   const gateways: NodeProcess[] = [];
   const urls: string[] = [];
   for (let index = 0; index < counts.gateways; index += 1) {
@@ -126,11 +128,11 @@ export async function startCluster(
   return {
     urls,
     brains,
-    processes: [...gateways, ...brains, habitat],
+    processes: [...gateways, ...brains, ...others],
     healthyAfterMs: healthyAt - startedAt,
     readyAfterMs: readyAt - startedAt,
     async stop() {
-      await Promise.all([...gateways, ...brains, habitat].map((one) => one.stop()));
+      await Promise.all([...gateways, ...brains, ...others].map((one) => one.stop()));
       dataDir.remove();
     },
   };

@@ -3,6 +3,7 @@ import { ACCESS } from './requirements/access.ts';
 import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
+import { ESCROW } from './requirements/escrow.ts';
 import { GATEWAY } from './requirements/gateway.ts';
 import { GUIDES } from './requirements/guides.ts';
 import { HABITAT_RECORDS } from './requirements/habitat-records.ts';
@@ -27,6 +28,7 @@ const ALL = {
   ...HABITAT_TRUST,
   ...HABITAT_AGENTS,
   ...HABITAT_SUDO,
+  ...ESCROW,
 };
 
 export type RequirementId = keyof typeof ALL;

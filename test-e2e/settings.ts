@@ -10,3 +10,9 @@ export const SEED = count('E2E_SEED', randomInt(1, 2 ** 31));
 export const KILL_ROUNDS = count('E2E_KILL_ROUNDS', 10);
 export const ROLLING_RESTARTS = count('E2E_ROLLING_RESTARTS', 10);
 export const GARBAGE_REQUESTS = count('E2E_GARBAGE_REQUESTS', 20_000);
+/** Of the ledger; each takes some seconds until everything runs again. */
+export const LEDGER_KILL_ROUNDS = count('E2E_KILL_ROUNDS', 5);
+/** Spends that are each sent three times. */
+export const REPEATED_SPENDS = count('E2E_REPEATED_SPENDS', 1000);
+/** A process is killed every three seconds of it. */
+export const BANK_SECONDS = count('E2E_BANK_SECONDS', 9);

@@ -4,49 +4,9 @@
  * admin of another tenant. `served` = no access rule stands in the way, whatever the tool then says.
  */
 import type { Fields } from '../client.ts';
+import { type AccessRule, admins, everybody, gatedWriters, members, none, operators, writers } from './access-rule.ts';
+import { MONEY } from './access-rules.money.ts';
 import type { Tenant } from './tenants.ts';
-
-export type Answer = string;
-
-export interface AccessRule {
-  args(tenant: Tenant, fresh: string): Fields | Promise<Fields>;
-  readonly viewer: Answer;
-  readonly admin: Answer;
-  readonly stranger: Answer;
-  /** When an admin of another tenant is answered differently from its viewer. */
-  readonly strangeAdmin?: Answer;
-  /** The tool answers a stranger like somebody who asks for what does not exist; arguments that name nothing. */
-  unknown?(fresh: string): Fields;
-}
-
-const none = (): Fields => ({});
-
-function everybody(args: AccessRule['args'] = none): AccessRule {
-  return { args, viewer: 'served', admin: 'served', stranger: 'served' };
-}
-
-function operators(args: AccessRule['args']): AccessRule {
-  return { args, viewer: 'FORBIDDEN', admin: 'FORBIDDEN', stranger: 'FORBIDDEN' };
-}
-
-/** Admins of the workspace concerned. */
-function admins(args: AccessRule['args'], stranger: Answer = 'FORBIDDEN', unknown?: AccessRule['unknown']): AccessRule {
-  return { args, viewer: 'FORBIDDEN', admin: 'served', stranger, ...(unknown === undefined ? {} : { unknown }) };
-}
-
-function members(args: AccessRule['args'], stranger: Answer, unknown?: AccessRule['unknown']): AccessRule {
-  return { args, viewer: 'served', admin: 'served', stranger, ...(unknown === undefined ? {} : { unknown }) };
-}
-
-/** Writers of the brain, whatever their tenant: viewers never write. */
-function writers(args: AccessRule['args']): AccessRule {
-  return { args, viewer: 'FORBIDDEN', admin: 'served', stranger: 'FORBIDDEN', strangeAdmin: 'served' };
-}
-
-/** Writers of something gated: a stranger who may write elsewhere meets the boundary. */
-function gatedWriters(args: AccessRule['args']): AccessRule {
-  return { args, viewer: 'FORBIDDEN', admin: 'served', stranger: 'FORBIDDEN', strangeAdmin: 'RLS_DENIED' };
-}
 
 const file = ({ team }: Tenant): Fields => ({ name: `${team}/file` });
 const absentFile = (fresh: string): Fields => ({ name: `${fresh}/file` });
@@ -276,4 +236,5 @@ export const ACCESS_RULES: Readonly<Record<string, AccessRule>> = {
   ...TEAMS,
   ...TRUST,
   ...SUDO,
+  ...MONEY,
 };

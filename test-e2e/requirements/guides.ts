@@ -3,4 +3,5 @@ export const GUIDES = {
   'guides:access': ['docs/access.md', 'Every call of the guide to roles and access works as it shows.'],
   'guides:tokens': ['docs/tokens.md', 'Every call of the guide to tokens works as it shows.'],
   'guides:boundaries': ['docs/boundaries.md', 'Every call of the guide to boundaries works as it shows.'],
+  'guides:budgets': ['docs/budgets.md', 'Every call of the guide to budgets works as it shows.'],
 } as const;

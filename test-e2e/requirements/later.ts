@@ -14,6 +14,9 @@ export const LATER = {
   'trust acceptance 4': 'Needs two months to pass; shown beside the code on rows that were made older.',
   'trust acceptance 7':
     'No service that trades is part of this release; the question it will ask is tested beside the code.',
+  'skill trades over the ledger':
+    'No service that trades is part of this release: confirm, refute and sweep are the captures and voids that it will send.',
+  'named crash points of a capture': 'Shown beside the code of the ledger, where a process can be stopped at each.',
 } as const;
 
 /** How many acceptance examples each part of the contracts has. */
@@ -33,4 +36,6 @@ export const ACCEPTANCE_COUNTS = {
   'governance acceptance': 5,
   'audit acceptance': 7,
   'succession acceptance': 3,
+  'escrow acceptance': 19,
+  'qos acceptance': 5,
 } as const;

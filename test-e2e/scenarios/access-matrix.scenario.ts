@@ -2,7 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Caller, codeOf, type Fields, type Reply } from '../client.ts';
-import { ACCESS_RULES, type AccessRule, type Answer } from '../instruments/access-rules.ts';
+import type { AccessRule, Answer } from '../instruments/access-rule.ts';
+import { ACCESS_RULES } from '../instruments/access-rules.ts';
 import { callerOf, createTenant, type Tenant } from '../instruments/tenants.ts';
 import type { TargetPlace } from '../targets/target.ts';
 import { KEYED, newName, verifies } from '../verifies.ts';

@@ -8,10 +8,10 @@ const DOCS = join(import.meta.dirname, '..', '..', 'docs');
 const target = ownTarget({}, 'embedded');
 
 verifies(
-  ['guides:access', 'guides:tokens', 'guides:boundaries'],
+  ['guides:access', 'guides:tokens', 'guides:boundaries', 'guides:budgets'],
   async () => {
     const { place } = target.get();
-    for (const guide of ['access.md', 'tokens.md', 'boundaries.md']) {
+    for (const guide of ['access.md', 'tokens.md', 'boundaries.md', 'budgets.md']) {
       const steps = readGuide(join(DOCS, guide));
       const answers = await followGuide(steps, place.gateways[0] ?? '');
       const shown = steps.map(({ answer, line }, index) => ({ answer, line, printed: answers[index] ?? '' }));

@@ -48,7 +48,6 @@ const CORRUPTIONS = [
     'postings',
     `UPDATE escrow.postings SET amount = amount * 2 WHERE entry_id IN (SELECT entry_id FROM escrow.entries WHERE ${ENTRY})`,
   ],
-  ['deadlines', "UPDATE escrow.holds SET expires_at = now() - interval '61 seconds' WHERE account = $1"],
 ] as const;
 
 describe('the audit of the ledger', () => {
@@ -130,6 +129,22 @@ describe('the audit of the ledger', () => {
     expect(
       await node.call('escrow_setWorkspaceBudget', { workspaceId: 'acme', amount: 20, adminId: 'ann' }),
     ).toMatchObject({ pool: { limit: 20 } });
+  });
+
+  it('freezes an account whose hold nobody closed, until an operator wants it closed', async () => {
+    const account = await usedAccount();
+    const late = "UPDATE escrow.holds SET expires_at = now() - interval '61 seconds' WHERE account = $1";
+    await database.pool.query(late, [account]);
+    expect(await node.deps.audit.run()).toEqual([{ invariant: 'deadlines', account }]);
+    expect(await node.bus('debit', { payer: { agent: account }, amount: 1, ref: `late ${account}` })).toMatchObject({
+      code: 'E_LEDGER_FROZEN',
+    });
+    expect(await node.call('escrow_create', { org: account })).toMatchObject({ created: false });
+    expect(await node.bus('debit', { payer: { agent: account }, amount: 1, ref: `mended ${account}` })).toMatchObject({
+      ok: true,
+    });
+    expect(await node.call('escrow_status', { org: account })).toMatchObject({ budget: { pending: 0 }, holds: {} });
+    expect(await node.deps.audit.run()).toEqual([]);
   });
 
   it('finds a sink that is not what was paid into it', async () => {

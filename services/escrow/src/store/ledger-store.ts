@@ -43,7 +43,7 @@ import { auditEntriesOf, eventsOf } from './telling.ts';
 type Named<Wish> = Omit<Wish, 'entryId'>;
 
 /** Transactions at once where others write too; an exclusive database has one connection for all. */
-const LANES = 4;
+const LANES = 2;
 
 export class LedgerStore {
   readonly #writer: LedgerWriter;

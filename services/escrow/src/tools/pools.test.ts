@@ -138,7 +138,8 @@ describe('draws', () => {
     const wide = await Promise.all(
       ['a1', 'a1'].map((agentId) => call('escrow_workspaceRecordSpend', { workspaceId: two, agentId, amount: 400 })),
     );
-    expect(wide.map(({ code }) => String(code ?? 'recorded')).toSorted()).toEqual(['E_POOL_EXCEEDED', 'recorded']);
+    expect(wide.filter(({ recorded }) => recorded === true)).toHaveLength(1);
+    expect(wide.filter(({ code }) => code === 'E_POOL_EXCEEDED')).toHaveLength(1);
   });
 
   it('are for oneself, by admins for members, by operators for anybody', async () => {

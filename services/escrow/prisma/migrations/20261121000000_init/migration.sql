@@ -90,16 +90,6 @@ CREATE TABLE "escrow"."entries" (
 );
 
 -- CreateTable
-CREATE TABLE "escrow"."postings" (
-    "entry_id" TEXT NOT NULL,
-    "line" INTEGER NOT NULL,
-    "account" TEXT NOT NULL,
-    "amount" BIGINT NOT NULL,
-
-    CONSTRAINT "postings_pkey" PRIMARY KEY ("entry_id","line")
-);
-
--- CreateTable
 CREATE TABLE "escrow"."outbox" (
     "id" TEXT NOT NULL,
     "position" BIGINT,
@@ -153,25 +143,7 @@ CREATE INDEX "accounts_kind_account_id_idx" ON "escrow"."accounts"("kind", "acco
 CREATE UNIQUE INDEX "holds_claim_key" ON "escrow"."holds"("claim");
 
 -- CreateIndex
-CREATE INDEX "holds_account_state_expires_at_idx" ON "escrow"."holds"("account", "state", "expires_at");
-
--- CreateIndex
-CREATE INDEX "holds_owner_state_expires_at_idx" ON "escrow"."holds"("owner", "state", "expires_at");
-
--- CreateIndex
-CREATE INDEX "holds_state_expires_at_idx" ON "escrow"."holds"("state", "expires_at");
-
--- CreateIndex
-CREATE INDEX "entries_refund_of_idx" ON "escrow"."entries"("refund_of");
-
--- CreateIndex
 CREATE UNIQUE INDEX "entries_account_no_key" ON "escrow"."entries"("account", "no");
-
--- CreateIndex
-CREATE UNIQUE INDEX "entries_kind_ref_key" ON "escrow"."entries"("kind", "ref");
-
--- CreateIndex
-CREATE INDEX "postings_account_idx" ON "escrow"."postings"("account");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "outbox_position_key" ON "escrow"."outbox"("position");
@@ -204,5 +176,20 @@ CREATE FUNCTION "escrow"."refuse_change"() RETURNS trigger LANGUAGE plpgsql AS
   E'BEGIN RAISE EXCEPTION \'entries of the ledger are never changed\'\x3b END';
 CREATE TRIGGER "entries_stay" BEFORE UPDATE OR DELETE ON "escrow"."entries"
   FOR EACH ROW EXECUTE FUNCTION "escrow"."refuse_change"();
-CREATE TRIGGER "postings_stay" BEFORE UPDATE OR DELETE ON "escrow"."postings"
-  FOR EACH ROW EXECUTE FUNCTION "escrow"."refuse_change"();
+
+-- Few of all holds are live, and few entries have a reference.
+CREATE INDEX "holds_live_account" ON "escrow"."holds" ("account", "expires_at") WHERE "state" = 'held';
+CREATE INDEX "holds_live_owner" ON "escrow"."holds" ("owner", "expires_at") WHERE "state" = 'held';
+CREATE INDEX "holds_live" ON "escrow"."holds" ("expires_at") WHERE "state" = 'held';
+CREATE UNIQUE INDEX "entries_ref" ON "escrow"."entries" ("kind", "ref") WHERE "ref" IS NOT NULL;
+CREATE INDEX "entries_refunds" ON "escrow"."entries" ("refund_of") WHERE "refund_of" IS NOT NULL;
+
+-- Double entry: what one pays the other gets, and a refund turns it round. Limits and repairs move nothing.
+CREATE VIEW "escrow"."postings" AS
+  SELECT "entry_id", 0 AS "line", "account", CASE "kind" WHEN 'refund' THEN "amount" ELSE -"amount" END AS "amount"
+    FROM "escrow"."entries" WHERE "kind" IN ('spend', 'capture', 'refund')
+  UNION ALL
+  SELECT "entry_id", 1, "payee", CASE "kind" WHEN 'refund' THEN -"amount" ELSE "amount" END
+    FROM "escrow"."entries" WHERE "kind" IN ('spend', 'capture', 'refund');
+ALTER TABLE "escrow"."entries" ADD CONSTRAINT "entries_payee"
+  CHECK (("kind" IN ('spend', 'capture', 'refund')) = ("payee" IS NOT NULL) AND "amount" >= 0);

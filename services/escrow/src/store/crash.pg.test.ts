@@ -1,0 +1,14 @@
+import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
+import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { afterAll, test } from 'vitest';
+import { describeCrashes } from './crash.contract.ts';
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+const log = { warn() {}, fatal() {} };
+
+if (server === null) test.skip('no PostgreSQL here');
+else {
+  const open = () => openPostgresDatabase({ url: server.url, log, poolSize: 2 });
+  describeCrashes('PostgreSQL', async () => ({ place: server.url, open, async stop() {} }), { storms: 10 });
+}

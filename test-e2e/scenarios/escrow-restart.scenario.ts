@@ -1,0 +1,132 @@
+/** What the ledger keeps over a restart, and what it does about rows that somebody changed. */
+import { expect } from 'vitest';
+import { Caller, type Fields, sendTo } from '../client.ts';
+import { createMembers, memberAt } from '../instruments/members.ts';
+import { withDatabase } from '../instruments/stored-rows.ts';
+import { waitFor } from '../instruments/wait-for.ts';
+import { newName, ownTarget, verifies } from '../verifies.ts';
+
+const target = ownTarget();
+
+verifies(
+  'escrow:restart',
+  async () => {
+    const { place, escrows, gateways } = target.get();
+    const operator = new Caller(place);
+    const members = await createMembers(place, 'admin', 'editor');
+    const { workspace: workspaceId } = members;
+    const [admin, editor] = [memberAt(members, 0), memberAt(members, 1)];
+    const org = newName('o');
+    const headers = { 'idempotency-key': newName('key') };
+    await operator.ok('escrow_create', { org, budget: 77.000001 });
+    await admin.caller.ok('escrow_setWorkspaceBudget', { workspaceId, amount: 500 });
+    await admin.caller.ok('escrow_setWorkspaceMemberLimit', { workspaceId, agentId: editor.id, limit: 40.5 });
+    const draw = () =>
+      editor.caller.call('escrow_workspaceRecordSpend', { workspaceId, amount: 12.25, memo: 'once' }, { headers });
+    const hold = { holdId: newName('h'), condition: { org, amount: 7, ttlMs: 3_600_000, note: 'kept' } };
+    const place7 = () => operator.call('escrow_hold', hold, { headers });
+    const refuse = () =>
+      operator.call('escrow_hold', { ...hold, condition: { org, amount: 900 } }, { headers: refusedKey });
+    const refusedKey = { 'idempotency-key': newName('key') };
+    const shown = async (): Promise<Fields[]> => [
+      await operator.ok('escrow_status', { org }),
+      await admin.caller.ok('escrow_getWorkspacePool', { workspaceId }),
+      await editor.caller.ok('escrow_getWorkspacePool', { workspaceId }),
+      await operator.ok('escrow_listWorkspacePools'),
+    ];
+    const replies = [await draw(), await place7(), await refuse()];
+    const before = await shown();
+    const processes = new Set([...escrows, ...gateways]);
+    for (const one of processes) await one.stop();
+    for (const one of processes) one.spawn();
+    for (const one of gateways) await one.ready();
+    expect(await shown()).toEqual(before);
+    const again = [await draw(), await place7(), await refuse()];
+    expect(again.map(({ text }) => text)).toEqual(replies.map(({ text }) => text));
+    expect(again.map((reply) => reply.headers['idempotency-replayed'])).toEqual(['true', 'true', 'true']);
+    expect(await shown()).toEqual(before);
+    expect(before[0]).toMatchObject({
+      budget: { limit: 77.000001, pending: 7 },
+      holds: { [hold.holdId]: { amount: 7 } },
+    });
+    expect(await operator.ok('escrow_release', { holdId: hold.holdId })).toMatchObject({ released: true });
+  },
+  { on: target },
+);
+
+/** Somebody who rules the database changes a row while the ledger is away. */
+async function tamper(sql: string, values: readonly unknown[]): Promise<void> {
+  const { place, escrows } = target.get();
+  for (const one of escrows) await one.stop();
+  await withDatabase(place, (pool) => pool.query(sql, [...values]));
+  for (const one of escrows) one.spawn();
+  const operator = new Caller(place);
+  await waitFor(() => operator.ok('escrow_status'), {
+    withinMs: 30_000,
+    what: 'the ledger to answer',
+    ignoreErrors: () => true,
+  });
+}
+
+/** Of the ledger, as the gateway shows it. */
+async function ledgerCheck(caller: Caller): Promise<string | undefined> {
+  const { text } = await sendTo(`${caller.url()}/ready`, { method: 'GET' });
+  const { checks } = JSON.parse(text) as { checks: { name: string; status: string }[] };
+  return checks.find(({ name }) => name === 'escrow:ledger')?.status;
+}
+
+verifies(
+  'escrow:frozen',
+  async () => {
+    const { place } = target.get();
+    const operator = new Caller(place);
+    const [bad, good] = [newName('bad'), newName('good')];
+    const members = await createMembers(place, 'admin', 'editor');
+    const { workspace: workspaceId } = members;
+    const [admin, editor] = [memberAt(members, 0), memberAt(members, 1)];
+    const spend = { workspaceId, amount: 1 };
+    const limit = { workspaceId, amount: 50, adminId: admin.id };
+    const holdId = newName('h');
+    const holdOn = (org: string) => ({ holdId: newName('h'), condition: { org, amount: 1 } });
+    for (const org of [bad, good]) await operator.ok('escrow_create', { org });
+    await operator.ok('escrow_hold', { holdId, condition: { org: bad, amount: 3 } });
+    await operator.ok('escrow_setWorkspaceBudget', limit);
+    await editor.caller.ok('escrow_workspaceRecordSpend', spend);
+
+    await tamper('UPDATE escrow.accounts SET spent = spent + 5000000 WHERE account_id = $1', [bad]);
+    expect(await operator.ok('escrow_canSpend', { agent: bad })).toMatchObject({ allowed: false, reason: 'frozen' });
+    expect(await operator.refused('E_LEDGER_FROZEN', 'escrow_hold', holdOn(bad))).toMatchObject({ held: false });
+    await operator.refused('E_LEDGER_FROZEN', 'escrow_release', { holdId });
+    await operator.refused('E_LEDGER_FROZEN', 'escrow_create', { org: bad, budget: 5000 });
+    expect(await operator.ok('escrow_status', { org: bad })).toMatchObject({
+      budget: { spent: 5, pending: 3, limit: 1000 },
+      holds: { [holdId]: { amount: 3 } },
+    });
+    await operator.ok('escrow_hold', holdOn(good));
+    await editor.caller.ok('escrow_workspaceRecordSpend', spend);
+    await waitFor(async () => (await ledgerCheck(operator)) === 'fail', {
+      withinMs: 15_000,
+      what: '/ready to show it',
+    });
+
+    await tamper('UPDATE escrow.members SET spent = spent - 1000000 WHERE workspace_id = $1', [workspaceId]);
+    expect(await editor.caller.ok('escrow_workspaceCanSpend', { workspaceId })).toMatchObject({ reason: 'frozen' });
+    await editor.caller.refused('E_LEDGER_FROZEN', 'escrow_workspaceRecordSpend', spend);
+    await operator.ok('escrow_hold', holdOn(good));
+
+    await tamper('UPDATE escrow.members SET spent = spent + 1000000 WHERE workspace_id = $1', [workspaceId]);
+    await tamper('UPDATE escrow.accounts SET spent = spent - 5000000 WHERE account_id = $1', [bad]);
+    await operator.refused('E_LEDGER_FROZEN', 'escrow_hold', holdOn(bad));
+    await admin.caller.refused('E_LEDGER_FROZEN', 'escrow_setWorkspaceBudget', { workspaceId, amount: 50 });
+    expect(await operator.ok('escrow_create', { org: bad })).toMatchObject({ budget: { spent: 0, pending: 3 } });
+    await operator.ok('escrow_setWorkspaceBudget', limit);
+    await operator.ok('escrow_hold', holdOn(bad));
+    expect(await editor.caller.ok('escrow_workspaceRecordSpend', spend)).toMatchObject({ spent: 3, poolSpent: 3 });
+    await waitFor(async () => (await ledgerCheck(operator)) === 'ok', { withinMs: 15_000, what: '/ready to be well' });
+    for (const event of ['escrow:frozen', 'escrow:repaired']) {
+      const { entries } = await operator.ok<{ entries: Fields[] }>('svc_audit_list', { event, limit: 100 });
+      expect(entries.filter(({ data }) => (data as Fields).account === bad)).toHaveLength(1);
+    }
+  },
+  { on: target, timeoutMs: 180_000 },
+);
