@@ -8,8 +8,8 @@ import { callerOf, createTenant, type Tenant } from '../instruments/tenants.ts';
 import type { TargetPlace } from '../targets/target.ts';
 import { KEYED, newName, verifies } from '../verifies.ts';
 
-/** Answers by which an access rule shows itself. */
-const ACCESS_CODES = ['UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED', 'E_ISLAND_WRITE_DENIED'];
+/** Answers by which an access rule shows itself, and the one that answers nothing. */
+const ACCESS_CODES = ['UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED', 'E_ISLAND_WRITE_DENIED', 'INTERNAL'];
 
 interface Cell {
   readonly tool: string;

@@ -81,6 +81,7 @@ verifies(
         await market.ok('hold', body);
         const settle = [
           () => market.ask('capture', { holdId, payee: seller }),
+          () => market.ask('capture', { holdId, payee: seller }),
           () => market.ask('void', { holdId, reason: 'refuted' }),
           () => market.ask('void', { holdId, reason: 'swept' }),
         ];

@@ -1,8 +1,8 @@
 /** What holds of agents and organisations when several processes change them at once, on any database. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Database } from '@svc/runtime/database.ts';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from './habitat-test-bed.ts';
 import { codeOf, enrol } from './test-people.ts';
+import { useHabitat } from './test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -11,29 +11,8 @@ const TRIALS = 10;
 /** Nodes that share nothing but the database. `nodes` > 1 needs a database for several processes. */
 export function describeAgentRaces(name: string, open: () => Promise<Database>, nodes: number): void {
   describe(`agents and organisations under races on ${name}`, () => {
-    let bed: HabitatTestBed;
-    const started: HabitatNode[] = [];
-    let turn = 0;
-
-    beforeAll(async () => {
-      bed = await openHabitatTestBed(open);
-      for (let index = 0; index < nodes; index += 1) started.push(await bed.start());
-    });
-    afterAll(async () => {
-      for (const node of started) await node.stop();
-      await bed[Symbol.asyncDispose]();
-    });
-
-    /** Each time another node. */
-    function next(): HabitatNode {
-      turn += 1;
-      const node = started[turn % started.length];
-      if (node === undefined) throw new Error('no node');
-      return node;
-    }
+    const { next } = useHabitat({ open, nodes });
     const call = (tool: string, args: Fields = {}) => next().call(tool, args);
-    const rows = <Row>(sql: string, ...values: unknown[]) =>
-      next().deps.store.client.$queryRawUnsafe<Row[]>(sql, ...values);
     const spawned = async (args: Fields = {}) => String((await call('agent_spawn', args)).agentId);
 
     test('of two who spawn into a new team at once one is admin, the other editor', async () => {
@@ -82,18 +61,18 @@ export function describeAgentRaces(name: string, open: () => Promise<Database>, 
         ]);
         expect([String(first), String(second)].sort()).toEqual(['AGENT_NOT_FOUND', 'null']);
         expect(child.code === 'AGENT_NOT_FOUND' || typeof child.agentId === 'string').toBe(true);
-        expect(await rows('SELECT 1 FROM habitat.agents WHERE parent = $1', id)).toEqual([]);
-        expect(await rows('SELECT 1 FROM habitat.roles WHERE user_id = $1', id)).toEqual([]);
-        expect(await rows('SELECT 1 FROM habitat.agent_tasks WHERE agent_id = $1 AND ended_at IS NULL', id)).toEqual(
-          [],
-        );
+        expect(await next().rows('SELECT 1 FROM habitat.agents WHERE parent = $1', id)).toEqual([]);
+        expect(await next().rows('SELECT 1 FROM habitat.roles WHERE user_id = $1', id)).toEqual([]);
+        expect(
+          await next().rows('SELECT 1 FROM habitat.agent_tasks WHERE agent_id = $1 AND ended_at IS NULL', id),
+        ).toEqual([]);
         expect(await call('svc_habitat_verifyToken', { token: minted.token ?? 'none' })).toEqual({ valid: false });
       }
     });
 
     test('an inbox never takes more than a thousand open tasks', async () => {
       const id = await spawned();
-      await rows(
+      await next().rows(
         `INSERT INTO habitat.agent_tasks (task_id, agent_id, task, status, "by", at)
          SELECT 'task_' || $1 || n, $1, 'x', 'queued', 'test', now() FROM generate_series(1, 995) n`,
         id,
@@ -148,13 +127,13 @@ export function describeAgentRaces(name: string, open: () => Promise<Database>, 
           call('teams_assign', { agentId: other, org: orgs[0], reportsTo: one }),
           call('teams_assign', { agentId: one, org: orgs[1], reportsTo: other }),
         ]);
-        const across = await rows(
+        const across = await next().rows(
           `SELECT 1 FROM habitat.assignments s JOIN habitat.assignments t ON t.agent_id = s.reports_to WHERE s.org <> t.org`,
         );
         expect(across).toEqual([]);
       }
       expect(
-        await rows('SELECT 1 FROM habitat.assignments WHERE agent_id = ANY($1::text[])', [one, other]),
+        await next().rows('SELECT 1 FROM habitat.assignments WHERE agent_id = ANY($1::text[])', [one, other]),
       ).toHaveLength(2);
     });
   });

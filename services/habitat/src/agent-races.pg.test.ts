@@ -1,11 +1,4 @@
-import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
-import { afterAll, test } from 'vitest';
+import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
 import { describeAgentRaces } from './agent-races.contract.ts';
 
-const server = await startPostgres();
-afterAll(() => server?.stop());
-
-const log = { warn() {}, fatal() {} };
-if (server === null) test.skip('no PostgreSQL here');
-else describeAgentRaces('PostgreSQL', async () => openPostgresDatabase({ url: server.url, log, poolSize: 20 }), 2);
+await onPostgres(({ open }) => describeAgentRaces('PostgreSQL', open, 2));

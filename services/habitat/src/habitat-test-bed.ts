@@ -19,6 +19,9 @@ export interface HabitatNode {
   call(tool: string, args?: Fields, over?: Partial<Envelope>): Promise<Fields>;
   /** The same as the agent of a token, which the registry verifies as it stands now. */
   as(token: string): (tool: string, args?: Fields, over?: Partial<Envelope>) => Promise<Fields>;
+  rows<Row = Fields>(sql: string, ...values: unknown[]): Promise<Row[]>;
+  /** Names of audit entries, also of those on their way to the chains. */
+  audited(key: 'principal' | 'entityId' | 'resource', value: string): Promise<string[]>;
   stop(): Promise<void>;
 }
 
@@ -50,10 +53,12 @@ async function startNode(platform: Platform): Promise<HabitatNode> {
   const call: HabitatNode['call'] = async (tool, args = {}, over = {}) => ({
     ...(await callTool(bus, 'habitat', tool, args, over)).fields,
   });
+  const rows: HabitatNode['rows'] = (sql, ...values) => service.deps.store.client.$queryRawUnsafe(sql, ...values);
   return {
     deps: service.deps,
     registry,
     call,
+    rows,
     as:
       (token) =>
       async (tool, args = {}, over = {}) => {
@@ -63,6 +68,14 @@ async function startNode(platform: Platform): Promise<HabitatNode> {
         const principal = `tok:${subject.agentId ?? ''}`;
         return call(tool, args, { subject, token: limits, operator: false, principal, ...over });
       },
+    async audited(key, value) {
+      const found = await rows<{ event: string }>(
+        `SELECT id, event FROM habitat.audit_outbox WHERE data->>'${key}' = $1
+         UNION SELECT id, event FROM habitat.audit_entries WHERE data->>'${key}' = $1 ORDER BY id`,
+        value,
+      );
+      return found.map(({ event }) => event);
+    },
     async stop() {
       await service.stop();
       await platform.jobs.close();

@@ -1,8 +1,9 @@
 /** What holds when several processes change the registry at once, on any database. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Database } from '@svc/runtime/database.ts';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from './habitat-test-bed.ts';
 import { provision } from './store/provision.ts';
+import { useHabitat } from './test-habitat.ts';
+import { identified } from './test-people.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -11,31 +12,8 @@ const TRIALS = 25;
 /** Nodes that share nothing but the database. `nodes` > 1 needs a database for several processes. */
 export function describeRaces(name: string, open: () => Promise<Database>, nodes: number): void {
   describe(`the registry under races on ${name}`, () => {
-    let bed: HabitatTestBed;
-    const started: HabitatNode[] = [];
-    let turn = 0;
-
-    beforeAll(async () => {
-      bed = await openHabitatTestBed(open);
-      for (let index = 0; index < nodes; index += 1) started.push(await bed.start());
-    });
-    afterAll(async () => {
-      for (const node of started) await node.stop();
-      await bed[Symbol.asyncDispose]();
-    });
-
-    /** Each time another node. */
-    function next(): HabitatNode {
-      turn += 1;
-      const node = started[turn % started.length];
-      if (node === undefined) throw new Error('no node');
-      return node;
-    }
+    const { next } = useHabitat({ open, nodes });
     const call = (tool: string, args: Fields = {}, over = {}) => next().call(tool, args, over);
-    const identified = (id: string) => ({
-      subject: { userId: id, agentId: id, workspace: 'default' },
-      operator: false,
-    });
     const grant = (workspaceId: string, userId: string, role = 'viewer') =>
       call('svc_habitat_addRole', { workspaceId, userId, role });
     const remove = (workspaceId: string, userId: string, role = 'viewer') =>
@@ -51,9 +29,7 @@ export function describeRaces(name: string, open: () => Promise<Database>, nodes
       );
       expect(replies.filter(({ created }) => created === true)).toHaveLength(1);
       expect(replies.filter(({ code }) => code === 'HABITAT_WORKSPACE_EXISTS')).toHaveLength(49);
-      const rows = await next().deps.store.client.$queryRawUnsafe(
-        `SELECT role FROM habitat.roles WHERE workspace_id = 'race'`,
-      );
+      const rows = await next().rows(`SELECT role FROM habitat.roles WHERE workspace_id = 'race'`);
       expect(rows).toEqual([{ role: 'admin' }]);
     });
 

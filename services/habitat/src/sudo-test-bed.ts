@@ -17,12 +17,9 @@ export interface SudoBed {
   cast(scopes?: string[]): Promise<Cast>;
   can(who: Person, taskId: string, scope: string): Promise<Fields>;
   sql(text: string, ...values: unknown[]): Promise<number>;
-  rows<Row>(text: string, ...values: unknown[]): Promise<Row[]>;
   /** Makes the time of rows be over. */
   expire(table: string, column: string, value: string): Promise<number>;
   events(principal: string): Promise<{ name: string; workspace: string | null; payload: { parties?: string[] } }[]>;
-  /** Names of audit entries, also of those that have been handed over. */
-  audited(key: 'principal' | 'entityId', value: string): Promise<string[]>;
 }
 
 let named = 0;
@@ -33,11 +30,8 @@ export function freshId(prefix = 's'): string {
 }
 
 export function sudoBed(node: HabitatNode): SudoBed {
-  const { client } = node.deps.store;
-  const rows: SudoBed['rows'] = (text, ...values) => client.$queryRawUnsafe(text, ...values);
-  const sql: SudoBed['sql'] = (text, ...values) => client.$executeRawUnsafe(text, ...values);
+  const sql: SudoBed['sql'] = (text, ...values) => node.deps.store.client.$executeRawUnsafe(text, ...values);
   return {
-    rows,
     sql,
     async cast(scopes = []) {
       const workspace = freshId('ws-');
@@ -52,17 +46,9 @@ export function sudoBed(node: HabitatNode): SudoBed {
     expire: (table, column, value) =>
       sql(`UPDATE habitat.${table} SET expires_at = clock_timestamp() WHERE ${column} = $1`, value),
     events: (principal) =>
-      rows(
+      node.rows(
         `SELECT name, workspace, payload FROM habitat.outbox WHERE payload->>'principal' = $1 ORDER BY written`,
         principal,
       ),
-    async audited(key, value) {
-      const found = await rows<{ event: string }>(
-        `SELECT id, event FROM habitat.audit_outbox WHERE data->>'${key}' = $1
-         UNION SELECT id, event FROM habitat.audit_entries WHERE data->>'${key}' = $1 ORDER BY id`,
-        value,
-      );
-      return found.map(({ event }) => event);
-    },
   };
 }

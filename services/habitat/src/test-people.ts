@@ -64,6 +64,16 @@ export async function enrol(node: HabitatNode, id: string, options: PersonOption
   return { id, call, code: (tool, args, at) => codeOf(call(tool, args, at)) };
 }
 
+/** Somebody who says who they are, without roles. */
+export function identified(id: string): Pick<Envelope, 'subject' | 'operator'> {
+  return { subject: { userId: id, agentId: id, workspace: 'default' }, operator: false };
+}
+
+/** Calls by a token that the operator mints for the agent. */
+export async function withTokenOf(node: HabitatNode, agentId: string): Promise<ReturnType<HabitatNode['as']>> {
+  return node.as(String((await node.call('svc_habitat_mintToken', { agentId })).token));
+}
+
 /** The code of a refusal or of a call error; null = success. */
 export async function codeOf(reply: Promise<Fields>): Promise<string | null> {
   try {

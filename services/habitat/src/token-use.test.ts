@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { TOKENS_USED } from '@svc/contract/registry.ts';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from './habitat-test-bed.ts';
 import { sweepTokens } from './store/token-rows.ts';
+import { useHabitat } from './test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
+const { bed, node } = useHabitat();
 
 beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
   await node.call('svc_habitat_addRole', { workspaceId: 'default', userId: 'ann', role: 'viewer' });
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 async function mint(): Promise<{ token: string; tokenId: string }> {
@@ -41,7 +34,7 @@ test('the last use of a token is kept to the minute, whoever verified it', async
   });
   const used = await lastUseOf(verified.tokenId);
   await node.call('svc_habitat_verifyToken', { token: verified.token });
-  const second = await bed.start();
+  const second = await bed().start();
   await second.call('svc_habitat_verifyToken', { token: verified.token });
   await second.stop();
   expect(await lastUseOf(verified.tokenId)).toBe(used);

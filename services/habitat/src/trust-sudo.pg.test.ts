@@ -1,40 +1,23 @@
 /** Two processes of the registry on one PostgreSQL: ratings and scopes come out as if asked for one after the other. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from './habitat-test-bed.ts';
-import { freshId, type SudoBed, sudoBed } from './sudo-test-bed.ts';
+import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
+import { expect, test } from 'vitest';
+import type { HabitatNode } from './habitat-test-bed.ts';
+import { freshId, sudoBed } from './sudo-test-bed.ts';
+import { useHabitat } from './test-habitat.ts';
 import { codeOf, enrol } from './test-people.ts';
 
-const server = await startPostgres();
-afterAll(() => server?.stop());
-const log = { warn() {}, fatal() {} };
-
-describe.skipIf(server === null)('two processes on PostgreSQL', () => {
-  let database: HabitatTestBed;
-  let one: HabitatNode;
-  let two: HabitatNode;
-  let bed: SudoBed;
-
-  beforeAll(async () => {
-    const url = server?.url ?? '';
-    database = await openHabitatTestBed(async () => openPostgresDatabase({ url, log, poolSize: 20 }));
-    [one, two] = [await database.start(), await database.start()];
-    bed = sudoBed(one);
-  });
-  afterAll(async () => {
-    await one.stop();
-    await two.stop();
-    await database[Symbol.asyncDispose]();
-  });
+await onPostgres(({ open }) => {
+  const { node: one, nodeOf, restart } = useHabitat({ open, nodes: 2 });
+  const two = nodeOf(1);
+  const bed = sudoBed(one);
 
   /** The calls begin at once, in turn through one process and the other. */
   function atOnce<Result>(
     count: number,
     call: (node: HabitatNode, index: number) => Promise<Result>,
   ): Promise<Result[]> {
-    return Promise.all(Array.from({ length: count }, (_, index) => call(index % 2 === 0 ? one : two, index)));
+    return Promise.all(Array.from({ length: count }, (_, index) => call(nodeOf(index), index)));
   }
   const successes = (codes: (string | null)[]) => codes.filter((code) => code === null).length;
 
@@ -42,7 +25,7 @@ describe.skipIf(server === null)('two processes on PostgreSQL', () => {
     const entityId = freshId();
     await atOnce(100, (node) => node.call('trust_record', { entityId, type: 'task', value: 0.001 }));
     expect(await two.call('trust_getScore', { entityId })).toMatchObject({ score: 0.6, karma: 100 });
-    const records = await bed.rows('SELECT 1 FROM habitat.trust_records WHERE entity_id = $1', entityId);
+    const records = await one.rows('SELECT 1 FROM habitat.trust_records WHERE entity_id = $1', entityId);
     expect(records).toHaveLength(100);
   });
 
@@ -154,8 +137,7 @@ describe.skipIf(server === null)('two processes on PostgreSQL', () => {
       `task:${taskId}`,
     );
     const endsAt = performance.now() + 6000;
-    await two.stop();
-    two = await database.start();
+    await restart(1);
     expect(await held(two)).toBe(true);
     await delay(endsAt - performance.now() + 50);
     expect(await held(two)).toBe(false);

@@ -159,7 +159,6 @@ export class Book {
       members: [...this.#members.values()].filter((member) => this.#changedMembers.has(memberKey(member))),
       holds: [...this.#holds.values()],
       entries: this.#entries,
-      postings: this.#entries.flatMap(postingsOf),
     };
   }
 
@@ -186,9 +185,9 @@ export class Book {
 export type Changes = ReturnType<Book['changes']>;
 
 /** What went into sinks: sink -> amount, negative when refunds outweigh payments. */
-export function sinkChanges({ postings }: Pick<Changes, 'postings'>): Map<string, bigint> {
+export function sinkChanges({ entries }: Pick<Changes, 'entries'>): Map<string, bigint> {
   const sums = new Map<string, bigint>();
-  for (const { account, amount } of postings) {
+  for (const { account, amount } of entries.flatMap(postingsOf)) {
     if (isSink(account)) sums.set(account, (sums.get(account) ?? 0n) + amount);
   }
   return sums;

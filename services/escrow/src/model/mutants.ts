@@ -97,8 +97,8 @@ export const MUTANTS: readonly Mutant[] = [
       UNGUARDED,
       {
         file: 'store/load.ts',
-        from: 'ORDER BY account_id FOR UPDATE`',
-        to: "ORDER BY account_id ${accountIds.some((id) => id.startsWith('ws:')) ? '' : 'FOR UPDATE'}`",
+        from: 'ORDER BY account_id FOR UPDATE',
+        to: "ORDER BY account_id ${accountIds.some((id) => id.startsWith('ws:')) ? '' : 'FOR UPDATE'}",
       },
     ],
   },

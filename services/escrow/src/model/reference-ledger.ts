@@ -193,6 +193,12 @@ export class ReferenceLedger {
     this.now += ms;
   }
 
+  /** A record reserves nothing, so it may wait beside an account that has nothing reserved. */
+  looksForHolds(accounts: readonly string[]): boolean {
+    const known = accounts.flatMap((name) => this.accounts.get(name) ?? []);
+    return known.length === 0 || known.some(({ pending }) => pending > 0);
+  }
+
   /** What the store does to an account that it touches. */
   expireOn(accounts: readonly string[], holds: readonly string[]): void {
     const touched = new Set(accounts);

@@ -43,9 +43,16 @@ export interface Names {
   readonly entryIds: readonly string[];
 }
 
+/** Accounts and holds that the store looks at. */
+interface Touched {
+  readonly accounts: readonly string[];
+  readonly holds: readonly string[];
+  /** It looks for holds past their time only where something is reserved. */
+  readonly accountsOnly?: true;
+}
+
 interface Performer<Kind extends Step['kind']> {
-  /** Accounts and holds that the store looks at. */
-  touches(step: StepOf<Kind>, reference: ReferenceLedger): { accounts: readonly string[]; holds: readonly string[] };
+  touches(step: StepOf<Kind>, reference: ReferenceLedger): Touched;
   refer(step: StepOf<Kind>, reference: ReferenceLedger): Said;
   perform(step: StepOf<Kind>, ledger: LedgerStore, call: MoveCall, names: Names): Promise<Outcome<object>>;
   /** The part of the store's answer that the reference knows. */
@@ -74,7 +81,7 @@ const replayed = ({ replay }: Said): Said => (replay === true ? { replay: true }
 
 const PERFORMERS: { readonly [Kind in Step['kind']]: Performer<Kind> } = {
   'set-limit': {
-    touches: ({ account }) => ({ accounts: [account], holds: [] }),
+    touches: ({ account }) => ({ accounts: [account], holds: [], accountsOnly: true }),
     refer: ({ account, limit }, reference) => reference.setLimit(account, limit),
     perform: ({ account, limit }, ledger, call, { prefix }) =>
       ledger.setLimit(call, {
@@ -112,7 +119,11 @@ const PERFORMERS: { readonly [Kind in Step['kind']]: Performer<Kind> } = {
     shown: ({ created, ...rest }) => ({ created, ...replayed(rest) }),
   },
   debit: {
-    touches: ({ payer, payee }) => ({ accounts: [payer.account, payee], holds: [] }),
+    touches: ({ payer, payee, ref }) => ({
+      accounts: [payer.account, payee],
+      holds: [],
+      ...(payer.member === null && ref === null ? { accountsOnly: true } : {}),
+    }),
     refer: ({ payer, amount, payee, ref }, reference) => reference.debit(payer, amount, payee, ref),
     perform: ({ payer, amount, payee, ref }, ledger, call, names) =>
       ledger.debit(call, {
@@ -194,8 +205,8 @@ function performerOf<Kind extends Step['kind']>(step: StepOf<Kind>): Performer<K
 /** What the reference says, after the store's look at what is past its time. */
 export function refer(step: Step, reference: ReferenceLedger): Said {
   const performer = performerOf(step);
-  const { accounts, holds } = performer.touches(step, reference);
-  reference.expireOn(accounts, holds);
+  const { accounts, holds, accountsOnly = false } = performer.touches(step, reference);
+  if (!accountsOnly || reference.looksForHolds(accounts)) reference.expireOn(accounts, holds);
   // A refund's amount is in the balances, not in its answer.
   const { refunded: _refunded, ...said } = performer.refer(step, reference);
   return said;

@@ -4,7 +4,6 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 export type InvariantName =
   | 'amounts'
   | 'pending'
-  | 'postings'
   | 'balances'
   | 'members'
   | 'deadlines'
@@ -32,12 +31,6 @@ const VIOLATIONS = `
       row_number() OVER (PARTITION BY account ORDER BY no) AS place
     FROM escrow.entries e, one WHERE one.ids IS NULL OR e.account = ANY(one.ids)
   ),
-  posted AS (
-    SELECT p.entry_id, count(*) AS lines, sum(p.amount) AS total,
-      sum(p.amount) FILTER (WHERE p.line = 0) AS first, sum(p.amount) FILTER (WHERE p.line = 1) AS second,
-      min(p.account) FILTER (WHERE p.line = 0) AS payer, min(p.account) FILTER (WHERE p.line = 1) AS payee
-    FROM escrow.postings p GROUP BY p.entry_id
-  ),
   moved AS (
     SELECT p.account,
       sum(CASE WHEN (e.kind = 'refund') = (p.amount > 0) THEN -p.amount ELSE 0 END) AS spent,
@@ -52,10 +45,6 @@ const VIOLATIONS = `
     WHERE least("limit", spent, earned, pending, "limit" + earned - spent - pending) < 0
   UNION SELECT 'pending', a.account_id FROM asked a LEFT JOIN reserved r ON r.account = a.account_id
     WHERE a.pending <> coalesce(r.pending, 0)
-  UNION SELECT 'postings', e.account FROM entered e LEFT JOIN posted p USING (entry_id)
-    WHERE CASE WHEN e.kind IN ('limit', 'repair') THEN coalesce(p.lines, 0) <> 0 ELSE
-      coalesce(p.lines, 0) <> 2 OR p.total <> 0 OR p.payer <> e.account OR p.payee <> e.payee
-      OR p.second <> CASE WHEN e.kind = 'refund' THEN -e.amount ELSE e.amount END END
   UNION SELECT 'balances', a.account_id FROM asked a LEFT JOIN moved m ON m.account = a.account_id
     WHERE a.spent <> coalesce(m.spent, 0) OR a.earned <> coalesce(m.earned, 0)
   UNION SELECT 'members', a.account_id FROM asked a LEFT JOIN drawn d ON d.account = a.account_id

@@ -40,14 +40,6 @@ const CORRUPTIONS = [
   ['chain', `UPDATE escrow.entries SET memo = 'never said' WHERE ${ENTRY}`],
   ['chain', "DELETE FROM escrow.entries WHERE account = $1 AND kind = 'limit'"],
   ['chain-end', `DELETE FROM escrow.entries WHERE ${ENTRY}`],
-  [
-    'postings',
-    `DELETE FROM escrow.postings WHERE line = 1 AND entry_id IN (SELECT entry_id FROM escrow.entries WHERE ${ENTRY})`,
-  ],
-  [
-    'postings',
-    `UPDATE escrow.postings SET amount = amount * 2 WHERE entry_id IN (SELECT entry_id FROM escrow.entries WHERE ${ENTRY})`,
-  ],
 ] as const;
 
 describe('the audit of the ledger', () => {
@@ -157,14 +149,9 @@ describe('the audit of the ledger', () => {
     expect(await node.deps.audit.holds()).toBe(true);
   });
 
-  it('entries and postings cannot be changed in the ordinary way', async () => {
+  it('entries cannot be changed in the ordinary way', async () => {
     const account = await usedAccount();
-    for (const sql of [
-      'UPDATE escrow.entries SET amount = 1',
-      'DELETE FROM escrow.entries',
-      'UPDATE escrow.postings SET amount = 1',
-      'DELETE FROM escrow.postings',
-    ]) {
+    for (const sql of ['UPDATE escrow.entries SET amount = 1', 'DELETE FROM escrow.entries']) {
       await expect(database.pool.query(`${sql} WHERE account = '${account}'`)).rejects.toThrow('never changed');
     }
   });

@@ -15,10 +15,19 @@ type Wanted = { readonly [Field in Exclude<keyof Needs, 'owner'>]-?: readonly No
 export async function openBook(tx: SqlClient, needs: readonly Needs[]): Promise<Book> {
   const wanted = await followed(tx, mergedNeeds(needs));
   await lockOwners(tx, wanted.owners);
-  const accounts = await lockAccounts(tx, wanted.accounts);
+  const { accounts, lockedAt } = await lockAccounts(tx, wanted.accounts);
+  if (lockedAt !== null && isJustAccounts(wanted) && accounts.every(({ pending }) => pending === 0n)) {
+    const nothing = { members: [], holds: [], paid: [], references: [], holdCounts: new Map<string, number>() };
+    return new Book({ ...nothing, now: lockedAt, accounts });
+  }
   const rows = await readRows(tx, wanted);
   assertLocked(wanted, rows);
   return new Book({ ...rows, accounts, holdCounts: new Map(Object.entries(rows.holdCounts)) });
+}
+
+/** Beside accounts without a reservation no hold can be due that matters: a record may wait for whoever looks at it. */
+function isJustAccounts({ members, holds, paid, references, owners }: Wanted): boolean {
+  return [members, holds, paid, references, owners].every(({ length }) => length === 0);
 }
 
 function mergedNeeds(needs: readonly Needs[]): Wanted {
@@ -80,16 +89,26 @@ interface AccountRow {
   readonly version: bigint;
 }
 
+type LockedRow = AccountRow & { readonly locked_at: number };
+
 export const ACCOUNT_COLUMNS = `account_id, kind, "limit", spent, earned, pending, entry_count, last_hash,
   frozen_at IS NOT NULL AS frozen, version`;
 
-async function lockAccounts(tx: SqlClient, accountIds: readonly string[]): Promise<Account[]> {
-  if (accountIds.length === 0) return [];
-  const rows = await tx.$queryRawUnsafe<AccountRow[]>(
-    `SELECT ${ACCOUNT_COLUMNS} FROM escrow.accounts WHERE account_id = ANY($1::text[]) ORDER BY account_id FOR UPDATE`,
+/** Each row says when it was locked; the last one, when all were. Null = there was none. */
+async function lockAccounts(
+  tx: SqlClient,
+  accountIds: readonly string[],
+): Promise<{ accounts: Account[]; lockedAt: number | null }> {
+  if (accountIds.length === 0) return { accounts: [], lockedAt: null };
+  const rows = await tx.$queryRawUnsafe<LockedRow[]>(
+    `WITH locked AS MATERIALIZED (
+       SELECT ${ACCOUNT_COLUMNS} FROM escrow.accounts WHERE account_id = ANY($1::text[]) ORDER BY account_id FOR UPDATE
+     ) SELECT *, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS locked_at FROM locked`,
     accountIds,
   );
-  return rows.map(accountOf);
+  const accounts = rows.map(({ locked_at: _at, ...row }) => accountOf(row));
+  const lockedAt = rows.length === 0 ? null : Math.max(...rows.map(({ locked_at: at }) => at));
+  return { accounts, lockedAt };
 }
 
 export function accountOf({ account_id, entry_count, last_hash, ...row }: AccountRow): Account {

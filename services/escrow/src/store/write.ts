@@ -1,4 +1,4 @@
-/** The changes of a book as rows, in two statements: what existed, then what is new. */
+/** The changes of a book as rows, in one statement. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Account } from '../domain/account.ts';
 import { type Changes, sinkChanges } from '../domain/book.ts';
@@ -26,14 +26,20 @@ export interface WriteOptions {
 
 /** Throws Overtaken when a row is not what was read. */
 export async function writeChanges(tx: SqlClient, changes: Changes, options: WriteOptions): Promise<void> {
-  await updateRows(tx, changes);
-  await insertRows(tx, changes, options);
+  const closed = changes.holds.filter(({ seq }) => seq > 0n);
+  const placed = changes.holds.filter(({ seq }) => seq < 0n);
+  if (closed.length === 0 || placed.length === 0) return writeAll(tx, changes, options);
+  // A hold that is placed may have the id of one that is closed, which must be free before.
+  const nothing: Changes = { accounts: [], members: [], holds: [], entries: [] };
+  await writeAll(tx, { ...nothing, holds: closed }, { ...options, keyed: [] });
+  await writeAll(tx, { ...changes, holds: placed }, options);
 }
 
 const json = (rows: readonly object[]): string =>
   JSON.stringify(rows, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 
-const UPDATE_ROWS = `
+/** What existed is updated if it is still what was read; what is new is inserted if nobody else did meanwhile. */
+const WRITE_ROWS = `
   WITH a AS (
     UPDATE escrow.accounts t SET "limit" = r."limit", spent = r.spent, earned = r.earned, pending = r.pending,
       entry_count = r."entryCount", last_hash = r."lastHash", version = t.version + 1,
@@ -53,47 +59,28 @@ const UPDATE_ROWS = `
     FROM json_to_recordset($3::json) AS r(seq bigint, claim text, state text, "closedAt" double precision,
       "closedBy" text, captured bigint, payee text, "entryId" text)
     WHERE t.seq = r.seq AND t.state = 'held' RETURNING 1
-  )
-  SELECT (SELECT count(*) FROM a) + (SELECT count(*) FROM m) + (SELECT count(*) FROM h) AS written`;
-
-async function updateRows(tx: SqlClient, { accounts, members, holds }: Changes): Promise<void> {
-  const known = <Row extends { readonly version: bigint }>(rows: readonly Row[]) =>
-    rows.filter(({ version }) => version > 0n);
-  const lists: readonly object[][] = [
-    known<Account>(accounts),
-    known<Member>(members),
-    holds.filter(({ seq }) => seq > 0n).map(heldRow),
-  ];
-  await writeAll(tx, UPDATE_ROWS, lists, lists.flat().length);
-}
-
-function heldRow(hold: Hold) {
-  const { condition: _condition, ...row } = hold;
-  return { ...row, claim: claimOf(hold) };
-}
-
-const INSERT_ROWS = `
-  WITH a AS (
+  ),
+  na AS (
     INSERT INTO escrow.accounts (account_id, kind, "limit", spent, earned, pending, entry_count, last_hash, version,
       created_at, created_by)
     SELECT "accountId", kind, "limit", spent, earned, pending, "entryCount", "lastHash", 1,
-      to_timestamp($8::double precision / 1000.0), "createdBy"
-    FROM json_to_recordset($1::json) AS r("accountId" text, kind text, "limit" bigint, spent bigint, earned bigint,
+      to_timestamp($10::double precision / 1000.0), "createdBy"
+    FROM json_to_recordset($4::json) AS r("accountId" text, kind text, "limit" bigint, spent bigint, earned bigint,
       pending bigint, "entryCount" bigint, "lastHash" text, "createdBy" text) ORDER BY "accountId"
     ON CONFLICT DO NOTHING RETURNING 1
-  ), m AS (
+  ), nm AS (
     INSERT INTO escrow.members (workspace_id, agent_id, "limit", spent, pending, draws_since, draws, version)
     SELECT "workspaceId", "agentId", "limit", spent, pending, to_timestamp("drawsSince" / 1000.0), draws, 1
-    FROM json_to_recordset($2::json) AS r("workspaceId" text, "agentId" text, "limit" bigint, spent bigint,
+    FROM json_to_recordset($5::json) AS r("workspaceId" text, "agentId" text, "limit" bigint, spent bigint,
       pending bigint, "drawsSince" double precision, draws int) ORDER BY "workspaceId", "agentId"
     ON CONFLICT DO NOTHING RETURNING 1
-  ), h AS (
+  ), nh AS (
     INSERT INTO escrow.holds (hold_id, claim, account, member, amount, condition, state, owner_kind, owner, body_hash,
       held_at, expires_at, closed_at, closed_by, captured, payee, entry_id)
     SELECT "holdId", claim, account, member, amount, condition, state, "ownerKind", owner, "bodyHash",
       to_timestamp("heldAt" / 1000.0), to_timestamp("expiresAt" / 1000.0), to_timestamp("closedAt" / 1000.0),
       "closedBy", captured, payee, "entryId"
-    FROM json_to_recordset($3::json) AS r("holdId" text, claim text, account text, member text, amount bigint,
+    FROM json_to_recordset($6::json) AS r("holdId" text, claim text, account text, member text, amount bigint,
       condition jsonb, state text, "ownerKind" text, owner text, "bodyHash" text, "heldAt" double precision,
       "expiresAt" double precision, "closedAt" double precision, "closedBy" text, captured bigint, payee text,
       "entryId" text, ord bigint) ORDER BY "holdId", ord
@@ -103,56 +90,55 @@ const INSERT_ROWS = `
       body_hash, answer, prev_hash, hash)
     SELECT "entryId", account, no, to_timestamp(at / 1000.0), kind, ref, by, memo, member, payee, amount, "refundOf",
       "bodyHash", answer, "prevHash", hash
-    FROM json_to_recordset($4::json) AS r("entryId" text, account text, no bigint, at double precision, kind text,
+    FROM json_to_recordset($7::json) AS r("entryId" text, account text, no bigint, at double precision, kind text,
       ref text, by text, memo text, member text, payee text, amount bigint, "refundOf" text, "bodyHash" text,
       answer json, "prevHash" text, hash text) ORDER BY account, no
     ON CONFLICT DO NOTHING RETURNING 1
-  ), p AS (
-    INSERT INTO escrow.postings (entry_id, line, account, amount)
-    SELECT "entryId", line, account, amount
-    FROM json_to_recordset($5::json) AS r("entryId" text, line int, account text, amount bigint)
-    RETURNING 1
   ), s AS (
     INSERT INTO escrow.sinks AS t (account_id, shard, earned)
     SELECT account, pg_backend_pid() % 16, amount
-    FROM json_to_recordset($6::json) AS r(account text, amount bigint) ORDER BY account
+    FROM json_to_recordset($8::json) AS r(account text, amount bigint) ORDER BY account
     ON CONFLICT (account_id, shard) DO UPDATE SET earned = t.earned + excluded.earned RETURNING 1
   ), i AS (
     INSERT INTO escrow.idempotency AS t (principal, tool, key, args_hash, outcome, at)
     SELECT principal, tool, key, "argsHash", outcome::json, now()
-    FROM json_to_recordset($7::json) AS r(principal text, tool text, key text, "argsHash" text, outcome text)
+    FROM json_to_recordset($9::json) AS r(principal text, tool text, key text, "argsHash" text, outcome text)
     ORDER BY principal, tool, key
     ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = excluded.outcome, at = now()
     WHERE t.at < now() - interval '24 hours' RETURNING 1
   )
-  SELECT (SELECT count(*) FROM a) + (SELECT count(*) FROM m) + (SELECT count(*) FROM h) + (SELECT count(*) FROM e)
-    + (SELECT count(*) FROM p) + (SELECT count(*) FROM s) + (SELECT count(*) FROM i) AS written`;
+  SELECT (SELECT count(*) FROM a) + (SELECT count(*) FROM m) + (SELECT count(*) FROM h) + (SELECT count(*) FROM na)
+    + (SELECT count(*) FROM nm) + (SELECT count(*) FROM nh) + (SELECT count(*) FROM e) + (SELECT count(*) FROM s)
+    + (SELECT count(*) FROM i) AS written`;
 
-async function insertRows(tx: SqlClient, changes: Changes, { now, openers, keyed }: WriteOptions): Promise<void> {
-  const { accounts, members, holds, entries, postings } = changes;
-  const sinks = [...sinkChanges(changes)].map(([account, amount]) => ({ account, amount }));
-  const lists: readonly object[][] = [
-    accounts
-      .filter(({ version }) => version === 0n)
-      .map((account) => ({ ...account, createdBy: openers.get(account.accountId) ?? 'service' })),
-    members.filter(({ version }) => version === 0n),
-    holds.filter(({ seq }) => seq < 0n).map((hold) => ({ ...hold, claim: claimOf(hold), ord: -hold.seq })),
-    [...entries],
-    [...postings],
-    sinks,
-    [...keyed],
-  ];
-  await writeAll(tx, INSERT_ROWS, lists, lists.flat().length, now);
+function heldRow(hold: Hold) {
+  return { ...hold, claim: claimOf(hold), ord: -hold.seq };
 }
 
-async function writeAll(
-  tx: SqlClient,
-  sql: string,
-  lists: readonly (readonly object[])[],
-  expected: number,
-  ...rest: unknown[]
-): Promise<void> {
+/** The lists in the order of the statement's parameters. */
+function rowsOf(changes: Changes, { openers, keyed }: WriteOptions): readonly object[][] {
+  const { accounts, members, holds, entries } = changes;
+  const isNew = ({ version }: Account | Member): boolean => version === 0n;
+  const opened = accounts
+    .filter(isNew)
+    .map((account) => ({ ...account, createdBy: openers.get(account.accountId) ?? 'service' }));
+  return [
+    accounts.filter((account) => !isNew(account)),
+    members.filter((member) => !isNew(member)),
+    holds.filter(({ seq }) => seq > 0n).map((hold) => heldRow({ ...hold, condition: null })),
+    opened,
+    members.filter(isNew),
+    holds.filter(({ seq }) => seq < 0n).map(heldRow),
+    [...entries],
+    [...sinkChanges(changes)].map(([account, amount]) => ({ account, amount })),
+    [...keyed],
+  ];
+}
+
+async function writeAll(tx: SqlClient, changes: Changes, options: WriteOptions): Promise<void> {
+  const lists = rowsOf(changes, options);
+  const expected = lists.flat().length;
   if (expected === 0) return;
-  const [row] = await tx.$queryRawUnsafe<{ written: bigint }[]>(sql, ...lists.map(json), ...rest);
+  const [row] = await tx.$queryRawUnsafe<{ written: bigint }[]>(WRITE_ROWS, ...lists.map(json), options.now);
   if (row?.written !== BigInt(expected)) throw new Overtaken(`${row?.written} rows of ${expected} were written`);
 }

@@ -1,19 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { expect, test } from 'vitest';
 import { teamGrants } from '../store/team-permissions.ts';
 import { enrol } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
-
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
 
 const make = async (tool: string, args: Record<string, unknown>): Promise<string> =>
   String((await node.call(tool, args)).id);

@@ -2,10 +2,11 @@
 import type { PostedAuditEntry } from '@svc/contract/audit.ts';
 import type { Database } from '@svc/runtime/database.ts';
 import { readConfig } from '@svc/runtime/config.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FIRST_PREV_HASH, hashOf } from '../domain/audit-chain.ts';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import type { HabitatNode } from '../habitat-test-bed.ts';
 import { type AuditSqlRow, auditRow, ENTRY_COLUMNS } from '../store/audit-rows.ts';
+import { useHabitat } from '../test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -114,27 +115,9 @@ async function postUntilTaken({ registry }: HabitatNode, entries: PostedAuditEnt
 /** `nodes` > 1 needs a database for several processes. */
 export function describeChains(name: string, open: () => Promise<Database>, nodes: number): void {
   describe(`chains of the audit on ${name}`, () => {
-    let bed: HabitatTestBed;
-    const started: HabitatNode[] = [];
-
-    beforeAll(async () => {
-      bed = await openHabitatTestBed(open);
-      for (let index = 0; index < nodes; index += 1) started.push(await bed.start());
-    });
-    afterAll(async () => {
-      for (const node of started) await node.stop();
-      await bed[Symbol.asyncDispose]();
-    });
-
-    const nodeOf = (n: number): HabitatNode => {
-      const node = started[n % started.length];
-      if (node === undefined) throw new Error('no node');
-      return node;
-    };
-    const sql = (statement: string, ...values: unknown[]) =>
-      nodeOf(0).deps.store.client.$queryRawUnsafe<Fields[]>(statement, ...values);
-    const verify = (workspace?: string) =>
-      nodeOf(0).call('svc_audit_verify', workspace === undefined ? {} : { workspace });
+    const { bed, node, nodeOf } = useHabitat({ open, nodes });
+    const sql = (statement: string, ...values: unknown[]) => node.rows(statement, ...values);
+    const verify = (workspace?: string) => node.call('svc_audit_verify', workspace === undefined ? {} : { workspace });
     const entry = (workspace: string | null, n: number, id = `${workspace}-${n}`) => ({
       id,
       at: 1_700_000_000_000 + n,
@@ -210,25 +193,25 @@ export function describeChains(name: string, open: () => Promise<Database>, node
     test('an end that does not fit its signature is never signed again', async () => {
       // The one checkpoint beside the database is older than what is changed, so it says nothing against it.
       const entries = Array.from({ length: LENGTH }, (_, n) => entry('laundered', n));
-      await postUntilTaken(nodeOf(0), entries.slice(0, 1));
-      await nodeOf(0).deps.audit.saveAll();
-      await postUntilTaken(nodeOf(0), entries.slice(1));
+      await postUntilTaken(node, entries.slice(0, 1));
+      await node.deps.audit.saveAll();
+      await postUntilTaken(node, entries.slice(1));
       await sql('ALTER TABLE habitat.audit_entries DISABLE TRIGGER USER');
       await TAMPERINGS['edits and stamps anew']?.({ name: 'laundered', seq: LENGTH, oldHead: {}, sql });
       await sql('ALTER TABLE habitat.audit_entries ENABLE TRIGGER USER');
       for (let n = 0; n < 3; n += 1) {
-        await postUntilTaken(nodeOf(0), [entry('laundered', 100 + n)]);
-        await nodeOf(0).deps.audit.saveAll();
+        await postUntilTaken(node, [entry('laundered', 100 + n)]);
+        await node.deps.audit.saveAll();
         expect(await verify('laundered')).toMatchObject({ ok: false });
       }
     });
 
     test('another key vouches for nothing', async () => {
       const { config } = readConfig(
-        { SVC_DATA_DIR: bed.dataDir, SVC_AUDIT_KEY: 'another key of thirty-two letters' },
+        { SVC_DATA_DIR: bed().dataDir, SVC_AUDIT_KEY: 'another key of thirty-two letters' },
         () => '',
       );
-      const other = await bed.start({ config });
+      const other = await bed().start({ config });
       const [chain] = (await other.call('svc_audit_verify', { workspace: 'untouched' }))['chains'] as Fields[];
       expect(chain).toMatchObject({ checkpointSeq: LENGTH, brokenAt: 1 });
       await other.stop();
@@ -239,13 +222,13 @@ export function describeChains(name: string, open: () => Promise<Database>, node
       const post = async (from: number, to: number) => {
         for (const chain of chains) {
           const entries = Array.from({ length: to - from }, (_, n) => entry(chain, from + n));
-          await postUntilTaken(nodeOf(0), entries);
+          await postUntilTaken(node, entries);
         }
       };
       await post(0, LENGTH / 2);
       const half = await sql('SELECT chain, seq::int, hash, mac FROM habitat.audit_heads');
       await post(LENGTH / 2, LENGTH);
-      await nodeOf(0).deps.audit.saveAll();
+      await node.deps.audit.saveAll();
       return new Map(half.map((head) => [String(head['chain']), head]));
     }
   });

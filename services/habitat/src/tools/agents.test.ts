@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { expect, test } from 'vitest';
 import { codeOf, enrol } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
-
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
 
 const spawn = (args: Fields = {}) => node.call('agent_spawn', args);
 const idOf = async (spawned: Promise<Fields>): Promise<string> => String((await spawned).agentId);
-const rows = <Row>(sql: string, ...values: unknown[]) => node.deps.store.client.$queryRawUnsafe<Row[]>(sql, ...values);
 
 test('an agent without a team comes to the default workspace as editor, one of a new team owns its workspace', async () => {
   const first = await spawn();
@@ -164,14 +153,16 @@ test('a killed agent leaves nothing behind but its row', async () => {
     error: `AGENT_NOT_FOUND: ${parent}`,
     code: 'AGENT_NOT_FOUND',
   });
-  expect(await rows('SELECT 1 FROM habitat.roles WHERE user_id = $1', parent)).toEqual([]);
-  expect(await rows('SELECT parent, reports_to AS top FROM habitat.agents WHERE agent_id = $1', child)).toEqual([
+  expect(await node.rows('SELECT 1 FROM habitat.roles WHERE user_id = $1', parent)).toEqual([]);
+  expect(await node.rows('SELECT parent, reports_to AS top FROM habitat.agents WHERE agent_id = $1', child)).toEqual([
     { parent: grandparent, top: null },
   ]);
-  expect(await rows('SELECT status, reason FROM habitat.agent_tasks WHERE task_id = $1', taskId)).toEqual([
+  expect(await node.rows('SELECT status, reason FROM habitat.agent_tasks WHERE task_id = $1', taskId)).toEqual([
     { status: 'failed', reason: 'agent killed' },
   ]);
-  expect(await rows('SELECT agent_id, reports_to FROM habitat.assignments WHERE org = $1 ORDER BY 1', org)).toEqual([
+  expect(
+    await node.rows('SELECT agent_id, reports_to FROM habitat.assignments WHERE org = $1 ORDER BY 1', org),
+  ).toEqual([
     { agent_id: grandparent, reports_to: null },
     { agent_id: child, reports_to: grandparent },
   ]);
@@ -200,7 +191,7 @@ test('the 201st live agent of a workspace is refused, and fits after a kill', as
   const ids = [await idOf(spawn({ team: 'full8' }))];
   while (ids.length < 200) ids.push(await idOf(spawn({ team: 'full8' })));
   expect(await spawn({ team: 'full8' })).toMatchObject({ code: 'E_QUOTA' });
-  expect(await rows("SELECT 1 FROM habitat.roles WHERE workspace_id = 'org-full8'")).toHaveLength(200);
+  expect(await node.rows("SELECT 1 FROM habitat.roles WHERE workspace_id = 'org-full8'")).toHaveLength(200);
   await node.call('agent_kill', { id: ids[7] });
   expect(await codeOf(spawn({ team: 'full8' }))).toBeNull();
   expect(await spawn({ team: 'full8' })).toMatchObject({ code: 'E_QUOTA' });
@@ -221,6 +212,6 @@ test('a keyed spawn happens once', async () => {
   const over = { idempotencyKey: 'once' };
   const first = await node.call('agent_spawn', { team: 'key10' }, over);
   expect(await node.call('agent_spawn', { team: 'key10' }, over)).toEqual(first);
-  expect(await rows("SELECT 1 FROM habitat.agents WHERE workspace = 'org-key10'")).toHaveLength(1);
+  expect(await node.rows("SELECT 1 FROM habitat.agents WHERE workspace = 'org-key10'")).toHaveLength(1);
   expect(await codeOf(node.call('agent_spawn', { team: 'other10' }, over))).toBe('IDEMPOTENCY_KEY_REUSED');
 });

@@ -1,22 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { describe, expect, it, test } from 'vitest';
 import { codeOf, enrol } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
-
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const { bed, node } = useHabitat();
 
 const operator = (tool: string, args: Fields = {}) => node.call(tool, args);
 const entriesOf = async (args: Fields = {}) => (await operator('svc_audit_list', args))['entries'] as Fields[];
@@ -207,13 +197,13 @@ describe('entries of services', () => {
     expect(await entriesOf({ event: 'trust:required' })).toMatchObject([
       { workspace: null, kind: 'system', subject: { operator: true }, data: { permission: 'vote', minTrust: 0.6 } },
     ]);
-    expect(await node.deps.store.client.$queryRawUnsafe('SELECT id FROM habitat.audit_outbox')).toEqual([]);
+    expect(await node.rows('SELECT id FROM habitat.audit_outbox')).toEqual([]);
   });
 });
 
 test('the key lies in a file that nobody else may read, and so do the checkpoints', async () => {
   await node.deps.audit.saveAll();
-  const folder = join(bed.dataDir, 'audit');
+  const folder = join(bed().dataDir, 'audit');
   expect(statSync(folder).mode & 0o077).toBe(0);
   for (const name of ['key', 'checkpoints']) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
   expect(readFileSync(join(folder, 'key'))).toHaveLength(32);

@@ -1,17 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { expect, test } from 'vitest';
+import { useHabitat } from '../test-habitat.ts';
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
-
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
 
 test('an application token carries its roles, and ends by time or by hand', async () => {
   const over = { idempotencyKey: 'auth-1' };

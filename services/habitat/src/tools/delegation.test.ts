@@ -1,34 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { expect, test } from 'vitest';
 import { codeOf, enrol } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
-
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
 
 const spawned = async (args: Fields = {}): Promise<string> => String((await node.call('agent_spawn', args)).agentId);
 const delegate = (id: string) => node.call('svc_agents_delegate_mcp', { id, task: 'count the stars' });
-const rows = <Row>(sql: string, ...values: unknown[]) => node.deps.store.client.$queryRawUnsafe<Row[]>(sql, ...values);
 
 test('a delegated task is kept with its event, and the agent works until it ends', async () => {
   const id = await spawned({ team: 'one' });
   const { taskId, ...rest } = await delegate(id);
   expect(rest).toEqual({ delegated: true, agentId: id, stream: `agent:${id}`, status: 'queued' });
   expect(taskId).toMatch(/^task_[0-9a-f]{32}$/);
-  expect(await rows('SELECT task_id, agent_id, task, status, "by" FROM habitat.agent_tasks')).toEqual([
+  expect(await node.rows('SELECT task_id, agent_id, task, status, "by" FROM habitat.agent_tasks')).toEqual([
     { task_id: taskId, agent_id: id, task: 'count the stars', status: 'queued', by: 'operator' },
   ]);
-  expect(await rows("SELECT workspace, payload FROM habitat.outbox WHERE name = 'agent:delegated'")).toEqual([
+  expect(await node.rows("SELECT workspace, payload FROM habitat.outbox WHERE name = 'agent:delegated'")).toEqual([
     {
       workspace: 'org-one',
       payload: { agentId: id, taskId, stream: `agent:${id}`, by: 'operator', parties: [id, 'operator'] },
@@ -115,10 +104,10 @@ test('a message goes to every live agent of the workspace and to no other', asyn
     ],
   });
   expect(JSON.stringify(sent)).not.toContain(other);
-  expect(await rows('SELECT message, recipients FROM habitat.agent_messages WHERE message_id = $1', sent.id)).toEqual([
-    { message: 'hello', recipients: ids },
-  ]);
-  expect(await rows("SELECT workspace, payload FROM habitat.outbox WHERE name = 'agent:messaged'")).toEqual([
+  expect(
+    await node.rows('SELECT message, recipients FROM habitat.agent_messages WHERE message_id = $1', sent.id),
+  ).toEqual([{ message: 'hello', recipients: ids }]);
+  expect(await node.rows("SELECT workspace, payload FROM habitat.outbox WHERE name = 'agent:messaged'")).toEqual([
     {
       workspace: 'org-six',
       payload: { messageId: sent.id, channel: 'agents:org-six', count: 2, by: 'operator' },

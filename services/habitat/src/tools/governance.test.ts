@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { codeOf, enrol, type Person } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
 let admin: Person;
 let editor: Person;
 let beta: Person;
 
+const { node, restart } = useHabitat();
+
 beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
   admin = await enrol(node, 'admin-1', { workspace: 'acme', role: 'admin' });
   editor = await enrol(node, 'editor-1', { workspace: 'acme' });
   beta = await enrol(node, 'beta-1', { workspace: 'beta', role: 'admin' });
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 const deny = { harmPotential: 1 };
@@ -45,7 +39,7 @@ describe('governance_decide', () => {
       reason: null,
       standing: true,
     });
-    const told = await node.deps.store.client.$queryRawUnsafe<Fields[]>(
+    const told = await node.rows<Fields>(
       `SELECT workspace, payload FROM habitat.outbox WHERE name = 'governance:decided' ORDER BY written`,
     );
     expect(told).toMatchObject([
@@ -135,8 +129,7 @@ describe('what was decided', () => {
       reasons: { 'Consent required': 1, 'Harm potential too high': denied.length - 1 },
     });
     const all = await node.call('governance_stats');
-    await node.stop();
-    node = await bed.start();
+    await restart();
     expect(await editor.call('governance_stats', {}, node)).toEqual(stats);
     expect(await node.call('governance_stats')).toEqual(all);
     const nobody = await enrol(node, 'gamma-1', { workspace: 'gamma' });

@@ -1,40 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useHabitat } from '../test-habitat.ts';
+import { withTokenOf } from '../test-people.ts';
 
 type Fields = Record<string, unknown>;
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
+const { node } = useHabitat();
 
 beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
   for (const workspaceId of ['acme', 'beta']) {
     await node.call('svc_habitat_createWorkspace', { workspaceId, options: { owner: `${workspaceId}-admin` } });
   }
 });
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
 
-async function tokenOf(agentId: string): Promise<ReturnType<HabitatNode['as']>> {
-  return node.as(String((await node.call('svc_habitat_mintToken', { agentId })).token));
-}
+const tokenOf = (agentId: string) => withTokenOf(node, agentId);
 
 const set = (resource: string, policy: Fields) => node.call('svc_habitat_setPolicy', { resource, policy });
 const can = (resource: string, subject: Fields = { workspace: 'default' }, mode = 'read') =>
   node.call('svc_habitat_can', { resource, mode }, { subject });
-
-/** Entries on their way to the chains and those that are there. */
-async function auditOf(resource: string): Promise<string[]> {
-  const rows = await node.deps.store.client.$queryRawUnsafe<{ event: string }[]>(
-    `SELECT id, event FROM habitat.audit_outbox WHERE data->>'resource' = $1
-     UNION SELECT id, event FROM habitat.audit_entries WHERE data->>'resource' = $1 ORDER BY id`,
-    resource,
-  );
-  return rows.map(({ event }) => event);
-}
 
 describe('deciding', () => {
   test('without a policy: everybody reads, admins of default write', async () => {
@@ -78,9 +60,7 @@ describe('deciding', () => {
       message: 'RLS_DENIED',
       cause: { message: 'read of vault is denied', data: {} },
     });
-    const rows = await node.deps.store.client.$queryRawUnsafe(
-      `SELECT name, workspace, payload FROM habitat.outbox WHERE name = 'access:denied'`,
-    );
+    const rows = await node.rows(`SELECT name, workspace, payload FROM habitat.outbox WHERE name = 'access:denied'`);
     const payload = { resource: 'vault', mode: 'read', because: 'no-match', userId: 'u1' };
     expect(rows).toEqual([{ name: 'access:denied', workspace: 'acme', payload }]);
     expect(
@@ -108,7 +88,7 @@ describe('setting', () => {
     const after = (await node.registry.revision()).stamp;
     expect(after.policies).toBe(after.rev);
     expect(after.rev).toBeGreaterThan(stamp.rev);
-    expect(await auditOf('m')).toEqual(['policy:changed', 'policy:changed', 'policy:opened']);
+    expect(await node.audited('resource', 'm')).toEqual(['policy:changed', 'policy:changed', 'policy:opened']);
   });
 
   test.each([

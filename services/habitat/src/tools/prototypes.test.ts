@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import { descriptionOf } from '../domain/prototype.ts';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { useHabitat } from '../test-habitat.ts';
 
 const bus = createLocalBus();
-let bed: HabitatTestBed;
-let node: HabitatNode;
 let brain: Subscription | null = null;
 let files: Record<string, string> = {};
 
@@ -20,18 +18,12 @@ async function startBrain(answer?: (payload: string) => string): Promise<void> {
   });
 }
 
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start({ bus });
-});
+const { node } = useHabitat({ platform: { bus } });
+
 beforeEach(async () => {
   await brain?.drain();
   brain = null;
   files = {};
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 const BUILT_IN = ['builder', 'coordinator', 'researcher', 'reviewer'];

@@ -1,21 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
-import { freshId, type SudoBed, sudoBed } from '../sudo-test-bed.ts';
+import { expect, test } from 'vitest';
+import { freshId, sudoBed } from '../sudo-test-bed.ts';
 import { codeOf, enrol } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
-let database: HabitatTestBed;
-let node: HabitatNode;
-let bed: SudoBed;
-
-beforeAll(async () => {
-  database = await openHabitatTestBed();
-  node = await database.start();
-  bed = sudoBed(node);
-});
-afterAll(async () => {
-  await node.stop();
-  await database[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
+const bed = sudoBed(node);
 
 test('nobody grants to themselves, except an operator', async () => {
   const { owner, admin, other, taskId } = await bed.cast();
@@ -28,7 +17,7 @@ test('nobody grants to themselves, except an operator', async () => {
   const operators = { subject: { agentId: owner.id, workspace: 'default' } };
   const granted = await node.call('sudo_grant', { agentId: owner.id, capability: 'canSudo' }, operators);
   expect(granted).toEqual({ agentId: owner.id, granted: 'sudo', expiresAt: expect.any(Number) });
-  expect(await bed.audited('principal', `agent:${owner.id}`)).toEqual(['sudo:granted']);
+  expect(await node.audited('principal', `agent:${owner.id}`)).toEqual(['sudo:granted']);
 });
 
 test('the whole covers its parts and not the other way round', async () => {

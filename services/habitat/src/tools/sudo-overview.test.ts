@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SCOPE_NAMES } from '../domain/sudo-scopes.ts';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
 import { sweepSudo } from '../store/sudo-rows.ts';
-import { freshId, type SudoBed, sudoBed } from '../sudo-test-bed.ts';
+import { freshId, sudoBed } from '../sudo-test-bed.ts';
 import { codeOf, enrol } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
-let database: HabitatTestBed;
-let node: HabitatNode;
-let bed: SudoBed;
-
-beforeAll(async () => {
-  database = await openHabitatTestBed();
-  node = await database.start();
-  bed = sudoBed(node);
-});
-afterAll(async () => {
-  await node.stop();
-  await database[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
+const bed = sudoBed(node);
 
 test('to strangers a task is not there', async () => {
   const { owner, admin, other, stranger, taskId } = await bed.cast(['read']);
@@ -89,7 +78,7 @@ test('what is held and not used for ten minutes is suggested to be dropped', asy
   await age();
   expect(await bed.can(owner, taskId, 'write')).toMatchObject({ allowed: true });
   expect(await suggested()).toMatchObject([{ scope: 'read', action: 'drop', count: 1 }]);
-  const used = () => bed.rows(`SELECT used_at FROM habitat.sudo_grants WHERE principal = $1`, `task:${taskId}`);
+  const used = () => node.rows(`SELECT used_at FROM habitat.sudo_grants WHERE principal = $1`, `task:${taskId}`);
   const before = await used();
   await bed.can(owner, taskId, 'write:doc');
   expect(await used()).toEqual(before);
@@ -111,7 +100,7 @@ test('a request is told to the admins of the workspace, a grant to those concern
   const [asked] = await bed.events(`task:${taskId}`);
   expect(asked).toMatchObject({ name: 'sudo:requested', workspace: expect.stringMatching(/^ws-/) });
   await node.call('svc_sudo_grant', { taskId, scope: 'network' });
-  const [, granted] = await bed.rows<{ payload: { parties: string[] } }>(
+  const [, granted] = await node.rows<{ payload: { parties: string[] } }>(
     `SELECT payload FROM habitat.outbox WHERE payload->>'principal' = $1 ORDER BY written`,
     `task:${taskId}`,
   );

@@ -1,21 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
-import { freshId, type SudoBed, sudoBed } from '../sudo-test-bed.ts';
+import { expect, test } from 'vitest';
+import { freshId, sudoBed } from '../sudo-test-bed.ts';
 import { codeOf, enrol } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
-let database: HabitatTestBed;
-let node: HabitatNode;
-let bed: SudoBed;
-
-beforeAll(async () => {
-  database = await openHabitatTestBed();
-  node = await database.start();
-  bed = sudoBed(node);
-});
-afterAll(async () => {
-  await node.stop();
-  await database[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
+const bed = sudoBed(node);
 
 test('a task holds what its owner gets at once; the rest waits until somebody grants it', async () => {
   const { owner, admin } = await bed.cast();
@@ -81,7 +70,7 @@ test('a grant ends at its time without any sweep, and a revoked one at once', as
     revoked: true,
   });
   expect(await bed.can(owner, taskId, 'exec')).toMatchObject({ allowed: false });
-  expect(await bed.audited('principal', principal)).toEqual(['sudo:granted', 'sudo:granted', 'sudo:revoked']);
+  expect(await node.audited('principal', principal)).toEqual(['sudo:granted', 'sudo:granted', 'sudo:revoked']);
 });
 
 test('a grant for a task that is not there creates nothing', async () => {
@@ -95,7 +84,7 @@ test('a grant for a task that is not there creates nothing', async () => {
   });
   for (const table of ['sudo_grants', 'sudo_requests', 'sudo_history', 'sudo_tasks']) {
     const where = table === 'sudo_tasks' ? "task_id = 'nowhere'" : "principal = 'task:nowhere'";
-    expect(await bed.rows(`SELECT 1 FROM habitat.${table} WHERE ${where}`)).toEqual([]);
+    expect(await node.rows(`SELECT 1 FROM habitat.${table} WHERE ${where}`)).toEqual([]);
   }
 });
 
@@ -127,7 +116,7 @@ test('the 21st escalation of a minute is refused, however they come', async () =
   );
   expect(codes.filter((code) => code === null)).toHaveLength(20);
   expect(codes.filter((code) => code === 'E_RATE_LIMIT')).toHaveLength(5);
-  expect(await bed.rows('SELECT 1 FROM habitat.sudo_requests WHERE principal = $1', `task:${taskId}`)).toHaveLength(1);
+  expect(await node.rows('SELECT 1 FROM habitat.sudo_requests WHERE principal = $1', `task:${taskId}`)).toHaveLength(1);
   await bed.sql(
     `UPDATE habitat.sudo_history SET at = at - interval '61 seconds' WHERE principal = $1`,
     `task:${taskId}`,
@@ -162,7 +151,7 @@ test('a denied request stays denied until the owner asks again', async () => {
     'sudo:requested',
     'sudo:granted',
   ]);
-  expect(await bed.audited('principal', principal)).toEqual(['sudo:denied', 'sudo:granted']);
+  expect(await node.audited('principal', principal)).toEqual(['sudo:denied', 'sudo:granted']);
 });
 
 test('a request that nobody answers expires', async () => {

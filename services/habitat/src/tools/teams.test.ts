@@ -1,23 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { expect, test } from 'vitest';
 import { foundCompany, makeRole } from '../test-companies.ts';
 import { codeOf, enrol } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
-
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
-
-const rows = <Row>(sql: string, ...values: unknown[]) => node.deps.store.client.$queryRawUnsafe<Row[]>(sql, ...values);
+const { node } = useHabitat();
 
 const found = (name: string) => foundCompany(node, name);
 
@@ -51,7 +39,7 @@ test('an organisation, a department, a team and a role, as they were made', asyn
   expect(await owner.call('teams_listTeams')).toEqual({
     teams: [{ id: team, name: 'One team', org, dept, desc: '', createdAt: expect.any(Number) }],
   });
-  const events = await rows<{ name: string; payload: Fields }>(
+  const events = await node.rows<{ name: string; payload: Fields }>(
     "SELECT name, payload FROM habitat.outbox WHERE payload->'parties' ? 'One-owner' ORDER BY written",
   );
   expect(events.map(({ name }) => name)).toEqual(['org:created', 'dept:created', 'team:created', 'teamrole:created']);
@@ -122,9 +110,9 @@ test('an assignment fills in what is above it and refuses what is not of one cha
     expect([wish, (await place(wish)).code]).toEqual([wish, 'E_NOT_FOUND']);
   }
   expect(await node.call('teams_assign', { agentId, dept, team: rival.team })).toMatchObject({ code: 'E_NOT_FOUND' });
-  const before = await rows('SELECT * FROM habitat.assignments WHERE agent_id = $1', agentId);
+  const before = await node.rows('SELECT * FROM habitat.assignments WHERE agent_id = $1', agentId);
   expect(await place({ dept, role: anywhere })).toMatchObject({ role: anywhere });
-  expect(await rows('SELECT * FROM habitat.assignments WHERE agent_id = $1', agentId)).toEqual(before);
+  expect(await node.rows('SELECT * FROM habitat.assignments WHERE agent_id = $1', agentId)).toEqual(before);
 });
 
 test('nobody reports to themselves, over however many', async () => {
@@ -155,14 +143,14 @@ test('an agent is moved by who is admin here and there, and its reports close ra
   expect(await there.owner.code('teams_assign', { agentId: middle, org: there.org })).toBe('FORBIDDEN');
   expect(await here.owner.code('teams_assign', { agentId: middle, org: there.org })).toBe('E_NOT_FOUND');
   expect(await node.call('teams_assign', { agentId: middle, org: there.org })).toMatchObject({ org: there.org });
-  expect(await rows('SELECT reports_to FROM habitat.assignments WHERE agent_id = $1', low)).toEqual([
+  expect(await node.rows('SELECT reports_to FROM habitat.assignments WHERE agent_id = $1', low)).toEqual([
     { reports_to: top },
   ]);
-  const audited = await rows<{ data: { old: Fields | null } }>(
+  const audited = await node.rows<{ data: { old: Fields | null } }>(
     "SELECT data FROM habitat.audit_outbox WHERE event = 'team:assigned' AND data->>'agentId' = $1",
     middle,
   );
-  const chained = await rows<{ data: { old: Fields | null } }>(
+  const chained = await node.rows<{ data: { old: Fields | null } }>(
     "SELECT data FROM habitat.audit_entries WHERE event = 'team:assigned' AND data->>'agentId' = $1",
     middle,
   );

@@ -1,21 +1,11 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { describe, expect, test } from 'vitest';
+import { useHabitat } from '../test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
-
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
 
 let made = 0;
 

@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { effectiveScore } from '../domain/trust.ts';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
 import { sudoBed } from '../sudo-test-bed.ts';
 import { enrol } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
-
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
 
 const DAY_MS = 86_400_000;
 let named = 0;
@@ -25,9 +15,7 @@ function fresh(): string {
 const rate = (entityId: string, over = {}) => node.call('trust_record', { entityId, type: 'task', ...over });
 const score = async (entityId: string) => (await node.call('trust_getScore', { entityId })).score;
 const count = async (table: string) => {
-  const [row] = await node.deps.store.client.$queryRawUnsafe<{ n: number }[]>(
-    `SELECT count(*)::int AS n FROM habitat.${table}`,
-  );
+  const [row] = await node.rows<{ n: number }>(`SELECT count(*)::int AS n FROM habitat.${table}`);
   return row?.n;
 };
 /** As if what is known of it had been heard that much earlier. */
@@ -38,7 +26,7 @@ const age = (entityId: string, ms: number) =>
     ms,
   );
 const eventsOf = (entityId: string) =>
-  node.deps.store.client.$queryRawUnsafe<{ name: string }[]>(
+  node.rows<{ name: string }>(
     `SELECT name FROM habitat.outbox WHERE payload->>'entityId' = $1 ORDER BY written`,
     entityId,
   );
@@ -153,7 +141,7 @@ test('a quarantine is for operators and admins of the home, and stops every acti
   expect(await entity.code('trust_record', put('release'))).toBe('E_SELF_TRUST');
   expect(await editor.code('trust_record', put('release'))).toBe('FORBIDDEN');
   expect(await admin.call('trust_record', put('release'))).toMatchObject({ quarantined: false, delta: 0, score: 0.45 });
-  expect(await sudoBed(node).audited('entityId', entity.id)).toEqual(['trust:quarantined', 'trust:released']);
+  expect(await node.audited('entityId', entity.id)).toEqual(['trust:quarantined', 'trust:released']);
   expect(await eventsOf(entity.id)).toEqual([
     { name: 'trust:recorded' },
     { name: 'trust:quarantined' },

@@ -1,29 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { describe, expect, test } from 'vitest';
+import { useHabitat } from '../test-habitat.ts';
+import { identified, withTokenOf } from '../test-people.ts';
 
 type Fields = Record<string, unknown>;
 
-let bed: HabitatTestBed;
-let node: HabitatNode;
-
-beforeAll(async () => {
-  bed = await openHabitatTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const { node } = useHabitat();
 
 const ANONYMOUS = { subject: { workspace: 'default' }, operator: false };
 
-function identified(userId: string): { subject: Fields; operator: boolean } {
-  return { subject: { userId, agentId: userId, workspace: 'default' }, operator: false };
-}
-
-async function tokenOf(agentId: string): Promise<ReturnType<HabitatNode['as']>> {
-  return node.as(String((await node.call('svc_habitat_mintToken', { agentId })).token));
-}
+const tokenOf = (agentId: string) => withTokenOf(node, agentId);
 
 const create = (workspaceId: string, options: Fields = {}, over: Fields = {}) =>
   node.call('svc_habitat_createWorkspace', { workspaceId, options }, over);

@@ -193,3 +193,8 @@ CREATE VIEW "escrow"."postings" AS
     FROM "escrow"."entries" WHERE "kind" IN ('spend', 'capture', 'refund');
 ALTER TABLE "escrow"."entries" ADD CONSTRAINT "entries_payee"
   CHECK (("kind" IN ('spend', 'capture', 'refund')) = ("payee" IS NOT NULL) AND "amount" >= 0);
+
+-- Balances change in place: room for the new version of a row beside the old one.
+ALTER TABLE "escrow"."accounts" SET (fillfactor = 50);
+ALTER TABLE "escrow"."members" SET (fillfactor = 50);
+ALTER TABLE "escrow"."sinks" SET (fillfactor = 50);
