@@ -2,6 +2,7 @@
 import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
+import { epochMs } from './store/epoch.ts';
 
 export interface RevisionNow {
   readonly stamp: RegistryStamp;
@@ -28,7 +29,7 @@ export interface StampRow {
   readonly policies: bigint;
 }
 
-const READ = `SELECT rev, policies, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at
+const READ = `SELECT rev, policies, ${epochMs('clock_timestamp()')} AS at
   FROM habitat.registry_revision`;
 
 export function createRevision({ client, exclusive, clock }: RevisionParts): Revision {

@@ -1,11 +1,8 @@
 /** What a caller holds in a workspace, inside a transaction or out of it. */
 import { CallError } from '@svc/contract/codes.ts';
 import { holdsAtLeast, type Role } from '@svc/contract/registry.ts';
-import type { Caller } from '@svc/contract/tool.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { actorOf, mayActIn } from './domain/actor.ts';
-
-type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
+import { type Acting, actorOf, mayActIn } from './domain/actor.ts';
 
 /** Roles of the caller in the workspace as they are now; none for a token bound elsewhere. */
 export async function heldRoles(client: SqlClient, caller: Acting, workspace: string): Promise<string[]> {

@@ -7,7 +7,7 @@ import { freshId, sudoBed } from './sudo-test-bed.ts';
 import { useHabitat } from './test-habitat.ts';
 import { codeOf, enrol } from './test-people.ts';
 
-await onPostgres(({ open }) => {
+await onPostgres((open) => {
   const { node: one, nodeOf, restart } = useHabitat({ open, nodes: 2 });
   const two = nodeOf(1);
   const bed = sudoBed(one);

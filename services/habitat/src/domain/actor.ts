@@ -3,6 +3,9 @@ import type { TokenLimits } from '@svc/contract/registry.ts';
 import { identityOf } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 
+/** The parts of a caller that tell who acts. */
+export type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
+
 export interface Actor {
   /** Null = anonymous, or an operator who declares nobody. */
   readonly identity: string | null;
@@ -12,7 +15,7 @@ export interface Actor {
   readonly name: string;
 }
 
-export function actorOf({ subject, operator, token }: Pick<Caller, 'subject' | 'operator' | 'token'>): Actor {
+export function actorOf({ subject, operator, token }: Acting): Actor {
   const identity = identityOf(subject);
   return { identity, operator, token, name: identity ?? (operator ? 'operator' : 'anonymous') };
 }

@@ -2,6 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
 import type { Relation } from '../domain/agent-rights.ts';
+import { epochMs } from './epoch.ts';
 
 /** Times in ms since the epoch. */
 export interface AgentRow {
@@ -20,7 +21,7 @@ export interface AgentRow {
 }
 
 const COLUMNS = `agent_id AS "agentId", name, role, parent, brain, team, workspace, role_id AS "roleId",
-  reports_to AS "reportsTo", created_by AS "createdBy", (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt"`;
+  reports_to AS "reportsTo", created_by AS "createdBy", ${epochMs('created_at')} AS "createdAt"`;
 
 /** A live agent, kept as it is until the transaction ends; null = unknown or killed. `SHARE` lets others keep it too. */
 export async function lockAgent(tx: SqlClient, agentId: string, mode: 'UPDATE' | 'SHARE'): Promise<AgentRow | null> {

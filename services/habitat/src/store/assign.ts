@@ -1,9 +1,8 @@
 /** An identity gets its place in an organisation: one transaction, under the lock of the new organisation and the old one. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import type { Caller } from '@svc/contract/tool.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { type Actor, actorOf } from '../domain/actor.ts';
+import { type Acting, type Actor, actorOf } from '../domain/actor.ts';
 import { type AssignmentFacts, isSamePlace, judgePlace, type Place } from '../domain/assignment.ts';
 import { visibleWorkspaces } from '../domain/grants.ts';
 import type { ReferenceDenial } from '../domain/reference.ts';
@@ -28,7 +27,6 @@ export interface AssignmentWish extends PlaceWish {
 }
 
 type Denied = ReferenceDenial | 'E_CYCLE' | 'E_QUOTA';
-type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
 
 /** Throws FORBIDDEN to who is no admin of both organisations, or gives away more than they hold. */
 export async function assign(

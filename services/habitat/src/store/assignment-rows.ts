@@ -1,6 +1,7 @@
 /** Assignments as rows. Whoever changes those of an organisation has locked its row. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Place } from '../domain/assignment.ts';
+import { epochMs } from './epoch.ts';
 import { lockNames } from './name-lock.ts';
 
 /** Times in ms since the epoch. */
@@ -16,7 +17,7 @@ export interface LockedOrg {
 }
 
 const COLUMNS = `agent_id AS "agentId", org, dept, team, role, reports_to AS "reportsTo",
-  (extract(epoch FROM assigned_at) * 1000)::float8 AS "assignedAt", assigned_by AS "assignedBy"`;
+  ${epochMs('assigned_at')} AS "assignedAt", assigned_by AS "assignedBy"`;
 
 /** The assignment of the identity, which nobody else changes until the transaction ends; null = there is none. */
 export async function holdAssignment(tx: SqlClient, agentId: string): Promise<AssignmentRow | null> {

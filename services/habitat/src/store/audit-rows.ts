@@ -12,6 +12,7 @@ import {
 } from '../domain/audit-chain.ts';
 import type { AuditRow, KnownHead } from '../domain/audit-verdict.ts';
 import type { Seal } from '../audit/seal.ts';
+import { epochMs } from './epoch.ts';
 
 /** A new entry; without `at` it happens when its chain is its own. */
 export type Appended = Omit<NewAuditEntry, 'at'> & { readonly at?: number };
@@ -72,7 +73,7 @@ async function lockHeads(tx: SqlClient, seal: Seal, chains: readonly string[]): 
   );
   // Its clock is read after the locks are held, so that times in a chain do not run backwards.
   return tx.$queryRawUnsafe<LockedHead[]>(
-    `SELECT ${HEAD_COLUMNS}, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+    `SELECT ${HEAD_COLUMNS}, ${epochMs('clock_timestamp()')} AS now
      FROM habitat.audit_heads WHERE chain = ANY($1::text[]) ORDER BY chain`,
     chains,
   );
@@ -164,7 +165,7 @@ const PAGE = 1000;
 
 export type AuditSqlRow = Omit<AuditRow, 'seq'> & { readonly seq: bigint };
 
-export const ENTRY_COLUMNS = `chain, seq, id, (extract(epoch FROM at) * 1000)::float8 AS at, event, kind, subject,
+export const ENTRY_COLUMNS = `chain, seq, id, ${epochMs('at')} AS at, event, kind, subject,
   workspace, data, prev_hash AS "prevHash", hash, actor`;
 
 export function auditRow(row: AuditSqlRow): AuditRow {

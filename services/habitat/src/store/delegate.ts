@@ -1,8 +1,7 @@
 /** What is put into the inboxes of agents: a task for one, a message to all of a workspace. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import type { Caller } from '@svc/contract/tool.ts';
-import { actorOf } from '../domain/actor.ts';
+import { type Acting, actorOf } from '../domain/actor.ts';
 import { mayDelegateTo, maySeeAgent } from '../domain/agent-rights.ts';
 import { requireRole } from '../roles.ts';
 import {
@@ -21,8 +20,6 @@ import { isQuarantined } from './trust-rows.ts';
 
 export const MAX_OPEN_TASKS = 1000;
 export const MAX_MESSAGES_A_MINUTE = 10;
-
-type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
 
 /** Stream in which an agent finds its tasks. */
 export function inboxOf(agentId: string): string {

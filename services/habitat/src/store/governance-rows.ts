@@ -1,6 +1,7 @@
 /** Decisions as rows. They are never changed; a later one stands instead of an earlier one. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Judgement, StandingDecision } from '../domain/governance.ts';
+import { epochMs } from './epoch.ts';
 import { lockNames } from './name-lock.ts';
 
 /** `at` in ms since the epoch. */
@@ -15,7 +16,7 @@ export interface Decided extends Judgement {
   readonly at: number;
 }
 
-const AT = '(extract(epoch FROM at) * 1000)::float8 AS at';
+const AT = `${epochMs('at')} AS at`;
 const COLUMNS = `id, topic, context, checks, allowed, reason, reasons, standing, "by", workspace, ${AT}`;
 
 /** Decisions of a workspace come one after the other, so that the latest one is the one that was made last. */

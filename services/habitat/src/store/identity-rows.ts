@@ -4,6 +4,7 @@ import { PlanName } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type AgentFacts, contextOf, type HeldRole, type IdentityRows, rolesByWorkspace } from '../domain/identity.ts';
 import { type StampRow, stampOf } from '../revision.ts';
+import { epochMs } from './epoch.ts';
 
 const IDENTITY = (id: string) => `
   (SELECT row_to_json(a) FROM (SELECT name, team, brain, workspace, killed_at IS NOT NULL AS killed,
@@ -45,7 +46,7 @@ interface TokenRow extends IdentityRow, StampRow {
 }
 
 const TOKEN = `SELECT ${STAMP}, t.token_id AS "tokenId", t.agent_id AS "agentId", t.workspace AS bound,
-    t.read_only AS "readOnly", t.profile, (extract(epoch FROM t.expires_at) * 1000)::float8 AS "expiresAt",
+    t.read_only AS "readOnly", t.profile, ${epochMs('t.expires_at')} AS "expiresAt",
     ${IDENTITY('t.agent_id')}
   FROM habitat.registry_revision r LEFT JOIN habitat.tokens t
     ON t.hash = $1 AND t.kind = 'habitat' AND t.revoked_at IS NULL AND clock_timestamp() < t.expires_at`;

@@ -1,8 +1,7 @@
 /** The end of an agent, with all that hung on it: one transaction. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import type { Caller } from '@svc/contract/tool.ts';
-import { actorOf } from '../domain/actor.ts';
+import { type Acting, actorOf } from '../domain/actor.ts';
 import { mayKill, maySeeAgent } from '../domain/agent-rights.ts';
 import { failOpenTasks } from './agent-inbox.ts';
 import { endAgent, lockAgent, readRelation } from './agent-rows.ts';
@@ -15,7 +14,7 @@ const REASON = 'agent killed';
 /** Throws FORBIDDEN to who may know the agent, but no more. */
 export async function kill(
   unit: HabitatUnit,
-  caller: Pick<Caller, 'subject' | 'operator' | 'token'>,
+  caller: Acting,
   agentId: string,
 ): Promise<Decision<null, 'AGENT_NOT_FOUND'>> {
   const { tx } = unit;

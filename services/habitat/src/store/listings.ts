@@ -2,6 +2,7 @@
 import type { Policy } from '@svc/contract/policy.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { epochMs } from './epoch.ts';
 import { POLICY_COLUMNS } from './policy-rows.ts';
 import { WORKSPACE_COLUMNS, type WorkspaceRow } from './workspace-rows.ts';
 
@@ -78,14 +79,13 @@ export interface TokenScope {
   readonly agentId: string | null;
 }
 
-const ms = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`;
-
 /** Newest first, one more than the limit when there are more. */
 export function listTokens(client: SqlClient, scope: TokenScope, { limit, after }: Slice): Promise<ListedToken[]> {
   return client.$queryRawUnsafe<ListedToken[]>(
     `SELECT token_id AS "tokenId", left(hash, 12) AS "hashPrefix", agent_id AS "agentId", workspace,
-       read_only AS "readOnly", profile, minted_by AS "mintedBy", ${ms('minted_at')} AS "mintedAt",
-       ${ms('expires_at')} AS "expiresAt", ${ms('revoked_at')} AS "revokedAt", ${ms('last_used_at')} AS "lastUsedAt"
+       read_only AS "readOnly", profile, minted_by AS "mintedBy", ${epochMs('minted_at')} AS "mintedAt",
+       ${epochMs('expires_at')} AS "expiresAt", ${epochMs('revoked_at')} AS "revokedAt",
+       ${epochMs('last_used_at')} AS "lastUsedAt"
      FROM habitat.tokens
      WHERE kind = 'habitat' AND ($1::bool OR agent_id = $2::text OR workspace = ANY($3::text[]))
        AND ($4::text IS NULL OR agent_id = $4::text) AND ($5::text IS NULL OR token_id COLLATE "C" < $5::text)

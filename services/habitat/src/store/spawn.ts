@@ -2,9 +2,8 @@
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { foldCase } from '@svc/contract/names.ts';
-import type { Caller } from '@svc/contract/tool.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { type Actor, actorOf } from '../domain/actor.ts';
+import { type Acting, type Actor, actorOf } from '../domain/actor.ts';
 import { type Home, maySeeAgent, mayGiveBrain, maySpawn, workspaceRoleOf } from '../domain/agent-rights.ts';
 import { heldRoles } from '../roles.ts';
 import {
@@ -42,7 +41,6 @@ export interface Spawned {
 }
 
 export type SpawnDenial = 'E_QUOTA' | 'E_RATE_LIMIT' | 'AGENT_NOT_FOUND' | 'E_NOT_FOUND';
-type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
 
 /** Throws FORBIDDEN to who may not spawn there, or not with that role or brain. */
 export async function spawn(

@@ -2,12 +2,12 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Denials, Grant, ScopeRequest, ScopeState } from '../domain/sudo.ts';
 import type { Scope } from '../domain/sudo-scopes.ts';
+import { epochMs } from './epoch.ts';
 import { lockNames } from './name-lock.ts';
 
-export const MS = (time: string) => `(extract(epoch FROM ${time}) * 1000)::float8`;
 const INSTANT = `(SELECT date_trunc('milliseconds', clock_timestamp()) AS at) n`;
-const GRANT = `scope, granted_by AS "grantedBy", ${MS('granted_at')} AS "grantedAt", ${MS('expires_at')} AS "expiresAt",
-  request_id AS "requestId", reason, ${MS('used_at')} AS "usedAt"`;
+const GRANT = `scope, granted_by AS "grantedBy", ${epochMs('granted_at')} AS "grantedAt",
+  ${epochMs('expires_at')} AS "expiresAt", request_id AS "requestId", reason, ${epochMs('used_at')} AS "usedAt"`;
 
 /** Live grants of `principal`, both given as parts of a statement, as JSON. */
 export const liveGrants = (principal: string, at: string) => `(SELECT coalesce(json_agg(row_to_json(g)), '[]')
@@ -22,7 +22,8 @@ export interface SudoTask {
   readonly expiresAt: number;
 }
 
-const TASK = `task_id AS "taskId", owner, workspace, ${MS('created_at')} AS "createdAt", ${MS('expires_at')} AS "expiresAt"`;
+const TASK = `task_id AS "taskId", owner, workspace, ${epochMs('created_at')} AS "createdAt",
+  ${epochMs('expires_at')} AS "expiresAt"`;
 
 export function principalOfTask(taskId: string): string {
   return `task:${taskId}`;
@@ -87,8 +88,9 @@ export async function readScopeState(
   scope: Scope,
 ): Promise<ScopeState> {
   const [row] = await client.$queryRawUnsafe<{ now: number; held: Grant[]; request: ScopeRequest | null }[]>(
-    `SELECT ${MS('n.at')} AS now, ${liveGrants('$1', 'n.at')} AS held,
-       (SELECT row_to_json(r) FROM (SELECT request_id AS "requestId", state, reason, ${MS('expires_at')} AS "expiresAt"
+    `SELECT ${epochMs('n.at')} AS now, ${liveGrants('$1', 'n.at')} AS held,
+       (SELECT row_to_json(r) FROM (SELECT request_id AS "requestId", state, reason,
+          ${epochMs('expires_at')} AS "expiresAt"
           FROM habitat.sudo_requests WHERE principal = $1 AND scope = $2 ORDER BY at DESC, request_id DESC LIMIT 1) r)
          AS request
      FROM ${INSTANT}`,
@@ -235,7 +237,7 @@ export async function readDenials(
   withinMs: number,
 ): Promise<{ denials: Denials[]; now: number }> {
   const [row] = await client.$queryRawUnsafe<{ denials: Denials[]; now: number }[]>(
-    `SELECT ${MS('n.at')} AS now, (SELECT coalesce(json_agg(row_to_json(d)), '[]') FROM (
+    `SELECT ${epochMs('n.at')} AS now, (SELECT coalesce(json_agg(row_to_json(d)), '[]') FROM (
          SELECT scope, count(*)::int AS count FROM habitat.sudo_history
          WHERE principal = $1 AND event = 'denied' AND at > n.at - $2::float8 * interval '1 ms'
          GROUP BY scope ORDER BY scope) d) AS denials

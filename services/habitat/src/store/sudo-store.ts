@@ -1,10 +1,9 @@
 /** Escalating, granting and revoking: the rules of domain/sudo.ts on locked rows, with history, events and audit. */
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
-import type { Caller } from '@svc/contract/tool.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { actorOf, mayActIn } from '../domain/actor.ts';
+import { type Acting, actorOf, mayActIn } from '../domain/actor.ts';
 import { homeOf } from '../domain/identity.ts';
 import { decideEscalation, decideGrant, decideRevocation, type Grant, type Granter } from '../domain/sudo.ts';
 import type { Scope } from '../domain/sudo-scopes.ts';
@@ -48,7 +47,7 @@ export async function agentPrincipal(client: SqlClient, agentId: string): Promis
 
 /** On whose behalf something changes, and what names what comes into being. */
 export interface SudoCall {
-  readonly caller: Pick<Caller, 'subject' | 'operator' | 'token'>;
+  readonly caller: Acting;
   readonly ids: Ids;
 }
 

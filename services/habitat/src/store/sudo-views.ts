@@ -2,7 +2,8 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
 import type { Grant } from '../domain/sudo.ts';
-import { liveGrants, MS, principalOfAgent, type SudoTask } from './sudo-rows.ts';
+import { epochMs } from './epoch.ts';
+import { liveGrants, principalOfAgent, type SudoTask } from './sudo-rows.ts';
 
 export const HISTORY_SHOWN = 100;
 
@@ -28,8 +29,8 @@ export interface ListedTask extends SudoTask {
   readonly history: number;
 }
 
-const LISTED = `t.task_id AS "taskId", t.owner, t.workspace, ${MS('t.created_at')} AS "createdAt",
-  ${MS('t.expires_at')} AS "expiresAt", ${SCOPES_HELD} AS scopes, ${PENDING} AS pending, ${HISTORY} AS history`;
+const LISTED = `t.task_id AS "taskId", t.owner, t.workspace, ${epochMs('t.created_at')} AS "createdAt",
+  ${epochMs('t.expires_at')} AS "expiresAt", ${SCOPES_HELD} AS scopes, ${PENDING} AS pending, ${HISTORY} AS history`;
 
 /** Where a page of tasks begins: after this one, newest first. */
 export interface TaskPosition {
@@ -72,12 +73,13 @@ export interface ShownTask extends ListedTask {
 }
 
 const REQUESTS = `(SELECT coalesce(json_agg(row_to_json(q)), '[]') FROM (
-    SELECT request_id AS "requestId", scope, reason, "by", ${MS('at')} AS at, ${MS('expires_at')} AS "expiresAt",
+    SELECT request_id AS "requestId", scope, reason, "by", ${epochMs('at')} AS at,
+      ${epochMs('expires_at')} AS "expiresAt",
       CASE WHEN state = 'pending' AND expires_at <= clock_timestamp() THEN 'expired' ELSE state END AS state,
       ended_by AS "endedBy"
     FROM habitat.sudo_requests WHERE principal = ${PRINCIPAL} ORDER BY at DESC, request_id DESC LIMIT ${HISTORY_SHOWN}) q)`;
 const ENTRIES = `(SELECT coalesce(json_agg(row_to_json(h)), '[]') FROM (
-    SELECT event, scope, "by", ${MS('at')} AS at
+    SELECT event, scope, "by", ${epochMs('at')} AS at
     FROM habitat.sudo_history WHERE principal = ${PRINCIPAL} ORDER BY at DESC, id DESC LIMIT ${HISTORY_SHOWN}) h)`;
 
 /** Null = unknown, ended, or not for this caller to see. Requests and history newest first. */

@@ -3,6 +3,7 @@ import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { foldCase } from '@svc/contract/names.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { epochMs } from './epoch.ts';
 import { lockNames } from './name-lock.ts';
 
 export const MAX_ORGS = 1000;
@@ -11,7 +12,7 @@ const MAX_IN_PARENT = { depts: 200, teams: 200, team_roles: 500 } as const;
 
 type Made = Decision<{ readonly createdAt: number }, 'E_DUPLICATE' | 'E_QUOTA'>;
 
-const CREATED_AT = '(extract(epoch FROM created_at) * 1000)::float8 AS "createdAt"';
+const CREATED_AT = `${epochMs('created_at')} AS "createdAt"`;
 
 export interface NewOrg {
   readonly id: string;

@@ -1,8 +1,7 @@
 /** Organisations and their parts come into being: each one transaction, under the lock of the organisation. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
-import type { Caller } from '@svc/contract/tool.ts';
-import { actorOf } from '../domain/actor.ts';
+import { type Acting, actorOf } from '../domain/actor.ts';
 import type { ReferenceDenial } from '../domain/reference.ts';
 import { grantsAll } from '../domain/team-permissions.ts';
 import { lockOrgs } from './assignment-rows.ts';
@@ -11,7 +10,6 @@ import { insertDept, insertOrg, insertTeam, insertTeamRole, type NewOrg } from '
 import { isOrgAdmin, type OrgStanding, readOrgStanding } from './team-permissions.ts';
 import { type DeptRow, findOne, type OrgRow, type TeamRoleRow, type TeamRow, type TeamView } from './team-rows.ts';
 
-type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
 type Made<Row, Denied extends string = ReferenceDenial> = Promise<Decision<Row, Denied | 'E_DUPLICATE' | 'E_QUOTA'>>;
 
 export function teamViewOf(caller: Acting): TeamView {

@@ -4,6 +4,7 @@ import { foldCase } from '@svc/contract/names.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { pickReference, type Referable, type ReferenceDenial } from '../domain/reference.ts';
+import { epochMs } from './epoch.ts';
 
 /** Times in ms since the epoch. */
 export interface OrgRow extends Referable {
@@ -42,7 +43,7 @@ export interface TeamTables {
 }
 type Table = keyof TeamTables;
 
-const CREATED_AT = '(extract(epoch FROM x.created_at) * 1000)::float8 AS "createdAt"';
+const CREATED_AT = `${epochMs('x.created_at')} AS "createdAt"`;
 const COLUMNS: Readonly<Record<Table, string>> = {
   orgs: `x.id, x.name, x.plan, x."desc", x.owner, ${CREATED_AT}`,
   depts: `x.id, x.name, x.org, x."desc", ${CREATED_AT}`,

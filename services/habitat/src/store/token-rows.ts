@@ -1,5 +1,6 @@
 /** Tokens as rows: minted under a hash, ended for good. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { epochMs } from './epoch.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 
 export interface NewToken {
@@ -163,7 +164,7 @@ export interface AuthClaims {
 /** Of a live application token; null = there is none. */
 export async function readAuthToken(client: SqlClient, hash: string): Promise<AuthClaims | null> {
   const [row] = await client.$queryRawUnsafe<{ claims: Omit<AuthClaims, 'expiresAt'>; expiresAt: number }[]>(
-    `SELECT claims, (extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAt" FROM habitat.tokens
+    `SELECT claims, ${epochMs('expires_at')} AS "expiresAt" FROM habitat.tokens
      WHERE hash = $1 AND kind = 'auth' AND ${LIVE}`,
     hash,
   );

@@ -10,13 +10,13 @@ import {
   type TrustVerdict,
   UNRATED,
 } from '../domain/trust.ts';
+import { epochMs } from './epoch.ts';
 import { lockNames } from './name-lock.ts';
 
-const MS = (time: string) => `(extract(epoch FROM ${time}) * 1000)::float8`;
 /** Rows keep milliseconds, so a time that is to be compared with them has no more either. */
-const NOW = `${MS("date_trunc('milliseconds', clock_timestamp())")} AS now`;
-const STANDING = `t.entity_id IS NOT NULL AS known, t.score, t.karma, ${MS('t.last_at')} AS "lastAt",
-  ${MS('t.quarantined_at')} AS "quarantinedAt", t.quarantined_by AS "quarantinedBy"`;
+const NOW = `${epochMs("date_trunc('milliseconds', clock_timestamp())")} AS now`;
+const STANDING = `t.entity_id IS NOT NULL AS known, t.score, t.karma, ${epochMs('t.last_at')} AS "lastAt",
+  ${epochMs('t.quarantined_at')} AS "quarantinedAt", t.quarantined_by AS "quarantinedBy"`;
 
 interface StandingRow {
   readonly now: number;

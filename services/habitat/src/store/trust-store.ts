@@ -1,9 +1,8 @@
 /** Ratings and reported trades: each one transaction, with its record, events and audit entries. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
-import type { Caller } from '@svc/contract/tool.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
-import { actorOf } from '../domain/actor.ts';
+import { type Acting, actorOf } from '../domain/actor.ts';
 import { homeOf } from '../domain/identity.ts';
 import {
   afterTrade,
@@ -45,8 +44,6 @@ export interface RatingDone {
   readonly score: number;
   readonly delta: number;
 }
-
-type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
 
 /** Throws FORBIDDEN to who may not put the entity into quarantine, nor out of it. */
 export async function rate(

@@ -2,6 +2,7 @@
 import { foldCase } from '@svc/contract/names.ts';
 import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { epochMs } from './epoch.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 
 /** `policy`: what resources claimed for the workspace get; null = the default one. Times in ms since the epoch. */
@@ -15,7 +16,7 @@ export interface WorkspaceRow {
 }
 
 export const WORKSPACE_COLUMNS = `workspace_id AS "workspaceId", name, owner, policy, geometry,
-  (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt"`;
+  ${epochMs('created_at')} AS "createdAt"`;
 
 /** What a resource claimed for the workspace gets. */
 export function boundaryOf({ workspaceId, policy }: Pick<WorkspaceRow, 'workspaceId' | 'policy'>): Policy {

@@ -1,13 +1,22 @@
 /** Tasks and their scopes: opening, asking, granting, taking back. */
 import { z } from 'zod';
+import type { Decision } from '@svc/contract/decision.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
 import { defineTool, type HabitatDeps } from '../deps.ts';
 import { levelOf, MAX_LEVEL, parseScope, type Scope, scopeOfLevel } from '../domain/sudo-scopes.ts';
+import type { HabitatUnit } from '../store/habitat-store.ts';
 import { NO_GRANT, readPermission } from '../store/sudo-permission.ts';
 import { principalOfTask } from '../store/sudo-rows.ts';
-import { escalate, grantScope, revokeScope, taskPrincipal } from '../store/sudo-store.ts';
+import {
+  escalate,
+  grantScope,
+  revokeScope,
+  type ScopeWish,
+  type SudoCall,
+  taskPrincipal,
+} from '../store/sudo-store.ts';
 import { lockOwnTask, onTask, openTask, seesTask } from '../store/sudo-tasks.ts';
 import { settled } from './settle.ts';
 import { escalationShown, permissionShown, scopeNamed, ScopeText, shownEscalation, TaskId } from './sudo-results.ts';
@@ -159,13 +168,8 @@ const svcSudoGrant = defineTool({
   refuses: ['E_SUDO_TASK_ABSENT', 'E_SUDO_SCOPE'],
   example: { taskId: 'tsk_1', scope: 'network' },
   async handler({ taskId, scope: text }, context) {
-    const { deps, caller } = context;
     const scope = context.take(scopeNamed(text));
-    const call = { caller, ids: deps.platform.ids };
-    const outcome = await deps.store.change(context, (unit) =>
-      onTask(unit.tx, caller, taskId, (principal) => grantScope(unit, call, { principal, scope })),
-    );
-    const { expiresAt, requestId } = settled(context, outcome);
+    const { expiresAt, requestId } = await changeScope(context, taskId, scope, grantScope);
     const answered = requestId === null ? {} : { requestId };
     return { task: taskId, taskId, granted: scope.text, expiresAt, ...answered };
   },
@@ -183,15 +187,27 @@ const svcSudoRevoke = defineTool({
   refuses: ['E_SUDO_TASK_ABSENT', 'E_SUDO_SCOPE'],
   example: { taskId: 'tsk_1', scope: 'network' },
   async handler({ taskId, scope: text }, context) {
-    const { deps, caller } = context;
     const scope = context.take(scopeNamed(text));
-    const call = { caller, ids: deps.platform.ids };
-    const outcome = await deps.store.change(context, (unit) =>
-      onTask(unit.tx, caller, taskId, (principal) => revokeScope(unit, call, { principal, scope })),
-    );
-    return { task: taskId, taskId, scope: scope.text, revoked: settled(context, outcome) };
+    const revoked = await changeScope(context, taskId, scope, revokeScope);
+    return { task: taskId, taskId, scope: scope.text, revoked };
   },
 });
+
+type ScopeContext = ToolContext<HabitatDeps, 'E_SUDO_TASK_ABSENT' | 'E_SUDO_SCOPE', never>;
+
+async function changeScope<Value>(
+  context: ScopeContext,
+  taskId: string,
+  scope: Scope,
+  change: (unit: HabitatUnit, call: SudoCall, wish: ScopeWish) => Promise<Decision<Value, 'FORBIDDEN'>>,
+): Promise<Value> {
+  const { deps, caller } = context;
+  const call = { caller, ids: deps.platform.ids };
+  const outcome = await deps.store.change(context, (unit) =>
+    onTask(unit.tx, caller, taskId, (principal) => change(unit, call, { principal, scope })),
+  );
+  return settled(context, outcome);
+}
 
 export const sudoTaskTools = [
   svcSudoCreateTask,

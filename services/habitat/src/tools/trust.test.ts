@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { effectiveScore } from '../domain/trust.ts';
-import { sudoBed } from '../sudo-test-bed.ts';
 import { enrol } from '../test-people.ts';
 import { useHabitat } from '../test-habitat.ts';
 

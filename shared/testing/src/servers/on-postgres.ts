@@ -4,22 +4,19 @@ import type { Database } from '@svc/runtime/database.ts';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { startPostgres } from './postgres.ts';
 
-export interface PostgresOfSuite {
-  /** Another pool of `poolSize` connections; whoever opens it closes it. */
-  open(): Promise<Database>;
-  readonly url: string;
-}
-
+const POOL_SIZE = 20;
 const silent = { warn() {}, fatal() {} };
 
-/** Declares the suite with a server that ends after its tests; skipped with a loud line where none can be had. */
-export async function onPostgres(declare: (server: PostgresOfSuite) => void, poolSize = 20): Promise<void> {
+/**
+ * Declares a suite with a server that ends after its tests; skipped with a loud line where none can be had.
+ * Each `open` answers a pool of its own, which whoever opened it closes.
+ */
+export async function onPostgres(declare: (open: () => Promise<Database>) => void): Promise<void> {
   const server = await startPostgres();
   if (server === null) {
     test.skip('no PostgreSQL here');
     return;
   }
   afterAll(() => server.stop());
-  const { url } = server;
-  declare({ url, open: async () => openPostgresDatabase({ url, log: silent, poolSize }) });
+  declare(async () => openPostgresDatabase({ url: server.url, log: silent, poolSize: POOL_SIZE }));
 }
