@@ -56,7 +56,7 @@ function createDeps(store: ServiceStore, platform: Platform): EscrowDeps {
   const defaultBudget = microsOf(config.SVC_ESCROW_DEFAULT_BUDGET);
   return {
     ledger: new LedgerStore(store, platform),
-    reads: new LedgerReads(store.client),
+    reads: new LedgerReads(store.client, store.pool),
     audit: createLedgerAudit(store, platform),
     registry,
     openings: createOpenings(store.client, registry, defaultBudget),

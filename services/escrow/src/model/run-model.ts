@@ -130,8 +130,8 @@ class Passed implements fc.AsyncCommand<ReferenceLedger, Real> {
 }
 
 /** Whole credits, tenths and the smallest parts: what binary fractions cannot hold. */
-const AMOUNTS = [1, 333_333, 100_000, 300_000, 700_000, 1_000_000, 1_100_000, 2_500_000, 5_000_000];
-const LIMITS = [0, 300_000, 700_000, 1_000_000, 3_000_000, 3_300_001, 10_000_000, 25_000_000];
+const AMOUNTS = [1, 333_333, 100_000, 100_000, 100_000, 200_000, 700_000, 1_000_000, 1_100_000, 2_500_000, 5_000_000];
+const LIMITS = [0, 300_000, 300_000, 700_000, 1_000_000, 3_300_001, 10_000_000, 25_000_000];
 /** No sum of passed times comes within 10 s of the end of a hold. */
 const TTLS_MS = [50_000, 110_000];
 const PASSES_MS = [20_000, 60_000];
@@ -182,8 +182,11 @@ const STEP = fc.oneof(
 const WAY = fc.constantFrom<Way>('once', 'once', 'once', 'twice with a key', 'all at once', 'all at once, apart');
 
 const APART = stepOf('hold', { ...held, id: serviceHoldId, service: fc.constant(true) });
+const ANY_STEP = fc.tuple(STEP, WAY).map(([step, way]) => new Performed(step, way));
 const COMMANDS = [
-  fc.tuple(STEP, WAY).map(([step, way]) => new Performed(step, way)),
+  ANY_STEP,
+  ANY_STEP,
+  ANY_STEP,
   // Reservations meet on one account more often than chance would have it: nothing but its lock keeps them apart.
   fc.oneof(
     fc.constantFrom(...PASSES_MS).map((ms) => new Passed(ms)),

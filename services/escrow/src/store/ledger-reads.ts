@@ -1,5 +1,6 @@
 /** What the ledger shows. A read writes nothing and closes nothing: what is past its time it leaves out. */
-import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Database, SqlClient } from '@svc/runtime/database.ts';
+import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { type Account, type Budget, budgetOf, credits } from '../domain/account.ts';
 import type { HoldState } from '../domain/hold.ts';
 import { type Member, type MemberBudget, memberBudgetOf, newMember } from '../domain/member.ts';
@@ -40,9 +41,17 @@ type AccountRow = Parameters<typeof accountOf>[0];
 
 export class LedgerReads {
   readonly #client: SqlClient;
+  readonly #pool: Database['pool'];
 
-  constructor(client: SqlClient) {
+  constructor(client: SqlClient, pool: Database['pool']) {
     this.#client = client;
+    this.#pool = pool;
+  }
+
+  /** Several reads of one moment. */
+  atOnce<Shown>(work: (reads: LedgerReads) => Promise<Shown>): Promise<Shown> {
+    const reading = (tx: SqlClient): Promise<Shown> => work(new LedgerReads(tx, this.#pool));
+    return withPgTransaction(this.#pool, reading, { isolation: 'RepeatableRead' });
   }
 
   async account(accountId: string): Promise<Account | null> {

@@ -121,11 +121,15 @@ const getPool = defineTool({
       ? await rolesOrUnknown(deps.registry, caller.registry, 'operator', workspace)
       : await rolesOfCaller(deps.registry, caller, workspace);
     if (!known || (!caller.operator && roles.length === 0)) throw refuse('E_UNKNOWN_WORKSPACE');
-    const found = await deps.reads.account(poolOf(workspace));
-    const pool = found ?? openedAccount(poolOf(workspace), 0n);
     const all = caller.operator || holdsAtLeast(roles, 'admin');
-    const members = await deps.reads.members(pool, workspace, all ? null : (verifiedIdentity(caller) ?? ''));
-    return { workspace, workspaceId: workspace, exists: found !== null, pool: budgetOf(pool), members };
+    const seen = all ? null : (verifiedIdentity(caller) ?? '');
+    // Of one moment: the parts of the members are what makes up the pool.
+    return deps.reads.atOnce(async (reads) => {
+      const found = await reads.account(poolOf(workspace));
+      const pool = found ?? openedAccount(poolOf(workspace), 0n);
+      const members = await reads.members(pool, workspace, seen);
+      return { workspace, workspaceId: workspace, exists: found !== null, pool: budgetOf(pool), members };
+    });
   },
 });
 
