@@ -11,6 +11,8 @@ function suites(name: string, files: string, exclude: readonly string[]): TestPr
       include: FOLDERS.map((folder) => `${folder}/${files}`),
       exclude: ['**/node_modules/**', ...exclude],
       pool: 'forks',
+      // By default one core stays free for a person at the keyboard; on two cores that doubles the time.
+      maxWorkers: '100%',
       // Some start a server or a database first.
       testTimeout: 60_000,
       hookTimeout: 90_000,
