@@ -124,8 +124,12 @@ verifies(
     expect(await editor.caller.ok('escrow_workspaceRecordSpend', spend)).toMatchObject({ spent: 3, poolSpent: 3 });
     await waitFor(async () => (await ledgerCheck(operator)) === 'ok', { withinMs: 15_000, what: '/ready to be well' });
     for (const event of ['escrow:frozen', 'escrow:repaired']) {
-      const { entries } = await operator.ok<{ entries: Fields[] }>('svc_audit_list', { event, limit: 100 });
-      expect(entries.filter(({ data }) => (data as Fields).account === bad)).toHaveLength(1);
+      const audited = async () => {
+        const { entries } = await operator.ok<{ entries: Fields[] }>('svc_audit_list', { event, limit: 100 });
+        return entries.filter(({ data }) => (data as Fields).account === bad);
+      };
+      await waitFor(async () => (await audited()).length > 0, { withinMs: 15_000, what: `the audit of ${event}` });
+      expect(await audited()).toHaveLength(1);
     }
   },
   { on: target, timeoutMs: 180_000 },

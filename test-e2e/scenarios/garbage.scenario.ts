@@ -26,7 +26,7 @@ verifies(
         place.root,
         (path) =>
           path === 'logs' ||
-          /^data\/(pg|postgres|database|db|cache|journal)/.test(path) ||
+          /^data\/(pg|postgres|database|db|cache|journal|audit)/.test(path) ||
           new RegExp(`^data/(brains|worktrees)/(${brain}|svc)(/|$)`).test(path),
       );
     const before = outside();

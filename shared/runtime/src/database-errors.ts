@@ -25,6 +25,7 @@ const AWAY_MESSAGE =
   /^Connection terminated|^Client has encountered a connection error|^Client was closed|^Cannot use a pool after calling end/;
 const POOL_WAIT_MESSAGE = /^timeout exceeded when trying to connect/;
 const CONFLICT_CODES = new Set(['P2034', '40001', '40P01', 'TransactionWriteConflict']);
+const UNSTORABLE_CODES = new Set(['22021', '22P05']);
 const MAX_DEPTH = 6;
 
 /** The database cannot be reached, or the connection to it was lost. */
@@ -33,6 +34,11 @@ export function isDatabaseAway(error: unknown): boolean {
     ({ codes, message }) =>
       codes.some((code) => AWAY_CODES.has(code) || CONNECTION_SQLSTATE.test(code)) || AWAY_MESSAGE.test(message),
   );
+}
+
+/** A NUL in a text, bare or written as \u0000 in JSON: nothing that PostgreSQL could keep or find. */
+export function isUnstorableText(error: unknown): boolean {
+  return layersOf(error).some(({ codes }) => codes.some((code) => UNSTORABLE_CODES.has(code)));
 }
 
 /** Serialization failure or deadlock: rolled back, worth another attempt. */

@@ -9,7 +9,7 @@ import type { Role } from '@svc/contract/registry.ts';
 import type { Access, Caller, IdempotencyScope, Tool, ToolContext } from '@svc/contract/tool.ts';
 import { argumentParser } from './arguments.ts';
 import type { Platform } from './platform.ts';
-import { isDatabaseAway } from './transaction.ts';
+import { isDatabaseAway, isUnstorableText } from './transaction.ts';
 
 type AnyContext<Deps> = ToolContext<Deps, RefusalCode, CallErrorCode>;
 
@@ -151,6 +151,9 @@ function answerFailure<Deps>(
   if (error instanceof Refusal && tool?.refuses.includes(error.code)) {
     const body = JSON.stringify(refusalResult(tool, error));
     return encodeReply({ ok: true, body, replayed, refusal: error.code });
+  }
+  if (isUnstorableText(error)) {
+    return encodeReply({ ok: false, failure: failureOf(new CallError('VAF_INPUT_INVALID', 'A text holds a NUL.')) });
   }
   report(error);
   const code = isDatabaseAway(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL';
