@@ -1,17 +1,16 @@
 /** The ledger as a service in this process, called over the local bus, beside a registry of which a test says what it knows. */
-import { SUBJECTS } from '@svc/contract/discovery.ts';
 import { type EscrowAsk, type EscrowOperation, type EscrowReply, escrowSubject } from '@svc/contract/escrow.ts';
 import { REGISTRY, type RegistryQuestion } from '@svc/contract/registry.ts';
-import { decodeReply, type Envelope } from '@svc/contract/rpc.ts';
+import type { Envelope } from '@svc/contract/rpc.ts';
 import type { Bus, Subscription } from '@svc/runtime/bus.ts';
 import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { startService } from '@svc/runtime/service.ts';
+import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import type { EscrowDeps } from './deps.ts';
-import { platformOn } from './escrow-store-bed.ts';
 import { escrowService } from './service.ts';
 
-export type Fields = Record<string, unknown>;
+export type { Fields };
 
 /** What the registry knows: workspace -> identity -> roles, and organisations with who may spend and read. */
 export interface KnownPeople {
@@ -48,7 +47,7 @@ export async function startEscrowNode(
   const platform = platformOn(database, { ...over, ...(environment === undefined ? {} : { config: environment }) });
   const registry = await answerAsRegistry(platform.bus, known);
   const service = await startService(platform, escrowService);
-  const call: EscrowNode['call'] = (tool, args = {}, envelope = {}) => callTool(platform.bus, tool, args, envelope);
+  const call: EscrowNode['call'] = (tool, args = {}, envelope = {}) => callEscrow(platform.bus, tool, args, envelope);
   return {
     deps: service.deps,
     platform,
@@ -75,24 +74,9 @@ function asToken(agentId: string, bound: string | undefined): Partial<Envelope> 
   return { operator: false, principal: `tok:${agentId}`, token, subject: { agentId, verified: true } };
 }
 
-async function callTool(bus: Bus, tool: string, args: Fields, over: Partial<Envelope>): Promise<Fields> {
-  const envelope: Envelope = {
-    tool,
-    args,
-    subject: {},
-    operator: true,
-    principal: 'local',
-    session: 'a'.repeat(64),
-    requestId: 'r',
-    deadlineAt: Date.now() + PATIENCE_MS,
-    door: 'call',
-    ...over,
-  };
-  const { deadlineAt } = envelope;
-  const reply = decodeReply(await bus.request(SUBJECTS.tool('escrow', tool), JSON.stringify(envelope), { deadlineAt }));
-  if (!reply.ok) throw new Error(reply.failure.code);
-  const { content } = JSON.parse(reply.body) as { content: Fields };
-  return reply.replayed ? { ...content, replayed: true } : content;
+async function callEscrow(bus: Bus, tool: string, args: Fields, over: Partial<Envelope>): Promise<Fields> {
+  const { fields, replayed } = await callTool(bus, 'escrow', tool, args, { subject: {}, ...over });
+  return replayed ? { ...fields, replayed: true } : fields;
 }
 
 async function callOperation<Operation extends EscrowOperation>(

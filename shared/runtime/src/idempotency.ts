@@ -1,7 +1,7 @@
 /** Keyed calls take effect once: the outcome is a row of the same transaction as the effect. */
-import { CallError } from '@svc/contract/codes.ts';
+import { CallError, type CallErrorCode, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Decision } from '@svc/contract/decision.ts';
-import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import type { IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
 import type { SqlClient } from './database.ts';
 
 export const IDEMPOTENCY_KEPT_HOURS = 24;
@@ -9,6 +9,16 @@ export const IDEMPOTENCY_KEPT_HOURS = 24;
 export interface Once<Value, Code extends string> {
   readonly decision: Decision<Value, Code>;
   readonly replayed: boolean;
+}
+
+/** The value of what took effect once, or its refusal thrown; the reply is marked when the outcome is a stored one. */
+export function settled<Value, Code extends RefusalCode, Raises extends CallErrorCode>(
+  context: Pick<ToolContext<unknown, Code, Raises>, 'markReplayed' | 'take'>,
+  outcome: Once<Value, NoInfer<Code>>,
+  shown?: Record<string, unknown>,
+): Value {
+  if (outcome.replayed) context.markReplayed();
+  return context.take(outcome.decision, shown);
 }
 
 export interface Idempotency {

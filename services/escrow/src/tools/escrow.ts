@@ -9,7 +9,8 @@ import { available, budgetOf, credits, openedAccount, poolOf } from '../domain/a
 import { HOLD_TTL } from '../domain/hold.ts';
 import { BudgetShown, CallerHoldId, HoldCondition, Layer, OrgId } from './arguments.ts';
 import { overview } from './overview.ts';
-import { type CallOf, moveCall, settled } from './settled.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
+import { type CallOf, moveCall } from './move-call.ts';
 
 const NAMES = { agent: 'org', agentId: 'org' };
 

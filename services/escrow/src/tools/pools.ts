@@ -15,7 +15,8 @@ import { drawDenial, memberAvailable } from '../domain/member.ts';
 import { rolesOrUnknown } from '../ports.ts';
 import { BudgetShown, Layer, MemberShown } from './arguments.ts';
 import { poolShown, visibleWorkspaces } from './overview.ts';
-import { moveCall, settled } from './settled.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
+import { moveCall } from './move-call.ts';
 
 const adminId = IdentityId.optional().describe('Admin in whose name an operator acts; a token stands for itself.');
 const current = WorkspaceName.optional().describe('Default: the current one.');

@@ -11,7 +11,7 @@ import type { ToolContext } from '@svc/contract/tool.ts';
 import { agentNotFound } from './identities.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { Reference } from './references.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const NAME_TAIL = 6;
 const SPAWN_REFUSES = ['E_QUOTA', 'E_RATE_LIMIT', 'AGENT_NOT_FOUND', 'E_NOT_FOUND'] as const;

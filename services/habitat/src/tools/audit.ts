@@ -17,7 +17,7 @@ import { holdsRole } from '../roles.ts';
 import { type AuditPosition, type AuditView, listEntries } from '../store/audit-list.ts';
 import { workspaceExists } from '../store/workspace-rows.ts';
 import { currentWorkspace } from './current.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const MAX_DEPTH = 64;
 

@@ -14,7 +14,7 @@ import { heldRoles } from '../roles.ts';
 import { teamGrants } from '../store/team-permissions.ts';
 import { insertToken, readAuthToken, readClock } from '../store/token-rows.ts';
 import { currentWorkspace } from './current.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const TTL_MS = 3_600_000;
 const TOKEN_BYTES = 32;

@@ -5,7 +5,7 @@ import { defineTool } from '../deps.ts';
 import { broadcast, delegate } from '../store/delegate.ts';
 import { currentWorkspace } from './current.ts';
 import { agentNotFound } from './identities.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const words = z
   .string()

@@ -19,7 +19,7 @@ import {
 import { readVerdict } from '../store/trust-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const MAX_CONTEXT_BYTES = 8 * 1024;
 

@@ -18,7 +18,7 @@ import { workspaceExists } from '../store/workspace-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { PolicyWish, wholePolicy } from './policy-wish.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const PUBLIC = 'public';
 

@@ -12,7 +12,7 @@ import { readPermission } from '../store/sudo-permission.ts';
 import { principalOfAgent } from '../store/sudo-rows.ts';
 import { agentPrincipal, grantScope, revokeScope } from '../store/sudo-store.ts';
 import { agentNotFound } from './identities.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 import { permissionShown, scopeNamed, ScopeText } from './sudo-results.ts';
 
 const agentId = IdentityId.describe('Agent or user.');

@@ -18,7 +18,7 @@ import {
   taskPrincipal,
 } from '../store/sudo-store.ts';
 import { lockOwnTask, onTask, openTask, seesTask } from '../store/sudo-tasks.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 import { escalationShown, permissionShown, scopeNamed, ScopeText, shownEscalation, TaskId } from './sudo-results.ts';
 
 const MAX_SCOPES = 16;

@@ -8,7 +8,7 @@ import { defineTool } from '../deps.ts';
 import { assign } from '../store/assign.ts';
 import { makeDept, makeOrg, makeTeam, makeTeamRole } from '../store/team-making.ts';
 import { Reference } from './references.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 import { Dept, Org, Permission, Team, TeamRole } from './team-shapes.ts';
 
 const desc = z

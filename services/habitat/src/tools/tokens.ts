@@ -19,7 +19,7 @@ import { listTokens } from '../store/listings.ts';
 import { endToken, findToken, holdRolesOf, insertToken, readClock, readTokenHash } from '../store/token-rows.ts';
 import { agentNotFound } from './identities.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const MAX_TTL_MS = 2_592_000_000;
 const TOKEN_BYTES = 32;

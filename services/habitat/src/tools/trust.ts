@@ -8,7 +8,7 @@ import { actorOf } from '../domain/actor.ts';
 import { effectiveScore, millionthsOf, QUARANTINE, RELEASE, shownScore } from '../domain/trust.ts';
 import { readLeaderboard, readStanding, readVerdict, writeRequired } from '../store/trust-rows.ts';
 import { rate } from '../store/trust-store.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const score = z.number().min(0).max(1);
 const entityId = IdentityId.describe('Agent or user.');

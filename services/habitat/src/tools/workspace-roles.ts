@@ -14,7 +14,7 @@ import { heldRoles, requireRole } from '../roles.ts';
 import { grantRole, hasOtherAdmin, revokeRole, rolesIn } from '../store/role-rows.ts';
 import { lockWorkspace } from '../store/workspace-rows.ts';
 import { currentWorkspace } from './current.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const role = z.enum(ROLES).describe('Role.');
 const about = { workspace: z.string(), workspaceId: z.string(), userId: z.string() };

@@ -26,7 +26,7 @@ import {
 import { currentWorkspace } from './current.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { PolicyWish, wholePolicy } from './policy-wish.ts';
-import { settled } from './settle.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 
 const MAX_OWNED = 20;
 
