@@ -3,13 +3,22 @@ import { availableParallelism, loadavg } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { callBody, callTool } from './call.ts';
+import { measureCommits } from './commits.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
 import { measureMoney } from './money.ts';
 import { startPeers } from './peers.ts';
 import { type NodeProcess, startNode } from './process.ts';
-import { CONNECTIONS, READ_BODY, type RoundResult, runScenario, type Scenario, WRITE_BODY } from './scenarios.ts';
+import {
+  CONNECTIONS,
+  type Group,
+  READ_BODY,
+  type RoundResult,
+  runScenario,
+  type Scenario,
+  WRITE_BODY,
+} from './scenarios.ts';
 import { measureSearch } from './search.ts';
 import { measureStarts } from './starts.ts';
 import {
@@ -46,12 +55,13 @@ const scenarios: Scenario[] = [];
 try {
   console.log(`${availableParallelism()} cores, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)} before`);
   await addDoors();
-  const servers = wants('c', 'e', 't', 'peers') ? await startServers() : null;
+  const servers = wants('c', 'e', 't', 'draws', 'peers') ? await startServers() : null;
   if (servers !== null) await addOverNats(servers);
-  if (wants('d', 'f', 'g', 't')) await addEmbedded();
+  if (wants('d', 'f', 'g', 't', 'draws')) await addEmbedded();
   await runRounds();
   if (wants('decisions')) console.log(`\n${measureDecisions()}`);
   if (wants('money')) console.log(`\n${await measureMoney(seconds, rounds)}`);
+  if (wants('commits')) console.log(`\n${await measureCommits(seconds)}`);
   if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
   console.log(`\nload ${loadavg()[0]?.toFixed(1)} after`);
@@ -86,15 +96,16 @@ async function addOverNats(servers: Servers): Promise<void> {
     add({ group: 'c', title: 'node:http + NATS', urls, processes: [...processes, responder] });
   }
   if (wants('peers')) await addPeers(servers);
-  if (!wants('e', 't')) return;
+  if (!wants('e', 't', 'draws')) return;
   const small = await startCluster(servers, { gateways: 1, brains: 1 }, profiling);
   ends.push(() => small.stop());
   const compared = { group: 'e' as const, baseline: 'node:http + NATS', aim: '>= 60 %' };
-  add({ ...compared, group: wants('e') ? 'e' : 't', title: 'read tool, cluster 1+1', ...placeOf(small) });
+  add({ ...compared, group: groupOfReads('e'), title: 'read tool, cluster 1+1', ...placeOf(small) });
   const write = { group: 'e' as const, bodies: [WRITE_BODY], ...placeOf(small) };
   add({ ...write, title: 'write, cluster 1+1, 1 writer', connections: 1 });
   add({ ...write, title: 'write, cluster 1+1, 64 writers' });
   if (wants('t')) await addTokenScenarios(small, 'cluster 1+1');
+  if (wants('draws')) await addDraws(small, 'cluster 1+1');
   if (!wants('e')) return;
   const others = await startServers();
   if (others === null) return;
@@ -122,13 +133,37 @@ async function addEmbedded(): Promise<void> {
   const content = `# To be read\n\n${'Some words that a reader would want. '.repeat(12)}`;
   await callTool(system.urls[0] ?? '', AUTHORISED, 'svc_set_memory', { category: 'bench', filename: 'read', content });
   const compared = { baseline: 'node:http echo', ...placeOf(system) };
-  add({ ...compared, group: wants('d') ? 'd' : 't', title: 'read tool, embedded', aim: '>= 50 %' });
+  add({ ...compared, group: groupOfReads('d'), title: 'read tool, embedded', aim: '>= 50 %' });
   add({ ...compared, group: 'd', title: 'gateway tool, embedded', bodies: [DESCRIBE_BODY] });
   add({ ...compared, group: 'f', title: 'svc_get_memory, embedded', bodies: [GET_BODY] });
   const write = { group: 'g' as const, bodies: [WRITE_BODY], ...placeOf(system) };
   add({ ...write, title: 'svc_set_memory, 1 writer', connections: 1, aim: 'p50 <= 5 ms, p99 <= 25 ms' });
   add({ ...write, title: 'svc_set_memory, 64 writers', aim: '>= 1,000/s' });
   if (wants('t')) await addTokenScenarios(system, 'embedded');
+  if (wants('draws')) await addDraws(system, 'embedded');
+}
+
+/** The reads that other groups are compared with run with these too. */
+function groupOfReads(group: 'd' | 'e'): Group {
+  return wants(group) ? group : wants('t') ? 't' : 'draws';
+}
+
+/** Of one pool, by one agent: every call meets the same two rows. */
+async function addDraws(system: System, place: string): Promise<void> {
+  const [url = ''] = system.urls;
+  const ask = (tool: string, args: Record<string, unknown>) => callTool(url, AUTHORISED, tool, args);
+  const { content } = await ask('agent_spawn', { name: 'drawer' });
+  const { agentId } = content as { agentId: string };
+  const workspaceId = 'bench-pool';
+  await ask('svc_habitat_createWorkspace', { workspaceId, options: { owner: agentId } });
+  await ask('escrow_setWorkspaceBudget', { workspaceId, amount: 1_000_000_000, adminId: agentId });
+  add({
+    group: 'draws',
+    title: `draw from a pool, ${place}`,
+    bodies: [callBody('escrow_workspaceRecordSpend', { workspaceId, agentId, amount: 0.000001 })],
+    baseline: `read tool, ${place}`,
+    ...placeOf(system),
+  });
 }
 
 /** The same calls with a token on each, which the registry vouches for anew every time. */

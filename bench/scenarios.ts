@@ -4,7 +4,7 @@ import { type LoadResult, offerLoad } from './offered-load.ts';
 import type { NodeProcess } from './process.ts';
 import { AUTHORISED } from './system.ts';
 
-export type Group = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 't' | 'peers';
+export type Group = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 't' | 'draws' | 'peers';
 
 export interface Scenario {
   readonly group: Group;

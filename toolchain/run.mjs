@@ -55,6 +55,8 @@ const child = spawn(node, [...options, ...process.argv.slice(2)], {
     ...process.env,
     PATH: `${dirname(node)}:${join(root, 'node_modules', '.bin')}:${process.env.PATH}`,
     UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? '16',
+    // Types are stripped and code is compiled once for every process that follows: half of the work of a start.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(root, 'node_modules', '.compile-cache'),
   },
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

@@ -6,18 +6,30 @@ const allPassed: VitestReport = {
   numFailedTests: 0,
   numPendingTests: 1,
   numTodoTests: 1,
-  testResults: [{ status: 'passed', assertionResults: [{}] }],
+  testResults: [{ name: 'a.test.ts', status: 'passed', message: '', assertionResults: [testNamed('adds', 'passed')] }],
 };
+
+function testNamed(fullName: string, status: string, ...failureMessages: string[]) {
+  return { fullName, status, failureMessages };
+}
 
 describe('counting a vitest run', () => {
   test('passes, failures and skips are those of the report', () => {
-    expect(tallyOf(allPassed, 0)).toEqual({ passed: 3, failed: 0, skipped: 2 });
-    expect(tallyOf({ ...allPassed, numFailedTests: 2 }, 1)).toEqual({ passed: 3, failed: 2, skipped: 2 });
+    expect(tallyOf(allPassed, 0)).toEqual({ passed: 3, failed: 0, skipped: 2, failures: [] });
+    expect(tallyOf({ ...allPassed, numFailedTests: 2 }, 1)).toMatchObject({ passed: 3, failed: 2, skipped: 2 });
   });
 
   test('a file that broke before its tests were known is a failure', () => {
-    const report = { ...allPassed, testResults: [{ status: 'failed', assertionResults: [] }] };
-    expect(tallyOf(report, 1).failed).toBe(1);
+    const broken = { name: 'b.test.ts', status: 'failed', message: 'no such module', assertionResults: [] };
+    const tally = tallyOf({ ...allPassed, testResults: [broken] }, 1);
+    expect(tally).toMatchObject({ failed: 1, failures: ['b.test.ts\n    no such module'] });
+  });
+
+  test('each test that failed is named with what it said first', () => {
+    const assertionResults = [testNamed('adds', 'passed'), testNamed('divides', 'failed', 'wanted 2, got 3\n at x')];
+    const file = { name: 'a.test.ts', status: 'failed', message: '', assertionResults };
+    const tally = tallyOf({ ...allPassed, numFailedTests: 1, testResults: [file] }, 1);
+    expect(tally.failures).toEqual(['divides\n    wanted 2, got 3']);
   });
 
   test.each([

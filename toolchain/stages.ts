@@ -10,6 +10,8 @@ export interface Tally {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** A line or two for each failure of which more is known. */
+  readonly failures?: readonly string[];
 }
 
 export interface Stage {
@@ -57,7 +59,16 @@ export interface VitestReport {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
-  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
 }
 
 /**
@@ -68,12 +79,25 @@ export function tallyOf(report: VitestReport | null, exitCode: number): Tally {
   if (report === null) return { passed: 0, failed: 1, skipped: 0 };
   const brokenFiles = report.testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
-  ).length;
-  const failed = report.numFailedTests + brokenFiles;
+  );
+  const failed = report.numFailedTests + brokenFiles.length;
   const skipped = report.numPendingTests + report.numTodoTests;
   const nothingTested = report.numPassedTests + failed + skipped === 0;
   const unexplained = failed === 0 && (exitCode !== 0 || nothingTested);
-  return { passed: report.numPassedTests, failed: failed + (unexplained ? 1 : 0), skipped };
+  const failures = [
+    ...brokenFiles.map(({ name, message }) => failureLine(name, message)),
+    ...report.testResults
+      .flatMap(({ assertionResults }) => assertionResults)
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName, failureMessages }) => failureLine(fullName, failureMessages[0] ?? '')),
+  ];
+  return { passed: report.numPassedTests, failed: failed + (unexplained ? 1 : 0), skipped, failures };
+}
+
+/** Enough to know what to look for further up. */
+function failureLine(name: string, message: string): string {
+  const firstLine = message.split('\n', 1)[0] ?? '';
+  return `${name.slice(0, 200)}\n    ${firstLine.slice(0, 600)}`;
 }
 
 function readReport(path: string): VitestReport | null {
@@ -84,10 +108,10 @@ function readReport(path: string): VitestReport | null {
   }
 }
 
-/** Runs all stages, also after a failure; the last line printed is the sum. Returns the exit code. */
+/** Runs all stages, also after a failure; ends with what failed and the sum. Returns the exit code. */
 export async function runStages(stages: readonly Stage[]): Promise<number> {
   const rows: string[] = [];
-  let sum: Tally = { passed: 0, failed: 0, skipped: 0 };
+  const tallies: Tally[] = [];
   for (const { name, run } of stages) {
     process.stdout.write(`\n── ${name}\n`);
     const startedAt = performance.now();
@@ -96,14 +120,14 @@ export async function runStages(stages: readonly Stage[]): Promise<number> {
     const row = `${tally.failed === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(18)} ${seconds.padStart(6)} s  ${sentence(tally)}`;
     process.stdout.write(`${row}\n`);
     rows.push(row);
-    sum = {
-      passed: sum.passed + tally.passed,
-      failed: sum.failed + tally.failed,
-      skipped: sum.skipped + tally.skipped,
-    };
+    tallies.push(tally);
   }
-  process.stdout.write(`\n── summary\n${rows.join('\n')}\n\n${sentence(sum)}\n`);
-  return sum.failed === 0 ? 0 : 1;
+  const sum = (key: 'passed' | 'failed' | 'skipped') => tallies.reduce((total, tally) => total + tally[key], 0);
+  const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
+  const failures = tallies.flatMap((tally) => tally.failures ?? []).map((line) => `  ${line}\n`);
+  if (failures.length > 0) process.stdout.write(`\n── failed\n${failures.join('')}`);
+  process.stdout.write(`\n── summary\n${rows.join('\n')}\n\n${sentence(total)}\n`);
+  return total.failed === 0 ? 0 : 1;
 }
 
 function sentence({ passed, failed, skipped }: Tally): string {

@@ -78,8 +78,11 @@ export class EventSocket {
     return this.heard.filter((event) => event.brain === brain && (name === undefined || event.name === name));
   }
 
-  async until(what: string, wanted: (event: HeardEvent) => boolean, withinMs = 5000): Promise<HeardEvent> {
-    return waitFor(() => this.heard.find(wanted), { withinMs, what: `the event ${what}` });
+  async until(what: string, wanted: (event: HeardEvent) => boolean, withinMs?: number): Promise<HeardEvent> {
+    return waitFor(() => this.heard.find(wanted), {
+      withinMs,
+      what: `the event ${what}`,
+    });
   }
 
   get connected(): boolean {

@@ -2,17 +2,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOptions {
-  readonly withinMs: number;
+  /** Given where the contract names a time; otherwise long enough for a busy machine. */
+  readonly withinMs?: number | undefined;
   readonly what: string;
   readonly everyMs?: number;
   /** Errors that count as "not yet"; by default an error ends the wait. */
   readonly ignoreErrors?: (error: unknown) => boolean;
 }
 
+const PATIENCE_MS = 30_000;
+
 /** Resolves with the first value that is neither false, null nor undefined. */
 export async function waitFor<Value>(
   probe: () => Value | Promise<Value>,
-  { withinMs, what, everyMs = 20, ignoreErrors }: WaitOptions,
+  { withinMs = PATIENCE_MS, what, everyMs = 20, ignoreErrors }: WaitOptions,
 ): Promise<NonNullable<Value>> {
   const giveUpAt = performance.now() + withinMs;
   let last: unknown;

@@ -81,6 +81,14 @@ export const ESCROW = {
     'escrow events',
     'Movements of a pool are heard by those with a role in its workspace, those of a budget by its agent, and by no others.',
   ],
+  'escrow:events:orgs': [
+    'escrow events',
+    'Movements of the account of an organisation are heard by its owner and its members of now, and by operators; not by strangers, not by former members, not by one who took its id as a name.',
+  ],
+  'escrow:events:scenarios': [
+    'escrow events',
+    'Movements of the line of a scenario are heard by the agent that it is for, and by no others.',
+  ],
   'escrow:audit': ['escrow audit', 'Each movement of money is in the audit once; a refused one is not.'],
   'qos:rate': [
     'qos acceptance 1',
@@ -89,5 +97,9 @@ export const ESCROW = {
   'qos:breaker': ['qos acceptance 2', 'Five failures open the breaker; after a minute one call passes.'],
   'qos:tenants': ['qos acceptance 3', 'The same key of another workspace counts for itself.'],
   'qos:quota': ['qos acceptance 4', 'A size is counted in bytes, to the last one.'],
+  'qos:keyed': [
+    'qos idempotency',
+    'A keyed call that is sent again, also at once and to another replica, counts once and is answered alike.',
+  ],
   'qos:timeout': ['qos acceptance 5', 'A task cannot be timed over the wire, and nothing claims that it was.'],
 } as const;

@@ -237,5 +237,5 @@ verifies('brain:git:person-commit', async ({ fresh, place }) => {
   rmSync(join(folder, '.git', 'index.lock'));
   await user.ok('brain_write', { name: 'y', content: 'three' });
   await user.ok('svc_commit', { message: 'after' });
-  await waitFor(() => git(folder, 'status', '--porcelain') === '', { withinMs: 5000, what: 'a clean git status' });
+  await waitFor(() => git(folder, 'status', '--porcelain') === '', { what: 'a clean git status' });
 });

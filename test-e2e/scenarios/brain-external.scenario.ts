@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import type { Fields } from '../client.ts';
 import { filesAt, git } from '../instruments/git.ts';
 import { waitFor } from '../instruments/wait-for.ts';
+import { promised } from '../settings.ts';
 import { brainFolder } from '../targets/target.ts';
 import { verifies } from '../verifies.ts';
 
@@ -71,7 +72,7 @@ verifies('brain:external:removed', async ({ fresh, place, socket }) => {
     (event) => event.brain === brain && event.change === 'created' && event.source === 'external',
   );
   await waitFor(async () => (await user.ok<{ total: number }>('svc_search', { query: 'hand' })).total === 1, {
-    withinMs: 2000,
+    withinMs: promised(2000),
     what: 'the new file to be found',
   });
   rmSync(join(folder, 'hand/made.md'));
@@ -81,7 +82,7 @@ verifies('brain:external:removed', async ({ fresh, place, socket }) => {
     (event) => event.brain === brain && event.change === 'deleted' && event.source === 'external',
   );
   await waitFor(async () => (await user.ok<{ total: number }>('svc_search', { query: 'hand' })).total === 0, {
-    withinMs: 2000,
+    withinMs: promised(2000),
     what: 'the removed file to be forgotten',
   });
 });

@@ -180,7 +180,6 @@ verifies('brain:content:not-text', async ({ fresh, place }) => {
   const { user, brain } = await fresh();
   writeFileSync(join(brainFolder(place, brain), 'raw.txt'), Buffer.from([0xff, 0xfe, 0x00, 0x41]));
   await waitFor(async () => (await user.call('brain_read', { name: 'raw.txt' })).text.includes('E_NOT_TEXT'), {
-    withinMs: 5000,
     what: 'E_NOT_TEXT',
   });
   await user.refused('E_NOT_TEXT', 'brain_get_file', { name: 'raw.txt' });
@@ -199,7 +198,6 @@ verifies('brain:path:extension', async ({ fresh, place }) => {
   writeFileSync(join(brainFolder(place, brain), 'plain'), 'exact');
   writeFileSync(join(brainFolder(place, brain), 'plain.md'), 'with extension');
   await waitFor(async () => (await user.call('brain_read', { name: 'plain' })).body.result?.content === 'exact', {
-    withinMs: 5000,
     what: 'the exact file',
   });
   expect(await fileOf('plain')).toBe('plain');

@@ -205,7 +205,6 @@ verifies(
     });
     expect(leaks).toEqual([]);
     await waitFor(() => (listener.of(brain, 'brain:change').length >= 60 ? true : undefined), {
-      withinMs: 10_000,
       what: 'the events of the writes',
     });
     const hashes = listener.of(brain, 'brain:change').map(({ hash }) => hash);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Caller, codeOf, type Fields } from '../client.ts';
 import { waitFor } from '../instruments/wait-for.ts';
+import { promised } from '../settings.ts';
 import { brainFolder } from '../targets/target.ts';
 import { verifies } from '../verifies.ts';
 
@@ -209,7 +210,7 @@ verifies('brain:external:seen', async ({ fresh, place, socket, report }) => {
   writeFileSync(file, `${readFileSync(file, 'utf8')} then came axolotl`);
   const at = performance.now();
   await waitFor(async () => (await search(user, { query: 'axolotl' })).total === 1, {
-    withinMs: 2000,
+    withinMs: promised(2000),
     what: 'the edited word to be found',
   });
   report(`an edit by hand was found after ${Math.round(performance.now() - at)} ms`);

@@ -62,7 +62,6 @@ async function tamper(sql: string, values: readonly unknown[]): Promise<void> {
   for (const one of escrows) one.spawn();
   const operator = new Caller(place);
   await waitFor(() => operator.ok('escrow_status'), {
-    withinMs: 30_000,
     what: 'the ledger to answer',
     ignoreErrors: () => true,
   });
@@ -105,7 +104,6 @@ verifies(
     await operator.ok('escrow_hold', holdOn(good));
     await editor.caller.ok('escrow_workspaceRecordSpend', spend);
     await waitFor(async () => (await ledgerCheck(operator)) === 'fail', {
-      withinMs: 15_000,
       what: '/ready to show it',
     });
 
@@ -122,13 +120,13 @@ verifies(
     await operator.ok('escrow_setWorkspaceBudget', limit);
     await operator.ok('escrow_hold', holdOn(bad));
     expect(await editor.caller.ok('escrow_workspaceRecordSpend', spend)).toMatchObject({ spent: 3, poolSpent: 3 });
-    await waitFor(async () => (await ledgerCheck(operator)) === 'ok', { withinMs: 15_000, what: '/ready to be well' });
+    await waitFor(async () => (await ledgerCheck(operator)) === 'ok', { what: '/ready to be well' });
     for (const event of ['escrow:frozen', 'escrow:repaired']) {
       const audited = async () => {
         const { entries } = await operator.ok<{ entries: Fields[] }>('svc_audit_list', { event, limit: 100 });
         return entries.filter(({ data }) => (data as Fields).account === bad);
       };
-      await waitFor(async () => (await audited()).length > 0, { withinMs: 15_000, what: `the audit of ${event}` });
+      await waitFor(async () => (await audited()).length > 0, { what: `the audit of ${event}` });
       expect(await audited()).toHaveLength(1);
     }
   },

@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { Caller, codeOf, sendTo } from '../client.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { EventSocket } from '../instruments/event-socket.ts';
+import { promised } from '../settings.ts';
 import { KEYED, newName, verifies } from '../verifies.ts';
 
 verifies('gateway:drain:order', async ({ gateways }) => {
@@ -20,7 +21,7 @@ verifies('gateway:drain:order', async ({ gateways }) => {
     user.call('brain_write', { brain, name: `f${index}`, content: 'x' }),
   );
   gateway.signal('SIGTERM');
-  await waitFor(async () => (await statusOf('/ready')) === 503, { withinMs: 1000, what: '/ready to be 503' });
+  await waitFor(async () => (await statusOf('/ready')) === 503, { withinMs: promised(1000), what: '/ready to be 503' });
   expect(await statusOf('/health')).toBe(200);
   // Still open: balancers have not noticed yet.
   const late = await user.call('brain_list');
@@ -28,6 +29,6 @@ verifies('gateway:drain:order', async ({ gateways }) => {
   const replies = await Promise.all(inFlight);
   expect(replies.filter((reply) => codeOf(reply) !== null)).toEqual([]);
   expect(await gateway.ended(), gateway.tail()).toBe(0);
-  await waitFor(() => socket.disconnects.length > 0, { withinMs: 2000, what: 'the socket to be closed' });
+  await waitFor(() => socket.disconnects.length > 0, { what: 'the socket to be closed' });
   await expect(sendTo(`${url}/health`, { method: 'GET' })).rejects.toThrow();
 });

@@ -125,7 +125,7 @@ verifies(
     const { ids } = await workspaceWith(place, 'viewer');
     const operator = new Caller(place);
     const minted: string[] = [];
-    const outcomes = { good: 0, refused: 0, stale: 0 };
+    const outcomes = { good: 0, refused: 0, others: [] as string[] };
     await Promise.all(
       Array.from({ length: LANES }, async (_, lane) => {
         for (let trial = lane; trial < TRIALS; trial += LANES) {
@@ -137,11 +137,11 @@ verifies(
           await operator.ok('svc_habitat_revokeToken', { tokenOrHash: token }, { gateway: trial });
           const after = await caller.call('nodes_list', {}, { gateway: trial + 1 });
           if (after.status === 401) outcomes.refused += 1;
-          else outcomes.stale += 1;
+          else outcomes.others.push(`${after.status} ${after.text.slice(0, 200)}`);
         }
       }),
     );
-    expect(outcomes).toEqual({ good: TRIALS, refused: TRIALS, stale: 0 });
+    expect(outcomes).toEqual({ good: TRIALS, refused: TRIALS, others: [] });
     const said = logsOf(place);
     expect(minted.filter((token) => said.includes(token))).toEqual([]);
     report(`${TRIALS} tokens revoked through one gateway and refused by the next request to another`);
@@ -204,7 +204,7 @@ verifies(
       const { entries: found } = await from.ok('svc_audit_list', { workspace, event: 'call:denied' });
       return found as { data: { principal: string; tool: string; code: string; count: number } }[];
     };
-    await waitFor(async () => (await entries()).length === 1, { withinMs: 10_000, what: 'the first entry' });
+    await waitFor(async () => (await entries()).length === 1, { what: 'the first entry' });
     const expected = { principal: `tok:${ids[0]}`, tool: 'svc_habitat_addRole', code: 'FORBIDDEN', count: 1 };
     expect(await entries()).toMatchObject([{ data: expected, subject: { agentId: ids[0], verified: true } }]);
     await Promise.all(Array.from({ length: DENIALS - 1 }, () => viewer.call('svc_habitat_addRole', grant)));

@@ -67,7 +67,7 @@ verifies('habitat:audit:kinds', async ({ place, caller }) => {
       const system = entries.filter(({ kind, data }) => kind === 'system' && (data as Fields)['agentId'] === id);
       return system.length > 0 ? entries : null;
     },
-    { withinMs: 10_000, what: 'the entry of the revocation' },
+    { what: 'the entry of the revocation' },
   );
   const invented = revocations.filter(({ subject }) => (subject as Fields)['agentId'] === id);
   expect(invented).toMatchObject([{ kind: 'user', subject: { agentId: id, verified: true } }]);
@@ -102,7 +102,7 @@ verifies('habitat:audit:services', async ({ fresh }) => {
       const entries = await entriesOf(user, { event: 'lease:forced' });
       return entries.find(({ data }) => (data as Fields)['brain'] === brain) ?? null;
     },
-    { withinMs: 10_000, what: 'the entry of the forced lease' },
+    { what: 'the entry of the forced lease' },
   );
   expect(found).toMatchObject({ kind: 'system', data: { holder: 'holder' } });
 });
@@ -134,7 +134,7 @@ verifies(
       await Promise.all(grants);
       await Promise.all(habitats.map((process) => process.start()));
       const answers = async () => codeOf(await operator.call('svc_audit_list')) === null;
-      await waitFor(answers, { withinMs: 30_000, what: 'the audit to answer again', ignoreErrors: () => true });
+      await waitFor(answers, { what: 'the audit to answer again', ignoreErrors: () => true });
     }
     const granted: string[] = [];
     for (const userId of users) {
@@ -150,7 +150,7 @@ verifies(
         const names = await audited();
         return granted.every((userId) => names.includes(userId)) ? names : null;
       },
-      { withinMs: 20_000, what: 'an entry of every effect' },
+      { what: 'an entry of every effect' },
     );
     expect(granted.length).toBeGreaterThanOrEqual(KILLS);
     expect(found.toSorted()).toEqual(granted.toSorted());

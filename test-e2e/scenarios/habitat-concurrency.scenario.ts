@@ -100,7 +100,6 @@ verifies(
         await victim?.kill();
         await victim?.start();
         await waitFor(() => work.acknowledged.length > before + 20, {
-          withinMs: 30_000,
           what: 'grants after the kill',
         });
       }
@@ -125,7 +124,7 @@ verifies(
         const users = entries.map(({ data }) => String((data as Fields).userId));
         return [...wanted].every((user) => users.includes(user)) ? users : null;
       },
-      { withinMs: 20_000, what: 'an audit entry of every grant' },
+      { what: 'an audit entry of every grant' },
     );
     expect(new Set(audited).size).toBe(audited.length);
     expect(await operator.ok('svc_audit_verify')).toMatchObject({ ok: true });

@@ -45,7 +45,7 @@ async function restart({ habitats, brains, place }: OwnTarget): Promise<void> {
     await process.start();
   }
   const answers = async () => (await new Caller(place).call('svc_succession_info')).status === 200;
-  await waitFor(answers, { withinMs: 30_000, what: 'the node to answer again', ignoreErrors: () => true });
+  await waitFor(answers, { what: 'the node to answer again', ignoreErrors: () => true });
 }
 
 verifies(
@@ -54,7 +54,7 @@ verifies(
     const { place } = target.get();
     const operator = new Caller(place);
     const previousBrain = async () => (await operator.ok('svc_succession_info')).previousBrain === 'old';
-    await waitFor(previousBrain, { withinMs: 20_000, what: 'the import to be told' });
+    await waitFor(previousBrain, { what: 'the import to be told' });
     const admin = memberAt(await createMembers(place, 'admin'), 0).caller;
     await admin.ok('governance_decide', { topic: 'deploy', context: { harmPotential: 0.7 } });
     await admin.ok('governance_decide', { topic: 'ship' });

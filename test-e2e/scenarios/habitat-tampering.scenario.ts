@@ -93,7 +93,7 @@ verifies(
       await operator.ok('svc_habitat_createWorkspace', { workspaceId });
       // The creation is an entry too, and comes by itself.
       const arrived = async () => (await operator.ok('svc_audit_list', { workspace: workspaceId })).count === 1;
-      await waitFor(arrived, { withinMs: 10_000, what: 'the entry of the creation' });
+      await waitFor(arrived, { what: 'the entry of the creation' });
       for (let n = 2; n <= LENGTH; n += 1) {
         await operator.ok('svc_audit_log', { event: 'e', workspace: workspaceId, data: { n } });
       }

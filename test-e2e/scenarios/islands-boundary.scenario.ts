@@ -223,7 +223,6 @@ verifies(
     await asAdmin.until('the denial', (event) => event.name === 'island:denied' && event.island === island);
     await insider.ok('brain_write', { name: newName('later'), content: 'x', brain });
     await waitFor(() => asViewer.of(brain).some(({ file }) => String(file).startsWith('later')), {
-      withinMs: 5000,
       what: 'what came after the denial',
     });
     expect(asViewer.heard.filter(({ name }) => name === 'island:denied')).toEqual([]);

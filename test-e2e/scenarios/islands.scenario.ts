@@ -222,7 +222,6 @@ verifies('islands:invalid', async ({ fresh, place }) => {
   writeFileSync(join(folder, 'broken.md'), '---\ntriggers: [x\n---\nBody');
   writeFileSync(join(folder, 'bad.json'), '{"data":{}}');
   await waitFor(async () => names(await user.ok('svc_get_islands')).length === 3, {
-    withinMs: 5000,
     what: 'the files by hand',
   });
   const { islands } = await user.ok<{ islands: Fields[] }>('svc_get_islands');

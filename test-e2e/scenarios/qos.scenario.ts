@@ -40,6 +40,26 @@ verifies(['qos:rate', 'qos:tenants'], async ({ gateways }) => {
   expect(await memberAt(beta, 0).caller.ok('escrow_status')).toMatchObject({ quotas: 1 });
 });
 
+verifies('qos:keyed', async ({ gateways }) => {
+  const members = await createMembers(await gateways(3, KEYED), 'viewer', 'viewer');
+  const [ann, bob] = [memberAt(members, 0).caller, memberAt(members, 1).caller];
+  const key = newName('k');
+  const headers = { 'idempotency-key': newName('key') };
+  for (const [tool, args] of [
+    ['qos_canProceed', { key, limit: 9 }],
+    ['qos_recordFailure', { key, count: 2 }],
+  ] as const) {
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, gateway) => ann.call(tool, args, { headers, gateway })),
+    );
+    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+    expect(replies.filter((reply) => reply.headers['idempotency-replayed'] === 'true')).toHaveLength(19);
+    await ann.fails('IDEMPOTENCY_KEY_REUSED', tool, { ...args, key: `${key}.` }, { headers });
+  }
+  expect(await bob.ok('qos_canProceed', { key, limit: 9 }, { headers })).toMatchObject({ remaining: 7 });
+  expect(await bob.ok('qos_recordFailure', { key }, { headers })).toMatchObject({ failures: 3, open: false });
+});
+
 verifies('qos:quota', async ({ caller }) => {
   const user = caller();
   const check = (input: unknown, more: Fields = {}) => user.ok('qos_checkQuota', { input, ...more });

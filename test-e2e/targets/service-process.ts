@@ -67,7 +67,14 @@ export class ServiceProcess {
     const [file = process.execPath, ...rest] = setpriv === null ? node : [setpriv, '--pdeathsig', 'KILL', ...node];
     const child = spawn(file, rest, {
       cwd: join(root, 'cwd'),
-      env: { PATH: process.env['PATH'], HOME: root, LANG: 'C.UTF-8', UV_THREADPOOL_SIZE: '16', ...environment },
+      env: {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        HOME: root,
+        LANG: 'C.UTF-8',
+        UV_THREADPOOL_SIZE: '16',
+        ...environment,
+      },
       stdio: ['ignore', log, log],
     });
     closeSync(log);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
+import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { embeddedDatabase } from '@svc/testing/database.ts';
@@ -18,11 +19,12 @@ export interface BrainNode {
   readonly dataDir: string;
   /** The tool's result object or refusal. Throws the code of a call error. */
   call(tool: string, args: Fields, over?: Partial<Envelope>): Promise<Fields>;
-  openBrains(): Promise<OpenBrain[]>;
+  openBrains(): OpenBrain[];
   stop(): Promise<void>;
 }
 
 export interface BrainTestBed extends AsyncDisposable {
+  readonly database: Database;
   readonly dataDir: string;
   /** Whom the brain asks for policies. */
   readonly registry: TestRegistry;
@@ -36,6 +38,7 @@ export async function openBrainTestBed(): Promise<BrainTestBed> {
   const registry = createTestRegistry();
   return {
     dataDir,
+    database,
     registry,
     async start(environment = {}) {
       const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir, ...environment });

@@ -1,8 +1,6 @@
 /** Recurring work of the brain. The truth is in the database and on disk; a run only looks. */
-import type { Idempotency } from '@svc/runtime/idempotency.ts';
-import type { Outbox } from '@svc/runtime/outbox.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import type { ServiceStore } from '@svc/runtime/store.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import { expireRescues } from './git/refs.ts';
 import { maintainRepository } from './git/maintenance.ts';
@@ -13,8 +11,7 @@ import { leaseReleased } from './writer/lease-keeper.ts';
 export interface JobParts {
   readonly platform: Platform;
   readonly host: BrainHost;
-  readonly outbox: Outbox;
-  readonly idempotency: Idempotency;
+  readonly store: Pick<ServiceStore, 'outbox' | 'transact'>;
   readonly sessions: SessionStore;
 }
 
@@ -23,14 +20,13 @@ const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 const RESCUES_KEPT_MS = 90 * DAY;
 
-export async function scheduleJobs({ platform, host, outbox, idempotency, sessions }: JobParts): Promise<void> {
-  const { jobs, database } = platform;
-  await jobs.schedule({ id: 'brain.outbox-sweep', everyMs: 5 * SECOND, scope: 'cluster', run: () => outbox.flush() });
+export async function scheduleJobs({ platform, host, store, sessions }: JobParts): Promise<void> {
+  const { jobs } = platform;
   await jobs.schedule({
     id: 'brain.lease-expiry',
     everyMs: 2 * SECOND,
     scope: 'cluster',
-    run: () => endExpiredLeases(platform, outbox),
+    run: () => endExpiredLeases(store),
   });
   await jobs.schedule({
     id: 'brain.external-edit-scan',
@@ -39,12 +35,10 @@ export async function scheduleJobs({ platform, host, outbox, idempotency, sessio
     run: () => lookAtBrains(platform, host),
   });
   await jobs.schedule({
-    id: 'brain.row-sweep',
+    id: 'brain.session-sweep',
     everyMs: 10 * MINUTE,
     scope: 'cluster',
     async run() {
-      await outbox.sweep();
-      await idempotency.sweep(poolClient(database.pool));
       await sessions.sweep();
     },
   });
@@ -56,8 +50,8 @@ export async function scheduleJobs({ platform, host, outbox, idempotency, sessio
   });
 }
 
-async function endExpiredLeases({ database }: Platform, outbox: Outbox): Promise<void> {
-  const ended = await withPgTransaction(database.pool, async (transaction) => {
+async function endExpiredLeases({ outbox, transact }: JobParts['store']): Promise<void> {
+  const ended = await transact(async (transaction) => {
     const expired = await freeExpiredLeases(transaction);
     await outbox.write(
       transaction,
@@ -69,7 +63,7 @@ async function endExpiredLeases({ database }: Platform, outbox: Outbox): Promise
 }
 
 async function lookAtBrains({ clock }: Platform, host: BrainHost): Promise<void> {
-  for (const brain of await host.openBrains()) {
+  for (const brain of host.openBrains()) {
     await brain.scan();
     await brain.closeIdleTrees(clock.now() - DAY);
   }
@@ -77,7 +71,7 @@ async function lookAtBrains({ clock }: Platform, host: BrainHost): Promise<void>
 
 /** In each branch's queue, so that nothing is packed while it is written. */
 async function maintainBrains({ clock }: Platform, host: BrainHost): Promise<void> {
-  for (const brain of await host.openBrains()) {
+  for (const brain of host.openBrains()) {
     const writer = (await brain.openTrees()).get('main');
     const { repository } = brain.context;
     const now = clock.now();

@@ -11,40 +11,43 @@ export interface Membership {
 }
 
 export async function startMembership(host: BrainHost, platform: Platform): Promise<Membership> {
-  const client = poolClient(platform.database.pool);
-  const { nodeId } = platform.node;
-  await beat(client, host.process, nodeId);
-  let beating = Promise.resolve();
-  let busy = false;
+  const { log, database, node } = platform;
+  const client = poolClient(database.pool);
+  await beat(client, host.process, node.nodeId);
 
-  async function round(): Promise<void> {
-    busy = true;
-    try {
-      await beat(client, host.process, nodeId);
-      await dropLost(host, client);
-    } catch (error) {
-      platform.log.warn({ err: error }, 'no heartbeat: the database is away');
-    } finally {
-      busy = false;
-    }
-  }
-
-  const timer = setInterval(() => {
-    if (!busy) beating = round();
-  }, HEARTBEAT_EVERY_MS);
+  const repeat = (trouble: string, round: () => Promise<void>) =>
+    repeated(() => round().catch((error: unknown) => log.warn({ err: error }, trouble)));
+  const rounds = [
+    repeat('no heartbeat: the database is away', () => beat(client, host.process, node.nodeId)),
+    // Letting go of a brain takes as long as its disk does; a heartbeat must not wait for that.
+    repeat('lost brains are still open', () => dropLost(host, client)),
+  ];
 
   return {
     async leave() {
-      clearInterval(timer);
-      await beating;
+      for (const round of rounds) await round.stop();
       await leave(client, host.process);
+    },
+  };
+}
+
+/** Every HEARTBEAT_EVERY_MS, never two at once; `round` does not throw. */
+function repeated(round: () => Promise<void>): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    running ??= round().finally(() => (running = null));
+  }, HEARTBEAT_EVERY_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
     },
   };
 }
 
 /** Brains that somebody took over while this process was paused or cut off. One opened meanwhile is not among them. */
 async function dropLost(host: BrainHost, client: SqlClient): Promise<void> {
-  const open = await host.openBrains();
+  const open = host.openBrains();
   const owned = await readOwnedBrains(client, host.process);
   for (const { context } of open) if (!owned.has(context.name)) await host.lose(context.name);
 }

@@ -3,6 +3,7 @@
  * rules that hold for a caller who says nothing of himself.
  */
 import { isFilePath } from '@svc/contract/names.ts';
+import { ASKED_WITHIN_MS } from '@svc/contract/registry.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
@@ -15,7 +16,6 @@ const SUBJECT = 'brain.prototypes';
 const CATEGORY = 'agents';
 const MAX_FILES = 200;
 const MAX_BEGINNING = 4096;
-const ANSWER_WITHIN_MS = 1000;
 /** A file directly in the category, whatever else the name says. */
 const Name = z.string().refine((name) => !name.includes('/') && isFilePath(fileOf(name)));
 const Ask = z.strictObject({ name: Name.optional() });
@@ -62,7 +62,7 @@ export function answerForPrototypes(
     async (payload) => {
       try {
         const { name } = Ask.parse(JSON.parse(payload));
-        const context = anonymousContext(clock.now() + ANSWER_WITHIN_MS);
+        const context = anonymousContext(clock.now() + ASKED_WITHIN_MS);
         return JSON.stringify({ files: await (name === undefined ? all(context) : one(context, name)) });
       } catch (error) {
         log.debug({ err: error }, 'no prototypes can be told');

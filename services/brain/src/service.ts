@@ -1,17 +1,11 @@
 /** The brain service: versioned files, branches, leases, search. */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Check } from '@svc/contract/discovery.ts';
 import { DEFAULT_DEADLINE_MS } from '@svc/contract/tool.ts';
-import type { Database, SqlClient } from '@svc/runtime/database.ts';
-import { type AuditRelay, createAuditRelay } from '@svc/runtime/audit-relay.ts';
-import { createIdempotency, type Idempotency } from '@svc/runtime/idempotency.ts';
-import { migrate } from '@svc/runtime/migrations.ts';
-import { createOutbox, type Outbox } from '@svc/runtime/outbox.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createRegistryClient } from '@svc/runtime/registry.ts';
 import type { ServiceDefinition, ServiceHandle } from '@svc/runtime/service.ts';
-import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import { openStore, type ServiceStore } from '@svc/runtime/store.ts';
 import { BrainHost } from './brain/brain-host.ts';
 import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings } from './brain/remotes.ts';
@@ -34,9 +28,7 @@ import { brainTools } from './tools/all.ts';
 import { type Counters, createCounters } from './writer/counters.ts';
 import type { OpContext } from './writer/context.ts';
 
-const SCHEMA = 'brain';
 const DIRECTORIES = ['brains', 'worktrees', 'journal', 'cache', 'backups'];
-const CHECK_MS = 1000;
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 
 export const brainService: ServiceDefinition<BrainDeps> = {
@@ -48,10 +40,8 @@ export const brainService: ServiceDefinition<BrainDeps> = {
 interface Parts {
   readonly platform: Platform;
   readonly dataDir: string;
+  readonly store: ServiceStore;
   readonly models: Models;
-  readonly outbox: Outbox;
-  readonly audit: AuditRelay;
-  readonly idempotency: Idempotency;
   readonly counters: Counters;
   readonly rules: RowRules;
   readonly denials: DenialLog;
@@ -59,12 +49,11 @@ interface Parts {
 
 async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>> {
   const parts = await openParts(platform);
-  const { outbox, audit, denials, models, idempotency, dataDir } = parts;
+  const { store, denials, models, dataDir } = parts;
   const { config } = platform;
   const layout = new LegacyLayout({ dataDir, legacyDirs: config.SVC_LEGACY_DIR ?? [], platform });
   await layout.open();
-  await outbox.start();
-  audit.start();
+  await store.start();
   const host = createHost(parts);
   const membership = await startMembership(host, platform);
   const router = new BrainRouter(host, platform);
@@ -75,10 +64,10 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
   await layout.migrate(router.brain(config.SVC_BRAIN), serviceContext(platform));
   const succession = await startSuccession(layout, platform);
   const prototypes = await answerForPrototypes(router, platform);
-  await scheduleJobs({ platform, host, outbox, idempotency, sessions: deps.sessions });
+  await scheduleJobs({ platform, host, store, sessions: deps.sessions });
   return {
     deps,
-    checks: () => checksOf(platform),
+    checks: () => store.checks(),
     async drain() {
       await succession.stop();
       await prototypes.drain();
@@ -88,8 +77,7 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
     },
     async close() {
       await denials.close();
-      await audit.close();
-      await outbox.close();
+      await store.close();
       await models.close();
     },
   };
@@ -97,28 +85,19 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
 
 /** Directories and tables as this version needs them. */
 async function openParts(platform: Platform): Promise<Parts> {
-  const { database, log, config } = platform;
+  const { database, log, config, ids } = platform;
   const dataDir = resolve(config.SVC_DATA_DIR);
   for (const name of DIRECTORIES) await mkdir(join(dataDir, name), { recursive: true });
-  await migrate({ pool: database.pool, schema: SCHEMA, directory: MIGRATIONS, log });
-  const transact = transactor(database);
-  const tables = {
-    schema: SCHEMA,
-    client: poolClient(database.pool),
-    exclusive: database.exclusive,
-    transact,
-    platform,
-  };
+  const store = await openStore(platform, { service: 'brain', migrations: MIGRATIONS });
+  const { client, schema } = store;
   return {
     platform,
     dataDir,
-    models: createModels(database, SCHEMA),
-    outbox: createOutbox({ service: 'brain', ...tables }),
-    audit: createAuditRelay(tables),
-    idempotency: createIdempotency(SCHEMA),
+    store,
+    models: createModels(database, schema),
     counters: createCounters(),
     rules: await createRules(platform, dataDir),
-    denials: new DenialLog({ ...tables, ids: platform.ids, log }),
+    denials: new DenialLog({ client, schema, ids, log }),
   };
 }
 
@@ -128,22 +107,7 @@ async function createRules(platform: Platform, dataDir: string): Promise<RowRule
   return new RegistryRules(createRegistryClient(platform), key);
 }
 
-async function checksOf({ database, bus }: Platform): Promise<Check[]> {
-  const answers = await database.ping(CHECK_MS).then(
-    () => true,
-    () => false,
-  );
-  const check = (name: string, ok: boolean): Check => ({ name, status: ok ? 'ok' : 'fail' });
-  return [check('database', answers), check('bus', bus.connected), check('migrations', true)];
-}
-
-type Work<Value> = (transaction: SqlClient) => Promise<Value>;
-
-function transactor({ pool }: Pick<Database, 'pool'>): <Value>(work: Work<Value>) => Promise<Value> {
-  return (work) => withPgTransaction(pool, work);
-}
-
-function createHost({ platform, dataDir, outbox, idempotency, rules, denials, counters }: Parts): BrainHost {
+function createHost({ platform, dataDir, store: { outbox, idempotency }, rules, denials, counters }: Parts): BrainHost {
   return new BrainHost({
     platform,
     git: createGit(),
@@ -158,29 +122,23 @@ function createHost({ platform, dataDir, outbox, idempotency, rules, denials, co
 }
 
 async function createDeps(
-  { platform, models, idempotency, outbox, rules, counters }: Parts,
+  { platform, store, models, rules, counters }: Parts,
   host: BrainHost,
   router: BrainRouter,
   layout: LegacyLayout,
 ): Promise<BrainDeps> {
-  const { database, config, node } = platform;
-  const client = poolClient(database.pool);
-  const transact = transactor(database);
+  const { config, node, ids, database } = platform;
+  const { client, schema, outbox, idempotency, transact } = store;
+  const defaultBrain = config.SVC_BRAIN;
   const { stdout } = await createGit().run({ args: ['version'] });
   return {
-    defaultBrain: config.SVC_BRAIN,
-    sessions: new SessionStore({
-      client,
-      transact,
-      idempotency,
-      defaultBrain: config.SVC_BRAIN,
-      exclusive: database.exclusive,
-    }),
+    defaultBrain,
+    sessions: new SessionStore({ client, transact, idempotency, defaultBrain, exclusive: database.exclusive }),
     router,
     host,
     layout,
     rules,
-    tellDenials: createTellDenials({ schema: SCHEMA, outbox, ids: platform.ids, transact }),
+    tellDenials: createTellDenials({ schema, outbox, ids, transact }),
     counters,
     catalogueSizes: async (brains) => readCatalogueSizes(await models.client(), brains),
     catalogueSizeOf: (brain, counted) => readCatalogueSize(client, brain, counted),

@@ -33,7 +33,8 @@ async function mayUse(
   if (caller.operator) return true;
   const identity = verifiedIdentity(caller);
   if (identity === null || workspaceOfAccount(account) !== null) return false;
-  if (identity === account || (right === 'mayRead' && identity === identityOfAccount(account))) return true;
+  if (right === 'mayRead' && identity === identityOfAccount(account)) return true;
+  // Also of its own account: an identity may have the id of an organisation, whose account it then is.
   const standing = await registry.standing(caller.registry, account, identity);
   return standing[right];
 }

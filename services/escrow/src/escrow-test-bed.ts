@@ -109,7 +109,7 @@ async function answerAsRegistry(bus: Bus, { workspaces, orgs }: KnownPeople): Pr
     account: ({ account, by = '' }: { account: string; by?: string }) => {
       const org = orgs[account];
       const isIdentity = Object.keys(rolesOf(account)).length > 0;
-      const own = isIdentity && by === account;
+      const own = org === undefined && isIdentity && by === account;
       const maySpend = own || org?.spend.includes(by) === true;
       const kind = org !== undefined ? 'org' : isIdentity ? 'identity' : null;
       return { stamp: stamp(), kind, maySpend, mayRead: maySpend || org?.read.includes(by) === true };

@@ -7,7 +7,7 @@ import { BusError } from '@svc/runtime/bus.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { ToolRoute } from './registry.ts';
 
-/** `payload`: an Envelope as JSON. Throws CallError when no service answered. */
+/** `payload`: an encoded Envelope. Throws CallError when no service answered. */
 export type SendCall = (route: ToolRoute, payload: string, deadlineAt: number) => Promise<Reply>;
 
 /** Together well under the 250 ms in which a caller hears that nobody answers. */
@@ -15,7 +15,7 @@ const UNDELIVERED_PAUSES_MS = [10, 30, 60];
 const JITTER_MS = 10;
 const MAX_REPEATS = 2;
 const RETRY_AFTER_MS = 1000;
-/** How long a repeatable call waits for one process before it is sent to whoever answers now. */
+/** How long a read waits for one process before it is sent to whoever answers now. */
 const PATIENCE_MS = 5000;
 
 export function createSendCall({ bus, clock, random }: Pick<StatelessPlatform, 'bus' | 'clock' | 'random'>): SendCall {
@@ -40,11 +40,12 @@ export function createSendCall({ bus, clock, random }: Pick<StatelessPlatform, '
 }
 
 /**
- * Until when each attempt waits. A service that dies with a call in hand says nothing, so a repeatable call is given a
- * share of its time and then sent again; the last attempt has all that is left.
+ * Until when each attempt waits. A service that dies with a call in hand says nothing, so a read is given a share of its
+ * time and then sent again; the last attempt has all that is left. A change is not: the service may be slow rather than
+ * dead, and the second attempt would tell the caller that it changed nothing.
  */
 function attemptsOf(effect: Effect, deadlineAt: number): { next(now: number): number } {
-  let left = isRepeatable(effect) ? 1 + MAX_REPEATS : 1;
+  let left = effect === 'read' ? 1 + MAX_REPEATS : 1;
   return {
     next(now) {
       const share = (deadlineAt - now) / Math.max(1, left);
@@ -61,8 +62,8 @@ function pausesOf(effect: Effect): { next(error: BusError): number } {
   return {
     next(error) {
       if (isNobodyThere(error)) return UNDELIVERED_PAUSES_MS[undelivered++] ?? Infinity;
-      const lost = error.code === 'DISCONNECTED' || (error.code === 'TIMEOUT' && !error.undelivered);
-      return lost && repeats-- > 0 ? 0 : Infinity;
+      const isLate = effect === 'read' && error.code === 'TIMEOUT' && !error.undelivered;
+      return (isLate || error.code === 'DISCONNECTED') && repeats-- > 0 ? 0 : Infinity;
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Turns a well-formed call into the envelope that the owning service obeys; nobody else builds one. */
 import { CallError } from '@svc/contract/codes.ts';
-import type { Envelope } from '@svc/contract/rpc.ts';
+import { encodeEnvelope } from '@svc/contract/rpc.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { assertStaticAccess, assertTokenAllows } from './domain/access.ts';
@@ -23,7 +23,7 @@ export interface Wanted {
 }
 
 export interface Order {
-  /** An Envelope as JSON. */
+  /** An encoded Envelope. */
   readonly payload: string;
   readonly deadlineAt: number;
 }
@@ -53,7 +53,7 @@ export function createOrders({ platform: { clock, config }, ports, sessions }: O
     const agentId = headerText(headers, 'x-svc-agent') ?? config.SVC_AGENT_ID;
     const subject = await subjectOf(ports, { identity, revision, args, agentId });
     assertStaticAccess(card, identity.operator, subject);
-    const envelope: Envelope = {
+    const payload = encodeEnvelope({
       tool: card.name,
       args,
       subject,
@@ -67,8 +67,8 @@ export function createOrders({ platform: { clock, config }, ports, sessions }: O
       door,
       ...(traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
       ...(idempotencyKey !== undefined && card.effect !== 'read' ? { idempotencyKey } : {}),
-    };
-    return { payload: JSON.stringify(envelope), deadlineAt };
+    });
+    return { payload, deadlineAt };
   };
 }
 

@@ -73,23 +73,29 @@ function revisions(
 ): Pick<Ports, 'revision' | 'requireRevision'> {
   let isAway = false;
 
-  async function requireRevision(session?: string): Promise<Revision> {
-    try {
-      const revision = await registry.revision(session);
-      if (isAway) log.info('the registry of identities answers again');
-      isAway = false;
-      return revision;
-    } catch (error) {
-      if (!isAway) log.warn({ err: error }, 'the registry of identities does not answer');
-      isAway = true;
-      throw error instanceof CallError ? error : new CallError('SERVICE_UNAVAILABLE');
-    }
+  function answered(revision: Revision): Revision {
+    if (isAway) log.info('the registry of identities answers again');
+    isAway = false;
+    return revision;
+  }
+
+  function notice(error: unknown): null {
+    if (!isAway) log.warn({ err: error }, 'the registry of identities does not answer');
+    isAway = true;
+    return null;
   }
 
   return {
-    requireRevision,
-    async revision(session) {
-      const asked = requireRevision(session).catch(() => null);
+    async requireRevision(session) {
+      try {
+        return answered(await registry.revision(session));
+      } catch (error) {
+        notice(error);
+        throw error instanceof CallError ? error : new CallError('SERVICE_UNAVAILABLE');
+      }
+    },
+    revision(session) {
+      const asked = registry.revision(session).then(answered, notice);
       if (!isAway) return asked;
       return Promise.race([asked, sleep(PATIENCE_WHEN_AWAY_MS, null, { ref: false })]);
     },

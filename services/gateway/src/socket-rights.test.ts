@@ -87,6 +87,34 @@ describe('events of a workspace', () => {
   });
 });
 
+describe('events of the account of an organisation', () => {
+  test('follow who belongs to it now, in the very next batch and in replay', async () => {
+    const { registry } = harness;
+    for (const id of ['a', 'b']) registry.grant(id, 'home', 'viewer');
+    const token = registry.mint('a');
+    const [member, other] = [await withToken(token), await withToken(registry.mint('b'))];
+    const witness = await listening({ apiKey: KEY });
+    const expected: number[] = [];
+    for (let round = 0; round < 50; round += 1) {
+      const isMember = round % 2 === 0;
+      registry.assign('a', isMember ? 'org_1' : 'org_2');
+      const [event] = log.emit(1, { parties: ['org_1'] });
+      if (isMember && event !== undefined) expected.push(event.position);
+      await until(() => witness.heard.length === log.kept.length);
+    }
+    await sleep(20);
+    expect([member.heard, other.heard]).toEqual([expected, []]);
+    for (const client of [member, witness]) expect(client.payloads[0]).not.toHaveProperty('parties');
+
+    registry.assign('a');
+    const [own] = log.emit(1, { parties: ['a'] });
+    const back = await resuming({ token }, 'evt_1');
+    await until(() => back.heard.length > 0);
+    await sleep(50);
+    expect(back.heard).toEqual([own?.position]);
+  });
+});
+
 describe('a policy', () => {
   test('decides on events of its resource, from the next one on, in delivery and in replay', async () => {
     const { registry } = harness;

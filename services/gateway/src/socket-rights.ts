@@ -46,12 +46,12 @@ export async function rightsOf(
   if (credential.agentId === undefined) return { listener: OPERATOR, rev, expiresAt: Infinity };
   const agent = await ports.agentContext(credential.agentId, null, revision.stamp);
   const subject = agentSubject(agent);
-  const listener = subject === null ? OPERATOR : listenerOf(subject, agent.roles, true);
+  const listener = subject === null ? OPERATOR : listenerOf(subject, { roles: agent.roles, accounts: [] }, true);
   return { listener, rev, expiresAt: Infinity };
 }
 
 /** An operator without identity reads as anonymous. */
-export const OPERATOR: Listener = listenerOf(anonymousIn(null), {}, true);
+export const OPERATOR: Listener = listenerOf(anonymousIn(null), { roles: {}, accounts: [] }, true);
 
 const RECHECK_EVERY_MS = 1000;
 const RECHECKED_AT_ONCE = 64;

@@ -1,5 +1,6 @@
 /** What the registry asks the brain. */
 import { CallError } from '@svc/contract/codes.ts';
+import { ASKED_WITHIN_MS } from '@svc/contract/registry.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
 import type { Prototype } from './domain/prototype.ts';
@@ -11,21 +12,20 @@ export interface BrainPort {
   prototypes(name?: string): Promise<readonly Prototype[]>;
 }
 
-const ANSWER_WITHIN_MS = 1000;
 const Layout = z.object({ version: z.int() });
 const Prototypes = z.object({ files: z.array(z.object({ name: z.string(), content: z.string() })) });
 
 export function createBrainPort({ bus, clock }: Pick<Platform, 'bus' | 'clock'>): BrainPort {
   return {
     async layoutVersion() {
-      const options = { deadlineAt: clock.now() + ANSWER_WITHIN_MS };
+      const options = { deadlineAt: clock.now() + ASKED_WITHIN_MS };
       const reply = await bus.request('brain.layout', '', options).catch(() => 'null');
       const layout = Layout.safeParse(JSON.parse(reply));
       if (!layout.success) throw new CallError('SERVICE_UNAVAILABLE', 'The version of the brain cannot be read.');
       return layout.data.version;
     },
     async prototypes(name) {
-      const options = { deadlineAt: clock.now() + ANSWER_WITHIN_MS };
+      const options = { deadlineAt: clock.now() + ASKED_WITHIN_MS };
       const reply = await bus.request('brain.prototypes', JSON.stringify({ name }), options).catch(() => 'null');
       const answer = Prototypes.safeParse(JSON.parse(reply));
       return answer.success ? answer.data.files : [];

@@ -47,7 +47,7 @@ export function sudoBed(node: HabitatNode): SudoBed {
       sql(`UPDATE habitat.${table} SET expires_at = clock_timestamp() WHERE ${column} = $1`, value),
     events: (principal) =>
       node.rows(
-        `SELECT name, workspace, payload FROM habitat.outbox WHERE payload->>'principal' = $1 ORDER BY written`,
+        `SELECT name, workspace, payload FROM habitat.outbox WHERE payload->>'principal' = $1 ORDER BY written, line`,
         principal,
       ),
   };

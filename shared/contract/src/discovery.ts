@@ -2,7 +2,7 @@
 import type { PositionedEvent } from './events.ts';
 
 export const SUBJECTS = {
-  /** Request: an `Envelope` (rpc.ts) as JSON; reply: a frame of `encodeReply`. Queue group = service name. */
+  /** Request: an `Envelope` as `encodeEnvelope` (rpc.ts) writes it; reply: a frame of `encodeReply`. Queue group = service name. */
   tool: (service: string, tool: string) => `tool.${service}.${tool}`,
   tools: (service: string) => `tool.${service}.*`,
   /** Message: `Announcement`, at start, every 5 s, and in answer to `who`. */

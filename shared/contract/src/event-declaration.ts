@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /**
  * Who hears an event: `public` everyone; `readers` whoever may read its resources; `members` and `admins` those of its
- * workspace; `parties` the identities its payload names in `parties`, which is not delivered; `operator` nobody else.
+ * workspace; `parties` those its payload names in `parties`, which is not delivered; `operator` nobody else.
  * An operator hears all of them.
  */
 const Audience = z.enum(['public', 'readers', 'members', 'admins', 'parties', 'operator']);
@@ -17,4 +17,5 @@ export interface EventDeclaration {
 }
 
 export const by = z.string().describe('Actor.');
-export const parties = z.array(z.string()).describe('Identities that hear it; not delivered.');
+/** Ids of identities; of organisations, for whoever may read their accounts; `ws:<workspace>`, for all with a role there. */
+export const parties = z.array(z.string()).describe('Who hears it; not delivered.');

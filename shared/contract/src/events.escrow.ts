@@ -1,4 +1,4 @@
-/** Events of the ledger. A party `ws:<workspace>` stands for everybody who has a role in that workspace. */
+/** Events of the ledger: the parties are those who may read the account. */
 import { z } from 'zod';
 import { type EventDeclaration, parties } from './event-declaration.ts';
 

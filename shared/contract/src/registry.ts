@@ -36,6 +36,9 @@ export const VerifiedToken = z.strictObject({
   limits: TokenLimits,
   subject: Subject,
   roles: z.record(WorkspaceName, z.array(z.string())),
+  /** Ids of the accounts it may read: the agent's own, unless an organisation has that id, and those of the
+   * organisations that it owns or is assigned to. */
+  accounts: z.array(z.string()),
   /** Organisation and plan of the agent's assignment. */
   org: z.string().nullable(),
   plan: PlanName.nullable(),
@@ -53,6 +56,8 @@ export type RevisionAnswer = z.output<typeof RevisionAnswer>;
 /** Every answer that others may keep says under which stamp it was read. */
 const stamped = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject({ stamp: RegistryStamp, ...shape });
 
+/** How long services wait for each other's answers. That nobody is there shows at once, and who is busy is not away. */
+export const ASKED_WITHIN_MS = 5000;
 /** So many sessions fit into one question. */
 export const MAX_SESSIONS_ASKED = 1000;
 

@@ -4,10 +4,8 @@ import { CALL_ERRORS, CallError, type CallErrorCode } from './codes.ts';
 import { RegistryStamp, TokenLimits } from './registry.ts';
 import { Subject } from './subject.ts';
 
-/** A call on its way to the service that owns the tool. `deadlineAt` in ms since the epoch. */
-export const Envelope = z.strictObject({
-  tool: z.string().min(1).max(100),
-  args: z.record(z.string(), z.unknown()),
+/** Who calls, under which limits, and what the registry stood at: the same from call to call until one of them changes. */
+const EnvelopeCaller = z.strictObject({
   subject: Subject,
   operator: z.boolean(),
   /** The token the call was made with, as the registry knows it; operator status is suspended beside one. */
@@ -18,13 +16,55 @@ export const Envelope = z.strictObject({
   principal: z.string().min(1).max(200),
   /** SHA-256 of principal and session header; every "current" value hangs on it. */
   session: z.string().regex(/^[0-9a-f]{64}$/),
+});
+type EnvelopeCaller = Readonly<z.output<typeof EnvelopeCaller>>;
+
+/** What is called, and by when. `deadlineAt` in ms since the epoch. */
+const EnvelopeCall = z.strictObject({
+  tool: z.string().min(1).max(100),
+  args: z.record(z.string(), z.unknown()),
   requestId: z.string().min(1).max(64),
   traceparent: z.string().max(100).optional(),
   deadlineAt: z.number(),
   idempotencyKey: z.string().min(1).max(255).optional(),
   door: z.enum(['call', 'exec', 'mcp', 'socket']),
 });
-export type Envelope = z.output<typeof Envelope>;
+
+/** A call on its way to the service that owns the tool. */
+export type Envelope = EnvelopeCaller & Readonly<z.output<typeof EnvelopeCall>>;
+
+/** Two lines of JSON, so that whoever reads many knows the caller's line again: who calls, and what. */
+export function encodeEnvelope({ subject, operator, token, registry, principal, session, ...call }: Envelope): string {
+  return `${JSON.stringify({ subject, operator, token, registry, principal, session })}\n${JSON.stringify(call)}`;
+}
+
+const REMEMBERED_CALLERS = 1000;
+
+/** Checks every envelope strictly, each caller's line once while it is remembered. Throws for whatever is none. */
+export function createEnvelopeDecoder(): (payload: string) => Envelope {
+  const callers = new Map<string, EnvelopeCaller>();
+
+  function callerOf(line: string): EnvelopeCaller {
+    const known = callers.get(line);
+    if (known !== undefined) return known;
+    const caller = frozen(EnvelopeCaller.parse(JSON.parse(line)));
+    if (callers.size >= REMEMBERED_CALLERS) callers.clear();
+    // A copy, because a part of a text keeps the whole of it in memory.
+    callers.set(Buffer.from(line).toString(), caller);
+    return caller;
+  }
+
+  return (payload) => {
+    const end = payload.indexOf('\n');
+    return { ...callerOf(payload.slice(0, end)), ...EnvelopeCall.parse(JSON.parse(payload.slice(end + 1))) };
+  };
+}
+
+/** Deeply, because all calls of a caller share it. */
+function frozen<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) frozen(part);
+  return Object.freeze(value);
+}
 
 export interface CallFailure {
   readonly code: CallErrorCode;

@@ -21,12 +21,12 @@ beforeAll(async () => {
   client = poolClient(database.pool);
   await client.$executeRawUnsafe('CREATE SCHEMA own');
   await client.$executeRawUnsafe(
-    `CREATE TABLE own.audit_outbox (id text PRIMARY KEY, event text NOT NULL, workspace text, subject json NOT NULL,
-       data json NOT NULL, at timestamptz(3) NOT NULL, written bigserial NOT NULL)`,
+    `CREATE TABLE own.audit_batches (id text PRIMARY KEY, count int NOT NULL, bytes int NOT NULL,
+       entries json NOT NULL, at timestamptz(3) NOT NULL DEFAULT clock_timestamp(), written bigserial NOT NULL)`,
   );
 });
 afterAll(() => database.close());
-beforeEach(() => client.$executeRawUnsafe('DELETE FROM own.audit_outbox'));
+beforeEach(() => client.$executeRawUnsafe('DELETE FROM own.audit_batches'));
 
 const note = (n: number): AuditEntry => ({
   event: 'thing:done',
@@ -34,14 +34,14 @@ const note = (n: number): AuditEntry => ({
   subject: { userId: 'u', verified: true },
   data: { n },
 });
+const writeAll = (entries: readonly AuditEntry[]) =>
+  withPgTransaction(database.pool, (tx) => writeAudit(tx, 'own', ids, entries));
 const write = (from: number, to: number) =>
-  writeAudit(
-    client,
-    'own',
-    ids,
-    Array.from({ length: to - from }, (_, index) => note(from + index)),
-  );
-const waiting = async () => (await client.$queryRawUnsafe<unknown[]>('SELECT id FROM own.audit_outbox')).length;
+  writeAll(Array.from({ length: to - from }, (_, index) => note(from + index)));
+const waiting = async () => {
+  const rows = await client.$queryRawUnsafe<{ count: number }[]>('SELECT count FROM own.audit_batches');
+  return rows.reduce((sum, { count }) => sum + count, 0);
+};
 
 /** A relay, and chains that take every post but answer the first ones with a no. */
 function relaying(refusals = 0) {
@@ -75,6 +75,16 @@ test('hands over what was written, in order, in portions, and forgets it', async
   expect(posts.map(({ length }) => length)).toEqual([200, 200, 50]);
   expect(posts[0]?.[0]).toEqual({ id: expect.stringMatching(/^aud_/), at: expect.any(Number), ...note(0) });
   expect(await waiting()).toBe(0);
+});
+
+test('hands over large entries in portions that the bus carries', async () => {
+  const { relay, posts, taken, listen } = relaying();
+  await listen();
+  const large = { ...note(0), data: { text: 'x'.repeat(15_000) } };
+  await writeAll(Array.from({ length: 150 }, (_, n) => ({ ...large, data: { ...large.data, n } })));
+  await relay.flush();
+  expect(taken()).toEqual(upTo(150));
+  for (const entries of posts) expect(JSON.stringify({ entries }).length).toBeLessThan(1024 * 1024);
 });
 
 test('keeps what nobody takes, and sends it again under the same ids', async () => {

@@ -3,6 +3,7 @@
  * chains, deleted when they are there. Handed over again until they are taken; the chains take each id once.
  */
 import { MAX_AUDIT_POST, type PostedAuditEntry } from '@svc/contract/audit.ts';
+import type { WrittenAuditEntry } from './audit.ts';
 import type { SqlClient } from './database.ts';
 import type { Platform } from './platform.ts';
 import { createRegistryClient, type RegistryClient } from './registry.ts';
@@ -30,6 +31,8 @@ export interface AuditRelayOptions {
 
 /** An entry of a service that does not kick waits for this long at most. */
 const LOOK_MS = 500;
+/** Well below what the bus carries in one message. */
+const MAX_POST_BYTES = 512 * 1024;
 
 export function createAuditRelay(options: AuditRelayOptions): AuditRelay {
   const { client, schema, platform } = options;
@@ -74,7 +77,7 @@ export function createAuditRelay(options: AuditRelayOptions): AuditRelay {
 }
 
 async function hasEntries(client: SqlClient, schema: string): Promise<boolean> {
-  const rows = await client.$queryRawUnsafe<unknown[]>(`SELECT 1 AS waiting FROM "${schema}".audit_outbox LIMIT 1`);
+  const rows = await client.$queryRawUnsafe<unknown[]>(`SELECT 1 AS waiting FROM "${schema}".audit_batches LIMIT 1`);
   return rows.length > 0;
 }
 
@@ -87,21 +90,38 @@ function handOver(
   registry: RegistryClient,
 ): Promise<boolean> {
   const work = async (connection: SqlClient): Promise<boolean> => {
-    const entries = await readOldest(connection, schema, exclusive ? '' : 'FOR UPDATE SKIP LOCKED');
-    if (entries.length === 0) return false;
+    const rows = await readOldest(connection, schema, exclusive ? '' : 'FOR UPDATE SKIP LOCKED');
+    if (rows.length === 0) return false;
+    const entries = rows.flatMap(({ at, entries: written }) =>
+      written.map((entry): PostedAuditEntry => ({ ...entry, at })),
+    );
     await registry.ask('audit', { entries });
     await connection.$executeRawUnsafe(
-      `DELETE FROM "${schema}".audit_outbox WHERE id = ANY($1::text[])`,
-      entries.map(({ id }) => id),
+      `DELETE FROM "${schema}".audit_batches WHERE id = ANY($1::text[])`,
+      rows.map(({ id }) => id),
     );
     return true;
   };
   return exclusive ? work(client) : transact(work);
 }
 
-function readOldest(client: SqlClient, schema: string, lock: string): Promise<PostedAuditEntry[]> {
-  return client.$queryRawUnsafe<PostedAuditEntry[]>(
-    `SELECT id, event, workspace, subject, data, (extract(epoch FROM at) * 1000)::float8 AS at
-     FROM "${schema}".audit_outbox ORDER BY written LIMIT ${MAX_AUDIT_POST} ${lock}`,
+interface AuditRow {
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly entries: readonly WrittenAuditEntry[];
+}
+
+/** As many as may be sent at once; one row always fits. */
+function readOldest(client: SqlClient, schema: string, lock: string): Promise<AuditRow[]> {
+  return client.$queryRawUnsafe<AuditRow[]>(
+    `WITH oldest AS (
+       SELECT id, sum(count) OVER through AS entries, sum(bytes) OVER through AS bytes
+       FROM (SELECT * FROM "${schema}".audit_batches ORDER BY written LIMIT ${MAX_AUDIT_POST}) waiting
+       WINDOW through AS (ORDER BY written)
+     )
+     SELECT id, entries, (extract(epoch FROM at) * 1000)::float8 AS at FROM "${schema}".audit_batches
+     WHERE id IN (SELECT id FROM oldest WHERE entries <= ${MAX_AUDIT_POST} AND bytes <= ${MAX_POST_BYTES})
+     ORDER BY written ${lock}`,
   );
 }

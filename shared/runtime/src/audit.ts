@@ -5,6 +5,7 @@
 import { auditableData, auditableText, type AuditSubject, type PostedAuditEntry } from '@svc/contract/audit.ts';
 import { identityOf, type Subject } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
+import { batchesOf, insertRows } from './batches.ts';
 import type { Ids } from './clock.ts';
 import type { SqlClient } from './database.ts';
 
@@ -15,6 +16,9 @@ export type { AuditSubject } from '@svc/contract/audit.ts';
  * it belongs to, null = the node's; `data` holds names and numbers, never contents or secrets.
  */
 export type AuditEntry = Readonly<Omit<PostedAuditEntry, 'id' | 'at'>>;
+
+/** As it waits to be handed over; the time is that of its row. */
+export type WrittenAuditEntry = Readonly<Omit<PostedAuditEntry, 'at'>>;
 
 /** As whom a call is audited. */
 export function auditSubjectOf({ subject, operator }: Pick<Caller, 'subject' | 'operator'>): AuditSubject {
@@ -30,25 +34,24 @@ export function auditedSubject(subject: Subject): AuditSubject {
   };
 }
 
-/** `schema` is the service's own; its migrations create the table `audit_outbox`. */
+const AUDIT_COLUMNS = ['id text', 'count int', 'bytes int', 'entries json'];
+
+/** `schema` is the service's own; its migrations create the table `audit_batches`. */
 export async function writeAudit(
   transaction: SqlClient,
   schema: string,
   ids: Ids,
   entries: readonly AuditEntry[],
 ): Promise<void> {
-  if (entries.length === 0) return;
-  const rows = entries.map(({ event, workspace, subject, data }) => ({
-    id: ids.next('aud'),
-    event: auditableText(event),
-    workspace,
-    subject,
-    data: auditableData(data),
-  }));
-  await transaction.$executeRawUnsafe(
-    `INSERT INTO "${schema}".audit_outbox (id, event, workspace, subject, data, at)
-     SELECT e.id, e.event, e.workspace, e.subject, e.data, clock_timestamp()
-     FROM json_to_recordset($1::json) AS e(id text, event text, workspace text, subject json, data json)`,
-    JSON.stringify(rows),
+  const written = entries.map(
+    ({ event, workspace, subject, data }): WrittenAuditEntry => ({
+      id: ids.next('aud'),
+      event: auditableText(event),
+      workspace,
+      subject,
+      data: auditableData(data),
+    }),
   );
+  const rows = batchesOf(written).map(({ items, bytes, json }) => [items[0]?.id, items.length, bytes, json]);
+  await insertRows(transaction, `"${schema}".audit_batches`, AUDIT_COLUMNS, rows);
 }

@@ -1,6 +1,8 @@
 /** Time, ids and randomness as the platform injects them. */
 import { randomBytes } from 'node:crypto';
 
+const POOLED_BYTES = 4096;
+
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -9,10 +11,26 @@ export interface Clock {
 export const systemClock: Clock = { now: () => Date.now() };
 
 export interface Random {
+  /** The caller may change what it is given. */
   bytes(length: number): Buffer;
 }
 
-export const systemRandom: Random = { bytes: (length) => randomBytes(length) };
+export const systemRandom: Random = { bytes: createPooledBytes() };
+
+/** Asking the system for a few bytes costs much more than cutting them from many; none is given out twice. */
+function createPooledBytes(): Random['bytes'] {
+  let pool = Buffer.alloc(0);
+  let used = 0;
+  return (length) => {
+    if (length > POOLED_BYTES / 8) return randomBytes(length);
+    if (used + length > pool.length) {
+      pool = randomBytes(POOLED_BYTES);
+      used = 0;
+    }
+    used += length;
+    return pool.subarray(used - length, used);
+  };
+}
 
 /** Time-ordered, random-tailed ids: `evt_0192f0c1a2b37c3d8e4f5a6b7c8d9e0f`. */
 export interface Ids {

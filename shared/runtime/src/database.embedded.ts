@@ -46,6 +46,7 @@ export async function openEmbeddedDatabase(options: { directory: string; log: Da
     user: 'postgres',
     database: 'postgres',
     max: POOL_CONNECTIONS,
+    pipeline: true,
     idleTimeoutMillis: 0,
     connectionTimeoutMillis: WAIT_FOR_CONNECTION_MS,
   });

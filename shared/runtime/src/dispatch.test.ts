@@ -1,6 +1,6 @@
 import { CALL_ERRORS } from '@svc/contract/codes.ts';
 import { deny } from '@svc/contract/decision.ts';
-import { decodeReply, type Envelope } from '@svc/contract/rpc.ts';
+import { decodeReply, encodeEnvelope, type Envelope } from '@svc/contract/rpc.ts';
 import { type Tool, toolFor } from '@svc/contract/tool.ts';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
@@ -87,7 +87,7 @@ function setUp() {
       door: 'call',
       ...over,
     };
-    const reply = decodeReply(await dispatch(JSON.stringify(envelope)));
+    const reply = decodeReply(await dispatch(encodeEnvelope(envelope)));
     return reply.ok ? { ...reply, result: JSON.parse(reply.body) as unknown } : reply;
   }
   return { deps, call };

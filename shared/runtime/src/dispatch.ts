@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { canonicalJson } from '@svc/contract/canonical.ts';
 import { CallError, type CallErrorCode, Refusal, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Decision } from '@svc/contract/decision.ts';
-import { encodeReply, Envelope, failureOf } from '@svc/contract/rpc.ts';
+import { createEnvelopeDecoder, encodeReply, type Envelope, failureOf } from '@svc/contract/rpc.ts';
 import { DEFAULT_WORKSPACE, isAnonymous } from '@svc/contract/subject.ts';
 import type { Role } from '@svc/contract/registry.ts';
 import type { Access, Caller, IdempotencyScope, Tool, ToolContext } from '@svc/contract/tool.ts';
@@ -23,7 +23,7 @@ interface PreparedTool<Deps> {
 /** Whether the caller holds the role, or a stronger one, in the workspace now. Throws CallError when that cannot be told. */
 export type HoldsRole = (caller: Caller, workspace: string, role: Role) => Promise<boolean>;
 
-/** Envelope text -> reply frame; never throws. */
+/** Encoded Envelope -> reply frame; never throws. */
 export type Dispatch = (payload: string) => Promise<string>;
 
 export interface DispatchOptions<Deps> {
@@ -37,6 +37,7 @@ export interface DispatchOptions<Deps> {
 export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
   const { tools, platform } = options;
   const seconds = platform.metrics.histogram('svc_tool_seconds', 'Time a tool took inside its service.', ['tool']);
+  const decode = createEnvelopeDecoder();
   const prepared = new Map<string, PreparedTool<Deps>>();
   for (const tool of tools) {
     if (prepared.has(tool.name)) throw new Error(`two tools are named ${tool.name}`);
@@ -55,7 +56,7 @@ export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
     let found: PreparedTool<Deps> | undefined;
     const reply = { replayed: false };
     try {
-      envelope = Envelope.parse(JSON.parse(payload));
+      envelope = decode(payload);
       found = prepared.get(envelope.tool);
       if (!found) throw new CallError('TOOL_NOT_FOUND');
       return await perform(found, envelope, options, reply);

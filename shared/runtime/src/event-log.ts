@@ -1,22 +1,22 @@
 /** Reading the events of a service in the order of their publication. */
 import type { EventPage, EventsAfter } from '@svc/contract/discovery.ts';
-import type { EventName, EventPayload, EventRecord, PositionedEvent } from '@svc/contract/events.ts';
+import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
+import { MAX_BATCH_ITEMS } from './batches.ts';
 import type { SqlClient } from './database.ts';
 
 const MAX_PAGE = 1000;
+/** A page ends with the row that goes beyond: it has to fit into a message of the bus. */
+const PAGE_BYTES = 256 * 1024;
+/** Ids of one row begin at most so much later than its first: they were made in one turn. */
+const ROW_SPAN_MS = 10_000;
+const EVENT_ID = /^evt_(?<time>[0-9a-f]{12})[0-9a-f]{20}$/;
 
-export interface EventRow {
-  readonly id: string;
-  readonly position: bigint | null;
-  readonly name: EventName;
-  readonly payload: EventPayload<EventName>;
-  readonly workspace: string | null;
-  readonly node: string;
-  readonly at: bigint;
+/** Events of one transaction; `last` = position of the last of them. */
+export interface NumberedRow {
+  readonly last: bigint;
+  readonly count: number;
+  readonly events: readonly EventRecord[];
 }
-
-export const EVENT_COLUMNS =
-  'id, position, name, payload, workspace, node, (extract(epoch from at) * 1000)::bigint AS at';
 
 /** Position of the newest published event; 0 before the first. */
 export async function readHead(client: SqlClient, schema: string): Promise<number> {
@@ -35,30 +35,32 @@ async function readPage(client: SqlClient, schema: string, request: EventsAfter)
   const after = 'id' in request ? await positionOf(client, schema, request.id) : request.position;
   if (after === null) return { gone: true };
   const limit = Math.min(Math.max(1, request.limit), MAX_PAGE);
-  const rows = await client.$queryRawUnsafe<EventRow[]>(
-    `SELECT ${EVENT_COLUMNS} FROM "${schema}".outbox WHERE position > $1::bigint ORDER BY position LIMIT $2::int`,
+  const rows = await client.$queryRawUnsafe<NumberedRow[]>(
+    `SELECT last, count, events FROM (
+       SELECT last, count, bytes, events, sum(bytes) OVER (ORDER BY last) AS through FROM "${schema}".event_batches
+       WHERE last > $1::bigint AND last - count < $1::bigint + $2::bigint AND last <= $1::bigint + $2::bigint + ${MAX_BATCH_ITEMS}
+     ) kept WHERE through - bytes < ${PAGE_BYTES} ORDER BY last`,
     after,
     limit,
   );
-  return { head: await readHead(client, schema), events: rows.map(positionedEvent) };
+  const events = rows.flatMap(positionedEvents).filter(({ position }) => position > after && position <= after + limit);
+  return { head: await readHead(client, schema), events };
 }
 
 async function positionOf(client: SqlClient, schema: string, id: string): Promise<number | null> {
-  const rows = await client.$queryRawUnsafe<{ position: bigint }[]>(
-    `SELECT position FROM "${schema}".outbox WHERE id = $1 AND position IS NOT NULL`,
+  const time = EVENT_ID.exec(id)?.groups?.['time'];
+  if (time === undefined) return null;
+  const earliest = Math.max(0, Number.parseInt(time, 16) - ROW_SPAN_MS);
+  const rows = await client.$queryRawUnsafe<NumberedRow[]>(
+    `SELECT last, count, events FROM "${schema}".event_batches
+     WHERE first_id <= $1 AND first_id >= $2 AND last_id >= $1 AND last IS NOT NULL`,
     id,
+    `evt_${earliest.toString(16).padStart(12, '0')}`,
   );
-  return rows[0] === undefined ? null : Number(rows[0].position);
+  const found = rows.flatMap(positionedEvents).find(({ event }) => event.id === id);
+  return found?.position ?? null;
 }
 
-export function positionedEvent(row: EventRow): PositionedEvent {
-  const event: EventRecord = {
-    id: row.id,
-    name: row.name,
-    at: Number(row.at),
-    node: row.node,
-    payload: row.payload,
-    ...(row.workspace === null ? {} : { workspace: row.workspace }),
-  };
-  return { position: Number(row.position), event };
+export function positionedEvents({ last, count, events }: NumberedRow): PositionedEvent[] {
+  return events.map((event, index) => ({ position: Number(last) - count + 1 + index, event }));
 }

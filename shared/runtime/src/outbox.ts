@@ -1,17 +1,28 @@
 /**
- * Events leave a service through a table: written in the transaction of the change, numbered by the relay in the order
- * they were written, then sent over the bus. The bus may lose a message; whoever misses a number asks for it here.
+ * Events leave a service through a table: written in the transaction of the change, all in one row, numbered by the relay
+ * in the order they were written, then sent over the bus. The bus may lose a message; whoever misses a number asks for it
+ * here.
  */
-import { EVENTS, type EventName, type EventPayload, type PositionedEvent } from '@svc/contract/events.ts';
+import {
+  EVENTS,
+  type EventName,
+  type EventPayload,
+  type EventRecord,
+  type PositionedEvent,
+} from '@svc/contract/events.ts';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
+import { batchesOf, insertRows } from './batches.ts';
 import type { Bus, Subscription } from './bus.ts';
 import type { SqlClient } from './database.ts';
-import { answerPage, EVENT_COLUMNS, type EventRow, positionedEvent, readHead } from './event-log.ts';
+import { answerPage, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
 
 export const EVENTS_KEPT_DAYS = 7;
 export const EVENTS_KEPT_ROWS = 1_000_000;
-const RELAY_BATCH = 500;
+/** Rows that are numbered at once. */
+const RELAY_ROWS = 50;
+/** A message of the bus that carries several rows ends here. */
+const MESSAGE_BYTES = 256 * 1024;
 /** From the first event to the round that relays it; what is written meanwhile goes together. */
 const GATHER_MS = 20;
 const HEARTBEAT_MS = 1000;
@@ -83,32 +94,40 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
 }
 
+const EVENT_COLUMNS = ['first_id text', 'last_id text', 'count int', 'bytes int', 'events json', 'at timestamptz'];
+
 async function writeEvents(
   { schema, platform }: OutboxOptions,
   transaction: SqlClient,
   events: readonly NewEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
-  const rows = events.map(({ name, payload, workspace }) => ({
-    id: platform.ids.next('evt'),
-    name,
-    payload: EVENTS[name].payload.parse(payload),
-    workspace: workspace ?? null,
-    at: platform.clock.now(),
-  }));
-  await transaction.$executeRawUnsafe(
-    `INSERT INTO "${schema}".outbox (id, name, payload, workspace, node, at)
-     SELECT e.id, e.name, e.payload, e.workspace, $2, to_timestamp(e.at / 1000.0)
-     FROM json_to_recordset($1::json) AS e(id text, name text, payload jsonb, workspace text, at double precision)`,
-    JSON.stringify(rows),
-    platform.node.nodeId,
+  const at = platform.clock.now();
+  const records = events.map(
+    ({ name, payload, workspace }): EventRecord => ({
+      id: platform.ids.next('evt'),
+      name,
+      at,
+      node: platform.node.nodeId,
+      payload: EVENTS[name].payload.parse(payload),
+      ...(workspace === undefined ? {} : { workspace }),
+    }),
   );
+  const rows = batchesOf(records).map(({ items, bytes, json }) => [
+    items[0]?.id,
+    items.at(-1)?.id,
+    items.length,
+    bytes,
+    json,
+    new Date(at),
+  ]);
+  await insertRows(transaction, `"${schema}".event_batches`, EVENT_COLUMNS, rows);
 }
 
 function deleteOldEvents(client: SqlClient, schema: string): Promise<number> {
   return client.$executeRawUnsafe(
-    `DELETE FROM "${schema}".outbox WHERE position IS NOT NULL AND (at < now() - interval '${EVENTS_KEPT_DAYS} days'
-       OR position <= (SELECT head FROM "${schema}".outbox_head) - ${EVENTS_KEPT_ROWS})`,
+    `DELETE FROM "${schema}".event_batches WHERE last IS NOT NULL AND (at < now() - interval '${EVENTS_KEPT_DAYS} days'
+       OR last <= (SELECT head FROM "${schema}".outbox_head) - ${EVENTS_KEPT_ROWS})`,
   );
 }
 
@@ -122,9 +141,10 @@ function createRelay(options: OutboxOptions) {
 
   async function round(): Promise<number> {
     const rows = await numberEvents(options);
-    const events = rows.map(positionedEvent);
-    const head = events.at(-1)?.position;
-    if (head !== undefined) publishBatch(platform.bus, service, head, events);
+    for (const message of messagesOf(rows)) {
+      const events = message.flatMap(positionedEvents);
+      publishBatch(platform.bus, service, events.at(-1)?.position ?? 0, events);
+    }
     return rows.length;
   }
 
@@ -133,7 +153,7 @@ function createRelay(options: OutboxOptions) {
       if (!urgent) await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
       wanted = false;
       try {
-        while ((await round()) === RELAY_BATCH);
+        while ((await round()) === RELAY_ROWS);
       } catch (error) {
         platform.log.warn({ err: error }, 'events wait: the relay could not read or number them');
       }
@@ -160,7 +180,7 @@ function createRelay(options: OutboxOptions) {
  * Numbers what waits. Among several processes the head row is locked before the statement that looks for it, because a
  * statement sees what was there when it began.
  */
-function numberEvents({ schema, client, transact, exclusive }: OutboxOptions): Promise<EventRow[]> {
+function numberEvents({ schema, client, transact, exclusive }: OutboxOptions): Promise<WaitingRow[]> {
   if (exclusive) return assignPositions(client, schema);
   return transact(async (transaction) => {
     await transaction.$queryRawUnsafe(`SELECT head FROM "${schema}".outbox_head FOR UPDATE`);
@@ -168,19 +188,38 @@ function numberEvents({ schema, client, transact, exclusive }: OutboxOptions): P
   });
 }
 
-function assignPositions(client: SqlClient, schema: string): Promise<EventRow[]> {
-  return client.$queryRawUnsafe<EventRow[]>(
-    `WITH next AS (
-       SELECT id, (SELECT head FROM "${schema}".outbox_head) + row_number() OVER (ORDER BY written) AS position
-       FROM "${schema}".outbox WHERE position IS NULL ORDER BY written LIMIT ${RELAY_BATCH}
+interface WaitingRow extends NumberedRow {
+  readonly bytes: number;
+}
+
+function assignPositions(client: SqlClient, schema: string): Promise<WaitingRow[]> {
+  return client.$queryRawUnsafe<WaitingRow[]>(
+    `WITH waiting AS (
+       SELECT first_id, count, written FROM "${schema}".event_batches WHERE last IS NULL ORDER BY written LIMIT ${RELAY_ROWS}
+     ), next AS (
+       SELECT first_id, (SELECT head FROM "${schema}".outbox_head) + sum(count) OVER (ORDER BY written) AS last FROM waiting
      ), numbered AS (
-       UPDATE "${schema}".outbox o SET position = next.position FROM next WHERE o.id = next.id
-       RETURNING o.id, o.position, o.name, o.payload, o.workspace, o.node, o.at
+       UPDATE "${schema}".event_batches b SET last = next.last FROM next WHERE b.first_id = next.first_id
+       RETURNING b.last, b.count, b.bytes, b.events
      ), moved AS (
-       UPDATE "${schema}".outbox_head SET head = head + (SELECT count(*) FROM next) WHERE EXISTS (SELECT 1 FROM next)
+       UPDATE "${schema}".outbox_head SET head = (SELECT max(last) FROM next) WHERE EXISTS (SELECT 1 FROM next)
      )
-     SELECT ${EVENT_COLUMNS} FROM numbered ORDER BY position`,
+     SELECT last, count, bytes, events FROM numbered ORDER BY last`,
   );
+}
+
+function messagesOf(rows: readonly WaitingRow[]): WaitingRow[][] {
+  const messages: WaitingRow[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const row of rows) {
+    if (bytes + row.bytes > MESSAGE_BYTES) {
+      messages.push([]);
+      bytes = 0;
+    }
+    messages.at(-1)?.push(row);
+    bytes += row.bytes;
+  }
+  return messages;
 }
 
 function publishBatch(bus: Bus, service: string, head: number, events: readonly PositionedEvent[]): void {

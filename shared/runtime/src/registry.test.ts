@@ -106,6 +106,34 @@ test('a revision is never older than its caller, and callers at the same time sh
   await bus.close();
 });
 
+test('an answer that takes its time is waited for: who is busy is not away', async () => {
+  const bus = createLocalBus({ log: createLog('fatal', {}) });
+  await bus.respond(REGISTRY.revision.subject, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    return JSON.stringify({ ok: true, answer: { stamp: at(1), at: 0, current: {} } });
+  });
+  expect(await createRegistryClient({ bus, clock: systemClock }).revision()).toMatchObject({ stamp: at(1) });
+  await bus.close();
+});
+
+test('callers of one turn of the event loop share one question, though each came in on its own', async () => {
+  const bus = createLocalBus({ log: createLog('fatal', {}) });
+  let asked = 0;
+  await bus.respond(REGISTRY.revision.subject, async () => {
+    asked += 1;
+    return JSON.stringify({ ok: true, answer: { stamp: at(1), at: 0, current: {} } });
+  });
+  const registry = createRegistryClient({ bus, clock: systemClock });
+  const callers: Promise<unknown>[] = [];
+  for (let call = 0; call < 50; call += 1) {
+    callers.push(registry.revision());
+    await Promise.resolve();
+  }
+  await Promise.all(callers);
+  expect(asked).toBe(1);
+  await bus.close();
+});
+
 test('more sessions at once than one question may hold are asked for in several', async () => {
   const bus = createLocalBus({ log: createLog('fatal', {}) });
   await bus.respond(REGISTRY.revision.subject, async (text) => {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CALL_ERRORS, CallError, type CallErrorCode } from '@svc/contract/codes.ts';
 import {
+  ASKED_WITHIN_MS,
   MAX_SESSIONS_ASKED,
   REGISTRY,
   type RegistryAnswer,
@@ -35,7 +36,6 @@ export type RegistryReply =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly code: CallErrorCode };
 
-const ANSWER_WITHIN_MS = 1000;
 const UNDELIVERED_PAUSES_MS = [10, 30, 60];
 const MAX_QUESTIONS_AT_ONCE = 2;
 
@@ -71,7 +71,7 @@ function portionsOf(sessions: readonly string[]): string[][] {
 
 /** A service that is being replaced is away for a moment. */
 async function requestPatiently({ bus, clock }: Parts, subject: string, payload: string): Promise<RegistryReply> {
-  const deadlineAt = clock.now() + ANSWER_WITHIN_MS;
+  const deadlineAt = clock.now() + ASKED_WITHIN_MS;
   for (let attempt = 0; ; attempt += 1) {
     try {
       return JSON.parse(await bus.request(subject, payload, { deadlineAt })) as RegistryReply;
@@ -112,7 +112,8 @@ function createRevisions(
   return async (session) => {
     if (waiting === null) {
       waiting = { sessions: new Set(), answer: Promise.withResolvers() };
-      queueMicrotask(begin);
+      // Not before everything that came in this turn of the event loop has joined.
+      setImmediate(begin);
     }
     if (session !== undefined) waiting.sessions.add(session);
     const { stamp, at, current } = await waiting.answer.promise;

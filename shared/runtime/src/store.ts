@@ -47,6 +47,8 @@ export interface ServiceStore {
     work: (unit: Unit) => Promise<Decision<Value, Code>>,
     options?: ChangeOptions,
   ): Promise<Once<Value, Code>>;
+  /** One transaction whose `work` writes events and outcomes itself. Throws what `withPgTransaction` throws. */
+  transact<Value>(work: (tx: SqlClient) => Promise<Value>): Promise<Value>;
   checks(): Promise<Check[]>;
   /** Begins to relay events and audit entries and schedules the upkeep of the common tables. */
   start(): Promise<void>;
@@ -87,6 +89,7 @@ export async function openStore(platform: Platform, { service, migrations }: Sto
     outbox,
     idempotency,
     change,
+    transact,
     checks: () => checksOf(platform),
     async start() {
       await outbox.start();

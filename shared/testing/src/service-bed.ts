@@ -1,6 +1,6 @@
 /** What a service needs to run inside a test, and how a test calls its tools: an envelope on the local bus. */
 import { SUBJECTS } from '@svc/contract/discovery.ts';
-import { decodeReply, type Envelope } from '@svc/contract/rpc.ts';
+import { decodeReply, encodeEnvelope, type Envelope } from '@svc/contract/rpc.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
@@ -70,7 +70,7 @@ export async function callTool(
     ...over,
   };
   const { deadlineAt } = envelope;
-  const reply = decodeReply(await bus.request(SUBJECTS.tool(service, tool), JSON.stringify(envelope), { deadlineAt }));
+  const reply = decodeReply(await bus.request(SUBJECTS.tool(service, tool), encodeEnvelope(envelope), { deadlineAt }));
   if (!reply.ok) throw new Error(reply.failure.code, { cause: reply.failure });
   const result = JSON.parse(reply.body) as Fields;
   const { content } = result;

@@ -44,9 +44,16 @@ interface Held {
   readonly owner: Owner;
 }
 
+/** A brain that this process owns, or is about to own. */
+interface Entry {
+  readonly opening: Promise<Held | null>;
+  /** What the opening ended with; null as long as it goes on. */
+  held: Held | null;
+}
+
 export class BrainHost {
   readonly #options: HostOptions;
-  readonly #held = new Map<string, Promise<Held | null>>();
+  readonly #entries = new Map<string, Entry>();
   #closing = false;
 
   constructor(options: HostOptions) {
@@ -103,47 +110,45 @@ export class BrainHost {
 
   /** The brain's operations when this process owns it or can claim it; null when another one has it. */
   async serve(name: string): Promise<BrainOperations | null> {
-    const known = this.#held.get(name);
-    if (known !== undefined) return (await known)?.operations ?? null;
+    const known = this.#entries.get(name);
+    if (known !== undefined) return (await known.opening)?.operations ?? null;
     if (this.#closing) return null;
-    const opening = this.#claimAndOpen(name);
-    this.#held.set(name, opening);
+    const entry: Entry = { opening: this.#claimAndOpen(name), held: null };
+    this.#entries.set(name, entry);
     try {
-      const held = await opening;
-      if (held === null) this.#held.delete(name);
-      return held?.operations ?? null;
-    } catch (error) {
-      this.#held.delete(name);
-      throw error;
+      entry.held = await entry.opening;
+    } finally {
+      if (entry.held === null && this.#entries.get(name) === entry) this.#entries.delete(name);
     }
+    return entry.held?.operations ?? null;
   }
 
-  /** Whether the brain is open here; never claims. */
+  /** Whether the brain is open here, or will be in a moment; never claims. */
   owns(name: string): boolean {
-    return this.#held.has(name);
+    return this.#entries.has(name);
   }
 
   /** Another process took the brain while we were away: forget it without a word. */
   async lose(name: string): Promise<void> {
-    const known = this.#held.get(name);
-    this.#held.delete(name);
-    await (await known)?.brain.close();
+    const known = this.#entries.get(name);
+    this.#entries.delete(name);
+    await (await known?.opening)?.brain.close();
   }
 
-  async openBrains(): Promise<OpenBrain[]> {
-    const held = await Promise.all([...this.#held.values()].map((opening) => opening.catch(() => null)));
-    return held.flatMap((one) => (one === null ? [] : [one.brain]));
+  /** Waits for nothing: a brain that is still being opened is not among them. */
+  openBrains(): OpenBrain[] {
+    return [...this.#entries.values()].flatMap(({ held }) => (held === null ? [] : [held.brain]));
   }
 
   /** Finishes what each brain has queued and lets another process take it. */
   async handOver(): Promise<void> {
     this.#closing = true;
     const client = poolClient(this.#options.platform.database.pool);
-    for (const [name, opening] of this.#held) {
+    for (const [name, { opening }] of this.#entries) {
       const held = await opening.catch(() => null);
       if (held === null) continue;
       await held.brain.settled();
-      this.#held.delete(name);
+      this.#entries.delete(name);
       await held.brain.close();
       await release(client, name, held.owner);
     }

@@ -1,5 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { simpleGit } from 'simple-git';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../brain-test-bed.ts';
 
@@ -18,7 +20,7 @@ afterEach(async () => {
 
 const tree = () => join(bed.dataDir, 'worktrees', 'svc', 'side');
 async function closeIdle(): Promise<void> {
-  for (const brain of await node.openBrains()) await brain.closeIdleTrees(Number.MAX_SAFE_INTEGER);
+  for (const brain of node.openBrains()) await brain.closeIdleTrees(Number.MAX_SAFE_INTEGER);
 }
 
 it('closes a clean working tree and opens it again when it is needed', async () => {
@@ -48,3 +50,18 @@ it('loses no acknowledged write to a closing working tree', async () => {
   }
   for (const name of names) expect(await node.call('brain_read', { name })).toMatchObject({ content: name });
 }, 60_000);
+
+it('shows where a person has moved a branch, in the very next read', async () => {
+  await node.call('svc_switch_branch', { name: 'main' });
+  const person = simpleGit({ baseDir: join(bed.dataDir, 'brains', 'svc') });
+  await node.call('brain_write', { name: 'one', content: '1' });
+  const { commit, parent } = await node.call('svc_commit', { message: 'one' });
+  for (const to of [parent, commit, parent, commit]) {
+    await setTimeout(50); // by now the head may be known by its stamp
+    await node.call('brain_read', { name: 'one' });
+    await node.call('brain_read', { name: 'one' });
+    await person.raw('update-ref', 'refs/heads/main', String(to));
+    const seen = await node.call('brain_current', {});
+    expect([seen['commit'], seen['dirty']]).toEqual([to, to === parent]);
+  }
+});

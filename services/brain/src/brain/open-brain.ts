@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
 import { Worktree } from '../files/worktree.ts';
-import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts';
+import { createBranch, isHeadUnmoved, readHead, readRef, readStampedHead, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees, openWorktree } from '../git/worktrees.ts';
@@ -42,6 +42,8 @@ interface OpenTree {
   readonly watch: TreeWatch;
   /** Commit that the file table was last compared with. */
   head: string;
+  /** Of the branch's head at that time; null = it must be read again. */
+  headStamp: string | null;
 }
 
 export class OpenBrain {
@@ -95,6 +97,11 @@ export class OpenBrain {
       if (commit === null) return deny('E_REF_ABSENT', { at });
       return allow(this.#commitView(commit));
     }
+    const known = await this.#trees.get(branch);
+    // The head of `main` lies below its own tree: where it lies as before, the tree is there.
+    if (known !== undefined && branch === 'main' && this.#isUnmoved(branch, known)) {
+      return allow(worktreeView(known.writer, known.head));
+    }
     const tree = await this.#liveTree(branch);
     if (tree !== null) return allow(worktreeView(tree.writer, await this.#compareWithHead(branch, tree)));
     const head = await readHead(this.context.repository, branch);
@@ -123,6 +130,7 @@ export class OpenBrain {
     const open = await this.#trees.get(writer.tree.branch);
     if (open === undefined) return;
     open.head = commit;
+    open.headStamp = null;
     writer.tree.table.advanceHead(blobs);
   }
 
@@ -222,7 +230,7 @@ export class OpenBrain {
       });
       looking.catch((error: unknown) => platform.log.warn({ err: error, brain: name }, 'external edits not told yet'));
     });
-    const opened: OpenTree = { writer, watch, head: '' };
+    const opened: OpenTree = { writer, watch, head: '', headStamp: null };
     await this.#compareWithHead(branch, opened);
     return opened;
   }
@@ -236,12 +244,20 @@ export class OpenBrain {
   }
 
   async #compareWithHead(branch: string, open: OpenTree): Promise<string> {
-    const head = await readHead(this.context.repository, branch);
+    if (this.#isUnmoved(branch, open)) return open.head;
+    const { repository, platform } = this.context;
+    const { head, stamp } = await readStampedHead(repository, branch, platform.clock.now());
+    if (head === open.head) open.headStamp = stamp;
     if (head === null || head === open.head) return open.head;
-    const blobs = await readPlainTree(this.context.repository, head);
+    const blobs = await readPlainTree(repository, head);
     open.writer.tree.table.setHead(new Map(Array.from(blobs, ([path, { oid }]) => [path, oid])));
     open.head = head;
+    open.headStamp = stamp;
     return head;
+  }
+
+  #isUnmoved(branch: string, { headStamp }: OpenTree): boolean {
+    return headStamp !== null && isHeadUnmoved(this.context.repository, branch, headStamp);
   }
 
   /** Closes clean working trees that nobody used since `before` (ms since the epoch); their files stay in their branches. */

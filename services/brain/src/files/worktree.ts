@@ -12,6 +12,7 @@ import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
 import { obstacleAt } from './durable-write.ts';
+import { CLOCK_STEP_MS, fileStamp } from './file-stamp.ts';
 import { isAbsent } from './fsync.ts';
 import { type FileEntry, FileTable } from './file-table.ts';
 
@@ -47,11 +48,6 @@ export interface WorktreeOptions {
   now(): number;
 }
 
-/**
- * File systems tick in steps: a file changed within the same step as our look has the same times afterwards. A look
- * that close to the change is not trusted until a later one has read the bytes again.
- */
-const CLOCK_STEP_MS = 20;
 const FILES_PER_TURN = 32;
 
 export class Worktree {
@@ -204,22 +200,11 @@ function describeFile(root: string, path: string, bytes: Uint8Array, now: number
     hash: hash('sha256', bytes, 'hex'),
     blob: blobId(bytes),
     bytes: bytes.byteLength,
-    stat: statText(stat),
+    stat: fileStamp(stat),
     modifiedAt,
     isText: text !== null,
   };
   return { entry, text, lookedTooEarly: now - modifiedAt < CLOCK_STEP_MS };
-}
-
-interface BigStat {
-  readonly size: bigint;
-  readonly mtimeNs: bigint;
-  readonly ctimeNs: bigint;
-  readonly ino: bigint;
-}
-
-function statText({ size, mtimeNs, ctimeNs, ino }: BigStat): string {
-  return `${size}:${mtimeNs}:${ctimeNs}:${ino}`;
 }
 
 /** Null for everything that is no plain file of a size the service keeps. */
@@ -227,7 +212,7 @@ function plainFileStat(root: string, path: string): string | null {
   try {
     const stat = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false });
     if (stat === undefined || !stat.isFile() || stat.size > MAX_CONTENT_BYTES) return null;
-    return statText(stat);
+    return fileStamp(stat);
   } catch (error) {
     if (isAbsent(error)) return null;
     throw error;

@@ -1,5 +1,6 @@
 /** One long-lived `git cat-file --batch` per repository: reading a blob costs no process. */
-import { type Git, GitError, killGroup, objectId } from './run.ts';
+import { type Git, GitError, objectId } from './run.ts';
+import type { Dialogue } from './spawner.ts';
 
 const QUIET_MS = 30_000;
 
@@ -35,7 +36,7 @@ export class BlobReader implements Disposable {
 
 /** The life of one process. Answers come in the order of the questions. */
 class ReaderSession {
-  readonly #child: ReturnType<Git['start']>;
+  readonly #dialogue: Dialogue;
   readonly #questions: Question[] = [];
   readonly #quiet: NodeJS.Timeout;
   #chunks: Buffer[] = [];
@@ -44,21 +45,19 @@ class ReaderSession {
   ended = false;
 
   constructor(git: Git, gitDir: string) {
-    this.#child = git.start({ args: ['cat-file', '--batch'], gitDir });
+    this.#dialogue = git.start(
+      { args: ['cat-file', '--batch'], gitDir },
+      { output: (bytes) => this.#receive(bytes), closed: () => this.end('ended') },
+    );
     this.#quiet = setTimeout(() => this.end('no answer in time'), QUIET_MS);
     this.#quiet.unref();
-    this.#child.on('error', (error) => this.end(error.message));
-    this.#child.on('close', () => this.end('ended'));
-    this.#child.stdin.on('error', (error) => this.end(error.message));
-    this.#child.stderr.resume();
-    this.#child.stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
   }
 
   ask(oid: string): Promise<Buffer | null> {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
     this.#questions.push({ resolve, reject });
     this.#quiet.refresh();
-    this.#child.stdin.write(`${oid}\n`);
+    this.#dialogue.write(`${oid}\n`);
     return promise;
   }
 
@@ -66,7 +65,7 @@ class ReaderSession {
     if (this.ended) return;
     this.ended = true;
     clearTimeout(this.#quiet);
-    killGroup(this.#child);
+    this.#dialogue.kill();
     for (const { reject } of this.#questions) reject(new GitError('exit', `git cat-file: ${reason}`));
   }
 

@@ -1,16 +1,19 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AT, makeTestBed, mustRead, saveFiles, type TestBed } from './git-test-bed.ts';
+import { AT, makeTestBed, mustRead, personGit, saveFiles, type TestBed } from './git-test-bed.ts';
 import { maintainRepository } from './maintenance.ts';
 import {
   countDivergence,
   createBranch,
   expireRescues,
+  isHeadUnmoved,
   moveRefs,
   readHeads,
   readRef,
   readRefs,
+  readStampedHead,
   resolveReading,
 } from './refs.ts';
 
@@ -131,5 +134,39 @@ describe('references', () => {
     );
     expect(await expireRescues(repository, new Date('2026-02-01T00:00:00Z'), AT)).toBe(2);
     expect([...(await readRefs(repository, 'refs/rescue/')).keys()]).toEqual(rescues.slice(2));
+  });
+});
+
+describe('the stamp of a head', () => {
+  const later = (): number => Date.now() + 1000;
+
+  it('stands for the head until it moves, whoever moves it, also at once and back', async () => {
+    const { repository } = bed;
+    const { commit, parent } = await saveFiles(repository, { 'x.md': '1' });
+    const person = personGit(repository.dir);
+    for (const to of [parent, commit, parent, commit, parent]) {
+      const { head, stamp } = await readStampedHead(repository, 'main', later());
+      expect(head).toBe(await mustRead(repository, 'main'));
+      expect(isHeadUnmoved(repository, 'main', stamp ?? '')).toBe(true);
+      await person.raw('update-ref', 'refs/heads/main', to);
+      expect(isHeadUnmoved(repository, 'main', stamp ?? '')).toBe(false);
+    }
+  });
+
+  it('is not given for a head that moved just now, nor for one that lies in no file of its own', async () => {
+    const { repository } = bed;
+    const { commit } = await saveFiles(repository, { 'x.md': '1' });
+    const movedAt = statSync(join(repository.gitDir, 'refs', 'heads', 'main')).ctimeMs;
+    expect(await readStampedHead(repository, 'main', movedAt + 10)).toEqual({ head: commit, stamp: null });
+    const person = personGit(repository.dir);
+    await person.raw('symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
+    expect(await readStampedHead(repository, 'alias', later())).toEqual({ head: commit, stamp: null });
+    const { stamp } = await readStampedHead(repository, 'main', later());
+    await person.raw('pack-refs', '--all');
+    expect(isHeadUnmoved(repository, 'main', stamp ?? '')).toBe(false);
+    expect(await readStampedHead(repository, 'main', later())).toEqual({ head: commit, stamp: null });
+    expect(await readStampedHead(repository, 'none', later())).toEqual({ head: null, stamp: null });
+    await writeFile(join(repository.gitDir, 'refs', 'heads', 'main'), '');
+    expect((await readStampedHead(repository, 'main', later())).stamp).toBeNull();
   });
 });

@@ -1,7 +1,8 @@
 /** Branch heads and other references: read, resolve, move by compare-and-swap. */
-import { readFileSync } from 'node:fs';
+import { type BigIntStats, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
+import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
 import { gitDate, type Repository } from './repository.ts';
@@ -36,7 +37,7 @@ export async function readRef(repository: Repository, ref: string): Promise<stri
   return exitCode === 0 ? stdout.toString('latin1').trim() : null;
 }
 
-/** Asked for with every read of a file, so it does not go through the thread pool. */
+/** Asked for with reads of files, so it does not go through the thread pool. */
 function readLooseRef(path: string): string {
   try {
     return readFileSync(path, 'latin1').trim();
@@ -52,6 +53,32 @@ function isDirectory(error: unknown): boolean {
 
 export function readHead(repository: Repository, branch: string): Promise<string | null> {
   return readRef(repository, branchRef(branch));
+}
+
+/** A head and the stamp of its file, taken before it was read; null = it may move without a new stamp. */
+export interface StampedHead {
+  readonly head: string | null;
+  readonly stamp: string | null;
+}
+
+/** `now`: ms since the epoch. */
+export async function readStampedHead(repository: Repository, branch: string, now: number): Promise<StampedHead> {
+  const path = join(repository.gitDir, branchRef(branch));
+  const stat = statOf(path);
+  const loose = readLooseRef(path);
+  if (!isObjectId(loose)) return { head: await readHead(repository, branch), stamp: null };
+  const isSettled = stat !== undefined && now - Number(stat.ctimeMs) >= CLOCK_STEP_MS;
+  return { head: loose, stamp: isSettled ? fileStamp(stat) : null };
+}
+
+/** Whether the head is where it was when it had that stamp: a look at one file, asked for with every read. */
+export function isHeadUnmoved(repository: Repository, branch: string, stamp: string): boolean {
+  const stat = statOf(join(repository.gitDir, branchRef(branch)));
+  return stat !== undefined && fileStamp(stat) === stamp;
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false });
 }
 
 /**

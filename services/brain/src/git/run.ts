@@ -1,6 +1,5 @@
-/** The only module that starts git. Arguments come from tables in code, user text goes to stdin or behind a checked prefix. */
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+/** The only way to git. Arguments come from tables in code, user text goes to stdin or behind a checked prefix. */
+import { type Dialogue, type DialogueListener, type Program, Spawner } from './spawner.ts';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -72,14 +71,15 @@ export interface Identity {
   readonly email: string;
 }
 
-type GitChild = ChildProcessByStdio<Writable, Readable, Readable>;
-
 export interface Git {
   /** Runs git to its end. Throws GitError. */
   run(call: GitCall): Promise<GitOutput>;
-  /** Starts a git that answers questions from stdin; the caller ends it with `killGroup`. */
-  start(call: Omit<GitCall, 'stdin' | 'timeoutMs' | 'maxOutputBytes' | 'answers'>): GitChild;
+  /** Starts a git that answers questions from stdin; the caller kills it. */
+  start(call: Pick<GitCall, 'args' | 'gitDir'>, listener: DialogueListener): Dialogue;
 }
+
+/** One for all repositories of this process. */
+const spawner = new Spawner();
 
 export function createGit(settings: GitSettings = {}): Git {
   const committer = settings.committer ?? { name: 'svc', email: 'svc@localhost' };
@@ -99,16 +99,18 @@ export function createGit(settings: GitSettings = {}): Git {
     GIT_COMMITTER_NAME: committer.name,
     GIT_COMMITTER_EMAIL: committer.email,
   };
-  const start: Git['start'] = (call) => {
+  const programOf = (call: GitCall): Program => {
     const config = [...FIXED_CONFIG, ...(call.config ?? [])].flatMap((setting) => ['-c', setting]);
-    return spawn('git', [...config, ...call.args], {
+    return {
+      args: [...config, ...call.args],
       cwd: call.cwd ?? call.workTree ?? call.gitDir ?? '/',
       env: { ...base, ...locations(call), ...call.env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: true,
-    });
+    };
   };
-  return { start, run: (call) => runToEnd(call, () => start(call)) };
+  return {
+    run: (call) => runToEnd(call, programOf(call)),
+    start: (call, listener) => spawner.open(programOf(call), listener),
+  };
 }
 
 function locations(call: GitCall): Record<string, string> {
@@ -119,63 +121,27 @@ function locations(call: GitCall): Record<string, string> {
   };
 }
 
-/** Ends git and everything it started (transports, askpass, ssh). */
-export function killGroup(child: { readonly pid?: number | undefined }): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // the group is already gone
-  }
-}
-
-function runToEnd(call: GitCall, start: () => GitChild): Promise<GitOutput> {
-  const { promise, resolve, reject } = Promise.withResolvers<GitOutput>();
+async function runToEnd(call: GitCall, program: Program): Promise<GitOutput> {
   const command = call.args.find((argument) => !argument.startsWith('-')) ?? 'git';
-  let child: GitChild;
-  try {
-    child = start();
-  } catch (error) {
-    // a NUL byte in an argument or variable
-    return Promise.reject(new GitError('unsafe-argument', `git ${command}: ${String(error)}`));
+  if ([...program.args, ...Object.values(program.env), program.cwd].some((text) => text.includes('\0'))) {
+    throw new GitError('unsafe-argument', `git ${command}: a NUL byte in an argument or variable`);
   }
-  const stdout = collect(child.stdout, call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES, () => stop('output-limit'));
-  const stderr = collect(child.stderr, MAX_STDERR_BYTES, () => undefined);
-  let stopped: GitFailure | null = null;
-  const stop = (reason: GitFailure): void => {
-    stopped ??= reason;
-    killGroup(child);
-  };
-  const timer = setTimeout(() => stop('timeout'), call.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-  child.on('error', (error) => {
-    clearTimeout(timer);
-    reject(new GitError('spawn', `git ${command} could not be started: ${error.message}`));
+  const outcome = await spawner.run({
+    ...program,
+    stdin: call.stdin ?? '',
+    timeoutMs: call.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    maxOutputBytes: call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
+    maxErrorBytes: MAX_STDERR_BYTES,
   });
-  child.on('close', (exitCode) => {
-    clearTimeout(timer);
-    const errors = stderr().toString('utf8');
-    if (stopped !== null) reject(new GitError(stopped, `git ${command}: ${stopped}`, null, errors));
-    else if (exitCode === null || !(call.answers ?? [0]).includes(exitCode)) {
-      reject(new GitError('exit', `git ${command} exited with ${String(exitCode)}`, exitCode, errors));
-    } else resolve({ exitCode, stdout: stdout(), stderr: errors });
-  });
-  // git may end without reading its input; its exit code tells
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(call.stdin ?? '');
-  return promise;
-}
-
-/** Keeps at most `limit` bytes and says once when there were more. */
-function collect(stream: Readable, limit: number, onExcess: () => void): () => Buffer {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  stream.on('data', (chunk: Buffer) => {
-    if (bytes > limit) return;
-    bytes += chunk.length;
-    chunks.push(chunk);
-    if (bytes > limit) onExcess();
-  });
-  return () => Buffer.concat(chunks).subarray(0, limit);
+  if ('notStarted' in outcome) {
+    throw new GitError('spawn', `git ${command} could not be started: ${outcome.notStarted}`);
+  }
+  const { exitCode, stopped, stdout, stderr } = outcome;
+  if (stopped !== null) throw new GitError(stopped, `git ${command}: ${stopped}`, null, stderr);
+  if (exitCode === null || !(call.answers ?? [0]).includes(exitCode)) {
+    throw new GitError('exit', `git ${command} exited with ${String(exitCode)}`, exitCode, stderr);
+  }
+  return { exitCode, stdout: Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength), stderr };
 }
 
 const MAX_REF_LENGTH = 240;

@@ -1,4 +1,5 @@
 import { type EventBatch, type EventPage, SUBJECTS } from '@svc/contract/discovery.ts';
+import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
 import { createOutbox, type NewEvent } from '@svc/runtime/outbox.ts';
@@ -84,26 +85,65 @@ describe('the outbox', () => {
     expect(counts(batches).sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, index) => index));
   });
 
-  it('answers what came after a position or an event, and says when that is gone', async () => {
-    const { bus, outbox } = replica();
-    await outbox.start();
-    await bed.transact((transaction) => outbox.write(transaction, [saved(1), saved(2), saved(3)]));
-    await outbox.flush();
-    const ask = async (request: object): Promise<EventPage> =>
+  const asking =
+    (bus: Bus) =>
+    async (request: object): Promise<EventPage> =>
       JSON.parse(
         await bus.request(SUBJECTS.eventsAfter('brain'), JSON.stringify(request), { deadlineAt: Date.now() + 5000 }),
       ) as EventPage;
-    const page = await ask({ position: 1, limit: 1 });
-    expect(page).toMatchObject({
-      head: 3,
-      events: [{ position: 2, event: { name: 'brain:save', payload: { files: 2 } } }],
-    });
-    const id = 'events' in page ? (page.events[0]?.event.id ?? '') : '';
-    expect(await ask({ id, limit: 10 })).toMatchObject({ events: [{ position: 3 }] });
-    await bed.pool.query("UPDATE brain.outbox SET at = now() - interval '8 days' WHERE id = $1", [id]);
+  const eventsOf = (page: EventPage) => ('events' in page ? page.events : []);
+
+  it('answers what came after a position or an event, and says when that is gone', async () => {
+    const { bus, outbox } = replica();
+    await outbox.start();
+    const rows = [[1, 2, 3], [4], [5, 6]];
+    for (const files of rows) await bed.transact((transaction) => outbox.write(transaction, files.map(saved)));
+    await outbox.flush();
+    const ask = asking(bus);
+    const all = eventsOf(await ask({ position: 0, limit: 100 }));
+    expect(all.map(({ event, position }) => [position, (event.payload as { files: number }).files])).toEqual(
+      [1, 2, 3, 4, 5, 6].map((n) => [n, n]),
+    );
+    for (const [index, { event }] of all.entries()) {
+      expect(await ask({ id: event.id, limit: 100 })).toEqual({ head: 6, events: all.slice(index + 1) });
+      expect(await ask({ position: index, limit: 2 })).toEqual({ head: 6, events: all.slice(index, index + 2) });
+    }
+    const [first, , third, fourth] = all.map(({ event: { id } }) => id);
+    await bed.pool.query("UPDATE brain.event_batches SET at = now() - interval '8 days' WHERE first_id = $1", [first]);
     expect(await outbox.sweep()).toBe(1);
-    expect(await ask({ id, limit: 10 })).toEqual({ gone: true });
+    for (const id of [first, third, 'evt_1', `evt_${'0'.repeat(32)}`])
+      expect(await ask({ id, limit: 10 })).toEqual({ gone: true });
+    expect(eventsOf(await ask({ id: fourth, limit: 10 })).map(({ position }) => position)).toEqual([5, 6]);
     await outbox.close();
+  });
+
+  it('sends and pages large events in messages that the bus carries', async () => {
+    const { bus, outbox } = replica();
+    const sizes: number[] = [];
+    const heard: EventBatch[] = [];
+    await bus.subscribe(SUBJECTS.allEvents, (payload) => {
+      sizes.push(payload.length);
+      heard.push(JSON.parse(payload) as EventBatch);
+    });
+    await outbox.start();
+    const large = (n: number): NewEvent => ({
+      name: 'brain:save',
+      payload: { brain: 'b', branch: 'main', commit: 'c', files: n, by: 'x'.repeat(15_000), resources: ['brain:b'] },
+    });
+    const events = Array.from({ length: 150 }, (_, n) => large(n));
+    await bed.transact((transaction) => outbox.write(transaction, events));
+    await outbox.flush();
+    const positions: number[] = [];
+    while (positions.length < events.length) {
+      const page = await asking(bus)({ position: positions.length, limit: 500 });
+      sizes.push(JSON.stringify(page).length);
+      positions.push(...eventsOf(page).map(({ position }) => position));
+    }
+    expect(positions).toEqual(events.map((_, index) => index + 1));
+    await outbox.close();
+    await bus.close();
+    expect(counts(heard)).toEqual(events.map((_, n) => n));
+    expect(Math.max(...sizes)).toBeLessThan(1024 * 1024);
   });
 
   it('refuses a payload that does not fit its event', async () => {

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { allow } from '@svc/contract/decision.ts';
 import { BrainName, BranchName } from '@svc/contract/names.ts';
-import { brainAndBranch, CommitId, DEFAULT_LIMIT, leaseGuard, page, TimestampMs } from '@svc/contract/params.ts';
+import { brainAndBranch, CommitId, leaseGuard, page, TimestampMs } from '@svc/contract/params.ts';
 import { isAnonymous } from '@svc/contract/subject.ts';
+import { positionOf } from '@svc/runtime/paging.ts';
 import { type BrainDeps, defineTool } from '../deps.ts';
 import { switchBranch } from '../domain/stack.ts';
-import { cursorAfter, dirtyFile, nextCursor, positionOf, shownStack, stackNames } from './results.ts';
+import { cursorAfter, dirtyFile, nextCursor, shownStack, stackNames } from './results.ts';
 import {
   askEveryBrain,
   type CallContext,
@@ -48,9 +49,9 @@ const list = defineTool({
   effect: 'read',
   refuses: [],
   raises: READ_RAISES,
-  async handler({ limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
+  async handler({ limit, cursor, ...wish }, context) {
     const { ops, brain, branch: current } = await resolveTarget(context, wish);
-    const { branches, next } = await ops.branches({ context: opContext(context), limit, after: positionOf(cursor) });
+    const { branches, next } = await ops.branches({ context: opContext(context), ...positionOf(limit, cursor) });
     const rows = branches.map((row) => ({ ...row, current: row.name === current }));
     return { branches: rows, names: rows.map(({ name }) => name), current, brain, ...cursorAfter(next) };
   },

@@ -1,17 +1,18 @@
 /** Reading islands: listed, shown, loaded, found by their triggers, exported, and who may. */
 import { z } from 'zod';
 import { BrainName } from '@svc/contract/names.ts';
-import { brainAndBranch, DEFAULT_LIMIT, page, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
+import { brainAndBranch, page, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
 import { applyTransforms } from '@svc/contract/transform.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
-import type { IslandRow, LoadedIsland } from '../brain/islands.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
+import type { LoadedIsland } from '../brain/islands.ts';
 import { defineTool } from '../deps.ts';
 import { IslandName } from '../domain/island/island.ts';
 import { matchingTriggers } from '../domain/island/trigger.ts';
 import { assertBoundary, viewRules } from './island-boundary.ts';
 import { definition, findIsland, type FoundIsland, islandsOfStack, shownDefinition } from './island-reading.ts';
-import { cursorAfter, nextCursor, positionOf } from './results.ts';
+import { cursorAfter, nextCursor } from './results.ts';
 import { READ_RAISES, READ_REFUSES, resolveReads } from './target.ts';
 
 const name = { name: IslandName };
@@ -27,20 +28,17 @@ const getIslands = defineTool({
   effect: 'read',
   refuses: READ_REFUSES,
   raises: READ_RAISES,
-  async handler({ limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
-    const found = context.take(await islandsOfStack(context, wish, positionOf(cursor)));
-    const islands = found.slice(0, limit).map((row) => {
+  async handler({ limit, cursor, ...wish }, context) {
+    const position = positionOf(limit, cursor);
+    const found = context.take(await islandsOfStack(context, wish, position.after));
+    const { items, next } = nextPage(found, position, ({ island }) => island.name);
+    const islands = items.map((row) => {
       const { source: _source, ...shown } = shownDefinition(row);
       return shown;
     });
-    return { islands, count: islands.length, ...cursorAfter(lastOfMore(found, limit)) };
+    return { islands, count: islands.length, ...next };
   },
 });
-
-/** The name after which the next page begins; null when this is the last. */
-function lastOfMore(found: readonly { readonly island: IslandRow }[], limit: number): string | null {
-  return found.length > limit ? (found[limit - 1]?.island.name ?? null) : null;
-}
 
 const loadedText = z.strictObject({
   name: z.string(),
@@ -174,20 +172,22 @@ const findByTrigger = defineTool({
   refuses: READ_REFUSES,
   raises: READ_RAISES,
   example: { trigger: 'please review my pr' },
-  async handler({ trigger, limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
-    const all = context.take(await islandsOfStack(context, wish, positionOf(cursor)));
+  async handler({ trigger, limit, cursor, ...wish }, context) {
+    const position = positionOf(limit, cursor);
+    const all = context.take(await islandsOfStack(context, wish, position.after));
     const found = all.flatMap(({ island, brain }) => {
       const matched = island.enabled ? matchingTriggers(island.triggers, trigger) : [];
       return matched.length === 0 ? [] : [{ island, matched, brain }];
     });
-    const islands = found.slice(0, limit).map(({ island, matched, brain }) => ({
+    const { items, next } = nextPage(found, position, ({ island }) => island.name);
+    const islands = items.map(({ island, matched, brain }) => ({
       name: island.name,
       type: island.type,
       triggers: [...island.triggers],
       matched,
       brain,
     }));
-    return { trigger, islands, count: islands.length, ...cursorAfter(lastOfMore(found, limit)) };
+    return { trigger, islands, count: islands.length, ...next };
   },
 });
 
@@ -214,13 +214,14 @@ const exportIslands = defineTool({
   effect: 'read',
   refuses: READ_REFUSES,
   raises: READ_RAISES,
-  async handler({ limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
-    const all = context.take(await islandsOfStack(context, wish, positionOf(cursor)));
+  async handler({ limit, cursor, ...wish }, context) {
+    const position = positionOf(limit, cursor);
+    const all = context.take(await islandsOfStack(context, wish, position.after));
     const islands: (ReturnType<typeof shownDefinition> & { content?: string; data?: unknown })[] = [];
     let bytes = 0;
     let last: string | null = null;
     for (const row of all) {
-      if (islands.length === limit || bytes > EXPORT_BYTES) {
+      if (islands.length === position.limit || bytes > EXPORT_BYTES) {
         return { islands, count: islands.length, exportedAt: context.now, ...cursorAfter(last) };
       }
       last = row.island.name;

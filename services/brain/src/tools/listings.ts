@@ -1,8 +1,9 @@
 /** Lists of a brain's files. */
 import { z } from 'zod';
-import { at, brainAndBranch, DEFAULT_LIMIT, page, PathText, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
+import { at, brainAndBranch, page, PathText, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
+import { positionOf } from '@svc/runtime/paging.ts';
 import { defineTool } from '../deps.ts';
-import { cursorAfter, nextCursor, positionOf } from './results.ts';
+import { cursorAfter, nextCursor } from './results.ts';
 import { checkedPath, opContext, READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
 
 const listFiles = defineTool({
@@ -36,15 +37,14 @@ const listFiles = defineTool({
   refuses: READ_REFUSES,
   raises: READ_RAISES,
   example: { category: 'learnings' },
-  async handler({ category, limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
+  async handler({ category, limit, cursor, ...wish }, context) {
     const { ops, brain, branch } = await resolveTarget(context, wish);
     const listing = await ops.list({
       context: opContext(context),
       branch,
       category: category === undefined || category === '' ? null : checkedPath(category),
       at: wish.at ?? null,
-      limit,
-      after: positionOf(cursor),
+      ...positionOf(limit, cursor),
       withContent: false,
       withTitle: false,
     });
@@ -88,16 +88,15 @@ const corpus = defineTool({
   effect: 'read',
   refuses: READ_REFUSES,
   raises: READ_RAISES,
-  async handler({ content = false, limit = DEFAULT_LIMIT, cursor, ...wish }, context) {
+  async handler({ content = false, limit, cursor, ...wish }, context) {
     const { ops, branch } = await resolveTarget(context, wish);
-    const after = positionOf(cursor);
+    const position = positionOf(limit, cursor);
     const op = {
       context: opContext(context),
       branch,
       category: null,
       at: null,
-      limit,
-      after,
+      ...position,
       withContent: content,
       withTitle: true,
     };

@@ -1,7 +1,6 @@
 /** Parts of results that several tools share. */
 import { z } from 'zod';
-import { decodeCursor, encodeCursor } from '@svc/contract/params.ts';
-import { invalidArguments } from '@svc/runtime/arguments.ts';
+import { encodeCursor } from '@svc/contract/params.ts';
 import type { Pointer } from '../domain/stack.ts';
 
 export const nextCursor = { nextCursor: z.string().optional() };
@@ -22,14 +21,7 @@ export function shownStack({ stack }: Pointer) {
   return { current: stack[0].brain, stack: stack.map(({ brain }) => brain), entries: [...stack] };
 }
 
-/** Where a page starts. Throws VAF_INPUT_INVALID for a cursor that no list gave out. */
-export function positionOf(cursor: string | undefined): string | null {
-  if (cursor === undefined) return null;
-  const position = decodeCursor(cursor);
-  if (position === null) throw invalidArguments([{ path: 'cursor', message: 'was not given out by this list' }]);
-  return position;
-}
-
+/** For lists of which not the tool but the owner of the rows says where the page ended. */
 export function cursorAfter(next: string | null): { nextCursor?: string } {
   return next === null ? {} : { nextCursor: encodeCursor(next) };
 }

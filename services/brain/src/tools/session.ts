@@ -1,10 +1,11 @@
 /** Where a session is: its brains, their state. */
 import { z } from 'zod';
 import { BrainName } from '@svc/contract/names.ts';
-import { CommitId, DEFAULT_LIMIT, page, TimestampMs } from '@svc/contract/params.ts';
+import { CommitId, page, TimestampMs } from '@svc/contract/params.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { type BrainDeps, defineTool } from '../deps.ts';
 import type { CatalogueSize } from '../store/catalogue.ts';
-import { cursorAfter, nextCursor, positionOf, shownStack, stackNames, stackShown } from './results.ts';
+import { nextCursor, shownStack, stackNames, stackShown } from './results.ts';
 import { opContext, READ_RAISES, type ReadableBrain, readableBrains, resolveTarget } from './target.ts';
 
 const current = defineTool({
@@ -83,13 +84,15 @@ const list = defineTool({
   access: 'public',
   effect: 'read',
   refuses: [],
-  async handler({ limit = DEFAULT_LIMIT, cursor }, context) {
+  async handler({ limit, cursor }, context) {
     const { deps, caller } = context;
-    const after = positionOf(cursor);
+    const position = positionOf(limit, cursor);
+    const { after } = position;
     const readable = (await readableBrains(context)).filter(({ name }) => after === null || name > after);
+    const { items, next } = nextPage(readable, position, ({ name }) => name);
     const pointer = await deps.sessions.read(caller.session);
-    const sizes = await sizesOf(deps, readable.slice(0, limit));
-    const brains = readable.slice(0, limit).map(({ name }) => {
+    const sizes = await sizesOf(deps, items);
+    const brains = items.map(({ name }) => {
       const entry = pointer.stack.find(({ brain }) => brain === name);
       const { files = 0, modifiedAt = null } = sizes.get(name) ?? {};
       const branch = entry?.branch ?? 'main';
@@ -102,8 +105,7 @@ const list = defineTool({
         modifiedAt,
       };
     });
-    const next = readable.length > limit ? (brains.at(-1)?.name ?? null) : null;
-    return { brains, names: brains.map(({ name }) => name), count: brains.length, ...cursorAfter(next) };
+    return { brains, names: brains.map(({ name }) => name), count: brains.length, ...next };
   },
 });
 

@@ -63,7 +63,11 @@ export function enter(account: Account, draft: EntryDraft, at: number): { accoun
 function chainText(entry: Omit<Entry, 'hash'>): string {
   const { entryId, account, no, at, kind, ref, by, memo, member, payee, amount, refundOf, prevHash } = entry;
   const fields = [entryId, account, String(no), String(at), kind, ref, by, memo, member, payee];
-  return `[${[...fields, String(amount), refundOf, prevHash].map((field) => JSON.stringify(field)).join(', ')}]`;
+  let text = '';
+  for (const field of [...fields, String(amount), refundOf, prevHash]) {
+    text += `${text === '' ? '[' : ', '}${field === null ? 'null' : JSON.stringify(field)}`;
+  }
+  return `${text}]`;
 }
 
 /** Their sum is 0. A refund turns the lines of a payment round. */

@@ -31,6 +31,8 @@ export interface ModelOptions {
 interface Real extends ModelPlace, Sequence {
   readonly entryIds: string[];
   turn: number;
+  /** How many times several have come at once. */
+  crowd: number;
 }
 
 type Way = 'once' | 'twice with a key' | 'all at once' | 'all at once, apart';
@@ -62,17 +64,22 @@ class Performed implements fc.AsyncCommand<ReferenceLedger, Real> {
   }
 
   async #runTimes(reference: ReferenceLedger, real: Real, times: number): Promise<void> {
-    const steps = Array.from({ length: times }, (_, turn) => this.#stepAt(turn));
+    real.crowd += 1;
+    const steps = Array.from({ length: times }, (_, turn) => this.#stepAt(real.crowd, turn));
     const wanted = steps.map((step) => refer(step, reference));
     const done = await Promise.all(steps.map((step) => perform(step, nextLedger(real), callAt(real), real)));
     real.entryIds.push(...done.flatMap(({ entryId }) => (entryId === null ? [] : [entryId])));
     deepStrictEqual(counted(done.map(({ said }) => said)), counted(wanted));
   }
 
-  /** All the same, but for holds that are each to have an id of their own. */
-  #stepAt(turn: number): Step {
+  /**
+   * All the same, but for holds that are each to have an id of their own. Which of a crowd are granted is left open, so no
+   * later crowd may ask for their ids again: whether those are free would be left open too.
+   */
+  #stepAt(crowd: number, turn: number): Step {
     const step = this.#step;
-    return this.#way === 'all at once, apart' && step.kind === 'hold' ? { ...step, id: `${step.id}-${turn}` } : step;
+    const isApart = this.#way === 'all at once, apart' && step.kind === 'hold';
+    return isApart ? { ...step, id: `${step.id}-${crowd}-${turn}` } : step;
   }
 
   /** Twice at once and once more: one effect, one outcome. */
@@ -210,6 +217,7 @@ export async function runModel(
         firstEvent: await lastEvent(place.pool),
         entryIds: [],
         turn: 0,
+        crowd: 0,
       };
       await fc.asyncModelRun(() => ({ model: new ReferenceLedger(), real }), commands);
     }),

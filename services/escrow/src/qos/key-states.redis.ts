@@ -2,20 +2,33 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError } from '@svc/contract/codes.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import type { KeyStates } from './qos.ts';
+import { counted, OUTCOME_LIMITS, outcomeId, type OutcomeLimits, replayOf, type StoredOutcome } from './outcomes.ts';
+import type { KeyStates, QosCall } from './qos.ts';
 import { endsAt, FRESH, type KeyState, type Step } from './window.ts';
 
 type Redis = NonNullable<Platform['redis']>;
 
 const READ = `local time = redis.call('TIME')
 return {redis.call('GET', KEYS[1]) or '', time[1] * 1000 + math.floor(time[2] / 1000)}`;
-/** Answers 1, or 0 when the state is another one by now. */
-const WRITE = `if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+/** Answers 1, or the outcome that the key of the call has already, or 0 when the state is another one by now. */
+const WRITE = `local outcome, outcomes = KEYS[4], KEYS[5]
+local known = outcome and redis.call('GET', outcome)
+if known then return known end
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PXAT', ARGV[3])
 redis.call('ZADD', KEYS[2], ARGV[3], KEYS[1])
 redis.call('ZADD', KEYS[3], ARGV[3], KEYS[1])
 redis.call('PEXPIREAT', KEYS[2], ARGV[3] + 60000)
+if not outcome then return 1 end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('SET', outcome, ARGV[4], 'PX', ARGV[5])
+redis.call('ZADD', outcomes, now, outcome)
+redis.call('PEXPIRE', outcomes, ARGV[5])
+redis.call('ZREMRANGEBYSCORE', outcomes, '-inf', now - ARGV[5])
+while redis.call('ZCARD', outcomes) > tonumber(ARGV[6]) do redis.call('DEL', redis.call('ZPOPMIN', outcomes)[1]) end
 return 1`;
 const COUNT = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -24,36 +37,47 @@ return redis.call('ZCARD', KEYS[1])`;
 
 const PREFIX = 'svc:qos';
 const EVERYWHERE = `${PREFIX}:open`;
+const OUTCOMES = `${PREFIX}:outcomes`;
 const ATTEMPTS = 50;
 const PAUSE_MS = 4;
 
-export function createRedisKeyStates(redis: Redis): KeyStates {
+export function createRedisKeyStates(redis: Redis, limits: OutcomeLimits = OUTCOME_LIMITS): KeyStates {
   /** Callers of one key in this process go one after the other, so that only replicas meet in Redis. */
   const lines = new Map<string, Promise<unknown>>();
 
   async function change<Answer>(
     id: string,
-    open: string,
+    { scope, idempotency }: QosCall,
     step: (state: KeyState, now: number) => Step<Answer>,
-  ): Promise<Answer> {
+  ): Promise<Once<Answer, never>> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const [before, now] = (await redis.eval(READ, 1, id)) as [string, number];
       const { state, answer } = step(before === '' ? FRESH : (JSON.parse(before) as KeyState), now);
       const after = JSON.stringify(state);
-      if (after === before) return answer;
-      const written = await redis.eval(WRITE, 3, id, open, EVERYWHERE, before, after, Math.ceil(endsAt(state)));
-      if (written === 1) return answer;
+      if (after === before && idempotency === null) return counted(answer);
+      const keys = [id, openKeys(scope), EVERYWHERE];
+      const args = [before, after, Math.ceil(endsAt(state))];
+      if (idempotency !== null) {
+        const outcome: StoredOutcome = { argsHash: idempotency.argsHash, answer };
+        keys.push(`${PREFIX}:outcome:${digest(outcomeId(idempotency))}`, OUTCOMES);
+        args.push(JSON.stringify(outcome), limits.keptMs, limits.most);
+      }
+      const written = await redis.eval(WRITE, keys.length, ...keys, ...args);
+      if (written === 1) return counted(answer);
+      if (typeof written === 'string' && idempotency !== null) {
+        return replayOf(JSON.parse(written) as StoredOutcome, idempotency);
+      }
       await sleep(Math.random() * PAUSE_MS);
     }
     throw new CallError('E_BUSY');
   }
 
   return {
-    change(scope, key, step) {
-      const id = `${PREFIX}:state:${digest(scope)}:${digest(key)}`;
+    change(call, step) {
+      const id = `${PREFIX}:state:${digest(call.scope)}:${digest(call.key)}`;
       const mine = (lines.get(id) ?? Promise.resolve()).then(
-        () => change(id, openKeys(scope), step),
-        () => change(id, openKeys(scope), step),
+        () => change(id, call, step),
+        () => change(id, call, step),
       );
       lines.set(id, mine);
       return unavailable(mine.finally(() => lines.get(id) === mine && lines.delete(id)));

@@ -1,29 +1,61 @@
 /** What the qos helpers promise, wherever their states are kept. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
 import type { FakeClock } from '@svc/testing/fakes.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { OutcomeLimits } from './outcomes.ts';
 import { createQos, type KeyStates, type Qos } from './qos.ts';
+import type { Failures, Proceed } from './window.ts';
 
 export interface QosSetup {
   /** Stores that share their states, as replicas do. */
-  open(): Promise<readonly KeyStates[]>;
+  open(limits?: OutcomeLimits): Promise<readonly KeyStates[]>;
   /** Absent where time cannot be moved. */
   readonly clock?: FakeClock;
 }
 
-export function describeQos(name: string, { open, clock }: QosSetup): void {
+interface Unkeyed {
+  canProceed(scope: string, key: string, limit: number): Promise<Proceed>;
+  recordFailure(scope: string, key: string, count: number): Promise<Failures>;
+  countOpen(scope: string | null): Promise<number>;
+}
+
+function unkeyed(qos: Qos): Unkeyed {
+  const idempotency = null;
+  return {
+    canProceed: async (scope, key, limit) => answerOf(await qos.canProceed({ scope, key, idempotency }, limit)),
+    recordFailure: async (scope, key, count) => answerOf(await qos.recordFailure({ scope, key, idempotency }, count)),
+    countOpen: (scope) => qos.countOpen(scope),
+  };
+}
+
+function answerOf<Answer>({ decision, replayed }: Once<Answer, never>): Answer {
+  if (!decision.ok || replayed) throw new Error('not a fresh answer');
+  return decision.value;
+}
+
+function firstOf<Replica>(replicas: readonly Replica[]): Replica {
+  const [first] = replicas;
+  if (first === undefined) throw new Error('no replica');
+  return first;
+}
+
+export function describeQos(name: string, setup: QosSetup): void {
+  describeCounting(name, setup);
+  describeKeyed(name, setup);
+}
+
+function describeCounting(name: string, { open, clock }: QosSetup): void {
   describe(`qos: ${name}`, () => {
-    let replicas: Qos[];
+    let replicas: Unkeyed[];
     let key: string;
     let keys = 0;
     beforeEach(async () => {
-      replicas = (await open()).map(createQos);
+      replicas = (await open()).map((states) => unkeyed(createQos(states)));
       key = `k${(keys += 1)}`;
     });
-    const one = (): Qos => {
-      const [first] = replicas;
-      if (first === undefined) throw new Error('no replica');
-      return first;
-    };
+    const one = (): Unkeyed => firstOf(replicas);
 
     it('lets exactly so many through, over all replicas', async () => {
       const done = await Promise.all(
@@ -105,6 +137,122 @@ export function describeQos(name: string, { open, clock }: QosSetup): void {
       await one().canProceed(scope, 'x', 5);
       clock?.advance(130_000);
       expect(await one().countOpen(scope)).toBe(0);
+    });
+  });
+}
+
+const HOUR_MS = 3_600_000;
+
+function describeKeyed(name: string, { open, clock }: QosSetup): void {
+  describe(`qos with an idempotency key: ${name}`, () => {
+    let replicas: Qos[];
+    let key: string;
+    let keys = 0;
+    beforeEach(async () => {
+      replicas = (await open()).map(createQos);
+      key = `keyed${(keys += 1)}`;
+    });
+    const one = (): Qos => firstOf(replicas);
+    const scopeOf = (over: Partial<IdempotencyScope> = {}): IdempotencyScope => ({
+      principal: 'tok:ann',
+      tool: 'qos_canProceed',
+      key,
+      argsHash: 'one',
+      ...over,
+    });
+    const proceed = (qos: Qos, over: Partial<IdempotencyScope> = {}, limit = 60) =>
+      qos.canProceed({ scope: 'ws:a', key, idempotency: scopeOf(over) }, limit);
+    const fail = (qos: Qos, over: Partial<IdempotencyScope> = {}) =>
+      qos.recordFailure({ scope: 'ws:a', key, idempotency: scopeOf({ tool: 'qos_recordFailure', ...over }) }, 3);
+    /** How many calls are left of 60 for the next one, which is counted. */
+    const remaining = async () => (await unkeyed(one()).canProceed('ws:a', key, 60)).remaining;
+    const pass = async (ms: number) => (clock === undefined ? sleep(ms) : clock.advance(ms));
+
+    it('counts twins at once once, and answers them alike', async () => {
+      const twins = Array.from({ length: 30 }, (_, n) => replicas[n % replicas.length] ?? one());
+      for (const call of [proceed, fail]) {
+        const answers = await Promise.all(twins.map((qos) => call(qos)));
+        expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+        const texts = answers.map(({ decision }) => JSON.stringify(decision));
+        expect(new Set(texts).size).toBe(1);
+      }
+      expect(await remaining()).toBe(58);
+      expect(await unkeyed(one()).recordFailure('ws:a', key, 1)).toEqual({ failures: 4, open: false });
+    });
+
+    it('refuses the key with other arguments, also at once, and counts nothing for them', async () => {
+      const twins = Array.from({ length: 12 }, (_, n) => replicas[n % replicas.length] ?? one());
+      const both = await Promise.allSettled(
+        twins.map((qos, n) =>
+          qos.canProceed({ scope: 'ws:a', key: `${key}-${n}`, idempotency: scopeOf({ argsHash: `args ${n}` }) }, 60),
+        ),
+      );
+      expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      for (const outcome of both) {
+        if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+      }
+      const left = await Promise.all(twins.map((_, n) => unkeyed(one()).canProceed('ws:a', `${key}-${n}`, 60)));
+      expect(left.map((answer) => answer.remaining).sort((a, b) => a - b)).toEqual([
+        58,
+        ...Array.from({ length: 11 }, () => 59),
+      ]);
+    });
+
+    it('keeps the keys of callers and tools apart', async () => {
+      for (const [n, over] of [{}, { principal: 'tok:bob' }, { tool: 'other_tool' }, { key: `${key}x` }].entries()) {
+        expect(await proceed(one(), over)).toMatchObject({
+          replayed: false,
+          decision: { value: { remaining: 59 - n } },
+        });
+      }
+      // parts that could be taken for one another when they are joined
+      expect(await proceed(one(), { principal: 'a', tool: 'b c' })).toMatchObject({ replayed: false });
+      expect(await proceed(one(), { principal: 'a b', tool: 'c' })).toMatchObject({ replayed: false });
+    });
+
+    it('repeats a denial under its key, and lets another key ask again', async () => {
+      await unkeyed(one()).canProceed('ws:a', key, 1);
+      const denied = await proceed(one(), {}, 1);
+      expect(denied).toMatchObject({ replayed: false, decision: { value: { allowed: false, reason: 'rate' } } });
+      expect(await proceed(one(), {}, 1)).toEqual({ ...denied, replayed: true });
+      await unkeyed(one()).recordFailure('ws:a', key, 5);
+      expect(await proceed(one(), {}, 1)).toEqual({ ...denied, replayed: true });
+      expect(await proceed(one(), { key: `${key}x` }, 1)).toMatchObject({
+        replayed: false,
+        decision: { value: { reason: 'breaker_open' } },
+      });
+    });
+
+    it('forgets an outcome at its own time, whatever is left of the window', async () => {
+      const qos = createQos(firstOf(await open({ keptMs: 1000, most: 10 })));
+      const first = await proceed(qos);
+      expect(await proceed(qos)).toEqual({ ...first, replayed: true });
+      await pass(1001);
+      expect(await proceed(qos, { argsHash: 'other' })).toMatchObject({
+        replayed: false,
+        decision: { value: { remaining: 58 } },
+      });
+    });
+
+    it.skipIf(clock === undefined)('keeps an outcome for a day, long after the window', async () => {
+      const first = await proceed(one());
+      clock?.advance(2 * 60_000);
+      expect(await proceed(one())).toEqual({ ...first, replayed: true });
+      expect(await remaining()).toBe(59);
+      clock?.advance(24 * HOUR_MS - 2 * 60_000 - 1);
+      expect(await proceed(one())).toEqual({ ...first, replayed: true });
+      clock?.advance(1);
+      expect(await proceed(one())).toMatchObject({ replayed: false });
+    });
+
+    it('keeps so many outcomes, the newest ones', async () => {
+      const qos = createQos(firstOf(await open({ keptMs: HOUR_MS, most: 3 })));
+      for (const n of [0, 1, 2, 3]) {
+        await proceed(qos, { key: `${key}-${n}` });
+        await pass(2);
+      }
+      for (const n of [1, 2, 3]) expect(await proceed(qos, { key: `${key}-${n}` })).toMatchObject({ replayed: true });
+      expect(await proceed(qos, { key: `${key}-0` })).toMatchObject({ replayed: false });
     });
   });
 }

@@ -5,6 +5,7 @@ import { createRedisKeyStates } from './key-states.redis.ts';
 import { describeQos } from './qos.contract.ts';
 import { createQos } from './qos.ts';
 
+const DAY_MS = 86_400_000;
 const server = await startRedis();
 const silent = { info() {}, warn() {} };
 const connect = () => connectRedis({ url: server?.url ?? '', name: 'qos', log: silent });
@@ -16,7 +17,27 @@ afterAll(async () => {
 
 if (server === null) test.skip('no Redis here');
 else {
-  describeQos('Redis', { open: async () => connections.map(createRedisKeyStates) });
+  describeQos('Redis', {
+    open: async (limits) => connections.map((redis) => createRedisKeyStates(redis, limits)),
+  });
+
+  test('an outcome stays for a day, and without the state that it came from', async () => {
+    const [redis] = connections;
+    if (redis === undefined) throw new Error('no connection');
+    await redis.del(await redis.keys('svc:qos:*'));
+    const qos = createQos(createRedisKeyStates(redis));
+    const idempotency = { principal: 'p', tool: 't', key: 'k', argsHash: 'h' };
+    const first = await qos.canProceed({ scope: 'ws:a', key: 'k', idempotency }, 1);
+    const [outcome] = await redis.keys('svc:qos:outcome:*');
+    for (const key of [outcome ?? '', 'svc:qos:outcomes']) {
+      expect(await redis.pttl(key)).toBeGreaterThan(DAY_MS - 60_000);
+      expect(await redis.pttl(key)).toBeLessThanOrEqual(DAY_MS);
+    }
+    const [state] = await redis.keys('svc:qos:state:*');
+    expect(await redis.pttl(state ?? '')).toBeLessThan(2 * 60_000);
+    await redis.del(state ?? '');
+    expect(await qos.canProceed({ scope: 'ws:a', key: 'k', idempotency }, 1)).toEqual({ ...first, replayed: true });
+  });
 
   test.skipIf(server.control === undefined)(
     'without Redis nothing is allowed and nothing is called a bug',
@@ -25,7 +46,9 @@ else {
       if (redis === undefined) throw new Error('no connection');
       await server.control?.kill();
       const qos = createQos(createRedisKeyStates(redis));
-      await expect(qos.canProceed('ws:a', 'k', 1)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+      await expect(qos.canProceed({ scope: 'ws:a', key: 'k', idempotency: null }, 1)).rejects.toMatchObject({
+        code: 'SERVICE_UNAVAILABLE',
+      });
       await server.control?.start();
     },
   );

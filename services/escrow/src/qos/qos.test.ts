@@ -3,4 +3,4 @@ import { createMemoryKeyStates } from './key-states.memory.ts';
 import { describeQos } from './qos.contract.ts';
 
 const clock = createFakeClock();
-describeQos('memory', { clock, open: async () => [createMemoryKeyStates(clock)] });
+describeQos('memory', { clock, open: async (limits) => [createMemoryKeyStates(clock, limits)] });

@@ -1,16 +1,16 @@
 /**
  * Many requests in one transaction: the rows of all are locked and read once, the rules judge one request after the other
- * on them, and what came of it is written once. Each request has the answer it would have had alone, in this order.
+ * on them, and what came of it can be written at once. Each request has the answer it would have had alone, in this order.
  */
 import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Decision } from '@svc/contract/decision.ts';
 import type { AuditSubject } from '@svc/runtime/audit.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { Book, Effects, Fact } from '../domain/book.ts';
+import type { Book, Changes, Effects, Fact } from '../domain/book.ts';
 import { expire } from '../domain/hold-rules.ts';
 import { openBook } from './load.ts';
 import type { Move, Outcome } from './move.ts';
-import { type KeyedOutcome, writeChanges } from './write.ts';
+import type { KeyedOutcome, WriteOptions } from './write.ts';
 
 /** What happened, and who caused it. */
 export interface Told {
@@ -25,6 +25,8 @@ export interface Folded {
   /** In the order of the requests. */
   readonly results: readonly Result[];
   readonly told: readonly Told[];
+  readonly changes: Changes;
+  readonly writing: WriteOptions;
 }
 
 const BY_ITSELF: AuditSubject = { verified: false };
@@ -61,8 +63,7 @@ export async function foldMoves(tx: SqlClient, moves: readonly Move[]): Promise<
     }
     return { decision, replayed: false };
   });
-  await writeChanges(tx, book.changes(), { now: book.now, openers, keyed });
-  return { results, told };
+  return { results, told, changes: book.changes(), writing: { now: book.now, openers, keyed } };
 }
 
 type StoredDecision = Decision<unknown, RefusalCode>;

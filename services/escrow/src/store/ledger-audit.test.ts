@@ -106,6 +106,20 @@ describe('the audit of the ledger', () => {
     expect(await node.deps.audit.holds()).toBe(true);
   });
 
+  it('tells the identity of a scenario that its line is frozen', async () => {
+    const account = 'scenario:materialize:ann';
+    await node.call('escrow_create', { org: account });
+    await database.pool.query('UPDATE escrow.accounts SET spent = spent + 7 WHERE account_id = $1', [account]);
+    await node.deps.audit.run();
+    const { rows } = await database.pool.query(
+      `SELECT payload->'parties' AS parties FROM escrow.outbox WHERE payload->>'account' = $1 AND name = 'escrow:frozen'`,
+      [account],
+    );
+    expect(rows).toEqual([{ parties: ['ann'] }]);
+    await database.pool.query('UPDATE escrow.accounts SET spent = spent - 7 WHERE account_id = $1', [account]);
+    await node.call('escrow_create', { org: account });
+  });
+
   it('freezes a pool whose members do not add up', async () => {
     await node.call('escrow_setWorkspaceBudget', { workspaceId: 'acme', amount: 10, adminId: 'ann' });
     await node.call('escrow_workspaceRecordSpend', { workspaceId: 'acme', agentId: 'bob', amount: 1 });

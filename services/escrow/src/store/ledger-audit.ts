@@ -6,6 +6,7 @@ import type { ServiceStore } from '@svc/runtime/store.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { isSink, workspaceOfAccount } from '../domain/account.ts';
 import { readViolations, type Violation } from './invariants.ts';
+import { partyOf } from './telling.ts';
 
 type Base = Pick<ServiceStore, 'pool' | 'client' | 'schema' | 'outbox'>;
 
@@ -64,7 +65,7 @@ async function freeze({ pool, schema, outbox }: Base, { ids }: Pick<Platform, 'i
     );
     if (frozen === 0) return false;
     const workspace = workspaceOfAccount(account);
-    const payload = { account, reason, parties: [account] };
+    const payload = { account, reason, parties: [partyOf(account)] };
     await outbox.write(tx, [{ name: 'escrow:frozen', payload, ...(workspace === null ? {} : { workspace }) }]);
     const subject = { verified: false };
     await writeAudit(tx, schema, ids, [{ event: 'escrow:frozen', workspace, subject, data: { account, reason } }]);

@@ -38,6 +38,7 @@ import { foldMoves, type Folded } from './fold.ts';
 import { createLedgerWriter, type LedgerWriter } from './ledger-writer.ts';
 import type { Move, MoveCall, Needs, Outcome } from './move.ts';
 import { auditEntriesOf, eventsOf } from './telling.ts';
+import { writeChanges } from './write.ts';
 
 /** Wishes without the ids that the store gives. */
 type Named<Wish> = Omit<Wish, 'entryId'>;
@@ -160,11 +161,14 @@ async function commit(
     pool,
     async (tx) => {
       const folded = await foldMoves(tx, moves);
-      await outbox.write(tx, eventsOf(folded.told));
-      await writeAudit(tx, schema, ids, auditEntriesOf(folded.told));
+      await Promise.all([
+        writeChanges(tx, folded.changes, folded.writing),
+        outbox.write(tx, eventsOf(folded.told)),
+        writeAudit(tx, schema, ids, auditEntriesOf(folded.told)),
+      ]);
       return folded;
     },
-    { deadlineAt, clock },
+    { deadlineAt, clock, readsFirst: true },
   );
   if (told.length > 0) outbox.kick();
   return results;

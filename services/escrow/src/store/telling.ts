@@ -1,7 +1,7 @@
 /** What happened in the ledger, as events for those who may read the account and as entries for the audit. */
 import type { AuditEntry } from '@svc/runtime/audit.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
-import { credits, workspaceOfAccount } from '../domain/account.ts';
+import { credits, identityOfAccount, workspaceOfAccount } from '../domain/account.ts';
 import type { Fact, LedgerEvent } from '../domain/book.ts';
 import type { Told } from './fold.ts';
 
@@ -42,9 +42,17 @@ function shown(value: string | bigint | null | undefined): string | number | und
   return typeof value === 'bigint' ? credits(value) : (value ?? undefined);
 }
 
-/** A pool stands for its workspace; a record that names nobody is its placer's. */
+/**
+ * Who may read the account: a pool stands for its workspace, an organisation for its owner and members, the line of a
+ * scenario for its identity.
+ */
+export function partyOf(account: string): string {
+  return identityOfAccount(account) ?? account;
+}
+
+/** A record that names nobody is its placer's. */
 function partiesOf({ account, owner }: Fact): string[] {
-  if (account !== null) return [account];
+  if (account !== null) return [partyOf(account)];
   return owner?.startsWith('tok:') === true ? [owner.slice('tok:'.length)] : [];
 }
 

@@ -35,10 +35,23 @@ export async function writeChanges(tx: SqlClient, changes: Changes, options: Wri
   await writeAll(tx, { ...changes, holds: placed }, options);
 }
 
-const json = (rows: readonly object[]): string =>
-  JSON.stringify(rows, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+/** What is null is left out: the statement reads it as null all the same. */
+function json(rows: readonly object[]): string {
+  const texts = rows.map((row) => {
+    const shown: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(row) as [string, unknown][]) {
+      if (value !== null) shown[name] = typeof value === 'bigint' ? String(value) : value;
+    }
+    return JSON.stringify(shown);
+  });
+  return `[${texts.join(',')}]`;
+}
 
-/** What existed is updated if it is still what was read; what is new is inserted if nobody else did meanwhile. */
+/**
+ * What existed is updated if it is still what was read; what is new is inserted if nobody else did meanwhile. Accounts
+ * are named once more beside their rows, because the planner takes a list of keys to the index and a recordset to the
+ * whole table.
+ */
 const WRITE_ROWS = `
   WITH a AS (
     UPDATE escrow.accounts t SET "limit" = r."limit", spent = r.spent, earned = r.earned, pending = r.pending,
@@ -46,7 +59,7 @@ const WRITE_ROWS = `
       frozen_at = CASE WHEN r.frozen THEN t.frozen_at END, frozen_for = CASE WHEN r.frozen THEN t.frozen_for END
     FROM json_to_recordset($1::json) AS r("accountId" text, "limit" bigint, spent bigint, earned bigint, pending bigint,
       "entryCount" bigint, "lastHash" text, frozen boolean, version bigint)
-    WHERE t.account_id = r."accountId" AND t.version = r.version RETURNING 1
+    WHERE t.account_id = r."accountId" AND t.account_id = ANY($11::text[]) AND t.version = r.version RETURNING 1
   ), m AS (
     UPDATE escrow.members t SET "limit" = r."limit", spent = r.spent, pending = r.pending,
       draws_since = to_timestamp(r."drawsSince" / 1000.0), draws = r.draws, version = t.version + 1
@@ -139,6 +152,11 @@ async function writeAll(tx: SqlClient, changes: Changes, options: WriteOptions):
   const lists = rowsOf(changes, options);
   const expected = lists.flat().length;
   if (expected === 0) return;
-  const [row] = await tx.$queryRawUnsafe<{ written: bigint }[]>(WRITE_ROWS, ...lists.map(json), options.now);
+  const [row] = await tx.$queryRawUnsafe<{ written: bigint }[]>(
+    WRITE_ROWS,
+    ...lists.map(json),
+    options.now,
+    changes.accounts.map(({ accountId }) => accountId),
+  );
   if (row?.written !== BigInt(expected)) throw new Overtaken(`${row?.written} rows of ${expected} were written`);
 }

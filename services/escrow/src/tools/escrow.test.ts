@@ -7,7 +7,7 @@ let node: EscrowNode;
 beforeAll(async () => {
   node = await startEscrowNode(database, {
     people: {
-      workspaces: { acme: { ann: ['admin'], bob: ['viewer'] } },
+      workspaces: { acme: { ann: ['admin'], bob: ['viewer'], org_x: ['viewer'] } },
       orgs: { org_x: { spend: ['ann'], read: ['ann', 'bob'] } },
     },
   });
@@ -232,6 +232,19 @@ describe('access', () => {
       await node.as('ann')('escrow_hold', { holdId: newHold(), condition: { amount: 1, org: 'org_x' } }),
     ).toMatchObject({ reserved: 1 });
     expect(await bob('escrow_status', { org: 'org_x' })).toMatchObject({ budget: { pending: 1 } });
+  });
+
+  it('to the account of an organisation is not had by taking its id as a name', async () => {
+    const namesake = node.as('org_x');
+    const condition = { amount: 1, agent: 'org_x' };
+    await expect(namesake('escrow_canSpend', { agent: 'org_x' })).rejects.toThrow('FORBIDDEN');
+    await expect(namesake('escrow_hold', { holdId: newHold(), condition })).rejects.toThrow('FORBIDDEN');
+    expect(await namesake('escrow_status', { org: 'org_x' })).toEqual({
+      ok: true,
+      org: 'org_x',
+      budget: null,
+      holds: {},
+    });
   });
 
   it("releases the caller's own holds alone", async () => {

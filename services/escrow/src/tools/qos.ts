@@ -1,10 +1,22 @@
 /** Helpers for callers: rates, sizes, breakers. */
 import { z } from 'zod';
 import { TimestampMs } from '@svc/contract/params.ts';
+import type { Caller, IdempotencyScope } from '@svc/contract/tool.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 import { defineTool } from '../deps.ts';
+import type { QosCall } from '../qos/qos.ts';
 import { qosScope } from './overview.ts';
 
 const key = z.string().min(1).max(128).describe('Free to choose; seen in the workspace of the caller alone.');
+
+interface Counted {
+  readonly caller: Caller;
+  readonly idempotency: IdempotencyScope | null;
+}
+
+function qosCall({ caller, idempotency }: Counted, name: string): QosCall {
+  return { scope: qosScope(caller), key: name, idempotency };
+}
 
 const canProceed = defineTool({
   name: 'qos_canProceed',
@@ -25,8 +37,8 @@ const canProceed = defineTool({
   refuses: [],
   raises: ['SERVICE_UNAVAILABLE'],
   example: { key: 'mail', limit: 60 },
-  async handler({ key: name, limit = 60 }, { deps, caller }) {
-    const { allowed, ...rest } = await deps.qos.canProceed(qosScope(caller), name, limit);
+  async handler({ key: name, limit = 60 }, context) {
+    const { allowed, ...rest } = settled(context, await context.deps.qos.canProceed(qosCall(context, name), limit));
     return { allowed, key: name, limit, ...rest };
   },
 });
@@ -65,8 +77,8 @@ const recordFailure = defineTool({
   refuses: [],
   raises: ['SERVICE_UNAVAILABLE'],
   example: { key: 'mail' },
-  async handler({ key: name, count = 1 }, { deps, caller }) {
-    return { key: name, ...(await deps.qos.recordFailure(qosScope(caller), name, count)) };
+  async handler({ key: name, count = 1 }, context) {
+    return { key: name, ...settled(context, await context.deps.qos.recordFailure(qosCall(context, name), count)) };
   },
 });
 

@@ -12,10 +12,10 @@ const event: EventRecord<'brain:save'> = {
 };
 const inAcme: EventRecord = { ...event, workspace: 'acme' };
 
-const anonymous: Listener = listenerOf({ workspace: 'default' }, {}, false);
+const anonymous: Listener = listenerOf({ workspace: 'default' }, { roles: {}, accounts: [] }, false);
 const member: Listener = listenerOf(
   { agentId: 'a1', workspace: 'acme', roles: ['viewer'] },
-  { acme: ['viewer'] },
+  { roles: { acme: ['viewer'] }, accounts: ['a1', 'org_1'] },
   false,
 );
 const operator: Listener = { ...anonymous, operator: true };
@@ -60,13 +60,14 @@ describe('an event', () => {
 
   test('is read from each place in which its listener holds a role, and never from several at once', () => {
     const subject = { agentId: 'a1', workspace: 'acme', roles: ['viewer'] };
-    const both = listenerOf(subject, { acme: ['viewer'], beta: ['admin'] }, false);
+    const both = listenerOf(subject, { roles: { acme: ['viewer'], beta: ['admin'] }, accounts: [] }, false);
     const beta = policy({ container: 'beta', readableBy: ['role:admin'] });
     expect(visiblePayload(event, both, [beta])).not.toBeNull();
     expect(visiblePayload(event, both, [beta, policy({ container: 'acme', readableBy: [] })])).toBeNull();
     expect(visiblePayload(event, both, [policy({ container: 'acme', readableBy: ['role:admin'] })])).toBeNull();
     const limits = { tokenId: 't', bound: 'acme', readOnly: false, profile: null, expiresAt: 9 };
-    const bound = listenerOfToken({ limits, subject, roles: both.roles as never, org: null, plan: null });
+    const known = { subject, roles: both.roles as never, accounts: [] };
+    const bound = listenerOfToken({ ...known, limits, org: null, plan: null });
     expect(visiblePayload(event, bound, [beta])).toBeNull();
     expect(visiblePayload({ ...event, workspace: 'beta' }, bound, [])).toBeNull();
   });
@@ -83,13 +84,33 @@ describe('an event', () => {
     expect(visiblePayload(minted, anonymous, [])).toBeNull();
     const heardBy = (parties: string[]) =>
       visiblePayload({ ...minted, payload: { ...minted.payload, parties } }, member, []) !== null;
-    expect([['u1'], ['ws:acme'], ['ws:beta'], ['ws:constructor'], []].map(heardBy)).toEqual([
-      false,
-      true,
-      false,
-      false,
-      false,
-    ]);
+    const heard = [['ws:acme'], ['u1', 'org_1']];
+    const unheard = [['u1'], ['ws:beta'], ['ws:constructor'], ['ws:org_1'], ['org_2'], ['acme'], []];
+    expect([heard.map(heardBy), unheard.map(heardBy)]).toEqual([heard.map(() => true), unheard.map(() => false)]);
+  });
+
+  test('of an account reaches those who may read it, wherever their token is bound, and not its namesake', () => {
+    const held: EventRecord<'escrow:held'> = {
+      ...event,
+      name: 'escrow:held',
+      payload: { account: 'org_1', holdId: 'h1', amount: 1, parties: ['org_1'] },
+    };
+    const reader = (agentId: string, accounts: string[]) =>
+      listenerOfToken({
+        limits: { tokenId: 't', bound: 'acme', readOnly: true, profile: null, expiresAt: 9 },
+        subject: { agentId, workspace: 'acme', roles: ['viewer'] },
+        roles: { acme: ['viewer'] },
+        accounts,
+        org: null,
+        plan: null,
+      });
+    expect(visiblePayload(held, reader('a1', ['a1', 'org_1']), [])).toEqual({
+      account: 'org_1',
+      holdId: 'h1',
+      amount: 1,
+    });
+    expect(visiblePayload(held, reader('a2', ['a2', 'org_2']), [])).toBeNull();
+    expect(visiblePayload(held, reader('org_1', []), [])).toBeNull();
   });
 
   test('for admins reaches those of its workspace', () => {
@@ -99,7 +120,11 @@ describe('an event', () => {
       workspace: 'acme',
       payload: { resource: 'doc', mode: 'read', because: 'no-match' },
     };
-    const admin = listenerOf({ agentId: 'a2', workspace: 'acme', roles: ['admin'] }, { acme: ['admin'] }, false);
+    const admin = listenerOf(
+      { agentId: 'a2', workspace: 'acme', roles: ['admin'] },
+      { roles: { acme: ['admin'] }, accounts: ['a2'] },
+      false,
+    );
     expect(visiblePayload(denied, admin, [])).not.toBeNull();
     expect(visiblePayload(denied, member, [])).toBeNull();
     expect(visiblePayload({ ...denied, workspace: 'beta' }, admin, [])).toBeNull();

@@ -6,28 +6,33 @@ import { identityOf, type Subject } from '@svc/contract/subject.ts';
 
 export interface Listener {
   readonly operator: boolean;
-  /** The one name by which events address it; null = an operator without identity. */
+  /** Null = an operator without identity. */
   readonly identity: string | null;
+  /** By what events address it: its own id and those of the organisations whose accounts it may read. None = an operator,
+   * who hears them all. */
+  readonly accounts: readonly string[];
   /** Roles in each workspace, as the registry of identities knows them. */
   readonly roles: Readonly<Record<string, readonly string[]>>;
   /** As whom it reads: at home first, then in each other workspace in which it may act. Never merged. */
   readonly subjects: readonly Subject[];
 }
 
+type Held = Pick<VerifiedToken, 'roles' | 'accounts'>;
+
 /** `home`: the subject where it acts by default; anonymous has no other place. */
-export function listenerOf(home: Subject, roles: VerifiedToken['roles'], operator: boolean): Listener {
+export function listenerOf(home: Subject, { roles, accounts }: Held, operator: boolean): Listener {
   const elsewhere = Object.keys(roles)
     .filter((workspace) => workspace !== home.workspace)
     .sort()
     .map((workspace) => ({ ...home, workspace, roles: [...(roles[workspace] ?? [])] }));
-  return { operator, identity: identityOf(home), roles, subjects: [home, ...elsewhere] };
+  return { operator, identity: identityOf(home), accounts, roles, subjects: [home, ...elsewhere] };
 }
 
 /** The listener of a token; a bound one acts in one workspace alone. */
-export function listenerOfToken({ subject, roles, limits }: VerifiedToken): Listener {
+export function listenerOfToken({ subject, roles, accounts, limits }: VerifiedToken): Listener {
   const { bound } = limits;
   const held = bound === null ? roles : Object.hasOwn(roles, bound) ? { [bound]: roles[bound] ?? [] } : {};
-  return listenerOf(subject, held, false);
+  return listenerOf(subject, { roles: held, accounts }, false);
 }
 
 export function holdsRoleIn({ roles }: Pick<Listener, 'roles'>, workspace: string): boolean {
@@ -93,12 +98,12 @@ function audienceFits({ name, workspace, payload }: EventRecord, listener: Liste
   }
 }
 
-/** An identity, or all of a workspace: no identity begins with its prefix. */
+/** All of a workspace: no identity and no organisation begins with its prefix. */
 const WORKSPACE_PARTY = 'ws:';
 
 function isParty(party: string, listener: Listener): boolean {
   if (party.startsWith(WORKSPACE_PARTY)) return holdsRoleIn(listener, party.slice(WORKSPACE_PARTY.length));
-  return party === listener.identity;
+  return listener.accounts.includes(party);
 }
 
 /** An event that only a newer service knows is nobody's but the operator's. */

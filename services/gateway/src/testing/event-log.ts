@@ -9,6 +9,8 @@ export interface EmitOptions {
   readonly workspace?: string;
   /** Row-rule keys beyond that of the brain. */
   readonly resources?: readonly string[];
+  /** Those of the account: then it is an event of money. */
+  readonly parties?: readonly string[];
 }
 
 export interface EventLog {
@@ -67,13 +69,16 @@ export async function startEventLog(platform: StatelessPlatform, past = 0): Prom
   };
 }
 
-function eventAt(position: number, { workspace, resources = [] }: EmitOptions = {}): EventRecord {
+function eventAt(position: number, { workspace, resources = [], parties }: EmitOptions = {}): EventRecord {
+  const place = workspace === undefined ? {} : { workspace };
+  const shown = { id: `evt_${position}`, at: 1, node: 'n', ...place };
+  if (parties !== undefined) {
+    const payload = { account: parties[0] ?? null, holdId: `h${position}`, amount: 1, parties: [...parties] };
+    return { ...shown, name: 'escrow:held', payload };
+  }
   return {
-    id: `evt_${position}`,
+    ...shown,
     name: 'brain:change',
-    at: 1,
-    node: 'n',
-    ...(workspace === undefined ? {} : { workspace }),
     payload: {
       file: `notes/${position}.md`,
       brain: 'svc',

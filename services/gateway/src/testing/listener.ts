@@ -4,7 +4,7 @@ import { KEY } from './platform.ts';
 
 export interface Client {
   readonly socket: Socket;
-  /** Numbers of the files of the events heard, in order. */
+  /** Numbers of the files, or of the holds, of the events heard, in order. */
   readonly heard: number[];
   readonly payloads: Record<string, unknown>[];
   readonly errors: { readonly code: string }[];
@@ -39,10 +39,12 @@ export function openClient({ url, auth = { apiKey: KEY }, headers = {}, query = 
     ask: (message, body) => socket.emitWithAck(message, body ?? {}) as Promise<Record<string, unknown>>,
   };
   if (first !== undefined) socket.on('connect', () => first(socket));
-  socket.on('brain:change', (event: { file: string }) => {
+  const keep = (event: Record<string, unknown>, name: unknown): void => {
     client.payloads.push(event);
-    client.heard.push(Number(/\d+/.exec(event.file)?.[0]));
-  });
+    client.heard.push(Number(/\d+/.exec(String(name))?.[0]));
+  };
+  socket.on('brain:change', (event: { file: string }) => keep(event, event.file));
+  socket.on('escrow:held', (event: { holdId: string }) => keep(event, event.holdId));
   socket.on('error', (error: { code: string }) => client.errors.push(error));
   socket.on('disconnect', (reason) => client.endings.push(reason));
   return client;

@@ -34,6 +34,8 @@ export interface TestRegistry {
   mint(agentId: string, options?: MintOptions): string;
   /** `quietly`: the message that closes sockets at once is lost. */
   revoke(raw: string, quietly?: boolean): void;
+  /** The only organisation that the identity belongs to from now on; without one it leaves. */
+  assign(agentId: string, org?: string): void;
   setPolicy(resource: string, policy: Partial<Policy>): void;
   /** The workspace that a session has set. */
   setCurrent(session: string, workspace: string): void;
@@ -47,6 +49,7 @@ class Rows {
   readonly stamp = { rev: 1, policies: 1 };
   readonly workspaces = new Set(['default']);
   readonly roles = new Map<string, Map<string, string[]>>();
+  readonly assignments = new Map<string, string>();
   readonly tokens = new Map<string, KeptToken>();
   readonly policies = new Map<string, Policy>();
   readonly current = new Map<string, string>();
@@ -69,7 +72,8 @@ class Rows {
     if (kept === undefined || subject === null) return null;
     const { bound = null, readOnly = false, profile = null, expiresAt = Date.now() + 3_600_000, org, plan } = kept;
     const limits = { tokenId: `tok_${raw.slice(-4)}`, bound, readOnly, profile, expiresAt };
-    return { limits, subject, roles: this.heldBy(kept.agentId), org: org ?? null, plan: plan ?? null };
+    const accounts = [kept.agentId, this.assignments.get(kept.agentId) ?? []].flat();
+    return { limits, subject, roles: this.heldBy(kept.agentId), accounts, org: org ?? null, plan: plan ?? null };
   }
 
   grant(agentId: string, workspace: string, granted: string[]): void {
@@ -80,6 +84,12 @@ class Rows {
     if (granted.length === 0) held.delete(workspace);
     else held.set(workspace, granted);
     this.roles.set(agentId, held);
+  }
+
+  assign(agentId: string, org?: string): void {
+    this.stamp.rev += 1;
+    if (org === undefined) this.assignments.delete(agentId);
+    else this.assignments.set(agentId, org);
   }
 
   mint(agentId: string, options: MintOptions): string {
@@ -135,6 +145,7 @@ export async function startTestRegistry(bus: Bus): Promise<TestRegistry> {
   return {
     asked,
     grant: (agentId, workspace, ...granted) => rows.grant(agentId, workspace, granted),
+    assign: (agentId, org) => rows.assign(agentId, org),
     mint: (agentId, options = {}) => rows.mint(agentId, options),
     revoke(raw, quietly = false) {
       stamp.rev += 1;

@@ -9,6 +9,11 @@ const make = async (tool: string, args: Record<string, unknown>): Promise<string
   String((await node.call(tool, args)).id);
 const isMember = async (owner: string, agentId: string) =>
   (await node.registry.ask('member', { owner, agentId })).member;
+/** Accounts that its token may read, sorted. */
+const accountsOf = async (agentId: string): Promise<readonly string[]> => {
+  const { token } = await node.call('svc_habitat_mintToken', { agentId });
+  return [...((await node.registry.ask('subject', { token: String(token) })).token?.accounts ?? [])].sort();
+};
 const account = async (id: string, by?: string) => {
   const { stamp: _stamp, ...answer } = await node.registry.ask('account', { account: id, by });
   return answer;
@@ -93,4 +98,49 @@ test('who takes the id of an organisation as a name gets nothing of its account'
   const org = await make('teams_createOrg', { name: 'Taken' });
   await node.call('svc_habitat_addRole', { workspaceId: 'default', userId: org, role: 'viewer' });
   expect(await account(org, org)).toEqual({ kind: 'org', maySpend: false, mayRead: false });
+  expect(await accountsOf(org)).toEqual([]);
+});
+
+test('a token names the accounts that its agent may read, the same that the question about an account allows', async () => {
+  const owner = await enrol(node, 'names-owner', { role: 'viewer' });
+  const orgs = [];
+  for (const name of ['Names', 'Names too'])
+    orgs.push(String((await owner.call('teams_createOrg', { name, desc: '' })).id));
+  const [first = '', second = ''] = orgs;
+  const foreign = await make('teams_createOrg', { name: 'Names of nobody' });
+  const member = await make('agent_spawn', {});
+  const stranger = await make('agent_spawn', {});
+  await owner.call('teams_assign', { agentId: member, org: first });
+  await node.call('teams_assign', { agentId: owner.id, org: foreign });
+  const expected = { [owner.id]: [...orgs, foreign], [member]: [first], [stranger]: [] };
+  for (const [id, readable] of Object.entries(expected)) {
+    expect(await accountsOf(id)).toEqual([id, ...readable].sort());
+    for (const one of [...orgs, foreign, owner.id, member, stranger]) {
+      expect([id, one, (await account(one, id)).mayRead]).toEqual([id, one, one === id || readable.includes(one)]);
+    }
+  }
+
+  const { stamp } = await node.registry.revision();
+  await node.call('teams_assign', { agentId: member, org: second });
+  expect((await node.registry.revision()).stamp.rev).toBeGreaterThan(stamp.rev);
+  expect(await accountsOf(member)).toEqual([member, second].sort());
+});
+
+test('whatever changes who may read an account moves the revision in the same step', async () => {
+  const owner = await enrol(node, 'moves-owner', { role: 'viewer' });
+  const agent = await make('agent_spawn', {});
+  const rev = async () => (await node.registry.revision()).stamp.rev;
+  const moved = async (change: () => Promise<unknown>): Promise<boolean> => {
+    const before = await rev();
+    await change();
+    return (await rev()) > before;
+  };
+  const name = 'Moves';
+  expect(await moved(() => owner.call('teams_createOrg', { name }))).toBe(true);
+  const { id: org } = await node.call('teams_getOrg', { id: name });
+  const other = await make('teams_createOrg', { name: 'Moves away' });
+  expect(await moved(() => node.call('teams_assign', { agentId: agent, org }))).toBe(true);
+  expect(await moved(() => node.call('teams_assign', { agentId: agent, org }))).toBe(false);
+  expect(await moved(() => node.call('teams_assign', { agentId: agent, org: other }))).toBe(true);
+  expect(await moved(() => node.call('agent_kill', { id: agent }))).toBe(true);
 });

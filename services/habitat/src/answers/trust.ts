@@ -1,4 +1,5 @@
 /** What other services ask about trust, and what they tell of it. */
+import { ASKED_WITHIN_MS } from '@svc/contract/registry.ts';
 import { effectiveScore, shownScore } from '../domain/trust.ts';
 import { readStanding } from '../store/trust-rows.ts';
 import { recordTrade } from '../store/trust-store.ts';
@@ -6,7 +7,6 @@ import type { Answers } from './answers.ts';
 
 /** Nobody's call: a service tells what has happened. */
 const NOBODY = { subject: {}, operator: false };
-const WITHIN_MS = 1000;
 
 export const trustAnswers: Pick<Answers, 'trust' | 'recordTrade'> = {
   async trust({ entityId }, { store }) {
@@ -14,7 +14,7 @@ export const trustAnswers: Pick<Answers, 'trust' | 'recordTrade'> = {
     return { score: shownScore(effectiveScore(standing, now)), quarantined: standing.quarantinedAt !== null };
   },
   async recordTrade(trade, { store, platform }) {
-    const caller = { ...NOBODY, deadlineAt: platform.clock.now() + WITHIN_MS };
+    const caller = { ...NOBODY, deadlineAt: platform.clock.now() + ASKED_WITHIN_MS };
     const { decision } = await store.change({ caller, idempotency: null }, (unit) =>
       recordTrade(unit, platform.ids, trade),
     );

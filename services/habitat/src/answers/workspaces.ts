@@ -1,4 +1,5 @@
 /** What other services may have done to workspaces: a place for an identity, a boundary for a resource. */
+import { ASKED_WITHIN_MS } from '@svc/contract/registry.ts';
 import { allow } from '@svc/contract/decision.ts';
 import { workspaceOfTeam, provision } from '../store/provision.ts';
 import { claimResource } from '../store/policy-rows.ts';
@@ -6,12 +7,10 @@ import { lockWorkspace } from '../store/workspace-rows.ts';
 import type { HabitatDeps } from '../deps.ts';
 import type { Answers } from './answers.ts';
 
-const WITHIN_MS = 1000;
-
 /** Nobody's call: the service that asks has judged whose wish it is. */
 function onBehalfOfNobody({ platform }: HabitatDeps) {
   return {
-    caller: { subject: {}, operator: false, deadlineAt: platform.clock.now() + WITHIN_MS },
+    caller: { subject: {}, operator: false, deadlineAt: platform.clock.now() + ASKED_WITHIN_MS },
     idempotency: null,
   };
 }

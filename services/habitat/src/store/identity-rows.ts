@@ -13,6 +13,13 @@ const IDENTITY = (id: string) => `
      ORDER BY granted_at, workspace_id, role), '[]') FROM habitat.roles WHERE user_id = ${id}) AS roles,
   (SELECT row_to_json(s) FROM (SELECT s.org, s.team, o.plan FROM habitat.assignments s
      JOIN habitat.orgs o ON o.id = s.org WHERE s.agent_id = ${id}) s) AS assignment`;
+
+/** An organisation goes before an identity that has taken its id as a name. */
+const ACCOUNTS = (id: string) => `
+  ARRAY(SELECT ${id} WHERE NOT EXISTS (SELECT 1 FROM habitat.orgs WHERE id = ${id})
+    UNION SELECT id FROM habitat.orgs WHERE owner = ${id}
+    UNION SELECT org FROM habitat.assignments WHERE agent_id = ${id}) AS accounts`;
+
 const STAMP = 'r.rev, r.policies';
 
 interface IdentityRow {
@@ -43,11 +50,12 @@ interface TokenRow extends IdentityRow, StampRow {
   readonly readOnly: boolean;
   readonly profile: string | null;
   readonly expiresAt: number;
+  readonly accounts: readonly string[];
 }
 
 const TOKEN = `SELECT ${STAMP}, t.token_id AS "tokenId", t.agent_id AS "agentId", t.workspace AS bound,
     t.read_only AS "readOnly", t.profile, ${epochMs('t.expires_at')} AS "expiresAt",
-    ${IDENTITY('t.agent_id')}
+    ${IDENTITY('t.agent_id')}, ${ACCOUNTS('t.agent_id')}
   FROM habitat.registry_revision r LEFT JOIN habitat.tokens t
     ON t.hash = $1 AND t.kind = 'habitat' AND t.revoked_at IS NULL AND clock_timestamp() < t.expires_at`;
 
@@ -65,6 +73,7 @@ function verifiedToken({
   readOnly,
   profile,
   expiresAt,
+  accounts,
   ...rows
 }: TokenRow): VerifiedToken | null {
   if (tokenId === null) return null;
@@ -77,6 +86,7 @@ function verifiedToken({
     limits: { tokenId, bound, readOnly, profile, expiresAt },
     subject: { ...subject, verified: true },
     roles: bound === null ? roles : { [bound]: subject.roles ?? [] },
+    accounts: [...accounts],
     org: rows.assignment?.org ?? null,
     plan: plan.success ? plan.data : null,
   };

@@ -40,7 +40,7 @@ describe('governance_decide', () => {
       standing: true,
     });
     const told = await node.rows<Fields>(
-      `SELECT workspace, payload FROM habitat.outbox WHERE name = 'governance:decided' ORDER BY written`,
+      `SELECT workspace, payload FROM habitat.outbox WHERE name = 'governance:decided' ORDER BY written, line`,
     );
     expect(told).toMatchObject([
       { workspace: 'acme', payload: { decision: decided['id'], allowed: false, standing: false, by: 'editor-1' } },

@@ -101,7 +101,7 @@ test('a request is told to the admins of the workspace, a grant to those concern
   expect(asked).toMatchObject({ name: 'sudo:requested', workspace: expect.stringMatching(/^ws-/) });
   await node.call('svc_sudo_grant', { taskId, scope: 'network' });
   const [, granted] = await node.rows<{ payload: { parties: string[] } }>(
-    `SELECT payload FROM habitat.outbox WHERE payload->>'principal' = $1 ORDER BY written`,
+    `SELECT payload FROM habitat.outbox WHERE payload->>'principal' = $1 ORDER BY written, line`,
     `task:${taskId}`,
   );
   expect(granted?.payload.parties).toEqual([owner.id, 'operator']);

@@ -40,7 +40,7 @@ test('an organisation, a department, a team and a role, as they were made', asyn
     teams: [{ id: team, name: 'One team', org, dept, desc: '', createdAt: expect.any(Number) }],
   });
   const events = await node.rows<{ name: string; payload: Fields }>(
-    "SELECT name, payload FROM habitat.outbox WHERE payload->'parties' ? 'One-owner' ORDER BY written",
+    "SELECT name, payload FROM habitat.outbox WHERE payload->'parties' ? 'One-owner' ORDER BY written, line",
   );
   expect(events.map(({ name }) => name)).toEqual(['org:created', 'dept:created', 'team:created', 'teamrole:created']);
 });

@@ -26,7 +26,7 @@ const age = (entityId: string, ms: number) =>
   );
 const eventsOf = (entityId: string) =>
   node.rows<{ name: string }>(
-    `SELECT name FROM habitat.outbox WHERE payload->>'entityId' = $1 ORDER BY written`,
+    `SELECT name FROM habitat.outbox WHERE payload->>'entityId' = $1 ORDER BY written, line`,
     entityId,
   );
 

@@ -1,0 +1,99 @@
+/** The small process of `spawner.ts`. It ends with the one that started it, and takes every git along. */
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import type { Order, Outcome, Program, Report, Task } from './spawner.ts';
+
+type GitProcess = ChildProcessByStdio<Writable, Readable, Readable>;
+
+const running = new Map<number, GitProcess>();
+
+process.on('message', (order: Order) => {
+  if (order.do === 'run')
+    void run(order.id, order.task).then((outcome) => report({ id: order.id, is: 'outcome', outcome }));
+  else if (order.do === 'open') open(order.id, order.program);
+  else if (order.do === 'write') running.get(order.id)?.stdin.write(order.text);
+  else killGroup(running.get(order.id));
+});
+process.on('disconnect', () => {
+  for (const git of running.values()) killGroup(git);
+  process.exit(0);
+});
+// They are meant for the process that started this one, which finishes its work first.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
+
+function report(message: Report): void {
+  if (process.connected) process.send?.(message);
+}
+
+function start(id: number, { args, cwd, env }: Program): GitProcess {
+  const git = spawn('git', args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  running.set(id, git);
+  // git may end without reading its input; its exit code tells
+  git.stdin.on('error', () => undefined);
+  return git;
+}
+
+/** Ends git and everything it started (transports, askpass, ssh). */
+function killGroup(git: GitProcess | undefined): void {
+  if (git?.pid === undefined) return;
+  try {
+    process.kill(-git.pid, 'SIGKILL');
+  } catch {
+    // the group is already gone
+  }
+}
+
+async function run(id: number, task: Task): Promise<Outcome> {
+  try {
+    return await runToEnd(id, task);
+  } catch (error) {
+    // Some reasons not to start, as arguments that are too long, are thrown instead of told by an event.
+    return { notStarted: String(error) };
+  }
+}
+
+function runToEnd(id: number, task: Task): Promise<Outcome> {
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const git = start(id, task);
+  let stopped: 'timeout' | 'output-limit' | null = null;
+  const stop = (reason: 'timeout' | 'output-limit'): void => {
+    stopped ??= reason;
+    killGroup(git);
+  };
+  const stdout = collect(git.stdout, task.maxOutputBytes, () => stop('output-limit'));
+  const stderr = collect(git.stderr, task.maxErrorBytes, () => undefined);
+  const timer = setTimeout(() => stop('timeout'), task.timeoutMs);
+  const end = (outcome: Outcome): void => {
+    clearTimeout(timer);
+    running.delete(id);
+    resolve(outcome);
+  };
+  git.on('error', (error) => end({ notStarted: error.message }));
+  git.on('close', (exitCode) => end({ exitCode, stopped, stdout: stdout(), stderr: stderr().toString('utf8') }));
+  git.stdin.end(task.stdin);
+  return promise;
+}
+
+/** Keeps at most `limit` bytes and says once when there were more. */
+function collect(stream: Readable, limit: number, onExcess: () => void): () => Buffer {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (bytes > limit) return;
+    bytes += chunk.length;
+    chunks.push(chunk);
+    if (bytes > limit) onExcess();
+  });
+  return () => Buffer.concat(chunks).subarray(0, limit);
+}
+
+function open(id: number, program: Program): void {
+  const git = start(id, program);
+  const close = (): void => {
+    if (running.delete(id)) report({ id, is: 'closed' });
+  };
+  git.on('error', close);
+  git.on('close', close);
+  git.stdout.on('data', (bytes: Buffer) => report({ id, is: 'output', bytes }));
+  git.stderr.resume();
+}

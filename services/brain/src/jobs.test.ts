@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JobDeclaration } from '@svc/runtime/jobs.ts';
+import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
+import { createLog } from '@svc/runtime/log.ts';
+import { startService } from '@svc/runtime/service.ts';
+import { embeddedDatabase } from '@svc/testing/database.ts';
+import { platformOn } from '@svc/testing/service-bed.ts';
+import { expect, test } from 'vitest';
+import { createTestRegistry } from './registry-test-bed.ts';
+import { brainService } from './service.ts';
+
+test('each job is declared once, and the sweeps delete what is past its time', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'brain-jobs-'));
+  await using database = await embeddedDatabase();
+  const local = createLocalJobs({ log: createLog('silent', {}) });
+  const declared: JobDeclaration[] = [];
+  const jobs = {
+    ...local,
+    schedule(job: JobDeclaration) {
+      declared.push(job);
+      return local.schedule(job);
+    },
+  };
+  const platform = platformOn(database, { jobs }, { SVC_DATA_DIR: dataDir });
+  await createTestRegistry().answerOn(platform.bus);
+  const service = await startService(platform, brainService);
+  expect(declared.map(({ id }) => id).sort()).toEqual([
+    'brain.external-edit-scan',
+    'brain.lease-expiry',
+    'brain.maintenance',
+    'brain.outbox-sweep',
+    'brain.row-sweep',
+    'brain.session-sweep',
+  ]);
+
+  await database.pool.query(`INSERT INTO brain.brain_sessions (session_key, stack, branches, touched_at)
+    SELECT age, '[]', '{}', now() - age::interval FROM unnest(ARRAY['29 days', '31 days']) age`);
+  await database.pool.query(`INSERT INTO brain.idempotency (principal, tool, key, args_hash, outcome, at)
+    SELECT 'p', 't', age, 'h', '{}', now() - age::interval FROM unnest(ARRAY['23 hours', '25 hours']) age`);
+  const run = (id: string) =>
+    declared.find((job) => job.id === id)?.run({ scheduledAt: 0, signal: new AbortController().signal });
+  await run('brain.session-sweep');
+  await run('brain.row-sweep');
+  const sessions = await database.pool.query('SELECT session_key FROM brain.brain_sessions');
+  expect(sessions.rows).toEqual([{ session_key: '29 days' }]);
+  const keys = await database.pool.query(`SELECT key FROM brain.idempotency WHERE principal = 'p'`);
+  expect(keys.rows).toEqual([{ key: '23 hours' }]);
+
+  await service.stop();
+  await platform.jobs.close();
+  await platform.bus.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process';
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { openBrainTestBed } from './brain-test-bed.ts';
+
+/** To write, as soon as somebody reads. */
+async function openForReader(fifo: string): Promise<FileHandle> {
+  for (;;) {
+    const file = await open(fifo, constants.O_WRONLY | constants.O_NONBLOCK).catch(() => null);
+    if (file !== null) return file;
+    await delay(10);
+  }
+}
+
+it('the heart of a process beats also while it opens a brain', async () => {
+  await using bed = await openBrainTestBed();
+  const first = await bed.start();
+  await first.call('brain_switch', { name: 'slow', create: true });
+  await first.stop();
+
+  // Reading this journal takes until somebody has written it.
+  const journal = join(bed.dataDir, 'journal', 'slow.stp_1');
+  execFileSync('mkfifo', [journal]);
+  const second = await bed.start();
+  const reading = second.call('svc_list_branches', { brain: 'slow' });
+  const writer = await openForReader(journal);
+  const beats = new Set<string>();
+  const countBeats = async () => {
+    const { rows } = await bed.database.pool.query<{ at: string }>(
+      'SELECT max(seen_at)::text AS at FROM brain.brain_processes',
+    );
+    beats.add(rows[0]?.at ?? '');
+    return beats.size;
+  };
+  try {
+    // One may have been under way when the opening began.
+    await expect.poll(countBeats, { timeout: 20_000 }).toBeGreaterThanOrEqual(4);
+  } finally {
+    await writer.writeFile(JSON.stringify({ brain: 'other', branch: 'main', changes: [] }));
+    await writer.close();
+    await reading;
+    await second.stop();
+  }
+});
