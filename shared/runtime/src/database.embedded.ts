@@ -10,6 +10,7 @@ import { takeLock } from './data-lock.ts';
 import type { EngineReport, EngineRequest } from './database.embedded.worker.ts';
 import type { Database } from './database.ts';
 import { type DatabaseLog, pingPool } from './database.postgres.ts';
+import './wasm-code.ts';
 
 const CHECKPOINT_EVERY_MS = 60_000;
 const VACUUM_EVERY_MS = 600_000;

@@ -6,6 +6,7 @@ import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import { Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from './database.ts';
+import './wasm-code.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const KEEP_ALIVE_AFTER_MS = 10_000;

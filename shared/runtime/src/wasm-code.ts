@@ -1,0 +1,12 @@
+/**
+ * Import it for its effect, wherever WebAssembly runs for long (the embedded database, the database client's query
+ * compiler): machine code of WebAssembly is kept until the process ends.
+ *
+ * The V8 of Node 24 sometimes frees a shared import wrapper twice when it collects such code, and the process dies
+ * with `Check failed: jit_page.has_value()` (https://github.com/nodejs/node/issues/66366; mended in Node 26). What is
+ * kept instead is bounded by the size of the modules. The option is not allowed in NODE_OPTIONS, and here it holds
+ * however the process was started.
+ */
+import { setFlagsFromString } from 'node:v8';
+
+setFlagsFromString('--no-wasm-code-gc');
