@@ -7,7 +7,7 @@ import type { Bus } from '@svc/runtime/bus.ts';
 import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { startService } from '@svc/runtime/service.ts';
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import type { OpenBrain } from './brain/open-brain.ts';
 import { createTestRegistry, type TestRegistry } from './registry-test-bed.ts';
@@ -34,7 +34,7 @@ export interface BrainTestBed extends AsyncDisposable {
 
 export async function openBrainTestBed(): Promise<BrainTestBed> {
   const dataDir = mkdtempSync(join(tmpdir(), 'brain-node-'));
-  const database = await embeddedDatabase();
+  const database = await migratedDatabase();
   const registry = createTestRegistry();
   return {
     dataDir,

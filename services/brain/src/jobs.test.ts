@@ -5,7 +5,7 @@ import type { JobDeclaration } from '@svc/runtime/jobs.ts';
 import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { startService } from '@svc/runtime/service.ts';
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { platformOn } from '@svc/testing/service-bed.ts';
 import { expect, test } from 'vitest';
 import { createTestRegistry } from './registry-test-bed.ts';
@@ -13,7 +13,7 @@ import { brainService } from './service.ts';
 
 test('each job is declared once, and the sweeps delete what is past its time', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'brain-jobs-'));
-  await using database = await embeddedDatabase();
+  await using database = await migratedDatabase();
   const local = createLocalJobs({ log: createLog('silent', {}) });
   const declared: JobDeclaration[] = [];
   const jobs = {

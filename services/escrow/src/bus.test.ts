@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EscrowNode, startEscrowNode } from './escrow-test-bed.ts';
 import { readViolations } from './store/invariants.ts';
 
-const database = await embeddedDatabase();
+const database = await migratedDatabase();
 const workspaces = { acme: { ann: ['admin'], bob: ['viewer'] } };
 let node: EscrowNode;
 beforeAll(async () => {

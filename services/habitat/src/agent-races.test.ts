@@ -1,4 +1,4 @@
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { describeAgentRaces } from './agent-races.contract.ts';
 
-describeAgentRaces('the embedded database', embeddedDatabase, 1);
+describeAgentRaces('the embedded database', migratedDatabase, 1);

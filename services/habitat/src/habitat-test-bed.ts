@@ -7,7 +7,7 @@ import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, type RegistryClient } from '@svc/runtime/registry.ts';
 import { startService } from '@svc/runtime/service.ts';
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import type { HabitatDeps } from './deps.ts';
 import { habitatService } from './service.ts';
@@ -32,7 +32,7 @@ export interface HabitatTestBed extends AsyncDisposable {
   start(over?: Partial<Platform>): Promise<HabitatNode>;
 }
 
-export async function openHabitatTestBed(open: () => Promise<Database> = embeddedDatabase): Promise<HabitatTestBed> {
+export async function openHabitatTestBed(open: () => Promise<Database> = migratedDatabase): Promise<HabitatTestBed> {
   const database = await open();
   const dataDir = mkdtempSync(join(tmpdir(), 'habitat-node-'));
   return {

@@ -1,4 +1,4 @@
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { describeRaces } from './races.contract.ts';
 
-describeRaces('PGlite', embeddedDatabase, 1);
+describeRaces('PGlite', migratedDatabase, 1);

@@ -1,11 +1,23 @@
 /** A database of its own for a test: embedded, in a temporary folder, gone afterwards. */
 import { hash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
+import { migrate, migrationNames } from '@svc/runtime/migrations.ts';
 
 const MEMORY_FOLDER = '/dev/shm';
 const ROOM_BYTES = 2 ** 30;
@@ -23,18 +35,65 @@ function fastFolder(): string {
 
 const silent = { warn() {}, fatal() {} };
 
+const SERVICES = join(import.meta.dirname, '..', '..', '..', 'services');
+const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache');
+const UNUSED_MS = 86_400_000;
+
+interface Template {
+  readonly kind: 'empty' | 'migrated';
+  /** All that decides what is in it. */
+  readonly inputs: readonly string[];
+  fill(directory: string): Promise<void>;
+}
+
 /** An empty database as this version of the engine makes it: to copy it takes a fifth of the time of making one. */
-async function template(): Promise<string> {
+function emptyTemplate(): Template {
   // The package manager keeps each version in a folder of its own name.
   const engine = createRequire(import.meta.resolve('@svc/runtime/database.embedded.ts')).resolve(
     '@electric-sql/pglite',
   );
-  const cache = join(import.meta.dirname, '..', 'node_modules', '.cache');
-  const directory = join(cache, `embedded-database-${hash('sha256', engine).slice(0, 16)}`);
+  return { kind: 'empty', inputs: [engine], fill: (directory) => visit(directory, async () => {}) };
+}
+
+/** The same with the tables of all services, which take it a second. */
+function migratedTemplate(): Template {
+  const empty = emptyTemplate();
+  const schemas = readdirSync(SERVICES)
+    .sort()
+    .map((schema) => ({ schema, directory: join(SERVICES, schema, 'prisma', 'migrations') }))
+    .filter(({ directory }) => existsSync(directory));
+  const statements = schemas.flatMap(({ directory }) =>
+    migrationNames(directory).flatMap((name) => [name, readFileSync(join(directory, name, 'migration.sql'), 'utf8')]),
+  );
+  return {
+    kind: 'migrated',
+    inputs: [...empty.inputs, ...statements],
+    async fill(directory) {
+      cpSync(await made(empty), directory, { recursive: true });
+      await visit(directory, async ({ pool }) => {
+        for (const schema of schemas) await migrate({ pool, ...schema, log: { info() {} } });
+      });
+    },
+  };
+}
+
+async function visit(directory: string, work: (database: Database) => Promise<void>): Promise<void> {
+  const database = await openEmbeddedDatabase({ directory, log: silent });
+  await work(database);
+  await database.close();
+}
+
+/** Where the template lies, made by the first that asks. What earlier migrations left goes when it is a day old. */
+async function made({ kind, inputs, fill }: Template): Promise<string> {
+  const directory = join(CACHE, `database-${kind}-${hash('sha256', JSON.stringify(inputs)).slice(0, 16)}`);
   if (existsSync(directory)) return directory;
-  mkdirSync(cache, { recursive: true });
-  const own = mkdtempSync(join(cache, 'making-'));
-  await (await openEmbeddedDatabase({ directory: own, log: silent })).close();
+  mkdirSync(CACHE, { recursive: true });
+  for (const other of readdirSync(CACHE).filter((name) => /^(making|database-migrated)-/.test(name))) {
+    const path = join(CACHE, other);
+    if (Date.now() - statSync(path).mtimeMs > UNUSED_MS) rmSync(path, { recursive: true, force: true });
+  }
+  const own = mkdtempSync(join(CACHE, 'making-'));
+  await fill(own);
   try {
     renameSync(own, directory);
   } catch {
@@ -43,10 +102,21 @@ async function template(): Promise<string> {
   return directory;
 }
 
+export type TestDatabase = Database & AsyncDisposable & { readonly directory: string };
+
 /** Opens in about half a second. Closing, also by `await using`, removes its folder. */
-export async function embeddedDatabase(): Promise<Database & AsyncDisposable & { readonly directory: string }> {
+export function embeddedDatabase(): Promise<TestDatabase> {
+  return openCopy(emptyTemplate());
+}
+
+/** As `embeddedDatabase`, after the migrations of all services. */
+export function migratedDatabase(): Promise<TestDatabase> {
+  return openCopy(migratedTemplate());
+}
+
+async function openCopy(template: Template): Promise<TestDatabase> {
   const directory = mkdtempSync(join(fastFolder(), 'svc-db-'));
-  cpSync(await template(), directory, { recursive: true });
+  cpSync(await made(template), directory, { recursive: true });
   const database = await openEmbeddedDatabase({ directory, log: silent });
   const remove = () => rmSync(directory, { recursive: true, force: true });
   process.once('exit', remove); // for a test that failed before it could close

@@ -1,11 +1,7 @@
 /** An embedded database with the brain's tables, and what its stores need around it. */
-import { join } from 'node:path';
 import type { Database, SqlClient } from '@svc/runtime/database.ts';
-import { migrate } from '@svc/runtime/migrations.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
-import { embeddedDatabase } from '@svc/testing/database.ts';
-
-const MIGRATIONS = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
+import { migratedDatabase } from '@svc/testing/database.ts';
 
 export interface StoreTestBed extends AsyncDisposable {
   readonly pool: Database['pool'];
@@ -14,8 +10,7 @@ export interface StoreTestBed extends AsyncDisposable {
 }
 
 export async function openTestBed(): Promise<StoreTestBed> {
-  const database = await embeddedDatabase();
-  await migrate({ pool: database.pool, schema: 'brain', directory: MIGRATIONS, log: { info() {} } });
+  const database = await migratedDatabase();
   return {
     pool: database.pool,
     client: poolClient(database.pool),

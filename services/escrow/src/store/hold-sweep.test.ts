@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { expect, it } from 'vitest';
 import { callWith, openStoreBed } from '../escrow-store-bed.ts';
 import { sweepHolds } from './hold-sweep.ts';
@@ -12,7 +12,7 @@ const MINIMUM_MS = 50;
 const SPREAD_MS = 450;
 
 it('three sweepers at once close each hold once, none before its time', async () => {
-  await using database = await embeddedDatabase();
+  await using database = await migratedDatabase();
   const { base, ledger, platform } = await openStoreBed(database);
   const sweepers = [ledger, new LedgerStore(base, platform), new LedgerStore(base, platform)];
   const owner = { account: 'o', member: null, opensWith: 1_000_000n * CREDIT };

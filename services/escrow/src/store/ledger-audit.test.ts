@@ -1,10 +1,10 @@
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EscrowNode, startEscrowNode } from '../escrow-test-bed.ts';
 import { readViolations } from './invariants.ts';
 
-const database = await embeddedDatabase();
+const database = await migratedDatabase();
 const client = poolClient(database.pool);
 const people = { workspaces: { acme: { ann: ['admin'], bob: ['viewer'] } }, orgs: {} };
 let node: EscrowNode;
@@ -50,7 +50,7 @@ describe('the audit of the ledger', () => {
   });
 
   it.each(CORRUPTIONS)('freezes an account whose %s do not hold (%s), and no other', async (invariant, sql) => {
-    const fresh = await embeddedDatabase();
+    const fresh = await migratedDatabase();
     const own = await startEscrowNode(fresh, { people });
     try {
       for (const org of ['sick', 'well']) {

@@ -1,12 +1,12 @@
 /** Many callers of one account: how they are folded, and that nobody's answer is somebody else's. */
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, describe, expect, it } from 'vitest';
 import { callWith, openStoreBed } from '../escrow-store-bed.ts';
 import { createLedgerWriter } from './ledger-writer.ts';
 import type { Move, Outcome } from './move.ts';
 
 const CREDIT = 1_000_000n;
-const database = await embeddedDatabase();
+const database = await migratedDatabase();
 afterAll(() => database.close());
 const bed = await openStoreBed(database);
 const { ledger } = bed;

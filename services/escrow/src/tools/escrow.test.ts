@@ -1,8 +1,8 @@
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EscrowNode, startEscrowNode } from '../escrow-test-bed.ts';
 
-const database = await embeddedDatabase();
+const database = await migratedDatabase();
 let node: EscrowNode;
 beforeAll(async () => {
   node = await startEscrowNode(database, {

@@ -1,9 +1,9 @@
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { expect, test } from 'vitest';
 import { startEscrowNode } from '../escrow-test-bed.ts';
 
 test('a text that no row could hold is the fault of the caller', async () => {
-  await using database = await embeddedDatabase();
+  await using database = await migratedDatabase();
   const node = await startEscrowNode(database);
   for (const [tool, args] of [
     ['escrow_release', { holdId: 'a\0b' }],

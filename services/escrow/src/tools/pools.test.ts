@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readConfig } from '@svc/runtime/config.ts';
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EscrowNode, startEscrowNode } from '../escrow-test-bed.ts';
 
-const database = await embeddedDatabase();
+const database = await migratedDatabase();
 let node: EscrowNode;
 const workspaces: Record<string, Record<string, string[]>> = {
   acme: { ann: ['admin'], bob: ['viewer'], cat: ['editor'] },

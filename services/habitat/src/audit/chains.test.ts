@@ -1,4 +1,4 @@
-import { embeddedDatabase } from '@svc/testing/database.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
 import { describeChains } from './chains.contract.ts';
 
-describeChains('the embedded database', embeddedDatabase, 1);
+describeChains('the embedded database', migratedDatabase, 1);
