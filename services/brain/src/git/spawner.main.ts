@@ -88,7 +88,14 @@ function collect(stream: Readable, limit: number, onExcess: () => void): () => B
 }
 
 function open(id: number, program: Program): void {
-  const git = start(id, program);
+  try {
+    converse(id, start(id, program));
+  } catch {
+    report({ id, is: 'closed' }); // thrown, as in `run`
+  }
+}
+
+function converse(id: number, git: GitProcess): void {
   const close = (): void => {
     if (running.delete(id)) report({ id, is: 'closed' });
   };

@@ -61,6 +61,9 @@ describe.skipIf(!existsSync('/proc/self/status'))('the process that starts git',
     const tooLong = await spawner.run(task('x'.repeat(200_000)));
     expect(tooLong).toEqual({ notStarted: expect.stringContaining('E2BIG') });
     expect(await spawner.run({ ...task('version'), cwd: '/no/such/folder' })).toHaveProperty('notStarted');
+    for (const program of [task('x'.repeat(200_000)), { ...task('version'), cwd: '/no/such/folder' }]) {
+      await new Promise<void>((resolve) => spawner.open(program, { output: () => undefined, closed: resolve }));
+    }
     expect(await waiting).toMatchObject({ exitCode: 0 });
   });
 
