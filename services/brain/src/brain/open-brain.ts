@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
 import { Worktree } from '../files/worktree.ts';
-import { createBranch, isHeadUnmoved, readHead, readRef, readStampedHead, resolveReading } from '../git/refs.ts';
+import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees, openWorktree } from '../git/worktrees.ts';
@@ -16,13 +16,14 @@ import { type RowView, UNJUDGED } from '../ports.ts';
 import { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext, OpContext } from '../writer/context.ts';
 import { LeaseKeeper } from '../writer/lease-keeper.ts';
-import { type BranchView, commitView, readPlainTree, worktreeView } from './branch-view.ts';
+import { type BranchView, commitView, worktreeView } from './branch-view.ts';
 import { loadIndex, saveIndex } from './index-snapshot.ts';
+import { OpenTree } from './open-tree.ts';
 import type { BrainProblem, ReadRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
-import { watchTree, type TreeWatch } from './tree-watch.ts';
+import { watchTree } from './tree-watch.ts';
 
 export const MAX_WORKTREES = 64;
 const KEPT_COMMIT_VIEWS = 8;
@@ -35,15 +36,6 @@ export interface BrainPlaces {
   readonly cache: string;
   /** `journal` */
   readonly journal: string;
-}
-
-interface OpenTree {
-  readonly writer: BranchWriter;
-  readonly watch: TreeWatch;
-  /** Commit that the file table was last compared with. */
-  head: string;
-  /** Of the branch's head at that time; null = it must be read again. */
-  headStamp: string | null;
 }
 
 export class OpenBrain {
@@ -99,11 +91,11 @@ export class OpenBrain {
     }
     const known = await this.#trees.get(branch);
     // The head of `main` lies below its own tree: where it lies as before, the tree is there.
-    if (known !== undefined && branch === 'main' && this.#isUnmoved(branch, known)) {
+    if (known !== undefined && branch === 'main' && known.isHeadUnmoved()) {
       return allow(worktreeView(known.writer, known.head));
     }
     const tree = await this.#liveTree(branch);
-    if (tree !== null) return allow(worktreeView(tree.writer, await this.#compareWithHead(branch, tree)));
+    if (tree !== null) return allow(worktreeView(tree.writer, await tree.compareWithHead()));
     const head = await readHead(this.context.repository, branch);
     return head === null ? deny('E_BRANCH_ABSENT', { branch }) : allow(this.#commitView(head));
   }
@@ -118,20 +110,17 @@ export class OpenBrain {
     return allow((await this.#openTree(branch)).writer);
   }
 
-  /** Brings the file table up to the branch's head, which a person may have moved; answers that head. */
+  /** Where the branch stands now; an open file table is brought up to it. */
   async headOf(branch: string): Promise<string> {
-    const open = this.#trees.get(branch);
-    if (open !== undefined) return this.#compareWithHead(branch, await open);
+    const open = await this.#trees.get(branch);
+    if (open !== undefined) return open.compareWithHead();
     return (await readHead(this.context.repository, branch)) ?? '';
   }
 
   /** A commit of our own: the file table follows without reading the tree again. */
   async adoptHead(writer: BranchWriter, commit: string, blobs: ReadonlyMap<string, string | null>): Promise<void> {
     const open = await this.#trees.get(writer.tree.branch);
-    if (open === undefined) return;
-    open.head = commit;
-    open.headStamp = null;
-    writer.tree.table.advanceHead(blobs);
+    open?.adoptHead(commit, blobs);
   }
 
   async openTrees(): Promise<Map<string, BranchWriter>> {
@@ -230,8 +219,8 @@ export class OpenBrain {
       });
       looking.catch((error: unknown) => platform.log.warn({ err: error, brain: name }, 'external edits not told yet'));
     });
-    const opened: OpenTree = { writer, watch, head: '', headStamp: null };
-    await this.#compareWithHead(branch, opened);
+    const opened = new OpenTree(this.context, writer, watch);
+    await opened.compareWithHead();
     return opened;
   }
 
@@ -241,23 +230,6 @@ export class OpenBrain {
       await look();
       await writer.tellNoticed('external', deadlineAt);
     });
-  }
-
-  async #compareWithHead(branch: string, open: OpenTree): Promise<string> {
-    if (this.#isUnmoved(branch, open)) return open.head;
-    const { repository, platform } = this.context;
-    const { head, stamp } = await readStampedHead(repository, branch, platform.clock.now());
-    if (head === open.head) open.headStamp = stamp;
-    if (head === null || head === open.head) return open.head;
-    const blobs = await readPlainTree(repository, head);
-    open.writer.tree.table.setHead(new Map(Array.from(blobs, ([path, { oid }]) => [path, oid])));
-    open.head = head;
-    open.headStamp = stamp;
-    return head;
-  }
-
-  #isUnmoved(branch: string, { headStamp }: OpenTree): boolean {
-    return headStamp !== null && isHeadUnmoved(this.context.repository, branch, headStamp);
   }
 
   /** Closes clean working trees that nobody used since `before` (ms since the epoch); their files stay in their branches. */
@@ -282,11 +254,11 @@ export class OpenBrain {
    * anything that is not in the branch, also what the service would never serve.
    */
   async #closeTree(branch: string): Promise<boolean> {
-    const open = this.#trees.get(branch);
+    const open = await this.#trees.get(branch);
     if (open === undefined) return false;
-    const { writer, watch } = await open;
+    const { writer, watch } = open;
     const closed = await writer.alone(this.context.platform.clock.now() + HOUSEKEEPING_MS, async () => {
-      await this.#compareWithHead(branch, await open);
+      await open.compareWithHead();
       await writer.tree.scan();
       if (writer.tree.table.dirtyCount > 0 || !(await writer.tree.holdsOnlyKnownFiles())) return false;
       writer.retire();
