@@ -117,7 +117,7 @@ function readOldest(client: SqlClient, schema: string, lock: string): Promise<Au
   return client.$queryRawUnsafe<AuditRow[]>(
     `WITH oldest AS (
        SELECT id, sum(count) OVER through AS entries, sum(bytes) OVER through AS bytes
-       FROM (SELECT * FROM "${schema}".audit_batches ORDER BY written LIMIT ${MAX_AUDIT_POST}) waiting
+       FROM (SELECT id, count, bytes, written FROM "${schema}".audit_batches ORDER BY written LIMIT ${MAX_AUDIT_POST}) waiting
        WINDOW through AS (ORDER BY written)
      )
      SELECT id, entries, (extract(epoch FROM at) * 1000)::float8 AS at FROM "${schema}".audit_batches

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
 import { migrate, migrationNames } from '@svc/runtime/migrations.ts';
+import { schemasOfServices } from '../../../toolchain/prisma-schemas.ts';
 
 const MEMORY_FOLDER = '/dev/shm';
 const ROOM_BYTES = 2 ** 30;
@@ -35,7 +36,7 @@ function fastFolder(): string {
 
 const silent = { warn() {}, fatal() {} };
 
-const SERVICES = join(import.meta.dirname, '..', '..', '..', 'services');
+const PROJECT = join(import.meta.dirname, '..', '..', '..');
 const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache');
 const UNUSED_MS = 86_400_000;
 
@@ -58,12 +59,9 @@ function emptyTemplate(): Template {
 /** The same with the tables of all services, which take it a second. */
 function migratedTemplate(): Template {
   const empty = emptyTemplate();
-  const schemas = readdirSync(SERVICES)
-    .sort()
-    .map((schema) => ({ schema, directory: join(SERVICES, schema, 'prisma', 'migrations') }))
-    .filter(({ directory }) => existsSync(directory));
-  const statements = schemas.flatMap(({ directory }) =>
-    migrationNames(directory).flatMap((name) => [name, readFileSync(join(directory, name, 'migration.sql'), 'utf8')]),
+  const services = schemasOfServices(PROJECT);
+  const statements = services.flatMap(({ migrations }) =>
+    migrationNames(migrations).flatMap((name) => [name, readFileSync(join(migrations, name, 'migration.sql'), 'utf8')]),
   );
   return {
     kind: 'migrated',
@@ -71,7 +69,8 @@ function migratedTemplate(): Template {
     async fill(directory) {
       cpSync(await made(empty), directory, { recursive: true });
       await visit(directory, async ({ pool }) => {
-        for (const schema of schemas) await migrate({ pool, ...schema, log: { info() {} } });
+        for (const { service: schema, migrations: directory } of services)
+          await migrate({ pool, schema, directory, log: { info() {} } });
       });
     },
   };
