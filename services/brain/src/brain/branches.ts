@@ -156,10 +156,20 @@ const SYMBOLS = 'abcdefghjkmnpqrstuvwxyz23456789';
 /** `<prefix>-<changed categories, at most 3>-<UTC date>-<4 random symbols>` */
 function autoName(prefix: string, files: readonly DirtyFile[], at: Date): string {
   const categories = new Set(files.map(({ file }) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : 'root')));
-  const named = [...categories].slice(0, 3).map((category) => category.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 12));
+  const named = [...categories].map(inAscii).filter(Boolean).slice(0, 3);
   const date = at.toISOString().slice(0, 10).replaceAll('-', '');
   const tail = Array.from({ length: 4 }, () => SYMBOLS[randomInt(SYMBOLS.length)]).join('');
   return [prefix, ...named, date, tail].join('-').slice(0, 64);
+}
+
+/** What a branch name can show of a directory's name; empty when that is nothing. */
+function inAscii(category: string): string {
+  const bare = category.normalize('NFKD').replace(/\p{M}+/gu, '');
+  return bare
+    .replace(/[^A-Za-z0-9]+/g, '-')
+    .replace(/^-/, '')
+    .slice(0, 12)
+    .replace(/-$/, '');
 }
 
 /** What is uncommitted on a branch, after a look at every file. */

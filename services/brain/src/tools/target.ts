@@ -1,6 +1,6 @@
 /** Which brain and branch a call means, and as whom it acts there. */
 import { CallError, Refusal } from '@svc/contract/codes.ts';
-import { filePathProblem } from '@svc/contract/names.ts';
+import { explainFilePath } from '@svc/contract/names.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { isAnonymous } from '@svc/contract/subject.ts';
 import type { Caller, IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
@@ -10,7 +10,6 @@ import type { BrainDeps } from '../deps.ts';
 import { DEFAULT_BRANCH, type Pointer, type StackEntry } from '../domain/stack.ts';
 import type { RowView } from '../ports.ts';
 import type { OpContext } from '../writer/context.ts';
-import { blockedPath } from '../writer/staging.ts';
 
 export type Context = ToolContext<BrainDeps, never, never>;
 
@@ -140,9 +139,10 @@ export function secondStep(context: OpContext, step: string): OpContext {
 
 /** Throws VAF_PATH_BLOCKED. */
 export function checkedPath(path: string): string {
-  const problem = filePathProblem(path);
-  if (problem !== null) throw blockedPath(problem);
-  return path;
+  const problem = explainFilePath(path);
+  if (problem === null) return path;
+  const { reason, segment, character } = problem;
+  throw new CallError('VAF_PATH_BLOCKED', `The path ${reason}.`, { segment, character });
 }
 
 export function splitPath(path: string): { category: string; filename: string } {

@@ -4,11 +4,14 @@ import {
   amendIsland,
   contentOf,
   fileOf,
+  namedIn,
+  IslandName,
   isSourced,
   type IslandContent,
   type IslandDefinition,
   readIsland,
   renderIsland,
+  Triggers,
   truncated,
 } from './island.ts';
 import { normalTriggers } from './trigger.ts';
@@ -159,4 +162,35 @@ test('a text is cut between characters', () => {
     }),
     { seed: 5 },
   );
+});
+
+test.each(['ops', 'Äpfel & Birnen', '日本', "John's", '_x', 'a..b', 'x'.repeat(64)])(
+  'an island can be named %j',
+  (name) => {
+    expect(IslandName.parse(name)).toBe(name);
+    expect(namedIn(fileOf(name, 'data'))).toEqual({ name, kind: 'data' });
+  },
+);
+
+test.each(['', '../x', 'a/b', '.x', '-x', 'x ', 'con', 'a?b', 'a\u202eb', 'x'.repeat(65), '日'.repeat(65)])(
+  'no island is named %j',
+  (name) => {
+    expect(IslandName.safeParse(name).success).toBe(false);
+    expect(namedIn(`islands/${name}.md`)).toBe(null);
+  },
+);
+
+test('an island is known by the composed form of its name, and a name that is refused is told why', () => {
+  expect(IslandName.parse('A\u0308pfel')).toBe('Äpfel');
+  expect(IslandName.safeParse('a?b').error?.issues[0]?.message).toContain('"?" (U+003F)');
+});
+
+test('a trigger that is far too long costs what it is long', () => {
+  const spent = (length: number): number => {
+    const before = process.cpuUsage().user;
+    expect(Triggers.safeParse(['\u0301\u0323'.repeat(length)]).success).toBe(false);
+    return process.cpuUsage().user - before;
+  };
+  spent(1000);
+  expect(spent(200_000)).toBeLessThan(50 * Math.max(spent(20_000), 10_000));
 });
