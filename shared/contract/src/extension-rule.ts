@@ -12,31 +12,6 @@ export function candidatePaths(path: string): readonly string[] {
   return hasExtension(path) ? [path] : [path, `${path}.md`];
 }
 
-export type ReadTarget =
-  | { readonly path: string }
-  /** Nothing is meant for certain; the files that the caller may have wanted, in order of their names. */
-  | { readonly path: null; readonly candidates: readonly string[] };
-
-/** Names beyond that tell nobody anything. */
-const MAX_CANDIDATES = 20;
-
-/**
- * The file that a reader means: the one of exactly that name, else that with `.md`, else the only one of that stem.
- * Both questions are to be answered with what the caller may read; `siblings` may give more than the one directory.
- */
-export function decideRead(
-  path: string,
-  isThere: (path: string) => boolean,
-  siblings: () => Iterable<string>,
-): ReadTarget {
-  const found = candidatePaths(path).find(isThere);
-  if (found !== undefined) return { path: found };
-  const candidates = hasExtension(path) ? [] : filesOfStem(path, siblings());
-  const [only] = candidates;
-  if (only !== undefined && candidates.length === 1) return { path: only };
-  return { path: null, candidates: candidates.slice(0, MAX_CANDIDATES) };
-}
-
 /** The file that a writer means: one that is there under the name or with `.md`, else what a new one is called. */
 export function decideWrite(path: string, isThere: (path: string) => boolean): string {
   const candidates = candidatePaths(path);

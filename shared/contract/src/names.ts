@@ -5,11 +5,9 @@ import { foldCase } from './fold-case.ts';
 
 export {
   candidatePaths,
-  decideRead,
   decideWrite,
   filesOfStem,
   hasExtension,
-  type ReadTarget,
 } from './extension-rule.ts';
 export {
   classifyName,

@@ -1,7 +1,7 @@
 /** A branch as readers see it: its working tree, or, without one, its last commit; and any past commit. */
 import { hash } from 'node:crypto';
-import { candidatePaths } from '@svc/contract/names.ts';
-import { decodeText } from '../files/worktree.ts';
+import { candidatePaths, filesOfStem } from '@svc/contract/names.ts';
+import { decodeText, type FileEntry } from '../files/file-entry.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
@@ -20,6 +20,8 @@ export interface BranchView {
   readonly commit: string;
   /** In order of their paths. */
   files(): Promise<ListedFile[]>;
+  /** In no particular order. */
+  paths(): Promise<Iterable<string>>;
   read(path: string): Promise<ViewedFile | null>;
   isDirty(path: string): boolean;
   index(): Promise<RuledIndex>;
@@ -30,22 +32,30 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
   return {
     commit,
     async files() {
-      const files = Array.from(tree.table.entries(), ({ path: file, bytes, hash, modifiedAt }) => ({
-        file,
-        bytes,
-        hash,
-        modifiedAt,
-      }));
-      return files.sort(byFile);
+      await tree.catchUp();
+      const { table } = tree;
+      const files = table.sortedPaths().flatMap((path) => {
+        const entry = table.get(path);
+        return entry === undefined ? [] : [listed(entry, table.problemOf(entry))];
+      });
+      const skipped = table.unserved().filter(({ file }) => table.get(file) === undefined);
+      if (skipped.length === 0) return files;
+      const unseen = skipped.map((entry) => ({ ...entry, bytes: 0, hash: '', modifiedAt: null }));
+      return [...files, ...unseen].sort(byFile);
+    },
+    async paths() {
+      await tree.catchUp();
+      return pathsOf(tree.table.entries());
     },
     async read(path) {
       const found = await writer.read(path);
-      if (found === null) return null;
-      const { bytes, hash, modifiedAt } = found.entry;
-      return { file: path, bytes, hash, modifiedAt, text: found.text };
+      return found === null ? null : { ...listed(found.entry, found.entry.problem), text: found.text };
     },
     isDirty: (path) => tree.table.isDirty(path),
-    index: async () => tree.index,
+    async index() {
+      await tree.catchUp();
+      return tree.index;
+    },
   };
 }
 
@@ -79,6 +89,7 @@ export function commitView(repository: Repository, commit: string, cache: Analys
   return {
     commit,
     files: () => (all ??= readAll()),
+    paths: async () => (await plainTree()).keys(),
     read: readOne,
     isDirty: () => false,
     index: () => (index ??= buildIndex()),
@@ -91,22 +102,43 @@ export async function readPlainTree(repository: Repository, commit: string): Pro
   return entries;
 }
 
-/** The file a path means: the first candidate that is there and may be seen. */
-export async function findFile(
-  view: BranchView,
-  path: string,
-  mayRead: (path: string) => boolean,
-): Promise<ViewedFile | null> {
-  for (const candidate of candidatePaths(path)) {
+export interface FoundFile {
+  readonly file: ViewedFile | null;
+  /** When none is meant for certain: those that the path may stand for. */
+  readonly candidates: readonly string[];
+}
+
+/** Names beyond that tell nobody anything. */
+const MAX_CANDIDATES = 20;
+
+/** The file a path means among those that may be seen: of that name, with `.md`, or the only one of that stem. */
+export async function findFile(view: BranchView, path: string, mayRead: (path: string) => boolean): Promise<FoundFile> {
+  const named = candidatePaths(path);
+  for (const candidate of named) {
     const file = mayRead(candidate) ? await view.read(candidate) : null;
-    if (file !== null) return file;
+    if (file !== null) return { file, candidates: [] };
   }
-  return null;
+  if (named.length === 1) return { file: null, candidates: [] };
+  const candidates = filesOfStem(path, await view.paths()).filter(mayRead);
+  const [only] = candidates;
+  const file = only === undefined || candidates.length > 1 ? null : await view.read(only);
+  return { file, candidates: file === null ? candidates.slice(0, MAX_CANDIDATES) : [] };
+}
+
+function listed({ path: file, bytes, hash: sha256, modifiedAt, kind }: FileEntry, problem: string | null): ListedFile {
+  return { file, bytes, hash: sha256, modifiedAt, kind, problem };
 }
 
 function viewed(file: string, content: Buffer): ViewedFile {
   const text = decodeText(content);
-  return { file, text, bytes: content.byteLength, hash: hash('sha256', content, 'hex'), modifiedAt: null };
+  const names = { file, bytes: content.byteLength, hash: hash('sha256', content, 'hex'), modifiedAt: null };
+  return text === null
+    ? { ...names, text, kind: 'binary', problem: 'is not UTF-8 text' }
+    : { ...names, text, kind: 'text', problem: null };
+}
+
+function* pathsOf(entries: Iterable<FileEntry>): Generator<string> {
+  for (const { path } of entries) yield path;
 }
 
 function byFile(a: ListedFile, b: ListedFile): number {

@@ -4,13 +4,14 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { createBranch as createRef, readHeads, readRefTimes, resolveReading } from '../git/refs.ts';
+import { autoBranchName } from '../domain/auto-branch.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
-import { attribution, readChanges } from './commit.ts';
+import { attribution, readChanges, REPORTED_FILES } from './commit.ts';
 import type { OpenBrain } from './open-brain.ts';
 import { dirtyCount } from './summary.ts';
-import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyFile, ReadRefusal } from './ops.ts';
+import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyState, ReadRefusal } from './ops.ts';
 
 type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
 
@@ -94,7 +95,7 @@ export async function autoBranch(
   if (!found.ok) return { decision: found, replayed: false };
   const writer = found.value;
   const answer = await writer.alone(context.deadlineAt, async () => {
-    await writer.tree.scan();
+    await writer.tree.look();
     await writer.tellNoticed('external', context.deadlineAt);
     return branchOff(brain, writer, rows, { context, prefix });
   });
@@ -116,7 +117,12 @@ async function branchOff(
   const files = writer.tree.table.changes();
   const shown = files.filter(({ file }) => rows.mayRead(file));
   const at = new Date(brain.context.platform.clock.now());
-  const branch = autoName(prefix, shown, at);
+  const branch = autoBranchName({
+    prefix,
+    files: shown.map(({ file }) => file),
+    at: at.toISOString(),
+    tail: randomTail(),
+  });
   const changes = await readChanges(writer.tree.root, files);
   const message = `${shown.length} uncommitted ${shown.length === 1 ? 'file' : 'files'} of ${writer.tree.branch}`;
   const prepared = await prepareCommit(repository, {
@@ -146,50 +152,46 @@ async function branchOff(
         { name: 'branch:created', payload: common },
         { name: 'brain:save', payload: { ...common, files: files.length } },
       ]);
-      return allow({ branch, commit: prepared.commit, files: shown });
+      return allow({ branch, commit: prepared.commit, files: shown.map(({ file, change }) => ({ file, change })) });
     }),
   );
 }
 
 const SYMBOLS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** `<prefix>-<changed categories, at most 3>-<UTC date>-<4 random symbols>` */
-function autoName(prefix: string, files: readonly DirtyFile[], at: Date): string {
-  const categories = new Set(files.map(({ file }) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : 'root')));
-  const named = [...categories].map(inAscii).filter(Boolean).slice(0, 3);
-  const date = at.toISOString().slice(0, 10).replaceAll('-', '');
-  const tail = Array.from({ length: 4 }, () => SYMBOLS[randomInt(SYMBOLS.length)]).join('');
-  return [prefix, ...named, date, tail].join('-').slice(0, 64);
+function randomTail(): string {
+  return Array.from({ length: 4 }, () => SYMBOLS[randomInt(SYMBOLS.length)]).join('');
 }
 
-/** What a branch name can show of a directory's name; empty when that is nothing. */
-function inAscii(category: string): string {
-  const bare = category.normalize('NFKD').replace(/\p{M}+/gu, '');
-  return bare
-    .replace(/[^A-Za-z0-9]+/g, '-')
-    .replace(/^-/, '')
-    .slice(0, 12)
-    .replace(/-$/, '');
-}
-
-/** What is uncommitted on a branch, after a look at every file. */
-export async function dirtyFiles(brain: OpenBrain, branch: string): Promise<Decision<DirtyFile[], ReadRefusal>> {
+/** What is uncommitted on a branch, as it is now. */
+export async function dirtyState(
+  brain: OpenBrain,
+  branch: string,
+  rows: RowView,
+): Promise<Decision<DirtyState, ReadRefusal>> {
   const writer = (await brain.openTrees()).get(branch);
   if (writer === undefined) {
     const view = await brain.view(branch, null);
-    return view.ok ? allow([]) : view;
+    return view.ok ? allow({ files: [], count: 0, left: [], leftCount: 0 }) : view;
   }
+  await writer.tree.look();
   await brain.headOf(branch);
-  await writer.tree.scan();
-  return allow(writer.tree.table.changes());
+  const { table } = writer.tree;
+  const files = table.changes().filter(({ file }) => rows.mayRead(file));
+  const left = table.left().filter(({ file }) => rows.mayRead(file));
+  return allow({
+    files: files.slice(0, REPORTED_FILES).map(({ file, change }) => ({ file, change })),
+    count: files.length,
+    left: left.slice(0, REPORTED_FILES),
+    leftCount: left.length,
+  });
 }
 
 export async function changedBranches(brain: OpenBrain, rows: RowView): Promise<{ branch: string; files: number }[]> {
   const changed: { branch: string; files: number }[] = [];
   for (const branch of (await brain.openTrees()).keys()) {
-    const files = await dirtyFiles(brain, branch);
-    const readable = files.ok ? files.value.filter(({ file }) => rows.mayRead(file)).length : 0;
-    if (readable > 0) changed.push({ branch, files: readable });
+    const state = await dirtyState(brain, branch, rows);
+    if (state.ok && state.value.count > 0) changed.push({ branch, files: state.value.count });
   }
   return changed;
 }

@@ -14,10 +14,10 @@ import {
 import { hasExtension } from '@svc/contract/names.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { parse as parseYaml } from 'yaml';
+import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { readFile } from './reading.ts';
 import {
-  checkedPath,
   opContext,
   READ_RAISES,
   READ_REFUSES,

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { brainAndBranch, CommitId, PathText, Sha256Hex } from '@svc/contract/params.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
 import type { SearchRow } from '../brain/ops.ts';
+import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { compress, type CompressedText } from '../search/compress.ts';
 import { rerank, type RerankDocument } from '../search/rerank.ts';
-import { checkedPath, opContext, READ_RAISES, READ_REFUSES, resolveReads, splitPath } from './target.ts';
+import { opContext, READ_RAISES, READ_REFUSES, resolveReads, splitPath } from './target.ts';
 
 const DEFAULT_RESULTS = 10;
 const RAG_BUDGET = 2000;

@@ -1,10 +1,10 @@
 /** Which brain and branch a call means, and as whom it acts there. */
 import { CallError, Refusal } from '@svc/contract/codes.ts';
-import { explainFilePath } from '@svc/contract/names.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { isAnonymous } from '@svc/contract/subject.ts';
 import type { Caller, IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
+import { checkedPath } from '../blocked-path.ts';
 import type { BrainOps } from '../brain/ops.ts';
 import type { BrainDeps } from '../deps.ts';
 import { DEFAULT_BRANCH, type Pointer, type StackEntry } from '../domain/stack.ts';
@@ -135,14 +135,6 @@ export function secondStep(context: OpContext, step: string): OpContext {
   if (idempotency === null) return context;
   const scope: IdempotencyScope = { ...idempotency, key: `${idempotency.key}#${step}` };
   return { ...context, idempotency: scope };
-}
-
-/** Throws VAF_PATH_BLOCKED. */
-export function checkedPath(path: string): string {
-  const problem = explainFilePath(path);
-  if (problem === null) return path;
-  const { reason, segment, character } = problem;
-  throw new CallError('VAF_PATH_BLOCKED', `The path ${reason}.`, { segment, character });
 }
 
 export function splitPath(path: string): { category: string; filename: string } {

@@ -2,12 +2,14 @@
 import { hash } from 'node:crypto';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
-import { candidatePaths, filePathProblem } from '@svc/contract/names.ts';
+import { decideWrite } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
+import { blockedPath, checkedPath, confusedPath } from '../blocked-path.ts';
 import { type FileChange, obstacleAt } from '../files/durable-write.ts';
-import { createNameIndex } from '../files/file-table.ts';
-import { decodeText, type Worktree } from '../files/worktree.ts';
+import { createNameIndex } from '../files/name-index.ts';
+import { decodeText } from '../files/file-entry.ts';
+import type { Worktree } from '../files/worktree.ts';
 import type { RowView } from '../ports.ts';
 
 export interface FileRequest {
@@ -63,6 +65,8 @@ export class Staging {
     const path = this.#resolve(request.path, rows);
     const denial = rows.writeDenial(path);
     if (denial !== null) throw new CallError(denial);
+    const obstacle = this.#unserved(path, rows);
+    if (obstacle !== null) return deny('E_CONFLICT', { file: path, hash: null }, obstacle);
     const present = this.#hashNow(path);
     const decision =
       content === null
@@ -161,14 +165,8 @@ export class Staging {
 
   /** The file that the path means: an existing candidate that may be seen, else the name that a new file gets. */
   #resolve(path: string, rows: RowView): string {
-    const problem = filePathProblem(path);
-    if (problem !== null) throw blockedPath(problem);
-    const candidates = candidatePaths(path);
     const isThere = (candidate: string): boolean => rows.mayRead(candidate) && this.#hashNow(candidate) !== null;
-    const target = candidates.find(isThere) ?? candidates.at(-1) ?? path;
-    const targetProblem = filePathProblem(target);
-    if (targetProblem !== null) throw blockedPath(targetProblem);
-    return target;
+    return checkedPath(decideWrite(checkedPath(path), isThere));
   }
 
   #hashNow(path: string): string | null {
@@ -176,10 +174,25 @@ export class Staging {
     return staged === undefined ? (this.#tree.refresh(path)?.hash ?? null) : staged.hash;
   }
 
+  /** Why nothing is written over what lies there: its bytes are a person's, and not served. Null when nothing lies there. */
+  #unserved(path: string, rows: RowView): string | null {
+    if (this.#states.has(path)) return null;
+    const entry = this.#tree.refresh(path);
+    if (entry?.kind === 'text') {
+      const other = this.#tree.table.collision(path);
+      if (other !== null) throw confusedPath(path, other);
+      return null;
+    }
+    if (entry === null) return null;
+    const problem = rows.mayRead(path) ? (entry.problem ?? 'is not served') : 'is not served';
+    return `What lies at ${path} ${problem}; a tool never writes over it.`;
+  }
+
   #checkNewName(path: string): void {
     const other = this.#tree.table.collision(path) ?? this.#newNames.collision(path);
-    if (other !== null) throw blockedPath('differs only in case from a name in use, or a file is in the way');
-    const obstacle = obstacleAt(this.#tree.root, path);
+    if (other !== null) throw confusedPath(path, other);
+    if (this.#tree.isIgnored(path)) throw blockedPath('is one that the ignore files of the brain leave out of it');
+    const obstacle = obstacleAt(this.#tree.root, this.#tree.onDisk(path));
     if (obstacle !== null) throw blockedPath(obstacle);
   }
 }
@@ -195,8 +208,4 @@ function bringsHidden(path: string, given: Uint8Array, rows: RowView): boolean {
 
 function matches(ifMatch: string | null, present: string | null): boolean {
   return ifMatch === null || (ifMatch === 'none' ? present === null : ifMatch === present);
-}
-
-export function blockedPath(problem: string): CallError {
-  return new CallError('VAF_PATH_BLOCKED', `The path ${problem}.`);
 }
