@@ -7,7 +7,8 @@ import { createBranch as createRef, readHeads, readRefTimes, resolveReading } fr
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
-import { attribution, readChanges } from './commit.ts';
+import { attribution } from './commit.ts';
+import { gatherEdits } from './commit-edits.ts';
 import type { OpenBrain } from './open-brain.ts';
 import { dirtyCount } from './summary.ts';
 import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyFile, ReadRefusal } from './ops.ts';
@@ -117,13 +118,12 @@ async function branchOff(
   const shown = files.filter(({ file }) => rows.mayRead(file));
   const at = new Date(brain.context.platform.clock.now());
   const branch = autoName(prefix, shown, at);
-  const changes = await readChanges(writer.tree.root, files);
+  const { edits } = await gatherEdits(repository, writer.tree, files);
   const message = `${shown.length} uncommitted ${shown.length === 1 ? 'file' : 'files'} of ${writer.tree.branch}`;
   const prepared = await prepareCommit(repository, {
     branch,
-    worktree: null,
     expectedHead: head,
-    changes,
+    edits,
     message,
     ...attribution(brain, context),
   });

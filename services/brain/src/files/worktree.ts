@@ -118,6 +118,11 @@ export class Worktree {
     return true;
   }
 
+  /** Since when a file that somebody else removed is gone, ms since the epoch; null = not lately. */
+  goneSince(_path: string): number | null {
+    return null;
+  }
+
   /** Looks at every file. */
   async scan(): Promise<void> {
     const seen = new Set<string>();
