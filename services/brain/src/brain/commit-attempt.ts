@@ -1,6 +1,7 @@
 /** Commits what differs from the last commit, side by side with a person who does the same. */
 import { allow, deny } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
+import type { HeadEntry, TreeChange } from '../files/file-table.ts';
 import { type NewCommit, type PreparedCommit, prepareCommit } from '../git/commits.ts';
 import { indexStamp, type LockAttempt, lockIndex, type LockedIndex } from '../git/index-lock.ts';
 import { GitError } from '../git/run.ts';
@@ -10,7 +11,7 @@ import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { CommitOutcome, CommitRefusal, DirtyFile } from './ops.ts';
+import type { CommitOutcome, CommitRefusal } from './ops.ts';
 
 export interface CommitWish {
   readonly context: OpContext;
@@ -99,7 +100,7 @@ async function getReady(brain: OpenBrain, writer: BranchWriter, wish: CommitWish
   const { repository } = brain.context;
   const { tree } = writer;
   const stamp = await indexStamp(repository, tree.root);
-  await tree.scan();
+  await tree.look();
   await writer.tellNoticed('external', wish.context.deadlineAt);
   const head = await brain.headOf(tree.branch);
   const changes = changesOf(writer, wish);
@@ -107,11 +108,11 @@ async function getReady(brain: OpenBrain, writer: BranchWriter, wish: CommitWish
   const isClean = gathered.edits.length === 0;
   const prepared = isClean ? null : await prepareCommit(repository, newCommit(brain, writer, wish, head, gathered));
   const left = new Set(prepared?.left);
-  const taken = gathered.taken.filter(({ file }) => !left.has(file));
+  const taken = gathered.taken.filter(({ onDisk }) => !left.has(onDisk));
   return { ...gathered, taken, head, indexStamp: stamp, prepared: prepared?.isEmpty === false ? prepared : null };
 }
 
-export function changesOf(writer: BranchWriter, { only }: Pick<CommitWish, 'only'>): DirtyFile[] {
+export function changesOf(writer: BranchWriter, { only }: Pick<CommitWish, 'only'>): TreeChange[] {
   const all = writer.tree.table.changes();
   return only === null ? all : all.filter(({ file }) => file === only);
 }
@@ -177,10 +178,17 @@ async function publish(
   if (answer?.decision.ok === true && ready.prepared !== null && !answer.replayed) {
     const left = new Set(ready.prepared.left);
     const made = ready.edits.filter(({ path }) => !left.has(path));
-    const blobs = new Map(made.map(({ path, entry }) => [path, entry?.oid ?? null] as const));
-    await brain.adoptHead(writer, ready.prepared.commit, blobs);
+    await brain.adoptHead(
+      writer,
+      ready.prepared.commit,
+      new Map(made.map(({ path, entry }) => [path, headEntry(entry)])),
+    );
   }
   return answer;
+}
+
+function headEntry(entry: HeadEntry | null): HeadEntry | null {
+  return entry === null ? null : { mode: entry.mode, oid: entry.oid };
 }
 
 /** Rolls the section back; the next attempt starts from the new head. */
@@ -193,7 +201,7 @@ function outcomeOf({ message, rows }: CommitWish, { head, taken, prepared }: Rea
     commit: prepared?.commit ?? head,
     parent: prepared === null ? null : head,
     message,
-    files: readable.slice(0, REPORTED_FILES),
+    files: readable.slice(0, REPORTED_FILES).map(({ file, change }) => ({ file, change })),
     count: readable.length,
   };
 }

@@ -34,7 +34,7 @@ const underWay = new WeakMap<BranchWriter, Progress>();
 export async function commitBranch(brain: OpenBrain, writer: BranchWriter, wish: CommitWish): Promise<CommitAnswer> {
   const running = underWay.get(writer);
   if (running !== undefined) return (await earlierAnswer(brain, wish)) ?? stillAtWork(running);
-  await writer.tree.scan();
+  await writer.tree.look();
   if (changesOf(writer, wish).length <= FEW_FILES) return commitInQueue(brain, writer, wish);
   const twin = underWay.get(writer);
   if (twin !== undefined) return stillAtWork(twin);
@@ -86,8 +86,8 @@ async function commitMuch(
   for (let round = 0; round < ROUNDS; round += 1) {
     const present = changesOf(writer, wish).filter(({ change }) => change !== 'deleted');
     const paths = present
-      .map(({ file }) => file)
-      .filter((file) => !isUnchanged(writer.tree.root, file, known.get(file)));
+      .map(({ onDisk }) => onDisk)
+      .filter((path) => !isUnchanged(writer.tree.root, path, known.get(path)));
     if (paths.length <= FEW_FILES) break;
     progress.total = known.size + paths.length;
     const before = known.size;
@@ -98,7 +98,7 @@ async function commitMuch(
     const stored = await storeFiles(brain.context.repository, writer.tree.root, paths, { onProgress });
     for (const [path, file] of stored) known.set(path, file);
     progress.done = progress.total;
-    await writer.tree.scan();
+    await writer.tree.look();
   }
   const deadlineAt = brain.context.platform.clock.now() + UNATTENDED_MS;
   return commitInQueue(brain, writer, { ...wish, context: { ...wish.context, deadlineAt } }, known);

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MAX_COMMITTED_BYTES } from '../files/file-entry.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { isAbsent } from '../files/fsync.ts';
 import type { IndexEntry } from './index-file.ts';
@@ -126,7 +127,7 @@ function readEntry(root: string, path: string): ReadEntry | 'large' | null {
   const stat = leadsThroughDirectories(root, path) ? statOf(place) : null;
   if (stat === null) return null;
   if (stat.isSymbolicLink()) return { mode: '120000', body: readlinkSync(place, { encoding: 'buffer' }), stat };
-  if (!stat.isFile()) return null;
+  if (!stat.isFile() || stat.size > MAX_COMMITTED_BYTES) return null;
   return stat.size > IN_MEMORY_BYTES ? 'large' : readFileEntry(place);
 }
 

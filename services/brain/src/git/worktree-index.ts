@@ -4,10 +4,22 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IndexEdit } from './index-file.ts';
 import { lockIndex } from './index-lock.ts';
-import type { TreeEdit } from './objects.ts';
+import { readTreeChanges } from './objects.ts';
 import type { Repository } from './repository.ts';
 import { objectId } from './run.ts';
 import { worktreeGitDir } from './worktree-state.ts';
+
+/** Entries of the index that were never put into the working tree, as git spells them. */
+export async function readSkipped(repository: Repository, worktree: string): Promise<Set<string>> {
+  const { stdout } = await repository.git.run({
+    args: ['ls-files', '-t', '-z', '--cached'],
+    gitDir: await worktreeGitDir(repository, worktree),
+    workTree: worktree,
+    maxOutputBytes: 96 * 1024 * 1024,
+  });
+  const lines = stdout.toString('utf8').split('\0');
+  return new Set(lines.filter((line) => line.startsWith('S ')).map((line) => line.slice(2)));
+}
 
 /** Notes in the index how the files lie on disk now; `absent` paths (foreign entries) count as present. */
 export async function refreshIndex(
@@ -68,8 +80,8 @@ export async function editsToward(
   const changed =
     before === null
       ? await indexDifference(repository, worktree, commit)
-      : await readDifference(repository, before, commit);
-  return changed.map(({ path, entry }) => ({
+      : await readTreeChanges(repository, before, commit);
+  return Array.from(changed, ([path, entry]) => ({
     path,
     entry:
       entry === null ? null : { ...entry, stat: null, isAbsent: away.has(path) && isMissing(join(worktree, path)) },
@@ -92,29 +104,13 @@ async function noteFiles(repository: Repository, worktree: string): Promise<void
   });
 }
 
-/** Every entry that differs between two commits, as it is in the later one. */
-export async function readDifference(repository: Repository, before: string, after: string): Promise<TreeEdit[]> {
-  const args = [
-    'diff-tree',
-    '-r',
-    '-z',
-    '--raw',
-    '--no-renames',
-    '--full-tree',
-    '--no-ext-diff',
-    '--ignore-submodules=none',
-  ];
-  const { stdout } = await repository.git.run({
-    args: [...args, objectId(before), objectId(after)],
-    gitDir: repository.gitDir,
-    maxOutputBytes: MAX_DIFFERENCE_BYTES,
-  });
-  return parseRaw(stdout, 'after');
-}
-
 const MAX_DIFFERENCE_BYTES = 96 * 1024 * 1024;
 
-async function indexDifference(repository: Repository, worktree: string, commit: string): Promise<TreeEdit[]> {
+async function indexDifference(
+  repository: Repository,
+  worktree: string,
+  commit: string,
+): Promise<Map<string, { mode: string; oid: string } | null>> {
   const { stdout } = await repository.git.run({
     args: [
       'diff-index',
@@ -130,17 +126,16 @@ async function indexDifference(repository: Repository, worktree: string, commit:
     workTree: worktree,
     maxOutputBytes: MAX_DIFFERENCE_BYTES,
   });
-  return parseRaw(stdout, 'before');
+  return parseRaw(stdout);
 }
 
-/** `:<mode> <mode> <oid> <oid> <status>` NUL `<path>` NUL, of which one side is wanted. */
-function parseRaw(stdout: Buffer, side: 'before' | 'after'): TreeEdit[] {
+/** `:<mode> <mode> <oid> <oid> <status>` NUL `<path>` NUL; the first of each pair is the commit's. */
+function parseRaw(stdout: Buffer): Map<string, { mode: string; oid: string } | null> {
   const fields = stdout.toString('utf8').split('\0');
-  const edits: TreeEdit[] = [];
+  const entries = new Map<string, { mode: string; oid: string } | null>();
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [mode0 = '', mode1 = '', oid0 = '', oid1 = ''] = (fields[at] ?? '').slice(1).split(' ');
-    const entry = side === 'before' ? { mode: mode0, oid: oid0 } : { mode: mode1, oid: oid1 };
-    edits.push({ path: fields[at + 1] ?? '', entry: entry.mode === '000000' ? null : entry });
+    const [mode = '', , oid = ''] = (fields[at] ?? '').slice(1).split(' ');
+    entries.set(fields[at + 1] ?? '', mode === '000000' ? null : { mode, oid });
   }
-  return edits;
+  return entries;
 }
