@@ -46,6 +46,7 @@ export const REFUSALS = {
   E_AMOUNT: 'More than is held.',
   E_BRAIN_DIVERTED: 'A person has another branch checked out, or a merge in progress, in this working tree.',
   E_BRANCH_ABSENT: 'No such branch.',
+  E_BRANCH_PROTECTED: 'The branch main is neither deleted nor renamed.',
   E_BRANCH_EXISTS: 'A branch with that name, or one it would collide with, exists.',
   E_BUDGET: 'The budget does not allow it.',
   E_BUSY: 'Too much is waiting; try again shortly.',

@@ -135,6 +135,72 @@ export interface SyncConflict {
   readonly theirs: string | null;
 }
 
+export interface BranchMerge {
+  readonly status: string;
+  readonly before: string;
+  /** Null of a forecast. */
+  readonly after: string | null;
+  readonly files: { readonly added: number; readonly updated: number; readonly deleted: number };
+  readonly conflicts: readonly (Omit<SyncConflict, 'id'> & { readonly id: string | null })[];
+  readonly rescue: string | null;
+  /** Files that were uncommitted before. */
+  readonly committed: number;
+  /** Of a forecast: files that would be committed first. */
+  readonly uncommitted: number;
+  /** Files that stay uncommitted on the branch that was merged. */
+  readonly uncommittedLeft: number;
+}
+
+export interface BranchDeleted {
+  readonly commit: string;
+  /** Reads as `rescue/<this>/branch`, and `work` when there were uncommitted files. */
+  readonly rescue: string;
+  readonly uncommitted: number;
+  /** Commits that no other branch has. */
+  readonly unmerged: number;
+  /** Files that no commit takes are left in a directory that is set aside. */
+  readonly setAside: boolean;
+}
+
+export interface ConflictRow {
+  readonly id: string;
+  readonly file: string;
+  readonly kind: string;
+  /** Blob ids; null also where hidden fields forbid to tell. */
+  readonly base: string | null;
+  readonly ours: string | null;
+  readonly theirs: string | null;
+  readonly rescue: string | null;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly resolvedAt: number | null;
+}
+
+/** One side of a conflict; null in its place = that side has no such file. */
+export interface ConflictSide {
+  /** Null when it is not text, longer than 1 MiB, no longer kept, or must not be shown. */
+  readonly text: string | null;
+  readonly bytes: number | null;
+}
+
+export interface ConflictTexts extends Omit<ConflictRow, 'base' | 'ours' | 'theirs'> {
+  readonly branch: string;
+  readonly base: ConflictSide | null;
+  readonly ours: ConflictSide | null;
+  readonly theirs: ConflictSide | null;
+}
+
+export type ConflictTake = 'ours' | 'theirs' | 'merged' | 'content';
+
+export interface ConflictResolved {
+  readonly id: string;
+  readonly file: string;
+  readonly branch: string;
+  readonly changed: boolean;
+  /** Of the file now; null when it is gone, or nothing was written. */
+  readonly hash: string | null;
+}
+
 export type ReadRefusal = 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
 export type CommitRefusal = GuardRefusal | 'E_BRANCH_ABSENT' | 'E_BUSY' | 'E_LIMIT' | 'E_STATE_WRITE';
 export type WriteRefusal = FileRefusal | 'E_BRANCH_ABSENT' | 'E_LIMIT';
@@ -210,6 +276,21 @@ export interface BrainOps {
   removeIsland(
     op: BranchOp & { name: string },
   ): Promise<Once<{ readonly name: string }, WriteRefusal | 'E_ISLAND_ABSENT'>>;
+  mergeBranch(
+    op: BranchOp & { from: string; message: string | null; dryRun: boolean },
+  ): Promise<Once<BranchMerge, CommitRefusal | 'E_REF_ABSENT'>>;
+  deleteBranch(op: BranchOp): Promise<Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>>;
+  renameBranch(
+    op: BranchOp & { to: string },
+  ): Promise<Once<{ readonly commit: string }, CommitRefusal | 'E_BRANCH_PROTECTED' | 'E_BRANCH_EXISTS'>>;
+  /** Open ones, or settled ones, of a branch in order of their ids. */
+  conflicts(
+    op: BranchOp & { file: string | null; resolved: boolean; limit: number; after: string | null },
+  ): Promise<{ conflicts: ConflictRow[]; next: string | null }>;
+  readConflict(op: Op & { id: string }): Promise<Decision<ConflictTexts, 'E_NOT_FOUND'>>;
+  resolveConflict(
+    op: Op & { id: string; take: ConflictTake; content: string | null; ifMatch: string | null },
+  ): Promise<Once<ConflictResolved, WriteRefusal | 'E_BUSY' | 'E_NOT_FOUND' | 'E_NOT_TEXT'>>;
   /** Resolves true when the writes queued by now have settled, false when `waitMs` passed first. */
   settle(op: Op & { waitMs: number }): Promise<boolean>;
 }
