@@ -3,11 +3,9 @@
  * decides; the files follow, at once or, after a crash, when the brain opens again. What of a person's is in the way
  * stays, and is a conflict.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { isAbsent } from '../files/fsync.ts';
+import { describeOnDisk, readLarge, statEntry } from '../files/file-entry.ts';
 import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
 import type { Worktree } from '../files/worktree.ts';
 import type { Conflict } from '../domain/merge/tree.ts';
@@ -18,7 +16,6 @@ import { GitError } from '../git/run.ts';
 import type { Stage } from '../git/stage.ts';
 import type { FileMove } from '../git/tree-merge.ts';
 import { adoptCommit } from '../git/worktree-index.ts';
-import { isPlain } from '../git/worktrees.ts';
 import { type NewConflict, writeConflicts } from '../store/sync-store.ts';
 import type { BrainContext } from '../writer/context.ts';
 import { type MovedFiles, moveFiles, stageMoves } from './move-files.ts';
@@ -74,8 +71,9 @@ export async function applyPlan(
     await journal.close();
     return null;
   }
-  const known = (path: string) => tree.table.get(path) ?? null;
-  for (const { path } of moves) tree.applying.add(path);
+  const known = (onDisk: string) => tree.table.get(tree.table.pathOf(onDisk)) ?? null;
+  const applying = moves.map(({ path }) => tree.table.pathOf(path));
+  for (const path of applying) tree.applying.add(path);
   try {
     const moved = await moveFiles({ root: tree.root, known }, stage, moves).catch(async (error: unknown) => {
       // The disk refused, and every file is as before: the branch goes back too.
@@ -85,10 +83,10 @@ export async function applyPlan(
     });
     if (after !== before) await followIndex(brain, tree.root, record);
     const settled = await settle(brain, record, moved);
-    await takeIn(tree, settled.placed);
+    await takeIn(tree, settled.placed, brain.platform.clock.now());
     return { ...settled, journal };
   } finally {
-    for (const { path } of moves) tree.applying.delete(path);
+    for (const path of applying) tree.applying.delete(path);
   }
 }
 
@@ -102,8 +100,10 @@ async function followIndex(
   root: string,
   { after, foreign }: Pick<JournalRecord, 'after' | 'foreign'>,
 ): Promise<void> {
+  // What a person has put into the tree is there.
+  const absent = foreign.filter((path) => statEntry(root, path) === null);
   try {
-    await adoptCommit(repository, root, after, [...foreign]);
+    await adoptCommit(repository, root, after, absent);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     platform.log.error({ err: error, brain: name }, 'the index could not follow its branch');
@@ -127,7 +127,7 @@ async function settle(
 
 function inTheWay({ path, from, to }: FileMove): Conflict {
   const ours = from?.oid ?? null;
-  return { file: path, kind: 'in-the-way', base: ours, ours, theirs: to?.oid ?? null };
+  return { file: path.normalize('NFC'), kind: 'in-the-way', base: ours, ours, theirs: to?.oid ?? null };
 }
 
 async function rescueTips(
@@ -143,22 +143,16 @@ async function rescueTips(
 
 const FILES_PER_TURN = 32;
 
-/** What is in place is known without another look at it. */
-async function takeIn(tree: Worktree, placed: readonly FileMove[]): Promise<void> {
-  for (const [index, { path, to }] of placed.entries()) {
-    const isServed = to !== null && isPlain(path, to);
-    const bytes = isServed ? readPresent(join(tree.root, path)) : null;
-    tree.accept(path, bytes === null ? null : tree.describe(path, bytes));
+/** What is in place is taken in as our own doing: it is no news. */
+async function takeIn(tree: Worktree, placed: readonly FileMove[], now: number): Promise<void> {
+  for (const [index, { path: onDisk }] of placed.entries()) {
+    const path = tree.table.pathOf(onDisk);
+    const stat = statEntry(tree.root, onDisk);
+    const described = stat === null ? null : describeOnDisk({ root: tree.root, path, onDisk }, stat, now);
+    const isUnread = described?.entry.kind === 'large' && described.entry.hash === '';
+    const entry = isUnread ? await readLarge(tree.root, described.entry) : (described?.entry ?? null);
+    tree.accept(path, entry === null || described === null ? null : { ...described, entry });
     if (index % FILES_PER_TURN === 0) await nextTurn();
-  }
-}
-
-function readPresent(path: string): Buffer | null {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
   }
 }
 

@@ -18,8 +18,11 @@ import type { WriteSection } from '../store/lease-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type BrainContext, type OpContext, writeSection } from '../writer/context.ts';
 import { attribution, readChanges } from './commit.ts';
+import type { BranchDeleted } from './branch-results.ts';
+import { dropWorktree, isWorktreeHeld, type KeptWork } from './drop-worktree.ts';
+import { dropIndex } from './index-snapshot.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { BrainOps, BranchDeleted, CommitRefusal } from './ops.ts';
+import type { BrainOps, CommitRefusal } from './ops.ts';
 
 type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
 type Refusal = CommitRefusal | 'E_BRANCH_PROTECTED' | 'E_BRANCH_EXISTS';
@@ -39,7 +42,7 @@ export async function deleteBranch(
     try {
       const { repository, outbox, name } = brain.context;
       const unmerged = await countUnmerged(repository, branch, head);
-      const setAside = !(await brain.isTreeHeld(branch, kept.commit));
+      const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
       const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
         if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {
           return deny('E_BUSY', { retryAfterMs: 0 });
@@ -61,17 +64,19 @@ export async function deleteBranch(
 }
 
 /** The branch is gone already; a directory that cannot be removed is no working tree any more and harms nobody. */
-async function endTree(
-  brain: OpenBrain,
-  branch: string,
-  kept: { readonly commit: string; readonly id: string },
-): Promise<void> {
-  await brain.dropTree(branch, kept).catch((error: unknown) => {
-    brain.context.platform.log.error(
-      { err: error, brain: brain.context.name, branch },
-      'a working tree could not be removed',
-    );
-  });
+async function endTree(brain: OpenBrain, branch: string, kept: KeptWork): Promise<void> {
+  const { repository, platform, name } = brain.context;
+  try {
+    await brain.releaseTree(branch);
+    await dropIndex(brain.places.cache, branch);
+    await dropWorktree(repository, treeOf(brain, branch), kept);
+  } catch (error) {
+    platform.log.error({ err: error, brain: name, branch }, 'a working tree could not be removed');
+  }
+}
+
+function treeOf({ places }: OpenBrain, branch: string): string {
+  return join(places.worktrees, worktreeName(branch));
 }
 
 function newRescue({ platform }: BrainContext): string {
@@ -99,7 +104,7 @@ async function withBranch<Value>(
   if (branch === MAIN) return refused(deny('E_BRANCH_PROTECTED', { branch }));
   const head = await readHead(repository, branch);
   if (head === null) return refused(deny('E_BRANCH_ABSENT', { branch }));
-  const own = join(brain.places.worktrees, worktreeName(branch));
+  const own = treeOf(brain, branch);
   if (await isInUseElsewhere(repository, branch, own)) return refused(deny('E_BRAIN_DIVERTED', { branch }));
   try {
     if (!existsSync(own)) return await work(null, head);
@@ -107,7 +112,7 @@ async function withBranch<Value>(
     if (!found.ok) return refused(found);
     const writer = found.value;
     return await writer.alone(context.deadlineAt, async () => {
-      await writer.tree.scan();
+      await writer.tree.look();
       await writer.tellNoticed('external', context.deadlineAt);
       return work(writer, await brain.headOf(branch));
     });

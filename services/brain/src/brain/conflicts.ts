@@ -4,7 +4,7 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { decodeText } from '../files/worktree.ts';
+import { decodeText } from '../files/file-entry.ts';
 import { readBlobSizes } from '../git/blob-sizes.ts';
 import { readBlob } from '../git/objects.ts';
 import type { RowView } from '../ports.ts';
@@ -12,8 +12,9 @@ import { readConflict as readStored, readConflicts, type StoredConflict } from '
 import { resolveConflicts } from '../store/sync-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
+import type { ConflictResolved, ConflictRow, ConflictSide, ConflictTexts } from './branch-results.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { BrainOps, ConflictResolved, ConflictRow, ConflictSide, ConflictTexts, WriteRefusal } from './ops.ts';
+import type { BrainOps, WriteRefusal } from './ops.ts';
 
 type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
 type Resolving = WriteRefusal | 'E_BUSY' | 'E_NOT_FOUND' | 'E_NOT_TEXT';

@@ -8,12 +8,14 @@ import type { Repository } from '../git/repository.ts';
 import { discardWorktree } from '../git/worktrees.ts';
 import { holds } from './move-files.ts';
 
+export interface KeptWork {
+  readonly commit: string;
+  /** Of the rescue references under which it can be read. */
+  readonly id: string;
+}
+
 /** Sets the directory aside when `kept.commit` does not hold everything in it. */
-export async function dropWorktree(
-  repository: Repository,
-  dir: string,
-  kept: { readonly commit: string; readonly id: string },
-): Promise<void> {
+export async function dropWorktree(repository: Repository, dir: string, kept: KeptWork): Promise<void> {
   if (!existsSync(dir)) return;
   if (await isWorktreeHeld(repository, dir, kept.commit)) await discardWorktree(repository, dir);
   else await setAsideWorktree(repository, dir, kept.id);

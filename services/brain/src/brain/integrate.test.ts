@@ -34,7 +34,7 @@ afterEach(async () => {
 
 function git(cwd: string, ...args: string[]): string {
   const who = ['-c', 'user.name=Person', '-c', 'user.email=person@example.org'];
-  return execFileSync('git', [...who, ...args], { cwd, encoding: 'utf8' }).trim();
+  return execFileSync('git', [...who, ...args], { cwd, encoding: 'utf8', maxBuffer: 1 << 26 }).trim();
 }
 
 const root = () => join(bed.dataDir, 'brains', 'svc');
@@ -84,6 +84,20 @@ it('keeps what lies in the way and no commit takes, and tells of it', async () =
   expect(await node.call('brain_read', { name: 'fine' })).toMatchObject({ content: 'fine' });
 });
 
+it('merges an untracked file of a person with what a remote brings under its name', async () => {
+  const large = (letter: string) => letter.repeat(2 * 1024 * 1024);
+  await theirs({ 'note.md': 'same\n', 'other.md': 'theirs\n', 'big.md': large('t') });
+  put(root(), 'note.md', 'same\n');
+  put(root(), 'other.md', 'mine\n');
+  put(root(), 'big.md', large('m'));
+  const pulled = await pull();
+  expect(pulled).toMatchObject({ status: 'merged-with-conflicts' });
+  const conflicts = pulled['conflicts'] as { file: string; kind: string }[];
+  expect(conflicts.map(({ file, kind }) => `${file} ${kind}`).sort()).toEqual(['big.md content', 'other.md content']);
+  expect([readFileSync(join(root(), 'big.md'), 'utf8'), committed('big.md')]).toEqual([large('m'), large('m')]);
+  expect(git(root(), 'show', `refs/rescue/${String(pulled['rescue'])}/theirs:big.md`)).toBe(large('t'));
+});
+
 it('follows no link on the way to a file', async () => {
   await theirs({ 'd/x.md': 'theirs' });
   mkdirSync(join(outside, 'elsewhere'));
@@ -123,7 +137,11 @@ it('takes dot entries and links along where a person has put them into the tree,
   expect(readlinkSync(join(root(), 'link'))).toBe('other.md');
   expect([existsSync(join(root(), '.gone')), existsSync(join(root(), '.new'))]).toEqual([false, false]);
   await node.call('brain_save', { name: 'later', content: 'later' });
-  expect([committed('.obsidian/app.json'), committed('.new'), committed('link')]).toEqual(['{"a":2}', 'new', 'other.md']);
+  expect([committed('.obsidian/app.json'), committed('.new'), committed('link')]).toEqual([
+    '{"a":2}',
+    'new',
+    'other.md',
+  ]);
   expect(git(root(), 'status', '--porcelain')).toBe('');
 });
 

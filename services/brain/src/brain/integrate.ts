@@ -80,7 +80,7 @@ export async function integrateOnce<Value>(
     const early = await prepare(await brain.headOf(writer.tree.branch));
     cleanup.use(early.stage);
     return await writer.alone(wish.context.deadlineAt, async () => {
-      await writer.tree.scan();
+      await writer.tree.look();
       const ours = await brain.headOf(writer.tree.branch);
       if (ours === early.plan.before) return applyGuarded(brain, writer, wish, early);
       const late = await prepare(ours);
@@ -119,9 +119,14 @@ async function applyGuarded<Value>(
 ): Promise<Once<Value, CommitRefusal> | null> {
   const { context, rows } = wish;
   // What nobody has committed yet is committed first, so that it is merged.
-  const uncommitted = new Set(writer.tree.table.changes().map(({ file }) => file));
+  const { table } = writer.tree;
+  const uncommitted = new Set(table.changes().map(({ onDisk }) => onDisk));
   if (plan.moves.some(({ path }) => uncommitted.has(path))) return null;
-  const planned = plan.conflicts.map((conflict) => ({ id: brain.context.platform.ids.next('cfl'), ...conflict }));
+  const planned = plan.conflicts.map((conflict) => ({
+    ...conflict,
+    id: brain.context.platform.ids.next('cfl'),
+    file: table.pathOf(conflict.file),
+  }));
   const applied: Applied[] = [];
   const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
     brain.context.idempotency.once<Value, CommitRefusal>(section.transaction, context.idempotency, async () => {
@@ -162,7 +167,7 @@ function pulledOf(
   rows: RowView,
 ): Pulled {
   const shown = conflicts.filter(({ file }) => rows.mayRead(file)).map((conflict) => shownConflict(conflict, rows));
-  const moves = placed.filter(({ path, isForeign }) => !isForeign && rows.mayRead(path));
+  const moves = placed.filter(({ path }) => rows.mayRead(path.normalize('NFC')));
   const added = moves.filter(({ from }) => from === null).length;
   const deleted = moves.filter(({ to }) => to === null).length;
   const pulled = { added, deleted, updated: moves.length - added - deleted };
@@ -188,17 +193,18 @@ async function record(
   { done, actor, hides, cause }: RecordParts,
 ): Promise<void> {
   const { name, outbox } = brain.context;
-  const rows: CatalogueChange[] = done.placed.map(({ path }) => {
-    const entry = writer.tree.table.get(path);
+  const { table } = writer.tree;
+  const placed = done.placed.map((move) => ({ ...move, path: table.pathOf(move.path) }));
+  const rows: CatalogueChange[] = placed.map(({ path }) => {
+    const entry = table.get(path);
     return entry === undefined ? { removed: path } : { entry, by: actor };
   });
   await writeCatalogue(transaction, name, writer.tree.branch, rows);
-  const told = done.placed.filter(({ isForeign }) => !isForeign);
   await outbox.write(
     transaction,
-    told.map(({ path, from, to }) => {
+    placed.map(({ path, from, to }) => {
       const change = to === null ? 'deleted' : from === null ? 'created' : 'updated';
-      const hash = hides(path) ? null : (writer.tree.table.get(path)?.hash ?? null);
+      const hash = hides(path) ? null : (table.get(path)?.hash ?? null);
       return changeEvent(brain.context, writer.tree.branch, { file: path, change, hash, by: actor, source: cause });
     }),
   );

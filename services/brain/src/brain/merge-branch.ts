@@ -11,8 +11,9 @@ import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { commitBranch } from './commit.ts';
 import { integrateOnce, type Pulled, planIntegration, shownConflict } from './integrate.ts';
+import type { BranchMerge } from './branch-results.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { BrainOps, BranchMerge, CommitRefusal } from './ops.ts';
+import type { BrainOps, CommitRefusal } from './ops.ts';
 import { dirtyCount } from './summary.ts';
 
 type MergeOp = Parameters<BrainOps['mergeBranch']>[0];

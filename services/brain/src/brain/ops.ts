@@ -5,13 +5,22 @@
 import type { Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { LeaseView } from '../domain/lease.ts';
-import type { ChangeKind } from '../files/file-table.ts';
+import type { EntryKind } from '../files/file-entry.ts';
+import type { ChangeKind, LeftEntry } from '../files/file-table.ts';
 import type { SearchResult } from '../search/search-answer.ts';
 import type { FileRefusal, GuardRefusal } from '../writer/branch-writer.ts';
 import type { OpContext } from '../writer/context.ts';
 import type { Counters } from '../writer/counters.ts';
 import type { Grant } from '../writer/lease-keeper.ts';
 import type { FileOutcome } from '../writer/staging.ts';
+import type {
+  BranchDeleted,
+  BranchMerge,
+  ConflictResolved,
+  ConflictRow,
+  ConflictTake,
+  ConflictTexts,
+} from './branch-results.ts';
 import type { AmendedIsland, AmendmentWish, MadeIsland, NewIsland } from './island-writes.ts';
 import type { IslandPage, LoadedIsland } from './islands.ts';
 
@@ -39,8 +48,13 @@ export interface FileView {
 export interface ListedFile {
   readonly file: string;
   readonly bytes: number;
+  /** Empty where the bytes are not read. */
   readonly hash: string;
   readonly modifiedAt: number | null;
+  /** Only text is served. */
+  readonly kind: EntryKind;
+  /** Why it is not served, or not written, as the end of a sentence. */
+  readonly problem: string | null;
 }
 
 export interface FilePage {
@@ -68,6 +82,22 @@ export interface BranchRow {
 export interface DirtyFile {
   readonly file: string;
   readonly change: ChangeKind;
+}
+
+/** What differs from the last commit, the first of each list. */
+export interface DirtyState {
+  readonly files: readonly DirtyFile[];
+  readonly count: number;
+  /** What a commit would leave as it is. */
+  readonly left: readonly LeftEntry[];
+  readonly leftCount: number;
+}
+
+/** Entries of one kind that are not served for one reason. */
+export interface UnservedGroup {
+  readonly kind: EntryKind;
+  readonly problem: string;
+  readonly count: number;
 }
 
 export interface CommitOutcome {
@@ -106,6 +136,8 @@ export interface BrainSummary {
   readonly modifiedAt: number | null;
   readonly problems: readonly BrainProblem[];
   readonly openConflicts: number;
+  /** Of every open working tree. */
+  readonly unserved: readonly UnservedGroup[];
   readonly remote: { readonly configured: boolean; readonly ahead: number | null; readonly behind: number | null };
   readonly queue: { readonly depth: number; readonly oldestMs: number };
   readonly index: { readonly rows: number; readonly bytes: number };
@@ -133,72 +165,6 @@ export interface SyncConflict {
   readonly kind: string;
   readonly ours: string | null;
   readonly theirs: string | null;
-}
-
-export interface BranchMerge {
-  readonly status: string;
-  readonly before: string;
-  /** Null of a forecast. */
-  readonly after: string | null;
-  readonly files: { readonly added: number; readonly updated: number; readonly deleted: number };
-  readonly conflicts: readonly (Omit<SyncConflict, 'id'> & { readonly id: string | null })[];
-  readonly rescue: string | null;
-  /** Files that were uncommitted before. */
-  readonly committed: number;
-  /** Of a forecast: files that would be committed first. */
-  readonly uncommitted: number;
-  /** Files that stay uncommitted on the branch that was merged. */
-  readonly uncommittedLeft: number;
-}
-
-export interface BranchDeleted {
-  readonly commit: string;
-  /** Reads as `rescue/<this>/branch`, and `work` when there were uncommitted files. */
-  readonly rescue: string;
-  readonly uncommitted: number;
-  /** Commits that no other branch has. */
-  readonly unmerged: number;
-  /** Files that no commit takes are left in a directory that is set aside. */
-  readonly setAside: boolean;
-}
-
-export interface ConflictRow {
-  readonly id: string;
-  readonly file: string;
-  readonly kind: string;
-  /** Blob ids; null also where hidden fields forbid to tell. */
-  readonly base: string | null;
-  readonly ours: string | null;
-  readonly theirs: string | null;
-  readonly rescue: string | null;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  readonly resolvedAt: number | null;
-}
-
-/** One side of a conflict; null in its place = that side has no such file. */
-export interface ConflictSide {
-  /** Null when it is not text, longer than 1 MiB, no longer kept, or must not be shown. */
-  readonly text: string | null;
-  readonly bytes: number | null;
-}
-
-export interface ConflictTexts extends Omit<ConflictRow, 'base' | 'ours' | 'theirs'> {
-  readonly branch: string;
-  readonly base: ConflictSide | null;
-  readonly ours: ConflictSide | null;
-  readonly theirs: ConflictSide | null;
-}
-
-export type ConflictTake = 'ours' | 'theirs' | 'merged' | 'content';
-
-export interface ConflictResolved {
-  readonly id: string;
-  readonly file: string;
-  readonly branch: string;
-  readonly changed: boolean;
-  /** Of the file now; null when it is gone, or nothing was written. */
-  readonly hash: string | null;
 }
 
 export type ReadRefusal = 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
@@ -249,7 +215,7 @@ export interface BrainOps {
   /** Makes the branch ready for writing, from the remote's if only that has it; answers its head. */
   openBranch(op: BranchOp & { create: boolean }): Promise<Decision<{ commit: string }, 'E_BRANCH_ABSENT' | 'E_LIMIT'>>;
   autoBranch(op: BranchOp & { prefix: string }): Promise<Once<AutoBranch, CommitRefusal>>;
-  dirty(op: BranchOp): Promise<Decision<{ files: DirtyFile[] }, ReadRefusal>>;
+  dirty(op: BranchOp): Promise<Decision<DirtyState, ReadRefusal>>;
   /** Branches with uncommitted files. */
   changed(op: Op): Promise<{ branch: string; files: number }[]>;
   summary(op: Op): Promise<BrainSummary>;
