@@ -162,3 +162,46 @@ it('goes from a file to a directory and back, in one pull', async () => {
   expect(readFileSync(join(root(), 'f/y.md'), 'utf8')).toBe('a directory now');
   expect(git(root(), 'status', '--porcelain')).toBe('');
 });
+
+it('finishes a pull that was cut off after the branch had moved, with what a person did since', async () => {
+  await theirs({ 'a.md': 'a', 'base.md': 'theirs', 'edited.md': 'theirs', 'later.md': 'theirs' });
+  const before = git(root(), 'rev-parse', 'main');
+  git(root(), 'fetch', '-q', join(outside, 'remote.git'), 'main');
+  const after = git(root(), 'rev-parse', 'FETCH_HEAD');
+  await node.stop();
+  const moves = git(root(), 'diff-tree', '-r', before, after)
+    .split('\n')
+    .map((line) => {
+      const [from = '', to = '', fromId = '', toId = '', , path = ''] = line.replace(/^:/, '').split(/[ \t]/);
+      const entry = (mode: string, oid: string) => (/^0+$/.test(oid) ? null : { mode, oid, bytes: 1 });
+      return { path, from: entry(from, fromId), to: entry(to, toId), isForeign: false };
+    });
+  const rescue = '20260102T030405Z-00000001';
+  const record = {
+    brain: 'svc',
+    branch: 'main',
+    before,
+    after,
+    theirs: after,
+    rescue,
+    moves,
+    foreign: [],
+    conflicts: [],
+  };
+  mkdirSync(join(bed.dataDir, 'journal'), { recursive: true });
+  writeFileSync(join(bed.dataDir, 'journal', 'svc.jrn_1.json'), JSON.stringify(record));
+  git(root(), 'update-ref', 'refs/heads/main', after);
+  put(root(), 'edited.md', 'by a person, after the kill');
+  put(root(), 'a.md', 'a');
+  node = await bed.start();
+  expect(await node.call('svc_conflicts', {})).toMatchObject({
+    conflicts: [{ file: 'edited.md', kind: 'in-the-way', rescue }],
+  });
+  expect(readFileSync(join(root(), 'edited.md'), 'utf8')).toBe('by a person, after the kill');
+  expect(await node.call('svc_branch_is_dirty', {})).toMatchObject({
+    files: [{ file: 'edited.md', change: 'modified' }],
+  });
+  expect(await node.call('brain_read', { name: 'base', branch: 'main' })).toMatchObject({ content: 'theirs' });
+  expect(git(root(), 'status', '--porcelain')).toBe('M edited.md');
+  expect(git(root(), 'rev-parse', `refs/rescue/${rescue}/ours`)).toBe(before);
+});

@@ -11,7 +11,7 @@ const merge = defineTool({
   name: 'svc_branch_merge',
   area: 'branches',
   description:
-    'Merges another branch, or any commit, into a branch (ours): texts by their structure, ours where both changed one place, each such place a conflict. Uncommitted files of the branch are committed first; those of the other stay there. dryRun tells what would come of it.',
+    'Merges another branch, or any commit, into a branch (ours); ours stays where both changed one place, as a conflict. Uncommitted files of the branch are committed first, those of the other stay there.',
   input: z.strictObject({
     from: z.string().min(1).max(100).describe('What is merged: branch, commit id or rescue/<id>/...'),
     into: BranchName.optional().describe("Branch that gets it; default: the session's branch."),
@@ -63,7 +63,7 @@ const remove = defineTool({
   name: 'svc_branch_delete',
   area: 'branches',
   description:
-    'Deletes a branch other than main (ours). Its last commit and what is uncommitted stay readable for 90 days as rescue/<rescue>/branch and .../work; svc_create_branch from there brings it back. The branch of a remote stays.',
+    'Deletes a branch other than main (ours). For 90 days it reads as rescue/<rescue>/branch, what was uncommitted as .../work, and svc_create_branch from there brings it back.',
   input: z.strictObject({ name: BranchName, brain: BrainName.optional(), ...leaseGuard }),
   output: z.strictObject({
     deleted: z.literal(true),
@@ -83,6 +83,7 @@ const remove = defineTool({
   refuses: [...WRITE_REFUSES, 'E_BRANCH_PROTECTED'],
   raises: WRITE_RAISES,
   aliases: { branch: 'name' },
+  destructive: true,
   example: { name: 'experiment' },
   async handler({ name, ...wish }, context) {
     const { ops, brain, branch } = await resolveWrite(context, wish);
@@ -97,7 +98,7 @@ const rename = defineTool({
   name: 'svc_branch_rename',
   area: 'branches',
   description:
-    'Renames a branch other than main (ours); what is uncommitted on it goes along. Other sessions on it find it under the new name only, and the branch of a remote keeps its name.',
+    'Renames a branch other than main (ours); uncommitted files go along. Other sessions find it under the new name only, and the branch of a remote keeps its name.',
   input: z.strictObject({ name: BranchName, to: BranchName, brain: BrainName.optional(), ...leaseGuard }),
   output: z.strictObject({
     renamed: z.literal(true),

@@ -95,7 +95,7 @@ const resolve = defineTool({
   name: 'svc_conflict_resolve',
   area: 'branches',
   description:
-    'Settles a conflict (ours): writes our side, their side or a content of yours, uncommitted, or (merged) keeps the file as it is. Any later write to the file settles its conflicts too.',
+    'Settles a conflict (ours): writes our side, theirs or a content of yours, uncommitted, or (merged) keeps the file as it is. Any later write to the file settles its conflicts too.',
   input: z
     .strictObject({
       id: ConflictId,
