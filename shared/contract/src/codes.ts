@@ -56,6 +56,7 @@ export const REFUSALS = {
   E_BRAIN_DIVERTED:
     'A person has another branch checked out, or a merge in progress, in this working tree; only reads work meanwhile.',
   E_BRANCH_ABSENT: 'No such branch; svc_list_branches shows those there are.',
+  E_BRANCH_PROTECTED: 'The branch main is neither deleted nor renamed.',
   E_BRANCH_EXISTS: 'A branch with that name, or one it would collide with, exists.',
   E_BUDGET: 'The budget does not allow it.',
   E_BUSY: 'Too much is waiting; try again shortly.',
