@@ -12,7 +12,7 @@ import { RepositoryProblem } from '../git/repository.ts';
 import { noteSync } from '../store/sync-store.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
-import { dirtyFiles } from './branches.ts';
+import { dirtyState } from './branches.ts';
 import { commitBranch } from './commit.ts';
 import { integrate, type Pulled } from './integrate.ts';
 import type { OpenBrain } from './open-brain.ts';
@@ -225,7 +225,7 @@ async function outcomeOf(
   { status, before, after, conflicts, rescue, pulled }: Pulled,
   remoteCommit: string | null,
 ): Promise<SyncOutcome> {
-  const dirty = await dirtyFiles(brain, branch);
+  const dirty = await dirtyState(brain, branch, op.rows);
   return {
     branch,
     remote: remote.name,
@@ -239,6 +239,6 @@ async function outcomeOf(
     conflicts,
     rescue,
     rewritten: false,
-    uncommittedLeft: dirty.ok ? dirty.value.filter(({ file }) => op.rows.mayRead(file)).length : 0,
+    uncommittedLeft: dirty.ok ? dirty.value.count : 0,
   };
 }
