@@ -5,9 +5,8 @@ import { decodeText } from '../files/worktree.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
-import type { AnalysisCache } from '../search/analysis-cache.ts';
-import { RuledIndex } from '../search/ruled-index.ts';
-import { SearchIndex } from '../search/search-index.ts';
+import type { BranchIndex, TextSource } from '../search/branch-index.ts';
+import type { RuledIndex } from '../search/ruled-index.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { ListedFile } from './ops.ts';
 
@@ -45,15 +44,24 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
       return { file: path, bytes, hash, modifiedAt, text: found.text };
     },
     isDirty: (path) => tree.table.isDirty(path),
-    index: async () => tree.index,
+    index: () => tree.index.ready(),
   };
 }
 
-/** A commit never changes, so whatever was read of it is kept as long as the view is. */
-export function commitView(repository: Repository, commit: string, cache: AnalysisCache): BranchView {
+export interface CommitView extends BranchView {
+  /** Lets go of what is in memory. */
+  close(): Promise<void>;
+}
+
+/** A commit never changes, so whatever was read of it is kept as long as the view is; texts only by its index. */
+export function commitView(
+  repository: Repository,
+  commit: string,
+  newIndex: (source: TextSource) => BranchIndex,
+): CommitView {
   let tree: Promise<Map<string, TreeEntry>> | null = null;
-  let all: Promise<ViewedFile[]> | null = null;
-  let index: Promise<RuledIndex> | null = null;
+  let all: Promise<ListedFile[]> | null = null;
+  let index: BranchIndex | null = null;
 
   const plainTree = (): Promise<Map<string, TreeEntry>> => (tree ??= readPlainTree(repository, commit));
 
@@ -62,26 +70,31 @@ export function commitView(repository: Repository, commit: string, cache: Analys
     return entry === undefined ? null : viewed(path, await readBlob(repository, entry.oid));
   }
 
-  async function readAll(): Promise<ViewedFile[]> {
-    const files: ViewedFile[] = [];
-    for (const [path, { oid }] of await plainTree()) files.push(viewed(path, await readBlob(repository, oid)));
+  async function listAll(): Promise<ListedFile[]> {
+    const files: ListedFile[] = [];
+    for (const [path, { oid }] of await plainTree()) {
+      const { text: _text, ...listed } = viewed(path, await readBlob(repository, oid));
+      files.push(listed);
+    }
     return files.sort(byFile);
   }
 
-  async function buildIndex(): Promise<RuledIndex> {
-    const built = new RuledIndex(new SearchIndex(cache));
-    for (const { file, hash, text } of await (all ??= readAll())) {
-      if (text !== null) built.set(file, { content: text, hash });
+  async function indexed(): Promise<RuledIndex> {
+    const paths = (await plainTree()).keys();
+    if (index === null) {
+      index = newIndex({ text: async (path) => (await readOne(path))?.text ?? null });
+      for (const path of paths) index.set(path, null);
     }
-    return built;
+    return index.ready();
   }
 
   return {
     commit,
-    files: () => (all ??= readAll()),
+    files: () => (all ??= listAll()),
     read: readOne,
     isDirty: () => false,
-    index: () => (index ??= buildIndex()),
+    index: indexed,
+    close: async () => index?.close(),
   };
 }
 

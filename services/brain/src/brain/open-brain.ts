@@ -8,7 +8,6 @@ import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts'
 import { trackingRef } from '../git/remote.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees, openWorktree } from '../git/worktrees.ts';
-import { AnalysisCache } from '../search/analysis-cache.ts';
 import { readCatalogue } from '../store/catalogue.ts';
 import { readOpenConflicts } from '../store/sync-store.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
@@ -16,8 +15,8 @@ import { type RowView, UNJUDGED } from '../ports.ts';
 import { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext, OpContext } from '../writer/context.ts';
 import { LeaseKeeper } from '../writer/lease-keeper.ts';
-import { type BranchView, commitView, worktreeView } from './branch-view.ts';
-import { loadIndex, saveIndex } from './index-snapshot.ts';
+import { type BranchView, type CommitView, commitView, worktreeView } from './branch-view.ts';
+import { BrainIndexes } from './brain-indexes.ts';
 import { OpenTree } from './open-tree.ts';
 import type { BrainProblem, ReadRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
@@ -45,15 +44,19 @@ export class OpenBrain {
   readonly losses: BrainProblem[] = [];
   readonly places: BrainPlaces;
   readonly sync: SyncSettings;
-  readonly #analyses = new AnalysisCache();
+  readonly #indexes: BrainIndexes;
   readonly #trees = new Map<string, Promise<OpenTree>>();
-  readonly #views = new LRUCache<string, BranchView>({ max: KEPT_COMMIT_VIEWS });
+  readonly #views = new LRUCache<string, CommitView>({
+    max: KEPT_COMMIT_VIEWS,
+    dispose: (view) => void view.close(),
+  });
 
   constructor(context: BrainContext, places: BrainPlaces, sync: SyncSettings) {
     this.context = context;
     this.leases = new LeaseKeeper(context);
     this.places = places;
     this.sync = sync;
+    this.#indexes = new BrainIndexes(context, places.cache);
   }
 
   /** Opens the working trees on disk, so that what changed in them while nobody looked is told. */
@@ -140,20 +143,21 @@ export class OpenBrain {
 
   /** Finishes what is queued and lets go of everything in memory. */
   async close(): Promise<void> {
-    for (const [branch, open] of this.#trees) {
+    for (const open of this.#trees.values()) {
       const { writer, watch } = await open;
       await watch.close();
       await writer.settled();
-      await saveIndex(this.places.cache, branch, writer.tree.index, this.context.platform.log);
+      await writer.tree.index.close();
     }
     this.#trees.clear();
+    this.#views.clear();
     this.context.repository[Symbol.dispose]();
   }
 
   #commitView(commit: string): BranchView {
     const known = this.#views.get(commit);
     if (known !== undefined) return known;
-    const view = commitView(this.context.repository, commit, this.#analyses);
+    const view = commitView(this.context.repository, commit, (source) => this.#indexes.ofCommit(source));
     this.#views.set(commit, view);
     return view;
   }
@@ -167,7 +171,7 @@ export class OpenBrain {
     if (this.#trees.get(branch) === open) {
       this.#trees.delete(branch);
       await tree.watch.close();
-      tree.writer.tree.index.clear();
+      await tree.writer.tree.index.close();
       this.losses.push({
         code: 'E_WORKTREE_LOST',
         text: `the working tree of ${branch} was removed; it was opened again from its last commit`,
@@ -205,9 +209,14 @@ export class OpenBrain {
   async #makeTree(branch: string): Promise<OpenTree> {
     const { name, platform, repository } = this.context;
     const root = branch === 'main' ? repository.dir : await openWorktree(repository, this.places.worktrees, branch);
-    const index = await loadIndex(this.places.cache, branch, this.#analyses, platform.log);
     const catalogue = await readCatalogue(poolClient(platform.database.pool), name, branch);
-    const tree = await Worktree.open({ branch, root, index, catalogue, now: () => platform.clock.now() });
+    const tree = await Worktree.open({
+      branch,
+      root,
+      index: (source) => this.#indexes.ofBranch(branch, source),
+      catalogue,
+      now: () => platform.clock.now(),
+    });
     const conflicts = await readOpenConflicts(poolClient(platform.database.pool), name, branch);
     const writer = new BranchWriter(this.context, tree, conflicts);
     await writer.tellNoticed('recovery', platform.clock.now() + HOUSEKEEPING_MS);
@@ -268,7 +277,7 @@ export class OpenBrain {
     });
     if (!closed) return false;
     await watch.close();
-    writer.tree.index.clear();
+    await writer.tree.index.close();
     return true;
   }
 }

@@ -26,8 +26,9 @@ export async function summarise(brain: OpenBrain, rows: RowView): Promise<BrainS
       oldestMs: Math.max(0, ...trees.map((writer) => writer.oldestMs())),
     },
     index: {
-      rows: sum(trees, ({ tree }) => tree.index.under(rows.chains).rowsIn(rows.admitted())),
-      bytes: sum(trees, ({ tree }) => tree.index.stats().estimatedBytes),
+      rows: sum(trees, ({ tree }) => tree.index.loaded?.under(rows.chains).rowsIn(rows.admitted()) ?? 0),
+      pending: sum(trees, ({ tree }) => tree.index.pending()),
+      bytes: sum(trees, ({ tree }) => tree.index.bytes),
     },
     counters: { mutex: brain.context.counters.mutex, lease: brain.context.counters.lease },
   };

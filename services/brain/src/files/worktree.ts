@@ -10,7 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isFilePath, MAX_PATH_DEPTH } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
-import type { RuledIndex } from '../search/ruled-index.ts';
+import type { BranchIndex, TextSource } from '../search/branch-index.ts';
 import { obstacleAt } from './durable-write.ts';
 import { CLOCK_STEP_MS, fileStamp } from './file-stamp.ts';
 import { isAbsent } from './fsync.ts';
@@ -41,7 +41,7 @@ export interface DescribedFile {
 export interface WorktreeOptions {
   readonly branch: string;
   readonly root: string;
-  readonly index: RuledIndex;
+  index(source: TextSource): BranchIndex;
   /** What was known when the service last looked; equal stat data needs no reading. */
   readonly catalogue: ReadonlyMap<string, FileEntry>;
   /** Milliseconds since the epoch. */
@@ -53,7 +53,7 @@ const FILES_PER_TURN = 32;
 export class Worktree {
   readonly branch: string;
   readonly root: string;
-  readonly index: RuledIndex;
+  readonly index: BranchIndex;
   readonly table = new FileTable();
   /** Paths that the writer is changing right now; they are no news until it is done. */
   readonly applying = new Set<string>();
@@ -64,7 +64,7 @@ export class Worktree {
   private constructor({ branch, root, index, now }: WorktreeOptions) {
     this.branch = branch;
     this.root = root;
-    this.index = index;
+    this.index = index({ text: async (path) => this.#textOf(path) });
     this.#now = now;
   }
 
@@ -73,7 +73,7 @@ export class Worktree {
     const tree = new Worktree(options);
     for (const entry of options.catalogue.values()) tree.table.set(entry);
     await tree.scan();
-    await tree.#fillIndex();
+    for (const { path, hash: known, isText } of tree.table.entries()) if (isText) tree.index.set(path, known);
     return tree;
   }
 
@@ -95,11 +95,15 @@ export class Worktree {
     return bytes === null ? null : this.describe(path, bytes);
   }
 
-  /** The index keeps the text of every file it holds, so that reading needs only a look at the file's stat data. */
   read(path: string): FileText | null {
     const entry = this.refresh(path);
     if (entry === null) return null;
-    return { entry, text: entry.isText ? this.index.contentOf(path, entry.hash) : null };
+    return { entry, text: entry.isText ? this.#textOf(path) : null };
+  }
+
+  #textOf(path: string): string | null {
+    const bytes = readPlainFile(this.root, path, false);
+    return bytes === null ? null : decodeText(bytes);
   }
 
   /** Whether a look at the file would bring news; our own writes are none. */
@@ -147,7 +151,7 @@ export class Worktree {
     if (lookedTooEarly) this.#untrusted.add(path);
     else this.#untrusted.delete(path);
     if (text === null) this.index.delete(path);
-    else this.index.set(path, { content: text, hash: entry.hash });
+    else this.index.set(path, entry.hash, text);
   }
 
   #notice(path: string, before: FileEntry | null, entry: FileEntry | null): void {
@@ -170,24 +174,6 @@ export class Worktree {
 
   get hasNoticed(): boolean {
     return this.#noticed.length > 0;
-  }
-
-  /**
-   * Makes a restored index hold what the table says. Files whose bytes the catalogue vouched for were not read by the
-   * scan; the index needs them once.
-   */
-  async #fillIndex(): Promise<void> {
-    const stale = this.index.files().filter((file) => this.table.get(file)?.isText !== true);
-    for (const file of stale) this.index.delete(file);
-    let filled = 0;
-    for (const { path, hash: wanted, isText } of this.table.entries()) {
-      if (!isText || this.index.contentOf(path, wanted) !== null) continue;
-      const bytes = readPlainFile(this.root, path, true);
-      const text = bytes === null ? null : decodeText(bytes);
-      if (text !== null) this.index.set(path, { content: text, hash: wanted });
-      filled += 1;
-      if (filled % FILES_PER_TURN === 0) await nextTurn();
-    }
   }
 }
 
