@@ -37,10 +37,11 @@ export function bodyTokens(analysed: AnalysedFile, row: number): Uint32Array {
   return analysed.tokens.subarray(analysed.layout[at + BODY], analysed.layout[at + HEADINGS]);
 }
 
-export function headingTokens(analysed: AnalysedFile, row: number): Uint32Array {
+/** Where a row's body terms and, behind them, its heading terms are. */
+export function tokenSpans({ layout, rows, titleFrom }: AnalysedFile, row: number) {
   const at = row * ROW_STRIDE;
-  const end = row + 1 < analysed.rows ? analysed.layout[at + ROW_STRIDE + BODY] : analysed.titleFrom;
-  return analysed.tokens.subarray(analysed.layout[at + HEADINGS], end);
+  const end = row + 1 < rows ? (layout[at + ROW_STRIDE + BODY] ?? 0) : titleFrom;
+  return { body: layout[at + BODY] ?? 0, headings: layout[at + HEADINGS] ?? 0, end };
 }
 
 /**

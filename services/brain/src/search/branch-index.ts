@@ -148,13 +148,13 @@ export class BranchIndex implements TendedIndex {
     await this.snapshot().catch((error: unknown) => this.#options.onProblem(error));
     const { usedAt } = this;
     // Not within the turn of a call that was just handed the index.
-    await new Promise<void>((resolve) => {
+    const dropped = await new Promise<RuledIndex | null>((resolve) => {
       setImmediate(() => {
         const isIdle = this.#users === 0 && this.#taking === null && this.#saver?.isSaving !== true;
-        if (isIdle && this.#usedAt === usedAt) this.#drop();
-        resolve();
+        resolve(isIdle && this.#usedAt === usedAt ? this.#drop() : null);
       });
     });
+    if (dropped !== null) await new Slices().run(dropped.dissolve());
   }
 
   /** For good. Never fails. */
@@ -166,14 +166,14 @@ export class BranchIndex implements TendedIndex {
     await this.evict();
   }
 
-  #drop(): void {
+  #drop(): RuledIndex | null {
     const index = this.#index;
     this.#index = null;
     // What waits is found again as the difference between the snapshot and what is wanted.
     this.#changes = this.#pending.size;
     this.#pending.clear();
     this.#saver?.forget();
-    index?.clear();
+    return index;
   }
 
   async #load(): Promise<RuledIndex> {

@@ -6,6 +6,7 @@ import type { IndexedFile } from './row-store.ts';
 import type { RuledIndex } from './ruled-index.ts';
 import { BlockFiles, blockRuns, encodeFiles } from './snapshot.ts';
 import { Slices } from './slices.ts';
+import { TermNumbers } from './snapshot-block.ts';
 import { SnapshotLog } from './snapshot-log.ts';
 
 export interface SnapshotPlace {
@@ -118,10 +119,11 @@ export class IndexSaver {
 
   async #append(changed: ReadonlySet<string>, source: Source): Promise<boolean> {
     const gone: string[] = [];
+    const numbers = new TermNumbers(source.cache.dictionary);
     for (const run of blockRuns(this.#present(changed, source, gone))) {
-      if (!(await this.#log.append(encodeFiles(source.cache, run)))) return false;
+      if (!(await this.#log.append(encodeFiles(numbers, run)))) return false;
     }
-    return gone.length === 0 || this.#log.append(encodeFiles(source.cache, [], gone));
+    return gone.length === 0 || this.#log.append(encodeFiles(numbers, [], gone));
   }
 
   /** Each file is looked up at the moment it is encoded: until then it may change. */
@@ -146,9 +148,10 @@ export class IndexSaver {
 
   /** Changes between two blocks are noted as unsaved again. */
   async *#blocks({ index, cache, hides }: Source): AsyncGenerator<Uint8Array> {
+    const numbers = new TermNumbers(cache.dictionary);
     for (const run of blockRuns(shownFiles(index, hides))) {
       for (const { file } of run) this.#saved.add(file);
-      yield encodeFiles(cache, run);
+      yield encodeFiles(numbers, run);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { bodyTokens, headingTokens } from './analysis-cache.ts';
+import { tokenSpans } from './analysis-cache.ts';
 import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
 import { analyse } from './analysis.ts';
 import { BulkPostings } from './bulk-postings.ts';
@@ -60,19 +60,18 @@ function fileName(file: string): string {
   return dot > 0 ? name.slice(0, dot) : name;
 }
 
-/** A row's term ids by field number. */
-function fieldTokens(entry: IndexedFile, ordinal: number): Uint32Array[] {
-  const fields: Uint32Array[] = [];
-  const { analysed, nameTokens, titleFrom } = entry;
-  fields[TITLE] =
-    analysed.title === null
-      ? nameTokens.subarray(titleFrom)
-      : analysed.tokens.subarray(analysed.titleFrom, analysed.tagsFrom);
-  fields[PATH] = nameTokens.subarray(0, titleFrom);
-  fields[TAGS] = analysed.tokens.subarray(analysed.tagsFrom);
-  fields[HEADING] = headingTokens(entry.analysed, ordinal);
-  fields[TEXT] = bodyTokens(entry.analysed, ordinal);
-  return fields;
+/** The terms of one field of a row: tokens[from, to). */
+type FieldSink = (field: number, tokens: Uint32Array, from: number, to: number) => void;
+
+function eachField({ analysed, nameTokens, titleFrom }: IndexedFile, ordinal: number, sink: FieldSink): void {
+  const { tokens, tagsFrom } = analysed;
+  if (analysed.title === null) sink(TITLE, nameTokens, titleFrom, nameTokens.length);
+  else sink(TITLE, tokens, analysed.titleFrom, tagsFrom);
+  sink(PATH, nameTokens, 0, titleFrom);
+  sink(TAGS, tokens, tagsFrom, tokens.length);
+  const { body, headings, end } = tokenSpans(analysed, ordinal);
+  sink(HEADING, tokens, headings, end);
+  sink(TEXT, tokens, body, headings);
 }
 
 /** The rows of an index in columns, their postings, and the totals of each chain. Costs of a change follow the file's size. */
@@ -96,7 +95,9 @@ export class RowStore {
   terms = 0;
   readonly #freeRows: number[] = [];
   readonly #freeSlots: number[] = [];
+  /** Working memory of #eachTerm. */
   #packed = new Uint32Array(0);
+  readonly #seen: number[] = [];
   /** Over all posting lists. */
   #entries = 0;
   #fileBytes = 0;
@@ -182,6 +183,22 @@ export class RowStore {
     return true;
   }
 
+  /** Gives back what the files hold of the cache; from the first step on the store must not be used any more. */
+  *dissolve(): Generator<void, void> {
+    for (const { nameTokens, analysed } of this.files.values()) {
+      this.cache.dictionary.release(nameTokens);
+      this.cache.release(analysed);
+      yield;
+    }
+    this.files.clear();
+    this.fileAt.length = 0;
+    this.postings.length = 0;
+    this.chains.clear();
+    this.terms = 0;
+    this.#entries = 0;
+    this.#fileBytes = 0;
+  }
+
   /** Costs follow the number of the file's rows. */
   rechain(file: string, chain: number): void {
     const entry = this.files.get(file);
@@ -204,8 +221,8 @@ export class RowStore {
     this.slotOf[row] = entry.slot;
     this.chainOf[row] = entry.chain;
     this.ordinalOf[row] = ordinal;
-    fieldTokens(entry, ordinal).forEach((tokens, field) => {
-      this.lengths[row * FIELDS.length + field] = tokens.length;
+    eachField(entry, ordinal, (field, _tokens, from, to) => {
+      this.lengths[row * FIELDS.length + field] = to - from;
     });
   }
 
@@ -233,9 +250,11 @@ export class RowStore {
   #eachTerm(entry: IndexedFile, ordinal: number, sink: TermSink): void {
     this.#packed = grown(this.#packed, this.cache.dictionary.idBound);
     const packed = this.#packed;
-    const seen: number[] = [];
-    fieldTokens(entry, ordinal).forEach((tokens, field) => {
-      for (const term of tokens) {
+    const seen = this.#seen;
+    seen.length = 0;
+    eachField(entry, ordinal, (field, tokens, from, to) => {
+      for (let at = from; at < to; at += 1) {
+        const term = tokens[at] ?? 0;
         const before = packed[term] ?? 0;
         if (before === 0) seen.push(term);
         packed[term] = withOccurrence(before, field);

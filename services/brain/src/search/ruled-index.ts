@@ -56,9 +56,10 @@ export class RuledIndex {
     return [...indexed, ...[...this.#hidden.keys()].filter((file) => !this.#index.has(file))];
   }
 
-  clear(): void {
-    this.#index.clear();
+  /** The shared cache keeps nothing of this index; from the first step on the index must not be used any more. */
+  dissolve(): Generator<void, void> {
     this.#hidden.clear();
+    return this.#index.dissolve();
   }
 
   stats(): IndexStats {

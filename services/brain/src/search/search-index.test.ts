@@ -3,7 +3,7 @@ import { AnalysisCache } from './analysis-cache.ts';
 import { ANALYSER_VERSION } from './analysis.ts';
 import type { SearchRequest } from './search-answer.ts';
 import { SearchIndex } from './search-index.ts';
-import { Block, blockLength } from './snapshot-block.ts';
+import { Block, blockLength, TermNumbers } from './snapshot-block.ts';
 import { encodeFiles, indexOfBlocks } from './snapshot.ts';
 
 const corpus = {
@@ -182,7 +182,7 @@ test('endless change does not grow the index', () => {
 
 describe('a block of a snapshot', () => {
   const source = indexOf(corpus);
-  const bytes = encodeFiles(source.cache, [...source.files()]);
+  const bytes = encodeFiles(new TermNumbers(source.cache.dictionary), [...source.files()]);
 
   test('is not read when it is of another analyser version, cut short, or damaged anywhere', () => {
     expect(blockLength(bytes)).toBe(bytes.length);
@@ -210,13 +210,16 @@ describe('a block of a snapshot', () => {
       expect(restored.search({ ...base, query })).toEqual(original.search({ ...base, query }));
       expect(restored.search({ ...base, query }).total).toBeGreaterThan(0);
     }
-    restored.clear();
+    for (const _step of restored.dissolve());
     expect([restored.cache.size, restored.cache.dictionary.size]).toEqual([0, 0]);
   });
 
   test('later blocks win over earlier ones', () => {
     const later = indexOf({ 'garden/tomatoes.md': '# Tomatoes\n\nAll eaten.' });
-    const blocks = [bytes.slice(), encodeFiles(later.cache, [...later.files()], ['ops/deploy.md'])].map(Block.read);
+    const blocks = [
+      bytes.slice(),
+      encodeFiles(new TermNumbers(later.cache.dictionary), [...later.files()], ['ops/deploy.md']),
+    ].map(Block.read);
     const index = indexOfBlocks(blocks.flatMap((block) => block ?? []));
     expect(filesFor(index, { query: 'ripen deployment' })).toEqual([]);
     expect(filesFor(index, { query: 'eaten bananas' }).toSorted()).toEqual([

@@ -106,9 +106,9 @@ export class SearchIndex {
     return this.#store.files.values();
   }
 
-  /** Releases every file; the shared cache keeps nothing of this index. */
-  clear(): void {
-    for (const file of this.#store.files.keys()) this.#store.remove(file);
+  /** The shared cache keeps nothing of this index; from the first step on the index must not be used any more. */
+  dissolve(): Generator<void, void> {
+    return this.#store.dissolve();
   }
 
   search(request: SearchRequest): SearchAnswer {

@@ -4,8 +4,8 @@ import { AnalysisCache } from './analysis-cache.ts';
 import type { SearchRequest } from './search-answer.ts';
 import { SearchIndex } from './search-index.ts';
 import type { FileSource } from './search-index.ts';
-import { Block } from './snapshot-block.ts';
-import { blockRuns, encodeFiles, indexOfBlocks } from './snapshot.ts';
+import { Block, TermNumbers } from './snapshot-block.ts';
+import { encodeFiles, indexOfBlocks } from './snapshot.ts';
 
 const words = [
   'lease',
@@ -78,7 +78,8 @@ function replay(steps: readonly { set: FileSource | null; remove: string }[], in
 }
 
 function restoredOf(index: SearchIndex): SearchIndex {
-  const blocks = Array.from(blockRuns(index.files()), (run) => Block.read(encodeFiles(index.cache, run)));
+  const numbers = new TermNumbers(index.cache.dictionary);
+  const blocks = Array.from(index.files(), (file) => Block.read(encodeFiles(numbers, [file])));
   return indexOfBlocks(blocks.flatMap((block) => block ?? []));
 }
 
@@ -130,10 +131,10 @@ test('indexes that share a cache answer as if alone, and leave nothing behind', 
         for (const question of asked)
           expect(ask(index, question, null)).toBe(ask(build([...files.values()]), question, null));
       }
-      main.index.clear();
+      for (const _step of main.index.dissolve());
       const alone = build([...branch.files.values()]);
       for (const question of asked) expect(ask(branch.index, question, null)).toBe(ask(alone, question, null));
-      branch.index.clear();
+      for (const _step of branch.index.dissolve());
       expect([cache.size, cache.dictionary.size, branch.index.stats().terms]).toEqual([0, 0, 0]);
     }),
     { numRuns: 100 },

@@ -5,6 +5,7 @@
 import { crc32 } from 'node:zlib';
 import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
 import { ANALYSER_VERSION } from './analysis.ts';
+import { grown } from './growable.ts';
 import type { TermDictionary } from './term-dictionary.ts';
 
 const HEADER = ['magic', 'format', 'analyser', 'checksum', 'directory', 'heads', 'layouts', 'tokens', 'texts'] as const;
@@ -15,6 +16,8 @@ const FORMAT = 2;
 const HEAD_STRIDE = 6;
 
 interface Directory {
+  /** Terms of the blocks directly before that this one counts on, and its own, numbered behind them. */
+  readonly termsBefore: number;
   readonly terms: readonly string[];
   /** Of each content. */
   readonly keys: readonly string[];
@@ -38,23 +41,37 @@ function padded(length: number): number {
   return Math.ceil(length / 4) * 4;
 }
 
-/** Numbers of the dictionary's terms as the block counts them, given in order of first use. */
-class TermNumbers {
-  readonly terms: string[] = [];
+/** Numbers of the dictionary's terms as a run of blocks counts them, given in order of first use. */
+export class TermNumbers {
   readonly #dictionary: TermDictionary;
+  readonly #terms: string[] = [];
   /** By term id: number + 1. */
-  readonly #numbers: Uint32Array;
+  #numbers = new Uint32Array(0);
+  #written = 0;
 
   constructor(dictionary: TermDictionary) {
     this.#dictionary = dictionary;
-    this.#numbers = new Uint32Array(dictionary.idBound);
   }
 
-  numberOf(id: number): number {
+  numbersOf(ids: Uint32Array): Uint32Array {
+    this.#numbers = grown(this.#numbers, this.#dictionary.idBound);
+    return ids.map((id) => this.#numberOf(id));
+  }
+
+  /** What no block has written so far. */
+  takeNew(): { termsBefore: number; terms: string[] } {
+    const termsBefore = this.#written;
+    this.#written = this.#terms.length;
+    return { termsBefore, terms: this.#terms.slice(termsBefore) };
+  }
+
+  #numberOf(id: number): number {
     const known = this.#numbers[id] ?? 0;
-    if (known > 0) return known - 1;
-    this.#numbers[id] = this.terms.push(this.#dictionary.termOf(id));
-    return this.terms.length - 1;
+    const term = this.#dictionary.termOf(id);
+    // Between two blocks an id may have become another term's.
+    if (known > 0 && this.#terms[known - 1] === term) return known - 1;
+    this.#numbers[id] = this.#terms.push(term);
+    return this.#terms.length - 1;
   }
 }
 
@@ -70,17 +87,16 @@ function lengthOf(columns: readonly { readonly length: number }[]): number {
   return columns.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** All of it at once: a few milliseconds for each megabyte. */
-export function encodeBlock(dictionary: TermDictionary, { analyses, files, deleted }: BlockContents): Uint8Array {
-  const numbers = new TermNumbers(dictionary);
-  const tokens = analyses.map((analysed) => analysed.tokens.map((id) => numbers.numberOf(id)));
+/** All of it at once: a few milliseconds for each megabyte. The first of a run of blocks has new `numbers`. */
+export function encodeBlock(numbers: TermNumbers, { analyses, files, deleted }: BlockContents): Uint8Array {
+  const tokens = analyses.map((analysed) => numbers.numbersOf(analysed.tokens));
   const layouts = analyses.map(({ layout }) => layout);
   const heads = analyses.map(({ text, rows, layout, tokens: own, titleFrom, tagsFrom }) =>
     Uint32Array.of(text.length, rows, layout.length, own.length, titleFrom, tagsFrom),
   );
   const places = new Map(analyses.map((analysed, place) => [analysed, place]));
   const directory: Directory = {
-    terms: numbers.terms,
+    ...numbers.takeNew(),
     keys: analyses.map(({ key }) => key),
     titles: analyses.map(({ title }) => title),
     files: files.map(({ file }) => file),
@@ -158,6 +174,11 @@ export class Block {
     this.size = this.#directory.keys.length;
   }
 
+  /** Its own terms, and how many of its run lie before them. */
+  get terms(): Pick<Directory, 'terms' | 'termsBefore'> {
+    return this.#directory;
+  }
+
   /** Number of a file's content. */
   contentOf(file: number): number {
     return this.#directory.contents[file] ?? 0;
@@ -175,21 +196,17 @@ export class Block {
 
   /**
    * Takes the wanted contents into a cache, one hold each. They stay views of the block's memory, unless that would
-   * keep much of it for little.
+   * keep much of it for little. `terms` has seen the blocks of its run before it.
    */
-  restore(cache: AnalysisCache, wanted: (content: number) => boolean): Map<number, AnalysedFile> {
-    const { dictionary } = cache;
-    const ids = dictionary.retainAll(this.#directory.terms);
-    this.#tokens.forEach((number, at) => {
-      this.#tokens[at] = ids[number] ?? 0;
-    });
+  restore(cache: AnalysisCache, terms: RestoredTerms, wanted: (content: number) => boolean): Map<number, AnalysedFile> {
+    const ids = terms.ids(this);
+    const tokens = this.#tokens;
+    for (let at = 0; at < tokens.length; at += 1) tokens[at] = ids[tokens[at] ?? 0] ?? 0;
     const isView = this.#freshBytes(cache, wanted) * 2 > this.#texts.length;
     const restored = new Map<number, AnalysedFile>();
     for (const [content, entry] of this.#entries()) {
       if (wanted(content)) restored.set(content, cache.restore(isView ? entry : ownCopy(entry)));
     }
-    // The contents hold their terms now.
-    dictionary.release(ids);
     return restored;
   }
 
@@ -221,6 +238,33 @@ export class Block {
       layoutAt += layout;
       tokensAt += tokens;
     }
+  }
+}
+
+/** The ids of the terms of a run of blocks, in use until they are released. */
+export class RestoredTerms {
+  readonly #dictionary: TermDictionary;
+  #ids = new Uint32Array(0);
+  #count = 0;
+
+  constructor(dictionary: TermDictionary) {
+    this.#dictionary = dictionary;
+  }
+
+  /** By number; takes in the terms of the block, which must be the next of its run or the first of another. */
+  ids(block: Block): Uint32Array {
+    const { termsBefore, terms } = block.terms;
+    if (termsBefore === 0) this.release();
+    this.#count = termsBefore + terms.length;
+    this.#ids = grown(this.#ids, this.#count);
+    for (const [number, term] of terms.entries()) this.#ids[termsBefore + number] = this.#dictionary.retain(term);
+    return this.#ids;
+  }
+
+  /** The contents that were restored hold their terms. */
+  release(): void {
+    this.#dictionary.release(this.#ids.subarray(0, this.#count));
+    this.#count = 0;
   }
 }
 

@@ -3,7 +3,7 @@ import { AnalysisCache } from './analysis-cache.ts';
 import type { AnalysedFile } from './analysis-cache.ts';
 import type { FileIdentity, IndexedFile } from './row-store.ts';
 import { SearchIndex } from './search-index.ts';
-import { type Block, encodeBlock } from './snapshot-block.ts';
+import { type Block, encodeBlock, RestoredTerms, type TermNumbers } from './snapshot-block.ts';
 
 /** Bytes of text in one block, about. */
 const BLOCK_TEXT_BYTES = 4 * 1024 * 1024;
@@ -25,12 +25,12 @@ export function* blockRuns(files: Iterable<IndexedFile>): Generator<IndexedFile[
 }
 
 export function encodeFiles(
-  cache: AnalysisCache,
+  numbers: TermNumbers,
   files: readonly IndexedFile[],
   deleted: readonly string[] = [],
 ): Uint8Array {
   const analyses = [...new Set(files.map(({ analysed }) => analysed))];
-  return encodeBlock(cache.dictionary, { analyses, files, deleted });
+  return encodeBlock(numbers, { analyses, files, deleted });
 }
 
 /** The files of several blocks, as the last block that names them has them. */
@@ -61,28 +61,35 @@ export class BlockFiles {
     cache: AnalysisCache,
     isWanted: (path: string, hash: string) => boolean,
   ): Generator<(readonly [FileIdentity, AnalysedFile])[]> {
-    const wanted = new Map<Block, { path: string; content: number }[]>();
+    const wanted = new Map<Block, { path: string; content: number }[]>(this.#blocks.map((block) => [block, []]));
     for (const [path, { block, content }] of this.#places) {
-      if (!isWanted(path, block.hashOf(content))) continue;
-      const files = wanted.get(block);
-      if (files === undefined) wanted.set(block, [{ path, content }]);
-      else files.push({ path, content });
+      if (isWanted(path, block.hashOf(content))) wanted.get(block)?.push({ path, content });
     }
-    for (const [block, files] of wanted) yield restoredFiles(block, files, cache);
+    const terms = new RestoredTerms(cache.dictionary);
+    try {
+      for (const [block, files] of wanted) {
+        const contents = new Set(files.map(({ content }) => content));
+        const analyses = block.restore(cache, terms, (content) => contents.has(content));
+        yield restoredFiles(block, files, analyses);
+        for (const analysed of analyses.values()) cache.release(analysed);
+      }
+    } finally {
+      terms.release();
+    }
   }
 }
 
-function restoredFiles(block: Block, files: readonly { path: string; content: number }[], cache: AnalysisCache) {
-  const contents = new Set(files.map(({ content }) => content));
-  const analyses = block.restore(cache, (content) => contents.has(content));
-  const restored = files.flatMap(({ path, content }) => {
+function restoredFiles(
+  block: Block,
+  files: readonly { path: string; content: number }[],
+  analyses: ReadonlyMap<number, AnalysedFile>,
+) {
+  return files.flatMap(({ path, content }) => {
     const analysed = analyses.get(content);
     if (analysed === undefined) return [];
     analysed.uses += 1;
     return [[{ file: path, hash: block.hashOf(content), chain: 0 }, analysed] as const];
   });
-  for (const analysed of analyses.values()) cache.release(analysed);
-  return restored;
 }
 
 /** The index of some blocks, all of their files on chain 0. */

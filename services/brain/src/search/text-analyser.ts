@@ -2,6 +2,7 @@
 import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
 import { contentKey } from './analysis-cache.ts';
 import type { AnalysisThread, TextToAnalyse } from './analysis-thread.ts';
+import { RestoredTerms } from './snapshot-block.ts';
 import { Slices } from './slices.ts';
 
 /** UTF-16 units that are analysed in a few slices of the main thread. */
@@ -16,7 +17,9 @@ export async function analyseTexts(
   const unknown = texts.filter(({ format, hash }) => !cache.has(contentKey(format, hash)));
   const isLarge = unknown.reduce((sum, { content }) => sum + content.length, 0) > SMALL_WORK;
   const block = isLarge ? await thread.analyse(unknown) : null;
-  const made = block === null ? [] : [...block.restore(cache, () => true).values()];
+  const terms = new RestoredTerms(cache.dictionary);
+  const made = block === null ? [] : [...block.restore(cache, terms, () => true).values()];
+  terms.release();
   const slices = new Slices();
   const analyses: AnalysedFile[] = [];
   for (const { format, hash, content } of texts) {
