@@ -11,6 +11,7 @@ import { GitError } from '../git/run.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
+import { savedEvent } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { CommitOutcome, CommitRefusal, DirtyFile } from './ops.ts';
 
@@ -106,7 +107,8 @@ interface Ready {
 /** The lease is judged and the branch moved in one section; only that keeps the database waiting. */
 async function publish(brain: OpenBrain, writer: BranchWriter, wish: CommitWish, ready: Ready): Promise<Answer | null> {
   const { context } = wish;
-  const { idempotency, outbox, name } = brain.context;
+  const { idempotency, outbox, name, rules } = brain.context;
+  const told = await rules.eventRules(name);
   let moved = false;
   const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
     idempotency.once<CommitOutcome, CommitRefusal>(section.transaction, context.idempotency, async () => {
@@ -119,16 +121,9 @@ async function publish(brain: OpenBrain, writer: BranchWriter, wish: CommitWish,
         throw new BranchMoved();
       }
       irrevocable();
-      const resources = [`brain:${name}`];
-      const payload = {
-        brain: name,
-        branch: writer.tree.branch,
-        commit: outcome.commit,
-        files: ready.files.length,
-        by: context.actor,
-        resources,
-      };
-      await outbox.write(section.transaction, [{ name: 'brain:save', payload }]);
+      const files = ready.files.map(({ file }) => file);
+      const news = { branch: writer.tree.branch, commit: outcome.commit, by: context.actor, files };
+      await outbox.write(section.transaction, [savedEvent(brain.context, told, news)]);
       return allow(outcome);
     }),
   ).catch((error: unknown) => {

@@ -11,10 +11,11 @@ import { countDivergence, readRef } from '../git/refs.ts';
 import { fetchRemote, pushBranch, type Remote, trackingRef } from '../git/remote.ts';
 import { RemoteError } from '../git/remote-error.ts';
 import { noteSync } from '../store/sync-store.ts';
-import type { RowView } from '../ports.ts';
+import type { EventRules, RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { commitBranch } from './commit.ts';
 import { integrate, type Pulled } from './integrate.ts';
+import { toldCount } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
 import { DEFAULT_REMOTE } from './remotes.ts';
@@ -53,9 +54,10 @@ export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<Syn
     await tell(brain, { name: 'sync:error', payload: { ...scope, code, error: CALL_ERRORS[code].meaning } });
     throw error;
   });
+  const told = await brain.context.rules.eventRules(brain.context.name);
   const durationMs = brain.context.platform.clock.now() - startedAt;
   const end: NewEvent = decision.ok
-    ? { name: 'sync:complete', payload: { ...scope, ...endOf(decision.value), durationMs } }
+    ? { name: 'sync:complete', payload: { ...scope, ...endOf(decision.value, told), durationMs } }
     : { name: 'sync:error', payload: { ...scope, code: decision.code, error: decision.message ?? decision.code } };
   const outcome = await withPgTransaction(platform.database.pool, (transaction) =>
     idempotency.once(transaction, op.context.idempotency, async () => {
@@ -69,8 +71,14 @@ export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<Syn
   return outcome;
 }
 
-function endOf({ status, conflicts }: SyncOutcome): { status: string; conflicts: number } {
-  return { status, conflicts: conflicts.length };
+function endOf({ status, conflicts }: SyncOutcome, told: EventRules): { status: string; conflicts: number } {
+  return {
+    status,
+    conflicts: toldCount(
+      told,
+      conflicts.map(({ file }) => file),
+    ),
+  };
 }
 
 async function tell(brain: OpenBrain, event: NewEvent): Promise<void> {

@@ -1,4 +1,5 @@
 /** Every tool of the brain, in the order of its guide. */
+import { brainTools as wholeBrainTools } from './brains.ts';
 import { branchTools } from './branches.ts';
 import { fileTools } from './files.ts';
 import { healthTools } from './health.ts';
@@ -27,4 +28,5 @@ export const brainTools = [
   ...listingTools,
   ...stackTools,
   ...sessionTools,
+  ...wholeBrainTools,
 ];
