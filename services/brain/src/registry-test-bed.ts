@@ -45,7 +45,7 @@ export function createTestRegistry(): TestRegistry & { answerOn(bus: Bus): Promi
     },
     [REGISTRY.copyPolicies.subject](payload) {
       const { from, to } = REGISTRY.copyPolicies.ask.parse(JSON.parse(payload));
-      const found = Object.entries(attached(from, []));
+      const found = Object.entries(attached(from, [])).filter(([key]) => !policies.has(to + key.slice(from.length)));
       for (const [key, policy] of found) registry.setPolicy(to + key.slice(from.length), policy);
       return { stamp: registry.stamp(), copied: found.length };
     },
