@@ -62,6 +62,10 @@ interface State {
   readonly due: ReadonlySet<string>;
   /** What it may take or leave. */
   readonly free: ReadonlySet<string>;
+  /** Not as in the last commit. */
+  readonly unlike: ReadonlySet<string>;
+  /** Folded name -> all that is called so. */
+  readonly spellings: ReadonlyMap<string, readonly DiskEntry[]>;
 }
 
 function stateOf(folder: string): State {
@@ -72,16 +76,22 @@ function stateOf(folder: string): State {
   const tree = treeAt(folder, 'HEAD');
   const due = new Set([...tree.keys()].filter((path) => !disk.has(path)));
   const free = new Set<string>();
+  const unlike = new Set<string>();
   const spellings = Map.groupBy(shown, ({ path }) => foldedName(path));
   for (const entry of shown) {
     const { path } = entry;
     const committed = tree.get(path);
     if (committed?.blob === entry.blob && committed.mode === entry.mode) continue;
-    const isAlone = spellings.get(foldedName(path))?.length === 1;
-    if (!isAlone || (committed === undefined && !isTaken(entry) && staged.has(path))) free.add(path);
+    unlike.add(path);
+    const isOnly = spellings.get(foldedName(path))?.length === 1;
+    if (!isOnly || (committed === undefined && !isTaken(entry) && staged.has(path))) free.add(path);
     else if (committed !== undefined || isTaken(entry)) due.add(path);
   }
-  return { disk, shown, staged, due, free };
+  return { disk, shown, staged, due, free, unlike, spellings };
+}
+
+function isAlone({ spellings }: Pick<State, 'spellings'>, path: string): boolean {
+  return spellings.get(foldedName(path))?.length === 1;
 }
 
 /** What a commit adds without being asked by a person's own `git add`. */
@@ -119,7 +129,8 @@ async function listed({ brain }: Ground, { caller }: JudgeOptions): Promise<Row[
   return rows;
 }
 
-async function listedProblems(ground: Ground, { shown }: State, options: JudgeOptions): Promise<string[]> {
+async function listedProblems(ground: Ground, state: State, options: JudgeOptions): Promise<string[]> {
+  const { shown } = state;
   const rows = new Map(
     (await listed(ground, options)).map((row) => [row.file.normalize('NFC'), row.kind ?? 'no kind']),
   );
@@ -135,14 +146,24 @@ async function listedProblems(ground: Ground, { shown }: State, options: JudgeOp
   return problems;
 }
 
+interface Dirt {
+  readonly dirty: boolean;
+  readonly files: readonly { readonly file: string }[];
+  readonly left: readonly { readonly file: string }[];
+}
+
 async function dirtyProblems({ brain }: Ground, state: State, { caller }: JudgeOptions): Promise<string[]> {
   const args = { brain, branch: 'main' };
-  const { dirty, files } = await caller.ok<{ dirty: boolean; files: Fields[] }>('svc_branch_is_dirty', args);
-  const told = new Set(files.map(({ file }) => String(file)));
+  const answer = await caller.ok<Dirt>('svc_branch_is_dirty', args);
+  const { dirty, files, left } = answer;
+  const told = new Set(files.map(({ file }) => file));
+  const toldLeft = new Set(left.map(({ file }) => file));
   const problems = [...state.due].filter((path) => !told.has(path)).map((path) => `${path} is not told as changed`);
   for (const path of told) {
     if (!state.due.has(path) && !state.free.has(path)) problems.push(`${path} is told as changed and is not`);
   }
+  const kept = state.shown.filter(({ path }) => state.unlike.has(path) && !told.has(path) && !toldLeft.has(path));
+  problems.push(...kept.map(({ path }) => `${path} is neither told as changed nor as left`));
   if (dirty !== told.size > 0) problems.push(`dirty is ${dirty} with ${told.size} files`);
   return problems;
 }
@@ -150,10 +171,10 @@ async function dirtyProblems({ brain }: Ground, state: State, { caller }: JudgeO
 async function commitProblems({ brain, folder }: Ground, { caller }: JudgeOptions): Promise<string[]> {
   const args = { brain, branch: 'main' };
   await caller.ok('svc_commit', { ...args, message: 'at the end' });
-  const { dirty, files } = await caller.ok<{ dirty: boolean; files: Fields[] }>('svc_branch_is_dirty', args);
+  const { dirty, files } = await caller.ok<Dirt>('svc_branch_is_dirty', args);
   const after = stateOf(folder);
   const problems = [...after.due].map((path) => `${path} is not as it is on disk`);
-  if (dirty && files.some(({ file }) => !after.free.has(String(file))))
+  if (dirty && files.some(({ file }) => !after.free.has(file)))
     problems.push(`still dirty: ${JSON.stringify(files).slice(0, 200)}`);
   const status = git(folder, 'status', '--porcelain', '-uall', '-z').split('\0').filter(Boolean);
   for (const row of status) {
@@ -201,12 +222,9 @@ function repositoryProblems({ folder }: Ground): string[] {
   return leftovers(folder).map((path) => `${path} was left behind`);
 }
 
-async function readProblems({ brain }: Ground, { shown }: State, { caller }: JudgeOptions): Promise<string[]> {
+async function readProblems({ brain }: Ground, state: State, { caller }: JudgeOptions): Promise<string[]> {
   const problems: string[] = [];
-  const alone = Map.groupBy(shown, ({ path }) => foldedName(path));
-  const texts = shown.filter(
-    ({ kind, path }) => kind === 'text' && !isDotted(path) && alone.get(foldedName(path))?.length === 1,
-  );
+  const texts = state.shown.filter(({ kind, path }) => kind === 'text' && !isDotted(path) && isAlone(state, path));
   for (const { path, text } of texts.slice(0, READ_BACK)) {
     const reply = await caller.call('brain_read', { brain, branch: 'main', name: path });
     if (reply.body.result?.['content'] !== text) problems.push(`${path}: ${reply.text.slice(0, 160)}`);
