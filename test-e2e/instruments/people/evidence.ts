@@ -18,9 +18,10 @@ export interface DiskEntry {
 /** Everything below a working tree but `.git`. */
 export function diskEntries(root: string, below = ''): Map<string, DiskEntry> {
   const found = new Map<string, DiskEntry>();
+  if (!existsSync(root)) return found;
   for (const child of readdirSync(join(root, below), { withFileTypes: true })) {
     const path = below === '' ? child.name : `${below}/${child.name}`;
-    if (path === '.git') continue;
+    if (child.name === '.git') continue;
     if (child.isDirectory()) for (const [name, entry] of diskEntries(root, path)) found.set(name, entry);
     else found.set(path, diskEntry(root, path));
   }

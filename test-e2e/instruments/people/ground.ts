@@ -9,6 +9,8 @@ export interface Ground {
   readonly brain: string;
   /** Working tree of `main`. */
   readonly folder: string;
+  /** Where the working trees of the other branches lie. */
+  readonly treesFolder: string;
   readonly remote: { readonly name: string; readonly bare: string; readonly clone: string };
   readonly history: History;
   /** What must not have happened, in words. */

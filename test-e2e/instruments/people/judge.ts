@@ -186,9 +186,9 @@ async function commitProblems({ brain, folder }: Ground, { caller }: JudgeOption
   return problems;
 }
 
-function lostVersions({ history, folder }: Ground): string[] {
+function lostVersions({ history, folder, treesFolder }: Ground): string[] {
   const objects = keptObjects(folder);
-  const disk = [...diskEntries(folder).values()];
+  const disk = [folder, treesFolder].flatMap((root) => [...diskEntries(root).values()]);
   const onDisk = new Set(disk.map(({ blob }) => blob));
   let texts: string[] | null = null;
   const isKept = ({ blob, marks }: Version): boolean => {

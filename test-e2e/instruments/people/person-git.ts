@@ -28,9 +28,7 @@ export const PERSON_GIT_ACTS: Readonly<Record<string, Performed>> = {
   merge: meanwhile(({ folder }, { nth }) =>
     persistently(folder, 'merge', '-q', '--no-edit', nth % 2 === 0 ? 'side' : 'own'),
   ),
-  stash: meanwhile(({ folder }, { nth }) =>
-    persistently(folder, 'stash', 'push', '-q', ...(nth % 2 === 0 ? ['-u'] : [])),
-  ),
+  stash: meanwhile(setAside),
   unstash: meanwhile(plain('stash', 'pop', '-q')),
   async 'checkout-file'({ folder, history }, { path }) {
     const from = performance.now();
@@ -62,6 +60,17 @@ function meanwhile(perform: Performed): Performed {
     });
     return outcome;
   };
+}
+
+/** What was not committed when the stash was made is taken from the tree, also when somebody commits it meanwhile. */
+async function setAside({ folder, history }: Ground, { nth }: Act): Promise<string> {
+  const from = performance.now();
+  const outcome = await persistently(folder, 'stash', 'push', '-q', ...(nth % 2 === 0 ? ['-u'] : []));
+  const added = await personGit(folder, 'diff', '-z', '--name-only', '--diff-filter=A', 'stash^1', 'stash');
+  const untracked = await personGit(folder, 'ls-tree', '-r', '-z', '--name-only', 'stash^3');
+  const paths = [added, untracked].flatMap(({ ok, output }) => (ok ? output.split('\0') : []));
+  for (const path of paths) history.removals.push({ deletes: true, path, from, to: performance.now() });
+  return outcome;
 }
 
 /** The files stay; what only the commit held (the state before a merge, say) is given up. */

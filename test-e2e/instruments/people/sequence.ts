@@ -51,6 +51,7 @@ async function groundFor(plan: Plan, { node, remotes, remotesFolder }: Place, br
   return {
     brain,
     folder: brainFolder(node.place, brain),
+    treesFolder: join(node.place.dataDir, 'worktrees', brain),
     remote: { name, bare: join(remotesFolder, `${name}.git`), clone: join(remotesFolder, `colleague-${brain}`) },
     history: new History(),
     problems: [],
