@@ -26,7 +26,7 @@ const text = (path: string, content = note(path)): VaultEntry => made(path, 'tex
 const made = (path: string, kind: Kind, content: string | Buffer): VaultEntry => ({
   path,
   kind,
-  isTaken: kind !== 'link' && kind !== 'other' && !path.split('/').some((segment) => segment.startsWith('.')),
+  isTaken: kind !== 'link' && !path.split('/').some((segment) => segment.startsWith('.')),
   content: Buffer.from(content),
 });
 
