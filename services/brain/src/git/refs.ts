@@ -85,11 +85,12 @@ function statOf(path: string): BigIntStats | undefined {
 }
 
 /**
- * The commit that a reading reference names: `rescue/<id>/ours|theirs`, a branch, or 4 to 40 hex digits that begin
- * exactly one commit id. Null when it names none.
+ * The commit that a reading reference names: `rescue/<id>/ours|theirs|branch|work`, a branch, or 4 to 40 hex digits
+ * that begin exactly one commit id. Null when it names none.
  */
 export async function resolveReading(repository: Repository, at: string): Promise<string | null> {
-  if (/^rescue\/\d{8}T\d{6}Z-[0-9a-f]{8}\/(?:ours|theirs)$/.test(at)) return readRef(repository, `refs/${at}`);
+  if (/^rescue\/\d{8}T\d{6}Z-[0-9a-f]{8}\/(?:ours|theirs|branch|work)$/.test(at))
+    return readRef(repository, `refs/${at}`);
   if (branchNameProblem(at) === null) {
     const head = await readHead(repository, at);
     if (head !== null) return head;
