@@ -72,7 +72,7 @@ verifies(
     const health = await own();
     const unserved = (health?.unserved ?? []).reduce((sum, { count }) => sum + count, 0);
     expect([health?.files ?? 0, unserved, health?.dirty]).toEqual([
-      ORDINARY.length,
+      VAULT.length,
       VAULT.length - ORDINARY.length,
       TAKEN.length,
     ]);
