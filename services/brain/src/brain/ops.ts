@@ -141,7 +141,8 @@ export interface BrainSummary {
   readonly unserved: readonly UnservedGroup[];
   readonly remote: { readonly configured: boolean; readonly ahead: number | null; readonly behind: number | null };
   readonly queue: { readonly depth: number; readonly oldestMs: number };
-  readonly index: { readonly rows: number; readonly bytes: number };
+  /** Rows and bytes in memory; a branch that nobody searches has none there. */
+  readonly index: { readonly rows: number; readonly pending: number; readonly bytes: number };
   /** Of the process that owns the brain. */
   readonly counters: Pick<Counters, 'mutex' | 'lease'>;
 }
