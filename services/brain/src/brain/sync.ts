@@ -10,7 +10,7 @@ import { countNew, readRemoteHeads, trackingRef } from '../git/remote.ts';
 import { RemoteError } from '../git/remote-error.ts';
 import { RepositoryProblem } from '../git/repository.ts';
 import { noteSync } from '../store/sync-store.ts';
-import type { EventRules, RowView } from '../ports.ts';
+import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { dirtyState } from './branches.ts';
 import { commitBranch } from './commit.ts';
