@@ -8,7 +8,8 @@ import { autoBranchName } from '../domain/auto-branch.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
-import { attribution, readChanges, REPORTED_FILES } from './commit.ts';
+import { attribution, REPORTED_FILES } from './commit.ts';
+import { gatherEdits } from './commit-edits.ts';
 import type { OpenBrain } from './open-brain.ts';
 import { dirtyCount } from './summary.ts';
 import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyState, ReadRefusal } from './ops.ts';
@@ -123,13 +124,12 @@ async function branchOff(
     at: at.toISOString(),
     tail: randomTail(),
   });
-  const changes = await readChanges(writer.tree.root, files);
+  const { edits } = await gatherEdits(repository, writer.tree, files);
   const message = `${shown.length} uncommitted ${shown.length === 1 ? 'file' : 'files'} of ${writer.tree.branch}`;
   const prepared = await prepareCommit(repository, {
     branch,
-    worktree: null,
     expectedHead: head,
-    changes,
+    edits,
     message,
     ...attribution(brain, context),
   });

@@ -1,5 +1,5 @@
 /** Index snapshots: a cache under `cache/`, written when a brain closes, that may be deleted at any time. */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { ANALYSER_VERSION } from '../search/analysis.ts';
@@ -39,6 +39,10 @@ export async function saveIndex(
   } catch (error) {
     log.warn({ err: error }, 'an index snapshot could not be written');
   }
+}
+
+export async function dropIndex(directory: string, branch: string): Promise<void> {
+  await rm(snapshotFile(directory, branch), { force: true });
 }
 
 function snapshotFile(directory: string, branch: string): string {
