@@ -10,6 +10,7 @@ import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
+import { noteCommit } from './housekeeping.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { CommitOutcome, CommitRefusal } from './ops.ts';
 
@@ -176,6 +177,7 @@ async function publish(
     throw error;
   });
   if (answer?.decision.ok === true && ready.prepared !== null && !answer.replayed) {
+    noteCommit(brain);
     const left = new Set(ready.prepared.left);
     const made = ready.edits.filter(({ path }) => !left.has(path));
     await brain.adoptHead(

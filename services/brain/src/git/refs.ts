@@ -5,6 +5,7 @@ import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
+import { noteOwnMove } from './own-moves.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
@@ -128,6 +129,7 @@ export async function moveRefs(repository: Repository, moves: readonly RefMove[]
       : `update ${refName(ref)}\0${objectId(to)}\0${from === null ? NO_OBJECT : objectId(from)}\0`,
   );
   const refs = moves.map(({ ref }) => ref);
+  for (const { to } of moves) if (to !== null) noteOwnMove(repository, to);
   try {
     await repository.objectDirectories.fsyncChanged();
     await withJournal(repository, refs, () =>
