@@ -49,11 +49,17 @@ export function commitInQueue(
   });
 }
 
-/** Git could not write its objects; the branch is where it was. */
+/** The objects could not be written; the branch is where it was. */
 function refusedByDisk(brain: OpenBrain, error: unknown): CommitAnswer {
-  if (!(error instanceof GitError)) throw error;
-  brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'git refused a commit');
+  if (!(error instanceof GitError) && !isOfDisk(error)) throw error;
+  brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'the disk or git refused a commit');
   return { decision: deny('E_STATE_WRITE'), replayed: false };
+}
+
+const OF_DISK: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM'];
+
+function isOfDisk(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && OF_DISK.includes(error.code);
 }
 
 /** Null when somebody changed the branch or the files between look and commit. */
