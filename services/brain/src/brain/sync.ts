@@ -17,7 +17,7 @@ import { commitBranch } from './commit.ts';
 import { integrate, type Pulled } from './integrate.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
-import { DEFAULT_REMOTE } from './remotes.ts';
+import { DEFAULT_REMOTE, noRemote } from './remotes.ts';
 import { fetchInTime, type NetworkStage, pushInTime } from './sync-network.ts';
 import { SyncTelling } from './sync-telling.ts';
 
@@ -40,7 +40,7 @@ const ANSWER_MS = 5000;
 export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<SyncOutcome, SyncRefusal>> {
   const name = op.remote ?? DEFAULT_REMOTE;
   const remote = brain.sync.remoteFor(brain.context.name, name);
-  if (remote === null) return { decision: notConfigured(name), replayed: false };
+  if (remote === null) return { decision: noRemote(name), replayed: false };
   const { idempotency, platform } = brain.context;
   const stored = await idempotency.find<SyncOutcome, SyncRefusal>(
     poolClient(platform.database.pool),
@@ -61,12 +61,6 @@ export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<Syn
   // It has no end yet: whoever repeats the call, with its key too, learns that.
   if (!decision.ok && decision.code === 'E_UNDER_WAY') return { decision, replayed: false };
   return settle(sync, decision);
-}
-
-function notConfigured(name: string): Answer {
-  const settings = name === DEFAULT_REMOTE ? ['SVC_SYNC_REMOTES', 'HOST_REPO'] : ['SVC_SYNC_REMOTES'];
-  const message = `No remote is named ${name}: an operator sets ${settings.join(' or ')}.`;
-  return deny('E_NOT_CONFIGURED', { remote: name, settings }, message);
 }
 
 function answerBy({ context }: OpenBrain, { context: { deadlineAt } }: SyncOp): number {
