@@ -161,6 +161,7 @@ export class OpenBrain {
 
   /** Finishes what is queued and lets go of everything in memory. */
   async close(): Promise<void> {
+    await this.sync.transfers.stop(this.context.name);
     for (const open of this.#trees.values()) {
       const { writer } = await open;
       writer.tree.close();
