@@ -26,6 +26,18 @@ export const BRAIN_EVENTS = {
     audience: 'readers',
     payload: z.strictObject({ ...brainScope, commit: z.string(), files: z.int(), by, resources }),
   },
+  'brain:progress': {
+    service: 'brain',
+    meaning: 'How far work is that takes long and goes on by itself.',
+    audience: 'readers',
+    payload: z.strictObject({
+      ...brainScope,
+      what: z.enum(['commit']),
+      done: z.int().describe('Files that are stored.'),
+      total: z.int(),
+      resources,
+    }),
+  },
   'brain:created': {
     service: 'brain',
     meaning: 'A brain was created.',

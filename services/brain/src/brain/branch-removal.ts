@@ -8,7 +8,7 @@ import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { guardWrite } from '../domain/lease.ts';
 import { leftJournals, openJournal } from '../files/journal-file.ts';
 import { countUnmerged, deletionMoves, isInUseElsewhere, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
-import { type PreparedCommit, prepareCommit } from '../git/commits.ts';
+import { prepareCommit } from '../git/commits.ts';
 import { moveRefs, readHead, rescueStamp } from '../git/refs.ts';
 import { branchRef, GitError } from '../git/run.ts';
 import { worktreeName } from '../git/worktrees.ts';
@@ -17,7 +17,8 @@ import { forgetBranch, renameBranchRows } from '../store/branch-rows.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type BrainContext, type OpContext, writeSection } from '../writer/context.ts';
-import { attribution, readChanges } from './commit.ts';
+import { attribution } from './commit.ts';
+import { gatherEdits } from './commit-edits.ts';
 import type { BranchDeleted } from './branch-results.ts';
 import { dropWorktree, isWorktreeHeld, type KeptWork } from './drop-worktree.ts';
 import { dropIndex } from './index-snapshot.ts';
@@ -39,26 +40,22 @@ export async function deleteBranch(
   const answer = await withBranch<BranchDeleted>(brain, { context, branch }, async (writer, head) => {
     const saved = await saveWork(brain, context, writer, head);
     const kept = { commit: saved?.commit ?? head, id: rescue };
-    try {
-      const { repository, outbox, name } = brain.context;
-      const unmerged = await countUnmerged(repository, branch, head);
-      const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
-      const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
-        if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {
-          return deny('E_BUSY', { retryAfterMs: 0 });
-        }
-        irrevocable();
-        await forgetBranch(transaction, name, branch);
-        const payload = { ...told(brain, context, branch), rescue };
-        await outbox.write(transaction, [{ name: 'branch:deleted', payload }]);
-        const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
-        return allow({ commit: head, rescue, uncommitted, unmerged, setAside });
-      });
-      if (outcome.decision.ok && !outcome.replayed) await endTree(brain, branch, kept);
-      return outcome;
-    } finally {
-      await saved?.close();
-    }
+    const { repository, outbox, name } = brain.context;
+    const unmerged = await countUnmerged(repository, branch, head);
+    const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
+    const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
+      if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {
+        return deny('E_BUSY', { retryAfterMs: 0 });
+      }
+      irrevocable();
+      await forgetBranch(transaction, name, branch);
+      const payload = { ...told(brain, context, branch), rescue };
+      await outbox.write(transaction, [{ name: 'branch:deleted', payload }]);
+      const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
+      return allow({ commit: head, rescue, uncommitted, unmerged, setAside });
+    });
+    if (outcome.decision.ok && !outcome.replayed) await endTree(brain, branch, kept);
+    return outcome;
   });
   return answer as Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>;
 }
@@ -123,7 +120,8 @@ async function withBranch<Value>(
   }
 }
 
-interface SavedWork extends Pick<PreparedCommit, 'commit' | 'close'> {
+interface SavedWork {
+  readonly commit: string;
   readonly files: readonly string[];
 }
 
@@ -134,18 +132,16 @@ async function saveWork(
   writer: BranchWriter | null,
   head: string,
 ): Promise<SavedWork | null> {
+  const { repository } = brain.context;
   const files = writer?.tree.table.changes() ?? [];
   if (writer === null || files.length === 0) return null;
-  const { branch, root } = writer.tree;
-  const { commit, close } = await prepareCommit(brain.context.repository, {
-    branch,
-    worktree: null,
-    expectedHead: head,
-    changes: await readChanges(root, files),
-    message: `uncommitted when ${branch} was deleted`,
-    ...attribution(brain, context),
-  });
-  return { commit, close, files: files.map(({ file }) => file) };
+  const { branch } = writer.tree;
+  const { edits, taken } = await gatherEdits(repository, writer.tree, files);
+  const message = `uncommitted when ${branch} was deleted`;
+  const wish = { branch, expectedHead: head, edits, message, ...attribution(brain, context) };
+  const { commit, left } = await prepareCommit(repository, wish);
+  const isLeft = new Set(left);
+  return { commit, files: taken.flatMap(({ file, onDisk }) => (isLeft.has(onDisk) ? [] : [file])) };
 }
 
 function keyed<Value>(

@@ -5,6 +5,7 @@ import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
+import { readRefFiles } from './ref-files.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
@@ -17,6 +18,8 @@ export async function readHeads(repository: Repository): Promise<Map<string, str
 
 /** References below `prefix` (without it) -> object id. */
 export async function readRefs(repository: Repository, prefix: string): Promise<Map<string, string>> {
+  const read = readRefFiles(repository.gitDir, prefix);
+  if (read !== null) return new Map(Array.from(read, ([name, oid]) => [name.slice(prefix.length), oid]));
   const { stdout } = await repository.git.run({
     args: ['for-each-ref', '--format=%(objectname) %(refname)', prefix],
     gitDir: repository.gitDir,

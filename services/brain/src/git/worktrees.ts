@@ -10,7 +10,7 @@ import { readTree, resetIndex, type TreeEntry } from './objects.ts';
 import { readHead } from './refs.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { branchRef } from './run.ts';
-import { installIndex, refreshIndex } from './worktree-index.ts';
+import { placeIndex, refreshIndex } from './worktree-index.ts';
 import { isWhole, worktreeGitDir } from './worktree-state.ts';
 
 export const MAX_FILE_BYTES = 1024 * 1024;
@@ -112,7 +112,7 @@ async function fillWorktree(repository: Repository, dir: string, head: string): 
     });
     await fsyncTree(dir);
     await refreshIndex(repository, dir, indexFile, foreign);
-    await installIndex(repository, dir, indexFile);
+    await placeIndex(repository, dir, indexFile);
     // writes into the tree are acknowledged from now on, so the link to it must not vanish
     const gitDir = await worktreeGitDir(repository, dir);
     await fsyncTree(gitDir);
