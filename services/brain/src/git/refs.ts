@@ -84,18 +84,28 @@ function statOf(path: string): BigIntStats | undefined {
   return statSync(path, { bigint: true, throwIfNoEntry: false });
 }
 
+/** What of git's own ids (whole, or the beginning of one) hex digits may mean, in the order in which it is looked for. */
+export interface IdReadings {
+  readings(hex: string): readonly string[];
+}
+
 /**
  * The commit that a reading reference names: `rescue/<id>/ours|theirs|branch|work`, a branch, or 4 to 40 hex digits
- * that begin exactly one commit id. Null when it names none.
+ * that `names` reads as (the beginning of) exactly one commit id. Null when it names none.
  */
-export async function resolveReading(repository: Repository, at: string): Promise<string | null> {
+export async function resolveReading(repository: Repository, at: string, names: IdReadings): Promise<string | null> {
   if (/^rescue\/\d{8}T\d{6}Z-[0-9a-f]{8}\/(?:ours|theirs|branch|work)$/.test(at))
     return readRef(repository, `refs/${at}`);
   if (branchNameProblem(at) === null) {
     const head = await readHead(repository, at);
     if (head !== null) return head;
   }
-  return /^[0-9a-f]{4,40}$/i.test(at) ? resolveHex(repository, at.toLowerCase()) : null;
+  if (!/^[0-9a-f]{4,40}$/i.test(at)) return null;
+  for (const hex of names.readings(at.toLowerCase())) {
+    const commit = await resolveHex(repository, hex);
+    if (commit !== null) return commit;
+  }
+  return null;
 }
 
 async function resolveHex(repository: Repository, hex: string): Promise<string | null> {
