@@ -6,7 +6,7 @@ import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
 import { holdsNothingElse } from '../files/tree-walk.ts';
 import type { HeadEntry } from '../files/file-table.ts';
-import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts';
+import { createBranch, readHead, readHeads, readRef, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees } from '../git/worktrees.ts';
@@ -62,6 +62,7 @@ export class OpenBrain {
 
   /** Opens the working trees on disk, so that what changed in them while nobody looked is told. */
   async start(): Promise<void> {
+    await this.#indexes.keepOnly((await readHeads(this.context.repository)).keys());
     await finishSteps(this.context, this.places.journal, async (branch) => {
       if (branch === 'main') return this.context.repository.dir;
       return (await listWorktrees(this.places.worktrees)).get(branch) ?? null;
