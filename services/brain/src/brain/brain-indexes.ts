@@ -41,6 +41,11 @@ export class BrainIndexes {
     });
   }
 
+  /** Removes the snapshot of a branch that is gone. */
+  async drop(branch: string): Promise<void> {
+    await rm(join(this.#directory, snapshotName(branch)), { force: true });
+  }
+
   /** Removes the snapshots of all other branches. Never fails: they are only in the way. */
   async keepOnly(branches: Iterable<string>): Promise<void> {
     const kept = new Set(Array.from(branches, snapshotName));

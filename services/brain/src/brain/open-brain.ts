@@ -1,6 +1,7 @@
 /** A brain that this process owns: its repository, its working trees, each with its writer. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
@@ -11,6 +12,7 @@ import { trackingRef } from '../git/remote.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees } from '../git/worktrees.ts';
 import { type RowView, UNJUDGED } from '../ports.ts';
+import { type CommitNames, OWN_NAMES } from '../rules/commit-handles.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext, OpContext } from '../writer/context.ts';
 import { LeaseKeeper } from '../writer/lease-keeper.ts';
@@ -21,6 +23,7 @@ import type { BrainProblem, ReadRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
+import { finishRenames } from './branch-removal.ts';
 import { openTree } from './open-worktree.ts';
 
 export const MAX_WORKTREES = 64;
@@ -28,6 +31,11 @@ const KEPT_COMMIT_VIEWS = 8;
 const HOUSEKEEPING_MS = 30_000;
 /** Between the first sign that somebody touched a working tree and the look at it. */
 const GATHER_MS = 50;
+
+export interface PastState {
+  readonly at: string;
+  readonly rows: RowView;
+}
 
 export interface BrainPlaces {
   /** `worktrees/<brain>` */
@@ -62,12 +70,14 @@ export class OpenBrain {
 
   /** Opens the working trees on disk, so that what changed in them while nobody looked is told. */
   async start(): Promise<void> {
-    await this.#indexes.keepOnly((await readHeads(this.context.repository)).keys());
-    await finishSteps(this.context, this.places.journal, async (branch) => {
+    const rootOf = async (branch: string): Promise<string | null> => {
       if (branch === 'main') return this.context.repository.dir;
       return (await listWorktrees(this.places.worktrees)).get(branch) ?? null;
-    });
-    await finishApply(this.context, this.places.journal, async (branch) => (await this.#openTree(branch)).writer.tree);
+    };
+    await finishRenames(this.context, this.places);
+    await finishSteps(this.context, this.places.journal, rootOf);
+    await finishApply(this.context, this.places.journal, rootOf);
+    await this.#indexes.keepOnly((await readHeads(this.context.repository)).keys());
     await this.#openTree('main');
     for (const branch of (await listWorktrees(this.places.worktrees)).keys()) {
       if ((await readHead(this.context.repository, branch)) !== null) await this.#openTree(branch);
@@ -87,10 +97,17 @@ export class OpenBrain {
     return isService ? UNJUDGED : this.context.rules.view(subject, this.context.name, registry);
   }
 
-  /** The branch as it is, or the past state that `at` names. */
-  async view(branch: string, at: string | null): Promise<Decision<BranchView, ReadRefusal>> {
-    if (at !== null) {
-      const commit = await resolveReading(this.context.repository, at);
+  /** How whoever sees the brain through `rows` names its commits. */
+  namesFor(rows: RowView): CommitNames {
+    if (rows === UNJUDGED) return OWN_NAMES;
+    return rows.isWhole ? this.context.handles.plain : this.context.handles.opaque;
+  }
+
+  /** The branch as it is, or the past state that `past.at` names to whom `past.rows` are shown. */
+  async view(branch: string, past: PastState | null): Promise<Decision<BranchView, ReadRefusal>> {
+    if (past !== null) {
+      const { at, rows } = past;
+      const commit = await resolveReading(this.context.repository, at, this.namesFor(rows));
       if (commit === null) return deny('E_REF_ABSENT', { at });
       return allow(this.#commitView(commit));
     }
@@ -237,6 +254,27 @@ export class OpenBrain {
   /** Closes clean working trees that nobody used since `before` (ms since the epoch); their files stay in their branches. */
   async closeIdleTrees(before: number): Promise<void> {
     for (const [branch, { usedAt }] of await this.#idleTrees()) if (usedAt < before) await this.#closeTree(branch);
+  }
+
+  /** Lets go of a working tree, in its queue; whoever waits there looks for the branch again. The files stay. */
+  async releaseTree(branch: string): Promise<void> {
+    const open = await this.#trees.get(branch);
+    this.#trees.delete(branch);
+    if (open === undefined) return;
+    open.writer.retire(new Refusal('E_BRANCH_ABSENT', { branch }));
+    open.close();
+    await open.writer.tree.index.close();
+    await this.#indexes.drop(branch);
+  }
+
+  /** Whoever asks for the branch from now on gets the working tree that is on its way; E_BUSY when it does not come. */
+  expectTree(branch: string, isThere: Promise<boolean>): void {
+    const opening = isThere.then((there) => {
+      if (!there) throw new CallError('E_BUSY');
+      return this.#makeTree(branch);
+    });
+    this.#trees.set(branch, opening);
+    opening.catch(() => this.#trees.delete(branch));
   }
 
   /** Makes room for one more; false when every working tree is in use or holds what its branch does not. */
