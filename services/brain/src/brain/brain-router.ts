@@ -41,6 +41,8 @@ const REPEATABLE: ReadonlySet<OpName> = new Set<OpName>([
   'summary',
   'leaseView',
   'settle',
+  'history',
+  'diff',
 ]);
 const RETRY_MS = 50;
 const LOOK_FOR_DEATH_MS = 1000;
