@@ -100,12 +100,23 @@ async function readSide(view: BranchView, file: string, rows: RowView): Promise<
 
 /** Null when both states have it alike. */
 function rowOf(file: string, before: Side | null, now: Side | null, room: number): DiffRow | null {
-  if (before === null && now === null) return null;
-  if (before !== null && now !== null && before.hash !== null && before.hash === now.hash) return null;
-  const change = before === null ? 'added' : now === null ? 'deleted' : 'modified';
-  if (before?.text === null || now?.text === null)
+  const change = kindBetween(before, now);
+  if (change === null) return null;
+  const [old, current] = [textOf(before), textOf(now)];
+  if (old === undefined || current === undefined)
     return { file, change, added: null, removed: null, patch: null, truncated: false };
-  return { file, change, ...textDifference(file, before?.text ?? null, now?.text ?? null, room) };
+  return { file, change, ...textDifference(file, old, current, room) };
+}
+
+function kindBetween(before: Side | null, now: Side | null): ChangeKind | null {
+  if (before === null) return now === null ? null : 'added';
+  if (now === null) return 'deleted';
+  return before.hash !== null && before.hash === now.hash ? null : 'modified';
+}
+
+/** Null = there is no file; undefined = it is not text. */
+function textOf(side: Side | null): string | null | undefined {
+  return side === null ? null : (side.text ?? undefined);
 }
 
 /** What a commit of the branch would take now. */
