@@ -76,7 +76,9 @@ describe('applying changes', () => {
       { path: 'other/new.md', content: bytes('new'), expects: null },
     ];
     await expect(applyChanges(root, changes, movingMeanwhile)).rejects.toThrow(ChangedUnderneath);
-    expect(new Set(readdirSync(root, { recursive: true }))).toEqual(new Set(['moved', 'moved/old.md', 'other']));
+    expect(new Set(readdirSync(root, { recursive: true, encoding: 'utf8' }))).toEqual(
+      new Set(['moved', 'moved/old.md', 'other']),
+    );
   });
 
   it('puts everything back on undo', async () => {
