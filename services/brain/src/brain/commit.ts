@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { allow, deny } from '@svc/contract/decision.ts';
+import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { blobId } from '../git/blob-id.ts';
 import { type FileChange, type NewCommit, type PreparedCommit, prepareCommit } from '../git/commits.ts';
@@ -44,7 +45,7 @@ export function commitBranch(brain: OpenBrain, writer: BranchWriter, wish: Commi
 
 /** Git could not write its objects; the branch is where it was. */
 function refusedByDisk(brain: OpenBrain, error: unknown): Answer {
-  if (!(error instanceof GitError)) throw error;
+  if (!(error instanceof GitError) || diskTroubleOf(error) !== null) throw error;
   brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'git refused a commit');
   return { decision: deny('E_STATE_WRITE'), replayed: false };
 }

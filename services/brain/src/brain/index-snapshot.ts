@@ -1,5 +1,5 @@
 /** Index snapshots: a cache under `cache/`, written when a brain closes, that may be deleted at any time. */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { ANALYSER_VERSION } from '../search/analysis.ts';
@@ -37,6 +37,7 @@ export async function saveIndex(
     await writeFile(`${target}.tmp`, encodeSnapshot(index.whole()));
     await rename(`${target}.tmp`, target);
   } catch (error) {
+    await rm(`${target}.tmp`, { force: true }).catch(() => undefined);
     log.warn({ err: error }, 'an index snapshot could not be written');
   }
 }

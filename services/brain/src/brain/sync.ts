@@ -5,7 +5,6 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
-import { DiskRefusal } from '../files/durable-write.ts';
 import { readLog } from '../git/commits.ts';
 import { countDivergence, readRef } from '../git/refs.ts';
 import { fetchRemote, pushBranch, type Remote, trackingRef } from '../git/remote.ts';
@@ -98,7 +97,6 @@ async function attempt(brain: OpenBrain, writer: BranchWriter, remote: Remote, o
         })
       : pushed;
   } catch (error) {
-    if (error instanceof DiskRefusal) return deny('E_STATE_WRITE');
     if (!(error instanceof RemoteError)) throw error;
     return deny(error.code, error.retryAfterMs === null ? {} : { retryAfterMs: error.retryAfterMs }, error.message);
   }

@@ -3,7 +3,10 @@ import { closeSync, existsSync, fsync, lstatSync, openSync, readFileSync, rename
 import { mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 import { fsyncPath, isAbsent } from './fsync.ts';
+
+export { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 
 /** `content` null = the file goes. Paths are checked ones, relative to the root. */
 export interface FileChange {
@@ -18,9 +21,6 @@ export interface AppliedChanges {
   /** Puts the old bytes back, durably; throws when that fails, and the state is then unsure. */
   undo(): Promise<void>;
 }
-
-/** The disk refused; everything is as it was before the call. */
-export class DiskRefusal extends Error {}
 
 /**
  * Applies distinct changes below `root`, all or (on an error) none. `tempName` gives a fresh file name each time.

@@ -14,9 +14,14 @@ const UNFINISHED = '.tmp';
 export async function openJournal(directory: string, name: string, record: unknown): Promise<Journal> {
   const file = join(directory, `${name}.json`);
   await mkdir(directory, { recursive: true });
-  await writeFile(file + UNFINISHED, JSON.stringify(record), { flag: 'wx', flush: true });
-  await rename(file + UNFINISHED, file);
-  await fsyncPath(directory);
+  try {
+    await writeFile(file + UNFINISHED, JSON.stringify(record), { flag: 'wx', flush: true });
+    await rename(file + UNFINISHED, file);
+    await fsyncPath(directory);
+  } catch (error) {
+    for (const left of [file, file + UNFINISHED]) await rm(left, { force: true }).catch(() => undefined);
+    throw error;
+  }
   return { close: () => rm(file, { force: true }) };
 }
 

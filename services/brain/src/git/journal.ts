@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isPresent } from '../files/fsync.ts';
 import type { Repository } from './repository.ts';
 import { GitError } from './run.ts';
 
@@ -18,8 +19,13 @@ export async function withJournal<Result>(
 ): Promise<Result> {
   const record = join(repository.scratchDir, `${JOURNAL_PREFIX}${randomUUID()}`);
   const locks = [...refs.map((ref) => (ref.endsWith('/') ? ref : `${ref}.lock`)), 'HEAD.lock', 'packed-refs.lock'];
-  await mkdir(repository.scratchDir, { recursive: true });
-  await writeFile(record, locks.join('\n'));
+  await makeScratchDir(repository);
+  try {
+    await writeFile(record, locks.join('\n'));
+  } catch (error) {
+    await rm(record, { force: true }); // a full disk leaves an empty one
+    throw error;
+  }
   try {
     const result = await action();
     await rm(record, { force: true });
@@ -31,8 +37,15 @@ export async function withJournal<Result>(
   }
 }
 
+/** Never with the directories above: what a person removed must not come back as an empty shell. */
+async function makeScratchDir({ scratchDir }: Repository): Promise<void> {
+  await mkdir(scratchDir).catch((error: unknown) => {
+    if (!isPresent(error)) throw error;
+  });
+}
+
 /** A fresh path in the repository's scratch directory. */
 export async function scratchPath(repository: Repository, kind: string): Promise<string> {
-  await mkdir(repository.scratchDir, { recursive: true });
+  await makeScratchDir(repository);
   return join(repository.scratchDir, `${kind}-${randomUUID()}`);
 }

@@ -4,6 +4,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { CommitId, TimestampMs } from '@svc/contract/params.ts';
 import type { BrainOps, BrainProblem, BrainSummary } from '../brain/ops.ts';
 import { defineTool } from '../deps.ts';
+import { nodeProblems } from './node-problems.ts';
 import { askEveryBrain, type CallContext, opContext, resolveTarget } from './target.ts';
 
 const problem = z.strictObject({ code: z.string(), text: z.string() });
@@ -56,6 +57,7 @@ const health = defineTool({
     for (const { name, problems: own } of summaries) {
       problems.push(...own.map(({ code, text }) => ({ code, text: `${name}: ${text}` })));
     }
+    problems.push(...(await nodeProblems(context)));
     const { guidance } = deps.layout.status();
     if (guidance !== null) problems.push({ code: 'LEGACY_LAYOUT', text: guidance });
     const own = deps.counters;
