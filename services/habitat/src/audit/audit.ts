@@ -15,6 +15,7 @@ import {
 } from '../store/audit-rows.ts';
 import { createCheckpointFile } from './checkpoint-file.ts';
 import { openAuditDirectory, openSeal } from './seal.ts';
+import { refuseWrongKey } from './wrong-key.ts';
 
 export interface JudgedChain extends ChainVerdict {
   readonly chain: string;
@@ -40,6 +41,7 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
   const directory = await openAuditDirectory(platform);
   const seal = await openSeal(config, directory);
   const file = createCheckpointFile(platform, seal, directory);
+  await refuseWrongKey(platform, { client, seal, file });
   let saving: Promise<void> = Promise.resolve();
 
   async function saveNow(chains: readonly string[] | null): Promise<void> {
