@@ -22,28 +22,33 @@ export interface DataDirectory {
 /** Throws StartProblem: another process has it, nobody may write there, or a new node does not fit. */
 export function takeDataDirectory(config: Config): DataDirectory {
   const path = resolve(config.SVC_DATA_DIR);
-  const isNew = !existsSync(path) || readdirSync(path).length === 0;
   const isMade = !existsSync(path);
+  try {
+    return take(path, isMade);
+  } catch (error) {
+    if (isMade && existsSync(path)) removeMade(path, true);
+    if (error instanceof StartProblem) throw error;
+    const reason = diskTroubleOf(error)?.reason ?? (error instanceof Error ? error.message : String(error));
+    throw new StartProblem(`SVC_DATA_DIR: ${path} cannot be used: ${reason}`);
+  }
+}
+
+function take(path: string, isMade: boolean): DataDirectory {
+  const isNew = isMade || readdirSync(path).length === 0;
   let isInUse = false;
   if (!existsSync(join(path, DATABASE, 'pg', 'PG_VERSION'))) refuseSmallDisk(path);
-  try {
-    mkdirSync(path, { recursive: true });
-    const lock = takeLock(join(path, 'service.lock'));
-    return {
-      path,
-      inUse() {
-        isInUse = true;
-      },
-      release() {
-        lock.release();
-        if (isNew && !isInUse) removeMade(path, isMade);
-      },
-    };
-  } catch (error) {
-    if (error instanceof StartProblem) throw error;
-    if (isMade && existsSync(path)) removeMade(path, true);
-    throw new StartProblem(`SVC_DATA_DIR: ${path} cannot be used: ${diskTroubleOf(error)?.reason ?? String(error)}`);
-  }
+  mkdirSync(path, { recursive: true });
+  const lock = takeLock(join(path, 'service.lock'));
+  return {
+    path,
+    inUse() {
+      isInUse = true;
+    },
+    release() {
+      lock.release();
+      if (isNew && !isInUse) removeMade(path, isMade);
+    },
+  };
 }
 
 function refuseSmallDisk(path: string): void {

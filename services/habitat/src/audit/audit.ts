@@ -22,6 +22,8 @@ export interface JudgedChain extends ChainVerdict {
 }
 
 export interface Audit {
+  /** Throws StartProblem when the key of this process signed none of the stored ends. */
+  assertKey(): Promise<void>;
   /** In the caller's transaction; call `appended` after it committed. Entries whose ids are there already are left out. */
   append(tx: SqlClient, entries: readonly Appended[]): Promise<ChainedEntry[]>;
   /** Saves the end of each chain that began or came to a hundred more, without anybody waiting for it. */
@@ -41,7 +43,6 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
   const directory = await openAuditDirectory(platform);
   const seal = await openSeal(config, directory);
   const file = createCheckpointFile(platform, seal, directory);
-  await refuseWrongKey(platform, { client, seal, file });
   let saving: Promise<void> = Promise.resolve();
 
   async function saveNow(chains: readonly string[] | null): Promise<void> {
@@ -60,6 +61,7 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
   }
 
   return {
+    assertKey: () => refuseWrongKey(platform, { client, seal, file }),
     append: (tx, entries) => appendEntries(tx, seal, entries),
     appended(entries) {
       const due = entries.filter(({ seq }) => seq === 1 || seq % SAVE_EVERY === 0);
