@@ -145,7 +145,7 @@ describe('one process', () => {
 });
 
 const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);
-afterAll(() => Promise.all([nats, redis, postgres].map((server) => server?.stop())));
+afterAll(() => Promise.all([nats, redis, postgres].map(async (server) => server?.stop())));
 
 describe.skipIf(nats === null || redis === null || postgres === null)('a process of a cluster', () => {
   const servers = { NATS_URL: nats?.url ?? '', REDIS_URL: redis?.url ?? '', DATABASE_URL: postgres?.url ?? '' };

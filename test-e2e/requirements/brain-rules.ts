@@ -38,7 +38,7 @@ export const BRAIN_RULES = {
   ],
   'brain:git:foreign': [
     'brain files',
-    'Dot files, symlinks and bad names made by a person stay in commits and are never served, followed or listed.',
+    'Dot files, symlinks and bad names made by a person stay in commits, are listed with their kind, and are never served or followed.',
   ],
   'brain:git:config': [
     'brain files',

@@ -159,7 +159,15 @@ verifies('branch:is-dirty', async ({ fresh, place }) => {
   const { user, brain } = await fresh();
   const folder = brainFolder(place, brain);
   const dirty = () => user.ok('svc_branch_is_dirty');
-  expect(await dirty()).toEqual({ dirty: false, files: [], count: 0, brain, branch: 'main' });
+  expect(await dirty()).toEqual({
+    dirty: false,
+    files: [],
+    count: 0,
+    left: [],
+    leftCount: 0,
+    brain,
+    branch: 'main',
+  });
   await user.ok('brain_write', { name: 'x', content: 'one' });
   expect(await dirty()).toEqual({
     dirty: true,

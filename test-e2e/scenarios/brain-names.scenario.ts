@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { codeOf } from '../client.ts';
+import { codeOf, type Fields } from '../client.ts';
 import { filesAt, git } from '../instruments/git.ts';
 import { treeHash } from '../instruments/tree-hash.ts';
 import { brainFolder } from '../targets/target.ts';
@@ -209,13 +209,19 @@ verifies('brain:git:foreign', async ({ fresh, place }) => {
   const inCommit = filesAt(folder, 'main');
   for (const name of ['link', 'link.md', 'etc/passwd', 'etc/hostname']) {
     const reply = await user.call('brain_read', { name });
-    expect([name, ['E_FILE_ABSENT', 'VAF_PATH_BLOCKED'].includes(codeOf(reply) ?? '')], reply.text).toEqual([
-      name,
-      true,
-    ]);
+    expect(
+      [name, ['E_FILE_ABSENT', 'VAF_PATH_BLOCKED', 'E_NOT_TEXT'].includes(codeOf(reply) ?? '')],
+      reply.text,
+    ).toEqual([name, true]);
   }
-  const { files } = await user.ok<{ files: { file: string }[] }>('brain_list_files');
-  expect(files.map(({ file }) => file)).toEqual(['plain.md']);
+  const { files } = await user.ok<{ files: Fields[] }>('brain_list_files');
+  expect(files.map(({ file, kind }) => [file, kind])).toEqual([
+    ['.secret', 'other'],
+    ['bad-/trailing. ', 'other'],
+    ['etc', 'link'],
+    ['link.md', 'link'],
+    ['plain.md', 'text'],
+  ]);
   const write = await user.call('brain_write', { name: 'etc/svc-canary', content: 'x' });
   expect(['VAF_PATH_BLOCKED', 'E_STATE_WRITE'].includes(codeOf(write) ?? ''), write.text).toBe(true);
   expect(existsSync('/etc/svc-canary.md')).toBe(false);

@@ -115,6 +115,7 @@ async function pairUp({ fresh }: Scenario, files: Readonly<Record<string, string
 }
 
 const on = { on: target } as const;
+const isForeign = (file: string) => file.startsWith('.') || file.startsWith('link');
 const contentOf = async (user: Caller, name: string, at?: string) =>
   (await user.ok<{ content: string }>('brain_read', { name, ...(at === undefined ? {} : { at }) })).content;
 
@@ -317,12 +318,14 @@ verifies(
       '.gitattributes': '* filter=evil\n',
       '.github/run.yml': 'on: push\n',
       'ok.md': 'fine',
-      'bad name!.md': 'odd',
+      '.hidden note.md': 'odd',
     });
     const inCommit = filesAt(person, 'HEAD');
     expect(await sync({ direction: 'pull' })).toMatchObject({ status: 'fast-forward' });
     const folder = brainFolder(scenario.place, brain);
-    expect(await user.ok('brain_list_files')).toMatchObject({ files: [{ file: 'ok.md' }, { file: 'x.md' }] });
+    const { files } = await user.ok<{ files: Fields[] }>('brain_list_files');
+    expect(files.filter(({ kind }) => kind === 'text').map(({ file }) => file)).toEqual(['ok.md', 'x.md']);
+    expect(files.filter(({ hash }) => hash === null).map(({ file }) => file)).toEqual(inCommit.filter(isForeign));
     expect(existsSync(join(folder, 'link.md')) && lstatSync(join(folder, 'link.md')).isSymbolicLink()).toBe(false);
     expect(git(folder, 'status', '--porcelain')).toBe('');
     await user.ok('brain_save', { name: 'x', content: 'two' });

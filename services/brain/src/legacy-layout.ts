@@ -10,7 +10,7 @@ import { filePathProblem } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { isAbsent, fsyncPath } from './files/fsync.ts';
-import { decodeText } from './files/worktree.ts';
+import { decodeText } from './files/file-entry.ts';
 import type { BrainOps } from './brain/ops.ts';
 import type { OpContext } from './writer/context.ts';
 

@@ -1,7 +1,7 @@
 /** A branch as readers see it: its working tree, or, without one, its last commit; and any past commit. */
 import { hash } from 'node:crypto';
 import { candidatePaths } from '@svc/contract/names.ts';
-import { decodeText } from '../files/worktree.ts';
+import { decodeText, type FileEntry } from '../files/file-entry.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
@@ -30,22 +30,26 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
   return {
     commit,
     async files() {
-      const files = Array.from(tree.table.entries(), ({ path: file, bytes, hash, modifiedAt }) => ({
-        file,
-        bytes,
-        hash,
-        modifiedAt,
-      }));
-      return files.sort(byFile);
+      await tree.catchUp();
+      const { table } = tree;
+      const files = table.sortedPaths().flatMap((path) => {
+        const entry = table.get(path);
+        return entry === undefined ? [] : [listed(entry, table.problemOf(entry))];
+      });
+      const skipped = table.unserved().filter(({ file }) => table.get(file) === undefined);
+      if (skipped.length === 0) return files;
+      const unseen = skipped.map((entry) => ({ ...entry, bytes: 0, hash: '', modifiedAt: null }));
+      return [...files, ...unseen].sort(byFile);
     },
     async read(path) {
       const found = await writer.read(path);
-      if (found === null) return null;
-      const { bytes, hash, modifiedAt } = found.entry;
-      return { file: path, bytes, hash, modifiedAt, text: found.text };
+      return found === null ? null : { ...listed(found.entry, found.entry.problem), text: found.text };
     },
     isDirty: (path) => tree.table.isDirty(path),
-    index: async () => tree.index,
+    async index() {
+      await tree.catchUp();
+      return tree.index;
+    },
   };
 }
 
@@ -104,9 +108,16 @@ export async function findFile(
   return null;
 }
 
+function listed({ path: file, bytes, hash: sha256, modifiedAt, kind }: FileEntry, problem: string | null): ListedFile {
+  return { file, bytes, hash: sha256, modifiedAt, kind, problem };
+}
+
 function viewed(file: string, content: Buffer): ViewedFile {
   const text = decodeText(content);
-  return { file, text, bytes: content.byteLength, hash: hash('sha256', content, 'hex'), modifiedAt: null };
+  const names = { file, bytes: content.byteLength, hash: hash('sha256', content, 'hex'), modifiedAt: null };
+  return text === null
+    ? { ...names, text, kind: 'binary', problem: 'is not UTF-8 text' }
+    : { ...names, text, kind: 'text', problem: null };
 }
 
 function byFile(a: ListedFile, b: ListedFile): number {

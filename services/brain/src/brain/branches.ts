@@ -7,10 +7,19 @@ import { createBranch as createRef, readHeads, readRefTimes, resolveReading } fr
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
-import { attribution, readChanges } from './commit.ts';
+import { attribution, readChanges, REPORTED_FILES } from './commit.ts';
 import type { OpenBrain } from './open-brain.ts';
 import { dirtyCount } from './summary.ts';
-import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyFile, ReadRefusal } from './ops.ts';
+import type {
+  AutoBranch,
+  BrainOps,
+  BranchCreated,
+  BranchRow,
+  CommitRefusal,
+  DirtyFile,
+  DirtyState,
+  ReadRefusal,
+} from './ops.ts';
 
 type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
 
@@ -94,7 +103,7 @@ export async function autoBranch(
   if (!found.ok) return { decision: found, replayed: false };
   const writer = found.value;
   const answer = await writer.alone(context.deadlineAt, async () => {
-    await writer.tree.scan();
+    await writer.tree.look();
     await writer.tellNoticed('external', context.deadlineAt);
     return branchOff(brain, writer, rows, { context, prefix });
   });
@@ -146,7 +155,7 @@ async function branchOff(
         { name: 'branch:created', payload: common },
         { name: 'brain:save', payload: { ...common, files: files.length } },
       ]);
-      return allow({ branch, commit: prepared.commit, files: shown });
+      return allow({ branch, commit: prepared.commit, files: shown.map(({ file, change }) => ({ file, change })) });
     }),
   );
 }
@@ -162,24 +171,35 @@ function autoName(prefix: string, files: readonly DirtyFile[], at: Date): string
   return [prefix, ...named, date, tail].join('-').slice(0, 64);
 }
 
-/** What is uncommitted on a branch, after a look at every file. */
-export async function dirtyFiles(brain: OpenBrain, branch: string): Promise<Decision<DirtyFile[], ReadRefusal>> {
+/** What is uncommitted on a branch, as it is now. */
+export async function dirtyState(
+  brain: OpenBrain,
+  branch: string,
+  rows: RowView,
+): Promise<Decision<DirtyState, ReadRefusal>> {
   const writer = (await brain.openTrees()).get(branch);
   if (writer === undefined) {
     const view = await brain.view(branch, null);
-    return view.ok ? allow([]) : view;
+    return view.ok ? allow({ files: [], count: 0, left: [], leftCount: 0 }) : view;
   }
+  await writer.tree.look();
   await brain.headOf(branch);
-  await writer.tree.scan();
-  return allow(writer.tree.table.changes());
+  const { table } = writer.tree;
+  const files = table.changes().filter(({ file }) => rows.mayRead(file));
+  const left = table.left().filter(({ file }) => rows.mayRead(file));
+  return allow({
+    files: files.slice(0, REPORTED_FILES).map(({ file, change }) => ({ file, change })),
+    count: files.length,
+    left: left.slice(0, REPORTED_FILES),
+    leftCount: left.length,
+  });
 }
 
 export async function changedBranches(brain: OpenBrain, rows: RowView): Promise<{ branch: string; files: number }[]> {
   const changed: { branch: string; files: number }[] = [];
   for (const branch of (await brain.openTrees()).keys()) {
-    const files = await dirtyFiles(brain, branch);
-    const readable = files.ok ? files.value.filter(({ file }) => rows.mayRead(file)).length : 0;
-    if (readable > 0) changed.push({ branch, files: readable });
+    const state = await dirtyState(brain, branch, rows);
+    if (state.ok && state.value.count > 0) changed.push({ branch, files: state.value.count });
   }
   return changed;
 }

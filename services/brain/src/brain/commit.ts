@@ -1,5 +1,5 @@
 /** Commits what differs from the last commit. */
-import { readFile } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { allow, deny } from '@svc/contract/decision.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
@@ -13,7 +13,8 @@ import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { CommitOutcome, CommitRefusal, DirtyFile } from './ops.ts';
+import type { TreeChange } from '../files/file-table.ts';
+import type { CommitOutcome, CommitRefusal } from './ops.ts';
 
 export interface CommitWish {
   readonly context: OpContext;
@@ -33,7 +34,7 @@ type Answer = Once<CommitOutcome, CommitRefusal>;
 export function commitBranch(brain: OpenBrain, writer: BranchWriter, wish: CommitWish): Promise<Answer> {
   const { deadlineAt } = wish.context;
   return writer.alone(deadlineAt, async () => {
-    await writer.tree.scan();
+    await writer.tree.look();
     await writer.tellNoticed('external', deadlineAt);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const answer = await tryCommit(brain, writer, wish).catch((error: unknown) => refusedByDisk(brain, error));
@@ -67,11 +68,13 @@ async function tryCommit(brain: OpenBrain, writer: BranchWriter, wish: CommitWis
 }
 
 /** The bytes to commit, as they lie on disk. Where a person put a link, the file counts as removed: links are not followed. */
-export async function readChanges(root: string, files: readonly DirtyFile[]): Promise<FileChange[]> {
+export async function readChanges(root: string, files: readonly TreeChange[]): Promise<FileChange[]> {
   const changes: FileChange[] = [];
-  for (const { file, change } of files) {
-    const isThere = change !== 'deleted' && obstacleAt(root, file) === null;
-    changes.push({ path: file, content: isThere ? await readPresent(join(root, file)) : null });
+  for (const { onDisk, change, mode } of files) {
+    const isLink = mode === '120000';
+    const isThere = change !== 'deleted' && (isLink || obstacleAt(root, onDisk) === null);
+    const content = !isThere ? null : await (isLink ? readTarget(join(root, onDisk)) : readPresent(join(root, onDisk)));
+    changes.push({ path: onDisk, content, ...(mode === null ? {} : { mode }) });
   }
   return changes;
 }
@@ -99,7 +102,7 @@ export function attribution(brain: OpenBrain, { actor, caller, fence }: OpContex
 
 interface Ready {
   readonly head: string;
-  readonly files: readonly DirtyFile[];
+  readonly files: readonly TreeChange[];
   readonly changes: readonly FileChange[];
   readonly prepared: PreparedCommit | null;
 }
@@ -137,8 +140,10 @@ async function publish(brain: OpenBrain, writer: BranchWriter, wish: CommitWish,
     throw error;
   });
   if (answer?.decision.ok === true && ready.prepared !== null && !answer.replayed) {
-    const blobs = ready.changes.map(({ path, content }) => [path, content === null ? null : blobId(content)] as const);
-    await brain.adoptHead(writer, ready.prepared.commit, new Map(blobs));
+    const changes = ready.changes.map(
+      ({ path, content, mode = '100644' }) => [path, content === null ? null : { mode, oid: blobId(content) }] as const,
+    );
+    await brain.adoptHead(writer, ready.prepared.commit, new Map(changes));
   }
   return answer;
 }
@@ -153,9 +158,13 @@ function outcomeOf({ message, rows }: CommitWish, { head, files, prepared }: Rea
     commit: prepared?.commit ?? head,
     parent: prepared === null ? null : head,
     message,
-    files: readable.slice(0, REPORTED_FILES),
+    files: readable.slice(0, REPORTED_FILES).map(({ file, change }) => ({ file, change })),
     count: readable.length,
   };
+}
+
+async function readTarget(path: string): Promise<Uint8Array | null> {
+  return readlink(path, { encoding: 'buffer' });
 }
 
 async function readPresent(path: string): Promise<Uint8Array | null> {

@@ -40,7 +40,7 @@ export function integrate(
 ): Promise<Decision<Pulled, SyncRefusal> | null> {
   return writer.alone(context.deadlineAt, async () => {
     const { branch } = writer.tree;
-    await writer.tree.scan();
+    await writer.tree.look();
     const ours = await brain.headOf(branch);
     if (writer.tree.table.dirtyCount > 0) return null;
     const { author, at } = attribution(brain, context);

@@ -1,33 +1,34 @@
 /** A brain that this process owns: its repository, its working trees, each with its writer. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
-import { Worktree } from '../files/worktree.ts';
+import { holdsNothingElse } from '../files/tree-walk.ts';
+import type { HeadEntry } from '../files/file-table.ts';
 import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
-import { discardWorktree, listWorktrees, openWorktree } from '../git/worktrees.ts';
+import { discardWorktree, listWorktrees } from '../git/worktrees.ts';
 import { AnalysisCache } from '../search/analysis-cache.ts';
-import { readCatalogue } from '../store/catalogue.ts';
-import { readOpenConflicts } from '../store/sync-store.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
 import { type RowView, UNJUDGED } from '../ports.ts';
-import { BranchWriter } from '../writer/branch-writer.ts';
+import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext, OpContext } from '../writer/context.ts';
 import { LeaseKeeper } from '../writer/lease-keeper.ts';
 import { type BranchView, commitView, worktreeView } from './branch-view.ts';
-import { loadIndex, saveIndex } from './index-snapshot.ts';
-import { OpenTree } from './open-tree.ts';
+import { saveIndex } from './index-snapshot.ts';
+import type { OpenTree } from './open-tree.ts';
 import type { BrainProblem, ReadRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
-import { watchTree } from './tree-watch.ts';
+import { openTree } from './open-worktree.ts';
 
 export const MAX_WORKTREES = 64;
 const KEPT_COMMIT_VIEWS = 8;
 const HOUSEKEEPING_MS = 30_000;
+/** Between the first sign that somebody touched a working tree and the look at it. */
+const GATHER_MS = 50;
 
 export interface BrainPlaces {
   /** `worktrees/<brain>` */
@@ -118,9 +119,9 @@ export class OpenBrain {
   }
 
   /** A commit of our own: the file table follows without reading the tree again. */
-  async adoptHead(writer: BranchWriter, commit: string, blobs: ReadonlyMap<string, string | null>): Promise<void> {
+  async adoptHead(writer: BranchWriter, commit: string, changes: ReadonlyMap<string, HeadEntry | null>): Promise<void> {
     const open = await this.#trees.get(writer.tree.branch);
-    open?.adoptHead(commit, blobs);
+    open?.adoptHead(commit, changes);
   }
 
   async openTrees(): Promise<Map<string, BranchWriter>> {
@@ -141,8 +142,8 @@ export class OpenBrain {
   /** Finishes what is queued and lets go of everything in memory. */
   async close(): Promise<void> {
     for (const [branch, open] of this.#trees) {
-      const { writer, watch } = await open;
-      await watch.close();
+      const { writer } = await open;
+      writer.tree.close();
       await writer.settled();
       await saveIndex(this.places.cache, branch, writer.tree.index, this.context.platform.log);
     }
@@ -166,7 +167,7 @@ export class OpenBrain {
     if (existsSync(join(tree.writer.tree.root, '.git'))) return tree;
     if (this.#trees.get(branch) === open) {
       this.#trees.delete(branch);
-      await tree.watch.close();
+      tree.close();
       tree.writer.tree.index.clear();
       this.losses.push({
         code: 'E_WORKTREE_LOST',
@@ -203,25 +204,21 @@ export class OpenBrain {
   }
 
   async #makeTree(branch: string): Promise<OpenTree> {
-    const { name, platform, repository } = this.context;
-    const root = branch === 'main' ? repository.dir : await openWorktree(repository, this.places.worktrees, branch);
-    const index = await loadIndex(this.places.cache, branch, this.#analyses, platform.log);
-    const catalogue = await readCatalogue(poolClient(platform.database.pool), name, branch);
-    const tree = await Worktree.open({ branch, root, index, catalogue, now: () => platform.clock.now() });
-    const conflicts = await readOpenConflicts(poolClient(platform.database.pool), name, branch);
-    const writer = new BranchWriter(this.context, tree, conflicts);
-    await writer.tellNoticed('recovery', platform.clock.now() + HOUSEKEEPING_MS);
-    const watch = watchTree(root, (touched) => {
-      const paths = touched.filter((path) => tree.looksChanged(path));
-      if (paths.length === 0 && !tree.hasNoticed) return;
-      const looking = this.#look(writer, async () => {
-        for (const path of paths) tree.refresh(path);
-      });
-      looking.catch((error: unknown) => platform.log.warn({ err: error, brain: name }, 'external edits not told yet'));
+    const { context, places } = this;
+    const twin = branch === 'main' ? null : ((await this.#trees.get('main'))?.writer.tree ?? null);
+    const onTouched = (): void => void this.#lookSoon(branch);
+    return openTree({ context, places, analyses: this.#analyses, branch, twin, onTouched });
+  }
+
+  /** What happens at one moment, an editor's or a git's, is taken in together. */
+  async #lookSoon(branch: string): Promise<void> {
+    await sleep(GATHER_MS, undefined, { ref: false });
+    const open = await this.#trees.get(branch)?.catch(() => null);
+    if (open === undefined || open === null) return;
+    const { tree } = open.writer;
+    await this.#look(open.writer, () => tree.look()).catch((error: unknown) => {
+      this.context.platform.log.warn({ err: error, brain: this.context.name }, 'external edits not told yet');
     });
-    const opened = new OpenTree(this.context, writer, watch);
-    await opened.compareWithHead();
-    return opened;
   }
 
   #look(writer: BranchWriter, look: () => Promise<void>): Promise<void> {
@@ -256,18 +253,21 @@ export class OpenBrain {
   async #closeTree(branch: string): Promise<boolean> {
     const open = await this.#trees.get(branch);
     if (open === undefined) return false;
-    const { writer, watch } = open;
+    const { writer } = open;
     const closed = await writer.alone(this.context.platform.clock.now() + HOUSEKEEPING_MS, async () => {
       await open.compareWithHead();
       await writer.tree.scan();
-      if (writer.tree.table.dirtyCount > 0 || !(await writer.tree.holdsOnlyKnownFiles())) return false;
+      const { root, table } = writer.tree;
+      const isAsCommitted = table.dirtyCount === 0 && table.left().length === 0;
+      if (!isAsCommitted || !(await holdsNothingElse(root, (onDisk) => table.headOf(onDisk) !== undefined)))
+        return false;
       writer.retire();
       this.#trees.delete(branch);
       await discardWorktree(this.context.repository, writer.tree.root);
       return true;
     });
     if (!closed) return false;
-    await watch.close();
+    open.close();
     writer.tree.index.clear();
     return true;
   }

@@ -1,22 +1,23 @@
 /** A working tree that is open: who writes it, who watches it, and where its branch stands. */
+import { readTreeChanges, readTreeEntries } from '../git/objects.ts';
 import { isHeadUnmoved, readStampedHead } from '../git/refs.ts';
+import { readSkipped } from '../git/worktree-index.ts';
+import type { HeadEntry } from '../files/file-table.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext } from '../writer/context.ts';
-import { readPlainTree } from './branch-view.ts';
-import type { TreeWatch } from './tree-watch.ts';
 
 export class OpenTree {
   readonly writer: BranchWriter;
-  readonly watch: TreeWatch;
   readonly #context: BrainContext;
-  #head = '';
+  #head: string;
   /** Of the branch's head at that time; null = it must be read again. */
   #headStamp: string | null = null;
 
-  constructor(context: BrainContext, writer: BranchWriter, watch: TreeWatch) {
+  /** `head`: the commit that the file table was compared with. */
+  constructor(context: BrainContext, writer: BranchWriter, head: string) {
     this.#context = context;
     this.writer = writer;
-    this.watch = watch;
+    this.#head = head;
   }
 
   /** Commit that the file table was last compared with. */
@@ -36,18 +37,35 @@ export class OpenTree {
     const { head, stamp } = await readStampedHead(repository, this.#branch, platform.clock.now());
     if (head === this.#head) this.#headStamp = stamp;
     if (head === null || head === this.#head) return this.#head;
-    const blobs = await readPlainTree(repository, head);
-    this.writer.tree.table.setHead(new Map(Array.from(blobs, ([path, { oid }]) => [path, oid])));
+    const { table } = this.writer.tree;
+    const before = this.#head;
+    const changes = before === '' ? null : await readTreeChanges(repository, before, head);
+    if (changes === null) table.setHead(await readTreeEntries(repository, head));
+    else table.advanceHead(changes);
     this.#head = head;
     this.#headStamp = stamp;
+    await this.noteSkipped();
     return head;
   }
 
+  /** What of the commit was never put into the working tree is no deletion. */
+  async noteSkipped(): Promise<void> {
+    const { table, root } = this.writer.tree;
+    const missing = table.missing();
+    if (missing.length === 0) return table.setSkipped(new Set());
+    const skipped = await readSkipped(this.#context.repository, root);
+    table.setSkipped(new Set(missing.filter((onDisk) => skipped.has(onDisk))));
+  }
+
   /** A commit of our own: the file table follows without reading the tree again. */
-  adoptHead(commit: string, blobs: ReadonlyMap<string, string | null>): void {
+  adoptHead(commit: string, changes: ReadonlyMap<string, HeadEntry | null>): void {
     this.#head = commit;
     this.#headStamp = null;
-    this.writer.tree.table.advanceHead(blobs);
+    this.writer.tree.table.advanceHead(changes);
+  }
+
+  close(): void {
+    this.writer.tree.close();
   }
 
   get #branch(): string {

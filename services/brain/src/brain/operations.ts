@@ -6,7 +6,7 @@ import type { PolicyMode } from '@svc/contract/policy.ts';
 import { readHead } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
 import type { OpContext } from '../writer/context.ts';
-import { autoBranch, changedBranches, createBranch, dirtyFiles, listBranches } from './branches.ts';
+import { autoBranch, changedBranches, createBranch, dirtyState, listBranches } from './branches.ts';
 import { commitBranch } from './commit.ts';
 import { amend, createIslands, removeIsland } from './island-writes.ts';
 import { IslandReader } from './islands.ts';
@@ -99,9 +99,7 @@ export class BrainOperations implements BrainOps {
   }
 
   async dirty({ context, branch }: OpOf<'dirty'>): ResultOf<'dirty'> {
-    const rows = await this.#rows(context);
-    const files = await dirtyFiles(this.#brain, branch);
-    return files.ok ? allow({ files: files.value.filter(({ file }) => rows.mayRead(file)) }) : files;
+    return dirtyState(this.#brain, branch, await this.#rows(context));
   }
 
   async changed({ context }: OpOf<'changed'>): ResultOf<'changed'> {

@@ -5,7 +5,8 @@
 import type { Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { LeaseView } from '../domain/lease.ts';
-import type { ChangeKind } from '../files/file-table.ts';
+import type { EntryKind } from '../files/file-entry.ts';
+import type { ChangeKind, LeftEntry } from '../files/file-table.ts';
 import type { SearchResult } from '../search/search-answer.ts';
 import type { FileRefusal, GuardRefusal } from '../writer/branch-writer.ts';
 import type { OpContext } from '../writer/context.ts';
@@ -39,8 +40,13 @@ export interface FileView {
 export interface ListedFile {
   readonly file: string;
   readonly bytes: number;
+  /** Empty where the bytes are not read. */
   readonly hash: string;
   readonly modifiedAt: number | null;
+  /** Only text is served. */
+  readonly kind: EntryKind;
+  /** Why it is not served, or not written, as the end of a sentence. */
+  readonly problem: string | null;
 }
 
 export interface FilePage {
@@ -68,6 +74,22 @@ export interface BranchRow {
 export interface DirtyFile {
   readonly file: string;
   readonly change: ChangeKind;
+}
+
+/** What differs from the last commit, the first of each list. */
+export interface DirtyState {
+  readonly files: readonly DirtyFile[];
+  readonly count: number;
+  /** What a commit would leave as it is. */
+  readonly left: readonly LeftEntry[];
+  readonly leftCount: number;
+}
+
+/** Entries of one kind that are not served for one reason. */
+export interface UnservedGroup {
+  readonly kind: EntryKind;
+  readonly problem: string;
+  readonly count: number;
 }
 
 export interface CommitOutcome {
@@ -106,6 +128,8 @@ export interface BrainSummary {
   readonly modifiedAt: number | null;
   readonly problems: readonly BrainProblem[];
   readonly openConflicts: number;
+  /** Of every open working tree. */
+  readonly unserved: readonly UnservedGroup[];
   readonly remote: { readonly configured: boolean; readonly ahead: number | null; readonly behind: number | null };
   readonly queue: { readonly depth: number; readonly oldestMs: number };
   readonly index: { readonly rows: number; readonly bytes: number };
@@ -183,7 +207,7 @@ export interface BrainOps {
   /** Makes the branch ready for writing, from the remote's if only that has it; answers its head. */
   openBranch(op: BranchOp & { create: boolean }): Promise<Decision<{ commit: string }, 'E_BRANCH_ABSENT' | 'E_LIMIT'>>;
   autoBranch(op: BranchOp & { prefix: string }): Promise<Once<AutoBranch, CommitRefusal>>;
-  dirty(op: BranchOp): Promise<Decision<{ files: DirtyFile[] }, ReadRefusal>>;
+  dirty(op: BranchOp): Promise<Decision<DirtyState, ReadRefusal>>;
   /** Branches with uncommitted files. */
   changed(op: Op): Promise<{ branch: string; files: number }[]>;
   summary(op: Op): Promise<BrainSummary>;

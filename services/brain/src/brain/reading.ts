@@ -20,10 +20,14 @@ export async function readFile(
   const found = await findFile(view, path, rows.mayRead);
   const file = found === null ? null : shownFile(rows, state, found);
   if (file === null) return deny('E_FILE_ABSENT', { file: path });
-  const { text: content, ...rest } = file;
-  if (content === null) return deny('E_NOT_TEXT', { file: file.file });
+  const { text: content, kind, problem, ...rest } = file;
+  if (content === null) return deny('E_NOT_TEXT', { file: file.file, kind }, notServed(file.file, problem));
   const dirty = view.isDirty(file.file);
   return allow({ ...rest, content, branch, commit: dirty ? null : view.commit, dirty });
+}
+
+function notServed(file: string, problem: string | null): string {
+  return `${file} ${problem ?? 'is not UTF-8 text'}.`;
 }
 
 /** Null when nothing of it must be shown. */

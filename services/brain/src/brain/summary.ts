@@ -3,8 +3,11 @@ import { readHeads } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { BrainSummary } from './ops.ts';
+import type { BrainSummary, UnservedGroup } from './ops.ts';
+import type { EntryKind } from '../files/file-entry.ts';
 import { remoteState } from './remote-state.ts';
+
+const SHOWN_GROUPS = 20;
 
 export async function summarise(brain: OpenBrain, rows: RowView): Promise<BrainSummary> {
   const trees = [...(await brain.openTrees()).values()];
@@ -19,6 +22,7 @@ export async function summarise(brain: OpenBrain, rows: RowView): Promise<BrainS
     commit: heads.get('main') ?? '',
     modifiedAt: files.reduce<number | null>((last, { modifiedAt }) => Math.max(last ?? 0, modifiedAt), null),
     problems: [...(await brain.problems()), ...brain.context.disk.problemsOf(brain.context.name)],
+    unserved: unservedGroups(trees, rows),
     openConflicts: sum(trees, ({ openConflicts }) => [...openConflicts].filter(rows.mayRead).length),
     remote: await remoteState(brain),
     queue: {
@@ -37,6 +41,21 @@ export async function summarise(brain: OpenBrain, rows: RowView): Promise<BrainS
 export function dirtyCount({ tree }: BranchWriter, rows: RowView): number {
   if (rows.isUnruled) return tree.table.dirtyCount;
   return tree.table.changes().filter(({ file }) => rows.mayRead(file)).length;
+}
+
+/** What people put there and the service does not serve, so that nothing of it is invisible. */
+function unservedGroups(trees: readonly BranchWriter[], rows: RowView): UnservedGroup[] {
+  const groups = new Map<string, { kind: EntryKind; problem: string; count: number }>();
+  for (const { tree } of trees) {
+    for (const { file, kind, problem } of tree.table.unserved()) {
+      if (!rows.mayRead(file)) continue;
+      const key = `${kind}\0${problem}`;
+      const group = groups.get(key) ?? { kind, problem, count: 0 };
+      group.count += 1;
+      groups.set(key, group);
+    }
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count).slice(0, SHOWN_GROUPS);
 }
 
 function sum(trees: readonly BranchWriter[], count: (writer: BranchWriter) => number): number {

@@ -1,17 +1,32 @@
 /** Changes files so that an acknowledged one survives a power cut: temp file, fsync, rename, fsync of the directory. */
-import { closeSync, existsSync, fsync, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsync,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { DiskRefusal } from '@svc/runtime/disk-errors.ts';
-import { fsyncPath, isAbsent } from './fsync.ts';
+import { fileStamp } from './file-stamp.ts';
+import { fsyncPath, isPresent, readIfPresent } from './fsync.ts';
 
 export { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 
-/** `content` null = the file goes. Paths are checked ones, relative to the root. */
+/** Paths are checked ones as the disk spells them, relative to the root. */
 export interface FileChange {
   readonly path: string;
+  /** Null = the file goes. */
   readonly content: Uint8Array | null;
+  /** Stamp of what it takes the place of, null = of nothing; absent = of whatever is there. */
+  readonly expects?: string | null;
+  readonly isExecutable?: boolean;
 }
 
 /** Leftovers of a killed process; boot removes them. */
@@ -22,9 +37,12 @@ export interface AppliedChanges {
   undo(): Promise<void>;
 }
 
+/** Somebody else changed a file since it was judged; everything is as it was before the call. */
+export class ChangedUnderneath extends Error {}
+
 /**
  * Applies distinct changes below `root`, all or (on an error) none. `tempName` gives a fresh file name each time.
- * Throws DiskRefusal when nothing changed, any other error when even putting back failed.
+ * Throws DiskRefusal or ChangedUnderneath when nothing changed, any other error when even putting back failed.
  */
 export async function applyChanges(
   root: string,
@@ -36,14 +54,15 @@ export async function applyChanges(
   const previous: FileChange[] = [];
   try {
     // Removals first: a file may take the place of a directory, or a directory that of a file.
-    for (const { path, content } of changes) if (content === null) await removeFile(root, path, previous, touched);
-    const writes = changes.flatMap(({ path, content }) => (content === null ? [] : [{ path, content }]));
+    for (const change of changes) if (change.content === null) await removeFile(root, change, previous, touched);
+    const writes = changes.flatMap(({ content, ...change }) => (content === null ? [] : [{ ...change, content }]));
     const temps = await stageContents(root, writes, tempName, touched, staged);
-    for (const [index, { path }] of writes.entries()) placeFile(root, path, temps[index] ?? '', previous, touched);
+    for (const [index, write] of writes.entries()) placeFile(root, write, temps[index] ?? '', previous, touched);
     await syncDirectories(touched);
   } catch (error) {
     await discard(staged);
     await putBack(root, previous, tempName);
+    if (error instanceof ChangedUnderneath) throw error;
     throw new DiskRefusal('the disk refused a write', { cause: error });
   }
   return { undo: () => putBack(root, previous, tempName) };
@@ -55,7 +74,7 @@ export async function applyChanges(
  */
 async function stageContents(
   root: string,
-  writes: readonly { readonly path: string; readonly content: Uint8Array }[],
+  writes: readonly PlacedFile[],
   tempName: () => string,
   touched: Set<string>,
   staged: string[],
@@ -64,9 +83,9 @@ async function stageContents(
     await makeDirectory(root, directory, touched);
   const files: number[] = [];
   try {
-    for (const { path, content } of writes) {
+    for (const { path, content, isExecutable = false } of writes) {
       const temp = join(root, dirname(path), `${TEMP_PREFIX}${tempName()}.tmp`);
-      const file = openSync(temp, 'wx', 0o644);
+      const file = openSync(temp, 'wx', isExecutable ? 0o755 : 0o644);
       files.push(file);
       staged.push(temp);
       writeWhole(file, content);
@@ -85,15 +104,50 @@ function writeWhole(file: number, content: Uint8Array): void {
   for (let written = 0; written < content.byteLength; ) written += writeSync(file, content, written);
 }
 
-function placeFile(root: string, path: string, temp: string, previous: FileChange[], touched: Set<string>): void {
+type PlacedFile = Omit<FileChange, 'content'> & { readonly content: Uint8Array };
+
+function placeFile(
+  root: string,
+  { path, expects }: PlacedFile,
+  temp: string,
+  previous: FileChange[],
+  touched: Set<string>,
+): void {
   const target = join(root, path);
-  previous.push({ path, content: readIfPresent(target) });
-  renameSync(temp, target);
+  assertExpected(target, expects);
+  const content = readIfPresent(target);
+  const isLinked = expects === null && linkNew(temp, target);
+  if (!isLinked) renameSync(temp, target);
+  previous.push({ path, content });
   touched.add(dirname(target));
+  if (isLinked) unlinkSync(temp);
+}
+
+/** Fails where a rename would replace what somebody else has put there at this moment; false = no links here. */
+function linkNew(temp: string, target: string): boolean {
+  try {
+    linkSync(temp, target);
+    return true;
+  } catch (error) {
+    if (isPresent(error)) throw new ChangedUnderneath();
+    return false;
+  }
+}
+
+function assertExpected(target: string, expects: string | null | undefined): void {
+  if (expects === undefined) return;
+  const stat = lstatSync(target, { bigint: true, throwIfNoEntry: false });
+  if ((stat === undefined ? null : fileStamp(stat)) !== expects) throw new ChangedUnderneath();
 }
 
 /** Directories that become empty go too: git keeps none. */
-async function removeFile(root: string, path: string, previous: FileChange[], touched: Set<string>): Promise<void> {
+async function removeFile(
+  root: string,
+  { path, expects }: FileChange,
+  previous: FileChange[],
+  touched: Set<string>,
+): Promise<void> {
+  assertExpected(join(root, path), expects);
   const content = readIfPresent(join(root, path));
   if (content === null) return;
   previous.push({ path, content });
@@ -150,15 +204,6 @@ async function putBack(root: string, previous: readonly FileChange[], tempName: 
 
 async function discard(temps: readonly string[]): Promise<void> {
   await Promise.all(temps.map((temp) => rm(temp, { force: true })));
-}
-
-function readIfPresent(path: string): Buffer | null {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
-  }
 }
 
 /** Why nothing may be written at `path`: a link, or something that is no directory, on the way or at the end. */

@@ -1,15 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { type FileEntry, FileTable } from './file-table.ts';
+import type { FileEntry } from './file-entry.ts';
+import { FileTable } from './file-table.ts';
 
-const entry = (path: string, blob = 'b1'): FileEntry => ({
+const entry = (path: string, blob = 'b1', over: Partial<FileEntry> = {}): FileEntry => ({
   path,
+  onDisk: path,
+  kind: 'text',
+  mode: '100644',
   hash: `h-${blob}`,
   blob,
   bytes: 1,
   stat: '',
   modifiedAt: 0,
-  isText: true,
+  problem: null,
+  ...over,
 });
+const plain = (oid: string) => ({ mode: '100644', oid });
+const shown = (table: FileTable) => table.changes().map(({ file, change }) => ({ file, change }));
 
 describe('the file table', () => {
   it('knows what differs from the last commit', () => {
@@ -17,20 +24,70 @@ describe('the file table', () => {
     for (const path of ['a/kept.md', 'a/changed.md', 'new.md']) table.set(entry(path, path));
     table.setHead(
       new Map([
-        ['a/kept.md', 'a/kept.md'],
-        ['a/changed.md', 'old'],
-        ['gone.md', 'g'],
+        ['a/kept.md', plain('a/kept.md')],
+        ['a/changed.md', plain('old')],
+        ['gone.md', plain('g')],
       ]),
     );
-    expect(table.changes()).toEqual([
+    expect(shown(table)).toEqual([
       { file: 'a/changed.md', change: 'modified' },
       { file: 'gone.md', change: 'deleted' },
       { file: 'new.md', change: 'added' },
     ]);
     table.set(entry('a/changed.md', 'old'));
     table.delete('new.md');
-    expect(table.changes()).toEqual([{ file: 'gone.md', change: 'deleted' }]);
+    expect(shown(table)).toEqual([{ file: 'gone.md', change: 'deleted' }]);
     expect(table.isDirty('a/kept.md')).toBe(false);
+    table.set(entry('a/changed.md', 'old', { mode: '100755' }));
+    expect(table.isDirty('a/changed.md')).toBe(true);
+  });
+
+  it('leaves what a commit must not add, and takes it when a person has tracked it', () => {
+    const table = new FileTable();
+    table.set(entry('.hidden/x.json', 'd', { kind: 'other', problem: 'begins with a dot' }));
+    table.set(entry('link.md', 'l', { kind: 'link', mode: '120000', problem: 'is a link' }));
+    table.set(entry('huge.bin', '', { kind: 'other', hash: '', problem: 'is huge' }));
+    table.set(entry('what?.md', 'w', { kind: 'other', problem: 'has a question mark' }));
+    expect(shown(table)).toEqual([{ file: 'what?.md', change: 'added' }]);
+    expect(table.left().map(({ file }) => file)).toEqual(['.hidden/x.json', 'huge.bin', 'link.md']);
+    table.setHead(
+      new Map([
+        ['.hidden/x.json', plain('old')],
+        ['link.md', plain('l')],
+      ]),
+    );
+    expect(shown(table)).toEqual([
+      { file: '.hidden/x.json', change: 'modified' },
+      { file: 'link.md', change: 'modified' },
+      { file: 'what?.md', change: 'added' },
+    ]);
+  });
+
+  it('takes nothing for deleted that was never put into the working tree', () => {
+    const table = new FileTable();
+    table.setHead(new Map([['far/link', { mode: '120000', oid: 'l' }]]));
+    expect(shown(table)).toEqual([{ file: 'far/link', change: 'deleted' }]);
+    expect(table.missing()).toEqual(['far/link']);
+    table.setSkipped(new Set(['far/link']));
+    expect(shown(table)).toEqual([]);
+    expect(table.left()).toMatchObject([{ file: 'far/link', kind: 'link' }]);
+    expect(table.unserved()).toMatchObject([{ file: 'far/link' }]);
+  });
+
+  it('looks a name up by its NFC form and keeps the spelling of the disk', () => {
+    const nfc = 'caf\u00e9.md';
+    const nfd = 'cafe\u0301.md';
+    const table = new FileTable();
+    table.setHead(new Map([[nfd, plain('b1')]]));
+    expect(table.pathOf(nfd)).toBe(nfc);
+    table.set(entry(nfc, 'b1', { onDisk: nfd }));
+    expect([table.isDirty(nfc), shown(table)]).toEqual([false, []]);
+    table.set(entry(nfc, 'b2')); // both spellings side by side
+    expect([table.pathOf(nfc), table.pathOf(nfd)]).toEqual([nfc, nfd]);
+    expect(shown(table)).toEqual([{ file: nfc, change: 'added' }]);
+    table.delete(nfc);
+    table.delete(nfd);
+    expect(shown(table)).toEqual([{ file: nfc, change: 'deleted' }]);
   });
 
   it('finds names that fold to one, in files and directories, until the last user is gone', () => {
@@ -47,5 +104,17 @@ describe('the file table', () => {
     expect(table.collision('notes/three.md')).toBe('Notes');
     table.delete('Notes/Two.md');
     expect(table.collision('notes/three.md')).toBeNull();
+  });
+
+  it('shows the second of two such names with a problem, until the first is gone', () => {
+    const table = new FileTable();
+    const second = entry('note.md');
+    table.set(entry('Note.md'));
+    table.set(second);
+    expect(table.problemOf(second)).toContain('Note.md');
+    expect(table.collision('Note.md')).toBeNull();
+    table.delete('Note.md');
+    expect(table.problemOf(second)).toBeNull();
+    expect(table.collision('Note.md')).toBe('note.md');
   });
 });

@@ -1,30 +1,47 @@
-/** What one working tree holds: every plain file with a legal name, its hashes, and how it differs from the last commit. */
-import { foldCase } from '@svc/contract/names.ts';
-
-export interface FileEntry {
-  readonly path: string;
-  /** SHA-256 of the bytes, hex. */
-  readonly hash: string;
-  /** Git blob id of the bytes. */
-  readonly blob: string;
-  readonly bytes: number;
-  /** Size, times and inode in one text: equal text, equal bytes (but see `Worktree.refresh`). */
-  readonly stat: string;
-  /** Milliseconds since the epoch. */
-  readonly modifiedAt: number;
-  /** UTF-8 without NUL. */
-  readonly isText: boolean;
-}
+/** What one working tree holds, every entry that git would not ignore, and how it differs from the last commit. */
+import { type Committing, committingOf, type EntryKind, type EntryMode, type FileEntry } from './file-entry.ts';
+import { createNameIndex } from './name-index.ts';
 
 export type ChangeKind = 'added' | 'modified' | 'deleted';
+
+/** What a commit takes. */
+export interface TreeChange {
+  readonly file: string;
+  /** As git spells it. */
+  readonly onDisk: string;
+  readonly change: ChangeKind;
+  /** Of what lies there now; null of what went. */
+  readonly kind: EntryKind | null;
+  readonly mode: EntryMode | null;
+}
+
+/** What a commit leaves as it is. */
+export interface LeftEntry {
+  readonly file: string;
+  readonly kind: EntryKind;
+  readonly problem: string;
+}
+
+/** An entry of the last commit. */
+export interface HeadEntry {
+  readonly mode: string;
+  readonly oid: string;
+}
 
 export class FileTable {
   readonly #files = new Map<string, FileEntry>();
   readonly #names = createNameIndex();
-  readonly #dirty = new Set<string>();
-  /** Files of the last commit: path -> blob id. */
-  #head = new Map<string, string>();
+  /** Spellings that are not their entry's path. */
+  readonly #paths = new Map<string, string>();
+  /** By the spelling on disk: of entries that differ from the last commit, whether or not a commit takes them. */
+  readonly #different = new Set<string>();
+  /** Entries of the last commit, by their spelling there. */
+  #head = new Map<string, HeadEntry>();
+  /** Of those, what was never put into the working tree. */
+  #skipped: ReadonlySet<string> = new Set();
   #totalBytes = 0;
+  #unserved = 0;
+  #sorted: readonly string[] | null = null;
 
   get size(): number {
     return this.#files.size;
@@ -42,106 +59,180 @@ export class FileTable {
     return this.#files.values();
   }
 
+  /** The path of what the disk spells like that. */
+  pathOf(onDisk: string): string {
+    const known = this.#paths.get(onDisk);
+    if (known !== undefined) return known;
+    if (this.#files.get(onDisk)?.onDisk === onDisk) return onDisk;
+    const normal = onDisk.normalize('NFC');
+    const other = this.#files.get(normal);
+    return other === undefined || other.onDisk === onDisk ? normal : onDisk;
+  }
+
   set(entry: FileEntry): void {
     const before = this.#files.get(entry.path);
-    if (before === undefined) this.#names.add(entry.path);
-    this.#totalBytes += entry.bytes - (before?.bytes ?? 0);
+    if (before === undefined) {
+      this.#names.add(entry.path);
+      this.#sorted = null;
+    } else this.#forget(before);
+    this.#totalBytes += entry.bytes;
+    if (entry.kind !== 'text') this.#unserved += 1;
+    if (entry.onDisk !== entry.path) this.#paths.set(entry.onDisk, entry.path);
     this.#files.set(entry.path, entry);
-    this.#judge(entry.path);
+    this.#judge(entry.onDisk, entry);
+    // Who is spelled like the path has it; another spelling that had it goes by its own.
+    if (before !== undefined && before.onDisk !== entry.onDisk) this.set({ ...before, path: before.onDisk });
   }
 
   delete(path: string): void {
-    this.#totalBytes -= this.#files.get(path)?.bytes ?? 0;
-    if (this.#files.delete(path)) this.#names.remove(path);
-    this.#judge(path);
+    const before = this.#files.get(path);
+    if (before === undefined) return;
+    this.#forget(before);
+    this.#files.delete(path);
+    this.#names.remove(path);
+    this.#sorted = null;
+    this.#judge(before.onDisk, undefined);
   }
 
-  /** The name that `path`, new, would be confused with on a file system that folds case; null when there is none. */
+  #forget(entry: FileEntry): void {
+    this.#totalBytes -= entry.bytes;
+    if (entry.kind !== 'text') this.#unserved -= 1;
+    if (entry.onDisk !== entry.path) this.#paths.delete(entry.onDisk);
+  }
+
+  /** The name that `path` would be confused with on a file system that folds case; null when there is none. */
   collision(path: string): string | null {
     return this.#names.collision(path);
   }
 
-  /** Compares with another commit: path -> blob id. */
-  setHead(blobs: ReadonlyMap<string, string>): void {
-    this.#head = new Map(blobs);
-    this.#dirty.clear();
-    for (const path of new Set([...this.#files.keys(), ...this.#head.keys()])) this.#judge(path);
+  /** Why the entry is not served, or not written; null when it is both. */
+  problemOf({ path, problem }: FileEntry): string | null {
+    if (problem !== null) return problem;
+    const other = this.collision(path);
+    return other === null ? null : `differs from ${other} only in what some file systems do not tell apart`;
   }
 
-  /** The last commit changed these: path -> blob id, null = removed. */
-  advanceHead(blobs: ReadonlyMap<string, string | null>): void {
-    for (const [path, blob] of blobs) {
-      if (blob === null) this.#head.delete(path);
-      else this.#head.set(path, blob);
-      this.#judge(path);
+  /** Compares with another commit. */
+  setHead(head: ReadonlyMap<string, HeadEntry>): void {
+    this.#head = new Map(head);
+    this.#skipped = new Set();
+    this.#different.clear();
+    for (const entry of this.#files.values()) this.#judge(entry.onDisk, entry);
+    for (const onDisk of this.#head.keys()) if (!this.#isThere(onDisk)) this.#different.add(onDisk);
+  }
+
+  /** The last commit changed these; null = removed. */
+  advanceHead(changes: ReadonlyMap<string, HeadEntry | null>): void {
+    for (const [onDisk, entry] of changes) {
+      if (entry === null) this.#head.delete(onDisk);
+      else this.#head.set(onDisk, entry);
+      this.#judge(onDisk, this.#files.get(this.pathOf(onDisk)));
     }
+  }
+
+  headOf(onDisk: string): HeadEntry | undefined {
+    return this.#head.get(onDisk);
+  }
+
+  headPaths(): IterableIterator<string> {
+    return this.#head.keys();
+  }
+
+  /** Names what of the last commit was never put into the working tree, so that its absence is no deletion. */
+  setSkipped(skipped: ReadonlySet<string>): void {
+    this.#skipped = skipped;
+  }
+
+  /** Entries of the last commit that are not in the working tree. */
+  missing(): string[] {
+    return [...this.#different].filter((onDisk) => !this.#isThere(onDisk) && this.#head.has(onDisk));
   }
 
   isDirty(path: string): boolean {
-    return this.#dirty.has(path);
+    return this.#different.has(this.#files.get(path)?.onDisk ?? path);
   }
 
-  /** Differences from the last commit, sorted by path. */
-  changes(): { file: string; change: ChangeKind }[] {
-    const kind = (file: string) => kindOf(this.#files.has(file), this.#head.has(file));
-    return [...this.#dirty].sort().map((file) => ({ file, change: kind(file) }));
+  /** What a commit takes, sorted by path. */
+  changes(): TreeChange[] {
+    const changes: TreeChange[] = [];
+    for (const onDisk of this.#different) {
+      const change = this.#changeOf(onDisk);
+      if (change !== null) changes.push(change);
+    }
+    return changes.sort((a, b) => (a.file < b.file ? -1 : 1));
+  }
+
+  #changeOf(onDisk: string): TreeChange | null {
+    const path = this.pathOf(onDisk);
+    const entry = this.#files.get(path);
+    const isCommitted = this.#head.has(onDisk);
+    if (entry === undefined || entry.onDisk !== onDisk) {
+      if (!isCommitted || this.#skipped.has(onDisk)) return null;
+      return { file: path, onDisk, change: 'deleted', kind: null, mode: null };
+    }
+    if (!isTaken(committingOf(entry), isCommitted)) return null;
+    const { kind, mode } = entry;
+    return { file: path, onDisk, change: isCommitted ? 'modified' : 'added', kind, mode };
+  }
+
+  /** What a commit leaves although the last one does not hold it as it is, sorted by path. */
+  left(): LeftEntry[] {
+    const left: LeftEntry[] = [];
+    for (const onDisk of this.#different) {
+      const entry = this.#files.get(this.pathOf(onDisk));
+      if (entry === undefined || entry.onDisk !== onDisk) {
+        if (this.#skipped.has(onDisk)) left.push(skippedEntry(this.pathOf(onDisk), this.#head.get(onDisk)));
+      } else if (!isTaken(committingOf(entry), this.#head.has(onDisk))) {
+        const problem = entry.problem ?? 'has a name that is committed only when a person has added it';
+        left.push({ file: entry.path, kind: entry.kind, problem });
+      }
+    }
+    return left.sort((a, b) => (a.file < b.file ? -1 : 1));
+  }
+
+  /** Entries that are not served, on disk or in the last commit alone. */
+  unserved(): LeftEntry[] {
+    const skipped = [...this.#skipped].filter((onDisk) => !this.#isThere(onDisk));
+    const found = skipped.map((onDisk) => skippedEntry(this.pathOf(onDisk), this.#head.get(onDisk)));
+    if (this.#unserved === 0) return found;
+    for (const { path, kind, problem } of this.#files.values()) {
+      if (kind !== 'text') found.push({ file: path, kind, problem: problem ?? 'is not served' });
+    }
+    return found;
+  }
+
+  /** Every path, in order. */
+  sortedPaths(): readonly string[] {
+    this.#sorted ??= [...this.#files.keys()].sort();
+    return this.#sorted;
   }
 
   get dirtyCount(): number {
-    return this.#dirty.size;
+    let count = 0;
+    for (const onDisk of this.#different) if (this.#changeOf(onDisk) !== null) count += 1;
+    return count;
   }
 
-  #judge(path: string): void {
-    if (this.#files.get(path)?.blob === this.#head.get(path)) this.#dirty.delete(path);
-    else this.#dirty.add(path);
+  #isThere(onDisk: string): boolean {
+    return this.#files.get(this.pathOf(onDisk))?.onDisk === onDisk;
+  }
+
+  #judge(onDisk: string, entry: FileEntry | undefined): void {
+    const head = this.#head.get(onDisk);
+    const isSame =
+      entry === undefined || entry.onDisk !== onDisk
+        ? head === undefined
+        : head !== undefined && entry.blob === head.oid && entry.mode === head.mode;
+    if (isSame) this.#different.delete(onDisk);
+    else this.#different.add(onDisk);
   }
 }
 
-function kindOf(present: boolean, committed: boolean): ChangeKind {
-  if (!committed) return 'added';
-  return present ? 'modified' : 'deleted';
+function isTaken(committing: Committing, isCommitted: boolean): boolean {
+  return committing === 'always' || (committing === 'tracked' && isCommitted);
 }
 
-/** Folded name -> the spelling in use, for files and every directory above them. */
-export interface NameIndex {
-  add(path: string): void;
-  remove(path: string): void;
-  /** The name in use that `path` would be confused with, or null. */
-  collision(path: string): string | null;
-}
-
-export function createNameIndex(): NameIndex {
-  const spelling = new Map<string, { name: string; uses: number; file: boolean }>();
-
-  function* prefixes(path: string): Generator<{ name: string; file: boolean }> {
-    for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
-      yield { name: path.slice(0, end), file: false };
-    }
-    yield { name: path, file: true };
-  }
-
-  return {
-    add(path: string): void {
-      for (const { name, file } of prefixes(path)) {
-        const folded = foldCase(name);
-        const present = spelling.get(folded);
-        if (present) present.uses += 1;
-        else spelling.set(folded, { name, uses: 1, file });
-      }
-    },
-    remove(path: string): void {
-      for (const { name } of prefixes(path)) {
-        const folded = foldCase(name);
-        const present = spelling.get(folded);
-        if (present && (present.uses -= 1) === 0) spelling.delete(folded);
-      }
-    },
-    collision(path: string): string | null {
-      for (const { name, file } of prefixes(path)) {
-        const present = spelling.get(foldCase(name));
-        if (present && (present.name !== name || present.file !== file)) return present.name;
-      }
-      return null;
-    },
-  };
+function skippedEntry(file: string, head: HeadEntry | undefined): LeftEntry {
+  const kind = head?.mode === '120000' ? 'link' : 'other';
+  return { file, kind, problem: 'is in the last commit and was not put into the working tree' };
 }

@@ -1,5 +1,5 @@
-/** Fsync by path, and the two errors that are no surprise. */
-import { closeSync, fsync, openSync } from 'node:fs';
+/** Fsync by path, and what people may remove or put there at any time. */
+import { closeSync, fsync, openSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,6 +40,14 @@ export function isAbsent(error: unknown): boolean {
 
 export function isPresent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+}
+
+export function readIfPresent(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    return ignoreAbsent(error) ?? null;
+  }
 }
 
 /** For what a person may remove at any time. */

@@ -3,39 +3,32 @@
  * on every look: people edit these files with editors and git.
  */
 import { hash } from 'node:crypto';
-import { lstatSync, readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isFilePath, MAX_PATH_DEPTH } from '@svc/contract/names.ts';
-import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
-import { blobId } from '../git/blob-id.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
-import { obstacleAt } from './durable-write.ts';
-import { CLOCK_STEP_MS, fileStamp } from './file-stamp.ts';
-import { isAbsent } from './fsync.ts';
-import { type FileEntry, FileTable } from './file-table.ts';
-
-/** A difference that somebody else made. */
-export interface NoticedChange {
-  readonly path: string;
-  readonly change: 'created' | 'updated' | 'deleted';
-  readonly entry: FileEntry | null;
-}
+import {
+  decodeText,
+  type DescribedFile,
+  describeBytes,
+  describeOnDisk,
+  type FileEntry,
+  readLarge,
+  statEntry,
+} from './file-entry.ts';
+import { fileStamp } from './file-stamp.ts';
+import { readIfPresent } from './fsync.ts';
+import { FileTable, type HeadEntry } from './file-table.ts';
+import type { Ignores } from './ignores.ts';
+import { NoticedChanges, type NoticedDifferences } from './noticed-changes.ts';
+import { textCache } from './text-cache.ts';
+import { TreeScan } from './tree-scan.ts';
+import type { TreeWatch } from './tree-watch.ts';
 
 export interface FileText {
   readonly entry: FileEntry;
-  /** Null when the file is not text. */
+  /** Null when the file is not served. */
   readonly text: string | null;
-}
-
-/** A file as just read or written. */
-export interface DescribedFile {
-  readonly entry: FileEntry;
-  /** Null when it is not text. */
-  readonly text: string | null;
-  /** The file may still change within the same tick of the file system's clock. */
-  readonly lookedTooEarly: boolean;
 }
 
 export interface WorktreeOptions {
@@ -44,11 +37,21 @@ export interface WorktreeOptions {
   readonly index: RuledIndex;
   /** What was known when the service last looked; equal stat data needs no reading. */
   readonly catalogue: ReadonlyMap<string, FileEntry>;
+  /** The last commit, by spelling on disk. */
+  readonly head: ReadonlyMap<string, HeadEntry>;
+  /** When the service has just filled the tree from that commit: what is known of such bytes, by their blob id. */
+  readonly filledFrom: ReadonlyMap<string, FileEntry> | null;
+  readonly ignores: Ignores;
+  readonly watch: TreeWatch;
   /** Milliseconds since the epoch. */
   now(): number;
 }
 
 const FILES_PER_TURN = 32;
+/** An editor that saves by renaming leaves no file for a moment; one gone for longer is gone. */
+const GONE_LATELY_MS = 10_000;
+/** A file that changes while it is read is read again, this often. */
+const READINGS = 3;
 
 export class Worktree {
   readonly branch: string;
@@ -57,85 +60,187 @@ export class Worktree {
   readonly table = new FileTable();
   /** Paths that the writer is changing right now; they are no news until it is done. */
   readonly applying = new Set<string>();
+  readonly #ignores: Ignores;
+  readonly #scan: TreeScan;
   readonly #now: () => number;
   readonly #untrusted = new Set<string>();
-  #noticed: NoticedChange[] = [];
+  readonly #noticed = new NoticedChanges();
+  /** Files over 1 MiB that were not read yet, with what was told of them last. */
+  readonly #unread = new Map<string, FileEntry | null>();
+  /** When a file was last noticed to be gone, ms since the epoch, by path. */
+  readonly #goneAt = new Map<string, number>();
+  #opening: Pick<WorktreeOptions, 'catalogue' | 'filledFrom'> | null = null;
 
-  private constructor({ branch, root, index, now }: WorktreeOptions) {
+  private constructor({ branch, root, index, ignores, watch, now }: WorktreeOptions) {
     this.branch = branch;
     this.root = root;
     this.index = index;
+    this.#ignores = ignores;
     this.#now = now;
+    this.#scan = new TreeScan(this, { ignores, watch });
   }
 
   /** Reads what changed since the catalogue was written; the differences are noticed changes. */
   static async open(options: WorktreeOptions): Promise<Worktree> {
     const tree = new Worktree(options);
     for (const entry of options.catalogue.values()) tree.table.set(entry);
+    tree.table.setHead(options.head);
+    tree.#opening = options;
     await tree.scan();
+    tree.#opening = null;
     await tree.#fillIndex();
     return tree;
   }
 
   /** The file as it is on disk now; whatever changed since the last look is taken in first. */
   refresh(path: string): FileEntry | null {
+    return this.take(path, this.onDisk(path));
+  }
+
+  /** How the disk spells a path, or would if something were there. */
+  onDisk(path: string): string {
+    const known = this.table.get(path);
+    if (known !== undefined) return known.onDisk;
+    return this.#scan.spelled(path);
+  }
+
+  /** As `refresh`, by the spelling on disk; an entry that git ignores by now is let go when that is suspected. */
+  take(path: string, onDisk: string, isSuspectedIgnored = false): FileEntry | null {
     const before = this.table.get(path) ?? null;
     if (this.applying.has(path)) return before;
-    const stat = plainFileStat(this.root, path);
-    const unchanged = stat === (before?.stat ?? null);
-    if (unchanged && !this.#untrusted.has(path)) return before;
-    const after = stat === null ? null : this.#describeOnDisk(path, !unchanged);
-    this.accept(path, after);
-    this.#notice(path, before, after?.entry ?? null);
-    return after?.entry ?? null;
+    const stat = statEntry(this.root, onDisk);
+    if (stat === null) return before === null ? null : this.#takeIn(path, null);
+    if (before === null || isSuspectedIgnored) {
+      if (this.#isIgnored(onDisk)) return this.#takeIn(path, null);
+    }
+    if (fileStamp(stat) === before?.stat && !this.#untrusted.has(path)) return before;
+    return this.#describe(path, onDisk, stat);
   }
 
-  #describeOnDisk(path: string, suspicious: boolean): DescribedFile | null {
-    const bytes = readPlainFile(this.root, path, suspicious);
-    return bytes === null ? null : this.describe(path, bytes);
+  #describe(path: string, onDisk: string, stat: BigIntStats): FileEntry | null {
+    const filled = this.#filled(path, onDisk, stat);
+    if (filled !== null) return this.#takeIn(path, filled);
+    return this.#takeIn(path, describeOnDisk({ root: this.root, path, onDisk }, stat, this.#now()));
   }
 
-  /** The index keeps the text of every file it holds, so that reading needs only a look at the file's stat data. */
+  /** Bytes that the service has just put there from the last commit need not be read. */
+  #filled(path: string, onDisk: string, stat: BigIntStats): DescribedFile | null {
+    const oid = this.table.headOf(onDisk)?.oid;
+    const twin = oid === undefined ? undefined : this.#opening?.filledFrom?.get(oid);
+    if (twin === undefined || twin.path !== path || twin.bytes !== Number(stat.size)) return null;
+    const modifiedAt = Number(stat.mtimeNs / 1_000_000n);
+    return { entry: { ...twin, onDisk, stat: fileStamp(stat), modifiedAt }, text: null, lookedTooEarly: false };
+  }
+
+  #takeIn(path: string, described: DescribedFile | null): FileEntry | null {
+    const before = this.#unread.get(path) ?? this.table.get(path) ?? null;
+    const after = described?.entry ?? null;
+    this.accept(path, described);
+    if (after !== null && after.kind === 'large' && after.hash === '') this.#unread.set(path, before);
+    else {
+      this.#unread.delete(path);
+      this.#notice(path, before, after);
+    }
+    return after;
+  }
+
+  #notice(path: string, before: FileEntry | null, after: FileEntry | null): void {
+    if (after === null && before !== null) this.#noteGone(path);
+    if (before?.hash === after?.hash) return;
+    const isFirstLook = this.#opening?.catalogue.size === 0;
+    if (isFirstLook && after !== null && this.table.headOf(after.onDisk)?.oid === after.blob) {
+      this.#noticed.addKnown(path, after);
+    } else this.#noticed.add(path, before, after);
+  }
+
+  #noteGone(path: string): void {
+    const now = this.#now();
+    for (const [other, since] of this.#goneAt) {
+      if (now - since < GONE_LATELY_MS) break; // in order of time
+      this.#goneAt.delete(other);
+    }
+    this.#goneAt.set(path, now);
+  }
+
+  /** Not by the rules of a commit: whether anything tracked is there is asked first. */
+  #isIgnored(onDisk: string): boolean {
+    if (this.table.headOf(onDisk) !== undefined) return false;
+    for (let slash = onDisk.indexOf('/'); slash !== -1; slash = onDisk.indexOf('/', slash + 1)) {
+      if (this.#ignores.isIgnored(onDisk.slice(0, slash), true)) return true;
+    }
+    return this.#ignores.isIgnored(onDisk, false);
+  }
+
+  /** Whether git would ignore something new at `path`. */
+  isIgnored(path: string): boolean {
+    return this.#isIgnored(this.onDisk(path));
+  }
+
   read(path: string): FileText | null {
-    const entry = this.refresh(path);
-    if (entry === null) return null;
-    return { entry, text: entry.isText ? this.index.contentOf(path, entry.hash) : null };
-  }
-
-  /** Whether a look at the file would bring news; our own writes are none. */
-  looksChanged(path: string): boolean {
-    return !this.applying.has(path) && plainFileStat(this.root, path) !== (this.table.get(path)?.stat ?? null);
-  }
-
-  /** False when anything lies here that the table does not know: a link, a dot file, a file too large to keep. */
-  async holdsOnlyKnownFiles(directory = ''): Promise<boolean> {
-    for (const child of await readDirectory(join(this.root, directory))) {
-      const path = directory === '' ? child.name : `${directory}/${child.name}`;
-      if (path === '.git') continue;
-      const known = child.isDirectory() ? await this.holdsOnlyKnownFiles(path) : this.table.get(path) !== undefined;
-      if (!known) return false;
+    for (let reading = 1; ; reading += 1) {
+      const entry = this.refresh(path);
+      if (entry === null) return null;
+      if (entry.kind !== 'text') return { entry, text: null };
+      const text = textCache.get(entry.hash) ?? this.#readText(entry);
+      if (text !== null) return { entry, text };
+      this.#untrusted.add(path); // it changed between the look and the reading
+      if (reading === READINGS) return null;
     }
-    return true;
   }
 
-  /** Looks at every file. */
-  async scan(): Promise<void> {
-    const seen = new Set<string>();
-    for await (const path of walk(this.root, '')) {
-      seen.add(path);
-      this.refresh(path);
-      if (seen.size % FILES_PER_TURN === 0) await nextTurn();
+  /** Null when the file does not hold what it held at the last look. */
+  #readText({ onDisk, bytes, hash: wanted }: FileEntry): string | null {
+    const content = readIfPresent(join(this.root, onDisk));
+    if (content === null || content.byteLength !== bytes || hash('sha256', content, 'hex') !== wanted) return null;
+    const text = decodeText(content);
+    if (text !== null) textCache.set(wanted, text);
+    return text;
+  }
+
+  /** Since when a file that somebody else removed is gone, ms since the epoch; null = not lately. */
+  goneSince(path: string): number | null {
+    return this.#goneAt.get(path) ?? null;
+  }
+
+  /** Takes in everything that anybody changed before the call. */
+  look(): Promise<void> {
+    return this.#scan.look();
+  }
+
+  /** As `look`, where that costs no more than what changed. */
+  catchUp(): Promise<void> {
+    return this.#scan.catchUp();
+  }
+
+  /** Looks at every entry. */
+  scan(): Promise<void> {
+    return this.#scan.everything();
+  }
+
+  async readLargeFiles(): Promise<void> {
+    for (const [path, told] of Array.from(this.#unread)) {
+      const described = this.table.get(path);
+      const entry = described === undefined ? null : await readLarge(this.root, described);
+      if (entry === null) this.refresh(path);
+      else if (this.table.get(path) === described) {
+        this.table.set(entry);
+        this.#unread.delete(path);
+        this.#notice(path, told, entry);
+      }
     }
-    for (const { path } of this.table.entries()) if (!seen.has(path)) this.refresh(path);
   }
 
   /** What the bytes just put in place look like to a later look. */
   describe(path: string, bytes: Uint8Array): DescribedFile {
-    return describeFile(this.root, path, bytes, this.#now());
+    const onDisk = this.onDisk(path);
+    const stat = statEntry(this.root, onDisk);
+    if (stat === null) throw new Error('a file just written is gone');
+    return describeBytes({ root: this.root, path, onDisk }, bytes, stat, this.#now());
   }
 
   /** Takes in what is in place; null = nothing. */
   accept(path: string, described: DescribedFile | null): void {
+    this.#goneAt.delete(path);
     if (described === null) {
       this.table.delete(path);
       this.#untrusted.delete(path);
@@ -147,29 +252,33 @@ export class Worktree {
     if (lookedTooEarly) this.#untrusted.add(path);
     else this.#untrusted.delete(path);
     if (text === null) this.index.delete(path);
-    else this.index.set(path, { content: text, hash: entry.hash });
+    else {
+      textCache.set(entry.hash, text);
+      this.index.set(path, { content: text, hash: entry.hash });
+    }
   }
 
-  #notice(path: string, before: FileEntry | null, entry: FileEntry | null): void {
-    if (before?.hash === entry?.hash) return;
-    const change = entry === null ? 'deleted' : before === null ? 'created' : 'updated';
-    this.#noticed.push({ path, change, entry });
-  }
-
-  /** What refresh and scan found since the last call. */
-  takeNoticed(): NoticedChange[] {
-    const taken = this.#noticed;
-    this.#noticed = [];
-    return taken;
+  /** What was noticed since the last call. */
+  takeNoticed(): NoticedDifferences {
+    return this.#noticed.take();
   }
 
   /** They could not be told yet. */
-  putBackNoticed(noticed: readonly NoticedChange[]): void {
-    this.#noticed.unshift(...noticed);
+  putBackNoticed(noticed: NoticedDifferences): void {
+    this.#noticed.putBack(noticed);
   }
 
   get hasNoticed(): boolean {
-    return this.#noticed.length > 0;
+    return !this.#noticed.isEmpty;
+  }
+
+  /** There is more than is taken in. */
+  get isOverfull(): boolean {
+    return this.#scan.isOverfull;
+  }
+
+  close(): void {
+    this.#scan.close();
   }
 
   /**
@@ -177,87 +286,16 @@ export class Worktree {
    * scan; the index needs them once.
    */
   async #fillIndex(): Promise<void> {
-    const stale = this.index.files().filter((file) => this.table.get(file)?.isText !== true);
+    const stale = this.index.files().filter((file) => this.table.get(file)?.kind !== 'text');
     for (const file of stale) this.index.delete(file);
     let filled = 0;
-    for (const { path, hash: wanted, isText } of this.table.entries()) {
-      if (!isText || this.index.contentOf(path, wanted) !== null) continue;
-      const bytes = readPlainFile(this.root, path, true);
+    for (const { path, onDisk, hash: wanted, kind } of this.table.entries()) {
+      if (kind !== 'text' || this.index.contentOf(path, wanted) !== null) continue;
+      const bytes = readIfPresent(join(this.root, onDisk));
       const text = bytes === null ? null : decodeText(bytes);
       if (text !== null) this.index.set(path, { content: text, hash: wanted });
       filled += 1;
       if (filled % FILES_PER_TURN === 0) await nextTurn();
     }
-  }
-}
-
-function describeFile(root: string, path: string, bytes: Uint8Array, now: number): DescribedFile {
-  const stat = lstatSync(join(root, path), { bigint: true });
-  const modifiedAt = Number(stat.mtimeNs / 1_000_000n);
-  const text = decodeText(bytes);
-  const entry: FileEntry = {
-    path,
-    hash: hash('sha256', bytes, 'hex'),
-    blob: blobId(bytes),
-    bytes: bytes.byteLength,
-    stat: fileStamp(stat),
-    modifiedAt,
-    isText: text !== null,
-  };
-  return { entry, text, lookedTooEarly: now - modifiedAt < CLOCK_STEP_MS };
-}
-
-/** Null for everything that is no plain file of a size the service keeps. */
-function plainFileStat(root: string, path: string): string | null {
-  try {
-    const stat = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false });
-    if (stat === undefined || !stat.isFile() || stat.size > MAX_CONTENT_BYTES) return null;
-    return fileStamp(stat);
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
-  }
-}
-
-/** `suspicious`: the way to the file must be walked again, because a link may have been put there. */
-function readPlainFile(root: string, path: string, suspicious: boolean): Uint8Array | null {
-  if (suspicious && obstacleAt(root, path) !== null) return null;
-  try {
-    return readFileSync(join(root, path));
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
-  }
-}
-
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-/** UTF-8 without NUL, else null. */
-export function decodeText(bytes: Uint8Array): string | null {
-  if (bytes.includes(0)) return null;
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    return null; // not UTF-8
-  }
-}
-
-/** Plain files with legal names, below real directories only. */
-async function* walk(root: string, directory: string): AsyncGenerator<string> {
-  if (directory.split('/').length > MAX_PATH_DEPTH) return;
-  for (const child of await readDirectory(join(root, directory))) {
-    const path = directory === '' ? child.name : `${directory}/${child.name}`;
-    if (!isFilePath(path)) continue;
-    if (child.isDirectory()) yield* walk(root, path);
-    else if (child.isFile()) yield path;
-  }
-}
-
-async function readDirectory(path: string) {
-  try {
-    return await readdir(path, { withFileTypes: true });
-  } catch (error) {
-    if (isAbsent(error)) return [];
-    throw error;
   }
 }

@@ -9,7 +9,7 @@ import { GitError, objectId } from './run.ts';
 /** 100,000 entries of the longest paths, and the line around each. */
 const MAX_TREE_BYTES = 96 * 1024 * 1024;
 
-export type FileMode = '100644' | '100755';
+export type FileMode = '100644' | '100755' | '120000';
 
 export interface TreeEntry {
   /** `100644`, `100755`, `120000` (symlink) or `160000` (submodule). */
@@ -34,6 +34,46 @@ export async function readTree(repository: Repository, commit: string): Promise<
     entries.set(line.slice(tab + 1), { mode, oid, bytes: size === '-' ? null : Number(size) });
   }
   return entries;
+}
+
+/** Every entry below a commit's tree by path, without the sizes, which cost a look at each object. */
+export async function readTreeEntries(
+  repository: Repository,
+  commit: string,
+): Promise<Map<string, { mode: string; oid: string }>> {
+  const { stdout } = await repository.git.run({
+    args: ['ls-tree', '-r', '-z', '--full-tree', objectId(commit)],
+    gitDir: repository.gitDir,
+    maxOutputBytes: MAX_TREE_BYTES,
+  });
+  const entries = new Map<string, { mode: string; oid: string }>();
+  for (const line of stdout.toString('utf8').split('\0')) {
+    const tab = line.indexOf('\t');
+    if (tab < 0) continue;
+    const [mode = '', , oid = ''] = line.slice(0, tab).split(' ');
+    entries.set(line.slice(tab + 1), { mode, oid });
+  }
+  return entries;
+}
+
+/** What differs between the trees of two commits, as it is in the second; null = not there. */
+export async function readTreeChanges(
+  repository: Repository,
+  from: string,
+  to: string,
+): Promise<Map<string, { mode: string; oid: string } | null>> {
+  const { stdout } = await repository.git.run({
+    args: ['diff-tree', '-r', '-z', '--no-renames', '--raw', '--no-abbrev', objectId(from), objectId(to), '--'],
+    gitDir: repository.gitDir,
+    maxOutputBytes: MAX_TREE_BYTES,
+  });
+  const fields = stdout.toString('utf8').split('\0');
+  const changes = new Map<string, { mode: string; oid: string } | null>();
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [, mode = '', , oid = ''] = (fields[at] ?? '').split(' ');
+    changes.set(fields[at + 1] ?? '', mode === '000000' ? null : { mode, oid });
+  }
+  return changes;
 }
 
 /** A blob's bytes. Throws GitError when the repository does not have it. */

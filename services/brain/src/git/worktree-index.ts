@@ -20,6 +20,18 @@ export async function copyIndex(repository: Repository, worktree: string, indexF
   });
 }
 
+/** Entries of the index that were never put into the working tree, as git spells them. */
+export async function readSkipped(repository: Repository, worktree: string): Promise<Set<string>> {
+  const { stdout } = await repository.git.run({
+    args: ['ls-files', '-t', '-z', '--cached'],
+    gitDir: await worktreeGitDir(repository, worktree),
+    workTree: worktree,
+    maxOutputBytes: 96 * 1024 * 1024,
+  });
+  const lines = stdout.toString('utf8').split('\0');
+  return new Set(lines.filter((line) => line.startsWith('S ')).map((line) => line.slice(2)));
+}
+
 /** Notes in the index how the files lie on disk now; `absent` paths (foreign entries) count as present. */
 export async function refreshIndex(
   repository: Repository,

@@ -1,7 +1,7 @@
 /** The catalogue: what each branch's working tree held when the service last looked, and who wrote it. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
-import type { FileEntry } from '../files/file-table.ts';
+import type { EntryKind, EntryMode, FileEntry } from '../files/file-entry.ts';
 
 export type CatalogueChange = { readonly entry: FileEntry; readonly by: string } | { readonly removed: string };
 
@@ -12,6 +12,9 @@ interface CatalogueRow {
   readonly bytes: number;
   readonly stat: string;
   readonly at_ms: number;
+  readonly kind: EntryKind;
+  readonly on_disk: string | null;
+  readonly problem: string | null;
 }
 
 /** Rows that one statement carries. */
@@ -19,33 +22,37 @@ const CHUNK = 2000;
 
 export async function readCatalogue(client: SqlClient, brain: string, branch: string): Promise<Map<string, FileEntry>> {
   const rows = await client.$queryRawUnsafe<CatalogueRow[]>(
-    `SELECT path, hash, blob, bytes, stat, (extract(epoch from at) * 1000)::double precision AS at_ms
-     FROM brain.brain_files WHERE brain = $1 AND branch = $2`,
+    `SELECT path, hash, blob, bytes::double precision, stat, (extract(epoch from at) * 1000)::double precision AS at_ms,
+       kind, on_disk, problem FROM brain.brain_files WHERE brain = $1 AND branch = $2`,
     brain,
     branch,
   );
   return new Map(rows.map((row) => [row.path, entryOf(row)]));
 }
 
+/** Of several changes of one path the last one counts. */
 export async function writeCatalogue(
   transaction: SqlClient,
   brain: string,
   branch: string,
   changes: readonly CatalogueChange[],
 ): Promise<void> {
+  const last = new Map(changes.map((change) => ['removed' in change ? change.removed : change.entry.path, change]));
   const present: Record<string, unknown>[] = [];
   const removed: string[] = [];
-  for (const change of changes) {
+  for (const change of last.values()) {
     if ('removed' in change) removed.push(change.removed);
     else present.push(rowOf(change.entry, change.by));
   }
   for (let start = 0; start < present.length; start += CHUNK) {
     await transaction.$executeRawUnsafe(
-      `INSERT INTO brain.brain_files (brain, branch, path, hash, blob, bytes, stat, by, at)
-       SELECT $1, $2, r.path, r.hash, r.blob, r.bytes, r.stat, r.by, to_timestamp(r.at_ms / 1000)
-       FROM json_to_recordset($3::json) AS r(path text, hash text, blob text, bytes int, stat text, by text, at_ms double precision)
+      `INSERT INTO brain.brain_files (brain, branch, path, hash, blob, bytes, stat, by, at, kind, on_disk, problem)
+       SELECT $1, $2, r.path, r.hash, r.blob, r.bytes, r.stat, r.by, to_timestamp(r.at_ms / 1000), r.kind, r.on_disk, r.problem
+       FROM json_to_recordset($3::json) AS r(path text, hash text, blob text, bytes bigint, stat text, by text,
+         at_ms double precision, kind text, on_disk text, problem text)
        ON CONFLICT (brain, branch, path) DO UPDATE SET hash = excluded.hash, blob = excluded.blob, bytes = excluded.bytes,
-         stat = excluded.stat, by = excluded.by, at = excluded.at`,
+         stat = excluded.stat, by = excluded.by, at = excluded.at, kind = excluded.kind, on_disk = excluded.on_disk,
+         problem = excluded.problem`,
       brain,
       branch,
       JSON.stringify(present.slice(start, start + CHUNK)),
@@ -115,20 +122,19 @@ export async function readCatalogueSize(
   return { files: counted.reduce((sum, { files }) => sum + files, 0), modifiedAt };
 }
 
-function rowOf(entry: FileEntry, by: string): Record<string, unknown> {
-  const { path, hash, blob, bytes, stat, modifiedAt, isText } = entry;
-  return { path, hash, blob, bytes, stat: `${isText ? 'text' : 'binary'}:${stat}`, by, at_ms: modifiedAt };
+function rowOf({ modifiedAt, mode, stat, onDisk, ...entry }: FileEntry, by: string): Record<string, unknown> {
+  const spelling = onDisk === entry.path ? {} : { on_disk: onDisk };
+  return { ...entry, ...spelling, stat: `${mode}:${stat}`, by, at_ms: modifiedAt };
 }
 
-function entryOf({ path, hash, blob, bytes, stat, at_ms: modifiedAt }: CatalogueRow): FileEntry {
-  const separator = stat.indexOf(':');
-  return {
-    path,
-    hash,
-    blob,
-    bytes,
-    modifiedAt,
-    isText: stat.slice(0, separator) === 'text',
-    stat: stat.slice(separator + 1),
-  };
+function entryOf({ at_ms: modifiedAt, on_disk: onDisk, stat, ...row }: CatalogueRow): FileEntry {
+  const [mode, stamp] = splitStat(stat);
+  return { ...row, onDisk: onDisk ?? row.path, modifiedAt, mode, stat: stamp };
+}
+
+/** Rows of an earlier version begin with what kind of file it is; their stamp does not count. */
+function splitStat(stat: string): [EntryMode, string] {
+  const mode = stat.slice(0, stat.indexOf(':'));
+  if (mode === '100644' || mode === '100755' || mode === '120000') return [mode, stat.slice(mode.length + 1)];
+  return ['100644', ''];
 }

@@ -7,7 +7,7 @@ import { isAnonymous } from '@svc/contract/subject.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { type BrainDeps, defineTool } from '../deps.ts';
 import { switchBranch } from '../domain/stack.ts';
-import { cursorAfter, dirtyFile, nextCursor, shownStack, stackNames } from './results.ts';
+import { cursorAfter, dirtyFile, leftEntry, nextCursor, shownStack, stackNames } from './results.ts';
 import {
   askEveryBrain,
   type CallContext,
@@ -186,9 +186,11 @@ const isDirty = defineTool({
   description: 'Tells whether the branch has uncommitted files, and which.',
   input: z.strictObject({ ...brainAndBranch }),
   output: z.strictObject({
-    dirty: z.boolean(),
-    files: z.array(dirtyFile),
+    dirty: z.boolean().describe('A commit would take something.'),
+    files: z.array(dirtyFile).describe('What a commit would take, the first 1000.'),
     count: z.int(),
+    left: z.array(leftEntry).describe('What a commit would leave as it is, the first 1000.'),
+    leftCount: z.int(),
     brain: z.string(),
     branch: z.string(),
   }),
@@ -198,8 +200,9 @@ const isDirty = defineTool({
   raises: READ_RAISES,
   async handler(wish, context) {
     const { ops, brain, branch } = await resolveTarget(context, wish);
-    const { files } = context.take(await ops.dirty({ context: opContext(context), branch }));
-    return { dirty: files.length > 0, files: [...files], count: files.length, brain, branch };
+    const state = context.take(await ops.dirty({ context: opContext(context), branch }));
+    const { files, count, left, leftCount } = state;
+    return { dirty: count > 0, files: [...files], count, left: [...left], leftCount, brain, branch };
   },
 });
 

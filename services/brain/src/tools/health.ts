@@ -1,10 +1,11 @@
 /** svc_health: how this node's brains are. */
 import { z } from 'zod';
-import { CallError } from '@svc/contract/codes.ts';
+import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { CommitId, TimestampMs } from '@svc/contract/params.ts';
 import type { BrainOps, BrainProblem, BrainSummary } from '../brain/ops.ts';
 import { defineTool } from '../deps.ts';
 import { nodeProblems } from './node-problems.ts';
+import { entryKind } from './results.ts';
 import { askEveryBrain, type CallContext, opContext, resolveTarget } from './target.ts';
 
 const problem = z.strictObject({ code: z.string(), text: z.string() });
@@ -27,6 +28,9 @@ const health = defineTool({
         commit: CommitId,
         remote: z.strictObject({ configured: z.boolean(), ahead: z.int().nullable(), behind: z.int().nullable() }),
         openConflicts: z.int(),
+        unserved: z
+          .array(z.strictObject({ kind: entryKind, problem: z.string(), count: z.int() }))
+          .describe('What lies in the working trees and is not served, and why.'),
         problems: z.array(problem),
       }),
     ),
@@ -83,8 +87,10 @@ const health = defineTool({
   },
 });
 
-function shownBrain({ name, branches, files, dirty, commit, remote, openConflicts, problems }: BrainSummary) {
-  return { name, branches, files, dirty, commit, remote: { ...remote }, openConflicts, problems: [...problems] };
+function shownBrain({ name, branches, files, dirty, commit, remote, openConflicts, ...lists }: BrainSummary) {
+  const { unserved, problems } = lists;
+  const state = { name, branches, files, dirty, commit, remote: { ...remote }, openConflicts };
+  return { ...state, unserved: [...unserved], problems: [...problems] };
 }
 
 /** A brain that cannot be opened is a problem to show, not a failure of the tool. */
@@ -92,7 +98,7 @@ async function summarise(context: CallContext, ops: BrainOps, name: string): Pro
   try {
     return await ops.summary({ context: opContext(context) });
   } catch (error) {
-    if (!(error instanceof CallError)) throw error;
+    if (!(error instanceof CallError || error instanceof Refusal)) throw error;
     return { code: error.code, text: `${name}: ${error.message}` };
   }
 }

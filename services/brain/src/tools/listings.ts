@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { at, brainAndBranch, page, PathText, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { defineTool } from '../deps.ts';
-import { cursorAfter, nextCursor } from './results.ts';
+import { cursorAfter, entryKind, nextCursor } from './results.ts';
 import { checkedPath, opContext, READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
 
 const listFiles = defineTool({
   name: 'brain_list_files',
   area: 'brain',
-  description: 'Lists the files of a brain, or of one category.',
+  description: 'Lists the files of a brain, or of one category, also those that are not served.',
   input: z.strictObject({
     category: PathText.optional().describe('Directory to list, with all below it.'),
     ...brainAndBranch,
@@ -24,8 +24,10 @@ const listFiles = defineTool({
         category: z.string(),
         filename: z.string(),
         bytes: z.int(),
-        hash: Sha256Hex,
+        hash: Sha256Hex.nullable().describe('Null where the bytes are not read.'),
         modifiedAt: TimestampMs.nullable(),
+        kind: entryKind,
+        problem: z.string().nullable().describe('Why it is not served, or not written, as the end of a sentence.'),
       }),
     ),
     brain: z.string(),
@@ -49,13 +51,15 @@ const listFiles = defineTool({
       withTitle: false,
     });
     const { files, next } = context.take(listing);
-    const rows = files.map(({ file, bytes, hash, modifiedAt }) => ({
+    const rows = files.map(({ file, bytes, hash, modifiedAt, kind, problem }) => ({
       name: file,
       file,
       ...splitPath(file),
       bytes,
-      hash,
+      hash: hash === '' ? null : hash,
       modifiedAt,
+      kind,
+      problem,
     }));
     return { files: rows, brain, branch, ...cursorAfter(next) };
   },
@@ -101,7 +105,7 @@ const corpus = defineTool({
       withTitle: true,
     };
     const { files, next } = context.take(await ops.list(op));
-    const rows = files.map(({ title = '', ...file }) => ({ ...file, title }));
+    const rows = files.map(({ title = '', kind: _kind, problem: _problem, ...file }) => ({ ...file, title }));
     return { corpus: rows, count: rows.length, ...cursorAfter(next) };
   },
 });

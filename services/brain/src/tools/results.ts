@@ -17,6 +17,17 @@ export const stackShown = { current: z.string(), stack: stackNames, entries: z.a
 
 export const dirtyFile = z.strictObject({ file: z.string(), change: z.enum(['added', 'modified', 'deleted']) });
 
+export const entryKind = z
+  .enum(['text', 'large', 'binary', 'link', 'other'])
+  .describe('text is served and searched; what else lies there is listed.');
+
+/** What a commit leaves as it is. */
+export const leftEntry = z.strictObject({
+  file: z.string(),
+  kind: entryKind,
+  problem: z.string().describe('Why, as the end of a sentence.'),
+});
+
 export function shownStack({ stack }: Pointer) {
   return { current: stack[0].brain, stack: stack.map(({ brain }) => brain), entries: [...stack] };
 }

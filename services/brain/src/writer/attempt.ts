@@ -2,9 +2,17 @@
 import { CallError } from '@svc/contract/codes.ts';
 import type { EventPayload } from '@svc/contract/events.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
-import { type AppliedChanges, applyChanges, DiskRefusal, type FileChange } from '../files/durable-write.ts';
+import {
+  type AppliedChanges,
+  applyChanges,
+  ChangedUnderneath,
+  DiskRefusal,
+  type FileChange,
+} from '../files/durable-write.ts';
 import type { Journal } from '../files/journal-file.ts';
-import type { DescribedFile, NoticedChange, Worktree } from '../files/worktree.ts';
+import type { DescribedFile } from '../files/file-entry.ts';
+import { NoticedDifferences } from '../files/noticed-changes.ts';
+import type { Worktree } from '../files/worktree.ts';
 import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
@@ -26,10 +34,12 @@ export interface AttemptPlace {
   readonly journalDir: string | null;
 }
 
+const NOTHING_NOTICED = new NoticedDifferences(new Map());
+
 export class Attempt {
   readonly staging: Staging;
   readonly #place: AttemptPlace;
-  #noticed: NoticedChange[] = [];
+  #noticed = NOTHING_NOTICED;
   #changes: readonly FileChange[] = [];
   #described = new Map<string, DescribedFile | null>();
   #applied: AppliedChanges | null = null;
@@ -60,10 +70,11 @@ export class Attempt {
     }
     for (const { path } of this.#changes) tree.applying.add(path);
     try {
-      this.#applied = await applyChanges(tree.root, this.#changes, () => brain.platform.ids.next('w'));
+      const placed = this.#changes.map((change) => placedChange(tree, change));
+      this.#applied = await applyChanges(tree.root, placed, () => brain.platform.ids.next('w'));
     } catch (error) {
       // What is on disk is unsure then: the journal stays, and the next opening of the brain undoes the rest.
-      if (!(error instanceof DiskRefusal)) this.#journal = null;
+      if (!(error instanceof DiskRefusal || error instanceof ChangedUnderneath)) this.#journal = null;
       throw error;
     }
     for (const { path, content } of this.#changes) {
@@ -104,7 +115,7 @@ export class Attempt {
   async undo(): Promise<void> {
     const { tree } = this.#place;
     tree.putBackNoticed(this.#noticed);
-    this.#noticed = [];
+    this.#noticed = NOTHING_NOTICED;
     try {
       await this.#applied?.undo();
     } finally {
@@ -151,23 +162,20 @@ export interface NoticedPlace {
 export async function recordNoticed(
   { brain, branch, hides }: NoticedPlace,
   transaction: WriteSection['transaction'],
-  noticed: readonly NoticedChange[],
+  noticed: NoticedDifferences,
   source: ChangeSource,
 ): Promise<void> {
-  if (noticed.length === 0) return;
-  const rows: CatalogueChange[] = noticed.map(({ path, entry }) =>
+  if (noticed.size === 0) return;
+  const changes = noticed.changes();
+  const rows: CatalogueChange[] = changes.map(({ path, entry }) =>
     entry === null ? { removed: path } : { entry, by: source },
   );
   await writeCatalogue(transaction, brain.name, branch, rows);
-  const events = noticed.map(({ path, change, entry }) =>
-    changeEvent(brain, branch, {
-      file: path,
-      change,
-      hash: entry === null || hides(path) ? null : entry.hash,
-      by: source,
-      source,
-    }),
-  );
+  const events = changes.flatMap(({ path, change, entry }) => {
+    if (change === 'known') return [];
+    const hash = entry === null || entry.hash === '' || hides(path) ? null : entry.hash;
+    return [changeEvent(brain, branch, { file: path, change, hash, by: source, source })];
+  });
   await brain.outbox.write(transaction, events);
 }
 
@@ -176,4 +184,15 @@ type Change = Pick<EventPayload<'brain:change'>, 'file' | 'change' | 'hash' | 'b
 
 export function changeEvent({ name: brain }: BrainContext, branch: string, change: Change): NewEvent<'brain:change'> {
   return { name: 'brain:change', payload: { ...change, brain, branch, resources: resourceKeys(brain, change.file) } };
+}
+
+/** Put where the disk spells it, as runnable as it was, and only in the place of what was judged. */
+function placedChange(tree: Worktree, { path, content }: FileChange): FileChange {
+  const present = tree.table.get(path);
+  return {
+    path: tree.onDisk(path),
+    content,
+    expects: present?.stat ?? null,
+    isExecutable: present?.mode === '100755',
+  };
 }

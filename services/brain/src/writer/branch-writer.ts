@@ -4,7 +4,7 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { guardWrite } from '../domain/lease.ts';
-import { DiskRefusal } from '../files/durable-write.ts';
+import { ChangedUnderneath, DiskRefusal } from '../files/durable-write.ts';
 import type { FileText, Worktree } from '../files/worktree.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import type { WriteSection } from '../store/lease-store.ts';
@@ -29,6 +29,8 @@ interface FileCall {
 
 type FileAnswer = Once<FileOutcome, FileRefusal>;
 type Queued = QueuedCall<FileCall, FileAnswer>;
+const ATTEMPTS = 5;
+
 type Verdict = { readonly call: Queued } & ({ readonly answer: FileAnswer } | { readonly error: CallError });
 
 export class BranchWriter {
@@ -177,7 +179,8 @@ export class BranchWriter {
   }
 
   /** Judges, puts in place, records and commits; on any failure the disk is as before (or the error says unsure). */
-  #commitBatch(calls: readonly Queued[]): Promise<Verdict[]> {
+  async #commitBatch(calls: readonly Queued[]): Promise<Verdict[]> {
+    await this.tree.catchUp(); // a name that somebody has just given may be in the way
     const deadlineAt = Math.max(...calls.map((call) => call.deadlineAt));
     return this.#attempt(deadlineAt, null, async (section, attempt) => {
       const verdicts = await this.#judge(calls, section, attempt.staging);
@@ -186,8 +189,24 @@ export class BranchWriter {
     });
   }
 
-  /** `work` stages changes and carries them out, in one section; it may run again after a conflict in the database. */
+  /** Tries again when somebody changed a file between the judgement and its taking effect. */
   async #attempt<Value>(
+    deadlineAt: number,
+    journalDir: string | null,
+    work: (section: WriteSection, attempt: Attempt) => Promise<Value>,
+  ): Promise<Value> {
+    for (let trial = 1; ; trial += 1) {
+      try {
+        return await this.#attemptOnce(deadlineAt, journalDir, work);
+      } catch (error) {
+        if (!(error instanceof ChangedUnderneath)) throw error;
+        if (trial === ATTEMPTS) throw new CallError('E_BUSY', 'Somebody keeps changing the same files.');
+      }
+    }
+  }
+
+  /** `work` stages changes and carries them out, in one section; it may run again after a conflict in the database. */
+  async #attemptOnce<Value>(
     deadlineAt: number,
     journalDir: string | null,
     work: (section: WriteSection, attempt: Attempt) => Promise<Value>,

@@ -6,8 +6,9 @@ import { candidatePaths, filePathProblem } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { type FileChange, obstacleAt } from '../files/durable-write.ts';
-import { createNameIndex } from '../files/file-table.ts';
-import { decodeText, type Worktree } from '../files/worktree.ts';
+import { createNameIndex } from '../files/name-index.ts';
+import { decodeText } from '../files/file-entry.ts';
+import type { Worktree } from '../files/worktree.ts';
 import type { RowView } from '../ports.ts';
 
 export interface FileRequest {
@@ -63,6 +64,8 @@ export class Staging {
     const path = this.#resolve(request.path, rows);
     const denial = rows.writeDenial(path);
     if (denial !== null) throw new CallError(denial);
+    const obstacle = this.#unserved(path, rows);
+    if (obstacle !== null) return deny('E_CONFLICT', { file: path, hash: null }, obstacle);
     const present = this.#hashNow(path);
     const decision =
       content === null
@@ -176,10 +179,24 @@ export class Staging {
     return staged === undefined ? (this.#tree.refresh(path)?.hash ?? null) : staged.hash;
   }
 
+  /** Why nothing is written over what lies there: its bytes are a person's, and not served. Null when nothing lies there. */
+  #unserved(path: string, rows: RowView): string | null {
+    if (this.#states.has(path)) return null;
+    const entry = this.#tree.refresh(path);
+    if (entry?.kind === 'text') {
+      if (this.#tree.table.collision(path) !== null) throw blockedPath('differs only in case from another name in use');
+      return null;
+    }
+    if (entry === null) return null;
+    const problem = rows.mayRead(path) ? (entry.problem ?? 'is not served') : 'is not served';
+    return `What lies at ${path} ${problem}; a tool never writes over it.`;
+  }
+
   #checkNewName(path: string): void {
     const other = this.#tree.table.collision(path) ?? this.#newNames.collision(path);
     if (other !== null) throw blockedPath('differs only in case from a name in use, or a file is in the way');
-    const obstacle = obstacleAt(this.#tree.root, path);
+    if (this.#tree.isIgnored(path)) throw blockedPath('is one that the ignore files of the brain leave out of it');
+    const obstacle = obstacleAt(this.#tree.root, this.#tree.onDisk(path));
     if (obstacle !== null) throw blockedPath(obstacle);
   }
 }

@@ -1,0 +1,75 @@
+/** Opens the working tree of a branch: brings it up to the disk and tells what changed in it while nobody looked. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import type { FileEntry } from '../files/file-entry.ts';
+import { NOTHING_IGNORED } from '../files/ignores.ts';
+import { InotifyWatch } from '../files/tree-watch.ts';
+import { Worktree } from '../files/worktree.ts';
+import { readTreeEntries } from '../git/objects.ts';
+import { readHead } from '../git/refs.ts';
+import { openWorktree, worktreeName } from '../git/worktrees.ts';
+import type { AnalysisCache } from '../search/analysis-cache.ts';
+import { readCatalogue } from '../store/catalogue.ts';
+import { readOpenConflicts } from '../store/sync-store.ts';
+import { BranchWriter } from '../writer/branch-writer.ts';
+import type { BrainContext } from '../writer/context.ts';
+import { loadIndex } from './index-snapshot.ts';
+import type { BrainPlaces } from './open-brain.ts';
+import { OpenTree } from './open-tree.ts';
+
+const RECOVERY_MS = 30_000;
+
+export interface TreeToOpen {
+  readonly context: BrainContext;
+  readonly places: BrainPlaces;
+  readonly analyses: AnalysisCache;
+  readonly branch: string;
+  /** An open tree of the same brain, which knows the bytes of most files. */
+  readonly twin: Worktree | null;
+  /** Somebody touched something in the tree. */
+  onTouched(): void;
+}
+
+export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
+  const { context, places, analyses, branch, onTouched } = wish;
+  const { name, platform, repository } = context;
+  const client = poolClient(platform.database.pool);
+  const { root, isFilled } = await placeOf(wish);
+  const head = (await readHead(repository, branch)) ?? '';
+  const watch = new InotifyWatch({ root, onTouched });
+  try {
+    const tree = await Worktree.open({
+      branch,
+      root,
+      index: await loadIndex(places.cache, branch, analyses, platform.log),
+      catalogue: await readCatalogue(client, name, branch),
+      head: head === '' ? new Map() : await readTreeEntries(repository, head),
+      filledFrom: isFilled ? byBlob(wish.twin) : null,
+      ignores: NOTHING_IGNORED,
+      watch,
+      now: () => platform.clock.now(),
+    });
+    const writer = new BranchWriter(context, tree, await readOpenConflicts(client, name, branch));
+    await writer.tellNoticed('recovery', platform.clock.now() + RECOVERY_MS);
+    const opened = new OpenTree(context, writer, head);
+    await opened.noteSkipped();
+    await opened.compareWithHead();
+    return opened;
+  } catch (error) {
+    watch.close();
+    throw error;
+  }
+}
+
+async function placeOf({ context, places, branch }: TreeToOpen): Promise<{ root: string; isFilled: boolean }> {
+  const { repository } = context;
+  if (branch === 'main') return { root: repository.dir, isFilled: false };
+  const wasThere = existsSync(join(places.worktrees, worktreeName(branch)));
+  const root = await openWorktree(repository, places.worktrees, branch);
+  return { root, isFilled: !wasThere };
+}
+
+function byBlob(twin: Worktree | null): Map<string, FileEntry> {
+  return new Map(Array.from(twin?.table.entries() ?? [], (entry) => [entry.blob, entry]));
+}

@@ -1,0 +1,9 @@
+/** What of a working tree git would not show: untracked entries that its ignore files name. */
+export interface Ignores {
+  /** `onDisk` relative to the root. Whoever asks has asked about the directories above it. */
+  isIgnored(onDisk: string, isDirectory: boolean): boolean;
+  /** An ignore file may have changed. */
+  changed(onDisk: string): void;
+}
+
+export const NOTHING_IGNORED: Ignores = { isIgnored: () => false, changed: () => undefined };

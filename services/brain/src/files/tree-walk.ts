@@ -1,0 +1,65 @@
+/** Walks a working tree: every entry that is not git's own, not a directory, and not ignored unless it is tracked. */
+import type { Dirent } from 'node:fs';
+import { lstatSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TEMP_PREFIX } from './durable-write.ts';
+import { isAbsent } from './fsync.ts';
+
+/** Deeper directories are an entry of their own that is not looked into. */
+const MAX_WALK_DEPTH = 64;
+
+export interface WalkedTree {
+  readonly root: string;
+  /** Neither shown nor looked into. */
+  isSkipped(onDisk: string, isDirectory: boolean): boolean;
+  /** Called before a directory is read; '' = the root. */
+  entering(directory: string): void;
+}
+
+/** Spellings on disk, relative to the root. `directory` '' = everything. */
+export async function* walkTree(tree: WalkedTree, directory: string): AsyncGenerator<string> {
+  if (directory.split('/').length > MAX_WALK_DEPTH) return;
+  tree.entering(directory);
+  for (const child of await readDirectory(join(tree.root, directory))) {
+    const onDisk = directory === '' ? child.name : `${directory}/${child.name}`;
+    if (isOurs(child.name, directory)) continue;
+    const isDirectory = child.isDirectory();
+    if (tree.isSkipped(onDisk, isDirectory)) continue;
+    if (!isDirectory || isNestedRepository(tree.root, onDisk)) yield onDisk;
+    else yield* walkTree(tree, onDisk);
+  }
+}
+
+/** False when anything lies there, ignored or not, that `isKnown` does not know; directories alone do not count. */
+export async function holdsNothingElse(
+  root: string,
+  isKnown: (onDisk: string) => boolean,
+  directory = '',
+): Promise<boolean> {
+  for (const child of await readDirectory(join(root, directory))) {
+    const onDisk = directory === '' ? child.name : `${directory}/${child.name}`;
+    if (onDisk === '.git') continue;
+    const isFine = child.isDirectory() ? await holdsNothingElse(root, isKnown, onDisk) : isKnown(onDisk);
+    if (!isFine) return false;
+  }
+  return true;
+}
+
+/** Git's own directory, and files of ours that are not yet in place. */
+function isOurs(name: string, directory: string): boolean {
+  return (directory === '' && name === '.git') || name.startsWith(TEMP_PREFIX);
+}
+
+function isNestedRepository(root: string, onDisk: string): boolean {
+  return lstatSync(join(root, onDisk, '.git'), { throwIfNoEntry: false }) !== undefined;
+}
+
+async function readDirectory(path: string): Promise<Dirent[]> {
+  try {
+    return await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,168 @@
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RuledIndex } from '../search/ruled-index.ts';
+import { SearchIndex } from '../search/search-index.ts';
+import { NOTHING_IGNORED } from './ignores.ts';
+import { InotifyWatch } from './tree-watch.ts';
+import { Worktree } from './worktree.ts';
+
+let root: string;
+const open: Worktree[] = [];
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'tree-'));
+});
+afterEach(() => {
+  for (const tree of open.splice(0)) tree.close();
+  rmSync(root, { recursive: true });
+});
+
+async function openTree(over: Partial<Parameters<typeof Worktree.open>[0]> = {}): Promise<Worktree> {
+  const tree = await Worktree.open({
+    branch: 'main',
+    root,
+    index: new RuledIndex(new SearchIndex()),
+    catalogue: new Map(),
+    head: new Map(),
+    filledFrom: null,
+    ignores: NOTHING_IGNORED,
+    watch: new InotifyWatch({ root, onTouched: () => undefined }),
+    now: () => Date.now(),
+    ...over,
+  });
+  open.push(tree);
+  return tree;
+}
+
+const put = (path: string, content: string | Uint8Array) => writeFileSync(join(root, path), content);
+const kinds = (tree: Worktree) =>
+  Object.fromEntries(Array.from(tree.table.entries(), ({ path, kind }) => [path, kind]));
+const told = (tree: Worktree) =>
+  tree
+    .takeNoticed()
+    .changes()
+    .map(({ path, change }) => [path, change]);
+
+describe('what lies in a working tree', () => {
+  it('is listed with its kind, whatever it is', async () => {
+    put('note.md', 'text');
+    put('long.md', 'a'.repeat(1024 * 1024 + 1));
+    put('scan.pdf', Buffer.from([0x25, 0x50, 0, 0xff]));
+    put('film.mp4', Buffer.alloc(2 * 1024 * 1024, 0));
+    put('huge.bin', '');
+    truncateSync(join(root, 'huge.bin'), 51 * 1024 * 1024);
+    symlinkSync('/etc/passwd', join(root, 'link.md'));
+    mkdirSync(join(root, 'own', '.git'), { recursive: true });
+    put('own/inside.md', 'not ours');
+    const tree = await openTree();
+    expect(kinds(tree)).toEqual({
+      'note.md': 'text',
+      'long.md': 'large',
+      'scan.pdf': 'binary',
+      'film.mp4': 'binary',
+      'huge.bin': 'other',
+      'link.md': 'link',
+      own: 'other',
+    });
+    expect(tree.read('link.md')?.text).toBeNull();
+    expect(tree.table.get('long.md')?.hash).toHaveLength(64);
+    expect(tree.table.changes().map(({ file }) => file)).toEqual(['film.mp4', 'long.md', 'note.md', 'scan.pdf']);
+    expect(tree.table.left().map(({ file }) => file)).toEqual(['huge.bin', 'link.md', 'own']);
+  });
+
+  it('is looked up by the NFC form of its name', async () => {
+    mkdirSync(join(root, 'U\u0308bung'));
+    put('U\u0308bung/cafe\u0301.md', 'decomposed');
+    const tree = await openTree();
+    expect(tree.refresh('\u00dcbung/caf\u00e9.md')?.onDisk).toBe('U\u0308bung/cafe\u0301.md');
+    expect(tree.onDisk('\u00dcbung/new.md')).toBe('U\u0308bung/new.md');
+  });
+});
+
+describe('a look', () => {
+  it('takes in whatever happened before it, without a scan', async () => {
+    const tree = await openTree();
+    put('a.md', 'one');
+    await tree.look();
+    expect(told(tree)).toEqual([['a.md', 'created']]);
+    put('a.md', 'two');
+    mkdirSync(join(root, 'deep/er'), { recursive: true });
+    put('deep/er/b.md', 'b');
+    await tree.look();
+    expect(told(tree)).toEqual([
+      ['a.md', 'updated'],
+      ['deep/er/b.md', 'created'],
+    ]);
+    put('deep/er/c.md', 'c');
+    renameSync(join(root, 'deep'), join(root, 'moved'));
+    await tree.look();
+    expect(kinds(tree)).toEqual({ 'a.md': 'text', 'moved/er/b.md': 'text', 'moved/er/c.md': 'text' });
+    put('moved/er/b.md', 'changed in the moved directory');
+    mkdirSync(join(root, 'deep/er'), { recursive: true });
+    await tree.look();
+    put('deep/er/again.md', 'in a directory of the name that was moved');
+    await tree.look();
+    expect(tree.table.get('deep/er/again.md')?.kind).toBe('text');
+    rmSync(join(root, 'deep'), { recursive: true });
+    rmSync(join(root, 'a.md'));
+    await tree.look();
+    expect(tree.read('moved/er/b.md')?.text).toBe('changed in the moved directory');
+    expect(tree.goneSince('a.md')).not.toBeNull();
+    rmSync(join(root, 'moved'), { recursive: true });
+    mkdirSync(join(root, 'moved'));
+    put('moved/d.md', 'd');
+    linkSync(join(root, 'moved/d.md'), join(root, 'e.md'));
+    await tree.look();
+    expect(Object.keys(kinds(tree)).sort()).toEqual(['e.md', 'moved/d.md']);
+  });
+
+  it('notices every state of a large file, read piece by piece', async () => {
+    const tree = await openTree();
+    put('long.md', 'b'.repeat(2 * 1024 * 1024));
+    await tree.look();
+    expect(told(tree)).toEqual([['long.md', 'created']]);
+    put('long.md', 'short again');
+    await tree.look();
+    expect(told(tree)).toEqual([['long.md', 'updated']]);
+    expect(tree.read('long.md')?.text).toBe('short again');
+  });
+});
+
+it('tells of two edits within one tick of the clock once, with what is there now', async () => {
+  const tree = await openTree();
+  const path = join(root, 'a.md');
+  for (const text of ['one', 'two', 'six']) {
+    put('a.md', text);
+    utimesSync(path, 1_700_000_000, 1_700_000_000);
+    expect(tree.read('a.md')?.text).toBe(text);
+  }
+  expect(told(tree)).toEqual([['a.md', 'created']]);
+});
+
+it('opens without news what is as the last commit has it', async () => {
+  put('a.md', 'as committed');
+  put('b.md', 'changed since');
+  const first = await openTree();
+  const blob = first.table.get('a.md')?.blob ?? '';
+  const again = await openTree({
+    head: new Map([
+      ['a.md', { mode: '100644', oid: blob }],
+      ['b.md', { mode: '100644', oid: '0'.repeat(40) }],
+    ]),
+  });
+  expect(told(again)).toEqual([
+    ['a.md', 'known'],
+    ['b.md', 'created'],
+  ]);
+});
