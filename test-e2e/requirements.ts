@@ -3,6 +3,7 @@ import { ACCESS } from './requirements/access.ts';
 import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
+import { DISK } from './requirements/disk.ts';
 import { ESCROW } from './requirements/escrow.ts';
 import { GATEWAY } from './requirements/gateway.ts';
 import { GUIDES } from './requirements/guides.ts';
@@ -29,6 +30,7 @@ const ALL = {
   ...HABITAT_AGENTS,
   ...HABITAT_SUDO,
   ...ESCROW,
+  ...DISK,
 };
 
 export type RequirementId = keyof typeof ALL;

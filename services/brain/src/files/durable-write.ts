@@ -150,8 +150,8 @@ async function removeFile(
   assertExpected(join(root, path), expects);
   const content = readIfPresent(join(root, path));
   if (content === null) return;
-  previous.push({ path, content });
   await rm(join(root, path));
+  previous.push({ path, content });
   await removeEmptyParents(root, path, touched);
 }
 
@@ -174,10 +174,18 @@ async function removeIfEmpty(directory: string): Promise<boolean> {
 /** New directories are durable only when their parent is synced too. */
 async function makeDirectory(root: string, directory: string, touched: Set<string>): Promise<void> {
   if (existsSync(join(root, directory))) return;
-  const created = await mkdir(join(root, directory), { recursive: true });
-  if (created === undefined) return;
-  for (let path = join(root, directory); path.length >= created.length; path = dirname(path))
-    touched.add(dirname(path));
+  // One by one: the recursive call says ENOENT where the disk said no, and makes the root anew that a person removed.
+  let path = root;
+  for (const segment of directory.split('/')) {
+    const parent = path;
+    path = join(parent, segment);
+    try {
+      await mkdir(path);
+      touched.add(parent);
+    } catch (error) {
+      if (!isPresent(error)) throw error;
+    }
+  }
 }
 
 async function syncDirectories(directories: Iterable<string>): Promise<void> {
@@ -196,8 +204,13 @@ async function putBack(root: string, previous: readonly FileChange[], tempName: 
     await mkdir(dirname(target), { recursive: true });
     touched.add(dirname(target));
     const temp = join(dirname(target), `${TEMP_PREFIX}${tempName()}.tmp`);
-    await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
-    await rename(temp, target);
+    try {
+      await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
+      await rename(temp, target);
+    } catch (error) {
+      await discard([temp]);
+      throw error;
+    }
   }
   await syncDirectories(touched);
 }
