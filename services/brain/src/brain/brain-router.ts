@@ -43,6 +43,8 @@ const REPEATABLE: ReadonlySet<OpName> = new Set<OpName>([
   'summary',
   'leaseView',
   'settle',
+  'conflicts',
+  'readConflict',
 ]);
 const RETRY_MS = 50;
 const ABSENT = 404;
@@ -149,10 +151,10 @@ export class BrainRouter {
     await this.#host.dropReplaced(brain);
     if (!(await this.#host.exists(brain))) return new CallError('BRAIN_LOAD_FAIL');
     if (!(error instanceof GitError) && !isAbsent(error)) return null;
-    return this.#host.dropDamaged(brain).then(
-      () => null,
-      (problem: Error) => problem,
-    );
+    await this.#host.dropDamaged(brain);
+    if (!(error instanceof GitError)) return null;
+    this.#platform.log.error({ err: error, brain }, 'git refused');
+    return new Refusal('E_STATE_WRITE', { reason: 'git' }, 'Git did not take the change; nothing changed.');
   }
 
   async #ask(process: string, request: Request): Promise<Reply | null> {

@@ -1,6 +1,6 @@
 /** A branch as readers see it: its working tree, or, without one, its last commit; and any past commit. */
 import { hash } from 'node:crypto';
-import { candidatePaths } from '@svc/contract/names.ts';
+import { candidatePaths, filesOfStem } from '@svc/contract/names.ts';
 import { decodeText, type FileEntry } from '../files/file-entry.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
@@ -20,6 +20,8 @@ export interface BranchView {
   readonly commit: string;
   /** In order of their paths. */
   files(): Promise<ListedFile[]>;
+  /** In no particular order. */
+  paths(): Promise<Iterable<string>>;
   read(path: string): Promise<ViewedFile | null>;
   isDirty(path: string): boolean;
   index(): Promise<RuledIndex>;
@@ -40,6 +42,10 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
       if (skipped.length === 0) return files;
       const unseen = skipped.map((entry) => ({ ...entry, bytes: 0, hash: '', modifiedAt: null }));
       return [...files, ...unseen].sort(byFile);
+    },
+    async paths() {
+      await tree.catchUp();
+      return pathsOf(tree.table.entries());
     },
     async read(path) {
       const found = await writer.read(path);
@@ -83,6 +89,7 @@ export function commitView(repository: Repository, commit: string, cache: Analys
   return {
     commit,
     files: () => (all ??= readAll()),
+    paths: async () => (await plainTree()).keys(),
     read: readOne,
     isDirty: () => false,
     index: () => (index ??= buildIndex()),
@@ -95,17 +102,27 @@ export async function readPlainTree(repository: Repository, commit: string): Pro
   return entries;
 }
 
-/** The file a path means: the first candidate that is there and may be seen. */
-export async function findFile(
-  view: BranchView,
-  path: string,
-  mayRead: (path: string) => boolean,
-): Promise<ViewedFile | null> {
-  for (const candidate of candidatePaths(path)) {
+export interface FoundFile {
+  readonly file: ViewedFile | null;
+  /** When none is meant for certain: those that the path may stand for. */
+  readonly candidates: readonly string[];
+}
+
+/** Names beyond that tell nobody anything. */
+const MAX_CANDIDATES = 20;
+
+/** The file a path means among those that may be seen: of that name, with `.md`, or the only one of that stem. */
+export async function findFile(view: BranchView, path: string, mayRead: (path: string) => boolean): Promise<FoundFile> {
+  const named = candidatePaths(path);
+  for (const candidate of named) {
     const file = mayRead(candidate) ? await view.read(candidate) : null;
-    if (file !== null) return file;
+    if (file !== null) return { file, candidates: [] };
   }
-  return null;
+  if (named.length === 1) return { file: null, candidates: [] };
+  const candidates = filesOfStem(path, await view.paths()).filter(mayRead);
+  const [only] = candidates;
+  const file = only === undefined || candidates.length > 1 ? null : await view.read(only);
+  return { file, candidates: file === null ? candidates.slice(0, MAX_CANDIDATES) : [] };
 }
 
 function listed({ path: file, bytes, hash: sha256, modifiedAt, kind }: FileEntry, problem: string | null): ListedFile {
@@ -118,6 +135,10 @@ function viewed(file: string, content: Buffer): ViewedFile {
   return text === null
     ? { ...names, text, kind: 'binary', problem: 'is not UTF-8 text' }
     : { ...names, text, kind: 'text', problem: null };
+}
+
+function* pathsOf(entries: Iterable<FileEntry>): Generator<string> {
+  for (const { path } of entries) yield path;
 }
 
 function byFile(a: ListedFile, b: ListedFile): number {

@@ -42,6 +42,10 @@ export async function saveIndex(
   }
 }
 
+export async function dropIndex(directory: string, branch: string): Promise<void> {
+  await rm(snapshotFile(directory, branch), { force: true });
+}
+
 function snapshotFile(directory: string, branch: string): string {
   return join(directory, `${branch.replaceAll('/', '+')}.index`);
 }

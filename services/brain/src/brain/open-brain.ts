@@ -1,6 +1,7 @@
 /** A brain that this process owns: its repository, its working trees, each with its writer. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
@@ -22,6 +23,7 @@ import type { BrainProblem, ReadRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
+import { finishRenames } from './branch-removal.ts';
 import { openTree } from './open-worktree.ts';
 
 export const MAX_WORKTREES = 64;
@@ -59,11 +61,13 @@ export class OpenBrain {
 
   /** Opens the working trees on disk, so that what changed in them while nobody looked is told. */
   async start(): Promise<void> {
-    await finishSteps(this.context, this.places.journal, async (branch) => {
+    const rootOf = async (branch: string): Promise<string | null> => {
       if (branch === 'main') return this.context.repository.dir;
       return (await listWorktrees(this.places.worktrees)).get(branch) ?? null;
-    });
-    await finishApply(this.context, this.places.journal, async (branch) => (await this.#openTree(branch)).writer.tree);
+    };
+    await finishRenames(this.context, this.places);
+    await finishSteps(this.context, this.places.journal, rootOf);
+    await finishApply(this.context, this.places.journal, rootOf);
     await this.#openTree('main');
     for (const branch of (await listWorktrees(this.places.worktrees)).keys()) {
       if ((await readHead(this.context.repository, branch)) !== null) await this.#openTree(branch);
@@ -232,6 +236,26 @@ export class OpenBrain {
   /** Closes clean working trees that nobody used since `before` (ms since the epoch); their files stay in their branches. */
   async closeIdleTrees(before: number): Promise<void> {
     for (const [branch, { usedAt }] of await this.#idleTrees()) if (usedAt < before) await this.#closeTree(branch);
+  }
+
+  /** Lets go of a working tree, in its queue; whoever waits there looks for the branch again. The files stay. */
+  async releaseTree(branch: string): Promise<void> {
+    const open = await this.#trees.get(branch);
+    this.#trees.delete(branch);
+    if (open === undefined) return;
+    open.writer.retire(new Refusal('E_BRANCH_ABSENT', { branch }));
+    open.close();
+    open.writer.tree.index.clear();
+  }
+
+  /** Whoever asks for the branch from now on gets the working tree that is on its way; E_BUSY when it does not come. */
+  expectTree(branch: string, isThere: Promise<boolean>): void {
+    const opening = isThere.then((there) => {
+      if (!there) throw new CallError('E_BUSY');
+      return this.#makeTree(branch);
+    });
+    this.#trees.set(branch, opening);
+    opening.catch(() => this.#trees.delete(branch));
   }
 
   /** Makes room for one more; false when every working tree is in use or holds what its branch does not. */

@@ -51,7 +51,7 @@ export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
       now: () => platform.clock.now(),
     });
     const writer = new BranchWriter(context, tree, await readOpenConflicts(client, name, branch));
-    await writer.tellNoticed('recovery', platform.clock.now() + RECOVERY_MS);
+    await recordOpening(context, writer);
     const opened = new OpenTree(context, writer, head);
     await opened.noteSkipped();
     await opened.compareWithHead();
@@ -60,6 +60,14 @@ export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
     watch.close();
     throw error;
   }
+}
+
+/** What is as the last commit has it is recorded beside everything else: until then it is only looked at again. */
+async function recordOpening({ platform, name }: BrainContext, writer: BranchWriter): Promise<void> {
+  const deadlineAt = platform.clock.now() + RECOVERY_MS;
+  if (!writer.tree.hasOnlyKnown) return writer.tellNoticed('recovery', deadlineAt);
+  const recording = writer.alone(deadlineAt, () => writer.tellNoticed('recovery', deadlineAt));
+  recording.catch((error: unknown) => platform.log.warn({ err: error, brain: name }, 'a tree is not recorded yet'));
 }
 
 async function placeOf({ context, places, branch }: TreeToOpen): Promise<{ root: string; isFilled: boolean }> {

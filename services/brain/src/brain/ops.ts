@@ -13,6 +13,14 @@ import type { OpContext } from '../writer/context.ts';
 import type { Counters } from '../writer/counters.ts';
 import type { Grant } from '../writer/lease-keeper.ts';
 import type { FileOutcome } from '../writer/staging.ts';
+import type {
+  BranchDeleted,
+  BranchMerge,
+  ConflictResolved,
+  ConflictRow,
+  ConflictTake,
+  ConflictTexts,
+} from './branch-results.ts';
 import type { AmendedIsland, AmendmentWish, MadeIsland, NewIsland } from './island-writes.ts';
 import type { IslandPage, LoadedIsland } from './islands.ts';
 
@@ -234,6 +242,21 @@ export interface BrainOps {
   removeIsland(
     op: BranchOp & { name: string },
   ): Promise<Once<{ readonly name: string }, WriteRefusal | 'E_ISLAND_ABSENT'>>;
+  mergeBranch(
+    op: BranchOp & { from: string; message: string | null; dryRun: boolean },
+  ): Promise<Once<BranchMerge, CommitRefusal | 'E_REF_ABSENT'>>;
+  deleteBranch(op: BranchOp): Promise<Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>>;
+  renameBranch(
+    op: BranchOp & { to: string },
+  ): Promise<Once<{ readonly commit: string }, CommitRefusal | 'E_BRANCH_PROTECTED' | 'E_BRANCH_EXISTS'>>;
+  /** Open ones, or settled ones, of a branch in order of their ids. */
+  conflicts(
+    op: BranchOp & { file: string | null; resolved: boolean; limit: number; after: string | null },
+  ): Promise<{ conflicts: ConflictRow[]; next: string | null }>;
+  readConflict(op: Op & { id: string }): Promise<Decision<ConflictTexts, 'E_NOT_FOUND'>>;
+  resolveConflict(
+    op: Op & { id: string; take: ConflictTake; content: string | null; ifMatch: string | null },
+  ): Promise<Once<ConflictResolved, WriteRefusal | 'E_BUSY' | 'E_NOT_FOUND' | 'E_NOT_TEXT'>>;
   /** Resolves true when the writes queued by now have settled, false when `waitMs` passed first. */
   settle(op: Op & { waitMs: number }): Promise<boolean>;
 }

@@ -1,4 +1,5 @@
 /** Where brains sync to: set by the operator through the environment, never read from a file that travels. */
+import { deny, type Denial } from '@svc/contract/decision.ts';
 import type { Config } from '@svc/runtime/config.ts';
 import { ConfigProblem } from '@svc/runtime/config.ts';
 import { Breaker } from '../git/breaker.ts';
@@ -13,6 +14,14 @@ export interface SyncSettings {
 }
 
 export const DEFAULT_REMOTE = 'origin';
+
+/** Names the settings that are missing, so that whoever is told can tell the operator. */
+export function noRemote(remote: string): Denial<'E_NOT_CONFIGURED'> {
+  const settings = remote === DEFAULT_REMOTE ? ['SVC_SYNC_REMOTES', 'HOST_REPO'] : ['SVC_SYNC_REMOTES'];
+  const message = `No remote is named ${remote}; the operator sets it with ${settings.join(' or ')}.`;
+  return deny('E_NOT_CONFIGURED', { remote, settings }, message);
+}
+
 const REMOTE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 
 type SyncVariables = Pick<

@@ -16,7 +16,7 @@ import { commitBranch } from './commit.ts';
 import { integrate, type Pulled } from './integrate.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
-import { DEFAULT_REMOTE } from './remotes.ts';
+import { DEFAULT_REMOTE, noRemote } from './remotes.ts';
 
 type SyncOp = Parameters<BrainOps['sync']>[0] & { readonly rows: RowView };
 type Answer = Decision<SyncOutcome, SyncRefusal>;
@@ -28,8 +28,7 @@ const COUNTED_COMMITS = 1000;
 
 export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<SyncOutcome, SyncRefusal>> {
   const remote = brain.sync.remoteFor(brain.context.name, op.remote ?? DEFAULT_REMOTE);
-  if (remote === null)
-    return { decision: deny('E_NOT_CONFIGURED', { remote: op.remote ?? DEFAULT_REMOTE }), replayed: false };
+  if (remote === null) return { decision: noRemote(op.remote ?? DEFAULT_REMOTE), replayed: false };
   const { idempotency, platform } = brain.context;
   const stored = await idempotency.find<SyncOutcome, SyncRefusal>(
     poolClient(platform.database.pool),

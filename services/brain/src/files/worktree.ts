@@ -277,6 +277,11 @@ export class Worktree {
     return this.#scan.isOverfull;
   }
 
+  /** What was noticed has to be recorded, and nobody has to be told of it. */
+  get hasOnlyKnown(): boolean {
+    return this.#noticed.isSilent;
+  }
+
   close(): void {
     this.#scan.close();
   }

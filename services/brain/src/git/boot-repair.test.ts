@@ -7,7 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage, repairRepository } from './boot-repair.ts';
 import { readLog } from './commits.ts';
-import { makeTestBed, mustRead, saveFiles, type TestBed } from './git-test-bed.ts';
+import { blobId } from './blob-id.ts';
+import { makeTestBed, mustRead, personGit, placeFile, saveFiles, type TestBed, text } from './git-test-bed.ts';
+import { lockIndex } from './index-lock.ts';
 import { maintainRepository } from './maintenance.ts';
 import { readBlob, readTree } from './objects.ts';
 
@@ -32,7 +34,26 @@ describe('repairRepository', () => {
     expect([...report.removedLocks].sort()).toEqual(['packed-refs.lock', 'refs/heads/main.lock']);
     expect(report.damage).toBeNull();
     expect(existsSync(repository.scratchDir)).toBe(false);
+    expect(existsSync(lock('index.lock'))).toBe(true);
+    await rm(lock('index.lock'));
     await saveFiles(repository, { 'x.md': '1' });
+  });
+
+  it('removes the index lock of a commit that was killed, and a person goes on', async () => {
+    const { repository } = bed;
+    await saveFiles(repository, { 'x.md': '1' });
+    const locked = await lockIndex(repository, repository.dir);
+    if (locked.status === 'held') throw new Error('nobody else is here');
+    const oid = blobId(text('2'));
+    await locked.index.edit(
+      [{ path: 'x.md', entry: { mode: '100644', oid, stat: null } }],
+      await mustRead(repository, 'main'),
+    );
+    // killed here: the index has what `git add` would have put there, the branch is where it was
+    expect((await repairRepository(repository)).removedLocks).toEqual(['index.lock']);
+    await placeFile(repository.dir, 'x.md', '2');
+    await saveFiles(repository, { 'x.md': '2' });
+    expect((await personGit(repository.dir).status()).isClean()).toBe(true);
   });
 
   it('reports a head whose objects are gone', async () => {

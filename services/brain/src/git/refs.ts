@@ -5,6 +5,7 @@ import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
+import { readRefFiles } from './ref-files.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
@@ -17,6 +18,8 @@ export async function readHeads(repository: Repository): Promise<Map<string, str
 
 /** References below `prefix` (without it) -> object id. */
 export async function readRefs(repository: Repository, prefix: string): Promise<Map<string, string>> {
+  const read = readRefFiles(repository.gitDir, prefix);
+  if (read !== null) return new Map(Array.from(read, ([name, oid]) => [name.slice(prefix.length), oid]));
   const { stdout } = await repository.git.run({
     args: ['for-each-ref', '--format=%(objectname) %(refname)', prefix],
     gitDir: repository.gitDir,
@@ -82,11 +85,12 @@ function statOf(path: string): BigIntStats | undefined {
 }
 
 /**
- * The commit that a reading reference names: `rescue/<id>/ours|theirs`, a branch, or 4 to 40 hex digits that begin
- * exactly one commit id. Null when it names none.
+ * The commit that a reading reference names: `rescue/<id>/ours|theirs|branch|work`, a branch, or 4 to 40 hex digits
+ * that begin exactly one commit id. Null when it names none.
  */
 export async function resolveReading(repository: Repository, at: string): Promise<string | null> {
-  if (/^rescue\/\d{8}T\d{6}Z-[0-9a-f]{8}\/(?:ours|theirs)$/.test(at)) return readRef(repository, `refs/${at}`);
+  if (/^rescue\/\d{8}T\d{6}Z-[0-9a-f]{8}\/(?:ours|theirs|branch|work)$/.test(at))
+    return readRef(repository, `refs/${at}`);
   if (branchNameProblem(at) === null) {
     const head = await readHead(repository, at);
     if (head !== null) return head;

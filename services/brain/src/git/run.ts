@@ -72,6 +72,7 @@ export interface Identity {
 }
 
 export interface Git {
+  readonly committer: Identity;
   /** Runs git to its end. Throws GitError. */
   run(call: GitCall): Promise<GitOutput>;
   /** Starts a git that answers questions from stdin; the caller kills it. */
@@ -108,6 +109,7 @@ export function createGit(settings: GitSettings = {}): Git {
     };
   };
   return {
+    committer,
     run: (call) => runToEnd(call, programOf(call)),
     start: (call, listener) => spawner.open(programOf(call), listener),
   };

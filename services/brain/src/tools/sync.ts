@@ -12,7 +12,7 @@ const sync = defineTool({
     direction: z.enum(['push', 'pull']).optional().describe('Default: pull, then push.'),
     remote: z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/)
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, 'must be 1-32 letters, digits, underscores or dashes')
       .optional()
       .describe('Name of the remote, default origin.'),
     ...leaseGuard,
