@@ -2,6 +2,7 @@
 import { ACCESS } from './requirements/access.ts';
 import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
+import { BRAIN_SYNC } from './requirements/brain-sync.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
 import { DISK } from './requirements/disk.ts';
 import { ESCROW } from './requirements/escrow.ts';
@@ -19,6 +20,7 @@ const ALL = {
   ...GATEWAY,
   ...BRAIN_RULES,
   ...BRAIN_TOOLS,
+  ...BRAIN_SYNC,
   ...BRAIN_ROWS,
   ...ACCESS,
   ...GUIDES,

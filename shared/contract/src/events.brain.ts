@@ -81,9 +81,24 @@ export const BRAIN_EVENTS = {
     audience: 'readers',
     payload: z.strictObject({ ...brainScope, direction: z.enum(['push', 'pull']), remote: z.string(), resources }),
   },
+  'sync:progress': {
+    service: 'brain',
+    meaning: 'A transfer that takes longer than two seconds goes on; at most one a second.',
+    audience: 'readers',
+    payload: z.strictObject({
+      ...brainScope,
+      direction: z.enum(['push', 'pull']),
+      remote: z.string(),
+      stage: z
+        .enum(['counting', 'compressing', 'receiving', 'resolving', 'writing', 'unpacking', 'checking'])
+        .describe('What git is doing. Numbers of objects are not told: they count what a listener may not read.'),
+      percent: z.int().nullable().describe('Of this stage; null while it is not known.'),
+      resources,
+    }),
+  },
   'sync:complete': {
     service: 'brain',
-    meaning: 'A sync ended.',
+    meaning: 'A sync ended. Status fetched: a transfer that outlived its call did; the next pull brings it in.',
     audience: 'readers',
     payload: z.strictObject({
       ...brainScope,

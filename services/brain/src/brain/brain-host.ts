@@ -14,6 +14,7 @@ import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
 import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
+import { IndexMemory } from '../search/index-memory.ts';
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
 import type { Counters } from '../writer/counters.ts';
@@ -60,6 +61,8 @@ export class BrainHost {
   readonly folders: BrainFolders;
   readonly disk: DiskWatch;
   readonly #options: HostOptions;
+  /** Of all brains. */
+  readonly indexes = new IndexMemory();
   readonly #entries = new Map<string, Entry>();
   #closing = false;
 
@@ -180,6 +183,7 @@ export class BrainHost {
       await held.brain.close();
       await release(client, name, held.owner);
     }
+    await this.indexes.close();
   }
 
   async #claimAndOpen(name: string): Promise<Held | null> {
@@ -202,7 +206,7 @@ export class BrainHost {
     const identity = this.folders.identity(name);
     const repository = await this.#openRepository(name, worktrees);
     await createLeaseRow(poolClient(platform.database.pool), name);
-    const context = { ...shared, name, owner, repository, gate: createGate(), disk: this.disk };
+    const context = { ...shared, name, owner, repository, gate: createGate(), indexes: this.indexes, disk: this.disk };
     const brain = new OpenBrain(
       context,
       { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },

@@ -17,10 +17,10 @@ import { forgetBranch, renameBranchRows } from '../store/branch-rows.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type BrainContext, type OpContext, writeSection } from '../writer/context.ts';
-import { attribution, readChanges } from './commit.ts';
+import { attribution } from './commit.ts';
+import { gatherEdits } from './commit-edits.ts';
 import type { BranchDeleted } from './branch-results.ts';
 import { dropWorktree, isWorktreeHeld, type KeptWork } from './drop-worktree.ts';
-import { dropIndex } from './index-snapshot.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, CommitRefusal } from './ops.ts';
 
@@ -39,26 +39,22 @@ export async function deleteBranch(
   const answer = await withBranch<BranchDeleted>(brain, { context, branch }, async (writer, head) => {
     const saved = await saveWork(brain, context, writer, head);
     const kept = { commit: saved?.commit ?? head, id: rescue };
-    try {
-      const { repository, outbox, name } = brain.context;
-      const unmerged = await countUnmerged(repository, branch, head);
-      const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
-      const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
-        if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {
-          return deny('E_BUSY', { retryAfterMs: 0 });
-        }
-        irrevocable();
-        await forgetBranch(transaction, name, branch);
-        const payload = { ...told(brain, context, branch), rescue };
-        await outbox.write(transaction, [{ name: 'branch:deleted', payload }]);
-        const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
-        return allow({ commit: head, rescue, uncommitted, unmerged, setAside });
-      });
-      if (outcome.decision.ok && !outcome.replayed) await endTree(brain, branch, kept);
-      return outcome;
-    } finally {
-      await saved?.close();
-    }
+    const { repository, outbox, name } = brain.context;
+    const unmerged = await countUnmerged(repository, branch, head);
+    const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
+    const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
+      if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {
+        return deny('E_BUSY', { retryAfterMs: 0 });
+      }
+      irrevocable();
+      await forgetBranch(transaction, name, branch);
+      const payload = { ...told(brain, context, branch), rescue };
+      await outbox.write(transaction, [{ name: 'branch:deleted', payload }]);
+      const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
+      return allow({ commit: head, rescue, uncommitted, unmerged, setAside });
+    });
+    if (outcome.decision.ok && !outcome.replayed) await endTree(brain, branch, kept);
+    return outcome;
   });
   return answer as Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>;
 }
@@ -68,7 +64,6 @@ async function endTree(brain: OpenBrain, branch: string, kept: KeptWork): Promis
   const { repository, platform, name } = brain.context;
   try {
     await brain.releaseTree(branch);
-    await dropIndex(brain.places.cache, branch);
     await dropWorktree(repository, treeOf(brain, branch), kept);
   } catch (error) {
     platform.log.error({ err: error, brain: name, branch }, 'a working tree could not be removed');
@@ -117,7 +112,7 @@ async function withBranch<Value>(
   });
 }
 
-interface SavedWork extends Pick<PreparedCommit, 'commit' | 'close'> {
+interface SavedWork extends Pick<PreparedCommit, 'commit'> {
   readonly files: readonly string[];
 }
 
@@ -130,16 +125,17 @@ async function saveWork(
 ): Promise<SavedWork | null> {
   const files = writer?.tree.table.changes() ?? [];
   if (writer === null || files.length === 0) return null;
-  const { branch, root } = writer.tree;
-  const { commit, close } = await prepareCommit(brain.context.repository, {
+  const { branch } = writer.tree;
+  const { repository } = brain.context;
+  const { edits } = await gatherEdits(repository, writer.tree, files);
+  const { commit } = await prepareCommit(repository, {
     branch,
-    worktree: null,
     expectedHead: head,
-    changes: await readChanges(root, files),
+    edits,
     message: `uncommitted when ${branch} was deleted`,
     ...attribution(brain, context),
   });
-  return { commit, close, files: files.map(({ file }) => file) };
+  return { commit, files: files.map(({ file }) => file) };
 }
 
 function keyed<Value>(

@@ -4,6 +4,7 @@
  */
 import type { Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
+import type { RemoteCode } from '../git/remote-error.ts';
 import type { LeaseView } from '../domain/lease.ts';
 import type { EntryKind } from '../files/file-entry.ts';
 import type { ChangeKind, LeftEntry } from '../files/file-table.ts';
@@ -140,7 +141,8 @@ export interface BrainSummary {
   readonly unserved: readonly UnservedGroup[];
   readonly remote: { readonly configured: boolean; readonly ahead: number | null; readonly behind: number | null };
   readonly queue: { readonly depth: number; readonly oldestMs: number };
-  readonly index: { readonly rows: number; readonly bytes: number };
+  /** Rows and bytes in memory; a branch that nobody searches has none there. */
+  readonly index: { readonly rows: number; readonly pending: number; readonly bytes: number };
   /** Of the process that owns the brain. */
   readonly counters: Pick<Counters, 'mutex' | 'lease'>;
 }
@@ -157,6 +159,10 @@ export interface SyncOutcome {
   readonly pushed: number;
   readonly conflicts: readonly SyncConflict[];
   readonly rescue: string | null;
+  /** The remote took commits out of its history since the last fetch; `rescue` has where it was. */
+  readonly rewritten: boolean;
+  /** Readable files that differ from the last commit and so stay here. */
+  readonly uncommittedLeft: number;
 }
 
 export interface SyncConflict {
@@ -172,12 +178,10 @@ export type CommitRefusal = GuardRefusal | 'E_BRANCH_ABSENT' | 'E_BUSY' | 'E_LIM
 export type WriteRefusal = FileRefusal | 'E_BRANCH_ABSENT' | 'E_LIMIT';
 export type SyncRefusal =
   | CommitRefusal
+  | RemoteCode
   | 'E_NOT_CONFIGURED'
-  | 'E_REMOTE_UNREACHABLE'
-  | 'E_REMOTE_AUTH'
-  | 'E_REMOTE_REJECTED'
-  | 'E_REMOTE_CORRUPT'
   | 'E_REMOTE_RACE'
+  | 'E_UNDER_WAY'
   | 'E_SYNC_CONFLICT';
 
 export interface BrainOps {

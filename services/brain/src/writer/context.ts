@@ -12,6 +12,7 @@ import type { LeaseCaller } from '../domain/lease.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RowRules } from '../ports.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
+import type { IndexMemory } from '../search/index-memory.ts';
 import { enterWriteSection, type WriteSection } from '../store/lease-store.ts';
 import type { Owner } from '../store/ownership.ts';
 import type { Counters } from './counters.ts';
@@ -47,6 +48,7 @@ export interface BrainContext {
   readonly gate: Gate;
   /** What the disk refused lately. */
   readonly disk: { problemsOf(brain: string): readonly { readonly code: string; readonly text: string }[] };
+  readonly indexes: IndexMemory;
 }
 
 /** The brain moved to another process, or its working tree was closed; whoever asked looks for it again. */
