@@ -2,7 +2,13 @@
 import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Refusal } from '@svc/contract/codes.ts';
-import { diskRefusalOf, type DiskTrouble, diskTroubleOf, diskTroubleText } from '@svc/runtime/disk-errors.ts';
+import {
+  type DiskReason,
+  diskRefusalOf,
+  type DiskTrouble,
+  diskTroubleOf,
+  diskTroubleText,
+} from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { BrainProblem } from './ops.ts';
 
@@ -10,6 +16,9 @@ const MIB = 1024 * 1024;
 const PROBE_BYTES = 4096;
 /** Health is asked often; the disk need not be. */
 const PROBED_FOR_MS = 1000;
+
+/** What ends for all files at once. */
+const OF_THE_WHOLE_DISK = new Set<DiskReason>(['no space', 'read-only']);
 
 export class DiskWatch {
   readonly #platform: Pick<Platform, 'clock' | 'log' | 'node'>;
@@ -37,9 +46,13 @@ export class DiskWatch {
     if (this.#refused.delete(brain)) this.#platform.log.info({ brain }, 'the disk takes writes again');
   }
 
-  problemsOf(brain: string): BrainProblem[] {
+  async problemsOf(brain: string): Promise<BrainProblem[]> {
     const trouble = this.#refused.get(brain);
     if (trouble === undefined) return [];
+    if (OF_THE_WHOLE_DISK.has(trouble.reason) && (await this.problems()).length === 0) {
+      this.wrote(brain);
+      return [];
+    }
     return [{ code: 'E_STATE_WRITE', text: `the disk refused the last write: ${diskTroubleText(trouble)}` }];
   }
 
@@ -54,7 +67,7 @@ export class DiskWatch {
   }
 
   async #probe(): Promise<BrainProblem[]> {
-    const file = join(this.#dataDir, 'cache', `.svc-probe-${this.#platform.node.instance}`);
+    const file = join(this.#dataDir, 'brains', `.svc-probe-${this.#platform.node.instance}`);
     try {
       const handle = await open(file, 'w', 0o600);
       try {

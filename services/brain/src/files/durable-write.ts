@@ -10,11 +10,12 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 import { fileStamp } from './file-stamp.ts';
+import { makeFolder } from './make-folder.ts';
 import { fsyncPath, isPresent, readIfPresent } from './fsync.ts';
 
 export { DiskRefusal } from '@svc/runtime/disk-errors.ts';
@@ -79,8 +80,7 @@ async function stageContents(
   touched: Set<string>,
   staged: string[],
 ): Promise<string[]> {
-  for (const directory of new Set(writes.map(({ path }) => dirname(path))))
-    await makeDirectory(root, directory, touched);
+  for (const directory of new Set(writes.map(({ path }) => dirname(path)))) makeDirectory(root, directory, touched);
   const files: number[] = [];
   try {
     for (const { path, content, isExecutable = false } of writes) {
@@ -150,7 +150,7 @@ async function removeFile(
   assertExpected(join(root, path), expects);
   const content = readIfPresent(join(root, path));
   if (content === null) return;
-  await rm(join(root, path));
+  await unlink(join(root, path));
   previous.push({ path, content });
   await removeEmptyParents(root, path, touched);
 }
@@ -172,19 +172,13 @@ async function removeIfEmpty(directory: string): Promise<boolean> {
 }
 
 /** New directories are durable only when their parent is synced too. */
-async function makeDirectory(root: string, directory: string, touched: Set<string>): Promise<void> {
+function makeDirectory(root: string, directory: string, touched: Set<string>): void {
   if (existsSync(join(root, directory))) return;
-  // One by one: the recursive call says ENOENT where the disk said no, and makes the root anew that a person removed.
   let path = root;
   for (const segment of directory.split('/')) {
-    const parent = path;
-    path = join(parent, segment);
-    try {
-      await mkdir(path);
-      touched.add(parent);
-    } catch (error) {
-      if (!isPresent(error)) throw error;
-    }
+    touched.add(path);
+    path = join(path, segment);
+    makeFolder(path);
   }
 }
 

@@ -3,9 +3,9 @@
  * tell our dead locks from a person's live ones.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isPresent } from '../files/fsync.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import type { Repository } from './repository.ts';
 import { GitError } from './run.ts';
 
@@ -19,7 +19,7 @@ export async function withJournal<Result>(
 ): Promise<Result> {
   const record = join(repository.scratchDir, `${JOURNAL_PREFIX}${randomUUID()}`);
   const locks = [...refs.map((ref) => (ref.endsWith('/') ? ref : `${ref}.lock`)), 'HEAD.lock', 'packed-refs.lock'];
-  await makeScratchDir(repository);
+  makeFolder(repository.scratchDir);
   try {
     await writeFile(record, locks.join('\n'));
   } catch (error) {
@@ -37,15 +37,8 @@ export async function withJournal<Result>(
   }
 }
 
-/** Never with the directories above: what a person removed must not come back as an empty shell. */
-async function makeScratchDir({ scratchDir }: Repository): Promise<void> {
-  await mkdir(scratchDir).catch((error: unknown) => {
-    if (!isPresent(error)) throw error;
-  });
-}
-
 /** A fresh path in the repository's scratch directory. */
 export async function scratchPath(repository: Repository, kind: string): Promise<string> {
-  await makeScratchDir(repository);
+  makeFolder(repository.scratchDir);
   return join(repository.scratchDir, `${kind}-${randomUUID()}`);
 }

@@ -47,7 +47,7 @@ export interface BrainContext {
   readonly counters: Counters;
   readonly gate: Gate;
   /** What the disk refused lately. */
-  readonly disk: { problemsOf(brain: string): readonly { readonly code: string; readonly text: string }[] };
+  readonly disk: { problemsOf(brain: string): Promise<readonly { readonly code: string; readonly text: string }[]> };
   readonly indexes: IndexMemory;
 }
 
