@@ -4,6 +4,7 @@ import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_SYNC } from './requirements/brain-sync.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
+import { DISK } from './requirements/disk.ts';
 import { ESCROW } from './requirements/escrow.ts';
 import { GATEWAY } from './requirements/gateway.ts';
 import { GUIDES } from './requirements/guides.ts';
@@ -33,6 +34,7 @@ const ALL = {
   ...HABITAT_SUDO,
   ...ESCROW,
   ...PEOPLE,
+  ...DISK,
 };
 
 export type RequirementId = keyof typeof ALL;

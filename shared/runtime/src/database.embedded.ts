@@ -10,6 +10,7 @@ import { takeLock } from './data-lock.ts';
 import type { EngineReport, EngineRequest } from './database.embedded.worker.ts';
 import type { Database } from './database.ts';
 import { type DatabaseLog, pingPool } from './database.postgres.ts';
+import { StartProblem } from './start-problem.ts';
 import './wasm-code.ts';
 
 const CHECKPOINT_EVERY_MS = 60_000;
@@ -93,7 +94,7 @@ async function startEngine(directory: string, socketPath: string, log: DatabaseL
   if (first === 'exited' || first.kind !== 'ready') {
     await worker.terminate();
     const reason = first !== 'exited' && 'reason' in first ? first.reason : 'its thread ended';
-    throw new Error(`the embedded database in ${directory} does not open: ${reason}`);
+    throw new StartProblem(`the embedded database in ${directory} does not open: ${reason}`);
   }
   worker.on('error', (error) => log.fatal({ err: error }, 'embedded database thread failed'));
   worker.on('message', (message: EngineReport) => {
