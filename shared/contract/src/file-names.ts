@@ -117,7 +117,10 @@ function characterProblem(segment: string): PathProblem | null {
 /** Judged without what file systems ignore, too: to HFS+ a joiner before a dot is not there. */
 function edgeProblem(segment: string): PathProblem | null {
   const visible = segment.replace(IGNORABLE, '');
-  if (visible === '') return ofSegment(segment, 'has nothing but invisible characters', characterAt(segment, 0));
+  if (visible === '') {
+    const unseen = characterAt(segment, 0);
+    return ofSegment(segment, `has nothing but invisible characters, such as ${named(unseen)}`, unseen);
+  }
   for (const text of [segment, visible]) {
     const first = characterAt(text, 0);
     if (/^(?:[.-]|\p{White_Space})/u.test(text))
@@ -132,9 +135,10 @@ function edgeProblem(segment: string): PathProblem | null {
 function nameProblem(segment: string): PathProblem | null {
   const folded = foldCase(segment);
   if (WINDOWS_DEVICE.test(folded)) return ofSegment(segment, 'is the name of a device on Windows');
-  if (GIT_SHORT_NAME.test(folded)) return ofSegment(segment, 'is what NTFS takes for a name of git', '~');
-  if (folded.startsWith('.'))
-    return ofSegment(segment, 'starts with what some file systems take for a dot', characterAt(segment, 0));
+  if (GIT_SHORT_NAME.test(folded))
+    return ofSegment(segment, `has ${named('~')} where it makes a short name that NTFS gives to files of git`, '~');
+  const first = characterAt(segment, 0);
+  if (folded.startsWith('.git')) return ofSegment(segment, `starts with ${named(first)} and so passes for .git`, first);
   return null;
 }
 
