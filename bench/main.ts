@@ -7,6 +7,7 @@ import { measureCommits } from './commits.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
+import { measureIndex } from './index.ts';
 import { measureLargeBrain } from './large-brain.ts';
 import { measureMoney } from './money.ts';
 import { startPeers } from './peers.ts';
@@ -65,6 +66,7 @@ try {
   if (wants('commits')) console.log(`\n${await measureCommits(seconds)}`);
   if (wants('large')) console.log(`\n${await measureLargeBrain()}`);
   if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
+  if (wants('index')) console.log(`\n${await measureIndex()}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
   console.log(`\nload ${loadavg()[0]?.toFixed(1)} after`);
 } finally {

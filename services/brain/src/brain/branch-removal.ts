@@ -21,7 +21,6 @@ import { attribution } from './commit.ts';
 import { gatherEdits } from './commit-edits.ts';
 import type { BranchDeleted } from './branch-results.ts';
 import { dropWorktree, isWorktreeHeld, type KeptWork } from './drop-worktree.ts';
-import { dropIndex } from './index-snapshot.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, CommitRefusal } from './ops.ts';
 
@@ -65,7 +64,6 @@ async function endTree(brain: OpenBrain, branch: string, kept: KeptWork): Promis
   const { repository, platform, name } = brain.context;
   try {
     await brain.releaseTree(branch);
-    await dropIndex(brain.places.cache, branch);
     await dropWorktree(repository, treeOf(brain, branch), kept);
   } catch (error) {
     platform.log.error({ err: error, brain: name, branch }, 'a working tree could not be removed');

@@ -5,9 +5,8 @@ import { decodeText, type FileEntry } from '../files/file-entry.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
-import type { AnalysisCache } from '../search/analysis-cache.ts';
-import { RuledIndex } from '../search/ruled-index.ts';
-import { SearchIndex } from '../search/search-index.ts';
+import type { BranchIndex, TextSource } from '../search/branch-index.ts';
+import type { RuledIndex } from '../search/ruled-index.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { ListedFile } from './ops.ts';
 
@@ -54,16 +53,25 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
     isDirty: (path) => tree.table.isDirty(path),
     async index() {
       await tree.catchUp();
-      return tree.index;
+      return tree.index.ready();
     },
   };
 }
 
-/** A commit never changes, so whatever was read of it is kept as long as the view is. */
-export function commitView(repository: Repository, commit: string, cache: AnalysisCache): BranchView {
+export interface CommitView extends BranchView {
+  /** Lets go of what is in memory. */
+  close(): Promise<void>;
+}
+
+/** A commit never changes, so whatever was read of it is kept as long as the view is; texts only by its index. */
+export function commitView(
+  repository: Repository,
+  commit: string,
+  newIndex: (source: TextSource) => BranchIndex,
+): CommitView {
   let tree: Promise<Map<string, TreeEntry>> | null = null;
-  let all: Promise<ViewedFile[]> | null = null;
-  let index: Promise<RuledIndex> | null = null;
+  let all: Promise<ListedFile[]> | null = null;
+  let index: BranchIndex | null = null;
 
   const plainTree = (): Promise<Map<string, TreeEntry>> => (tree ??= readPlainTree(repository, commit));
 
@@ -72,27 +80,32 @@ export function commitView(repository: Repository, commit: string, cache: Analys
     return entry === undefined ? null : viewed(path, await readBlob(repository, entry.oid));
   }
 
-  async function readAll(): Promise<ViewedFile[]> {
-    const files: ViewedFile[] = [];
-    for (const [path, { oid }] of await plainTree()) files.push(viewed(path, await readBlob(repository, oid)));
+  async function listAll(): Promise<ListedFile[]> {
+    const files: ListedFile[] = [];
+    for (const [path, { oid }] of await plainTree()) {
+      const { text: _text, ...names } = viewed(path, await readBlob(repository, oid));
+      files.push(names);
+    }
     return files.sort(byFile);
   }
 
-  async function buildIndex(): Promise<RuledIndex> {
-    const built = new RuledIndex(new SearchIndex(cache));
-    for (const { file, hash, text } of await (all ??= readAll())) {
-      if (text !== null) built.set(file, { content: text, hash });
+  async function indexed(): Promise<RuledIndex> {
+    const paths = (await plainTree()).keys();
+    if (index === null) {
+      index = newIndex({ text: async (path) => (await readOne(path))?.text ?? null });
+      for (const path of paths) index.set(path, null);
     }
-    return built;
+    return index.ready();
   }
 
   return {
     commit,
-    files: () => (all ??= readAll()),
+    files: () => (all ??= listAll()),
     paths: async () => (await plainTree()).keys(),
     read: readOne,
     isDirty: () => false,
-    index: () => (index ??= buildIndex()),
+    index: indexed,
+    close: async () => index?.close(),
   };
 }
 
