@@ -119,8 +119,8 @@ async function expectTold(socket: EventSocket, brain: string, files: readonly st
     what: 'an event for each name',
     withinMs: 30_000,
   });
-  const told = socket.of(brain, 'brain:change').map((event) => [event['file'], event['change']]);
-  expect(told.sort()).toEqual(files.map((file) => [file, 'created']).sort());
+  const told = socket.of(brain, 'brain:change').map((event) => `${String(event['file'])} ${String(event['change'])}`);
+  expect(told.sort()).toEqual(files.map((file) => `${file} created`).sort());
 }
 
 /** A clone as the most cautious git makes it. */
