@@ -2,8 +2,8 @@
 import { foldCase, isAscii } from './fold-case.ts';
 
 export const MAX_PATH_DEPTH = 8;
-export const MAX_PATH_BYTES = 512;
-export const MAX_SEGMENT_CHARACTERS = 100;
+const MAX_PATH_BYTES = 512;
+const MAX_SEGMENT_CHARACTERS = 100;
 export const MAX_SEGMENT_BYTES = 200;
 
 /** Why a path is no legal one. */
@@ -67,23 +67,6 @@ export function hasInvisible(text: string): boolean {
 
 export function isFilePath(path: string): boolean {
   return filePathProblem(path) === null;
-}
-
-/** What stands at a name found on disk. */
-export type NameClass =
-  | { readonly kind: 'served' }
-  /** Never served; committed when a person has tracked it. */
-  | { readonly kind: 'dot' }
-  | { readonly kind: 'unserved'; readonly reason: string };
-
-const SERVED: NameClass = { kind: 'served' };
-const DOT: NameClass = { kind: 'dot' };
-
-/** Of one name as it is on disk, composed or not; bytes that are no text come as U+FFFD. */
-export function classifyName(name: string): NameClass {
-  if (name.startsWith('.')) return DOT;
-  const problem = segmentProblem(normalPath(name));
-  return problem === null ? SERVED : { kind: 'unserved', reason: problem.reason };
 }
 
 function segmentProblem(segment: string): PathProblem | null {
