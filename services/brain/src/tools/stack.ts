@@ -194,8 +194,8 @@ const remove = defineTool({
     const path = checkedPath(name);
     const { ops, branch } = await resolveWrite(context, wish);
     const op = { context: opContext(context, wish), branch, path, content: null, ifMatch: wish.ifMatch ?? null };
-    const { file, hash } = context.take(settled(context, await ops.change(op)));
-    return { removed: true as const, kind: 'file' as const, name: file, hash };
+    const { hash } = context.take(settled(context, await ops.change(op)));
+    return { removed: true as const, kind: 'file' as const, name, hash };
   },
 });
 
