@@ -16,7 +16,7 @@ export const BRAIN_EVENTS = {
       hash: z.string().nullable(),
       change: z.enum(['created', 'updated', 'deleted']),
       by,
-      source: z.enum(['tool', 'external', 'sync', 'recovery']),
+      source: z.enum(['tool', 'external', 'sync', 'merge', 'recovery']),
       resources,
     }),
   },
@@ -44,11 +44,48 @@ export const BRAIN_EVENTS = {
     audience: 'readers',
     payload: z.strictObject({ brain: z.string(), by, resources }),
   },
+  'brain:deleted': {
+    service: 'brain',
+    meaning: 'A brain was deleted; what it was is kept for operators.',
+    audience: 'readers',
+    payload: z.strictObject({ brain: z.string(), by, resources }),
+  },
+  'brain:renamed': {
+    service: 'brain',
+    meaning: 'A brain has another name.',
+    audience: 'readers',
+    payload: z.strictObject({ brain: z.string(), to: z.string(), by, resources }),
+  },
   'branch:created': {
     service: 'brain',
     meaning: 'A branch was created.',
     audience: 'readers',
     payload: z.strictObject({ ...brainScope, commit: z.string(), by, resources }),
+  },
+  'branch:merged': {
+    service: 'brain',
+    meaning: 'Another line of history was merged into a branch.',
+    audience: 'readers',
+    payload: z.strictObject({
+      ...brainScope,
+      from: z.string(),
+      commit: z.string(),
+      status: z.string(),
+      by,
+      resources,
+    }),
+  },
+  'branch:deleted': {
+    service: 'brain',
+    meaning: 'A branch was deleted; its last commit can be read as rescue/<rescue>/branch.',
+    audience: 'readers',
+    payload: z.strictObject({ ...brainScope, rescue: z.string(), by, resources }),
+  },
+  'branch:renamed': {
+    service: 'brain',
+    meaning: 'A branch was renamed.',
+    audience: 'readers',
+    payload: z.strictObject({ ...brainScope, to: z.string(), by, resources }),
   },
   'sync:start': {
     service: 'brain',
@@ -56,9 +93,24 @@ export const BRAIN_EVENTS = {
     audience: 'readers',
     payload: z.strictObject({ ...brainScope, direction: z.enum(['push', 'pull']), remote: z.string(), resources }),
   },
+  'sync:progress': {
+    service: 'brain',
+    meaning: 'A transfer that takes longer than two seconds goes on; at most one a second.',
+    audience: 'readers',
+    payload: z.strictObject({
+      ...brainScope,
+      direction: z.enum(['push', 'pull']),
+      remote: z.string(),
+      stage: z
+        .enum(['counting', 'compressing', 'receiving', 'resolving', 'writing', 'unpacking', 'checking'])
+        .describe('What git is doing. Numbers of objects are not told: they count what a listener may not read.'),
+      percent: z.int().nullable().describe('Of this stage; null while it is not known.'),
+      resources,
+    }),
+  },
   'sync:complete': {
     service: 'brain',
-    meaning: 'A sync ended.',
+    meaning: 'A sync ended. Status fetched: a transfer that outlived its call did; the next pull brings it in.',
     audience: 'readers',
     payload: z.strictObject({
       ...brainScope,

@@ -4,23 +4,16 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { createBranch as createRef, readHeads, readRefTimes, resolveReading } from '../git/refs.ts';
+import { autoBranchName } from '../domain/auto-branch.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
 import { attribution, REPORTED_FILES } from './commit.ts';
 import { gatherEdits } from './commit-edits.ts';
+import { branchCreatedEvent, savedEvent } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import { dirtyCount } from './summary.ts';
-import type {
-  AutoBranch,
-  BrainOps,
-  BranchCreated,
-  BranchRow,
-  CommitRefusal,
-  DirtyFile,
-  DirtyState,
-  ReadRefusal,
-} from './ops.ts';
+import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyState, ReadRefusal } from './ops.ts';
 
 type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
 
@@ -68,26 +61,22 @@ export async function createBranch(
   const found = await brain.writer(branch);
   if (!found.ok) return { decision: found, replayed: false };
   const writer = found.value;
-  const { idempotency, outbox, repository, platform, name: brainName } = brain.context;
+  const { idempotency, outbox, repository, platform, rules, name: brainName } = brain.context;
+  const told = await rules.eventRules(brainName);
   return writer.alone(context.deadlineAt, () =>
     writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
       idempotency.once(section.transaction, context.idempotency, async () => {
         const guarded = await writer.guard(section, context);
         if (!guarded.ok) return guarded;
-        const commit = from === null ? await brain.headOf(branch) : await resolveReading(repository, from);
+        const commit =
+          from === null ? await brain.headOf(branch) : await resolveReading(repository, from, brain.namesFor(rows));
         if (commit === null) return deny('E_REF_ABSENT', { from });
         const at = new Date(platform.clock.now());
         if ((await createRef(repository, { branch: name, commit, at })) === 'exists')
           return deny('E_BRANCH_EXISTS', { name });
         irrevocable();
-        const payload = {
-          brain: brainName,
-          branch: name,
-          commit,
-          by: context.actor,
-          resources: [`brain:${brainName}`],
-        };
-        await outbox.write(section.transaction, [{ name: 'branch:created', payload }]);
+        const news = { branch: name, commit, by: context.actor };
+        await outbox.write(section.transaction, [branchCreatedEvent(brain.context, told, news)]);
         return allow({ name, commit, from: from ?? branch, uncommittedLeft: dirtyCount(writer, rows) });
       }),
     ),
@@ -121,12 +110,18 @@ async function branchOff(
   rows: RowView,
   { context, prefix }: Pick<OpOf<'autoBranch'>, 'context' | 'prefix'>,
 ): Promise<Once<AutoBranch, CommitRefusal>> {
-  const { idempotency, outbox, repository, name: brainName } = brain.context;
+  const { idempotency, outbox, repository, rules, name: brainName } = brain.context;
+  const told = await rules.eventRules(brainName);
   const head = await brain.headOf(writer.tree.branch);
   const files = writer.tree.table.changes();
   const shown = files.filter(({ file }) => rows.mayRead(file));
   const at = new Date(brain.context.platform.clock.now());
-  const branch = autoName(prefix, shown, at);
+  const branch = autoBranchName({
+    prefix,
+    files: shown.map(({ file }) => file),
+    at: at.toISOString(),
+    tail: randomTail(),
+  });
   const { edits } = await gatherEdits(repository, writer.tree, files);
   const message = `${shown.length} uncommitted ${shown.length === 1 ? 'file' : 'files'} of ${writer.tree.branch}`;
   const prepared = await prepareCommit(repository, {
@@ -144,16 +139,10 @@ async function branchOff(
       if ((await createRef(repository, { branch, commit: prepared.commit, at })) === 'exists')
         return deny('E_BUSY', { retryAfterMs: 0 });
       irrevocable();
-      const common = {
-        brain: brainName,
-        branch,
-        commit: prepared.commit,
-        by: context.actor,
-        resources: [`brain:${brainName}`],
-      };
+      const news = { branch, commit: prepared.commit, by: context.actor, files: files.map(({ file }) => file) };
       await outbox.write(section.transaction, [
-        { name: 'branch:created', payload: common },
-        { name: 'brain:save', payload: { ...common, files: files.length } },
+        branchCreatedEvent(brain.context, told, news),
+        savedEvent(brain.context, told, news),
       ]);
       return allow({ branch, commit: prepared.commit, files: shown.map(({ file, change }) => ({ file, change })) });
     }),
@@ -162,13 +151,8 @@ async function branchOff(
 
 const SYMBOLS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** `<prefix>-<changed categories, at most 3>-<UTC date>-<4 random symbols>` */
-function autoName(prefix: string, files: readonly DirtyFile[], at: Date): string {
-  const categories = new Set(files.map(({ file }) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : 'root')));
-  const named = [...categories].slice(0, 3).map((category) => category.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 12));
-  const date = at.toISOString().slice(0, 10).replaceAll('-', '');
-  const tail = Array.from({ length: 4 }, () => SYMBOLS[randomInt(SYMBOLS.length)]).join('');
-  return [prefix, ...named, date, tail].join('-').slice(0, 64);
+function randomTail(): string {
+  return Array.from({ length: 4 }, () => SYMBOLS[randomInt(SYMBOLS.length)]).join('');
 }
 
 /** What is uncommitted on a branch, as it is now. */

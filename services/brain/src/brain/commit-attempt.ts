@@ -9,6 +9,7 @@ import type { StoredFiles } from '../git/worktree-files.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
+import { savedEvent } from './brain-events.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
 import { noteCommit } from './housekeeping.ts';
 import type { OpenBrain } from './open-brain.ts';
@@ -153,7 +154,8 @@ async function publish(
   index: LockedIndex | null,
 ): Promise<CommitAnswer | null> {
   const { context } = wish;
-  const { idempotency, outbox, name } = brain.context;
+  const { idempotency, outbox, name, rules } = brain.context;
+  const told = await rules.eventRules(name);
   let moved = false;
   const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
     idempotency.once<CommitOutcome, CommitRefusal>(section.transaction, context.idempotency, async () => {
@@ -166,16 +168,9 @@ async function publish(
         throw new BranchMoved();
       }
       irrevocable();
-      const resources = [`brain:${name}`];
-      const payload = {
-        brain: name,
-        branch: writer.tree.branch,
-        commit: outcome.commit,
-        files: ready.taken.length,
-        by: context.actor,
-        resources,
-      };
-      await outbox.write(section.transaction, [{ name: 'brain:save', payload }]);
+      const files = ready.taken.map(({ file }) => file);
+      const news = { branch: writer.tree.branch, commit: outcome.commit, by: context.actor, files };
+      await outbox.write(section.transaction, [savedEvent(brain.context, told, news)]);
       return allow(outcome);
     }),
   ).catch((error: unknown) => {

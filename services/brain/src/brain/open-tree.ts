@@ -13,6 +13,7 @@ export class OpenTree {
   #head: string;
   /** Of the branch's head at that time; null = it must be read again. */
   #headStamp: string | null = null;
+  #comparing: Promise<string> = Promise.resolve('');
 
   /** `head`: the commit that the file table was compared with. */
   constructor(context: BrainContext, writer: BranchWriter, head: string) {
@@ -33,6 +34,14 @@ export class OpenTree {
 
   /** Brings the file table up to the branch's head, which a person may have moved; answers that head. */
   async compareWithHead(): Promise<string> {
+    if (this.isHeadUnmoved()) return this.#head;
+    // One after the other: each brings the table from one head to the next.
+    const comparing = this.#comparing.then(() => this.#compareNow());
+    this.#comparing = comparing.catch(() => this.#head);
+    return comparing;
+  }
+
+  async #compareNow(): Promise<string> {
     if (this.isHeadUnmoved()) return this.#head;
     const { repository, platform } = this.#context;
     const { head, stamp } = await readStampedHead(repository, this.#branch, platform.clock.now());

@@ -6,14 +6,19 @@ import type { PolicyMode } from '@svc/contract/policy.ts';
 import { readHead } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
 import type { OpContext } from '../writer/context.ts';
+import { deleteBranch, renameBranch } from './branch-removal.ts';
 import { autoBranch, changedBranches, createBranch, dirtyState, listBranches } from './branches.ts';
 import { commitBranch } from './commit.ts';
+import { listConflicts, readConflict, resolveConflict } from './conflicts.ts';
 import { amend, createIslands, removeIsland } from './island-writes.ts';
 import { IslandReader } from './islands.ts';
+import { mergeBranch } from './merge-branch.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, BrainSummary, BranchOp, ReadRefusal } from './ops.ts';
 import { listFiles, readFile, searchFiles, type Seen } from './reading.ts';
 import { remoteDivergence } from './remote-state.ts';
+import type { RetireWish } from './retirement.ts';
+import { WITHOUT_IDS, withShownIds } from './shown-ids.ts';
 import { summarise } from './summary.ts';
 import { syncBranch } from './sync.ts';
 
@@ -24,8 +29,12 @@ export class BrainOperations implements BrainOps {
   readonly #brain: OpenBrain;
   readonly #islands = new IslandReader();
 
-  constructor(brain: OpenBrain) {
+  readonly #retire: (wish: RetireWish) => ResultOf<'retire'>;
+
+  /** `retire`: what the host does with a brain that goes. */
+  constructor(brain: OpenBrain, retire: (wish: RetireWish) => ResultOf<'retire'>) {
     this.#brain = brain;
+    this.#retire = retire;
   }
 
   async read(op: OpOf<'read'>): ResultOf<'read'> {
@@ -115,9 +124,9 @@ export class BrainOperations implements BrainOps {
     return this.#brain.leases.view();
   }
 
-  async acquire({ context, token, ttlMs }: OpOf<'acquire'>): ResultOf<'acquire'> {
+  async acquire({ context, ...wish }: OpOf<'acquire'>): ResultOf<'acquire'> {
     await this.#rowsToChange(context);
-    return this.#brain.leases.acquire(context, { token, ttlMs });
+    return this.#brain.leases.acquire(context, wish);
   }
 
   async release({ context, token }: OpOf<'release'>): ResultOf<'release'> {
@@ -158,6 +167,36 @@ export class BrainOperations implements BrainOps {
     return removeIsland({ brain: this.#brain, rows: await this.#rows(context), branch, context }, name);
   }
 
+  async mergeBranch(op: OpOf<'mergeBranch'>): ResultOf<'mergeBranch'> {
+    return mergeBranch(this.#brain, op, await this.#rowsToChange(op.context));
+  }
+
+  async deleteBranch(op: OpOf<'deleteBranch'>): ResultOf<'deleteBranch'> {
+    return deleteBranch(this.#brain, op, await this.#rowsToChange(op.context));
+  }
+
+  async renameBranch(op: OpOf<'renameBranch'>): ResultOf<'renameBranch'> {
+    await this.#rowsToChange(op.context);
+    return renameBranch(this.#brain, op);
+  }
+
+  async conflicts(op: OpOf<'conflicts'>): ResultOf<'conflicts'> {
+    return listConflicts(this.#brain, op, await this.#rows(op.context));
+  }
+
+  async readConflict(op: OpOf<'readConflict'>): ResultOf<'readConflict'> {
+    return readConflict(this.#brain, op, await this.#rows(op.context));
+  }
+
+  async resolveConflict(op: OpOf<'resolveConflict'>): ResultOf<'resolveConflict'> {
+    return resolveConflict(this.#brain, op, await this.#rows(op.context));
+  }
+
+  async retire({ context, to }: OpOf<'retire'>): ResultOf<'retire'> {
+    await this.#rowsToChange(context);
+    return this.#retire({ context, to });
+  }
+
   async settle({ context, waitMs }: OpOf<'settle'>): ResultOf<'settle'> {
     await this.#rows(context);
     const timer = Promise.withResolvers<false>();
@@ -167,6 +206,13 @@ export class BrainOperations implements BrainOps {
     } finally {
       clearTimeout(handle);
     }
+  }
+
+  /** What an operation answered, with its commits named as the caller may know them. */
+  async shown<Answer>(op: keyof BrainOps, context: OpContext, answer: Answer): Promise<Answer> {
+    if (WITHOUT_IDS.has(op)) return answer;
+    const rows = await this.#brain.rowView(context);
+    return rows.isWhole ? answer : withShownIds(answer, this.#brain.namesFor(rows));
   }
 
   /** An unreadable brain is answered like an absent one. */
@@ -186,7 +232,7 @@ export class BrainOperations implements BrainOps {
 
   async #seen({ context, branch }: BranchOp, at: string | null): Promise<Decision<Seen, ReadRefusal>> {
     const rows = await this.#rows(context);
-    const found = await this.#brain.view(branch, at);
+    const found = await this.#brain.view(branch, at === null ? null : { at, rows });
     if (!found.ok) return found;
     return allow({ view: found.value, rows, state: at === null ? branch : found.value.commit });
   }

@@ -1,5 +1,5 @@
 /** What one subject reads of a branch or of a past state: readable files only, and of those what is shown. */
-import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { allow, deny, type Decision, type Denial } from '@svc/contract/decision.ts';
 import type { RowView } from '../ports.ts';
 import { type BranchView, findFile, type ViewedFile } from './branch-view.ts';
 import type { BrainOps, FilePage, FileView, ListedFile, SearchRow } from './ops.ts';
@@ -17,13 +17,18 @@ export async function readFile(
   { view, rows, state }: Seen,
   { path, branch }: OpOf<'read'>,
 ): Promise<Decision<FileView, 'E_FILE_ABSENT' | 'E_NOT_TEXT'>> {
-  const found = await findFile(view, path, rows.mayRead);
+  const { file: found, candidates } = await findFile(view, path, rows.mayRead);
   const file = found === null ? null : shownFile(rows, state, found);
-  if (file === null) return deny('E_FILE_ABSENT', { file: path });
+  if (file === null) return absent(path, candidates);
   const { text: content, kind, problem, ...rest } = file;
   if (content === null) return deny('E_NOT_TEXT', { file: file.file, kind }, notServed(file.file, problem));
   const dirty = view.isDirty(file.file);
   return allow({ ...rest, content, branch, commit: dirty ? null : view.commit, dirty });
+}
+
+function absent(file: string, candidates: readonly string[]): Denial<'E_FILE_ABSENT'> {
+  if (candidates.length === 0) return deny('E_FILE_ABSENT', { file });
+  return deny('E_FILE_ABSENT', { file, candidates }, `No such file; it may be one of ${candidates.join(', ')}.`);
 }
 
 function notServed(file: string, problem: string | null): string {

@@ -7,6 +7,7 @@ import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
 import { moveLooseRef } from './loose-ref.ts';
 import { noteOwnMove } from './own-moves.ts';
+import { readRefFiles } from './ref-files.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
@@ -19,6 +20,8 @@ export async function readHeads(repository: Repository): Promise<Map<string, str
 
 /** References below `prefix` (without it) -> object id. */
 export async function readRefs(repository: Repository, prefix: string): Promise<Map<string, string>> {
+  const read = readRefFiles(repository.gitDir, prefix);
+  if (read !== null) return new Map(Array.from(read, ([name, oid]) => [name.slice(prefix.length), oid]));
   const { stdout } = await repository.git.run({
     args: ['for-each-ref', '--format=%(objectname) %(refname)', prefix],
     gitDir: repository.gitDir,
@@ -83,17 +86,28 @@ function statOf(path: string): BigIntStats | undefined {
   return statSync(path, { bigint: true, throwIfNoEntry: false });
 }
 
+/** What of git's own ids (whole, or the beginning of one) hex digits may mean, in the order in which it is looked for. */
+export interface IdReadings {
+  readings(hex: string): readonly string[];
+}
+
 /**
- * The commit that a reading reference names: `rescue/<id>/ours|theirs`, a branch, or 4 to 40 hex digits that begin
- * exactly one commit id. Null when it names none.
+ * The commit that a reading reference names: `rescue/<id>/ours|theirs|branch|work`, a branch, or 4 to 40 hex digits
+ * that `names` reads as (the beginning of) exactly one commit id. Null when it names none.
  */
-export async function resolveReading(repository: Repository, at: string): Promise<string | null> {
-  if (/^rescue\/\d{8}T\d{6}Z-[0-9a-f]{8}\/(?:ours|theirs)$/.test(at)) return readRef(repository, `refs/${at}`);
+export async function resolveReading(repository: Repository, at: string, names: IdReadings): Promise<string | null> {
+  if (/^rescue\/\d{8}T\d{6}Z-[0-9a-f]{8}\/(?:ours|theirs|branch|work)$/.test(at))
+    return readRef(repository, `refs/${at}`);
   if (branchNameProblem(at) === null) {
     const head = await readHead(repository, at);
     if (head !== null) return head;
   }
-  return /^[0-9a-f]{4,40}$/i.test(at) ? resolveHex(repository, at.toLowerCase()) : null;
+  if (!/^[0-9a-f]{4,40}$/i.test(at)) return null;
+  for (const hex of names.readings(at.toLowerCase())) {
+    const commit = await resolveHex(repository, hex);
+    if (commit !== null) return commit;
+  }
+  return null;
 }
 
 async function resolveHex(repository: Repository, hex: string): Promise<string | null> {

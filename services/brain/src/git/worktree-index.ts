@@ -88,8 +88,13 @@ export async function editsToward(
   }));
 }
 
+/** Also what lies below a file, or has a name that no directory here can hold. */
 function isMissing(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return true;
+  }
 }
 
 /** For `git status` to be fast: git compares the bytes of the new entries once. */

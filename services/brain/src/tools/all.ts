@@ -1,5 +1,8 @@
 /** Every tool of the brain, in the order of its guide. */
+import { branchMergeTools } from './branch-merge.ts';
+import { brainTools as wholeBrainTools } from './brains.ts';
 import { branchTools } from './branches.ts';
+import { conflictTools } from './conflicts.ts';
 import { fileTools } from './files.ts';
 import { healthTools } from './health.ts';
 import { islandStatusTools } from './island-status.ts';
@@ -17,6 +20,8 @@ export const brainTools = [
   ...memoryTools,
   ...searchTools,
   ...branchTools,
+  ...branchMergeTools,
+  ...conflictTools,
   ...lockTools,
   ...syncTools,
   ...healthTools,
@@ -27,4 +32,5 @@ export const brainTools = [
   ...listingTools,
   ...stackTools,
   ...sessionTools,
+  ...wholeBrainTools,
 ];

@@ -1,0 +1,76 @@
+/** The network half of a sync: it waits in no queue of the brain, and the call waits for it no longer than it can. */
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { fetchKeeping } from '../git/rewritten.ts';
+import { type OnProgress, type Pushed, pushBranch, type Remote } from '../git/remote.ts';
+import type { OpenBrain } from './open-brain.ts';
+import type { Direction, SyncTelling } from './sync-telling.ts';
+
+export interface NetworkStage {
+  readonly brain: OpenBrain;
+  readonly remote: Remote;
+  readonly branch: string;
+  readonly telling: SyncTelling;
+  /** Ms since the epoch by which the call answers, whatever the network does. */
+  readonly answerBy: number;
+}
+
+export type NetworkRefusal = 'E_UNDER_WAY' | 'E_BUSY';
+
+/** Branch -> rescue id of each branch that was rewritten at the remote. Throws RemoteError, DiskRefusal. */
+export function fetchInTime(stage: NetworkStage): Promise<Decision<ReadonlyMap<string, string>, NetworkRefusal>> {
+  const { brain, remote } = stage;
+  const { repository, platform } = brain.context;
+  return transfer(
+    stage,
+    { direction: 'pull', key: `${brain.context.name} ${remote.name} fetch`, done: 'fetched' },
+    (onProgress) =>
+      fetchKeeping(repository, remote, {
+        at: new Date(platform.clock.now()),
+        suffix: () => platform.random.bytes(4).toString('hex'),
+        onProgress,
+      }),
+  );
+}
+
+/** Throws RemoteError. */
+export function pushInTime(stage: NetworkStage, commit: string): Promise<Decision<Pushed, NetworkRefusal>> {
+  const { brain, remote, branch } = stage;
+  const { repository, platform } = brain.context;
+  const key = `${brain.context.name} ${remote.name} push ${branch}`;
+  return transfer(stage, { direction: 'push', key, done: 'pushed' }, (onProgress) =>
+    pushBranch(repository, remote, { branch, commit, at: new Date(platform.clock.now()), onProgress }),
+  );
+}
+
+async function transfer<Result>(
+  { brain, remote, telling, answerBy }: NetworkStage,
+  { direction, key, done }: { readonly direction: Direction; readonly key: string; readonly done: string },
+  begin: (onProgress: OnProgress) => Promise<Result>,
+): Promise<Decision<Result, NetworkRefusal>> {
+  const outcome = await brain.sync.transfers.run<Result>({
+    key,
+    remote: remote.name,
+    waitMs: answerBy - brain.context.platform.clock.now(),
+    begin: (note) => {
+      const tell = telling.progressOf(direction);
+      return brain.sync.breakerFor(remote.name).run(() =>
+        begin((progress) => {
+          note(progress);
+          tell(progress);
+        }),
+      );
+    },
+  });
+  if (outcome.state === 'ended') return allow(outcome.result);
+  if (outcome.state === 'crowded') return deny('E_BUSY', { retryAfterMs: 1000 });
+  telling.endLater(outcome.end.then(() => done));
+  const { stage = null, percent = null } = outcome.progress ?? {};
+  return deny('E_UNDER_WAY', {
+    remote: remote.name,
+    host: remote.address.host,
+    direction,
+    stage,
+    percent,
+    retryAfterMs: 5000,
+  });
+}
