@@ -39,7 +39,7 @@ export interface PlanToApply {
   readonly stage: Stage;
   readonly conflicts: readonly NewConflict[];
   readonly journalDir: string;
-  /** Held by the caller, so that no git of a person commits between branch, index and files. */
+  /** Of the working tree, held by the caller: nobody sees the new head with the old index. */
   readonly index: LockedIndex;
 }
 
@@ -52,11 +52,8 @@ export interface Applied extends MovedFiles {
 }
 
 /** Null when the branch is elsewhere by now, and nothing changed. Throws DiskRefusal when nothing changed either. */
-export async function applyPlan(
-  brain: BrainContext,
-  tree: Worktree,
-  { plan, stage, conflicts, journalDir, index }: PlanToApply,
-): Promise<Applied | null> {
+export async function applyPlan(brain: BrainContext, tree: Worktree, wish: PlanToApply): Promise<Applied | null> {
+  const { plan, stage, conflicts, journalDir, index } = wish;
   const { before, after, theirs, rescueId, moves, foreign } = plan;
   const record: JournalRecord = {
     brain: brain.name,
@@ -69,8 +66,9 @@ export async function applyPlan(
     foreign,
     conflicts,
   };
+  const edits = await editsToward(brain.repository, tree.root, { before, commit: after, absent: foreign });
   const journal = await openJournal(journalDir, `${brain.name}.${brain.platform.ids.next('jrn')}`, record);
-  if (!(await moveBranch(brain, tree.root, plan, index))) {
+  if (!(await moveBranch(brain, plan, edits, index))) {
     await journal.close();
     return null;
   }
@@ -93,38 +91,35 @@ export async function applyPlan(
   }
 }
 
-/** The index first: whoever sees the new head sees the new index. False when the branch is elsewhere by now. */
+/** The index first. False when the branch is elsewhere; then, and when it throws, nothing changed. */
 async function moveBranch(
   { repository, platform }: BrainContext,
-  root: string,
-  { before, after, foreign, refs }: IntegrationPlan,
+  { refs, before }: IntegrationPlan,
+  edits: Awaited<ReturnType<typeof editsToward>>,
   index: LockedIndex,
 ): Promise<boolean> {
+  let isMoved = false;
   try {
-    if (after !== before) {
-      await index.edit(await editsToward(repository, root, { before, commit: after, absent: foreign }), before);
-    }
-    if (await moveRefs(repository, refs, new Date(platform.clock.now()))) return true;
-  } catch (error) {
-    index.restore();
-    throw error;
+    await index.edit(edits, before);
+    isMoved = await moveRefs(repository, refs, new Date(platform.clock.now()));
+  } finally {
+    if (!isMoved) index.restore();
   }
-  index.restore();
-  return false;
+  return isMoved;
 }
 
 function backwards({ ref, to, from }: RefMove): RefMove[] {
   return to === null || from === null ? [] : [{ ref, to: from, from: to }];
 }
 
-/** The index where a killed process left it goes from one commit to the other; what else is staged stays. */
+/** The branch and its files stand, whatever becomes of the index: the next commit brings it along. */
 async function followIndex(
   { repository, platform, name }: BrainContext,
   root: string,
-  { from, to, foreign }: { readonly from: string; readonly to: string; readonly foreign: readonly string[] },
+  { before, after, foreign }: Pick<JournalRecord, 'before' | 'after' | 'foreign'>,
 ): Promise<void> {
   try {
-    await adoptCommit(repository, root, to, foreign, from);
+    await adoptCommit(repository, root, after, foreign, before);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     platform.log.error({ err: error, brain: name }, 'the index could not follow its branch');
@@ -191,14 +186,14 @@ export async function finishApply(
     if (record.brain !== brain.name) continue; // a brain whose name goes on where ours ends
     const root = await rootOf(record.branch);
     const moves = root === null ? null : await movesStillDue(brain, record);
-    const { before, after, foreign } = record;
-    if (root !== null && after !== before && (await readHead(brain.repository, record.branch)) === before) {
-      await followIndex(brain, root, { from: after, to: before, foreign });
+    if (root !== null && (await readHead(brain.repository, record.branch)) === record.before) {
+      // killed between index and branch
+      await followIndex(brain, root, { ...record, before: record.after, after: record.before });
     }
     if (root !== null && moves !== null) {
       await using stage = await stageMoves(brain.repository, moves.due);
       const moved = await moveFiles({ root, known: () => null }, stage, moves.due);
-      if (moves.isAtTip && after !== before) await followIndex(brain, root, { from: before, to: after, foreign });
+      if (moves.isAtTip && record.after !== record.before) await followIndex(brain, root, record);
       const { conflicts, rescue } = await settle(brain, record, moved);
       await writeConflicts(poolClient(brain.platform.database.pool), brain.name, record.branch, rescue, conflicts);
     }

@@ -5,9 +5,9 @@ import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
+import { readRefFiles } from './ref-files.ts';
 import { moveLooseRef } from './loose-ref.ts';
 import { noteOwnMove } from './own-moves.ts';
-import { readRefFiles } from './ref-files.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
