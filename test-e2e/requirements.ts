@@ -13,6 +13,7 @@ import { HABITAT_SUDO } from './requirements/habitat-sudo.ts';
 import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
 import { HABITAT } from './requirements/habitat-registry.ts';
 import { ISLANDS } from './requirements/islands.ts';
+import { PEOPLE } from './requirements/people.ts';
 import { TOKENS } from './requirements/tokens.ts';
 
 const ALL = {
@@ -31,6 +32,7 @@ const ALL = {
   ...HABITAT_AGENTS,
   ...HABITAT_SUDO,
   ...ESCROW,
+  ...PEOPLE,
 };
 
 export type RequirementId = keyof typeof ALL;

@@ -10,6 +10,8 @@ export interface TestRegistry {
   stamp(): RegistryStamp;
   /** Attaches a policy, whatever is not given open and in no container; null takes it off. */
   setPolicy(resource: string, policy: Partial<Policy> | null): void;
+  /** Whom the registry knows in a workspace besides. */
+  setRoles(userId: string, workspace: string, roles: readonly string[]): void;
   /** Raises the revision without any change that the brain could see. */
   touch(): void;
   /** Entries that were handed over to the audit. */
@@ -24,6 +26,7 @@ const OPEN: Policy = { ...DEFAULT_POLICY, writableBy: [], readableBy: [], contai
 
 export function createTestRegistry(): TestRegistry & { answerOn(bus: Bus): Promise<void> } {
   const policies = new Map<string, Policy>();
+  const roles = new Map<string, readonly string[]>();
   const audited: PostedAuditEntry[] = [];
   let revision = 1;
   let asked = 0;
@@ -35,6 +38,18 @@ export function createTestRegistry(): TestRegistry & { answerOn(bus: Bus): Promi
       ),
     );
 
+  const answers: Record<string, (payload: string) => unknown> = {
+    [REGISTRY.roles.subject](payload) {
+      const { userId, workspaceId } = REGISTRY.roles.ask.parse(JSON.parse(payload));
+      return { stamp: registry.stamp(), known: true, roles: roles.get(`${userId} ${workspaceId}`) ?? [] };
+    },
+    [REGISTRY.copyPolicies.subject](payload) {
+      const { from, to } = REGISTRY.copyPolicies.ask.parse(JSON.parse(payload));
+      const found = Object.entries(attached(from, [])).filter(([key]) => !policies.has(to + key.slice(from.length)));
+      for (const [key, policy] of found) registry.setPolicy(to + key.slice(from.length), policy);
+      return { stamp: registry.stamp(), copied: found.length };
+    },
+  };
   const registry = {
     audited,
     isAway: false,
@@ -48,6 +63,10 @@ export function createTestRegistry(): TestRegistry & { answerOn(bus: Bus): Promi
       if (policy === null) policies.delete(resource);
       else policies.set(resource, { ...OPEN, ...policy });
     },
+    setRoles(userId: string, workspace: string, held: readonly string[]) {
+      revision += 1;
+      roles.set(`${userId} ${workspace}`, held);
+    },
     async answerOn(bus: Bus) {
       const respond = (subject: string, answer: (payload: string) => unknown) =>
         bus.respond(
@@ -58,6 +77,7 @@ export function createTestRegistry(): TestRegistry & { answerOn(bus: Bus): Promi
           },
           { queue: 'habitat' },
         );
+      for (const [subject, answer] of Object.entries(answers)) await respond(subject, answer);
       await respond(REGISTRY.revision.subject, () => ({ stamp: registry.stamp(), at: Date.now(), current: {} }));
       await respond(REGISTRY.attached.subject, (payload) => {
         asked += 1;

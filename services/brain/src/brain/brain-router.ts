@@ -113,15 +113,18 @@ export class BrainRouter {
   }
 
   async #runHere({ brain, op, args }: Request): Promise<{ value: unknown } | null> {
-    const operations = await this.#host.serve(brain);
-    if (operations === null) return null;
+    const served = await this.#host.enter(brain);
+    if (served === null) return null;
+    const { operations, leave } = served;
     try {
       const run = operations[op] as (given: Op) => Promise<unknown>;
-      return { value: await run.call(operations, args) };
+      return { value: await operations.shown(op, args.context, await run.call(operations, args)) };
     } catch (error) {
       if (!(error instanceof NotOwner)) throw error;
       await this.#host.lose(brain);
       return null;
+    } finally {
+      leave();
     }
   }
 

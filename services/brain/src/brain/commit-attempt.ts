@@ -9,7 +9,9 @@ import type { StoredFiles } from '../git/worktree-files.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
+import { savedEvent } from './brain-events.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
+import { noteCommit } from './housekeeping.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { CommitOutcome, CommitRefusal } from './ops.ts';
 
@@ -48,11 +50,17 @@ export function commitInQueue(
   });
 }
 
-/** Git could not write its objects; the branch is where it was. */
+/** The objects could not be written; the branch is where it was. */
 function refusedByDisk(brain: OpenBrain, error: unknown): CommitAnswer {
-  if (!(error instanceof GitError)) throw error;
-  brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'git refused a commit');
+  if (!(error instanceof GitError) && !isOfDisk(error)) throw error;
+  brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'the disk or git refused a commit');
   return { decision: deny('E_STATE_WRITE'), replayed: false };
+}
+
+const OF_DISK: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM'];
+
+function isOfDisk(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && OF_DISK.includes(error.code);
 }
 
 /** Null when somebody changed the branch or the files between look and commit. */
@@ -146,7 +154,8 @@ async function publish(
   index: LockedIndex | null,
 ): Promise<CommitAnswer | null> {
   const { context } = wish;
-  const { idempotency, outbox, name } = brain.context;
+  const { idempotency, outbox, name, rules } = brain.context;
+  const told = await rules.eventRules(name);
   let moved = false;
   const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
     idempotency.once<CommitOutcome, CommitRefusal>(section.transaction, context.idempotency, async () => {
@@ -159,16 +168,9 @@ async function publish(
         throw new BranchMoved();
       }
       irrevocable();
-      const resources = [`brain:${name}`];
-      const payload = {
-        brain: name,
-        branch: writer.tree.branch,
-        commit: outcome.commit,
-        files: ready.taken.length,
-        by: context.actor,
-        resources,
-      };
-      await outbox.write(section.transaction, [{ name: 'brain:save', payload }]);
+      const files = ready.taken.map(({ file }) => file);
+      const news = { branch: writer.tree.branch, commit: outcome.commit, by: context.actor, files };
+      await outbox.write(section.transaction, [savedEvent(brain.context, told, news)]);
       return allow(outcome);
     }),
   ).catch((error: unknown) => {
@@ -176,6 +178,7 @@ async function publish(
     throw error;
   });
   if (answer?.decision.ok === true && ready.prepared !== null && !answer.replayed) {
+    noteCommit(brain);
     const left = new Set(ready.prepared.left);
     const made = ready.edits.filter(({ path }) => !left.has(path));
     await brain.adoptHead(

@@ -17,6 +17,8 @@ import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, BrainSummary, BranchOp, ReadRefusal } from './ops.ts';
 import { listFiles, readFile, searchFiles, type Seen } from './reading.ts';
 import { remoteDivergence } from './remote-state.ts';
+import type { RetireWish } from './retirement.ts';
+import { WITHOUT_IDS, withShownIds } from './shown-ids.ts';
 import { summarise } from './summary.ts';
 import { syncBranch } from './sync.ts';
 
@@ -27,8 +29,12 @@ export class BrainOperations implements BrainOps {
   readonly #brain: OpenBrain;
   readonly #islands = new IslandReader();
 
-  constructor(brain: OpenBrain) {
+  readonly #retire: (wish: RetireWish) => ResultOf<'retire'>;
+
+  /** `retire`: what the host does with a brain that goes. */
+  constructor(brain: OpenBrain, retire: (wish: RetireWish) => ResultOf<'retire'>) {
     this.#brain = brain;
+    this.#retire = retire;
   }
 
   async read(op: OpOf<'read'>): ResultOf<'read'> {
@@ -118,9 +124,9 @@ export class BrainOperations implements BrainOps {
     return this.#brain.leases.view();
   }
 
-  async acquire({ context, token, ttlMs }: OpOf<'acquire'>): ResultOf<'acquire'> {
+  async acquire({ context, ...wish }: OpOf<'acquire'>): ResultOf<'acquire'> {
     await this.#rowsToChange(context);
-    return this.#brain.leases.acquire(context, { token, ttlMs });
+    return this.#brain.leases.acquire(context, wish);
   }
 
   async release({ context, token }: OpOf<'release'>): ResultOf<'release'> {
@@ -186,6 +192,11 @@ export class BrainOperations implements BrainOps {
     return resolveConflict(this.#brain, op, await this.#rows(op.context));
   }
 
+  async retire({ context, to }: OpOf<'retire'>): ResultOf<'retire'> {
+    await this.#rowsToChange(context);
+    return this.#retire({ context, to });
+  }
+
   async settle({ context, waitMs }: OpOf<'settle'>): ResultOf<'settle'> {
     await this.#rows(context);
     const timer = Promise.withResolvers<false>();
@@ -195,6 +206,13 @@ export class BrainOperations implements BrainOps {
     } finally {
       clearTimeout(handle);
     }
+  }
+
+  /** What an operation answered, with its commits named as the caller may know them. */
+  async shown<Answer>(op: keyof BrainOps, context: OpContext, answer: Answer): Promise<Answer> {
+    if (WITHOUT_IDS.has(op)) return answer;
+    const rows = await this.#brain.rowView(context);
+    return rows.isWhole ? answer : withShownIds(answer, this.#brain.namesFor(rows));
   }
 
   /** An unreadable brain is answered like an absent one. */
@@ -214,7 +232,7 @@ export class BrainOperations implements BrainOps {
 
   async #seen({ context, branch }: BranchOp, at: string | null): Promise<Decision<Seen, ReadRefusal>> {
     const rows = await this.#rows(context);
-    const found = await this.#brain.view(branch, at);
+    const found = await this.#brain.view(branch, at === null ? null : { at, rows });
     if (!found.ok) return found;
     return allow({ view: found.value, rows, state: at === null ? branch : found.value.commit });
   }

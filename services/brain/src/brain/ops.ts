@@ -24,6 +24,7 @@ import type {
 } from './branch-results.ts';
 import type { AmendedIsland, AmendmentWish, MadeIsland, NewIsland } from './island-writes.ts';
 import type { IslandPage, LoadedIsland } from './islands.ts';
+import type { Retired, RetireRefusal } from './retirement.ts';
 
 export interface Op {
   readonly context: OpContext;
@@ -225,7 +226,7 @@ export interface BrainOps {
   summary(op: Op): Promise<BrainSummary>;
   leaseView(op: Op): Promise<LeaseView>;
   acquire(
-    op: Op & { token: string | null; ttlMs: number },
+    op: Op & { token: string | null; ttlMs: number; holdsAtMostMs: number | null },
   ): Promise<Once<Grant, 'E_LOCKED'> & { token: string | null }>;
   release(op: Op & { token: string | null }): Promise<Once<null, 'E_LEASE_ABSENT' | 'E_LEASE_TOKEN'>>;
   force(op: Op): Promise<Once<{ forced: boolean; fence: number }, never>>;
@@ -261,6 +262,8 @@ export interface BrainOps {
   resolveConflict(
     op: Op & { id: string; take: ConflictTake; content: string | null; ifMatch: string | null },
   ): Promise<Once<ConflictResolved, WriteRefusal | 'E_BUSY' | 'E_NOT_FOUND' | 'E_NOT_TEXT'>>;
+  /** Takes the brain from its name: to another one, or (`to` null) to the deleted ones. Who may is judged before. */
+  retire(op: Op & { to: string | null }): Promise<Once<Retired, RetireRefusal>>;
   /** Resolves true when the writes queued by now have settled, false when `waitMs` passed first. */
   settle(op: Op & { waitMs: number }): Promise<boolean>;
 }

@@ -15,6 +15,7 @@ import type { BranchWriter } from '../writer/branch-writer.ts';
 import { dirtyState } from './branches.ts';
 import { commitBranch } from './commit.ts';
 import { integrate, type Pulled } from './integrate.ts';
+import { toldCount } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, noRemote } from './remotes.ts';
@@ -72,9 +73,10 @@ async function settle(
   { brain, remote, branch, op, telling }: Sync,
   decision: Answer,
 ): Promise<Once<SyncOutcome, SyncRefusal>> {
-  const { idempotency, platform, outbox, name } = brain.context;
+  const { idempotency, platform, outbox, name, rules } = brain.context;
+  const told = await rules.eventRules(name);
   const end = decision.ok
-    ? telling.complete(decision.value.status, decision.value.conflicts.length)
+    ? telling.complete(decision.value.status, toldCount(told, filesOf(decision.value.conflicts)))
     : telling.error(decision.code, decision.message ?? REFUSALS[decision.code]);
   const outcome = await withPgTransaction(platform.database.pool, (transaction) =>
     idempotency.once(transaction, op.context.idempotency, async () => {
@@ -85,6 +87,10 @@ async function settle(
   );
   outbox.kick();
   return outcome;
+}
+
+function filesOf(conflicts: SyncOutcome['conflicts']): string[] {
+  return conflicts.map(({ file }) => file);
 }
 
 async function attempt(sync: Sync): Promise<Answer> {

@@ -1,5 +1,6 @@
 /** Every tool of the brain, in the order of its guide. */
 import { branchMergeTools } from './branch-merge.ts';
+import { brainTools as wholeBrainTools } from './brains.ts';
 import { branchTools } from './branches.ts';
 import { conflictTools } from './conflicts.ts';
 import { fileTools } from './files.ts';
@@ -31,4 +32,5 @@ export const brainTools = [
   ...listingTools,
   ...stackTools,
   ...sessionTools,
+  ...wholeBrainTools,
 ];

@@ -10,6 +10,7 @@ import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { LeaseCaller } from '../domain/lease.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RowRules } from '../ports.ts';
+import type { CommitHandles } from '../rules/commit-handles.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import type { IndexMemory } from '../search/index-memory.ts';
 import { enterWriteSection, type WriteSection } from '../store/lease-store.ts';
@@ -46,6 +47,8 @@ export interface BrainContext {
   readonly counters: Counters;
   readonly gate: Gate;
   readonly indexes: IndexMemory;
+  /** What commits are called for whom something of the brain is hidden. */
+  readonly handles: CommitHandles;
 }
 
 /** The brain moved to another process, or its working tree was closed; whoever asked looks for it again. */
