@@ -121,7 +121,7 @@ function refusalOf({ code, kind, message, said, stage, retryAfterMs }: RemoteErr
     remote: remote.name,
     host: remote.address.host,
     kind,
-    said: op.rows.isUnruled ? said : null,
+    said: op.rows.isWhole ? said : null,
     ...(stage === null ? {} : { stage }),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
   };
