@@ -7,7 +7,7 @@ import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
 import { holdsNothingElse } from '../files/tree-walk.ts';
 import type { HeadEntry } from '../files/file-table.ts';
-import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts';
+import { createBranch, readHead, readHeads, readRef, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees } from '../git/worktrees.ts';
@@ -77,6 +77,7 @@ export class OpenBrain {
     await finishRenames(this.context, this.places);
     await finishSteps(this.context, this.places.journal, rootOf);
     await finishApply(this.context, this.places.journal, rootOf);
+    await this.#indexes.keepOnly((await readHeads(this.context.repository)).keys());
     await this.#openTree('main');
     for (const branch of (await listWorktrees(this.places.worktrees)).keys()) {
       if ((await readHead(this.context.repository, branch)) !== null) await this.#openTree(branch);
@@ -161,6 +162,7 @@ export class OpenBrain {
 
   /** Finishes what is queued and lets go of everything in memory. */
   async close(): Promise<void> {
+    await this.sync.transfers.stop(this.context.name);
     for (const open of this.#trees.values()) {
       const { writer } = await open;
       writer.tree.close();

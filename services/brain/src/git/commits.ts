@@ -3,6 +3,7 @@ import { blobId } from './blob-id.ts';
 import { type Attribution, composeMessage, type ParsedMessage, parseMessage } from './commit-message.ts';
 import type { IndexEntry } from './index-file.ts';
 import { type LockedIndex, lockIndex } from './index-lock.ts';
+import { readCached } from './object-cache.ts';
 import { type GitObject, objectIdOf } from './object-id.ts';
 import { type FileMode, treeOf, writeBlobs, writeObjects } from './objects.ts';
 import { moveRefs, readHead } from './refs.ts';
@@ -58,7 +59,7 @@ export interface PreparedCommit {
 export async function prepareCommit(repository: Repository, request: NewCommit): Promise<PreparedCommit> {
   const { branch, expectedHead: parent, at } = request;
   const base = await treeOf(repository, parent);
-  const { tree, objects, left } = await editTree((oid) => repository.blobs.read(oid), base, request.edits);
+  const { tree, objects, left } = await editTree((oid) => readCached(repository, oid), base, request.edits);
   const text = composeMessage(request.message, request);
   const commitObject = formatCommit(repository, { ...request, tree, parents: [parent], text, authoredAt: at });
   await writeObjects(repository, [...objects, commitObject]);
