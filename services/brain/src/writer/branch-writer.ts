@@ -115,13 +115,30 @@ export class BranchWriter {
     );
   }
 
+  /** From inside work that runs alone, while it has no section open: what waits to write files goes first. */
+  letWritesPass(): Promise<void> {
+    return this.#queue.letPass();
+  }
+
+  /** Within work that runs alone: reads of these files wait for the end of this part only. */
+  async whileChanging<Value>(paths: readonly string[], work: () => Promise<Value>): Promise<Value> {
+    for (const path of paths) this.tree.applying.add(path);
+    try {
+      return await this.#applying(work);
+    } finally {
+      for (const path of paths) this.tree.applying.delete(path);
+    }
+  }
+
   /** Reads of the files that `work` is changing wait for its end. */
   async #applying<Value>(work: () => Promise<Value>): Promise<Value> {
     const done = Promise.withResolvers<void>();
+    const around = this.#applied;
     this.#applied = done.promise;
     try {
       return await work();
     } finally {
+      this.#applied = around;
       done.resolve();
     }
   }
