@@ -43,6 +43,8 @@ const REPEATABLE: ReadonlySet<OpName> = new Set<OpName>([
   'settle',
   'conflicts',
   'readConflict',
+  'history',
+  'diff',
 ]);
 const RETRY_MS = 50;
 const LOOK_FOR_DEATH_MS = 1000;

@@ -11,6 +11,7 @@ import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import { savedEvent } from './brain-events.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
+import { noteCommit } from './housekeeping.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { CommitOutcome, CommitRefusal } from './ops.ts';
 
@@ -49,11 +50,17 @@ export function commitInQueue(
   });
 }
 
-/** Git could not write its objects; the branch is where it was. */
+/** The objects could not be written; the branch is where it was. */
 function refusedByDisk(brain: OpenBrain, error: unknown): CommitAnswer {
-  if (!(error instanceof GitError)) throw error;
-  brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'git refused a commit');
+  if (!(error instanceof GitError) && !isOfDisk(error)) throw error;
+  brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'the disk or git refused a commit');
   return { decision: deny('E_STATE_WRITE'), replayed: false };
+}
+
+const OF_DISK: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM'];
+
+function isOfDisk(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && OF_DISK.includes(error.code);
 }
 
 /** Null when somebody changed the branch or the files between look and commit. */
@@ -171,6 +178,7 @@ async function publish(
     throw error;
   });
   if (answer?.decision.ok === true && ready.prepared !== null && !answer.replayed) {
+    noteCommit(brain);
     const left = new Set(ready.prepared.left);
     const made = ready.edits.filter(({ path }) => !left.has(path));
     await brain.adoptHead(

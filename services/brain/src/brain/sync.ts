@@ -10,7 +10,7 @@ import { countNew, readRemoteHeads, trackingRef } from '../git/remote.ts';
 import { RemoteError } from '../git/remote-error.ts';
 import { RepositoryProblem } from '../git/repository.ts';
 import { noteSync } from '../store/sync-store.ts';
-import type { EventRules, RowView } from '../ports.ts';
+import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { dirtyState } from './branches.ts';
 import { commitBranch } from './commit.ts';
@@ -93,15 +93,21 @@ function filesOf(conflicts: SyncOutcome['conflicts']): string[] {
   return conflicts.map(({ file }) => file);
 }
 
-/** A failure of the network is a decision; anything else is thrown. */
 async function attempt(sync: Sync): Promise<Answer> {
+  if (sync.op.direction === 'pull') return tried(sync, pull);
+  if (sync.op.direction === 'push') return tried(sync, push);
+  const pulled = await tried(sync, pull);
+  if (!pulled.ok) return pulled;
+  const pushed = await tried(sync, push);
+  if (pushed.ok) return allow(bothWays(pulled.value, pushed.value));
+  const { status, conflicts, rescue } = pulled.value;
+  return { ...pushed, details: { ...pushed.details, pulled: { status, conflicts: conflicts.length, rescue } } };
+}
+
+/** A failure of the network is a decision; anything else is thrown. */
+async function tried(sync: Sync, direction: (sync: Sync) => Promise<Answer>): Promise<Answer> {
   try {
-    if (sync.op.direction === 'pull') return await pull(sync);
-    if (sync.op.direction === 'push') return await push(sync);
-    const pulled = await pull(sync);
-    if (!pulled.ok) return pulled;
-    const pushed = await push(sync);
-    return pushed.ok ? allow(bothWays(pulled.value, pushed.value)) : pushed;
+    return await direction(sync);
   } catch (error) {
     if (error instanceof DiskRefusal) return deny('E_STATE_WRITE');
     if (error instanceof RemoteError) return refusalOf(error, sync);

@@ -6,6 +6,8 @@ import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
 import { readRefFiles } from './ref-files.ts';
+import { moveLooseRef } from './loose-ref.ts';
+import { noteOwnMove } from './own-moves.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
@@ -136,6 +138,23 @@ export interface RefMove {
  * collides with another (`a` beside `a/b`). Throws GitError on anything else.
  */
 export async function moveRefs(repository: Repository, moves: readonly RefMove[], at: Date): Promise<boolean> {
+  const refs = moves.map(({ ref }) => refName(ref));
+  for (const { to } of moves) if (to !== null) noteOwnMove(repository, objectId(to));
+  await repository.objectDirectories.fsyncChanged();
+  const isMoved = (await moveSimply(repository, moves, at)) ?? (await moveByGit(repository, moves, at));
+  if (!isMoved) return false;
+  for (const ref of refs) await fsyncParents(join(repository.gitDir, ref), join(repository.gitDir, 'refs'));
+  return true;
+}
+
+/** Null when it is not one branch that goes from one commit to another. */
+async function moveSimply(repository: Repository, moves: readonly RefMove[], at: Date): Promise<boolean | null> {
+  const [move, ...others] = moves;
+  if (move === undefined || others.length > 0 || move.to === null || move.from === null) return null;
+  return moveLooseRef(repository, { ref: move.ref, from: move.from, to: move.to, at });
+}
+
+async function moveByGit(repository: Repository, moves: readonly RefMove[], at: Date): Promise<boolean> {
   const commands = moves.map(({ ref, to, from }) =>
     to === null
       ? `delete ${refName(ref)}\0${objectId(from ?? '')}\0`
@@ -143,7 +162,6 @@ export async function moveRefs(repository: Repository, moves: readonly RefMove[]
   );
   const refs = moves.map(({ ref }) => ref);
   try {
-    await repository.objectDirectories.fsyncChanged();
     await withJournal(repository, refs, () =>
       repository.git.run({
         args: ['update-ref', '-m', 'svc', '--stdin', '-z'],
@@ -152,12 +170,11 @@ export async function moveRefs(repository: Repository, moves: readonly RefMove[]
         env: { GIT_COMMITTER_DATE: gitDate(at) },
       }),
     );
+    return true;
   } catch (error) {
     if (error instanceof GitError && isRefusedMove(error)) return false;
     throw error;
   }
-  for (const ref of refs) await fsyncParents(join(repository.gitDir, ref), join(repository.gitDir, 'refs'));
-  return true;
 }
 
 function isRefusedMove(error: GitError): boolean {
