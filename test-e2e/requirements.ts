@@ -1,5 +1,6 @@
 /** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
 import { ACCESS } from './requirements/access.ts';
+import { BRAIN_HISTORY } from './requirements/brain-history.ts';
 import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
@@ -19,6 +20,7 @@ const ALL = {
   ...BRAIN_RULES,
   ...BRAIN_TOOLS,
   ...BRAIN_ROWS,
+  ...BRAIN_HISTORY,
   ...ACCESS,
   ...GUIDES,
   ...HABITAT,
