@@ -7,6 +7,8 @@ import { measureCommits } from './commits.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
+import { measureIndex } from './index.ts';
+import { measureLargeBrain } from './large-brain.ts';
 import { measureMoney } from './money.ts';
 import { startPeers } from './peers.ts';
 import { type NodeProcess, startNode } from './process.ts';
@@ -62,7 +64,9 @@ try {
   if (wants('decisions')) console.log(`\n${measureDecisions()}`);
   if (wants('money')) console.log(`\n${await measureMoney(seconds, rounds)}`);
   if (wants('commits')) console.log(`\n${await measureCommits(seconds)}`);
+  if (wants('large')) console.log(`\n${await measureLargeBrain()}`);
   if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
+  if (wants('index')) console.log(`\n${await measureIndex()}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
   console.log(`\nload ${loadavg()[0]?.toFixed(1)} after`);
 } finally {

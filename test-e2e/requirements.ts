@@ -3,6 +3,7 @@ import { ACCESS } from './requirements/access.ts';
 import { BRAIN_HISTORY } from './requirements/brain-history.ts';
 import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
+import { BRAIN_SYNC } from './requirements/brain-sync.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
 import { ESCROW } from './requirements/escrow.ts';
 import { GATEWAY } from './requirements/gateway.ts';
@@ -13,12 +14,14 @@ import { HABITAT_SUDO } from './requirements/habitat-sudo.ts';
 import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
 import { HABITAT } from './requirements/habitat-registry.ts';
 import { ISLANDS } from './requirements/islands.ts';
+import { PEOPLE } from './requirements/people.ts';
 import { TOKENS } from './requirements/tokens.ts';
 
 const ALL = {
   ...GATEWAY,
   ...BRAIN_RULES,
   ...BRAIN_TOOLS,
+  ...BRAIN_SYNC,
   ...BRAIN_ROWS,
   ...BRAIN_HISTORY,
   ...ACCESS,
@@ -31,6 +34,7 @@ const ALL = {
   ...HABITAT_AGENTS,
   ...HABITAT_SUDO,
   ...ESCROW,
+  ...PEOPLE,
 };
 
 export type RequirementId = keyof typeof ALL;

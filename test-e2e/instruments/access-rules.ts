@@ -49,6 +49,15 @@ const BRAIN: Record<string, AccessRule> = {
   svc_sync: writers(() => ({ direction: 'push' })),
 };
 
+const BRANCHES: Record<string, AccessRule> = {
+  svc_branch_merge: writers(() => ({ from: 'main', dryRun: true })),
+  svc_branch_delete: writers((_tenant, fresh) => ({ name: fresh })),
+  svc_branch_rename: writers((_tenant, fresh) => ({ name: fresh, to: `${fresh}-new` })),
+  svc_conflicts: everybody(),
+  svc_conflict_read: everybody(() => ({ id: 'cfl_0' })),
+  svc_conflict_resolve: writers(() => ({ id: 'cfl_0', take: 'merged' })),
+};
+
 const island = ({ team }: Tenant): Fields => ({ name: team });
 
 const ISLANDS: Record<string, AccessRule> = {
@@ -229,6 +238,7 @@ function ownTask(args: AccessRule['args'], unknown?: AccessRule['unknown']): Acc
 
 export const ACCESS_RULES: Readonly<Record<string, AccessRule>> = {
   ...BRAIN,
+  ...BRANCHES,
   ...ISLANDS,
   ...GATEWAY,
   ...HABITAT,

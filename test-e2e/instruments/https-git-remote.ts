@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { selfSigned } from './certificate.ts';
+import { keepsSilent, type Manner, spoil } from './slow-remote.ts';
 
 export class HttpsGitRemote {
   readonly certificate: string;
@@ -11,6 +12,8 @@ export class HttpsGitRemote {
   token: string;
   /** `<method> <path>` of everything that was asked. */
   readonly asked: string[] = [];
+  /** `owner/repo` -> how it behaves; others answer at once. */
+  readonly manners = new Map<string, Manner>();
   readonly #folder: string;
   readonly #server: Server;
 
@@ -47,6 +50,15 @@ export class HttpsGitRemote {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
       return;
     }
+    const manner = this.manners.get(
+      url.pathname
+        .split('/')
+        .slice(1, 3)
+        .join('/')
+        .replace(/\.git$/, ''),
+    );
+    if (keepsSilent(manner, request.method)) return;
+    spoil(response, manner);
     const {
       'content-type': type = '',
       'content-encoding': encoding = '',

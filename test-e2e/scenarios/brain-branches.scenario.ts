@@ -173,6 +173,8 @@ verifies('branch:is-dirty', async ({ fresh, place }) => {
     dirty: true,
     files: [{ file: 'x.md', change: 'added' }],
     count: 1,
+    left: [],
+    leftCount: 0,
     brain,
     branch: 'main',
   });

@@ -6,7 +6,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { lstat, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
-import { filePathProblem } from '@svc/contract/names.ts';
+import { isFilePath, normalPath } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { isAbsent, fsyncPath } from './files/fsync.ts';
@@ -198,7 +198,8 @@ async function collect(root: string, path: string, files: LegacyFile[]): Promise
 
 /** An illegal name is kept beside the rest, under a name that tells two of them apart. */
 function legalPath(path: string): string {
-  if (filePathProblem(path) === null) return path;
+  const composed = normalPath(path);
+  if (isFilePath(composed)) return composed;
   const safe =
     basename(path)
       .replace(/[^A-Za-z0-9._-]+/g, '-')

@@ -16,7 +16,7 @@ export const BRAIN_EVENTS = {
       hash: z.string().nullable(),
       change: z.enum(['created', 'updated', 'deleted']),
       by,
-      source: z.enum(['tool', 'external', 'sync', 'recovery']),
+      source: z.enum(['tool', 'external', 'sync', 'merge', 'recovery']),
       resources,
     }),
   },
@@ -25,6 +25,18 @@ export const BRAIN_EVENTS = {
     meaning: 'A commit was made.',
     audience: 'readers',
     payload: z.strictObject({ ...brainScope, commit: z.string(), files: z.int(), by, resources }),
+  },
+  'brain:progress': {
+    service: 'brain',
+    meaning: 'How far work is that takes long and goes on by itself.',
+    audience: 'readers',
+    payload: z.strictObject({
+      ...brainScope,
+      what: z.enum(['commit']),
+      done: z.int().describe('Files that are stored.'),
+      total: z.int(),
+      resources,
+    }),
   },
   'brain:created': {
     service: 'brain',
@@ -50,15 +62,55 @@ export const BRAIN_EVENTS = {
     audience: 'readers',
     payload: z.strictObject({ ...brainScope, commit: z.string(), by, resources }),
   },
+  'branch:merged': {
+    service: 'brain',
+    meaning: 'Another line of history was merged into a branch.',
+    audience: 'readers',
+    payload: z.strictObject({
+      ...brainScope,
+      from: z.string(),
+      commit: z.string(),
+      status: z.string(),
+      by,
+      resources,
+    }),
+  },
+  'branch:deleted': {
+    service: 'brain',
+    meaning: 'A branch was deleted; its last commit can be read as rescue/<rescue>/branch.',
+    audience: 'readers',
+    payload: z.strictObject({ ...brainScope, rescue: z.string(), by, resources }),
+  },
+  'branch:renamed': {
+    service: 'brain',
+    meaning: 'A branch was renamed.',
+    audience: 'readers',
+    payload: z.strictObject({ ...brainScope, to: z.string(), by, resources }),
+  },
   'sync:start': {
     service: 'brain',
     meaning: 'A sync began.',
     audience: 'readers',
     payload: z.strictObject({ ...brainScope, direction: z.enum(['push', 'pull']), remote: z.string(), resources }),
   },
+  'sync:progress': {
+    service: 'brain',
+    meaning: 'A transfer that takes longer than two seconds goes on; at most one a second.',
+    audience: 'readers',
+    payload: z.strictObject({
+      ...brainScope,
+      direction: z.enum(['push', 'pull']),
+      remote: z.string(),
+      stage: z
+        .enum(['counting', 'compressing', 'receiving', 'resolving', 'writing', 'unpacking', 'checking'])
+        .describe('What git is doing. Numbers of objects are not told: they count what a listener may not read.'),
+      percent: z.int().nullable().describe('Of this stage; null while it is not known.'),
+      resources,
+    }),
+  },
   'sync:complete': {
     service: 'brain',
-    meaning: 'A sync ended.',
+    meaning: 'A sync ended. Status fetched: a transfer that outlived its call did; the next pull brings it in.',
     audience: 'readers',
     payload: z.strictObject({
       ...brainScope,

@@ -1,57 +1,30 @@
 /** Names and paths that people and agents choose, each kind checked by one rule. */
 import { z } from 'zod';
+import { hasInvisible, MAX_PATH_DEPTH, normalPath } from './file-names.ts';
+import { foldCase } from './fold-case.ts';
 
-const SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._ -]{0,99}$/;
+export {
+  candidatePaths,
+  decideWrite,
+  filesOfStem,
+  hasExtension,
+} from './extension-rule.ts';
+export {
+  classifyName,
+  explainFilePath,
+  filePathProblem,
+  isFilePath,
+  MAX_PATH_BYTES,
+  MAX_PATH_DEPTH,
+  type NameClass,
+  normalPath,
+  type PathProblem,
+} from './file-names.ts';
+export { foldCase } from './fold-case.ts';
+
 const BRANCH_SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const WINDOWS_DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
-const EXTENSION = /\.[A-Za-z][A-Za-z0-9]{0,9}$/;
 const RESERVED_BRANCHES = new Set(['head', 'brain', 'rescue']);
-
-export const MAX_PATH_DEPTH = 8;
-export const MAX_PATH_BYTES = 512;
-
-/** Why `path` is no legal file path (one sentence without the path itself), or null when it is one. */
-export function filePathProblem(path: string): string | null {
-  if (path === '') return 'is empty';
-  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `is longer than ${MAX_PATH_BYTES} bytes`;
-  const segments = path.split('/');
-  if (segments.length > MAX_PATH_DEPTH) return `is deeper than ${MAX_PATH_DEPTH} segments`;
-  for (const segment of segments) {
-    const problem = segmentProblem(segment);
-    if (problem !== null) return problem;
-  }
-  return null;
-}
-
-function segmentProblem(segment: string): string | null {
-  if (!SEGMENT.test(segment)) {
-    return 'has a segment that does not start with a letter or digit, is longer than 100 characters, or has characters other than letters, digits, dot, underscore, space and dash';
-  }
-  if (/[. ]$/.test(segment)) return 'has a segment that ends in a dot or a space';
-  if (segment.includes('..')) return 'has two dots in a row';
-  if (WINDOWS_DEVICE.test(segment)) return 'uses a device name';
-  if (/^git~\d/i.test(segment)) return 'uses a reserved name';
-  return null;
-}
-
-export function isFilePath(path: string): boolean {
-  return filePathProblem(path) === null;
-}
-
-/** True when the last segment has an extension: a dot, a letter, up to nine letters or digits. */
-export function hasExtension(path: string): boolean {
-  return EXTENSION.test(path.slice(path.lastIndexOf('/') + 1));
-}
-
-/** The paths that `path` may mean, in order of look-up; the last one is what a new file is called. */
-export function candidatePaths(path: string): readonly string[] {
-  return hasExtension(path) ? [path] : [path, `${path}.md`];
-}
-
-/** Two names that fold to the same text would be one file on some file systems. */
-export function foldCase(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
-}
 
 export function branchNameProblem(name: string): string | null {
   if (name.length > 100) return 'is longer than 100 characters';
@@ -121,11 +94,13 @@ export const IdentityId = z
 /** What a policy is attached to, such as `doc`, `_island:<name>` or `brain:<brain>/<path>`. */
 export const ResourceKey = z
   .string()
+  .overwrite(normalPath)
   .regex(
-    /^[\p{L}\p{N}_](?:[^\p{C}\p{Z}\\"'`]| ){0,639}$/u,
-    'must be 1-640 printable characters without quotes and backslashes, starting with a letter, digit or underscore',
+    /^[\p{L}\p{N}_][^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}\\"]{0,639}$/u,
+    'must be 1-640 printable characters without " and backslashes, starting with a letter, digit or underscore',
   )
   .refine((key) => !key.endsWith(' ') && key !== '__proto__', { message: 'must not end in a space or be __proto__' })
+  .refine((key) => !hasInvisible(key), { message: 'must not hold invisible characters' })
   .describe('Resource key.');
 
 /** What agents, organisations, departments, teams and team roles are called. */

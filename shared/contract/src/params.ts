@@ -1,5 +1,6 @@
 /** Arguments that many tools share, each with its description and limits, stated once. */
 import { z } from 'zod';
+import { normalPath } from './file-names.ts';
 import { AgentIdText, BrainName, BranchName } from './names.ts';
 
 export const MAX_CONTENT_BYTES = 1024 * 1024;
@@ -42,8 +43,11 @@ export const at = {
     .describe('Past state: commit id (4-40 hex), branch, or rescue/<id>/ours or rescue/<id>/theirs.'),
 };
 
-/** Paths are judged by the brain itself, because a bad one is VAF_PATH_BLOCKED and not VAF_INPUT_INVALID. */
-export const PathText = z.string();
+/**
+ * In the form under which files are known. Paths are judged by the brain itself, because a bad one is VAF_PATH_BLOCKED
+ * and not VAF_INPUT_INVALID.
+ */
+export const PathText = z.string().overwrite(normalPath);
 
 /** Text that survives the way to the disk and back byte for byte. */
 export const FileContent = z

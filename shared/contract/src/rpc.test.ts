@@ -1,6 +1,7 @@
 import { assert, boolean, constantFrom, integer, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createEnvelopeDecoder, encodeEnvelope, type Envelope } from './rpc.ts';
+import { CallError } from './codes.ts';
+import { createEnvelopeDecoder, encodeEnvelope, type Envelope, failureOf } from './rpc.ts';
 
 const ENVELOPE: Envelope = {
   tool: 'svc_get_memory',
@@ -68,4 +69,15 @@ describe('an envelope', () => {
     expect(() => Object.assign(token ?? {}, { readOnly: true })).toThrow(TypeError);
     expect(decode(encodeEnvelope(ENVELOPE))).toEqual(ENVELOPE);
   });
+});
+
+test('a failure whose text is fixed carries what to do about it, unless it says more itself', () => {
+  const absent = failureOf(new CallError('BRAIN_LOAD_FAIL'));
+  expect([absent.message, absent.data['hint']]).toEqual([
+    'Failed to load brain',
+    expect.stringContaining('brain_list'),
+  ]);
+  expect(failureOf(new CallError('BRAIN_LOAD_FAIL', 'It is damaged.', {}, 503)).data).toEqual({});
+  expect(failureOf(new CallError('BRAIN_LOAD_FAIL', undefined, {}, 503)).data).toEqual({});
+  expect(failureOf(new CallError('INTERNAL')).data).toEqual({});
 });

@@ -98,7 +98,11 @@ export function decodeReply(frame: string): Reply {
 }
 
 export function failureOf(error: CallError): CallFailure {
-  return { code: error.code, message: error.message, status: error.status, data: error.details };
+  const { code, message, status, details } = error;
+  const entry: { readonly status: number; readonly meaning: string; readonly hint?: string } = CALL_ERRORS[code];
+  const saysMore = message !== entry.meaning || status !== entry.status;
+  const hint = entry.hint === undefined || saysMore ? {} : { hint: entry.hint };
+  return { code, message, status, data: { ...hint, ...details } };
 }
 
 /** The other direction of `failureOf`, for a service that asked another one. */

@@ -27,7 +27,7 @@ export function argumentParser(
       if (alias in given && !known.includes(alias)) resolveAlias(given, alias, target);
     const parsed = tool.input.safeParse(given);
     if (!parsed.success)
-      throw invalidArguments(parsed.error.issues.flatMap((issue) => problemsOf(issue, known, aliases)));
+      throw invalidArguments(parsed.error.issues.flatMap((issue) => problemsOf(issue, { given, known, aliases })));
     return parsed.data;
   };
 }
@@ -48,14 +48,58 @@ function resolveAlias(given: Record<string, unknown>, alias: string, target: Ali
   }
 }
 
-function problemsOf(issue: z.core.$ZodIssue, known: string[], aliases: [string, Alias][]): Problem[] {
-  if (issue.code !== 'unrecognized_keys')
-    return [{ path: issue.path.join('.') || '(arguments)', message: issue.message }];
-  const nested = issue.path.length > 0;
-  return issue.keys.map((key) => ({
-    path: [...issue.path, key].join('.'),
-    message: nested || known.length === 0 ? 'is not known' : `is not known; nearest: ${nearest(key, known, aliases)}`,
-  }));
+interface Asked {
+  readonly given: Record<string, unknown>;
+  readonly known: string[];
+  readonly aliases: [string, Alias][];
+}
+
+function problemsOf(issue: z.core.$ZodIssue, asked: Asked): Problem[] {
+  const { known, aliases } = asked;
+  const path = issue.path.join('.') || '(arguments)';
+  if (issue.code === 'unrecognized_keys') {
+    const nested = issue.path.length > 0;
+    return issue.keys.map((key) => ({
+      path: [...issue.path, key].join('.'),
+      message: nested || known.length === 0 ? 'is not known' : `is not known; nearest: ${nearest(key, known, aliases)}`,
+    }));
+  }
+  if (issue.code !== 'custom' && valueAt(asked.given, issue.path) === undefined)
+    return [{ path, message: `is required${standIn(issue.path, aliases)}` }];
+  if (issue.code === 'invalid_union') return unionProblems(issue, asked);
+  return [{ path, message: issue.message }];
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (within, key) =>
+      typeof within === 'object' && within !== null && Object.hasOwn(within, key)
+        ? (within as Record<PropertyKey, unknown>)[key]
+        : undefined,
+    value,
+  );
+}
+
+/** The other names of a missing argument, which are no part of the schema. */
+function standIn(path: readonly PropertyKey[], aliases: [string, Alias][]): string {
+  const [name] = path;
+  const names = aliases.flatMap(([alias, target]) => {
+    const into = typeof target === 'string' ? [target] : target.into;
+    return path.length === 1 && into.some((argument) => argument === name) ? [alias] : [];
+  });
+  return names.length === 0 ? '' : ` (or ${names.join(' or ')})`;
+}
+
+/** What is wrong in the form that the value comes nearest to; else the forms that it may have. */
+function unionProblems(issue: z.core.$ZodIssueInvalidUnion, asked: Asked): Problem[] {
+  const [nearestForm] = issue.errors
+    .filter((issues) => !issues.some((inner) => inner.path.length === 0 && inner.code === 'invalid_type'))
+    .sort((one, other) => one.length - other.length);
+  if (nearestForm !== undefined)
+    return nearestForm.flatMap((inner) => problemsOf({ ...inner, path: [...issue.path, ...inner.path] }, asked));
+  const forms = issue.errors.flat().map((inner) => ('expected' in inner ? String(inner.expected) : inner.message));
+  const message = forms.length === 0 ? issue.message : `must be one of these: ${[...new Set(forms)].join(', ')}`;
+  return [{ path: issue.path.join('.') || '(arguments)', message }];
 }
 
 function nearest(key: string, known: string[], aliases: [string, Alias][]): string {

@@ -139,6 +139,21 @@ export const CONFIG_TABLE = {
     'none',
     'Certificates (PEM) to trust for https remotes besides the system ones.',
   ),
+  SVC_SYNC_SILENCE_MS: variable(
+    count(1500, 60_000).default(15_000),
+    '15000',
+    'How long a remote may say nothing before a sync gives it up.',
+  ),
+  SVC_SYNC_TRANSFER_MS: variable(
+    count(1000, 86_400_000).default(1_800_000),
+    '1800000',
+    'How long one transfer with a remote may take that shows signs of life.',
+  ),
+  SVC_SYNC_TRANSFERS: variable(
+    count(1, 64).default(8),
+    '8',
+    'Transfers that a process has at once; one remote gets half of them.',
+  ),
 } as const satisfies Record<string, Variable<z.ZodType>>;
 
 export type Config = { readonly [Name in keyof typeof CONFIG_TABLE]: z.output<(typeof CONFIG_TABLE)[Name]['schema']> };

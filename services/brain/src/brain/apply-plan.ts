@@ -1,92 +1,213 @@
 /**
  * Applies a plan of integration to a branch and its working tree. A journal file names both commits; moving the branch
- * decides; the files follow, at once or, after a crash, when the brain opens again.
+ * decides; the files follow, at once or, after a crash, when the brain opens again. What of a person's is in the way
+ * stays, and is a conflict.
  */
-import { applyChanges, type FileChange } from '../files/durable-write.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { describeOnDisk, readLarge, statEntry } from '../files/file-entry.ts';
 import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
 import type { Worktree } from '../files/worktree.ts';
-import type { IntegrationPlan } from '../git/integration.ts';
-import { readBlob } from '../git/objects.ts';
-import { moveRefs, readHead } from '../git/refs.ts';
-import type { Repository } from '../git/repository.ts';
-import { adoptCommit } from '../git/worktree-index.ts';
+import type { Conflict } from '../domain/merge/tree.ts';
+import { findMergeBase, type IntegrationPlan, rescueMoves } from '../git/integration.ts';
+import { readTree } from '../git/objects.ts';
+import { moveRefs, readHead, readRef, type RefMove } from '../git/refs.ts';
+import { GitError } from '../git/run.ts';
+import type { Stage } from '../git/stage.ts';
+import type { FileMove } from '../git/tree-merge.ts';
+import type { LockedIndex } from '../git/index-lock.ts';
+import { adoptCommit, editsToward } from '../git/worktree-index.ts';
+import { type NewConflict, writeConflicts } from '../store/sync-store.ts';
 import type { BrainContext } from '../writer/context.ts';
-
-type FileMove = IntegrationPlan['moves'][number];
+import { type MovedFiles, moveFiles, stageMoves } from './move-files.ts';
 
 interface JournalRecord {
   readonly brain: string;
   readonly branch: string;
   readonly before: string;
   readonly after: string;
+  /** The other line of history, for the rescue references. */
+  readonly theirs: string;
+  readonly rescue: string;
   readonly moves: readonly FileMove[];
   readonly foreign: readonly string[];
+  readonly conflicts: readonly NewConflict[];
 }
 
-/** False when the branch is elsewhere by now, and nothing changed. */
-export async function applyPlan(
-  brain: BrainContext,
-  tree: Worktree,
-  plan: IntegrationPlan,
-  journalDir: string,
-): Promise<Journal | null> {
-  const { before, after, moves, foreign } = plan;
-  const record: JournalRecord = { brain: brain.name, branch: tree.branch, before, after, moves, foreign: [...foreign] };
+export interface PlanToApply {
+  readonly plan: IntegrationPlan;
+  readonly stage: Stage;
+  readonly conflicts: readonly NewConflict[];
+  readonly journalDir: string;
+  /** Of the working tree, held by the caller: nobody sees the new head with the old index. */
+  readonly index: LockedIndex;
+}
+
+export interface Applied extends MovedFiles {
+  /** To be closed when the rest of the change is stored. */
+  readonly journal: Journal;
+  /** Of the plan, and of what was in the way. */
+  readonly conflicts: readonly NewConflict[];
+  readonly rescue: string | null;
+}
+
+/** Null when the branch is elsewhere by now, and nothing changed. Throws DiskRefusal when nothing changed either. */
+export async function applyPlan(brain: BrainContext, tree: Worktree, wish: PlanToApply): Promise<Applied | null> {
+  const { plan, stage, conflicts, journalDir, index } = wish;
+  const { before, after, theirs, rescueId, moves, foreign } = plan;
+  const record: JournalRecord = {
+    brain: brain.name,
+    branch: tree.branch,
+    before,
+    after,
+    theirs,
+    rescue: rescueId,
+    moves,
+    foreign,
+    conflicts,
+  };
+  const edits = await editsToward(brain.repository, tree.root, { before, commit: after, absent: foreign });
   const journal = await openJournal(journalDir, `${brain.name}.${brain.platform.ids.next('jrn')}`, record);
-  if (!(await moveRefs(brain.repository, plan.refs, new Date(brain.platform.clock.now())))) {
+  if (!(await moveBranch(brain, plan, edits, index))) {
     await journal.close();
     return null;
   }
+  const known = (onDisk: string) => tree.table.get(tree.table.pathOf(onDisk)) ?? null;
+  const applying = moves.map(({ path }) => tree.table.pathOf(path));
+  for (const path of applying) tree.applying.add(path);
   try {
-    await moveFiles(brain, tree.root, tree, moves);
-  } catch (error) {
-    // The disk refused, and every file is as before: the branch goes back too.
-    const back = plan.refs
-      .filter(({ to, from }) => to !== null && from !== null)
-      .map(({ ref, to, from }) => ({ ref, to: from, from: to }));
-    await moveRefs(brain.repository, back, new Date(brain.platform.clock.now()));
-    await journal.close();
-    throw error;
-  }
-  if (after !== before) await adoptCommit(brain.repository, tree.root, after, [...foreign]);
-  return journal;
-}
-
-async function moveFiles(brain: BrainContext, root: string, tree: Worktree, moves: readonly FileMove[]): Promise<void> {
-  const changes = await contentsOf(brain.repository, moves);
-  for (const { path } of changes) tree.applying.add(path);
-  try {
-    await applyChanges(root, changes, () => brain.platform.ids.next('w'));
-    for (const { path, content } of changes) tree.accept(path, content === null ? null : tree.describe(path, content));
+    const moved = await moveFiles({ root: tree.root, known }, stage, moves).catch(async (error: unknown) => {
+      // The disk refused, and every file is as before: the branch goes back too.
+      await moveRefs(brain.repository, plan.refs.flatMap(backwards), new Date(brain.platform.clock.now()));
+      index.restore();
+      await journal.close();
+      throw error;
+    });
+    const settled = await settle(brain, record, moved);
+    await takeIn(tree, settled.placed, brain.platform.clock.now());
+    return { ...settled, journal };
   } finally {
-    for (const { path } of changes) tree.applying.delete(path);
+    for (const path of applying) tree.applying.delete(path);
   }
 }
 
-async function contentsOf(repository: Repository, moves: readonly FileMove[]): Promise<FileChange[]> {
-  const changes: FileChange[] = [];
-  for (const { path, to } of moves) {
-    changes.push({ path, content: to === null ? null : await readBlob(repository, to.oid) });
+/** The index first. False when the branch is elsewhere; then, and when it throws, nothing changed. */
+async function moveBranch(
+  { repository, platform }: BrainContext,
+  { refs, before }: IntegrationPlan,
+  edits: Awaited<ReturnType<typeof editsToward>>,
+  index: LockedIndex,
+): Promise<boolean> {
+  let isMoved = false;
+  try {
+    await index.edit(edits, before);
+    isMoved = await moveRefs(repository, refs, new Date(platform.clock.now()));
+  } finally {
+    if (!isMoved) index.restore();
   }
-  return changes;
+  return isMoved;
 }
 
-/** Finishes what a killed process left: the working tree follows where its branch went. Before anything else writes. */
+function backwards({ ref, to, from }: RefMove): RefMove[] {
+  return to === null || from === null ? [] : [{ ref, to: from, from: to }];
+}
+
+/** The branch and its files stand, whatever becomes of the index: the next commit brings it along. */
+async function followIndex(
+  { repository, platform, name }: BrainContext,
+  root: string,
+  { before, after, foreign }: Pick<JournalRecord, 'before' | 'after' | 'foreign'>,
+): Promise<void> {
+  try {
+    await adoptCommit(repository, root, after, foreign, before);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    platform.log.error({ err: error, brain: name }, 'the index could not follow its branch');
+  }
+}
+
+/** What was in the way becomes conflicts, both tips under a rescue reference. */
+async function settle(
+  brain: BrainContext,
+  record: JournalRecord,
+  moved: Awaited<ReturnType<typeof moveFiles>>,
+): Promise<Omit<Applied, 'journal'>> {
+  const late = new Set(await moved.settle());
+  const kept = [...moved.kept, ...moved.placed.filter(({ path }) => late.has(path))];
+  if (kept.length > 0) await rescueTips(brain, record);
+  const added = kept.map((move) => ({ id: brain.platform.ids.next('cfl'), ...inTheWay(move) }));
+  const conflicts = [...record.conflicts, ...added];
+  const placed = moved.placed.filter(({ path }) => !late.has(path));
+  return { placed, kept, conflicts, rescue: conflicts.length === 0 ? null : record.rescue };
+}
+
+function inTheWay({ path, from, to }: FileMove): Conflict {
+  const ours = from?.oid ?? null;
+  return { file: path.normalize('NFC'), kind: 'in-the-way', base: ours, ours, theirs: to?.oid ?? null };
+}
+
+async function rescueTips(
+  { repository, platform }: BrainContext,
+  { before, theirs, rescue }: Pick<JournalRecord, 'before' | 'theirs' | 'rescue'>,
+): Promise<void> {
+  const missing = [];
+  for (const move of rescueMoves(rescue, before, theirs)) {
+    if ((await readRef(repository, move.ref)) === null) missing.push(move);
+  }
+  if (missing.length > 0) await moveRefs(repository, missing, new Date(platform.clock.now()));
+}
+
+const FILES_PER_TURN = 32;
+
+/** What is in place is taken in as our own doing: it is no news. */
+async function takeIn(tree: Worktree, placed: readonly FileMove[], now: number): Promise<void> {
+  for (const [index, { path: onDisk }] of placed.entries()) {
+    const path = tree.table.pathOf(onDisk);
+    const stat = statEntry(tree.root, onDisk);
+    const described = stat === null ? null : describeOnDisk({ root: tree.root, path, onDisk }, stat, now);
+    const isUnread = described?.entry.kind === 'large' && described.entry.hash === '';
+    const entry = isUnread ? await readLarge(tree.root, described.entry) : (described?.entry ?? null);
+    tree.accept(path, entry === null || described === null ? null : { ...described, entry });
+    if (index % FILES_PER_TURN === 0) await nextTurn();
+  }
+}
+
+/**
+ * Finishes what a killed process left: the working tree follows where its branch went. Before anything looks at the
+ * files. `rootOf` answers the working tree of a branch, null when there is none any more.
+ */
 export async function finishApply(
   brain: BrainContext,
   journalDir: string,
-  treeOf: (branch: string) => Promise<Worktree | null>,
+  rootOf: (branch: string) => Promise<string | null>,
 ): Promise<void> {
   for (const { record: left, journal } of await leftJournals(journalDir, `${brain.name}.jrn_`)) {
     const record = left as JournalRecord;
-    const head = await readHead(brain.repository, record.branch);
-    const tree = head === record.after ? await treeOf(record.branch) : null;
-    if (tree !== null) {
-      // A file that is neither as before nor as after was edited by a person since; it stays.
-      const moves = record.moves.filter(({ path, from }) => (tree.refresh(path)?.blob ?? null) === (from?.oid ?? null));
-      await moveFiles(brain, tree.root, tree, moves);
-      await adoptCommit(brain.repository, tree.root, record.after, [...record.foreign]);
+    if (record.brain !== brain.name) continue; // a brain whose name goes on where ours ends
+    const root = await rootOf(record.branch);
+    const moves = root === null ? null : await movesStillDue(brain, record);
+    if (root !== null && moves !== null) {
+      await using stage = await stageMoves(brain.repository, moves.due);
+      const moved = await moveFiles({ root, known: () => null }, stage, moves.due);
+      if (moves.isAtTip && record.after !== record.before) await followIndex(brain, root, record);
+      const { conflicts, rescue } = await settle(brain, record, moved);
+      await writeConflicts(poolClient(brain.platform.database.pool), brain.name, record.branch, rescue, conflicts);
     }
     await journal.close();
   }
+}
+
+/**
+ * Null when the branch never got there. Where somebody has committed since, what that commit left as it was is due; the
+ * index is that of whoever made it.
+ */
+async function movesStillDue(
+  { repository }: BrainContext,
+  { branch, after, moves }: JournalRecord,
+): Promise<{ readonly due: readonly FileMove[]; readonly isAtTip: boolean } | null> {
+  const head = await readHead(repository, branch);
+  if (head === after) return { due: moves, isAtTip: true };
+  if (head === null || (await findMergeBase(repository, head, after)) !== after) return null;
+  const tree = await readTree(repository, head);
+  return { due: moves.filter(({ path, to }) => tree.get(path)?.oid === to?.oid), isAtTip: false };
 }

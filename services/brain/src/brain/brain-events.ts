@@ -51,6 +51,6 @@ export function toldCount(rules: EventRules, files: readonly string[]): number {
 }
 
 /** A handle is taken wherever an id is, also from those for whom nothing is hidden. */
-function toldCommit({ handles }: Brain, { isUnruled }: EventRules, commit: string): string {
+export function toldCommit({ handles }: Brain, { isUnruled }: EventRules, commit: string): string {
   return isUnruled ? commit : handles.handleOf(commit);
 }

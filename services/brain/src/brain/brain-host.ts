@@ -19,6 +19,7 @@ import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
 import { CommitHandles } from '../rules/commit-handles.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
+import { IndexMemory } from '../search/index-memory.ts';
 import { isMoving, lockNames, openHome, readHome, writeHome } from '../store/home-store.ts';
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
@@ -73,6 +74,8 @@ interface Entry {
 
 export class BrainHost {
   readonly #options: HostOptions;
+  /** Of all brains. */
+  readonly indexes = new IndexMemory();
   readonly #entries = new Map<string, Entry>();
   readonly #moves: BrainMoves;
   /** Brains that are about to go; whoever comes for them waits. */
@@ -190,6 +193,7 @@ export class BrainHost {
       await held.brain.close();
       await release(client, name, held.owner);
     }
+    await this.indexes.close();
   }
 
   /** Finishes what was decided about brains before somebody was killed. */
@@ -245,7 +249,7 @@ export class BrainHost {
     await createLeaseRow(client, name);
     const { id } = await openHome(client, name, platform.ids.next('brn'));
     const handles = new CommitHandles(handleKey, id);
-    const context = { ...shared, name, owner, repository, gate: createGate(), handles };
+    const context = { ...shared, name, owner, repository, gate: createGate(), indexes: this.indexes, handles };
     const brain = new OpenBrain(
       context,
       { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },

@@ -43,6 +43,8 @@ const REPEATABLE: ReadonlySet<OpName> = new Set<OpName>([
   'settle',
   'history',
   'diff',
+  'conflicts',
+  'readConflict',
 ]);
 const RETRY_MS = 50;
 const LOOK_FOR_DEATH_MS = 1000;

@@ -1,13 +1,12 @@
 /** A branch as readers see it: its working tree, or, without one, its last commit; and any past commit. */
 import { hash } from 'node:crypto';
-import { candidatePaths } from '@svc/contract/names.ts';
+import { candidatePaths, filesOfStem } from '@svc/contract/names.ts';
 import { decodeText, type FileEntry } from '../files/file-entry.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
-import type { AnalysisCache } from '../search/analysis-cache.ts';
-import { RuledIndex } from '../search/ruled-index.ts';
-import { SearchIndex } from '../search/search-index.ts';
+import type { BranchIndex, TextSource } from '../search/branch-index.ts';
+import type { RuledIndex } from '../search/ruled-index.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { ListedFile } from './ops.ts';
 
@@ -20,6 +19,8 @@ export interface BranchView {
   readonly commit: string;
   /** In order of their paths. */
   files(): Promise<ListedFile[]>;
+  /** In no particular order. */
+  paths(): Promise<Iterable<string>>;
   read(path: string): Promise<ViewedFile | null>;
   isDirty(path: string): boolean;
   index(): Promise<RuledIndex>;
@@ -41,6 +42,10 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
       const unseen = skipped.map((entry) => ({ ...entry, bytes: 0, hash: '', modifiedAt: null }));
       return [...files, ...unseen].sort(byFile);
     },
+    async paths() {
+      await tree.catchUp();
+      return pathsOf(tree.table.entries());
+    },
     async read(path) {
       const found = await writer.read(path);
       return found === null ? null : { ...listed(found.entry, found.entry.problem), text: found.text };
@@ -48,16 +53,25 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
     isDirty: (path) => tree.table.isDirty(path),
     async index() {
       await tree.catchUp();
-      return tree.index;
+      return tree.index.ready();
     },
   };
 }
 
-/** A commit never changes, so whatever was read of it is kept as long as the view is. */
-export function commitView(repository: Repository, commit: string, cache: AnalysisCache): BranchView {
+export interface CommitView extends BranchView {
+  /** Lets go of what is in memory. */
+  close(): Promise<void>;
+}
+
+/** A commit never changes, so whatever was read of it is kept as long as the view is; texts only by its index. */
+export function commitView(
+  repository: Repository,
+  commit: string,
+  newIndex: (source: TextSource) => BranchIndex,
+): CommitView {
   let tree: Promise<Map<string, TreeEntry>> | null = null;
-  let all: Promise<ViewedFile[]> | null = null;
-  let index: Promise<RuledIndex> | null = null;
+  let all: Promise<ListedFile[]> | null = null;
+  let index: BranchIndex | null = null;
 
   const plainTree = (): Promise<Map<string, TreeEntry>> => (tree ??= readPlainTree(repository, commit));
 
@@ -66,26 +80,32 @@ export function commitView(repository: Repository, commit: string, cache: Analys
     return entry === undefined ? null : viewed(path, await readBlob(repository, entry.oid));
   }
 
-  async function readAll(): Promise<ViewedFile[]> {
-    const files: ViewedFile[] = [];
-    for (const [path, { oid }] of await plainTree()) files.push(viewed(path, await readBlob(repository, oid)));
+  async function listAll(): Promise<ListedFile[]> {
+    const files: ListedFile[] = [];
+    for (const [path, { oid }] of await plainTree()) {
+      const { text: _text, ...names } = viewed(path, await readBlob(repository, oid));
+      files.push(names);
+    }
     return files.sort(byFile);
   }
 
-  async function buildIndex(): Promise<RuledIndex> {
-    const built = new RuledIndex(new SearchIndex(cache));
-    for (const { file, hash, text } of await (all ??= readAll())) {
-      if (text !== null) built.set(file, { content: text, hash });
+  async function indexed(): Promise<RuledIndex> {
+    const paths = (await plainTree()).keys();
+    if (index === null) {
+      index = newIndex({ text: async (path) => (await readOne(path))?.text ?? null });
+      for (const path of paths) index.set(path, null);
     }
-    return built;
+    return index.ready();
   }
 
   return {
     commit,
-    files: () => (all ??= readAll()),
+    files: () => (all ??= listAll()),
+    paths: async () => (await plainTree()).keys(),
     read: readOne,
     isDirty: () => false,
-    index: () => (index ??= buildIndex()),
+    index: indexed,
+    close: async () => index?.close(),
   };
 }
 
@@ -95,17 +115,27 @@ export async function readPlainTree(repository: Repository, commit: string): Pro
   return entries;
 }
 
-/** The file a path means: the first candidate that is there and may be seen. */
-export async function findFile(
-  view: BranchView,
-  path: string,
-  mayRead: (path: string) => boolean,
-): Promise<ViewedFile | null> {
-  for (const candidate of candidatePaths(path)) {
+export interface FoundFile {
+  readonly file: ViewedFile | null;
+  /** When none is meant for certain: those that the path may stand for. */
+  readonly candidates: readonly string[];
+}
+
+/** Names beyond that tell nobody anything. */
+const MAX_CANDIDATES = 20;
+
+/** The file a path means among those that may be seen: of that name, with `.md`, or the only one of that stem. */
+export async function findFile(view: BranchView, path: string, mayRead: (path: string) => boolean): Promise<FoundFile> {
+  const named = candidatePaths(path);
+  for (const candidate of named) {
     const file = mayRead(candidate) ? await view.read(candidate) : null;
-    if (file !== null) return file;
+    if (file !== null) return { file, candidates: [] };
   }
-  return null;
+  if (named.length === 1) return { file: null, candidates: [] };
+  const candidates = filesOfStem(path, await view.paths()).filter(mayRead);
+  const [only] = candidates;
+  const file = only === undefined || candidates.length > 1 ? null : await view.read(only);
+  return { file, candidates: file === null ? candidates.slice(0, MAX_CANDIDATES) : [] };
 }
 
 function listed({ path: file, bytes, hash: sha256, modifiedAt, kind }: FileEntry, problem: string | null): ListedFile {
@@ -118,6 +148,10 @@ function viewed(file: string, content: Buffer): ViewedFile {
   return text === null
     ? { ...names, text, kind: 'binary', problem: 'is not UTF-8 text' }
     : { ...names, text, kind: 'text', problem: null };
+}
+
+function* pathsOf(entries: Iterable<FileEntry>): Generator<string> {
+  for (const { path } of entries) yield path;
 }
 
 function byFile(a: ListedFile, b: ListedFile): number {

@@ -4,23 +4,16 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { createBranch as createRef, readHeads, readRefTimes, resolveReading } from '../git/refs.ts';
+import { autoBranchName } from '../domain/auto-branch.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
-import { attribution, readChanges, REPORTED_FILES } from './commit.ts';
+import { attribution, REPORTED_FILES } from './commit.ts';
+import { gatherEdits } from './commit-edits.ts';
 import { branchCreatedEvent, savedEvent } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import { dirtyCount } from './summary.ts';
-import type {
-  AutoBranch,
-  BrainOps,
-  BranchCreated,
-  BranchRow,
-  CommitRefusal,
-  DirtyFile,
-  DirtyState,
-  ReadRefusal,
-} from './ops.ts';
+import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyState, ReadRefusal } from './ops.ts';
 
 type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
 
@@ -123,14 +116,18 @@ async function branchOff(
   const files = writer.tree.table.changes();
   const shown = files.filter(({ file }) => rows.mayRead(file));
   const at = new Date(brain.context.platform.clock.now());
-  const branch = autoName(prefix, shown, at);
-  const changes = await readChanges(writer.tree.root, files);
+  const branch = autoBranchName({
+    prefix,
+    files: shown.map(({ file }) => file),
+    at: at.toISOString(),
+    tail: randomTail(),
+  });
+  const { edits } = await gatherEdits(repository, writer.tree, files);
   const message = `${shown.length} uncommitted ${shown.length === 1 ? 'file' : 'files'} of ${writer.tree.branch}`;
   const prepared = await prepareCommit(repository, {
     branch,
-    worktree: null,
     expectedHead: head,
-    changes,
+    edits,
     message,
     ...attribution(brain, context),
   });
@@ -154,13 +151,8 @@ async function branchOff(
 
 const SYMBOLS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** `<prefix>-<changed categories, at most 3>-<UTC date>-<4 random symbols>` */
-function autoName(prefix: string, files: readonly DirtyFile[], at: Date): string {
-  const categories = new Set(files.map(({ file }) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : 'root')));
-  const named = [...categories].slice(0, 3).map((category) => category.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 12));
-  const date = at.toISOString().slice(0, 10).replaceAll('-', '');
-  const tail = Array.from({ length: 4 }, () => SYMBOLS[randomInt(SYMBOLS.length)]).join('');
-  return [prefix, ...named, date, tail].join('-').slice(0, 64);
+function randomTail(): string {
+  return Array.from({ length: 4 }, () => SYMBOLS[randomInt(SYMBOLS.length)]).join('');
 }
 
 /** What is uncommitted on a branch, as it is now. */

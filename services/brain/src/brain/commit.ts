@@ -1,171 +1,116 @@
-/** Commits what differs from the last commit. */
-import { readFile, readlink } from 'node:fs/promises';
-import { join } from 'node:path';
-import { allow, deny } from '@svc/contract/decision.ts';
-import type { Once } from '@svc/runtime/idempotency.ts';
-import { blobId } from '../git/blob-id.ts';
-import { type FileChange, type NewCommit, type PreparedCommit, prepareCommit } from '../git/commits.ts';
-import { obstacleAt } from '../files/durable-write.ts';
-import { isAbsent } from '../files/fsync.ts';
-import { GitError } from '../git/run.ts';
-import type { RowView } from '../ports.ts';
+/**
+ * Commits of much: the objects are stored before the commit stands in the branch's queue, batch by batch, so that small
+ * writes pass; what changed meanwhile is looked at again in the queue. Such a commit goes on when its caller's time is
+ * over, and tells how far it is.
+ */
+import { deny } from '@svc/contract/decision.ts';
+import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import { isUnchanged, storeFiles, type StoredFiles } from '../git/worktree-files.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
-import { type OpContext, writeSection } from '../writer/context.ts';
-import { savedEvent } from './brain-events.ts';
+import { changesOf, type CommitAnswer, commitInQueue, type CommitWish } from './commit-attempt.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { TreeChange } from '../files/file-table.ts';
 import type { CommitOutcome, CommitRefusal } from './ops.ts';
 
-export interface CommitWish {
-  readonly context: OpContext;
-  readonly message: string;
-  /** Only this file; null = everything that differs. */
-  readonly only: string | null;
-  /** Everything is committed; files that may not be read are not told of. */
-  readonly rows: RowView;
+export { attribution, type CommitWish, REPORTED_FILES } from './commit-attempt.ts';
+
+/** So many files are stored in the queue. */
+const FEW_FILES = 256;
+/** Whoever writes all the time does not keep a commit from its turn. */
+const ROUNDS = 3;
+/** The answer must be on its way before the caller's time is over. */
+const ANSWER_MS = 1_000;
+/** How long a commit may take that nobody waits for any more. */
+const UNATTENDED_MS = 60 * 60_000;
+
+interface Progress {
+  done: number;
+  total: number;
 }
 
-export const REPORTED_FILES = 1000;
-const ATTEMPTS = 5;
+/** Commits of much that are under way. */
+const underWay = new WeakMap<BranchWriter, Progress>();
 
-type Answer = Once<CommitOutcome, CommitRefusal>;
-
-/** Waits for its turn in the branch's queue. A branch that a person moves meanwhile is followed, five times. */
-export function commitBranch(brain: OpenBrain, writer: BranchWriter, wish: CommitWish): Promise<Answer> {
-  const { deadlineAt } = wish.context;
-  return writer.alone(deadlineAt, async () => {
-    await writer.tree.look();
-    await writer.tellNoticed('external', deadlineAt);
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const answer = await tryCommit(brain, writer, wish).catch((error: unknown) => refusedByDisk(brain, error));
-      if (answer !== null) return answer;
-    }
-    return { decision: deny('E_BUSY', { retryAfterMs: 1000 }), replayed: false };
-  });
+/** A repeat of a commit that is under way is told how far that is; when it is done, a keyed one gets its outcome. */
+export async function commitBranch(brain: OpenBrain, writer: BranchWriter, wish: CommitWish): Promise<CommitAnswer> {
+  const running = underWay.get(writer);
+  if (running !== undefined) return (await earlierAnswer(brain, wish)) ?? stillAtWork(running);
+  await writer.tree.look();
+  if (changesOf(writer, wish).length <= FEW_FILES) return commitInQueue(brain, writer, wish);
+  const twin = underWay.get(writer);
+  if (twin !== undefined) return stillAtWork(twin);
+  const progress: Progress = { done: 0, total: 0 };
+  underWay.set(writer, progress);
+  const work = commitMuch(brain, writer, wish, progress).finally(() => underWay.delete(writer));
+  return firstOf(brain, work, wish.context.deadlineAt, () => stillAtWork(progress));
 }
 
-/** Git could not write its objects; the branch is where it was. */
-function refusedByDisk(brain: OpenBrain, error: unknown): Answer {
-  if (!(error instanceof GitError)) throw error;
-  brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'git refused a commit');
-  return { decision: deny('E_STATE_WRITE'), replayed: false };
+async function earlierAnswer(brain: OpenBrain, { context }: CommitWish): Promise<CommitAnswer | null> {
+  const { idempotency, platform } = brain.context;
+  const client = poolClient(platform.database.pool);
+  const decision = await idempotency.find<CommitOutcome, CommitRefusal>(client, context.idempotency);
+  return decision === null ? null : { decision, replayed: true };
 }
 
-/** Null when the branch moved between look and commit. */
-async function tryCommit(brain: OpenBrain, writer: BranchWriter, wish: CommitWish): Promise<Answer | null> {
-  const { branch } = writer.tree;
-  const head = await brain.headOf(branch);
-  const all = writer.tree.table.changes();
-  const files = wish.only === null ? all : all.filter(({ file }) => file === wish.only);
-  const changes = await readChanges(writer.tree.root, files);
-  const commit = newCommit(brain, writer, wish, head, changes);
-  const prepared = files.length === 0 ? null : await prepareCommit(brain.context.repository, commit);
+function stillAtWork({ done, total }: Progress): CommitAnswer {
+  const text = `A commit of ${total} files is under way, ${done} of them are stored. It goes on; repeat the call to learn when it is done.`;
+  return { decision: deny('E_BUSY', { retryAfterMs: 1000, done, total }, text), replayed: false };
+}
+
+/** The outcome of the work, or, when that takes too long, `instead`; the work goes on. */
+async function firstOf(
+  brain: OpenBrain,
+  work: Promise<CommitAnswer>,
+  deadlineAt: number,
+  instead: () => CommitAnswer,
+): Promise<CommitAnswer> {
+  const { clock, log } = brain.context.platform;
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), Math.max(0, deadlineAt - clock.now() - ANSWER_MS));
   try {
-    return await publish(brain, writer, wish, { head, files, changes, prepared });
+    const answer = await Promise.race([work, late.promise]);
+    if (answer !== null) return answer;
+    work.catch((error: unknown) => log.error({ err: error, brain: brain.context.name }, 'a big commit failed'));
+    return instead();
   } finally {
-    await prepared?.close();
+    clearTimeout(timer);
   }
 }
 
-/** The bytes to commit, as they lie on disk. Where a person put a link, the file counts as removed: links are not followed. */
-export async function readChanges(root: string, files: readonly TreeChange[]): Promise<FileChange[]> {
-  const changes: FileChange[] = [];
-  for (const { onDisk, change, mode } of files) {
-    const isLink = mode === '120000';
-    const isThere = change !== 'deleted' && (isLink || obstacleAt(root, onDisk) === null);
-    const content = !isThere ? null : await (isLink ? readTarget(join(root, onDisk)) : readPresent(join(root, onDisk)));
-    changes.push({ path: onDisk, content, ...(mode === null ? {} : { mode }) });
-  }
-  return changes;
-}
-
-function newCommit(
+async function commitMuch(
   brain: OpenBrain,
   writer: BranchWriter,
-  { message, context }: CommitWish,
-  expectedHead: string,
-  changes: readonly FileChange[],
-): NewCommit {
-  const { root: worktree, branch } = writer.tree;
-  return { branch, worktree, expectedHead, changes, message, ...attribution(brain, context) };
-}
-
-/** Who and when, as commits of the service record it. */
-export function attribution(brain: OpenBrain, { actor, caller, fence }: OpContext) {
-  return {
-    author: { name: actor, email: `${actor.replace(/[^A-Za-z0-9._-]/g, '-')}@svc.local` },
-    at: new Date(brain.context.platform.clock.now()),
-    agent: caller.verifiedAgent ?? caller.declaredAgent ?? undefined,
-    fence: fence ?? undefined,
-  };
-}
-
-interface Ready {
-  readonly head: string;
-  readonly files: readonly TreeChange[];
-  readonly changes: readonly FileChange[];
-  readonly prepared: PreparedCommit | null;
-}
-
-/** The lease is judged and the branch moved in one section; only that keeps the database waiting. */
-async function publish(brain: OpenBrain, writer: BranchWriter, wish: CommitWish, ready: Ready): Promise<Answer | null> {
-  const { context } = wish;
-  const { idempotency, outbox, name, rules } = brain.context;
-  const told = await rules.eventRules(name);
-  let moved = false;
-  const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
-    idempotency.once<CommitOutcome, CommitRefusal>(section.transaction, context.idempotency, async () => {
-      const guarded = await writer.guard(section, context);
-      if (!guarded.ok) return guarded;
-      const outcome = outcomeOf(wish, ready);
-      if (ready.prepared === null) return allow(outcome);
-      if ((await ready.prepared.publish()).status === 'moved') {
-        moved = true;
-        throw new BranchMoved();
-      }
-      irrevocable();
-      const files = ready.files.map(({ file }) => file);
-      const news = { branch: writer.tree.branch, commit: outcome.commit, by: context.actor, files };
-      await outbox.write(section.transaction, [savedEvent(brain.context, told, news)]);
-      return allow(outcome);
-    }),
-  ).catch((error: unknown) => {
-    if (moved && error instanceof BranchMoved) return null;
-    throw error;
-  });
-  if (answer?.decision.ok === true && ready.prepared !== null && !answer.replayed) {
-    const changes = ready.changes.map(
-      ({ path, content, mode = '100644' }) => [path, content === null ? null : { mode, oid: blobId(content) }] as const,
-    );
-    await brain.adoptHead(writer, ready.prepared.commit, new Map(changes));
+  wish: CommitWish,
+  progress: Progress,
+): Promise<CommitAnswer> {
+  const known: StoredFiles = new Map();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const present = changesOf(writer, wish).filter(({ change }) => change !== 'deleted');
+    const paths = present
+      .map(({ onDisk }) => onDisk)
+      .filter((path) => !isUnchanged(writer.tree.root, path, known.get(path)));
+    if (paths.length <= FEW_FILES) break;
+    progress.total = known.size + paths.length;
+    const before = known.size;
+    const onProgress = (done: number): Promise<void> => {
+      progress.done = before + done;
+      return tell(brain, writer, progress);
+    };
+    const stored = await storeFiles(brain.context.repository, writer.tree.root, paths, { onProgress });
+    for (const [path, file] of stored) known.set(path, file);
+    progress.done = progress.total;
+    await writer.tree.look();
   }
-  return answer;
+  const deadlineAt = brain.context.platform.clock.now() + UNATTENDED_MS;
+  return commitInQueue(brain, writer, { ...wish, context: { ...wish.context, deadlineAt } }, known);
 }
 
-/** Rolls the section back; the next attempt starts from the new head. */
-class BranchMoved extends Error {}
-
-function outcomeOf({ message, rows }: CommitWish, { head, files, prepared }: Ready): CommitOutcome {
-  const readable = files.filter(({ file }) => rows.mayRead(file));
-  return {
-    committed: prepared !== null,
-    commit: prepared?.commit ?? head,
-    parent: prepared === null ? null : head,
-    message,
-    files: readable.slice(0, REPORTED_FILES).map(({ file, change }) => ({ file, change })),
-    count: readable.length,
-  };
-}
-
-async function readTarget(path: string): Promise<Uint8Array | null> {
-  return readlink(path, { encoding: 'buffer' });
-}
-
-async function readPresent(path: string): Promise<Uint8Array | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
-  }
+async function tell({ context }: OpenBrain, { tree }: BranchWriter, { done, total }: Progress): Promise<void> {
+  const { name: brain, outbox, platform, rules } = context;
+  // How much there is tells something of what some may not read.
+  if (!(await rules.eventRules(brain)).isUnruled) return;
+  const payload = { brain, branch: tree.branch, what: 'commit' as const, done, total, resources: [`brain:${brain}`] };
+  await withPgTransaction(platform.database.pool, (transaction) =>
+    outbox.write(transaction, [{ name: 'brain:progress', payload }]),
+  );
+  outbox.kick();
 }

@@ -1,28 +1,29 @@
 /** A brain that this process owns: its repository, its working trees, each with its writer. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
 import { holdsNothingElse } from '../files/tree-walk.ts';
 import type { HeadEntry } from '../files/file-table.ts';
-import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts';
+import { createBranch, readHead, readHeads, readRef, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees } from '../git/worktrees.ts';
-import { AnalysisCache } from '../search/analysis-cache.ts';
 import { type RowView, UNJUDGED } from '../ports.ts';
 import { type CommitNames, OWN_NAMES } from '../rules/commit-handles.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext, OpContext } from '../writer/context.ts';
 import { LeaseKeeper } from '../writer/lease-keeper.ts';
-import { type BranchView, commitView, worktreeView } from './branch-view.ts';
-import { saveIndex } from './index-snapshot.ts';
+import { BrainIndexes } from './brain-indexes.ts';
+import { type BranchView, type CommitView, commitView, worktreeView } from './branch-view.ts';
 import type { OpenTree } from './open-tree.ts';
 import type { BrainProblem, ReadRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
+import { finishRenames } from './branch-removal.ts';
 import { openTree } from './open-worktree.ts';
 
 export const MAX_WORKTREES = 64;
@@ -52,24 +53,31 @@ export class OpenBrain {
   readonly losses: BrainProblem[] = [];
   readonly places: BrainPlaces;
   readonly sync: SyncSettings;
-  readonly #analyses = new AnalysisCache();
+  readonly #indexes: BrainIndexes;
   readonly #trees = new Map<string, Promise<OpenTree>>();
-  readonly #views = new LRUCache<string, BranchView>({ max: KEPT_COMMIT_VIEWS });
+  readonly #views = new LRUCache<string, CommitView>({
+    max: KEPT_COMMIT_VIEWS,
+    dispose: (view) => void view.close(),
+  });
 
   constructor(context: BrainContext, places: BrainPlaces, sync: SyncSettings) {
     this.context = context;
     this.leases = new LeaseKeeper(context);
     this.places = places;
     this.sync = sync;
+    this.#indexes = new BrainIndexes(context, places.cache);
   }
 
   /** Opens the working trees on disk, so that what changed in them while nobody looked is told. */
   async start(): Promise<void> {
-    await finishSteps(this.context, this.places.journal, async (branch) => {
+    const rootOf = async (branch: string): Promise<string | null> => {
       if (branch === 'main') return this.context.repository.dir;
       return (await listWorktrees(this.places.worktrees)).get(branch) ?? null;
-    });
-    await finishApply(this.context, this.places.journal, async (branch) => (await this.#openTree(branch)).writer.tree);
+    };
+    await finishRenames(this.context, this.places);
+    await finishSteps(this.context, this.places.journal, rootOf);
+    await finishApply(this.context, this.places.journal, rootOf);
+    await this.#indexes.keepOnly((await readHeads(this.context.repository)).keys());
     await this.#openTree('main');
     for (const branch of (await listWorktrees(this.places.worktrees)).keys()) {
       if ((await readHead(this.context.repository, branch)) !== null) await this.#openTree(branch);
@@ -160,20 +168,22 @@ export class OpenBrain {
 
   /** Finishes what is queued and lets go of everything in memory. */
   async close(): Promise<void> {
-    for (const [branch, open] of this.#trees) {
+    await this.sync.transfers.stop(this.context.name);
+    for (const open of this.#trees.values()) {
       const { writer } = await open;
       writer.tree.close();
       await writer.settled();
-      await saveIndex(this.places.cache, branch, writer.tree.index, this.context.platform.log);
+      await writer.tree.index.close();
     }
     this.#trees.clear();
+    this.#views.clear();
     this.context.repository[Symbol.dispose]();
   }
 
   #commitView(commit: string): BranchView {
     const known = this.#views.get(commit);
     if (known !== undefined) return known;
-    const view = commitView(this.context.repository, commit, this.#analyses);
+    const view = commitView(this.context.repository, commit, (source) => this.#indexes.ofCommit(source));
     this.#views.set(commit, view);
     return view;
   }
@@ -187,7 +197,7 @@ export class OpenBrain {
     if (this.#trees.get(branch) === open) {
       this.#trees.delete(branch);
       tree.close();
-      tree.writer.tree.index.clear();
+      await tree.writer.tree.index.close();
       this.losses.push({
         code: 'E_WORKTREE_LOST',
         text: `the working tree of ${branch} was removed; it was opened again from its last commit`,
@@ -226,7 +236,7 @@ export class OpenBrain {
     const { context, places } = this;
     const twin = branch === 'main' ? null : ((await this.#trees.get('main'))?.writer.tree ?? null);
     const onTouched = (): void => void this.#lookSoon(branch);
-    return openTree({ context, places, analyses: this.#analyses, branch, twin, onTouched });
+    return openTree({ context, places, indexes: this.#indexes, branch, twin, onTouched });
   }
 
   /** What happens at one moment, an editor's or a git's, is taken in together. */
@@ -251,6 +261,27 @@ export class OpenBrain {
   /** Closes clean working trees that nobody used since `before` (ms since the epoch); their files stay in their branches. */
   async closeIdleTrees(before: number): Promise<void> {
     for (const [branch, { usedAt }] of await this.#idleTrees()) if (usedAt < before) await this.#closeTree(branch);
+  }
+
+  /** Lets go of a working tree, in its queue; whoever waits there looks for the branch again. The files stay. */
+  async releaseTree(branch: string): Promise<void> {
+    const open = await this.#trees.get(branch);
+    this.#trees.delete(branch);
+    if (open === undefined) return;
+    open.writer.retire(new Refusal('E_BRANCH_ABSENT', { branch }));
+    open.close();
+    await open.writer.tree.index.close();
+    await this.#indexes.drop(branch);
+  }
+
+  /** Whoever asks for the branch from now on gets the working tree that is on its way; E_BUSY when it does not come. */
+  expectTree(branch: string, isThere: Promise<boolean>): void {
+    const opening = isThere.then((there) => {
+      if (!there) throw new CallError('E_BUSY');
+      return this.#makeTree(branch);
+    });
+    this.#trees.set(branch, opening);
+    opening.catch(() => this.#trees.delete(branch));
   }
 
   /** Makes room for one more; false when every working tree is in use or holds what its branch does not. */
@@ -287,7 +318,7 @@ export class OpenBrain {
     });
     if (!closed) return false;
     open.close();
-    writer.tree.index.clear();
+    await writer.tree.index.close();
     return true;
   }
 }

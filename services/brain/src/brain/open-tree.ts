@@ -5,6 +5,7 @@ import { readSkipped } from '../git/worktree-index.ts';
 import type { HeadEntry } from '../files/file-table.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext } from '../writer/context.ts';
+import { tellHandCommit } from './hand-commits.ts';
 
 export class OpenTree {
   readonly writer: BranchWriter;
@@ -12,6 +13,7 @@ export class OpenTree {
   #head: string;
   /** Of the branch's head at that time; null = it must be read again. */
   #headStamp: string | null = null;
+  #comparing: Promise<string> = Promise.resolve('');
 
   /** `head`: the commit that the file table was compared with. */
   constructor(context: BrainContext, writer: BranchWriter, head: string) {
@@ -33,6 +35,14 @@ export class OpenTree {
   /** Brings the file table up to the branch's head, which a person may have moved; answers that head. */
   async compareWithHead(): Promise<string> {
     if (this.isHeadUnmoved()) return this.#head;
+    // One after the other: each brings the table from one head to the next.
+    const comparing = this.#comparing.then(() => this.#compareNow());
+    this.#comparing = comparing.catch(() => this.#head);
+    return comparing;
+  }
+
+  async #compareNow(): Promise<string> {
+    if (this.isHeadUnmoved()) return this.#head;
     const { repository, platform } = this.#context;
     const { head, stamp } = await readStampedHead(repository, this.#branch, platform.clock.now());
     if (head === this.#head) this.#headStamp = stamp;
@@ -42,10 +52,19 @@ export class OpenTree {
     const changes = before === '' ? null : await readTreeChanges(repository, before, head);
     if (changes === null) table.setHead(await readTreeEntries(repository, head));
     else table.advanceHead(changes);
+    if (changes !== null && this.#head === before) this.#tellHandCommit(before, head, [...changes.keys()]);
     this.#head = head;
     this.#headStamp = stamp;
     await this.noteSkipped();
     return head;
+  }
+
+  /** Nobody waits for it: the head is asked for inside transactions too. */
+  #tellHandCommit(before: string, after: string, onDisk: readonly string[]): void {
+    const move = { branch: this.#branch, before, after, files: onDisk.map((path) => path.normalize('NFC')) };
+    tellHandCommit(this.#context, move).catch((error: unknown) => {
+      this.#context.platform.log.warn({ err: error, brain: this.#context.name }, 'a commit by hand was not told');
+    });
   }
 
   /** What of the commit was never put into the working tree is no deletion. */

@@ -3,18 +3,17 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import type { FileEntry } from '../files/file-entry.ts';
-import { NOTHING_IGNORED } from '../files/ignores.ts';
+import { IgnoreRules } from '../files/ignore-rules.ts';
 import { InotifyWatch } from '../files/tree-watch.ts';
 import { Worktree } from '../files/worktree.ts';
 import { readTreeEntries } from '../git/objects.ts';
 import { readHead } from '../git/refs.ts';
 import { openWorktree, worktreeName } from '../git/worktrees.ts';
-import type { AnalysisCache } from '../search/analysis-cache.ts';
 import { readCatalogue } from '../store/catalogue.ts';
 import { readOpenConflicts } from '../store/sync-store.ts';
 import { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext } from '../writer/context.ts';
-import { loadIndex } from './index-snapshot.ts';
+import type { BrainIndexes } from './brain-indexes.ts';
 import type { BrainPlaces } from './open-brain.ts';
 import { OpenTree } from './open-tree.ts';
 
@@ -23,7 +22,7 @@ const RECOVERY_MS = 30_000;
 export interface TreeToOpen {
   readonly context: BrainContext;
   readonly places: BrainPlaces;
-  readonly analyses: AnalysisCache;
+  readonly indexes: BrainIndexes;
   readonly branch: string;
   /** An open tree of the same brain, which knows the bytes of most files. */
   readonly twin: Worktree | null;
@@ -32,7 +31,7 @@ export interface TreeToOpen {
 }
 
 export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
-  const { context, places, analyses, branch, onTouched } = wish;
+  const { context, indexes, branch, onTouched } = wish;
   const { name, platform, repository } = context;
   const client = poolClient(platform.database.pool);
   const { root, isFilled } = await placeOf(wish);
@@ -42,16 +41,16 @@ export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
     const tree = await Worktree.open({
       branch,
       root,
-      index: await loadIndex(places.cache, branch, analyses, platform.log),
+      index: (source) => indexes.ofBranch(branch, source),
       catalogue: await readCatalogue(client, name, branch),
       head: head === '' ? new Map() : await readTreeEntries(repository, head),
       filledFrom: isFilled ? byBlob(wish.twin) : null,
-      ignores: NOTHING_IGNORED,
+      ignores: new IgnoreRules(root, repository.gitDir),
       watch,
       now: () => platform.clock.now(),
     });
     const writer = new BranchWriter(context, tree, await readOpenConflicts(client, name, branch));
-    await writer.tellNoticed('recovery', platform.clock.now() + RECOVERY_MS);
+    await recordOpening(context, writer);
     const opened = new OpenTree(context, writer, head);
     await opened.noteSkipped();
     await opened.compareWithHead();
@@ -60,6 +59,14 @@ export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
     watch.close();
     throw error;
   }
+}
+
+/** What is as the last commit has it is recorded beside everything else: until then it is only looked at again. */
+async function recordOpening({ platform, name }: BrainContext, writer: BranchWriter): Promise<void> {
+  const deadlineAt = platform.clock.now() + RECOVERY_MS;
+  if (!writer.tree.hasOnlyKnown) return writer.tellNoticed('recovery', deadlineAt);
+  const recording = writer.alone(deadlineAt, () => writer.tellNoticed('recovery', deadlineAt));
+  recording.catch((error: unknown) => platform.log.warn({ err: error, brain: name }, 'a tree is not recorded yet'));
 }
 
 async function placeOf({ context, places, branch }: TreeToOpen): Promise<{ root: string; isFilled: boolean }> {

@@ -6,12 +6,15 @@ import type { PolicyMode } from '@svc/contract/policy.ts';
 import { readHead } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
 import type { OpContext } from '../writer/context.ts';
+import { deleteBranch, renameBranch } from './branch-removal.ts';
 import { autoBranch, changedBranches, createBranch, dirtyState, listBranches } from './branches.ts';
 import { commitBranch } from './commit.ts';
+import { listConflicts, readConflict, resolveConflict } from './conflicts.ts';
 import { amend, createIslands, removeIsland } from './island-writes.ts';
 import { compareStates, uncommittedOf } from './diff.ts';
 import { readPage } from './history.ts';
 import { IslandReader } from './islands.ts';
+import { mergeBranch } from './merge-branch.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, BrainSummary, BranchOp, ReadRefusal } from './ops.ts';
 import { listFiles, readFile, searchFiles, type Seen } from './reading.ts';
@@ -187,6 +190,31 @@ export class BrainOperations implements BrainOps {
     const page = await compareStates(this.#brain.context.repository, states, op, rows);
     const toCommit = op.to === null ? null : now.value.commit;
     return allow({ ...page, fromCommit: before.value.commit, toCommit });
+  }
+
+  async mergeBranch(op: OpOf<'mergeBranch'>): ResultOf<'mergeBranch'> {
+    return mergeBranch(this.#brain, op, await this.#rowsToChange(op.context));
+  }
+
+  async deleteBranch(op: OpOf<'deleteBranch'>): ResultOf<'deleteBranch'> {
+    return deleteBranch(this.#brain, op, await this.#rowsToChange(op.context));
+  }
+
+  async renameBranch(op: OpOf<'renameBranch'>): ResultOf<'renameBranch'> {
+    await this.#rowsToChange(op.context);
+    return renameBranch(this.#brain, op);
+  }
+
+  async conflicts(op: OpOf<'conflicts'>): ResultOf<'conflicts'> {
+    return listConflicts(this.#brain, op, await this.#rows(op.context));
+  }
+
+  async readConflict(op: OpOf<'readConflict'>): ResultOf<'readConflict'> {
+    return readConflict(this.#brain, op, await this.#rows(op.context));
+  }
+
+  async resolveConflict(op: OpOf<'resolveConflict'>): ResultOf<'resolveConflict'> {
+    return resolveConflict(this.#brain, op, await this.#rows(op.context));
   }
 
   async retire({ context, to }: OpOf<'retire'>): ResultOf<'retire'> {

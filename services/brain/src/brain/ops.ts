@@ -4,6 +4,7 @@
  */
 import type { Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
+import type { RemoteCode } from '../git/remote-error.ts';
 import type { LeaseView } from '../domain/lease.ts';
 import type { EntryKind } from '../files/file-entry.ts';
 import type { ChangeKind, LeftEntry } from '../files/file-table.ts';
@@ -13,6 +14,14 @@ import type { OpContext } from '../writer/context.ts';
 import type { Counters } from '../writer/counters.ts';
 import type { Grant } from '../writer/lease-keeper.ts';
 import type { FileOutcome } from '../writer/staging.ts';
+import type {
+  BranchDeleted,
+  BranchMerge,
+  ConflictResolved,
+  ConflictRow,
+  ConflictTake,
+  ConflictTexts,
+} from './branch-results.ts';
 import type { AmendedIsland, AmendmentWish, MadeIsland, NewIsland } from './island-writes.ts';
 import type { IslandPage, LoadedIsland } from './islands.ts';
 import type { Retired, RetireRefusal } from './retirement.ts';
@@ -133,7 +142,8 @@ export interface BrainSummary {
   readonly unserved: readonly UnservedGroup[];
   readonly remote: { readonly configured: boolean; readonly ahead: number | null; readonly behind: number | null };
   readonly queue: { readonly depth: number; readonly oldestMs: number };
-  readonly index: { readonly rows: number; readonly bytes: number };
+  /** Rows and bytes in memory; a branch that nobody searches has none there. */
+  readonly index: { readonly rows: number; readonly pending: number; readonly bytes: number };
   /** Of the process that owns the brain. */
   readonly counters: Pick<Counters, 'mutex' | 'lease'>;
 }
@@ -150,6 +160,10 @@ export interface SyncOutcome {
   readonly pushed: number;
   readonly conflicts: readonly SyncConflict[];
   readonly rescue: string | null;
+  /** The remote took commits out of its history since the last fetch; `rescue` has where it was. */
+  readonly rewritten: boolean;
+  /** Readable files that differ from the last commit and so stay here. */
+  readonly uncommittedLeft: number;
 }
 
 export interface SyncConflict {
@@ -204,12 +218,10 @@ export type CommitRefusal = GuardRefusal | 'E_BRANCH_ABSENT' | 'E_BUSY' | 'E_LIM
 export type WriteRefusal = FileRefusal | 'E_BRANCH_ABSENT' | 'E_LIMIT';
 export type SyncRefusal =
   | CommitRefusal
+  | RemoteCode
   | 'E_NOT_CONFIGURED'
-  | 'E_REMOTE_UNREACHABLE'
-  | 'E_REMOTE_AUTH'
-  | 'E_REMOTE_REJECTED'
-  | 'E_REMOTE_CORRUPT'
   | 'E_REMOTE_RACE'
+  | 'E_UNDER_WAY'
   | 'E_SYNC_CONFLICT';
 
 export interface BrainOps {
@@ -289,6 +301,21 @@ export interface BrainOps {
       after: string | null;
     },
   ): Promise<Decision<DiffPage & { fromCommit: string; toCommit: string | null }, ReadRefusal>>;
+  mergeBranch(
+    op: BranchOp & { from: string; message: string | null; dryRun: boolean },
+  ): Promise<Once<BranchMerge, CommitRefusal | 'E_REF_ABSENT'>>;
+  deleteBranch(op: BranchOp): Promise<Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>>;
+  renameBranch(
+    op: BranchOp & { to: string },
+  ): Promise<Once<{ readonly commit: string }, CommitRefusal | 'E_BRANCH_PROTECTED' | 'E_BRANCH_EXISTS'>>;
+  /** Open ones, or settled ones, of a branch in order of their ids. */
+  conflicts(
+    op: BranchOp & { file: string | null; resolved: boolean; limit: number; after: string | null },
+  ): Promise<{ conflicts: ConflictRow[]; next: string | null }>;
+  readConflict(op: Op & { id: string }): Promise<Decision<ConflictTexts, 'E_NOT_FOUND'>>;
+  resolveConflict(
+    op: Op & { id: string; take: ConflictTake; content: string | null; ifMatch: string | null },
+  ): Promise<Once<ConflictResolved, WriteRefusal | 'E_BUSY' | 'E_NOT_FOUND' | 'E_NOT_TEXT'>>;
   /** Takes the brain from its name: to another one, or (`to` null) to the deleted ones. Who may is judged before. */
   retire(op: Op & { to: string | null }): Promise<Once<Retired, RetireRefusal>>;
   /** Resolves true when the writes queued by now have settled, false when `waitMs` passed first. */

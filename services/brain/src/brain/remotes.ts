@@ -1,18 +1,30 @@
 /** Where brains sync to: set by the operator through the environment, never read from a file that travels. */
+import { deny, type Denial } from '@svc/contract/decision.ts';
 import type { Config } from '@svc/runtime/config.ts';
 import { ConfigProblem } from '@svc/runtime/config.ts';
 import { Breaker } from '../git/breaker.ts';
 import type { Remote } from '../git/remote.ts';
 import { parseRemoteUrl, type RemoteAddress } from '../git/remote-url.ts';
+import { Transfers } from './transfers.ts';
 
 export interface SyncSettings {
   /** The remote of that name as it concerns one brain; null when there is none. */
   remoteFor(brain: string, name: string): Remote | null;
   /** One per remote: it counts failures over all brains. */
   breakerFor(name: string): Breaker;
+  /** Of all brains of this process. */
+  readonly transfers: Transfers;
 }
 
 export const DEFAULT_REMOTE = 'origin';
+
+/** Names the settings that are missing, so that whoever is told can tell the operator. */
+export function noRemote(remote: string): Denial<'E_NOT_CONFIGURED'> {
+  const settings = remote === DEFAULT_REMOTE ? ['SVC_SYNC_REMOTES', 'HOST_REPO'] : ['SVC_SYNC_REMOTES'];
+  const message = `No remote is named ${remote}; the operator sets it with ${settings.join(' or ')}.`;
+  return deny('E_NOT_CONFIGURED', { remote, settings }, message);
+}
+
 const REMOTE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 
 type SyncVariables = Pick<
@@ -20,6 +32,9 @@ type SyncVariables = Pick<
   | 'SVC_SYNC_REMOTES'
   | 'SVC_SYNC_ALLOW_FILE'
   | 'SVC_SYNC_CA_FILE'
+  | 'SVC_SYNC_SILENCE_MS'
+  | 'SVC_SYNC_TRANSFER_MS'
+  | 'SVC_SYNC_TRANSFERS'
   | 'HOST_REPO'
   | 'HOST_TOKEN'
   | 'SVC_HOST_URL'
@@ -42,6 +57,7 @@ export function readSyncSettings(config: SyncVariables, now: () => number): Sync
   const hostOrigin = new URL(config.SVC_HOST_URL).origin;
   const breakers = new Map<string, Breaker>();
   return {
+    transfers: new Transfers(config.SVC_SYNC_TRANSFERS, now),
     remoteFor(brain, name) {
       const address = addresses.get(name);
       if (address === undefined) return null;
@@ -50,6 +66,8 @@ export function readSyncSettings(config: SyncVariables, now: () => number): Sync
         name,
         address,
         // Brains share the remote's repository; the default one has its branches at the top.
+        silenceMs: config.SVC_SYNC_SILENCE_MS,
+        transferMs: config.SVC_SYNC_TRANSFER_MS,
         prefix: brain === config.SVC_BRAIN ? '' : `brain/${brain}/`,
         ...(trusted ? { credential: { token: config.HOST_TOKEN ?? '' } } : {}),
         ...(config.SVC_SYNC_CA_FILE === undefined ? {} : { caFile: config.SVC_SYNC_CA_FILE }),

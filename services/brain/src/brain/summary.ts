@@ -30,8 +30,10 @@ export async function summarise(brain: OpenBrain, rows: RowView): Promise<BrainS
       oldestMs: Math.max(0, ...trees.map((writer) => writer.oldestMs())),
     },
     index: {
-      rows: sum(trees, ({ tree }) => tree.index.under(rows.chains).rowsIn(rows.admitted())),
-      bytes: sum(trees, ({ tree }) => tree.index.stats().estimatedBytes),
+      rows: sum(trees, ({ tree }) => tree.index.loaded?.under(rows.chains).rowsIn(rows.admitted()) ?? 0),
+      // Over all files: they would tell when something hidden changes.
+      pending: rows.isUnruled ? sum(trees, ({ tree }) => tree.index.pending()) : 0,
+      bytes: rows.isUnruled ? sum(trees, ({ tree }) => tree.index.bytes) : 0,
     },
     counters: { mutex: brain.context.counters.mutex, lease: brain.context.counters.lease },
   };

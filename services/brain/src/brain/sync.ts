@@ -1,37 +1,47 @@
 /** Pull and push of one branch: the network outside the queue, what changes the branch inside it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CALL_ERRORS, CallError } from '@svc/contract/codes.ts';
+import { CALL_ERRORS, CallError, REFUSALS } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
-import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { DiskRefusal } from '../files/durable-write.ts';
-import { readLog } from '../git/commits.ts';
-import { countDivergence, readRef } from '../git/refs.ts';
-import { fetchRemote, pushBranch, type Remote, trackingRef } from '../git/remote.ts';
+import { readRef } from '../git/refs.ts';
+import { countNew, readRemoteHeads, trackingRef } from '../git/remote.ts';
 import { RemoteError } from '../git/remote-error.ts';
+import { RepositoryProblem } from '../git/repository.ts';
 import { noteSync } from '../store/sync-store.ts';
-import type { EventRules, RowView } from '../ports.ts';
+import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
+import { dirtyState } from './branches.ts';
 import { commitBranch } from './commit.ts';
 import { integrate, type Pulled } from './integrate.ts';
 import { toldCount } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
-import { DEFAULT_REMOTE } from './remotes.ts';
+import { DEFAULT_REMOTE, noRemote } from './remotes.ts';
+import { fetchInTime, type NetworkStage, pushInTime } from './sync-network.ts';
+import { SyncTelling } from './sync-telling.ts';
 
 type SyncOp = Parameters<BrainOps['sync']>[0] & { readonly rows: RowView };
 type Answer = Decision<SyncOutcome, SyncRefusal>;
 
+/** One sync of one branch. */
+interface Sync extends NetworkStage {
+  readonly writer: BranchWriter;
+  readonly op: SyncOp;
+}
+
 const INTEGRATIONS = 5;
 const PUSHES = 3;
 const PUSH_JITTER_MS = 200;
-const COUNTED_COMMITS = 1000;
+/** Kept back from the call's time, for what comes after the network and for the answer itself. */
+const ANSWER_SHARE = 0.1;
+const ANSWER_MS = 5000;
 
 export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<SyncOutcome, SyncRefusal>> {
-  const remote = brain.sync.remoteFor(brain.context.name, op.remote ?? DEFAULT_REMOTE);
-  if (remote === null)
-    return { decision: deny('E_NOT_CONFIGURED', { remote: op.remote ?? DEFAULT_REMOTE }), replayed: false };
+  const name = op.remote ?? DEFAULT_REMOTE;
+  const remote = brain.sync.remoteFor(brain.context.name, name);
+  if (remote === null) return { decision: noRemote(name), replayed: false };
   const { idempotency, platform } = brain.context;
   const stored = await idempotency.find<SyncOutcome, SyncRefusal>(
     poolClient(platform.database.pool),
@@ -40,92 +50,121 @@ export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<Syn
   if (stored !== null) return { decision: stored, replayed: true };
   const found = await brain.writer(op.branch);
   if (!found.ok) return { decision: found, replayed: false };
-  const direction: 'push' | 'pull' = op.direction === 'push' ? 'push' : 'pull';
-  const startedAt = brain.context.platform.clock.now();
-  const scope = {
-    brain: brain.context.name,
-    branch: op.branch,
-    direction,
-    resources: [`brain:${brain.context.name}`],
-  };
-  await tell(brain, { name: 'sync:start', payload: { ...scope, remote: remote.name } });
-  const decision = await attempt(brain, found.value, remote, op).catch(async (error: unknown) => {
+  const telling = new SyncTelling(brain, op.branch, op.direction === 'push' ? 'push' : 'pull', remote.name);
+  await telling.started();
+  const { branch } = op;
+  const sync: Sync = { brain, writer: found.value, remote, branch, op, telling, answerBy: answerBy(brain, op) };
+  const decision = await attempt(sync).catch(async (error: unknown) => {
     const code = error instanceof CallError ? error.code : 'INTERNAL';
-    await tell(brain, { name: 'sync:error', payload: { ...scope, code, error: CALL_ERRORS[code].meaning } });
+    await telling.failed(code, CALL_ERRORS[code].meaning);
     throw error;
   });
-  const told = await brain.context.rules.eventRules(brain.context.name);
-  const durationMs = brain.context.platform.clock.now() - startedAt;
-  const end: NewEvent = decision.ok
-    ? { name: 'sync:complete', payload: { ...scope, ...endOf(decision.value, told), durationMs } }
-    : { name: 'sync:error', payload: { ...scope, code: decision.code, error: decision.message ?? decision.code } };
+  // It has no end yet: whoever repeats the call, with its key too, learns that.
+  if (!decision.ok && decision.code === 'E_UNDER_WAY') return { decision, replayed: false };
+  return settle(sync, decision);
+}
+
+function answerBy({ context }: OpenBrain, { context: { deadlineAt } }: SyncOp): number {
+  const leftMs = deadlineAt - context.platform.clock.now();
+  return deadlineAt - Math.min(ANSWER_MS, leftMs * ANSWER_SHARE);
+}
+
+async function settle(
+  { brain, remote, branch, op, telling }: Sync,
+  decision: Answer,
+): Promise<Once<SyncOutcome, SyncRefusal>> {
+  const { idempotency, platform, outbox, name, rules } = brain.context;
+  const told = await rules.eventRules(name);
+  const end = decision.ok
+    ? telling.complete(decision.value.status, toldCount(told, filesOf(decision.value.conflicts)))
+    : telling.error(decision.code, decision.message ?? REFUSALS[decision.code]);
   const outcome = await withPgTransaction(platform.database.pool, (transaction) =>
     idempotency.once(transaction, op.context.idempotency, async () => {
-      await brain.context.outbox.write(transaction, [end]);
-      const status = decision.ok ? decision.value.status : decision.code;
-      await noteSync(transaction, brain.context.name, op.branch, remote.name, status);
+      await outbox.write(transaction, [end]);
+      await noteSync(transaction, name, branch, remote.name, decision.ok ? decision.value.status : decision.code);
       return decision;
     }),
   );
-  brain.context.outbox.kick();
+  outbox.kick();
   return outcome;
 }
 
-function endOf({ status, conflicts }: SyncOutcome, told: EventRules): { status: string; conflicts: number } {
-  return {
-    status,
-    conflicts: toldCount(
-      told,
-      conflicts.map(({ file }) => file),
-    ),
-  };
+function filesOf(conflicts: SyncOutcome['conflicts']): string[] {
+  return conflicts.map(({ file }) => file);
 }
 
-async function tell(brain: OpenBrain, event: NewEvent): Promise<void> {
-  await withPgTransaction(brain.context.platform.database.pool, (transaction) =>
-    brain.context.outbox.write(transaction, [event]),
-  );
-  brain.context.outbox.kick();
+async function attempt(sync: Sync): Promise<Answer> {
+  if (sync.op.direction === 'pull') return tried(sync, pull);
+  if (sync.op.direction === 'push') return tried(sync, push);
+  const pulled = await tried(sync, pull);
+  if (!pulled.ok) return pulled;
+  const pushed = await tried(sync, push);
+  if (pushed.ok) return allow(bothWays(pulled.value, pushed.value));
+  const { status, conflicts, rescue } = pulled.value;
+  return { ...pushed, details: { ...pushed.details, pulled: { status, conflicts: conflicts.length, rescue } } };
 }
 
 /** A failure of the network is a decision; anything else is thrown. */
-async function attempt(brain: OpenBrain, writer: BranchWriter, remote: Remote, op: SyncOp): Promise<Answer> {
+async function tried(sync: Sync, direction: (sync: Sync) => Promise<Answer>): Promise<Answer> {
   try {
-    if (op.direction === 'pull') return await pull(brain, writer, remote, op);
-    if (op.direction === 'push') return await push(brain, writer, remote, op);
-    const pulled = await pull(brain, writer, remote, op);
-    if (!pulled.ok) return pulled;
-    const pushed = await push(brain, writer, remote, op);
-    return pushed.ok
-      ? allow({
-          ...pulled.value,
-          direction: 'both',
-          after: pushed.value.after,
-          pushed: pushed.value.pushed,
-          remoteCommit: pushed.value.remoteCommit,
-        })
-      : pushed;
+    return await direction(sync);
   } catch (error) {
     if (error instanceof DiskRefusal) return deny('E_STATE_WRITE');
-    if (!(error instanceof RemoteError)) throw error;
-    return deny(error.code, error.retryAfterMs === null ? {} : { retryAfterMs: error.retryAfterMs }, error.message);
+    if (error instanceof RemoteError) return refusalOf(error, sync);
+    // its configuration became dangerous while it was open
+    if (error instanceof RepositoryProblem) throw new CallError('BRAIN_LOAD_FAIL', error.message, {}, 503);
+    throw error;
   }
 }
 
-async function pull(brain: OpenBrain, writer: BranchWriter, remote: Remote, op: SyncOp): Promise<Answer> {
-  const { repository } = brain.context;
-  await brain.sync.breakerFor(remote.name).run(() => fetchRemote(repository, remote));
-  const theirs = await readRef(repository, trackingRef(remote, op.branch));
-  const before = await brain.headOf(op.branch);
-  const nothing: Pulled = {
-    status: 'up-to-date',
-    before,
-    after: before,
-    conflicts: [],
-    rescue: null,
-    pulled: { added: 0, updated: 0, deleted: 0 },
+/** What the remote said may name files; who may not read all of them does not hear it. */
+function refusalOf({ code, kind, message, said, stage, retryAfterMs }: RemoteError, { remote, op }: Sync): Answer {
+  const details = {
+    remote: remote.name,
+    host: remote.address.host,
+    kind,
+    said: op.rows.isUnruled ? said : null,
+    ...(stage === null ? {} : { stage }),
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
   };
-  if (theirs === null) return allow(outcomeOf(op, remote, 'pull', nothing, null, 0));
+  return deny(code, details, message);
+}
+
+/** Up to date only when nothing moved in either direction. */
+function bothWays(pulled: SyncOutcome, pushed: SyncOutcome): SyncOutcome {
+  const strongest = [pulled, pushed].find(({ status }) => status !== 'up-to-date') ?? pushed;
+  const { added, updated, deleted } = pushed.pulled;
+  return {
+    ...pushed,
+    direction: 'both',
+    status: strongest.status,
+    before: pulled.before,
+    pulled: {
+      added: pulled.pulled.added + added,
+      updated: pulled.pulled.updated + updated,
+      deleted: pulled.pulled.deleted + deleted,
+    },
+    conflicts: [...pulled.conflicts, ...pushed.conflicts],
+    rescue: pushed.rescue ?? pulled.rescue,
+    rewritten: pulled.rewritten || pushed.rewritten,
+  };
+}
+
+const NOTHING_PULLED = {
+  status: 'up-to-date',
+  conflicts: [],
+  rescue: null,
+  pulled: { added: 0, updated: 0, deleted: 0 },
+};
+
+async function pull(sync: Sync): Promise<Answer> {
+  const { brain, remote, branch, writer, op } = sync;
+  const fetched = await fetchInTime(sync);
+  if (!fetched.ok) return fetched;
+  const rewrite = fetched.value.get(branch) ?? null;
+  const theirs = await readRef(brain.context.repository, trackingRef(remote, branch));
+  const before = await brain.headOf(branch);
+  if (theirs === null) return allow(await outcomeOf(sync, 'pull', { ...NOTHING_PULLED, before, after: before }, null));
   for (let round = 0; round < INTEGRATIONS; round += 1) {
     const committed = await commitBranch(brain, writer, {
       context: { ...op.context, idempotency: null },
@@ -137,69 +176,62 @@ async function pull(brain: OpenBrain, writer: BranchWriter, remote: Remote, op: 
     const integrated = await integrate(brain, writer, {
       context: op.context,
       theirs,
-      source: `${remote.name}/${op.branch}`,
+      source: `${remote.name}/${branch}`,
       rows: op.rows,
     });
     if (integrated === null) continue; // somebody wrote in between
-    return integrated.ok ? allow(outcomeOf(op, remote, 'pull', integrated.value, theirs, 0)) : integrated;
+    if (!integrated.ok) return integrated;
+    const outcome = await outcomeOf(sync, 'pull', integrated.value, theirs);
+    return allow({ ...outcome, rewritten: rewrite !== null, rescue: outcome.rescue ?? rewrite });
   }
   return deny('E_BUSY', { retryAfterMs: 1000 });
 }
 
-async function push(brain: OpenBrain, writer: BranchWriter, remote: Remote, op: SyncOp): Promise<Answer> {
-  const { repository, platform } = brain.context;
+async function push(sync: Sync): Promise<Answer> {
+  const { brain, remote, branch } = sync;
+  // what a new branch brings is counted against all that the remote has
+  if ((await readRef(brain.context.repository, trackingRef(remote, branch))) === null) {
+    const fetched = await fetchInTime(sync);
+    if (!fetched.ok) return fetched;
+  }
   let integrated: SyncOutcome | null = null;
   for (let round = 0; round < PUSHES; round += 1) {
-    const commit = await brain.headOf(op.branch);
-    const count = await countUnpushed(brain, remote, op.branch, commit);
-    const at = new Date(platform.clock.now());
-    const result = await brain.sync
-      .breakerFor(remote.name)
-      .run(() => pushBranch(repository, remote, { branch: op.branch, commit, at }));
-    if (result !== 'moved') {
-      const status = result === 'pushed' ? 'pushed' : 'up-to-date';
-      const local: Pulled = integrated ?? {
-        status,
-        before: commit,
-        after: commit,
-        conflicts: [],
-        rescue: null,
-        pulled: { added: 0, updated: 0, deleted: 0 },
-      };
-      return allow(
-        outcomeOf(
-          op,
-          remote,
-          'push',
-          { ...local, status: integrated?.status ?? status, after: commit },
-          commit,
-          result === 'pushed' ? count : 0,
-        ),
-      );
-    }
-    const pulled = await pull(brain, writer, remote, op);
+    const pushed = await tryPush(sync, integrated);
+    if (pushed !== null) return pushed;
+    const pulled = await pull(sync);
     if (!pulled.ok) return pulled;
-    integrated = pulled.value;
+    integrated = integrated === null ? pulled.value : bothWays(integrated, pulled.value);
     await sleep(Math.random() * PUSH_JITTER_MS);
   }
-  return deny('E_REMOTE_RACE');
+  return deny('E_REMOTE_RACE', { remote: remote.name, host: remote.address.host });
 }
 
-async function countUnpushed(brain: OpenBrain, remote: Remote, branch: string, commit: string): Promise<number> {
+/** Null when the remote moved meanwhile; `integrated` is what an earlier round had to bring in. */
+async function tryPush(sync: Sync, integrated: SyncOutcome | null): Promise<Answer | null> {
+  const { brain, remote, branch } = sync;
   const { repository } = brain.context;
-  const known = await readRef(repository, trackingRef(remote, branch));
-  if (known !== null) return (await countDivergence(repository, commit, known)).ahead;
-  return (await readLog(repository, { from: commit, limit: COUNTED_COMMITS })).length;
+  const commit = await brain.headOf(branch);
+  const known = [...(await readRemoteHeads(repository, remote)).values()];
+  const sent = await pushInTime(sync, commit);
+  if (!sent.ok) return sent;
+  const { result, replaced } = sent.value;
+  if (result === 'moved') return null;
+  const before = replaced === null ? known : [replaced, ...known];
+  const local: Pulled = integrated ?? { ...NOTHING_PULLED, status: result, before: commit, after: commit };
+  return allow({
+    ...(await outcomeOf(sync, 'push', { ...local, after: commit }, commit)),
+    pushed: result === 'pushed' ? await countNew(repository, commit, before) : 0,
+    rewritten: integrated?.rewritten ?? false,
+  });
 }
 
-function outcomeOf(
-  { branch }: SyncOp,
-  remote: Remote,
+async function outcomeOf(
+  { brain, branch, remote, op }: Sync,
   direction: SyncOutcome['direction'],
   { status, before, after, conflicts, rescue, pulled }: Pulled,
   remoteCommit: string | null,
-  pushed: number,
-): SyncOutcome {
+): Promise<SyncOutcome> {
+  const dirty = await dirtyState(brain, branch, op.rows);
   return {
     branch,
     remote: remote.name,
@@ -209,8 +241,10 @@ function outcomeOf(
     after,
     remoteCommit,
     pulled,
-    pushed,
+    pushed: 0,
     conflicts,
     rescue,
+    rewritten: false,
+    uncommittedLeft: dirty.ok ? dirty.value.count : 0,
   };
 }

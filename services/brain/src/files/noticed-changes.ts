@@ -41,6 +41,12 @@ export class NoticedChanges {
     else this.#differences.set(path, difference);
   }
 
+  /** Nothing that anybody has to be told of. */
+  get isSilent(): boolean {
+    for (const { isKnown } of this.#differences.values()) if (!isKnown) return false;
+    return true;
+  }
+
   take(): NoticedDifferences {
     const taken = this.#differences;
     this.#differences = new Map();

@@ -11,15 +11,18 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RuledIndex } from '../search/ruled-index.ts';
-import { SearchIndex } from '../search/search-index.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AnalysisCache } from '../search/analysis-cache.ts';
+import { BranchIndex } from '../search/branch-index.ts';
+import { IndexMemory } from '../search/index-memory.ts';
 import { NOTHING_IGNORED } from './ignores.ts';
 import { InotifyWatch } from './tree-watch.ts';
 import { Worktree } from './worktree.ts';
 
 let root: string;
 const open: Worktree[] = [];
+const memory = new IndexMemory();
+afterAll(() => memory.close());
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'tree-'));
 });
@@ -32,7 +35,8 @@ async function openTree(over: Partial<Parameters<typeof Worktree.open>[0]> = {})
   const tree = await Worktree.open({
     branch: 'main',
     root,
-    index: new RuledIndex(new SearchIndex()),
+    index: (source) =>
+      new BranchIndex({ source, cache: new AnalysisCache(), memory, snapshot: null, onProblem: expect.fail }),
     catalogue: new Map(),
     head: new Map(),
     filledFrom: null,

@@ -5,8 +5,7 @@
 import { hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RuledIndex } from '../search/ruled-index.ts';
+import type { BranchIndex, TextSource } from '../search/branch-index.ts';
 import {
   decodeText,
   type DescribedFile,
@@ -34,7 +33,7 @@ export interface FileText {
 export interface WorktreeOptions {
   readonly branch: string;
   readonly root: string;
-  readonly index: RuledIndex;
+  index(source: TextSource): BranchIndex;
   /** What was known when the service last looked; equal stat data needs no reading. */
   readonly catalogue: ReadonlyMap<string, FileEntry>;
   /** The last commit, by spelling on disk. */
@@ -47,7 +46,6 @@ export interface WorktreeOptions {
   now(): number;
 }
 
-const FILES_PER_TURN = 32;
 /** An editor that saves by renaming leaves no file for a moment; one gone for longer is gone. */
 const GONE_LATELY_MS = 10_000;
 /** A file that changes while it is read is read again, this often. */
@@ -56,7 +54,7 @@ const READINGS = 3;
 export class Worktree {
   readonly branch: string;
   readonly root: string;
-  readonly index: RuledIndex;
+  readonly index: BranchIndex;
   readonly table = new FileTable();
   /** Paths that the writer is changing right now; they are no news until it is done. */
   readonly applying = new Set<string>();
@@ -74,7 +72,7 @@ export class Worktree {
   private constructor({ branch, root, index, ignores, watch, now }: WorktreeOptions) {
     this.branch = branch;
     this.root = root;
-    this.index = index;
+    this.index = index({ text: async (path) => this.read(path)?.text ?? null });
     this.#ignores = ignores;
     this.#now = now;
     this.#scan = new TreeScan(this, { ignores, watch });
@@ -88,7 +86,7 @@ export class Worktree {
     tree.#opening = options;
     await tree.scan();
     tree.#opening = null;
-    await tree.#fillIndex();
+    for (const { path, hash: known, kind } of tree.table.entries()) if (kind === 'text') tree.index.set(path, known);
     return tree;
   }
 
@@ -162,13 +160,9 @@ export class Worktree {
     this.#goneAt.set(path, now);
   }
 
-  /** Not by the rules of a commit: whether anything tracked is there is asked first. */
+  /** What the last commit has is never ignored. */
   #isIgnored(onDisk: string): boolean {
-    if (this.table.headOf(onDisk) !== undefined) return false;
-    for (let slash = onDisk.indexOf('/'); slash !== -1; slash = onDisk.indexOf('/', slash + 1)) {
-      if (this.#ignores.isIgnored(onDisk.slice(0, slash), true)) return true;
-    }
-    return this.#ignores.isIgnored(onDisk, false);
+    return this.table.headOf(onDisk) === undefined && this.#ignores.isIgnored(onDisk, false);
   }
 
   /** Whether git would ignore something new at `path`. */
@@ -251,11 +245,9 @@ export class Worktree {
     this.table.set(entry);
     if (lookedTooEarly) this.#untrusted.add(path);
     else this.#untrusted.delete(path);
-    if (text === null) this.index.delete(path);
-    else {
-      textCache.set(entry.hash, text);
-      this.index.set(path, { content: text, hash: entry.hash });
-    }
+    if (entry.kind === 'text') this.index.set(path, entry.hash, text);
+    else this.index.delete(path);
+    if (text !== null) textCache.set(entry.hash, text);
   }
 
   /** What was noticed since the last call. */
@@ -277,25 +269,12 @@ export class Worktree {
     return this.#scan.isOverfull;
   }
 
-  close(): void {
-    this.#scan.close();
+  /** What was noticed has to be recorded, and nobody has to be told of it. */
+  get hasOnlyKnown(): boolean {
+    return this.#noticed.isSilent;
   }
 
-  /**
-   * Makes a restored index hold what the table says. Files whose bytes the catalogue vouched for were not read by the
-   * scan; the index needs them once.
-   */
-  async #fillIndex(): Promise<void> {
-    const stale = this.index.files().filter((file) => this.table.get(file)?.kind !== 'text');
-    for (const file of stale) this.index.delete(file);
-    let filled = 0;
-    for (const { path, onDisk, hash: wanted, kind } of this.table.entries()) {
-      if (kind !== 'text' || this.index.contentOf(path, wanted) !== null) continue;
-      const bytes = readIfPresent(join(this.root, onDisk));
-      const text = bytes === null ? null : decodeText(bytes);
-      if (text !== null) this.index.set(path, { content: text, hash: wanted });
-      filled += 1;
-      if (filled % FILES_PER_TURN === 0) await nextTurn();
-    }
+  close(): void {
+    this.#scan.close();
   }
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { objectIdOf } from './object-id.ts';
 
 /** Git's id of a file's bytes (SHA-1 of `blob <length>` NUL bytes). */
 export function blobId(bytes: Uint8Array): string {
-  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
+  return objectIdOf({ type: 'blob', body: bytes });
 }

@@ -7,9 +7,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage, repairRepository } from './boot-repair.ts';
 import { readLog } from './commits.ts';
-import { makeTestBed, mustRead, saveFiles, type TestBed } from './git-test-bed.ts';
-import { maintainRepository } from './maintenance.ts';
-import { readBlob, readTree } from './objects.ts';
+import { blobId } from './blob-id.ts';
+import { makeTestBed, mustRead, personGit, placeFile, saveFiles, type TestBed, text } from './git-test-bed.ts';
+import { lockIndex } from './index-lock.ts';
+import { lastObjectCount, maintainRepository, packWhenDue } from './maintenance.ts';
+import { readBlob, readTree, writeBlobs } from './objects.ts';
 
 let bed: TestBed;
 beforeEach(async () => {
@@ -32,7 +34,26 @@ describe('repairRepository', () => {
     expect([...report.removedLocks].sort()).toEqual(['packed-refs.lock', 'refs/heads/main.lock']);
     expect(report.damage).toBeNull();
     expect(existsSync(repository.scratchDir)).toBe(false);
+    expect(existsSync(lock('index.lock'))).toBe(true);
+    await rm(lock('index.lock'));
     await saveFiles(repository, { 'x.md': '1' });
+  });
+
+  it('removes the index lock of a commit that was killed, and a person goes on', async () => {
+    const { repository } = bed;
+    await saveFiles(repository, { 'x.md': '1' });
+    const locked = await lockIndex(repository, repository.dir);
+    if (locked.status === 'held') throw new Error('nobody else is here');
+    const oid = blobId(text('2'));
+    await locked.index.edit(
+      [{ path: 'x.md', entry: { mode: '100644', oid, stat: null } }],
+      await mustRead(repository, 'main'),
+    );
+    // killed here: the index has what `git add` would have put there, the branch is where it was
+    expect((await repairRepository(repository)).removedLocks).toEqual(['index.lock']);
+    await placeFile(repository.dir, 'x.md', '2');
+    await saveFiles(repository, { 'x.md': '2' });
+    expect((await personGit(repository.dir).status()).isClean()).toBe(true);
   });
 
   it('reports a head whose objects are gone', async () => {
@@ -76,5 +97,27 @@ it('maintenance keeps every file readable', async () => {
   await maintainRepository(repository);
   for (const [path, { oid }] of await readTree(repository, head))
     expect(`${(await readBlob(repository, oid)).toString()}.md`).toBe(path);
+  expect(await findDamage(repository, 'strict')).toBeNull();
+});
+
+it('packs loose objects when there are many, beside a writer, and not again before as many came to them', async () => {
+  const { repository } = bed;
+  const unnamed = await writeBlobs(repository, [text('nobody names it')]);
+  for (let n = 0; n < 12; n += 1) await saveFiles(repository, { [`${n}.md`]: `${n}` });
+  expect(await packWhenDue(repository, { loose: 100, packs: 5 })).toBe(false);
+  const due = { loose: 20, packs: 5 };
+  const [didPack] = await Promise.all([packWhenDue(repository, due), saveFiles(repository, { 'beside.md': 'x' })]);
+  expect(didPack).toBe(true);
+  expect(lastObjectCount(repository)?.packs).toBe(1);
+  expect(lastObjectCount(repository)?.loose).toBeLessThan(8);
+  expect(await packWhenDue(repository, due)).toBe(false);
+  for (let round = 0; round < 6; round += 1)
+    await writeBlobs(
+      repository,
+      Array.from({ length: 65 }, (_, n) => text(`${round} ${n}`)),
+    );
+  expect(await packWhenDue(repository, due)).toBe(true);
+  expect(lastObjectCount(repository)?.packs).toBeLessThanOrEqual(2);
+  expect((await readBlob(repository, unnamed[0] ?? '')).toString()).toBe('nobody names it');
   expect(await findDamage(repository, 'strict')).toBeNull();
 });

@@ -9,7 +9,7 @@ import { pruneWorktrees } from './worktrees.ts';
 import { readHeads } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { GitError } from './run.ts';
-import { STALE_LOCK_MS } from './worktree-index.ts';
+import { STALE_LOCK_MS } from './index-lock.ts';
 
 /** A git child outlives our killed process for moments only: its input ends with us. */
 const ORPHAN_MS = 1_000;

@@ -8,12 +8,16 @@ export interface BreakerSettings {
   readonly now: () => number;
 }
 
+const PROBE_RETRY_MS = 1000;
+
 export class Breaker {
   readonly #failuresToOpen: number;
   readonly #openMs: number;
   readonly #now: () => number;
   #failures = 0;
   #openUntil = 0;
+  #last: RemoteError | null = null;
+  #probing = false;
 
   constructor({ failuresToOpen = 5, openMs = 30_000, now }: BreakerSettings) {
     this.#failuresToOpen = failuresToOpen;
@@ -25,12 +29,18 @@ export class Breaker {
     return this.#now() < this.#openUntil ? 'open' : 'closed';
   }
 
-  /** Runs the network action unless open. A refusal to push is an answer of a working remote and no failure. */
+  /** Runs the network action unless open. After a pause one goes ahead, and the others wait for what it finds. */
   async run<Result>(action: () => Promise<Result>): Promise<Result> {
-    if (this.state === 'open') {
-      const retryAfterMs = Math.ceil(this.#openUntil - this.#now());
-      throw new RemoteError('E_REMOTE_UNREACHABLE', 'the remote failed repeatedly', retryAfterMs);
+    const last = this.#failures < this.#failuresToOpen ? null : this.#last;
+    if (last !== null && (this.state === 'open' || this.#probing)) {
+      const retryAfterMs = Math.max(PROBE_RETRY_MS, Math.ceil(this.#openUntil - this.#now()));
+      throw new RemoteError(last.kind, `${last.message} It failed repeatedly and is not asked for a while.`, {
+        said: last.said,
+        stage: last.stage,
+        retryAfterMs,
+      });
     }
+    this.#probing = last !== null;
     try {
       const result = await action();
       this.#failures = 0;
@@ -38,13 +48,20 @@ export class Breaker {
     } catch (error) {
       this.#note(error);
       throw error;
+    } finally {
+      if (last !== null) this.#probing = false;
     }
   }
 
+  /**
+   * Counts what befalls everybody who asks this remote. Any other refusal is an answer of a remote that works, and may
+   * concern one brain alone.
+   */
   #note(error: unknown): void {
     if (!(error instanceof RemoteError)) return;
-    const answered = error.code === 'E_REMOTE_REJECTED' || error.code === 'E_REMOTE_RACE';
-    this.#failures = answered ? 0 : this.#failures + 1;
+    const isRemoteAway = error.code === 'E_REMOTE_UNREACHABLE' || error.code === 'E_REMOTE_TLS';
+    this.#failures = isRemoteAway ? this.#failures + 1 : 0;
+    this.#last = error;
     if (this.#failures >= this.#failuresToOpen) this.#openUntil = this.#now() + this.#openMs;
   }
 }

@@ -18,6 +18,7 @@ import {
   type TestBed,
   text,
 } from './git-test-bed.ts';
+import { indexLockOf } from './index-lock.ts';
 import { readBlob, readTree } from './objects.ts';
 import { createBranch } from './refs.ts';
 
@@ -31,7 +32,7 @@ describe('commitChanges', () => {
   it('leaves a clean working tree for a person, and a history an independent git reads', async () => {
     const { repository } = bed;
     const result = await saveFiles(repository, { 'a/x.md': 'one\r\n', 'b.json': '{}', 'c d.md': 'é' }, 'first words');
-    expect(result.indexed).toBe(true);
+    expect(result.status).toBe('committed');
     const person = personGit(repository.dir);
     expect((await person.status()).isClean()).toBe(true);
     const log = await person.log();
@@ -126,15 +127,19 @@ describe('commitChanges', () => {
     expect(await findDamage(repository, 'strict')).toBeNull();
   }, 60_000);
 
-  it('is not stopped by index.lock: a fresh one leaves the index for later, a stale one goes', async () => {
+  it('waits for a fresh index.lock of a person and then changes nothing; a stale one goes', async () => {
     const { repository } = bed;
     const lock = join(repository.gitDir, 'index.lock');
+    const head = await mustRead(repository, 'main');
     await writeFile(lock, '');
-    expect((await saveFiles(repository, { 'x.md': '1' })).indexed).toBe(false);
+    await expect(saveFiles(repository, { 'x.md': '1' })).rejects.toThrow('index-held');
+    expect((await indexLockOf(repository, repository.dir))?.ageMs).toBeGreaterThan(1000);
+    expect(await mustRead(repository, 'main')).toBe(head);
     expect(await readdir(repository.gitDir)).toContain('index.lock');
     const old = new Date(Date.now() - 11 * 60_000);
     await utimes(lock, old, old);
-    expect((await saveFiles(repository, { 'x.md': '2' })).indexed).toBe(true);
+    await saveFiles(repository, { 'x.md': '2' });
+    expect(await indexLockOf(repository, repository.dir)).toBeNull();
     expect((await personGit(repository.dir).status()).isClean()).toBe(true);
   });
 

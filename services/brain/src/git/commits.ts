@@ -1,13 +1,15 @@
-/** Making and listing commits, by plumbing only. */
-import { rm } from 'node:fs/promises';
+/** Making and listing commits: objects are written without starting git, the branch is moved by it. */
 import { blobId } from './blob-id.ts';
 import { type Attribution, composeMessage, type ParsedMessage, parseMessage } from './commit-message.ts';
-import { scratchPath } from './journal.ts';
-import { editIndex, type FileMode, resetIndex, type TreeEdit, writeBlobs, writeTree } from './objects.ts';
+import type { IndexEntry } from './index-file.ts';
+import { type LockedIndex, lockIndex } from './index-lock.ts';
+import { readCached } from './object-cache.ts';
+import { type GitObject, objectIdOf } from './object-id.ts';
+import { type FileMode, treeOf, writeBlobs, writeObjects } from './objects.ts';
 import { moveRefs, readHead } from './refs.ts';
 import { gitDate, type Repository } from './repository.ts';
-import { branchRef, type Identity, objectId } from './run.ts';
-import { copyIndex, installIndex, refreshIndex } from './worktree-index.ts';
+import { branchRef, GitError, type Identity, objectId } from './run.ts';
+import { editTree } from './tree-edit.ts';
 
 export interface FileChange {
   readonly path: string;
@@ -17,99 +19,104 @@ export interface FileChange {
   readonly mode?: FileMode;
 }
 
+/** A path of the new commit; its blob is stored already. */
+export interface CommitEdit {
+  readonly path: string;
+  /** Null deletes the path. */
+  readonly entry: IndexEntry | null;
+}
+
 export interface NewCommit extends Attribution {
   readonly branch: string;
-  /** The working tree of the branch, whose index follows; null when the branch has none. */
-  readonly worktree: string | null;
   readonly expectedHead: string;
-  readonly changes: readonly FileChange[];
+  readonly edits: readonly CommitEdit[];
   readonly message: string;
   readonly author: Identity;
   readonly at: Date;
 }
 
 export type CommitResult =
-  | {
-      readonly status: 'committed';
-      readonly commit: string;
-      readonly tree: string;
-      readonly parent: string;
-      /** False when a person's git held the index of the working tree. */
-      readonly indexed: boolean;
-    }
+  | { readonly status: 'committed'; readonly commit: string; readonly tree: string; readonly parent: string }
   | { readonly status: 'moved'; readonly head: string | null };
 
 /** A commit that is written but that no branch names yet. */
 export interface PreparedCommit {
   readonly commit: string;
   readonly tree: string;
-  /** Moves the branch; `moved` (nothing changed but unreachable objects) when the branch is elsewhere by now. */
-  publish(): Promise<CommitResult>;
-  /** Must be called in the end, published or not. */
-  close(): Promise<void>;
+  /** Edits that were not made: something that no edit names is in their way, or git refuses the name. */
+  readonly left: readonly string[];
+  /** Everything is in the commit before already. */
+  readonly isEmpty: boolean;
+  /**
+   * Moves the branch, the index of its working tree first (null = it has none); the caller holds its lock. `moved` when
+   * the branch is elsewhere by now: nothing changed but objects that nobody names. Once it is there, asking again
+   * changes nothing. Throws GitError, nothing changed.
+   */
+  publish(index: LockedIndex | null): Promise<CommitResult>;
 }
 
-/** One durable commit on top of `expectedHead`. Throws GitError. */
-export async function commitChanges(repository: Repository, request: NewCommit): Promise<CommitResult> {
-  const prepared = await prepareCommit(repository, request);
-  try {
-    return await prepared.publish();
-  } finally {
-    await prepared.close();
-  }
-}
-
-/** Writes objects and index, which takes long, apart from moving the branch, which does not. Throws GitError. */
+/** Writes the objects of one commit on top of `expectedHead`, which takes long, apart from moving the branch. Throws GitError. */
 export async function prepareCommit(repository: Repository, request: NewCommit): Promise<PreparedCommit> {
-  const { worktree, branch, expectedHead: parent, at } = request;
-  const indexFile = await scratchPath(repository, 'index');
-  const close = () => rm(indexFile, { force: true });
-  try {
-    const tree = await writeChangedTree(repository, request, indexFile);
-    const [commit, refreshed] = await Promise.all([
-      writeRequested(repository, request, tree),
-      // the commit stands, whatever becomes of the index
-      worktree !== null && refreshIndex(repository, worktree, indexFile, []).then(isDone, isNotDone),
-    ]);
-    const publish = async (): Promise<CommitResult> => {
-      if (!(await moveRefs(repository, [{ ref: branchRef(branch), to: commit, from: parent }], at))) {
-        return { status: 'moved', head: await readHead(repository, branch) };
+  const { branch, expectedHead: parent, at } = request;
+  const base = await treeOf(repository, parent);
+  const { tree, objects, left } = await editTree((oid) => readCached(repository, oid), base, request.edits);
+  const text = composeMessage(request.message, request);
+  const commitObject = formatCommit(repository, { ...request, tree, parents: [parent], text, authoredAt: at });
+  await writeObjects(repository, [...objects, commitObject]);
+  const commit = objectIdOf(commitObject);
+  const isLeft = new Set(left);
+  const edits = request.edits.filter(({ path }) => !isLeft.has(path));
+  const made: CommitResult = { status: 'committed', commit, tree, parent };
+  let isMade = false;
+  const publish = async (index: LockedIndex | null): Promise<CommitResult> => {
+    if (isMade) return made;
+    try {
+      await index?.edit(edits, parent);
+      isMade = await moveRefs(repository, [{ ref: branchRef(branch), to: commit, from: parent }], at);
+    } catch (error) {
+      // git may have been stopped after it had moved the branch
+      isMade = (await readHead(repository, branch)) === commit;
+      if (!isMade) {
+        index?.restore();
+        throw error;
       }
-      const indexed =
-        worktree === null || (refreshed && (await installIndex(repository, worktree, indexFile).catch(isNotDone)));
-      return { status: 'committed', commit, tree, parent, indexed };
-    };
-    return { commit, tree, publish, close };
-  } catch (error) {
-    await close();
-    throw error;
+    }
+    if (isMade) return made;
+    index?.restore();
+    return { status: 'moved', head: await readHead(repository, branch) };
+  };
+  return { commit, tree, left, isEmpty: tree === base, publish };
+}
+
+export interface CommitOfContents extends Omit<NewCommit, 'edits'> {
+  /** The working tree of the branch, whose index follows; null when the branch has none. */
+  readonly worktree: string | null;
+  readonly changes: readonly FileChange[];
+}
+
+export type CommitOutcome = CommitResult | { readonly status: 'index-held'; readonly ageMs: number };
+
+/** One durable commit of these contents on top of `expectedHead`. Throws GitError. */
+export async function commitChanges(repository: Repository, request: CommitOfContents): Promise<CommitOutcome> {
+  const { worktree, changes } = request;
+  await writeBlobs(
+    repository,
+    changes.flatMap(({ content }) => (content === null ? [] : [content])),
+  );
+  const prepared = await prepareCommit(repository, { ...request, edits: changes.map(toEdit) });
+  if (prepared.left.length > 0) throw new GitError('unsafe-argument', 'git refuses a path, or something is in its way');
+  if (worktree === null) return prepared.publish(null);
+  const locked = await lockIndex(repository, worktree);
+  if (locked.status === 'held') return { status: 'index-held', ageMs: locked.ageMs };
+  try {
+    return await prepared.publish(locked.index);
+  } finally {
+    locked.index.release();
   }
 }
 
-const isDone = (): boolean => true;
-const isNotDone = (): boolean => false;
-
-/** The blobs are written while the index is made: their ids are known beforehand. */
-async function writeChangedTree(repository: Repository, request: NewCommit, indexFile: string): Promise<string> {
-  const { worktree, expectedHead, changes } = request;
-  const prepareIndex = async (): Promise<void> => {
-    if (worktree !== null) await copyIndex(repository, worktree, indexFile);
-    await resetIndex(repository, indexFile, expectedHead);
-    await editIndex(repository, indexFile, changes.map(toEdit));
-  };
-  const contents = changes.flatMap(({ content }) => (content === null ? [] : [content]));
-  await Promise.all([writeBlobs(repository, contents), prepareIndex()]);
-  return writeTree(repository, indexFile);
-}
-
-function toEdit({ path, content, mode = '100644' }: FileChange): TreeEdit {
-  return { path, entry: content === null ? null : { mode, oid: blobId(content) } };
-}
-
-function writeRequested(repository: Repository, request: NewCommit, tree: string): Promise<string> {
-  const { expectedHead, message, agent, fence, author, at } = request;
-  const text = composeMessage(message, { agent, fence });
-  return writeCommit(repository, { tree, parents: [expectedHead], text, author, authoredAt: at, at });
+function toEdit({ path, content, mode = '100644' }: FileChange): CommitEdit {
+  return { path, entry: content === null ? null : { mode, oid: blobId(content), stat: null } };
 }
 
 export interface CommitObject {
@@ -123,26 +130,34 @@ export interface CommitObject {
 }
 
 /** Writes a commit object; no reference moves. */
-export async function writeCommit(repository: Repository, object: CommitObject): Promise<string> {
-  const parents = object.parents.flatMap((parent) => ['-p', objectId(parent)]);
-  const { stdout } = await repository.git.run({
-    args: ['commit-tree', ...parents, '-F', '-', objectId(object.tree)],
-    gitDir: repository.gitDir,
-    stdin: object.text,
-    env: {
-      GIT_AUTHOR_NAME: identityText(object.author.name),
-      GIT_AUTHOR_EMAIL: identityText(object.author.email),
-      GIT_AUTHOR_DATE: gitDate(object.authoredAt),
-      GIT_COMMITTER_DATE: gitDate(object.at),
-    },
-  });
-  return stdout.toString('latin1').trim();
+export async function writeCommit(repository: Repository, commit: CommitObject): Promise<string> {
+  const object = formatCommit(repository, commit);
+  await writeObjects(repository, [object]);
+  return objectIdOf(object);
 }
 
-/** Git drops these characters itself and refuses a name of which nothing is left. */
+function formatCommit({ git }: Repository, commit: CommitObject): GitObject {
+  const { tree, parents, author, authoredAt, at, text } = commit;
+  const lines = [
+    `tree ${objectId(tree)}`,
+    ...parents.map((parent) => `parent ${objectId(parent)}`),
+    `author ${signature(author, authoredAt)}`,
+    `committer ${signature(git.committer, at)}`,
+    '',
+    // git keeps no text beyond a NUL
+    text.replaceAll('\0', '\uFFFD'),
+  ];
+  return { type: 'commit', body: Buffer.from(lines.join('\n'), 'utf8') };
+}
+
+function signature({ name, email }: Identity, at: Date): string {
+  return `${identityText(name)} <${identityText(email)}> ${gitDate(at).slice(1)}`;
+}
+
+/** As git itself cleans them: without these characters inside, and without punctuation around. */
 function identityText(text: string): string {
-  const kept = text.replace(/[\p{Cc}<>]/gu, '').trim();
-  return /[^\s.,:;"'\\]/.test(kept) ? kept : 'unknown';
+  const kept = text.replace(/[\p{Cc}<>]/gu, '').replace(/^[\s.,:;"'\\]+|[\s.,:;"'\\]+$/g, '');
+  return kept === '' ? 'unknown' : kept;
 }
 
 export interface CommitEntry extends ParsedMessage {

@@ -74,7 +74,7 @@ export async function commitFiles(
   const expectedHead = await mustRead(repository, branch);
   const request = { branch, worktree, expectedHead, changes, message, author: AUTHOR, at: AT };
   const result = await commitChanges(repository, request);
-  if (result.status === 'moved') throw new Error('the branch moved');
+  if (result.status !== 'committed') throw new Error(`not committed: ${result.status}`);
   return result;
 }
 

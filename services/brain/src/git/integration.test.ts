@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { stat } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage } from './boot-repair.ts';
 import { readLog } from './commits.ts';
@@ -19,6 +20,7 @@ import { readBlob, readTree, writeBlobs, writeEditedTree } from './objects.ts';
 import { createBranch, moveRefs, readRef, resolveReading } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { writeCommit } from './commits.ts';
+import { stageEntries } from './stage.ts';
 import { adoptCommit } from './worktree-index.ts';
 
 const GIT_IDS = { readings: (hex: string) => [hex] };
@@ -46,7 +48,8 @@ async function pull(plan: typeof planPull = planPull): Promise<IntegrationPlan> 
 
 /** What the owner of the queue does with a plan. */
 async function apply(repository: Repository, plan: IntegrationPlan): Promise<void> {
-  for (const { path, to } of plan.moves) {
+  for (const { path, to, isForeign } of plan.moves) {
+    if (isForeign) continue;
     await placeFile(repository.dir, path, to === null ? null : await readBlob(repository, to.oid));
   }
   expect(await moveRefs(repository, plan.refs, AT)).toBe(true);
@@ -171,17 +174,63 @@ describe('planPull', () => {
     expect([...(await readTree(repository, plan.after)).keys()]).toEqual(['both.md', 'o.md', 't.md']);
   });
 
+  it('puts files of every kind into the working tree, also those that are not served', async () => {
+    const { repository } = bed;
+    await begin({ 'x.md': '1' });
+    const theirs = await mustRead(repository, 'theirs');
+    const names = ['bad name?.md', 'Äpfel.md', 'C++ (copy).md', 'a\\b.md', 'CON.md', 'line\nbreak.md', 'large.md'];
+    const [oid = ''] = await writeBlobs(repository, [new Uint8Array(1024 * 1024 + 1)]);
+    const tree = await writeEditedTree(
+      repository,
+      theirs,
+      names.map((path) => ({ path, entry: { mode: '100755', oid } })),
+    );
+    const object = { tree, parents: [theirs], text: 'm\n', author: AUTHOR, authoredAt: AT, at: AT };
+    const commit = await writeCommit(repository, object);
+    await moveRefs(repository, [{ ref: 'refs/heads/theirs', to: commit, from: theirs }], AT);
+    const plan = await pull();
+    expect(plan.moves.map(({ path }) => path).sort()).toEqual(names.toSorted());
+    expect(plan.foreign).toEqual([]);
+    await using stage = await stageEntries(
+      repository,
+      plan.moves.flatMap(({ path, to }) => (to === null ? [] : [{ path, entry: to }])),
+    );
+    for (const path of names) {
+      const { size, mode } = await stat(stage.fileOf(path));
+      expect([size, mode & 0o100]).toEqual([1024 * 1024 + 1, 0o100]);
+    }
+  });
+
+  it('takes the changed side of what is too large to be merged, also beside a change of its mode', async () => {
+    const { repository } = bed;
+    const large = (letter: string): string => letter.repeat(1024 * 1024 + 1);
+    await begin({ 'one.md': large('a'), 'both.md': large('a'), 'mode.md': large('a') });
+    const head = await mustRead(repository, 'main');
+    const oid = (await readTree(repository, head)).get('mode.md')?.oid ?? '';
+    const tree = await writeEditedTree(repository, head, [{ path: 'mode.md', entry: { mode: '100755', oid } }]);
+    const object = { tree, parents: [head], text: 'm\n', author: AUTHOR, authoredAt: AT, at: AT };
+    const executable = await writeCommit(repository, object);
+    await moveRefs(repository, [{ ref: 'refs/heads/main', to: executable, from: head }], AT);
+    await commitFiles(repository, 'main', { 'both.md': large('o') });
+    await commitFiles(repository, 'theirs', { 'one.md': large('t'), 'both.md': large('t'), 'mode.md': large('t') });
+    const plan = await pull();
+    expect(plan.conflicts).toMatchObject([{ file: 'both.md', kind: 'content' }]);
+    const first = async (path: string) => (await fileAt(plan.after, path))?.[0];
+    expect([await first('one.md'), await first('both.md'), await first('mode.md')]).toEqual(['t', 'o', 't']);
+    expect((await readTree(repository, plan.after)).get('mode.md')?.mode).toBe('100755');
+  });
+
   it('carries foreign entries untouched and keeps them out of the working tree', async () => {
     const { repository } = bed;
     await begin({ 'x.md': '1' });
     const theirs = await mustRead(repository, 'theirs');
     const [oid = ''] = await writeBlobs(repository, [text('/etc/passwd')]);
-    const [large = ''] = await writeBlobs(repository, [new Uint8Array(1024 * 1024 + 1)]);
+    const [large = ''] = await writeBlobs(repository, [new Uint8Array(50 * 1024 * 1024 + 1)]);
     const tree = await writeEditedTree(repository, theirs, [
       { path: 'link.md', entry: { mode: '120000', oid } },
       { path: '.gitattributes', entry: { mode: '100644', oid } },
       { path: 'sub', entry: { mode: '160000', oid: theirs } },
-      { path: 'bad name?.md', entry: { mode: '100644', oid } },
+      { path: `${'long'.repeat(64)}.md`, entry: { mode: '100644', oid } },
       { path: 'large.md', entry: { mode: '100644', oid: large } },
       { path: 'y.md', entry: { mode: '100644', oid } },
     ]);
@@ -197,8 +246,14 @@ describe('planPull', () => {
     await saveFiles(repository, { 'z.md': '1' });
     const plan = await pull();
     await apply(repository, plan);
-    expect(plan.moves.map(({ path }) => path)).toEqual(['y.md']);
-    expect([...plan.foreign].sort()).toEqual(['.gitattributes', 'bad name?.md', 'large.md', 'link.md', 'sub']);
+    expect(plan.moves.filter(({ isForeign }) => !isForeign).map(({ path }) => path)).toEqual(['y.md']);
+    expect(plan.foreign.map((path) => path.slice(0, 14)).sort()).toEqual([
+      '.gitattributes',
+      'large.md',
+      'link.md',
+      'longlonglonglo',
+      'sub',
+    ]);
     expect((await personGit(repository.dir).status()).isClean()).toBe(true);
     const { commit: next } = await saveFiles(repository, { 'z.md': '2' });
     expect((await readTree(repository, next)).get('link.md')?.mode).toBe('120000');

@@ -17,6 +17,8 @@ export interface IntegrationRequest {
   readonly theirs: string;
   /** Where theirs comes from, for the message of a merge commit. */
   readonly source: string;
+  /** Of a merge commit; default: one that names the source and the branch. */
+  readonly text?: string | undefined;
   readonly author: Identity;
   readonly at: Date;
   /** 8 random hex digits that make a rescue id unique within its second. */
@@ -38,7 +40,11 @@ export interface IntegrationPlan extends TreeDifference {
   /** The head after the plan is applied. */
   readonly after: string;
   readonly conflicts: readonly Conflict[];
-  /** `<UTC>-<8 hex>` of the rescue references, or null. */
+  /** The commit that is brought in. */
+  readonly theirs: string;
+  /** `<UTC>-<8 hex>` under which both tips are kept when there is a conflict. */
+  readonly rescueId: string;
+  /** The same when the plan itself has conflicts, else null. */
   readonly rescue: string | null;
   /** To be moved as one transaction; empty when nothing changes. */
   readonly refs: readonly RefMove[];
@@ -48,12 +54,11 @@ export interface IntegrationPlan extends TreeDifference {
 
 /** How a pull would end. Throws GitError. */
 export async function planPull(repository: Repository, request: IntegrationRequest): Promise<IntegrationPlan> {
-  const { ours, theirs, branch, source, author, at } = request;
+  const { ours, theirs, branch, source, text = `Merge ${source} into ${branch}\n`, author, at } = request;
   const base = await findMergeBase(repository, ours, theirs);
   if (base === theirs) return planOf(repository, request, { status: 'up-to-date', after: ours });
   if (base === ours) return planOf(repository, request, { status: 'fast-forward', after: theirs });
   const { tree, conflicts } = await mergeCommitTrees(repository, { base, ours, theirs });
-  const text = `Merge ${source} into ${branch}\n`;
   const after = await writeCommit(repository, { tree, parents: [ours, theirs], text, author, authoredAt: at, at });
   const status = conflicts.length === 0 ? 'merged' : 'merged-with-conflicts';
   return planOf(repository, request, { status, after, conflicts });
@@ -101,25 +106,30 @@ async function planOf(
   outcome: Pick<IntegrationPlan, 'status' | 'after'> & Partial<Pick<IntegrationPlan, 'conflicts' | 'replayed'>>,
 ): Promise<IntegrationPlan> {
   const { status, after, conflicts = [], replayed = 0 } = outcome;
-  const rescue = conflicts.length === 0 ? null : `${rescueStamp(at)}-${rescueSuffix}`;
-  const rescues: RefMove[] =
-    rescue === null
-      ? []
-      : [
-          { ref: `refs/rescue/${rescue}/ours`, to: ours, from: null },
-          { ref: `refs/rescue/${rescue}/theirs`, to: theirs, from: null },
-        ];
+  const rescueId = `${rescueStamp(at)}-${rescueSuffix}`;
+  const rescue = conflicts.length === 0 ? null : rescueId;
+  const rescues = rescue === null ? [] : rescueMoves(rescue, ours, theirs);
   const moves: RefMove[] = after === ours ? [] : [{ ref: branchRef(branch), to: after, from: ours }];
   return {
     status,
     before: ours,
     after,
+    theirs,
     conflicts,
+    rescueId,
     rescue,
     replayed,
     refs: [...moves, ...rescues],
     ...(after === ours ? { moves: [], foreign: [] } : await compareTrees(repository, ours, after)),
   };
+}
+
+/** Both tips, as references that are new. */
+export function rescueMoves(rescue: string, ours: string, theirs: string): RefMove[] {
+  return [
+    { ref: `refs/rescue/${rescue}/ours`, to: ours, from: null },
+    { ref: `refs/rescue/${rescue}/theirs`, to: theirs, from: null },
+  ];
 }
 
 /** The best common ancestor, or null when the histories have none. */

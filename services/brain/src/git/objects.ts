@@ -1,10 +1,15 @@
 /** Writing and reading blobs and trees. */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { blobId } from './blob-id.ts';
-import { scratchPath } from './journal.ts';
+import { writeLooseObjects } from './loose-objects.ts';
+import { noteWritten, readCached } from './object-cache.ts';
+import type { GitObject } from './object-id.ts';
+import { writePack } from './pack-file.ts';
 import type { Repository } from './repository.ts';
 import { GitError, objectId } from './run.ts';
+import { editTree, type TreeEdit } from './tree-edit.ts';
+
+export type { TreeEdit } from './tree-edit.ts';
 
 /** 100,000 entries of the longest paths, and the line around each. */
 const MAX_TREE_BYTES = 96 * 1024 * 1024;
@@ -83,33 +88,24 @@ export async function readBlob(repository: Repository, oid: string): Promise<Buf
   return blob;
 }
 
-/** Writes the blobs, byte for byte, and answers their ids in order. */
-export async function writeBlobs(repository: Repository, contents: readonly Uint8Array[]): Promise<string[]> {
-  if (contents.length === 0) return [];
-  const stage = await scratchPath(repository, 'blobs');
-  await mkdir(stage);
-  try {
-    for (const [index, content] of contents.entries()) await writeFile(join(stage, String(index)), content);
-    const { stdout } = await repository.git.run({
-      args: ['hash-object', '-w', '--no-filters', '--stdin-paths'],
-      gitDir: repository.gitDir,
-      cwd: stage,
-      stdin: contents.map((_, index) => `${index}\n`).join(''),
-    });
-    const oids = stdout.toString('latin1').trim().split('\n');
-    if (contents.some((content, index) => oids[index] !== blobId(content))) {
-      throw new GitError('exit', 'git hash-object wrote other bytes than it was given');
-    }
-    return oids;
-  } finally {
-    await rm(stage, { recursive: true, force: true });
-  }
+/** Few objects are files of their own, many are one pack. */
+const FEW_OBJECTS = 64;
+
+/** Writes the objects and answers their ids in order; durable once a reference is moved after it. */
+export async function writeObjects(repository: Repository, objects: readonly GitObject[]): Promise<string[]> {
+  const objectsDir = join(repository.gitDir, 'objects');
+  const write = objects.length <= FEW_OBJECTS ? writeLooseObjects : writePack;
+  const oids = await write(objectsDir, objects);
+  noteWritten(repository, objects);
+  return oids;
 }
 
-export interface TreeEdit {
-  readonly path: string;
-  /** Null removes the path. */
-  readonly entry: { readonly mode: string; readonly oid: string } | null;
+/** Writes the blobs, byte for byte, and answers their ids in order. */
+export function writeBlobs(repository: Repository, contents: readonly Uint8Array[]): Promise<string[]> {
+  return writeObjects(
+    repository,
+    contents.map((body) => ({ type: 'blob', body })),
+  );
 }
 
 /** Applies the edits to an index file. Removals come first, so that a directory can take a file's place. */
@@ -144,23 +140,22 @@ export async function resetIndex(repository: Repository, indexFile: string, comm
   }
 }
 
-export async function writeTree(repository: Repository, indexFile: string): Promise<string> {
-  const { stdout } = await repository.git.run({ args: ['write-tree'], gitDir: repository.gitDir, indexFile });
-  return stdout.toString('latin1').trim();
+/** The id of a commit's tree. */
+export async function treeOf(repository: Repository, commit: string): Promise<string> {
+  const body = await readCached(repository, commit);
+  const tree = /^tree ([0-9a-f]{40})\n/.exec(body?.toString('latin1', 0, 46) ?? '')?.[1];
+  if (tree === undefined) throw new GitError('exit', `${commit} is no commit`);
+  return tree;
 }
 
-/** The tree of `commit` with the edits applied. */
+/** The tree of `commit` with the edits applied. Throws GitError when one of them cannot be made. */
 export async function writeEditedTree(
   repository: Repository,
   commit: string,
   edits: readonly TreeEdit[],
 ): Promise<string> {
-  const indexFile = await scratchPath(repository, 'index');
-  try {
-    await resetIndex(repository, indexFile, commit);
-    await editIndex(repository, indexFile, edits);
-    return await writeTree(repository, indexFile);
-  } finally {
-    await rm(indexFile, { force: true });
-  }
+  const edited = await editTree((oid) => readCached(repository, oid), await treeOf(repository, commit), edits);
+  if (edited.left.length > 0) throw new GitError('unsafe-argument', 'something is in the way of a path');
+  await writeObjects(repository, edited.objects);
+  return edited.tree;
 }

@@ -1,47 +1,115 @@
-/** What went wrong at a remote, told from git's exit and its (untranslated) words. */
-import { GitError } from './run.ts';
+/** What can go wrong at a remote: one code for each thing that somebody can do about it, one kind for each cause. */
+import type { RemoteAddress } from './remote-url.ts';
+import type { TransferStage } from './transfer-output.ts';
 
-export type RemoteCode =
-  | 'E_REMOTE_UNREACHABLE'
-  | 'E_REMOTE_AUTH'
-  | 'E_REMOTE_REJECTED'
-  | 'E_REMOTE_CORRUPT'
-  | 'E_REMOTE_RACE';
+export const REMOTE_CODES = {
+  dns: 'E_REMOTE_UNREACHABLE',
+  refused: 'E_REMOTE_UNREACHABLE',
+  silent: 'E_REMOTE_UNREACHABLE',
+  slow: 'E_REMOTE_UNREACHABLE',
+  cut: 'E_REMOTE_UNREACHABLE',
+  redirect: 'E_REMOTE_UNREACHABLE',
+  http: 'E_REMOTE_UNREACHABLE',
+  other: 'E_REMOTE_UNREACHABLE',
+  certificate: 'E_REMOTE_TLS',
+  handshake: 'E_REMOTE_TLS',
+  'host-key': 'E_REMOTE_TLS',
+  credential: 'E_REMOTE_AUTH',
+  absent: 'E_REMOTE_ABSENT',
+  full: 'E_REMOTE_FULL',
+  hook: 'E_REMOTE_REJECTED',
+  protected: 'E_REMOTE_REJECTED',
+  policy: 'E_REMOTE_REJECTED',
+  damaged: 'E_REMOTE_CORRUPT',
+  excess: 'E_REMOTE_CORRUPT',
+} as const;
+
+export type RemoteKind = keyof typeof REMOTE_CODES;
+export type RemoteCode = (typeof REMOTE_CODES)[RemoteKind];
+
+export interface RemoteCircumstances {
+  /** What the remote itself said, cleaned; null = nothing. */
+  readonly said?: string | null;
+  /** How far the transfer was. */
+  readonly stage?: TransferStage | null;
+  /** Set while the breaker is open. */
+  readonly retryAfterMs?: number | null;
+}
 
 export class RemoteError extends Error {
   readonly code: RemoteCode;
-  /** Set while the breaker is open. */
+  readonly kind: RemoteKind;
+  readonly said: string | null;
+  readonly stage: TransferStage | null;
   readonly retryAfterMs: number | null;
 
-  constructor(code: RemoteCode, message: string, retryAfterMs: number | null = null) {
+  /** `message` is shown to callers: it names the host, never a credential or a path. */
+  constructor(kind: RemoteKind, message: string, circumstances: RemoteCircumstances = {}) {
     super(message);
     this.name = 'RemoteError';
-    this.code = code;
-    this.retryAfterMs = retryAfterMs;
+    this.code = REMOTE_CODES[kind];
+    this.kind = kind;
+    this.said = circumstances.said ?? null;
+    this.stage = circumstances.stage ?? null;
+    this.retryAfterMs = circumstances.retryAfterMs ?? null;
   }
 }
 
-const AUTH =
-  /authentication failed|could not read (?:username|password)|permission denied|returned error: 40[13]|terminal prompts disabled|access denied|invalid username/i;
-const CORRUPT =
-  /fsck|index-pack|unpack-objects|bad object|corrupt|inflate|bad pack|pack signature|missing blob|missing tree|did not send all necessary objects|invalid (?:pack|sha1|object)|protocol error|bad line length|unexpected line|malformed|unable to parse|expected .* got/i;
-const CUT_OFF =
-  /early eof|unexpected disconnect|hung up|connection reset|RPC failed|could not resolve|timed out|failed to connect|gnutls|openssl|ssl/i;
-
-/** Git's own words go no further than the log: they may quote what the remote said. */
-export function toRemoteError(error: unknown): unknown {
-  if (!(error instanceof GitError)) return error;
-  if (error.code === 'timeout') return new RemoteError('E_REMOTE_UNREACHABLE', 'the remote did not answer in time');
-  if (error.code === 'output-limit') return new RemoteError('E_REMOTE_CORRUPT', 'the remote sent too much');
-  if (error.code !== 'exit') return error;
-  if (AUTH.test(error.stderr)) return new RemoteError('E_REMOTE_AUTH', 'the remote refuses the credential');
-  if (CORRUPT.test(error.stderr) && !isCutOff(error.stderr)) {
-    return new RemoteError('E_REMOTE_CORRUPT', 'the remote sent damaged or dangerous data');
-  }
-  return new RemoteError('E_REMOTE_UNREACHABLE', 'the remote cannot be reached');
+/** What a refusal says of a remote. */
+export interface RemotePlace {
+  readonly name: string;
+  readonly address: Pick<RemoteAddress, 'host'>;
+  readonly credential?: unknown;
 }
 
-/** A broken line also makes a broken pack; a complaint about an object's content is the remote's own. */
-function isCutOff(stderr: string): boolean {
-  return CUT_OFF.test(stderr) && !/fsck error|bad object|corrupt|inflate/i.test(stderr);
+const DOING: Readonly<Record<TransferStage, string>> = {
+  counting: 'counting objects',
+  compressing: 'compressing objects',
+  receiving: 'receiving objects',
+  resolving: 'resolving deltas',
+  writing: 'writing objects',
+  unpacking: 'unpacking objects',
+  checking: 'checking objects',
+};
+
+export interface Happening {
+  readonly stage: TransferStage | null;
+  /** Of the silence, or of the whole transfer; 0 = not ours. */
+  readonly limitMs: number;
+  /** What the remote or its protocol gave as the reason, in a few words. */
+  readonly reason: string | null;
+}
+
+/** One sentence: what happened at which host, and which setting may help. */
+export function sentenceOf(kind: RemoteKind, remote: RemotePlace, { stage, limitMs, reason }: Happening): string {
+  const host = remote.address.host ?? `The remote ${remote.name}`;
+  const because = reason === null ? '' : ` (${reason})`;
+  const during = limitMs === 0 ? '' : ` for ${Math.round(limitMs / 100) / 10} s`;
+  const sentences: Readonly<Record<RemoteKind, string>> = {
+    dns: `The name ${host} cannot be resolved.`,
+    refused: `${host} does not take the connection.`,
+    silent: `${host} gave no sign of life${during}, ${
+      stage === null ? 'before it answered anything' : `while ${DOING[stage]}`
+    }.`,
+    slow: `The transfer with ${host} went on${during} and was given up.`,
+    cut: `${host} broke the connection off.`,
+    redirect: `${host} redirects elsewhere, which is not followed; set its final address.`,
+    http: `${host} answered with an error${because}.`,
+    other: `${host} cannot be reached.`,
+    certificate: `The certificate of ${host} is not trusted; SVC_SYNC_CA_FILE names authorities to trust.`,
+    handshake: `No secure connection to ${host} came about.`,
+    'host-key': `The host key of ${host} is not known to ssh here.`,
+    credential:
+      remote.credential === undefined
+        ? `${host} wants a credential; HOST_TOKEN is sent to SVC_HOST_URL alone.`
+        : `${host} refuses the credential (HOST_TOKEN).`,
+    absent: `${host} has no such repository, or does not show it to this credential.`,
+    full: `${host} has no room for what was pushed.`,
+    hook: `${host} refuses the push${because}.`,
+    protected: `${host} protects the branch${because}.`,
+    policy: `${host} refuses the push${because}.`,
+    damaged: `${host} sent damaged or dangerous data.`,
+    excess: `${host} sent too much.`,
+  };
+  return sentences[kind];
 }

@@ -8,6 +8,8 @@ export interface RemoteAddress {
   readonly url: string;
   /** `https://host[:port]`, the only place a token may go; null for other transports. */
   readonly origin: string | null;
+  /** As refusals name it; null for a file. */
+  readonly host: string | null;
 }
 
 export type AddressProblem = 'credentials' | 'form' | 'transport';
@@ -18,9 +20,16 @@ const SCP_FORM = /^(?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:[A
 
 export function parseRemoteUrl(text: string, { allowFile = false } = {}): RemoteAddress | AddressProblem {
   if (text.length > MAX_LENGTH || /[\s\p{Cc}\\]/u.test(text)) return 'form';
-  if (!text.includes('://')) return SCP_FORM.test(text) ? { transport: 'ssh', url: text, origin: null } : 'form';
+  if (!text.includes('://')) return judgeScpForm(text);
   const url = URL.parse(text);
   return url === null ? 'form' : judgeUrl(url, allowFile);
+}
+
+/** `[user@]host:path` */
+function judgeScpForm(text: string): RemoteAddress | AddressProblem {
+  if (!SCP_FORM.test(text)) return 'form';
+  const [place = ''] = text.split(':');
+  return { transport: 'ssh', url: text, origin: null, host: place.slice(place.indexOf('@') + 1) };
 }
 
 function judgeUrl(url: URL, allowFile: boolean): RemoteAddress | AddressProblem {
@@ -28,7 +37,7 @@ function judgeUrl(url: URL, allowFile: boolean): RemoteAddress | AddressProblem 
   const transport = transportOf(url);
   if (transport === null || (transport === 'file' && !allowFile)) return 'transport';
   if (!isPlainLocation(url, transport)) return 'form';
-  return { transport, url: url.href, origin: transport === 'https' ? url.origin : null };
+  return { transport, url: url.href, origin: transport === 'https' ? url.origin : null, host: url.host || null };
 }
 
 function transportOf({ protocol }: URL): Transport | null {

@@ -1,19 +1,17 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, cp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
-import { createServer, type Server } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage } from './boot-repair.ts';
-import { Breaker } from './breaker.ts';
 import { AT, AUTHOR, hasProgram, makeTestBed, mustRead, saveFiles, type TestBed } from './git-test-bed.ts';
 import { planPull } from './integration.ts';
 import { moveRefs, readRefs } from './refs.ts';
 import { fetchRemote, pushBranch, readRemoteHeads, type Remote } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
+import { serveRepositories, TestHost } from './remote-test-host.ts';
 import { parseRemoteUrl } from './remote-url.ts';
 import { openRepository, type Repository } from './repository.ts';
 import { createGit } from './run.ts';
@@ -36,7 +34,8 @@ function remoteAt(url: string, rest: Partial<Remote> = {}): Remote {
 const fileRemote = (): Remote => remoteAt(`file://${bare}`);
 
 async function push(repository: Repository, remote: Remote, branch = 'main') {
-  return pushBranch(repository, remote, { branch, commit: await mustRead(repository, branch), at: AT });
+  const pushed = await pushBranch(repository, remote, { branch, commit: await mustRead(repository, branch), at: AT });
+  return pushed.result;
 }
 
 /** A second node with its own copy of the brain. */
@@ -149,9 +148,9 @@ describe('file remotes', () => {
     expect(await findDamage(bed.repository, 'strict')).toBeNull();
   });
 
-  it('names a remote that is not there unreachable', async () => {
-    expect(await code(fetchRemote(bed.repository, remoteAt(`file://${bed.root}/none`)))).toBe('E_REMOTE_UNREACHABLE');
-    expect(await code(push(bed.repository, remoteAt(`file://${bed.root}/none`)))).toBe('E_REMOTE_UNREACHABLE');
+  it('names a repository that is not there absent', async () => {
+    expect(await code(fetchRemote(bed.repository, remoteAt(`file://${bed.root}/none`)))).toBe('E_REMOTE_ABSENT');
+    expect(await code(push(bed.repository, remoteAt(`file://${bed.root}/none`)))).toBe('E_REMOTE_ABSENT');
   });
 });
 
@@ -159,84 +158,20 @@ const PERSON = { GIT_AUTHOR_NAME: 'p', GIT_AUTHOR_EMAIL: 'p@x', GIT_COMMITTER_NA
 
 describe.skipIf(!hasProgram('openssl'))('https remotes', () => {
   const token = 'CANARY-0123456789';
-  let certificates: string;
-  let server: Server;
-  let handler: RequestListener;
-  let origin: string;
+  let host: TestHost;
 
   beforeAll(async () => {
-    certificates = await mkdtemp(join(tmpdir(), 'brain-tls-'));
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-keyout',
-        'key.pem',
-        '-out',
-        'cert.pem',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=localhost',
-        '-addext',
-        'subjectAltName=DNS:localhost',
-      ],
-      { cwd: certificates, stdio: 'ignore' },
-    );
-    const [key, cert] = await Promise.all(['key.pem', 'cert.pem'].map((name) => readFile(join(certificates, name))));
-    server = createServer({ key, cert }, (request, response) => handler(request, response));
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    origin = `https://localhost:${(server.address() as AddressInfo).port}`;
+    host = await TestHost.start();
   });
-  afterAll(async () => {
-    server.closeAllConnections();
-    server.close();
-    await rm(certificates, { recursive: true, force: true });
-  });
+  afterAll(() => host.stop());
   beforeEach(() => {
     execFileSync('git', ['--git-dir', bare, 'config', 'http.receivepack', 'true']);
-    handler = withAuth(serveGit);
+    host.handler = withAuth(serveGit);
   });
 
   const httpsRemote = (rest: Partial<Remote> = {}): Remote =>
-    remoteAt(`${origin}/remote.git`, { caFile: join(certificates, 'cert.pem'), credential: { token }, ...rest });
-
-  const serveGit: RequestListener = (request, response) => {
-    const [path = '', query = ''] = (request.url ?? '').split('?');
-    const backend = spawn('git', ['http-backend'], {
-      env: {
-        PATH: process.env.PATH,
-        GIT_PROJECT_ROOT: bed.root,
-        GIT_HTTP_EXPORT_ALL: '1',
-        PATH_INFO: path,
-        QUERY_STRING: query,
-        REQUEST_METHOD: request.method,
-        CONTENT_TYPE: request.headers['content-type'] ?? '',
-        HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
-        REMOTE_USER: 'someone',
-      },
-    });
-    request.pipe(backend.stdin);
-    const chunks: Buffer[] = [];
-    backend.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-    backend.on('close', () => {
-      const whole = Buffer.concat(chunks);
-      const split = whole.indexOf('\r\n\r\n');
-      for (const line of whole.toString('latin1', 0, split).split('\r\n')) {
-        const [name = '', value = ''] = line.split(': ');
-        if (name === 'Status') response.statusCode = Number.parseInt(value, 10);
-        else response.setHeader(name, value);
-      }
-      response.end(whole.subarray(split + 4));
-    });
-  };
-
+    remoteAt(`${host.origin}/remote.git`, { caFile: host.certificateFile, credential: { token }, ...rest });
+  const serveGit: RequestListener = (request, response) => serveRepositories(bed.root, request, response);
   const withAuth =
     (next: RequestListener): RequestListener =>
     (request, response) => {
@@ -260,42 +195,36 @@ describe.skipIf(!hasProgram('openssl'))('https remotes', () => {
     const { credential: _, ...anonymous } = httpsRemote();
     expect(await code(fetchRemote(bed.repository, anonymous))).toBe('E_REMOTE_AUTH');
     const { caFile: __, ...untrusting } = httpsRemote();
-    expect(await code(fetchRemote(bed.repository, untrusting))).toBe('E_REMOTE_UNREACHABLE');
+    expect(await code(fetchRemote(bed.repository, untrusting))).toBe('E_REMOTE_TLS');
   });
 
   it('follows no redirect and sends the token to no other origin', async () => {
     const seen: (string | undefined)[] = [];
-    const thief = createServer(
-      { key: await readFile(join(certificates, 'key.pem')), cert: await readFile(join(certificates, 'cert.pem')) },
-      (request, response) => {
-        seen.push(request.headers.authorization);
-        response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
-      },
-    );
-    await new Promise<void>((resolve) => {
-      thief.listen(0, '127.0.0.1', resolve);
-    });
-    const elsewhere = `https://localhost:${(thief.address() as AddressInfo).port}`;
-    handler = withAuth((request, response) =>
+    const thief = await TestHost.start();
+    thief.handler = (request, response) => {
+      seen.push(request.headers.authorization);
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+    };
+    const elsewhere = thief.origin;
+    host.handler = withAuth((request, response) =>
       response.writeHead(302, { location: `${elsewhere}${request.url}` }).end(),
     );
     expect(await code(fetchRemote(bed.repository, httpsRemote()))).toBe('E_REMOTE_UNREACHABLE');
     expect(seen).toEqual([]);
-    thief.close();
-    thief.closeAllConnections();
+    await thief.stop();
   });
 
   it('answers hangs, resets and rubbish with a code, the repository unchanged', async () => {
     await saveFiles(bed.repository, { 'x.md': '1' });
     const before = await readRefs(bed.repository, 'refs/');
-    handler = () => undefined;
-    expect(await code(fetchRemote(bed.repository, httpsRemote({ timeoutMs: 500 })))).toBe('E_REMOTE_UNREACHABLE');
-    handler = (request) => request.socket.destroy();
+    host.handler = () => undefined;
+    expect(await code(fetchRemote(bed.repository, httpsRemote({ silenceMs: 500 })))).toBe('E_REMOTE_UNREACHABLE');
+    host.handler = (request) => request.socket.destroy();
     expect(await code(fetchRemote(bed.repository, httpsRemote()))).toBe('E_REMOTE_UNREACHABLE');
-    handler = (_, response) =>
+    host.handler = (_, response) =>
       response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' }).end('rubbish');
     expect(await code(fetchRemote(bed.repository, httpsRemote()))).toBe('E_REMOTE_CORRUPT');
-    handler = (_, response) => response.writeHead(500).end();
+    host.handler = (_, response) => response.writeHead(500).end();
     expect(await code(push(bed.repository, httpsRemote()))).toBe('E_REMOTE_UNREACHABLE');
     expect(await readRefs(bed.repository, 'refs/')).toEqual(before);
     expect(await findDamage(bed.repository, 'strict')).toBeNull();
@@ -313,7 +242,7 @@ describe.skipIf(!hasProgram('openssl'))('https remotes', () => {
       }) as typeof response.end;
       serveGit(request, response);
     };
-    handler = withAuth((request, response) => {
+    host.handler = withAuth((request, response) => {
       const isPack = request.method === 'POST' && request.url?.includes('git-upload-pack') === true;
       (isPack ? corrupt : serveGit)(request, response);
     });
@@ -363,31 +292,6 @@ it.skipIf(!hasProgram('ssh'))(
     listener.close();
   },
 );
-
-describe('Breaker', () => {
-  it('opens after 5 failures in a row for 30 s, then lets one through', async () => {
-    let now = 1_000;
-    const breaker = new Breaker({ now: () => now });
-    const fail = () => breaker.run(() => Promise.reject(new RemoteError('E_REMOTE_UNREACHABLE', 'x')));
-    for (let attempt = 0; attempt < 4; attempt += 1) await expect(fail()).rejects.toMatchObject({ retryAfterMs: null });
-    await breaker.run(() => Promise.resolve());
-    for (let attempt = 0; attempt < 5; attempt += 1) await expect(fail()).rejects.toMatchObject({ retryAfterMs: null });
-    now += 10_000;
-    await expect(fail()).rejects.toMatchObject({ code: 'E_REMOTE_UNREACHABLE', retryAfterMs: 20_000 });
-    now += 20_000;
-    await expect(fail()).rejects.toMatchObject({ retryAfterMs: null });
-    expect(breaker.state).toBe('open');
-    now += 30_000;
-    expect(await breaker.run(() => Promise.resolve('back'))).toBe('back');
-    expect(breaker.state).toBe('closed');
-  });
-
-  it('does not count a refused push', async () => {
-    const breaker = new Breaker({ now: () => 0, failuresToOpen: 1 });
-    await expect(breaker.run(() => Promise.reject(new RemoteError('E_REMOTE_REJECTED', 'x')))).rejects.toThrow();
-    expect(breaker.state).toBe('closed');
-  });
-});
 
 async function grepTree(dir: string, needle: string): Promise<string[]> {
   const found: string[] = [];

@@ -3,17 +3,20 @@ import { join } from 'node:path';
 import { withJournal } from './journal.ts';
 import { moveRefs, readRef, readRefs } from './refs.ts';
 import type { RemoteAddress } from './remote-url.ts';
-import { RemoteError, toRemoteError } from './remote-error.ts';
+import { type Attempt, diagnose, refusedPush, remoteError } from './remote-diagnosis.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { configurationProblem } from './repository-config.ts';
 import { branchRef, type GitCall, type GitOutput, objectId, refName } from './run.ts';
+import type { TransferWatch } from './spawner.ts';
+import type { TransferStage } from './transfer-output.ts';
 
-const NETWORK_TIMEOUT_MS = 120_000;
+const SILENCE_MS = 15_000;
+const TRANSFER_MS = 30 * 60_000;
 const ASKPASS = join(import.meta.dirname, 'askpass.sh');
 
 /** A constant: git hands it to a shell, and appends host and path as arguments of their own. */
 const SSH_COMMAND =
-  'ssh -oBatchMode=yes -oConnectTimeout=20 -oStrictHostKeyChecking=yes -oClearAllForwardings=yes -oPermitLocalCommand=no';
+  'ssh -oBatchMode=yes -oConnectTimeout=10 -oServerAliveInterval=5 -oStrictHostKeyChecking=yes -oClearAllForwardings=yes -oPermitLocalCommand=no';
 
 const NETWORK_CONFIG = [
   'transfer.fsckObjects=true',
@@ -24,6 +27,8 @@ const NETWORK_CONFIG = [
   'http.sslVerify=true',
   'credential.helper=',
   'maintenance.auto=false',
+  // the report of a push names commits whole
+  'core.abbrev=40',
 ];
 
 export interface Remote {
@@ -35,7 +40,10 @@ export interface Remote {
   readonly credential?: { readonly username?: string; readonly token: string };
   /** Certificates to trust instead of the system's. */
   readonly caFile?: string;
-  readonly timeoutMs?: number;
+  /** How long it may say nothing; default 15 s. */
+  readonly silenceMs?: number;
+  /** How long one transfer may take; default 30 min. */
+  readonly transferMs?: number;
 }
 
 export function trackingRef(remote: Remote, branch: string): string {
@@ -47,16 +55,19 @@ export function readRemoteHeads(repository: Repository, remote: Remote): Promise
   return readRefs(repository, `${refName(`refs/remotes/${remote.name}`)}/`);
 }
 
-/** Brings the remote's branches under `refs/remotes/<name>/`; vanished ones go. Throws RemoteError. */
-export async function fetchRemote(repository: Repository, remote: Remote): Promise<void> {
+/** Brings the remote's branches under `refs/remotes/<name>/`; vanished ones go. Throws RemoteError, DiskRefusal. */
+export async function fetchRemote(repository: Repository, remote: Remote, watch: TransferWatch = {}): Promise<void> {
   const tracking = `${refName(`refs/remotes/${remote.name}`)}/`;
   const prefix = remotePrefix(remote);
   // the shared repository holds other brains' branches beside those of the default brain
   const others = prefix === '' ? ['^refs/heads/brain/*'] : [];
   await withJournal(repository, [tracking], () =>
     runNetwork(repository, remote, {
+      brings: true,
+      watch,
       args: [
         'fetch',
+        '--progress',
         '--no-tags',
         '--prune',
         '--no-write-fetch-head',
@@ -64,7 +75,6 @@ export async function fetchRemote(repository: Repository, remote: Remote): Promi
         '--no-auto-maintenance',
         '--no-show-forced-updates',
         '--refmap=',
-        '--quiet',
         '--',
         remote.address.url,
         `+refs/heads/${prefix}*:${tracking}*`,
@@ -75,19 +85,23 @@ export async function fetchRemote(repository: Repository, remote: Remote): Promi
   await repository.objectDirectories.fsyncChanged();
 }
 
-export type PushResult = 'pushed' | 'up-to-date' | 'moved';
+export interface Pushed {
+  /** `moved`: the remote has commits that ours lacks, so fetch and integrate first. */
+  readonly result: 'pushed' | 'up-to-date' | 'moved';
+  /** Where the remote's branch was; null when it is new there or did not move. */
+  readonly replaced: string | null;
+}
 
-/**
- * Pushes one commit to one branch, never forced. `moved`: the remote has commits that ours lacks, so fetch and integrate
- * first. Throws RemoteError.
- */
+/** Pushes one commit to one branch, never forced. Throws RemoteError. */
 export async function pushBranch(
   repository: Repository,
   remote: Remote,
-  { branch, commit, at }: { branch: string; commit: string; at: Date },
-): Promise<PushResult> {
+  { branch, commit, at, watch = {} }: { branch: string; commit: string; at: Date; watch?: TransferWatch },
+): Promise<Pushed> {
   const target = branchRef(`${remotePrefix(remote)}${branch}`);
-  const { exitCode, stdout } = await runNetwork(repository, remote, {
+  const { exitCode, stdout, stderr } = await runNetwork(repository, remote, {
+    brings: false,
+    watch,
     args: [
       'push',
       '--porcelain',
@@ -95,29 +109,48 @@ export async function pushBranch(
       '--no-signed',
       '--no-follow-tags',
       '--recurse-submodules=no',
-      '--no-progress',
+      '--progress',
       '--',
       remote.address.url,
       `${objectId(commit)}:${target}`,
     ],
     answers: [0, 1],
   });
-  const result = pushResult(exitCode, stdout.toString('utf8'), target);
-  if (result !== 'moved') await track(repository, trackingRef(remote, branch), commit, at);
-  return result;
+  const pushed = pushReport({ exitCode, report: stdout.toString('utf8'), stderr }, target, attemptOn(remote, false));
+  if (pushed.result !== 'moved') await track(repository, trackingRef(remote, branch), commit, at);
+  return pushed;
 }
 
-function pushResult(exitCode: number, report: string, target: string): PushResult {
+const MOVED =
+  /fetch first|non-fast-forward|stale info|failed to update ref|incorrect old value|cannot lock ref|reference already exists/;
+
+function pushReport(
+  { exitCode, report, stderr }: { exitCode: number; report: string; stderr: string },
+  target: string,
+  attempt: Attempt,
+): Pushed {
   const line = report.split('\n').find((candidate) => candidate.split('\t')[1]?.endsWith(`:${target}`));
   if (line === undefined) {
-    if (exitCode === 0) return 'up-to-date';
-    throw new RemoteError('E_REMOTE_UNREACHABLE', 'the remote gave no answer to the push');
+    if (exitCode === 0) return { result: 'up-to-date', replaced: null };
+    throw remoteError('cut', attempt, { stderr });
   }
-  if (!line.startsWith('!')) return line.startsWith('=') ? 'up-to-date' : 'pushed';
-  const moved =
-    /fetch first|non-fast-forward|stale info|failed to update ref|incorrect old value|cannot lock ref|reference already exists/;
-  if (moved.test(line)) return 'moved';
-  throw new RemoteError('E_REMOTE_REJECTED', 'the remote refuses the push');
+  if (!line.startsWith('!')) {
+    const replaced = /\t([0-9a-f]{40})\.\.[0-9a-f]{40}/.exec(line)?.[1] ?? null;
+    return { result: line.startsWith('=') ? 'up-to-date' : 'pushed', replaced };
+  }
+  const refusal = refusedPush(/\(([^()]*)\)\s*$/.exec(line)?.[1] ?? '', stderr, attempt);
+  if (refusal.kind !== 'full' && MOVED.test(line)) return { result: 'moved', replaced: null };
+  throw refusal;
+}
+
+/** How many commits `commit` brings to who has all of `known` already. */
+export async function countNew(repository: Repository, commit: string, known: Iterable<string>): Promise<number> {
+  const { stdout } = await repository.git.run({
+    args: ['rev-list', '--count', '--stdin'],
+    gitDir: repository.gitDir,
+    stdin: [objectId(commit), ...[...known].map((id) => `^${objectId(id)}`), ''].join('\n'),
+  });
+  return Number(stdout.toString('latin1'));
 }
 
 /** The remote has the commit; a fetch that noted it first is no failure. */
@@ -131,25 +164,40 @@ function remotePrefix({ prefix = '' }: Remote): string {
   return prefix;
 }
 
+function attemptOn(remote: Remote, brings: boolean, stage: TransferStage | null = null): Attempt {
+  const { silenceMs = SILENCE_MS, transferMs = TRANSFER_MS } = remote;
+  return { remote, stage, brings, silenceMs, timeoutMs: transferMs };
+}
+
 async function runNetwork(
   repository: Repository,
   remote: Remote,
-  call: Pick<GitCall, 'args' | 'answers'>,
+  { brings, watch, ...call }: Pick<GitCall, 'args' | 'answers'> & { brings: boolean; watch: TransferWatch },
 ): Promise<GitOutput> {
   const { git, gitDir } = repository;
   // a setting for one host beats those of the command line, so none may have been added since the repository was opened
   const problem = await configurationProblem(git, gitDir);
   if (problem !== null) throw new RepositoryProblem('configuration', problem);
+  let stage: TransferStage | null = null;
+  const { silenceMs, timeoutMs } = attemptOn(remote, brings);
   try {
     return await git.run({
       ...call,
       gitDir,
       config: [...NETWORK_CONFIG, `protocol.${remote.address.transport}.allow=always`],
       env: networkEnvironment(remote),
-      timeoutMs: remote.timeoutMs ?? NETWORK_TIMEOUT_MS,
+      timeoutMs,
+      transfer: {
+        silenceMs,
+        ...watch,
+        onProgress: (progress) => {
+          ({ stage } = progress);
+          watch.onProgress?.(progress);
+        },
+      },
     });
   } catch (error) {
-    throw toRemoteError(error);
+    throw diagnose(error, attemptOn(remote, brings, stage));
   }
 }
 

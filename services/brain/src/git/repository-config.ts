@@ -4,8 +4,11 @@ import { join } from 'node:path';
 import { isAbsent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
 
-/** Highest precedence of all attributes, in linked worktrees too: no filter, no conversion, no driver. */
-export const ATTRIBUTES = '* -text -filter -ident -working-tree-encoding -diff -merge\n';
+/**
+ * Highest precedence of all attributes, in linked worktrees too: no filter and no conversion. How text is shown and
+ * merged is left to git and to people; a driver cannot run, because no configuration may name one.
+ */
+export const ATTRIBUTES = '* -text -filter -ident -working-tree-encoding\n';
 
 /** Appended to the configuration of a new repository; it also protects a person's own git there. */
 export const REPOSITORY_CONFIG = `[core]

@@ -96,6 +96,28 @@ describe('openRepository', () => {
     expect(await reason()).toBe('absent');
   });
 
+  it('leaves diff and merge of text to git, in a repository of before too', async () => {
+    const { dir, gitDir } = bed.repository;
+    await writeFile(join(gitDir, 'info', 'attributes'), '* -text -filter -ident -working-tree-encoding -diff -merge\n');
+    await open();
+    const person = personGit(dir);
+    const lines = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`);
+    const put = (changed: Record<number, string>): Promise<void> =>
+      writeFile(join(dir, 'notes.md'), `${lines.map((line, index) => changed[index + 1] ?? line).join('\n')}\n`);
+    await put({});
+    await person.add('notes.md').commit('base');
+    await person.checkoutLocalBranch('side');
+    await put({ 2: 'theirs' });
+    expect(await person.diff()).toContain('-line 2\n+theirs');
+    await person.commit('side', ['notes.md']);
+    await person.checkout('main');
+    await put({ 25: 'ours' });
+    await person.commit('main', ['notes.md']);
+    await person.merge(['side']);
+    const merged = await readFile(join(dir, 'notes.md'), 'utf8');
+    expect([merged.includes('theirs'), merged.includes('ours')]).toEqual([true, true]);
+  });
+
   it('restores the attributes, so that filters and hooks planted later stay inert', async () => {
     const { repository, worktreesDir } = bed;
     const canary = join(bed.root, 'canary');

@@ -1,5 +1,13 @@
 /** The only way to git. Arguments come from tables in code, user text goes to stdin or behind a checked prefix. */
-import { type Dialogue, type DialogueListener, type Program, Spawner } from './spawner.ts';
+import {
+  type Dialogue,
+  type DialogueListener,
+  type Program,
+  Spawner,
+  type Stop,
+  type Task,
+  type TransferWatch,
+} from './spawner.ts';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -19,7 +27,7 @@ const FIXED_CONFIG = [
   'protocol.allow=never',
 ] as const;
 
-export type GitFailure = 'exit' | 'timeout' | 'output-limit' | 'spawn' | 'unsafe-argument';
+export type GitFailure = 'exit' | Stop | 'spawn' | 'unsafe-argument';
 
 /** Git did not do it. `exitCode` is null when git was killed or never ran; `stderr` holds at most 8 KiB. */
 export class GitError extends Error {
@@ -50,6 +58,11 @@ export interface GitCall {
   readonly config?: readonly string[];
   readonly timeoutMs?: number;
   readonly maxOutputBytes?: number;
+  /** Set for a transfer over the network. */
+  readonly transfer?: TransferWatch & {
+    /** Killed after so long without a word. */
+    readonly silenceMs: number;
+  };
   /** Exit codes that are answers, not failures (default: 0). */
   readonly answers?: readonly number[];
 }
@@ -72,6 +85,7 @@ export interface Identity {
 }
 
 export interface Git {
+  readonly committer: Identity;
   /** Runs git to its end. Throws GitError. */
   run(call: GitCall): Promise<GitOutput>;
   /** Starts a git that answers questions from stdin; the caller kills it. */
@@ -108,6 +122,7 @@ export function createGit(settings: GitSettings = {}): Git {
     };
   };
   return {
+    committer,
     run: (call) => runToEnd(call, programOf(call)),
     start: (call, listener) => spawner.open(programOf(call), listener),
   };
@@ -126,13 +141,7 @@ async function runToEnd(call: GitCall, program: Program): Promise<GitOutput> {
   if ([...program.args, ...Object.values(program.env), program.cwd].some((text) => text.includes('\0'))) {
     throw new GitError('unsafe-argument', `git ${command}: a NUL byte in an argument or variable`);
   }
-  const outcome = await spawner.run({
-    ...program,
-    stdin: call.stdin ?? '',
-    timeoutMs: call.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-    maxOutputBytes: call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
-    maxErrorBytes: MAX_STDERR_BYTES,
-  });
+  const outcome = await spawner.run(taskOf(call, program), call.transfer);
   if ('notStarted' in outcome) {
     throw new GitError('spawn', `git ${command} could not be started: ${outcome.notStarted}`);
   }
@@ -142,6 +151,17 @@ async function runToEnd(call: GitCall, program: Program): Promise<GitOutput> {
     throw new GitError('exit', `git ${command} exited with ${String(exitCode)}`, exitCode, stderr);
   }
   return { exitCode, stdout: Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength), stderr };
+}
+
+function taskOf(call: GitCall, program: Program): Task {
+  return {
+    ...program,
+    stdin: call.stdin ?? '',
+    timeoutMs: call.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    maxOutputBytes: call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
+    maxErrorBytes: MAX_STDERR_BYTES,
+    ...(call.transfer === undefined ? {} : { silenceMs: call.transfer.silenceMs }),
+  };
 }
 
 const MAX_REF_LENGTH = 240;

@@ -1,9 +1,12 @@
 /** The small process of `spawner.ts`. It ends with the one that started it, and takes every git along. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import type { Order, Outcome, Program, Report, Task } from './spawner.ts';
+import type { Order, Outcome, Program, Report, Stop, Task } from './spawner.ts';
+import { TransferOutput } from './transfer-output.ts';
 
 type GitProcess = ChildProcessByStdio<Writable, Readable, Readable>;
+
+const PROGRESS_EVERY_MS = 250;
 
 const running = new Map<number, GitProcess>();
 
@@ -55,13 +58,17 @@ async function run(id: number, task: Task): Promise<Outcome> {
 function runToEnd(id: number, task: Task): Promise<Outcome> {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const git = start(id, task);
-  let stopped: 'timeout' | 'output-limit' | null = null;
-  const stop = (reason: 'timeout' | 'output-limit'): void => {
+  let stopped: Stop | null = null;
+  const stop = (reason: Stop): void => {
     stopped ??= reason;
     killGroup(git);
   };
   const stdout = collect(git.stdout, task.maxOutputBytes, () => stop('output-limit'));
-  const stderr = collect(git.stderr, task.maxErrorBytes, () => undefined);
+  const { silenceMs, maxErrorBytes } = task;
+  const stderr =
+    silenceMs === undefined
+      ? collect(git.stderr, maxErrorBytes, () => undefined)
+      : follow(id, git, { silenceMs, maxErrorBytes }, () => stop('silence'));
   const timer = setTimeout(() => stop('timeout'), task.timeoutMs);
   const end = (outcome: Outcome): void => {
     clearTimeout(timer);
@@ -69,7 +76,7 @@ function runToEnd(id: number, task: Task): Promise<Outcome> {
     resolve(outcome);
   };
   git.on('error', (error) => end({ notStarted: error.message }));
-  git.on('close', (exitCode) => end({ exitCode, stopped, stdout: stdout(), stderr: stderr().toString('utf8') }));
+  git.on('close', (exitCode) => end({ exitCode, stopped, stdout: stdout(), stderr: stderr().toString() }));
   git.stdin.end(task.stdin);
   return promise;
 }
@@ -85,6 +92,29 @@ function collect(stream: Readable, limit: number, onExcess: () => void): () => B
     if (bytes > limit) onExcess();
   });
   return () => Buffer.concat(chunks).subarray(0, limit);
+}
+
+/** Tells how far a transfer is, and once when git has said nothing for too long. */
+function follow(
+  id: number,
+  git: GitProcess,
+  { silenceMs, maxErrorBytes }: Required<Pick<Task, 'silenceMs' | 'maxErrorBytes'>>,
+  onSilence: () => void,
+): () => string {
+  const output = new TransferOutput(maxErrorBytes);
+  const silence = setTimeout(onSilence, silenceMs);
+  git.on('close', () => clearTimeout(silence));
+  git.stdout.on('data', () => silence.refresh());
+  let toldAt = -Infinity;
+  git.stderr.on('data', (bytes: Buffer) => {
+    silence.refresh();
+    const progress = output.read(bytes);
+    const now = performance.now();
+    if (progress === null || now - toldAt < PROGRESS_EVERY_MS) return;
+    toldAt = now;
+    report({ id, is: 'progress', progress });
+  });
+  return () => output.text();
 }
 
 function open(id: number, program: Program): void {

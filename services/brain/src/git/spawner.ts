@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
+import type { TransferProgress } from './transfer-output.ts';
 
 /** A run of git; it sees nothing but this. */
 export interface Program {
@@ -17,18 +18,29 @@ export interface Task extends Program {
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
   readonly maxErrorBytes: number;
+  /** Set for a transfer over the network: its progress is told while it runs, and it is killed after so long a silence. */
+  readonly silenceMs?: number;
 }
+
+export type Stop = 'timeout' | 'silence' | 'output-limit';
 
 export type Outcome =
   | {
       /** Null when a signal ended it. */
       readonly exitCode: number | null;
       /** Why it was killed; null = it ended by itself. */
-      readonly stopped: 'timeout' | 'output-limit' | null;
+      readonly stopped: Stop | null;
       readonly stdout: Uint8Array;
       readonly stderr: string;
     }
   | { readonly notStarted: string };
+
+/** What may be done with a transfer while it runs. */
+export interface TransferWatch {
+  readonly onProgress?: (progress: TransferProgress) => void;
+  /** Ends it, with everything that it started. */
+  readonly signal?: AbortSignal;
+}
 
 /** What the small process is told; `id` names the run of git that is meant. */
 export type Order = { readonly id: number } & (
@@ -41,6 +53,7 @@ export type Order = { readonly id: number } & (
 /** What it answers. */
 export type Report = { readonly id: number } & (
   | { readonly is: 'outcome'; readonly outcome: Outcome }
+  | { readonly is: 'progress'; readonly progress: TransferProgress }
   | { readonly is: 'output'; readonly bytes: Uint8Array }
   | { readonly is: 'closed' }
 );
@@ -66,13 +79,18 @@ export class Spawner {
   readonly #listeners = new Map<number, (report: Report | null) => void>();
 
   /** Runs git to its end. Never rejects. */
-  run(task: Task): Promise<Outcome> {
+  run(task: Task, { onProgress, signal }: TransferWatch = {}): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const stop = (): void => this.#tell({ id, do: 'kill' });
     const id = this.#begin((report) => {
+      if (report?.is === 'progress') return onProgress?.(report.progress);
+      signal?.removeEventListener('abort', stop);
       this.#end(id);
       resolve(report?.is === 'outcome' ? report.outcome : LOST);
     });
     this.#send({ id, do: 'run', task });
+    signal?.addEventListener('abort', stop);
+    if (signal?.aborted === true) stop();
     return promise;
   }
 

@@ -3,7 +3,7 @@ import { mergeFile } from '../domain/merge/file.ts';
 import { type Conflict, type ContentMerge, mergeTrees } from '../domain/merge/tree.ts';
 import { readBlob, readTree, type TreeEdit, type TreeEntry, writeBlobs, writeEditedTree } from './objects.ts';
 import type { Repository } from './repository.ts';
-import { isPlain, MAX_FILE_BYTES } from './worktrees.ts';
+import { isCheckedOut, isKeptWhereItIs, MAX_FILE_BYTES } from './worktrees.ts';
 
 type Tree = ReadonlyMap<string, TreeEntry>;
 
@@ -24,16 +24,20 @@ export async function mergeCommitTrees(
     readTree(repository, ours),
     readTree(repository, theirs),
   ]);
-  const merge = mergeTrees(baseTree, ourTree, theirTree, isPlain);
+  const merge = mergeTrees(baseTree, ourTree, theirTree, isCheckedOut);
   const contents: MergedContent[] = [];
-  for (const content of merge.contents) contents.push(await mergeContent(repository, content));
+  const sizeOf = (path: string): number =>
+    Math.max(...[baseTree, ourTree, theirTree].map((tree) => tree.get(path)?.bytes ?? 0));
+  for (const content of merge.contents) contents.push(await mergeContent(repository, content, sizeOf(content.path)));
+  const merged = contents.flatMap(({ path, mode, bytes }) => (bytes === null ? [] : [{ path, mode, bytes }]));
   const written = await writeBlobs(
     repository,
-    contents.map(({ bytes }) => bytes),
+    merged.map(({ bytes }) => bytes),
   );
   const edits: TreeEdit[] = [
     ...[...merge.taken].map(([path, entry]) => ({ path, entry })),
-    ...contents.map(({ path, mode }, index) => ({ path, entry: { mode, oid: written[index] ?? '' } })),
+    ...merged.map(({ path, mode }, index) => ({ path, entry: { mode, oid: written[index] ?? '' } })),
+    ...contents.flatMap(({ path, mode, oid, bytes }) => (bytes === null ? [{ path, entry: { mode, oid } }] : [])),
   ];
   const clashing = contents.filter(({ clashes }) => clashes);
   return {
@@ -52,21 +56,28 @@ export async function mergeCommitTrees(
 }
 
 interface MergedContent extends ContentMerge {
-  readonly bytes: Uint8Array;
+  /** Null = one side as it is, which `oid` names. */
+  readonly bytes: Uint8Array | null;
+  readonly oid: string;
   readonly clashes: boolean;
 }
 
-/** What is not text, or would grow too large, stays ours as a whole. */
-async function mergeContent(repository: Repository, content: ContentMerge): Promise<MergedContent> {
-  const ourBytes = await readBlob(repository, content.ours);
+/** What is not text, or is or would grow too large, stays ours as a whole. `size`: of the largest version. */
+async function mergeContent(repository: Repository, content: ContentMerge, size: number): Promise<MergedContent> {
+  const isOurs = content.base === content.theirs || content.ours === content.theirs;
+  if (isOurs || content.base === content.ours) {
+    return { ...content, bytes: null, oid: isOurs ? content.ours : content.theirs, clashes: false };
+  }
+  const asOurs = { ...content, bytes: null, oid: content.ours, clashes: true };
+  if (size > MAX_FILE_BYTES) return asOurs;
   const base = content.base === null ? '' : decodeText(await readBlob(repository, content.base));
-  const ours = decodeText(ourBytes);
+  const ours = decodeText(await readBlob(repository, content.ours));
   const theirs = decodeText(await readBlob(repository, content.theirs));
-  if (base === null || ours === null || theirs === null) return { ...content, bytes: ourBytes, clashes: true };
+  if (base === null || ours === null || theirs === null) return asOurs;
   const merged = mergeFile({ path: content.path, base, ours, theirs });
   const bytes = new TextEncoder().encode(merged.text);
-  if (bytes.length > MAX_FILE_BYTES) return { ...content, bytes: ourBytes, clashes: true };
-  return { ...content, bytes, clashes: merged.clashes };
+  if (bytes.length > MAX_FILE_BYTES) return asOurs;
+  return { ...content, bytes, oid: '', clashes: merged.clashes };
 }
 
 /** Null when the bytes are not UTF-8 text; a byte order mark is kept as a character. */
@@ -79,13 +90,15 @@ function decodeText(bytes: Uint8Array): string | null {
   }
 }
 
-/** A change of a plain file. */
+/** A change of one path. Nothing is moved where a working tree holds neither what `from` nor what `to` says. */
 export interface FileMove {
   readonly path: string;
   /** Null when the file is new. */
   readonly from: TreeEntry | null;
   /** Null removes the file. */
   readonly to: TreeEntry | null;
+  /** Neither side is put into working trees: it is moved only where a person has put `from` there. */
+  readonly isForeign: boolean;
 }
 
 export interface TreeDifference {
@@ -94,19 +107,23 @@ export interface TreeDifference {
   readonly foreign: readonly string[];
 }
 
-/** What a working tree of `before` has to change to hold the plain files of `after`. */
+/** What a working tree of `before` has to change to hold the files of `after`. */
 export async function compareTrees(repository: Repository, before: string, after: string): Promise<TreeDifference> {
   const [old, next] = await Promise.all([readTree(repository, before), readTree(repository, after)]);
   const moves: FileMove[] = [];
   for (const path of new Set([...old.keys(), ...next.keys()])) {
-    const from = plainEntry(path, old);
-    const to = plainEntry(path, next);
-    if (from?.oid !== to?.oid || from?.mode !== to?.mode) moves.push({ path, from, to });
+    const move = moveOf(path, old.get(path) ?? null, next.get(path) ?? null);
+    if (move !== null) moves.push(move);
   }
-  return { moves, foreign: [...next].flatMap(([path, entry]) => (isPlain(path, entry) ? [] : [path])) };
+  return { moves, foreign: [...next].flatMap(([path, entry]) => (isCheckedOut(path, entry) ? [] : [path])) };
 }
 
-function plainEntry(path: string, tree: Tree): TreeEntry | null {
-  const entry = tree.get(path);
-  return entry !== undefined && isPlain(path, entry) ? entry : null;
+/** Null where nothing changes in any working tree. */
+function moveOf(path: string, from: TreeEntry | null, to: TreeEntry | null): FileMove | null {
+  if (from?.oid === to?.oid && from?.mode === to?.mode) return null;
+  const isForeign = [from, to].every((entry) => entry === null || !isCheckedOut(path, entry));
+  const isPlaceable = (entry: TreeEntry | null): entry is TreeEntry =>
+    entry !== null && (isCheckedOut(path, entry) || isKeptWhereItIs(path, entry));
+  if (!isPlaceable(from) && !isPlaceable(to)) return null;
+  return { path, from: isPlaceable(from) ? from : null, to: isPlaceable(to) ? to : null, isForeign };
 }

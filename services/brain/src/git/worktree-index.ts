@@ -1,24 +1,14 @@
 /** A working tree's own index follows our commits, else a person's `git status` would show them undone. */
-import { copyFile, link, rename, rm, stat, unlink } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isAbsent, isPresent } from '../files/fsync.ts';
-import { scratchPath } from './journal.ts';
-import { resetIndex } from './objects.ts';
+import { isAbsent } from '../files/fsync.ts';
+import type { IndexEdit } from './index-file.ts';
+import { lockIndex } from './index-lock.ts';
+import { readTreeChanges } from './objects.ts';
 import type { Repository } from './repository.ts';
+import { objectId } from './run.ts';
 import { worktreeGitDir } from './worktree-state.ts';
-
-export const STALE_LOCK_MS = 10 * 60_000;
-const LOCK_ATTEMPTS = 10;
-const LOCK_RETRY_MS = 30;
-
-/** Starts a private index from the working tree's own, for its notes of how the files lie on disk. */
-export async function copyIndex(repository: Repository, worktree: string, indexFile: string): Promise<void> {
-  const own = join(await worktreeGitDir(repository, worktree), 'index');
-  await copyFile(own, indexFile).catch((error: unknown) => {
-    if (!isAbsent(error)) throw error;
-  });
-}
 
 /** Entries of the index that were never put into the working tree, as git spells them. */
 export async function readSkipped(repository: Repository, worktree: string): Promise<Set<string>> {
@@ -48,48 +38,110 @@ export async function refreshIndex(
   await repository.git.run({ ...call, args: ['update-index', '-q', '--refresh'], answers: [0, 1] });
 }
 
-/**
- * Puts a private index in the place of the working tree's own, under `index.lock`. False when a person's git holds that
- * lock: the commit stands all the same, and the next one brings the index along.
- */
-export async function installIndex(repository: Repository, worktree: string, indexFile: string): Promise<boolean> {
-  const own = join(await worktreeGitDir(repository, worktree), 'index');
-  if (!(await takeLock(`${own}.lock`, indexFile))) return false;
-  await rename(`${own}.lock`, own);
+/** The first index of a working tree that nobody knows yet. */
+export async function placeIndex(repository: Repository, worktree: string, indexFile: string): Promise<void> {
+  await rename(indexFile, join(await worktreeGitDir(repository, worktree), 'index'));
   await rm(indexFile, { force: true });
-  return true;
 }
 
-/** The lock is a hard link to our private index: after a kill, the shared inode tells whose lock it was. */
-async function takeLock(lock: string, indexFile: string): Promise<boolean> {
-  for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt += 1) {
-    try {
-      await link(indexFile, lock);
-      return true;
-    } catch (error) {
-      if (!isPresent(error)) throw error;
-    }
-    const held = await stat(lock).catch(() => null);
-    if (held !== null && Date.now() - held.mtimeMs > STALE_LOCK_MS) await unlink(lock).catch(() => undefined);
-    else await delay(LOCK_RETRY_MS);
-  }
-  return false;
-}
-
-/** Makes the working tree's index hold the tree of `commit` (after a ref was moved without a commit of ours). */
+/**
+ * Makes the working tree's index follow a branch that was moved without a commit of ours, from `before` to `commit`: the
+ * paths between the two are set, all else that a person has staged stays. Without `before` everything becomes as in
+ * `commit`. New entries among `absent` count as present without being there. False when a person's git held the index.
+ */
 export async function adoptCommit(
   repository: Repository,
   worktree: string,
   commit: string,
   absent: readonly string[] = [],
+  before: string | null = null,
 ): Promise<boolean> {
-  const indexFile = await scratchPath(repository, 'index');
+  const locked = await lockIndex(repository, worktree);
+  if (locked.status === 'held') return false;
   try {
-    await copyIndex(repository, worktree, indexFile);
-    await resetIndex(repository, indexFile, commit);
-    await refreshIndex(repository, worktree, indexFile, absent);
-    return await installIndex(repository, worktree, indexFile);
+    await locked.index.edit(await editsToward(repository, worktree, { before, commit, absent }), commit);
   } finally {
-    await rm(indexFile, { force: true });
+    locked.index.release();
   }
+  await noteFiles(repository, worktree);
+  return true;
+}
+
+/** What the index has to change when the branch goes from `before` (null = from what the index holds) to `commit`. */
+export async function editsToward(
+  repository: Repository,
+  worktree: string,
+  {
+    before,
+    commit,
+    absent,
+  }: { readonly before: string | null; readonly commit: string; readonly absent: readonly string[] },
+): Promise<IndexEdit[]> {
+  const away = new Set(absent);
+  const changed =
+    before === null
+      ? await indexDifference(repository, worktree, commit)
+      : await readTreeChanges(repository, before, commit);
+  return Array.from(changed, ([path, entry]) => ({
+    path,
+    entry:
+      entry === null ? null : { ...entry, stat: null, isAbsent: away.has(path) && isMissing(join(worktree, path)) },
+  }));
+}
+
+function isMissing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
+    if (isAbsent(error)) return true; // something else is on the way
+    throw error;
+  }
+}
+
+/** For `git status` to be fast: git compares the bytes of the new entries once. */
+async function noteFiles(repository: Repository, worktree: string): Promise<void> {
+  const gitDir = await worktreeGitDir(repository, worktree);
+  // 1: some files differ; 128: a person's git has the index, and sees to it itself
+  await repository.git.run({
+    args: ['update-index', '-q', '--refresh'],
+    gitDir,
+    workTree: worktree,
+    answers: [0, 1, 128],
+  });
+}
+
+const MAX_DIFFERENCE_BYTES = 96 * 1024 * 1024;
+
+async function indexDifference(
+  repository: Repository,
+  worktree: string,
+  commit: string,
+): Promise<Map<string, { mode: string; oid: string } | null>> {
+  const { stdout } = await repository.git.run({
+    args: [
+      'diff-index',
+      '--cached',
+      '-z',
+      '--raw',
+      '--no-renames',
+      '--full-index',
+      '--ignore-submodules=none',
+      objectId(commit),
+    ],
+    gitDir: await worktreeGitDir(repository, worktree),
+    workTree: worktree,
+    maxOutputBytes: MAX_DIFFERENCE_BYTES,
+  });
+  return parseRaw(stdout);
+}
+
+/** `:<mode> <mode> <oid> <oid> <status>` NUL `<path>` NUL; the first of each pair is the commit's. */
+function parseRaw(stdout: Buffer): Map<string, { mode: string; oid: string } | null> {
+  const fields = stdout.toString('utf8').split('\0');
+  const entries = new Map<string, { mode: string; oid: string } | null>();
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [mode = '', , oid = ''] = (fields[at] ?? '').slice(1).split(' ');
+    entries.set(fields[at + 1] ?? '', mode === '000000' ? null : { mode, oid });
+  }
+  return entries;
 }

@@ -10,12 +10,47 @@ import { readTree, resetIndex, type TreeEntry } from './objects.ts';
 import { readHead } from './refs.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { branchRef } from './run.ts';
-import { installIndex, refreshIndex } from './worktree-index.ts';
+import { placeIndex, refreshIndex } from './worktree-index.ts';
 import { isWhole, worktreeGitDir } from './worktree-state.ts';
 
 export const MAX_FILE_BYTES = 1024 * 1024;
 
-/** A plain file with a legal name; everything else is a foreign entry: kept in commits, never served, never checked out. */
+/** Larger files stay in their commits. */
+export const MAX_CHECKED_OUT_BYTES = 50 * 1024 * 1024;
+/** What Linux file systems take. */
+const MAX_SEGMENT_BYTES = 255;
+const MAX_DISK_PATH_BYTES = 3000;
+
+type EntryShape = Pick<TreeEntry, 'mode' | 'bytes'>;
+
+/**
+ * A regular file that is put into working trees, whether or not its name is served. Everything else is a foreign entry,
+ * which is kept in commits: dot entries, links, submodules, names that no disk can hold.
+ */
+export function isCheckedOut(path: string, entry: EntryShape): boolean {
+  return isKeptWhereItIs(path, entry) && entry.mode !== '120000' && !DOT_ENTRY.test(path);
+}
+
+/** A file or link that, once a person has put it into a working tree, follows its branch there. */
+export function isKeptWhereItIs(path: string, { mode, bytes }: EntryShape): boolean {
+  const isFile = mode === '100644' || mode === '100755' || mode === '120000';
+  return isFile && bytes !== null && bytes <= MAX_CHECKED_OUT_BYTES && isPlaceable(path);
+}
+
+const DOT_ENTRY = /(?:^|\/)\./;
+
+/**
+ * Names that are `.git` to some file system (with characters that it ignores, or in its short form), and U+FFFD, which
+ * stands for bytes that are no UTF-8, so that the name cannot be given back.
+ */
+const UNPLACEABLE = /^\p{Cf}*$|^\p{Cf}+\.|^(?:\.git|git~\d+)[ .]*$|[\u{FFFD}\u{0}]/iu;
+
+function isPlaceable(path: string): boolean {
+  if (Buffer.byteLength(path) > MAX_DISK_PATH_BYTES) return false;
+  return path.split('/').every((name) => !UNPLACEABLE.test(name) && Buffer.byteLength(name) <= MAX_SEGMENT_BYTES);
+}
+
+/** A file with a legal name that is small enough to be served. */
 export function isPlain(path: string, { mode, bytes }: TreeEntry): boolean {
   const isFile = mode === '100644' || mode === '100755';
   return isFile && bytes !== null && bytes <= MAX_FILE_BYTES && filePathProblem(path) === null;
@@ -63,8 +98,8 @@ async function clearPlace(repository: Repository, dir: string): Promise<void> {
 /** The index comes last: a tree without one is known to be half made. */
 async function fillWorktree(repository: Repository, dir: string, head: string): Promise<void> {
   const tree = [...(await readTree(repository, head))];
-  const plain = tree.filter(([path, entry]) => isPlain(path, entry)).map(([path]) => path);
-  const foreign = tree.filter(([path, entry]) => !isPlain(path, entry)).map(([path]) => path);
+  const files = tree.filter(([path, entry]) => isCheckedOut(path, entry)).map(([path]) => path);
+  const foreign = tree.filter(([path, entry]) => !isCheckedOut(path, entry)).map(([path]) => path);
   const indexFile = await scratchPath(repository, 'index');
   try {
     await resetIndex(repository, indexFile, head);
@@ -73,11 +108,11 @@ async function fillWorktree(repository: Repository, dir: string, head: string): 
       gitDir: repository.gitDir,
       workTree: dir,
       indexFile,
-      stdin: plain.map((path) => `${path}\0`).join(''),
+      stdin: files.map((path) => `${path}\0`).join(''),
     });
     await fsyncTree(dir);
     await refreshIndex(repository, dir, indexFile, foreign);
-    await installIndex(repository, dir, indexFile);
+    await placeIndex(repository, dir, indexFile);
     // writes into the tree are acknowledged from now on, so the link to it must not vanish
     const gitDir = await worktreeGitDir(repository, dir);
     await fsyncTree(gitDir);

@@ -1,9 +1,9 @@
-import { scanWords, stem } from './analysis.ts';
+import { scanWords } from './analysis.ts';
 import { splitFile } from './passages.ts';
-import type { Passage, SplitFile, TextFormat } from './passages.ts';
+import type { SplitFile, TextFormat } from './passages.ts';
 import { TermDictionary } from './term-dictionary.ts';
 
-/** Numbers per row of AnalysedFile.layout. */
+/** Numbers per row of AnalysedFile.layout; START and END are byte offsets in its text. */
 export const ROW_STRIDE = 6;
 export const START = 0;
 export const END = 1;
@@ -17,7 +17,8 @@ export const HEADINGS = 5;
 export interface AnalysedFile {
   /** Format and content hash. */
   readonly key: string;
-  readonly content: string;
+  /** UTF-8. */
+  readonly text: Buffer;
   readonly title: string | null;
   readonly rows: number;
   /** ROW_STRIDE numbers per row. */
@@ -36,10 +37,11 @@ export function bodyTokens(analysed: AnalysedFile, row: number): Uint32Array {
   return analysed.tokens.subarray(analysed.layout[at + BODY], analysed.layout[at + HEADINGS]);
 }
 
-export function headingTokens(analysed: AnalysedFile, row: number): Uint32Array {
+/** Where a row's body terms and, behind them, its heading terms are. */
+export function tokenSpans({ layout, rows, titleFrom }: AnalysedFile, row: number) {
   const at = row * ROW_STRIDE;
-  const end = row + 1 < analysed.rows ? analysed.layout[at + ROW_STRIDE + BODY] : analysed.titleFrom;
-  return analysed.tokens.subarray(analysed.layout[at + HEADINGS], end);
+  const end = row + 1 < rows ? (layout[at + ROW_STRIDE + BODY] ?? 0) : titleFrom;
+  return { body: layout[at + BODY] ?? 0, headings: layout[at + HEADINGS] ?? 0, end };
 }
 
 /**
@@ -57,21 +59,27 @@ export class AnalysisCache {
 
   /** The analysis of `content`, held until `release`. `hash` only finds it; other bytes under it are kept apart. */
   acquire(format: TextFormat, hash: string, content: string): AnalysedFile {
-    const key = `${format}:${hash}`;
+    const key = contentKey(format, hash);
+    const text = Buffer.from(content);
     const known = this.#files.get(key);
-    if (known !== undefined && known.content === content) {
+    if (known?.text.equals(text) === true) {
       known.uses += 1;
       return known;
     }
-    const analysed = this.#analyse(key, format, content);
+    const analysed = this.#analyse(key, format, { content, text });
     if (known === undefined) this.#files.set(key, analysed);
     return analysed;
+  }
+
+  /** Whether some analysis is held under the key. */
+  has(key: string): boolean {
+    return this.#files.has(key);
   }
 
   /** Takes in an entry made elsewhere (a snapshot) whose tokens are ids of this dictionary; held until `release`. */
   restore(entry: Omit<AnalysedFile, 'uses'>): AnalysedFile {
     const known = this.#files.get(entry.key);
-    if (known !== undefined && known.content === entry.content) {
+    if (known?.text.equals(entry.text) === true) {
       known.uses += 1;
       return known;
     }
@@ -88,20 +96,29 @@ export class AnalysisCache {
     this.dictionary.release(analysed.tokens);
   }
 
-  #analyse(key: string, format: TextFormat, content: string): AnalysedFile {
+  #analyse(
+    key: string,
+    format: TextFormat,
+    { content, text }: { readonly content: string; readonly text: Buffer },
+  ): AnalysedFile {
     const split = splitFile(format, content);
     const tokens: number[] = [];
-    const read = (text: string): void => scanWords(text, (word) => tokens.push(this.dictionary.retain(stem(word))));
+    const addTerm = (word: string): void => {
+      tokens.push(this.dictionary.retainWord(word));
+    };
+    const read = (part: string): void => scanWords(part, addTerm);
+    const byteAt = bytePositions(content, text.length);
     const layout = new Uint32Array(split.passages.length * ROW_STRIDE);
     split.passages.forEach((passage, row) => {
       const body = tokens.length;
       read(passage.text);
-      layout.set(rowLayout(passage, body, tokens.length), row * ROW_STRIDE);
+      const { start, end, lines } = passage;
+      layout.set([byteAt(start), byteAt(end), lines[0], lines[1], body, tokens.length], row * ROW_STRIDE);
       passage.headings.forEach(read);
     });
     const marks = this.#readLabels(split, tokens, read);
     const { title, passages } = split;
-    return { key, content, title, rows: passages.length, layout, tokens: Uint32Array.from(tokens), ...marks, uses: 1 };
+    return { key, text, title, rows: passages.length, layout, tokens: Uint32Array.from(tokens), ...marks, uses: 1 };
   }
 
   #readLabels(split: SplitFile, tokens: readonly number[], read: (text: string) => void) {
@@ -113,6 +130,19 @@ export class AnalysisCache {
   }
 }
 
-function rowLayout({ start, end, lines }: Passage, body: number, headings: number): number[] {
-  return [start, end, lines[0], lines[1], body, headings];
+/** What names one analysis: the same bytes are split differently under another format. */
+export function contentKey(format: TextFormat, hash: string): string {
+  return `${format}:${hash}`;
+}
+
+/** From a place in the content to one in its `bytes` bytes of UTF-8; asked in ascending order. */
+function bytePositions(content: string, bytes: number): (index: number) => number {
+  if (bytes === content.length) return (index) => index;
+  let at = 0;
+  let byte = 0;
+  return (index) => {
+    byte += Buffer.byteLength(content.slice(at, index));
+    at = index;
+    return byte;
+  };
 }

@@ -24,7 +24,12 @@ export function frequencyOf(packed: number, field: number): number {
   return (packed >>> (SHIFTS[field] ?? 0)) & (LIMITS[field] ?? 0);
 }
 
+/** One occurrence in a field, and the field's whole share of a packed value. */
+const UNITS = Float64Array.from(SHIFTS, (shift) => 2 ** shift);
+const SHARES = Float64Array.from(LIMITS, (limit, field) => limit * 2 ** (SHIFTS[field] ?? 0));
+
 /** The packed value with one occurrence more in a field. */
 export function withOccurrence(packed: number, field: number): number {
-  return frequencyOf(packed, field) === LIMITS[field] ? packed : (packed + (1 << (SHIFTS[field] ?? 0))) >>> 0;
+  const share = SHARES[field] ?? 0;
+  return (packed & share) >>> 0 === share ? packed : packed + (UNITS[field] ?? 0);
 }

@@ -1,8 +1,8 @@
 /** Entries per full chunk: bounds the work of one insert or removal, however common the term. */
-const CHUNK_ENTRIES = 256;
+export const CHUNK_ENTRIES = 256;
 
 /** [used entries, row, packed, row, packed, …], rows ascending. */
-type Chunk = Uint32Array;
+export type Chunk = Uint32Array;
 
 function entriesOf(chunk: Chunk): number {
   return chunk[0] ?? 0;
@@ -19,6 +19,11 @@ function sliceOf(chunk: Chunk, from: number, to: number): Chunk {
   copy[0] = to - from;
   copy.set(chunk.subarray(1 + from * 2, 1 + to * 2), 1);
   return copy;
+}
+
+/** -1 without any. */
+function lastRow(chunk: Chunk | undefined): number {
+  return chunk === undefined ? -1 : (chunk[entriesOf(chunk) * 2 - 1] ?? -1);
 }
 
 /** First entry of the chunk whose row is not below `row`. */
@@ -40,9 +45,15 @@ function lowerBound(chunk: Chunk, row: number): number {
  */
 export class PostingList {
   /** Read only for others; see Chunk. */
-  readonly chunks: Chunk[] = [];
+  readonly chunks: Chunk[];
   /** Number of rows, the term's document frequency. */
-  count = 0;
+  count: number;
+
+  /** Takes over chunks that hold so many entries. */
+  constructor(chunks: Chunk[] = [], count = 0) {
+    this.chunks = chunks;
+    this.count = count;
+  }
 
   /** Packed frequencies of a row, 0 when the term is not in it. */
   get(row: number): number {
@@ -55,7 +66,9 @@ export class PostingList {
   /** The row must not be in the list. */
   insert(row: number, packed: number): void {
     this.count += 1;
-    const index = this.#chunkFor(row);
+    const last = this.chunks.length - 1;
+    const isBehindAll = lastRow(this.chunks[last]) < row;
+    const index = isBehindAll ? last : this.#chunkFor(row);
     const chunk = this.chunks[index];
     if (chunk === undefined) {
       this.chunks.push(Uint32Array.of(1, row, packed));

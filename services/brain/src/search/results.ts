@@ -12,7 +12,7 @@ import { snippetOf } from './snippet.ts';
 /** The verbatim text of a file's passage. */
 export function rowText({ analysed }: IndexedFile, ordinal: number): string {
   const at = ordinal * ROW_STRIDE;
-  return analysed.content.slice(analysed.layout[at + START], analysed.layout[at + END]);
+  return analysed.text.toString('utf8', analysed.layout[at + START], analysed.layout[at + END]);
 }
 
 /** The share of each query term and field in a row's BM25F score. */

@@ -1,9 +1,11 @@
-import { bodyTokens, headingTokens } from './analysis-cache.ts';
+import { tokenSpans } from './analysis-cache.ts';
 import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
 import { analyse } from './analysis.ts';
+import { BulkPostings } from './bulk-postings.ts';
 import { FIELDS, HEADING, PATH, TAGS, TEXT, TITLE, withOccurrence } from './fields.ts';
 import { grown } from './growable.ts';
 import { PostingList } from './posting-list.ts';
+import { fileTitle } from './title.ts';
 
 /** A file in one index. */
 export interface IndexedFile {
@@ -15,9 +17,30 @@ export interface IndexedFile {
   readonly analysed: AnalysedFile;
   /** Row ids in order of the text. */
   readonly rows: Uint32Array;
-  readonly titleTokens: Uint32Array;
-  readonly pathTokens: Uint32Array;
-  readonly tagTokens: Uint32Array;
+  /** Terms of the path, then of the title when the text names none. */
+  readonly nameTokens: Uint32Array;
+  readonly titleFrom: number;
+}
+
+/** Which file it is; its text comes as an analysis. */
+export interface FileIdentity {
+  readonly file: string;
+  readonly hash: string;
+  readonly chain: number;
+}
+
+type TermSink = (term: number, row: number, packed: number) => void;
+
+const BYTES_PER_POSTING = 10;
+const BYTES_PER_LIST = 250;
+const BYTES_PER_ROW = 22;
+const BYTES_PER_TERM = 80;
+const BYTES_PER_FILE = 1_000;
+const TERMS_PER_YIELD = 256;
+
+function bytesOf({ analysed, rows, nameTokens }: IndexedFile): number {
+  const { text, tokens, layout } = analysed;
+  return text.length + tokens.byteLength + layout.byteLength + rows.byteLength + nameTokens.byteLength + BYTES_PER_FILE;
 }
 
 /** Sums over the rows of one chain (or of several); integers, so the order of summing does not matter. */
@@ -32,21 +55,18 @@ export function noTotals(): Totals {
   return { files: 0, rows: 0, lengths: new Float64Array(FIELDS.length) };
 }
 
-function fileName(file: string): string {
-  const name = file.slice(file.lastIndexOf('/') + 1);
-  const dot = name.lastIndexOf('.');
-  return dot > 0 ? name.slice(0, dot) : name;
-}
+/** The terms of one field of a row: tokens[from, to). */
+type FieldSink = (field: number, tokens: Uint32Array, from: number, to: number) => void;
 
-/** A row's term ids by field number. */
-function fieldTokens(entry: IndexedFile, ordinal: number): Uint32Array[] {
-  const fields: Uint32Array[] = [];
-  fields[TITLE] = entry.titleTokens;
-  fields[PATH] = entry.pathTokens;
-  fields[TAGS] = entry.tagTokens;
-  fields[HEADING] = headingTokens(entry.analysed, ordinal);
-  fields[TEXT] = bodyTokens(entry.analysed, ordinal);
-  return fields;
+function eachField({ analysed, nameTokens, titleFrom }: IndexedFile, ordinal: number, sink: FieldSink): void {
+  const { tokens, tagsFrom } = analysed;
+  if (analysed.title === null) sink(TITLE, nameTokens, titleFrom, nameTokens.length);
+  else sink(TITLE, tokens, analysed.titleFrom, tagsFrom);
+  sink(PATH, nameTokens, 0, titleFrom);
+  sink(TAGS, tokens, tagsFrom, tokens.length);
+  const { body, headings, end } = tokenSpans(analysed, ordinal);
+  sink(HEADING, tokens, headings, end);
+  sink(TEXT, tokens, body, headings);
 }
 
 /** The rows of an index in columns, their postings, and the totals of each chain. Costs of a change follow the file's size. */
@@ -70,34 +90,74 @@ export class RowStore {
   terms = 0;
   readonly #freeRows: number[] = [];
   readonly #freeSlots: number[] = [];
+  /** Working memory of #eachTerm. */
   #packed = new Uint32Array(0);
+  readonly #seen: number[] = [];
+  /** Over all posting lists. */
+  #entries = 0;
+  #fileBytes = 0;
 
   constructor(cache: AnalysisCache) {
     this.cache = cache;
   }
 
   /** Takes over the caller's hold on `analysed`. The file must not be in the store. */
-  add(source: { file: string; hash: string; chain: number }, analysed: AnalysedFile): void {
+  add(source: FileIdentity, analysed: AnalysedFile): void {
+    const entry = this.#place(source, analysed);
+    entry.rows.forEach((_row, ordinal) => this.#eachTerm(entry, ordinal, this.#post));
+  }
+
+  /**
+   * As `add` for each, in much less time; only of an empty store. It may be left at each yield, but until it is done
+   * nobody may search or change the store.
+   */
+  *addAll(files: Iterable<readonly [FileIdentity, AnalysedFile]>): Generator<void, void> {
+    const entries: IndexedFile[] = [];
+    for (const [source, analysed] of files) {
+      entries.push(this.#place(source, analysed));
+      yield;
+    }
+    const { idBound } = this.cache.dictionary;
+    const bulk = new BulkPostings(idBound);
+    const eachTermOf = function* (store: RowStore, sink: TermSink): Generator<void, void> {
+      for (const entry of entries) {
+        entry.rows.forEach((_row, ordinal) => store.#eachTerm(entry, ordinal, sink));
+        yield;
+      }
+    };
+    yield* eachTermOf(this, (term) => bulk.count(term));
+    bulk.layOut();
+    yield* eachTermOf(this, (term, row, packed) => bulk.put(term, row, packed));
+    for (let term = 0; term < idBound; term += 1) {
+      const list = bulk.listOf(term);
+      if (list === null) continue;
+      this.postings[term] = list;
+      this.terms += 1;
+      this.#entries += list.count;
+      if (term % TERMS_PER_YIELD === 0) yield;
+    }
+  }
+
+  #place(source: FileIdentity, analysed: AnalysedFile): IndexedFile {
     const { dictionary } = this.cache;
-    const title = analysed.title ?? fileName(source.file);
+    const title = analysed.title ?? fileTitle(source.file);
+    const path = analyse(source.file);
     const entry: IndexedFile = {
       ...source,
       slot: this.#freeSlots.pop() ?? this.fileAt.length,
       title,
       analysed,
       rows: Uint32Array.from({ length: analysed.rows }, () => this.#freeRows.pop() ?? this.rowBound++),
-      titleTokens:
-        analysed.title === null
-          ? dictionary.retainAll(analyse(title))
-          : analysed.tokens.subarray(analysed.titleFrom, analysed.tagsFrom),
-      pathTokens: dictionary.retainAll(analyse(source.file)),
-      tagTokens: analysed.tokens.subarray(analysed.tagsFrom),
+      nameTokens: dictionary.retainAll(analysed.title === null ? [...path, ...analyse(title)] : path),
+      titleFrom: path.length,
     };
     this.files.set(entry.file, entry);
     this.fileAt[entry.slot] = entry;
     this.#growColumns();
-    entry.rows.forEach((row, ordinal) => this.#addRow(entry, row, ordinal));
+    entry.rows.forEach((row, ordinal) => this.#setColumns(entry, row, ordinal));
     this.#count(entry, 1);
+    this.#fileBytes += bytesOf(entry);
+    return entry;
   }
 
   /** True when the file was there. */
@@ -107,15 +167,31 @@ export class RowStore {
     this.files.delete(file);
     this.fileAt[entry.slot] = undefined;
     this.#count(entry, -1);
+    this.#fileBytes -= bytesOf(entry);
     entry.rows.forEach((row, ordinal) => {
-      this.#eachTerm(entry, ordinal, (term) => this.#unpost(term, row));
+      this.#eachTerm(entry, ordinal, this.#unpost);
       this.#freeRows.push(row);
     });
     this.#freeSlots.push(entry.slot);
-    this.cache.dictionary.release(entry.pathTokens);
-    if (entry.analysed.title === null) this.cache.dictionary.release(entry.titleTokens);
+    this.cache.dictionary.release(entry.nameTokens);
     this.cache.release(entry.analysed);
     return true;
+  }
+
+  /** Gives back what the files hold of the cache; from the first step on the store must not be used any more. */
+  *dissolve(): Generator<void, void> {
+    for (const { nameTokens, analysed } of this.files.values()) {
+      this.cache.dictionary.release(nameTokens);
+      this.cache.release(analysed);
+      yield;
+    }
+    this.files.clear();
+    this.fileAt.length = 0;
+    this.postings.length = 0;
+    this.chains.clear();
+    this.terms = 0;
+    this.#entries = 0;
+    this.#fileBytes = 0;
   }
 
   /** Costs follow the number of the file's rows. */
@@ -130,33 +206,22 @@ export class RowStore {
     this.#count(moved, 1);
   }
 
-  /** Typed arrays exactly, objects and strings by rule of thumb. O(terms + files). */
+  /** By rule of thumb, at no cost. */
   estimatedBytes(): number {
-    let bytes = this.rowBound * 22 + this.cache.dictionary.size * 80;
-    for (const list of this.postings) {
-      if (list === undefined) continue;
-      bytes += 96;
-      for (const chunk of list.chunks) bytes += chunk.byteLength + 64;
-    }
-    for (const { analysed, rows, pathTokens } of this.files.values()) {
-      bytes += analysed.content.length + analysed.tokens.byteLength + analysed.layout.byteLength;
-      bytes += rows.byteLength + pathTokens.byteLength + 1_000;
-    }
-    return bytes;
+    const postings = this.#entries * BYTES_PER_POSTING + this.terms * BYTES_PER_LIST;
+    return this.rowBound * BYTES_PER_ROW + this.cache.dictionary.size * BYTES_PER_TERM + postings + this.#fileBytes;
   }
 
-  #addRow(entry: IndexedFile, row: number, ordinal: number): void {
+  #setColumns(entry: IndexedFile, row: number, ordinal: number): void {
     this.slotOf[row] = entry.slot;
     this.chainOf[row] = entry.chain;
     this.ordinalOf[row] = ordinal;
-    const fields = fieldTokens(entry, ordinal);
-    fields.forEach((tokens, field) => {
-      this.lengths[row * FIELDS.length + field] = tokens.length;
+    eachField(entry, ordinal, (field, _tokens, from, to) => {
+      this.lengths[row * FIELDS.length + field] = to - from;
     });
-    this.#eachTerm(entry, ordinal, (term, packed) => this.#post(term, row, packed));
   }
 
-  #post(term: number, row: number, packed: number): void {
+  readonly #post: TermSink = (term, row, packed) => {
     let list = this.postings[term];
     if (list === undefined) {
       list = new PostingList();
@@ -164,30 +229,35 @@ export class RowStore {
       this.terms += 1;
     }
     list.insert(row, packed);
-  }
+    this.#entries += 1;
+  };
 
-  #unpost(term: number, row: number): void {
+  readonly #unpost: TermSink = (term, row) => {
     const list = this.postings[term];
     list?.remove(row);
+    this.#entries -= 1;
     if (list?.count !== 0) return;
     this.postings[term] = undefined;
     this.terms -= 1;
-  }
+  };
 
   /** Calls `sink` with each distinct term of a row and its packed frequencies. */
-  #eachTerm(entry: IndexedFile, ordinal: number, sink: (term: number, packed: number) => void): void {
+  #eachTerm(entry: IndexedFile, ordinal: number, sink: TermSink): void {
     this.#packed = grown(this.#packed, this.cache.dictionary.idBound);
     const packed = this.#packed;
-    const seen: number[] = [];
-    fieldTokens(entry, ordinal).forEach((tokens, field) => {
-      for (const term of tokens) {
+    const seen = this.#seen;
+    seen.length = 0;
+    eachField(entry, ordinal, (field, tokens, from, to) => {
+      for (let at = from; at < to; at += 1) {
+        const term = tokens[at] ?? 0;
         const before = packed[term] ?? 0;
         if (before === 0) seen.push(term);
         packed[term] = withOccurrence(before, field);
       }
     });
+    const row = entry.rows[ordinal] ?? 0;
     for (const term of seen) {
-      sink(term, packed[term] ?? 0);
+      sink(term, row, packed[term] ?? 0);
       packed[term] = 0;
     }
   }

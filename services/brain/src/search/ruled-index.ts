@@ -56,9 +56,10 @@ export class RuledIndex {
     return [...indexed, ...[...this.#hidden.keys()].filter((file) => !this.#index.has(file))];
   }
 
-  clear(): void {
-    this.#index.clear();
+  /** The shared cache keeps nothing of this index; from the first step on the index must not be used any more. */
+  dissolve(): Generator<void, void> {
     this.#hidden.clear();
+    return this.#index.dissolve();
   }
 
   stats(): IndexStats {
@@ -77,18 +78,21 @@ export class RuledIndex {
     return this.#index;
   }
 
-  /** For the snapshot; files with hidden fields are read again when the brain opens. */
-  whole(): SearchIndex {
-    for (const file of this.#hidden.keys()) this.#index.delete(file);
-    this.#hidden.clear();
-    return this.#index;
+  /** The file as it may be kept outside of memory; null when something of it is hidden. */
+  whole(file: string): IndexedFile | null {
+    return this.#hidden.has(file) ? null : this.#index.fileOf(file);
+  }
+
+  /** All that `whole` answers, in no particular order. */
+  *wholeFiles(): Generator<IndexedFile> {
+    for (const file of this.#index.files()) if (!this.#hidden.has(file.file)) yield file;
   }
 
   #rearrange({ file, hash, chain: before, analysed }: IndexedFile, chain: RowChain): void {
     if (before === chain.id) return;
     const hidden = this.#hidden.get(file);
     if (hidden === undefined && !chain.hides(file)) this.#index.rechain(file, chain.id);
-    else this.#place(file, hidden ?? { hash, content: analysed.content }, chain);
+    else this.#place(file, hidden ?? { hash, content: analysed.text.toString() }, chain);
   }
 
   #place(file: string, text: FileText, chain: RowChain): void {

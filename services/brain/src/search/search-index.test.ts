@@ -3,7 +3,8 @@ import { AnalysisCache } from './analysis-cache.ts';
 import { ANALYSER_VERSION } from './analysis.ts';
 import type { SearchRequest } from './search-answer.ts';
 import { SearchIndex } from './search-index.ts';
-import { decodeSnapshot, encodeSnapshot } from './snapshot.ts';
+import { Block, blockLength, TermNumbers } from './snapshot-block.ts';
+import { encodeFiles, indexOfBlocks } from './snapshot.ts';
 
 const corpus = {
   'ops/deploy.md': `# Deploying the service
@@ -179,30 +180,51 @@ test('endless change does not grow the index', () => {
   expect(sizes[2]).toBeLessThan((sizes[0] ?? 0) * 1.1);
 });
 
-describe('snapshot', () => {
-  const bytes = encodeSnapshot(indexOf(corpus));
+describe('a block of a snapshot', () => {
+  const source = indexOf(corpus);
+  const bytes = encodeFiles(new TermNumbers(source.cache.dictionary), [...source.files()]);
 
-  test('is not read by another analyser version, cut short, or damaged anywhere', () => {
-    expect(decodeSnapshot(bytes, ANALYSER_VERSION + 1)).toBeNull();
-    expect(decodeSnapshot(bytes.subarray(0, bytes.length - 4))).toBeNull();
-    expect(decodeSnapshot(new Uint8Array(0))).toBeNull();
+  test('is not read when it is of another analyser version, cut short, or damaged anywhere', () => {
+    expect(blockLength(bytes)).toBe(bytes.length);
+    expect(blockLength(bytes, ANALYSER_VERSION + 1)).toBeNull();
+    expect(Block.read(bytes.subarray(0, bytes.length - 4))).toBeNull();
+    expect(Block.read(new Uint8Array(0))).toBeNull();
     for (let at = 0; at < bytes.length; at += 97) {
       const damaged = Uint8Array.from(bytes);
       damaged[at] = (damaged[at] ?? 0) ^ 1;
-      if (at < 28 || at >= 32) expect(decodeSnapshot(damaged)).toBeNull();
+      expect(Block.read(damaged)).toBeNull();
     }
   });
 
-  test('is read from any offset of a larger buffer, and goes on changing like the original', () => {
+  test('is read from any offset of a larger buffer, and its index goes on changing like the original', () => {
     const shifted = new Uint8Array(bytes.length + 3);
     shifted.set(bytes, 3);
-    const restored = decodeSnapshot(shifted.subarray(3));
+    const block = Block.read(shifted.subarray(3));
+    const restored = indexOfBlocks(block === null ? [] : [block]);
     const original = indexOf(corpus);
-    for (const index of [restored, original]) index?.delete('ops/leases.md');
-    for (const query of ['lease', 'deployment', 'ripe']) {
-      expect(restored?.search({ ...base, query })).toEqual(original.search({ ...base, query }));
+    for (const index of [restored, original]) {
+      index.delete('ops/leases.md');
+      index.set({ file: 'new.md', content: 'ripe for a lease — naïve 東京', hash: 'n', chain: 0 });
     }
-    restored?.clear();
-    expect([restored?.cache.size, restored?.cache.dictionary.size]).toEqual([0, 0]);
+    for (const query of ['lease', 'deployment', 'ripe', '東京']) {
+      expect(restored.search({ ...base, query })).toEqual(original.search({ ...base, query }));
+      expect(restored.search({ ...base, query }).total).toBeGreaterThan(0);
+    }
+    for (const _step of restored.dissolve());
+    expect([restored.cache.size, restored.cache.dictionary.size]).toEqual([0, 0]);
+  });
+
+  test('later blocks win over earlier ones', () => {
+    const later = indexOf({ 'garden/tomatoes.md': '# Tomatoes\n\nAll eaten.' });
+    const blocks = [
+      bytes.slice(),
+      encodeFiles(new TermNumbers(later.cache.dictionary), [...later.files()], ['ops/deploy.md']),
+    ].map(Block.read);
+    const index = indexOfBlocks(blocks.flatMap((block) => block ?? []));
+    expect(filesFor(index, { query: 'ripen deployment' })).toEqual([]);
+    expect(filesFor(index, { query: 'eaten bananas' }).toSorted()).toEqual([
+      'garden/tomatoes.md',
+      'kitchen/banana-bread.md',
+    ]);
   });
 });

@@ -5,7 +5,7 @@ import { formatOf } from './passages.ts';
 import { runQuery } from './query.ts';
 import type { Workspace } from './query.ts';
 import { RowStore } from './row-store.ts';
-import type { IndexedFile } from './row-store.ts';
+import type { FileIdentity, IndexedFile } from './row-store.ts';
 import type { SearchAnswer, SearchRequest } from './search-answer.ts';
 
 /** A file as the index is told of it. */
@@ -59,9 +59,14 @@ export class SearchIndex {
   }
 
   /** As `set`, with an analysis of this index's cache; takes over the caller's hold on it. */
-  setAnalysed({ file, hash, chain }: Omit<FileSource, 'content'>, analysed: AnalysedFile): void {
+  setAnalysed({ file, hash, chain }: FileIdentity, analysed: AnalysedFile): void {
     this.#store.remove(file);
     this.#store.add({ file, hash, chain }, analysed);
+  }
+
+  /** As `setAnalysed` for each, in much less time; only of an empty index, which nobody may use until all is done. */
+  setAll(files: Iterable<readonly [FileIdentity, AnalysedFile]>): Generator<void, void> {
+    return this.#store.addAll(files);
   }
 
   /** True when the file was in the index. */
@@ -76,7 +81,11 @@ export class SearchIndex {
   /** The text of an indexed file, null unless it is indexed with that hash. */
   contentOf(file: string, hash: string): string | null {
     const indexed = this.#store.files.get(file);
-    return indexed?.hash === hash ? indexed.analysed.content : null;
+    return indexed?.hash === hash ? indexed.analysed.text.toString() : null;
+  }
+
+  fileOf(file: string): IndexedFile | null {
+    return this.#store.files.get(file) ?? null;
   }
 
   hashOf(file: string): string | null {
@@ -97,9 +106,9 @@ export class SearchIndex {
     return this.#store.files.values();
   }
 
-  /** Releases every file; the shared cache keeps nothing of this index. */
-  clear(): void {
-    for (const file of this.#store.files.keys()) this.#store.remove(file);
+  /** The shared cache keeps nothing of this index; from the first step on the index must not be used any more. */
+  dissolve(): Generator<void, void> {
+    return this.#store.dissolve();
   }
 
   search(request: SearchRequest): SearchAnswer {

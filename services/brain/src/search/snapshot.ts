@@ -1,179 +1,103 @@
-import { crc32 } from 'node:zlib';
+/** A whole index as blocks and back; the file they lie in is the affair of SnapshotLog. */
 import { AnalysisCache } from './analysis-cache.ts';
 import type { AnalysedFile } from './analysis-cache.ts';
-import { ANALYSER_VERSION } from './analysis.ts';
+import type { FileIdentity, IndexedFile } from './row-store.ts';
 import { SearchIndex } from './search-index.ts';
+import { type Block, encodeBlock, RestoredTerms, type TermNumbers } from './snapshot-block.ts';
 
-/** Bytes: eight u32 (see HEADER), the directory as JSON, the contents as UTF-8, then u32 layouts and tokens. */
-const HEADER = ['magic', 'format', 'analyser', 'checksum', 'directory', 'contents', 'numbers', 'reserved'] as const;
-const HEADER_BYTES = HEADER.length * 4;
-const MAGIC = 0x53564349;
-const FORMAT = 1;
+/** Bytes of text in one block, about. */
+const BLOCK_TEXT_BYTES = 4 * 1024 * 1024;
+const BLOCK_FILES = 2048;
 
-interface ContentEntry {
-  readonly key: string;
-  readonly title: string | null;
-  readonly bytes: number;
-  readonly rows: number;
-  readonly layout: number;
-  readonly tokens: number;
-  readonly titleFrom: number;
-  readonly tagsFrom: number;
+/** Cuts files into runs that make a block each. */
+export function* blockRuns(files: Iterable<IndexedFile>): Generator<IndexedFile[]> {
+  let run: IndexedFile[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    run.push(file);
+    bytes += file.analysed.text.length;
+    if (run.length < BLOCK_FILES && bytes < BLOCK_TEXT_BYTES) continue;
+    yield run;
+    run = [];
+    bytes = 0;
+  }
+  if (run.length > 0) yield run;
 }
 
-interface Directory {
-  readonly terms: readonly string[];
-  readonly contents: readonly ContentEntry[];
-  readonly files: readonly { file: string; hash: string; chain: number; content: number }[];
+export function encodeFiles(
+  numbers: TermNumbers,
+  files: readonly IndexedFile[],
+  deleted: readonly string[] = [],
+): Uint8Array {
+  const analyses = [...new Set(files.map(({ analysed }) => analysed))];
+  return encodeBlock(numbers, { analyses, files, deleted });
 }
 
-/** Section sizes are multiples of four, so that the numbers can be viewed in place. */
-function padded(length: number): number {
-  return Math.ceil(length / 4) * 4;
-}
+/** The files of several blocks, as the last block that names them has them. */
+export class BlockFiles {
+  readonly #blocks: Block[] = [];
+  readonly #places = new Map<string, { readonly block: Block; readonly content: number }>();
 
-/** Numbers of the dictionary's terms as the snapshot counts them, given in order of first use. */
-class TermNumbers {
-  readonly terms: string[] = [];
-  readonly #numbers = new Map<number, number>();
+  add(block: Block): void {
+    this.#blocks.push(block);
+    for (const path of block.deleted) this.#places.delete(path);
+    for (const [number, path] of block.files.entries())
+      this.#places.set(path, { block, content: block.contentOf(number) });
+  }
 
-  numberOf(id: number, term: (id: number) => string): number {
-    let number = this.#numbers.get(id);
-    if (number === undefined) {
-      number = this.terms.length;
-      this.#numbers.set(id, number);
-      this.terms.push(term(id));
+  paths(): Iterable<string> {
+    return this.#places.keys();
+  }
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  /**
+   * Restores the files whose hash is the wanted one, each with a hold on its analysis, block by block. Once only:
+   * the blocks are used up.
+   */
+  *restore(
+    cache: AnalysisCache,
+    isWanted: (path: string, hash: string) => boolean,
+  ): Generator<(readonly [FileIdentity, AnalysedFile])[]> {
+    const wanted = new Map<Block, { path: string; content: number }[]>(this.#blocks.map((block) => [block, []]));
+    for (const [path, { block, content }] of this.#places) {
+      if (isWanted(path, block.hashOf(content))) wanted.get(block)?.push({ path, content });
     }
-    return number;
+    const terms = new RestoredTerms(cache.dictionary);
+    try {
+      for (const [block, files] of wanted) {
+        const contents = new Set(files.map(({ content }) => content));
+        const analyses = block.restore(cache, terms, (content) => contents.has(content));
+        yield restoredFiles(block, files, analyses);
+        for (const analysed of analyses.values()) cache.release(analysed);
+      }
+    } finally {
+      terms.release();
+    }
   }
 }
 
-function directoryOf(
-  index: SearchIndex,
-  analyses: readonly AnalysedFile[],
-  texts: readonly Uint8Array[],
-  terms: string[],
+function restoredFiles(
+  block: Block,
+  files: readonly { path: string; content: number }[],
+  analyses: ReadonlyMap<number, AnalysedFile>,
 ) {
-  const numbers = new Map(analyses.map((analysed, number) => [analysed, number]));
-  const contents = analyses.map((analysed, number): ContentEntry => {
-    const { key, title, rows, layout, tokens, titleFrom, tagsFrom } = analysed;
-    const bytes = texts[number]?.length ?? 0;
-    return { key, title, bytes, rows, layout: layout.length, tokens: tokens.length, titleFrom, tagsFrom };
-  });
-  const files = [...index.files()].map(({ file, hash, chain, analysed }) => {
-    return { file, hash, chain, content: numbers.get(analysed) ?? 0 };
-  });
-  return { terms, contents, files } satisfies Directory;
-}
-
-function concatenate(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(padded(parts.reduce((sum, part) => sum + part.length, 0)));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
-/** The index as bytes for `decodeSnapshot`: a cache of the files' analysis that may be deleted at any time. */
-export function encodeSnapshot(index: SearchIndex): Uint8Array {
-  const encoder = new TextEncoder();
-  const analyses = [...new Set([...index.files()].map((entry) => entry.analysed))];
-  const numbers = new TermNumbers();
-  const termOf = (id: number): string => index.cache.dictionary.termOf(id);
-  const texts = analyses.map(({ content }) => encoder.encode(content));
-  const columns = analyses.flatMap(({ layout, tokens }) => [layout, tokens.map((id) => numbers.numberOf(id, termOf))]);
-  const json = encoder.encode(JSON.stringify(directoryOf(index, analyses, texts, numbers.terms)));
-  const blanks = encoder.encode('   ').subarray(0, padded(json.length) - json.length);
-  const directory = concatenate([json, blanks]);
-  const contents = concatenate(texts);
-  const bytesOf = (column: Uint32Array) => new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
-  const payload = concatenate([directory, contents, ...columns.map(bytesOf)]);
-  const numberBytes = payload.length - directory.length - contents.length;
-  const header = Uint32Array.of(
-    MAGIC,
-    FORMAT,
-    ANALYSER_VERSION,
-    crc32(payload),
-    directory.length,
-    contents.length,
-    numberBytes,
-    0,
-  );
-  return concatenate([bytesOf(header), payload]);
-}
-
-interface Sections {
-  readonly directory: Directory;
-  readonly contents: Uint8Array;
-  readonly numbers: Uint32Array;
-}
-
-function readSections(bytes: Uint8Array, analyserVersion: number): Sections | null {
-  if (bytes.length < HEADER_BYTES) return null;
-  // A copy at offset 0: the caller's bytes may lie at any offset of their buffer, and the numbers need alignment.
-  const whole = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
-  const header = new Uint32Array(whole.buffer, whole.byteOffset, HEADER.length);
-  const [magic, format, analyser, checksum, directoryBytes = 0, contentBytes = 0, numberBytes = 0] = header;
-  if (magic !== MAGIC || format !== FORMAT || analyser !== analyserVersion) return null;
-  if (whole.length !== HEADER_BYTES + directoryBytes + contentBytes + numberBytes) return null;
-  if (crc32(whole.subarray(HEADER_BYTES)) !== checksum) return null;
-  const contentsAt = HEADER_BYTES + directoryBytes;
-  const json = new TextDecoder().decode(whole.subarray(HEADER_BYTES, contentsAt));
-  return {
-    directory: JSON.parse(json) as Directory,
-    contents: whole.subarray(contentsAt, contentsAt + contentBytes),
-    numbers: new Uint32Array(whole.buffer, whole.byteOffset + contentsAt + contentBytes, numberBytes / 4),
-  };
-}
-
-/** Restores each content into the cache, one hold each, its term numbers turned into the dictionary's ids. */
-function restoreContents(
-  { directory, contents, numbers }: Sections,
-  cache: AnalysisCache,
-  ids: Uint32Array,
-): AnalysedFile[] {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let byte = 0;
-  let at = 0;
-  return directory.contents.map(({ bytes, layout, tokens, ...entry }) => {
-    const content = decoder.decode(contents.subarray(byte, byte + bytes));
-    const analysed = cache.restore({
-      ...entry,
-      content,
-      layout: numbers.slice(at, at + layout),
-      tokens: numbers.slice(at + layout, at + layout + tokens).map((number) => ids[number] ?? 0),
-    });
-    byte += bytes;
-    at += layout + tokens;
-    return analysed;
-  });
-}
-
-/**
- * The index of a snapshot, in `cache`; null when it was written by another format or analyser version or is damaged.
- * It equals the index built from the same files, without their analysis.
- */
-export function decodeSnapshot(
-  bytes: Uint8Array,
-  analyserVersion: number = ANALYSER_VERSION,
-  cache: AnalysisCache = new AnalysisCache(),
-): SearchIndex | null {
-  const sections = readSections(bytes, analyserVersion);
-  if (sections === null) return null;
-  const { terms, files } = sections.directory;
-  const ids = cache.dictionary.retainAll(terms);
-  const analyses = restoreContents(sections, cache, ids);
-  const index = new SearchIndex(cache);
-  for (const { content, ...source } of files) {
-    const analysed = analyses[content];
-    if (analysed === undefined) continue;
+  return files.flatMap(({ path, content }) => {
+    const analysed = analyses.get(content);
+    if (analysed === undefined) return [];
     analysed.uses += 1;
-    index.setAnalysed(source, analysed);
-  }
-  // The files hold their contents and the contents their terms; what restoring held can go.
-  for (const analysed of analyses) cache.release(analysed);
-  cache.dictionary.release(ids);
+    return [[{ file: path, hash: block.hashOf(content), chain: 0 }, analysed] as const];
+  });
+}
+
+/** The index of some blocks, all of their files on chain 0. */
+export function indexOfBlocks(blocks: readonly Block[], cache: AnalysisCache = new AnalysisCache()): SearchIndex {
+  const files = new BlockFiles();
+  for (const block of blocks) files.add(block);
+  const index = new SearchIndex(cache);
+  const restored = [...files.restore(cache, () => true)].flat();
+  for (const _step of index.setAll(restored));
   return index;
 }

@@ -1,10 +1,15 @@
+import { stem } from './analysis.ts';
 import { grown } from './growable.ts';
+
+const REMEMBERED_WORDS = 65_536;
 
 /** Terms and their small integer ids, counted so that ids of vanished terms are used again. */
 export class TermDictionary {
   readonly #ids = new Map<string, number>();
   readonly #terms: string[] = [];
   readonly #free: number[] = [];
+  /** Ids of the stems of words, as long as no id has become another term's. */
+  #words = new Map<string, number>();
   #uses = new Uint32Array(0);
 
   /** Number of terms in use. */
@@ -38,6 +43,19 @@ export class TermDictionary {
     return id;
   }
 
+  /** As `retain` of the word's stem, with one look-up for a word that was seen lately. */
+  retainWord(word: string): number {
+    const known = this.#words.get(word);
+    if (known === undefined) {
+      const id = this.retain(stem(word));
+      if (this.#words.size >= REMEMBERED_WORDS) this.#words = new Map();
+      this.#words.set(word, id);
+      return id;
+    }
+    this.#uses[known] = (this.#uses[known] ?? 0) + 1;
+    return known;
+  }
+
   /** One use fewer for each id of the list. */
   release(ids: Uint32Array): void {
     for (const id of ids) {
@@ -47,6 +65,7 @@ export class TermDictionary {
       this.#ids.delete(this.termOf(id));
       this.#terms[id] = '';
       this.#free.push(id);
+      if (this.#words.size > 0) this.#words = new Map();
     }
   }
 

@@ -27,6 +27,7 @@ export async function noteSync(
   );
 }
 
+/** A conflict that is known already, of the same integration, is not written twice. */
 export async function writeConflicts(
   transaction: SqlClient,
   brain: string,
@@ -38,7 +39,9 @@ export async function writeConflicts(
   await transaction.$executeRawUnsafe(
     `INSERT INTO brain.brain_conflicts (id, brain, branch, file, kind, base, ours, theirs, rescue, at)
      SELECT c.id, $1, $2, c.file, c.kind, c.base, c.ours, c.theirs, $3, now()
-     FROM json_to_recordset($4::json) AS c(id text, file text, kind text, base text, ours text, theirs text)`,
+     FROM json_to_recordset($4::json) AS c(id text, file text, kind text, base text, ours text, theirs text)
+     WHERE NOT EXISTS (SELECT 1 FROM brain.brain_conflicts known WHERE known.brain = $1 AND known.branch = $2
+       AND known.file = c.file AND known.kind = c.kind AND known.rescue = $3)`,
     brain,
     branch,
     rescue,

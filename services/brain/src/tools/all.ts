@@ -1,6 +1,8 @@
 /** Every tool of the brain, in the order of its guide. */
+import { branchMergeTools } from './branch-merge.ts';
 import { brainTools as wholeBrainTools } from './brains.ts';
 import { branchTools } from './branches.ts';
+import { conflictTools } from './conflicts.ts';
 import { fileTools } from './files.ts';
 import { historyTools } from './history.ts';
 import { healthTools } from './health.ts';
@@ -19,6 +21,8 @@ export const brainTools = [
   ...memoryTools,
   ...searchTools,
   ...branchTools,
+  ...branchMergeTools,
+  ...conflictTools,
   ...lockTools,
   ...syncTools,
   ...healthTools,

@@ -99,7 +99,7 @@ const create = defineTool({
 });
 
 /** Not keyed: repeating it changes nothing, and the tool's outcome is recorded where its effect is. */
-async function moveSession(
+export async function moveSession(
   { deps, caller }: Pick<CallContext, 'caller'> & { readonly deps: BrainDeps },
   brain: string,
   branch: string,

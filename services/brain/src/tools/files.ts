@@ -14,10 +14,10 @@ import {
 import { hasExtension } from '@svc/contract/names.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { parse as parseYaml } from 'yaml';
+import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { readFile } from './reading.ts';
 import {
-  checkedPath,
   opContext,
   READ_RAISES,
   READ_REFUSES,
@@ -125,7 +125,7 @@ const brainWrite = defineTool({
     const { ops, brain, branch } = await resolveWrite(context, wish);
     const op = { context: opContext(context, wish), branch, path, content, ifMatch: wish.ifMatch ?? null };
     const { file, ...written } = context.take(settled(context, await ops.change(op)));
-    return { saved: true as const, name: wanted, file, ...written, brain, branch };
+    return { saved: true as const, name: file, file, ...written, brain, branch };
   },
 });
 
@@ -187,7 +187,7 @@ const brainSave = defineTool({
       only: file,
     };
     const { committed, commit, count } = context.take(settled(context, await ops.commit(saving)));
-    return { saved: true as const, name: wanted ?? null, hash, committed, commit, files: count, brain, branch };
+    return { saved: true as const, name: file, hash, committed, commit, files: count, brain, branch };
   },
 });
 

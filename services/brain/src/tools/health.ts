@@ -39,7 +39,15 @@ const health = defineTool({
       lease: z.record(z.string(), z.number()),
     }),
     queue: z.strictObject({ depth: z.int(), oldestMs: z.number() }),
-    index: z.strictObject({ rows: z.int(), pendingVectors: z.literal(0), embedder: z.null() }),
+    index: z
+      .strictObject({
+        rows: z.int(),
+        pending: z.int().describe('Changed files that the next search takes in first.'),
+        bytes: z.int(),
+        pendingVectors: z.literal(0),
+        embedder: z.null(),
+      })
+      .describe('Rows and bytes in memory; branches that nobody searches have none there.'),
     git: z.string(),
     problems: z.array(problem),
     timestamp: TimestampMs,
@@ -75,6 +83,8 @@ const health = defineTool({
       },
       index: {
         rows: summaries.reduce((sum, { index }) => sum + index.rows, 0),
+        pending: summaries.reduce((sum, { index }) => sum + index.pending, 0),
+        bytes: summaries.reduce((sum, { index }) => sum + index.bytes, 0),
         pendingVectors: 0 as const,
         embedder: null,
       },

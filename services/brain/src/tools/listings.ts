@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import { at, brainAndBranch, page, PathText, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
+import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { cursorAfter, entryKind, nextCursor } from './results.ts';
-import { checkedPath, opContext, READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
+import { opContext, READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
 
 const listFiles = defineTool({
   name: 'brain_list_files',

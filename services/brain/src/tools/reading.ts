@@ -12,7 +12,10 @@ export interface FoundFile {
   readonly brain: string;
 }
 
-/** The first brain that has the file answers; what an earlier one refused is shown when none has it. */
+/**
+ * The first brain that has the file answers; what an earlier one refused, or which files it has instead, is shown when
+ * none has it.
+ */
 export async function readFile(
   context: CallContext,
   path: string,
@@ -26,8 +29,13 @@ export async function readFile(
   for (const { ops, brain, branch } of await resolveReads(context, wish)) {
     const answer = await ops.read({ context: op, branch, path, at: wish.at ?? null });
     if (answer.ok) return allow({ view: answer.value, brain });
-    if (answer.code !== 'E_FILE_ABSENT') refused = answer;
+    if (answer.code !== 'E_FILE_ABSENT' || (isSilent(refused) && !isSilent(answer))) refused = answer;
     if (answer.code === 'E_NOT_TEXT') break;
   }
   return refused;
+}
+
+/** Says no more than that the file is not there. */
+function isSilent({ code, details }: { code: string; details?: Record<string, unknown> | undefined }): boolean {
+  return code === 'E_FILE_ABSENT' && details?.['candidates'] === undefined;
 }

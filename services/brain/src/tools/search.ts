@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { brainAndBranch, CommitId, PathText, Sha256Hex } from '@svc/contract/params.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
 import type { SearchRow } from '../brain/ops.ts';
+import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { compress, type CompressedText } from '../search/compress.ts';
 import { rerank, type RerankDocument } from '../search/rerank.ts';
-import { checkedPath, opContext, READ_RAISES, READ_REFUSES, resolveReads, splitPath } from './target.ts';
+import { opContext, READ_RAISES, READ_REFUSES, resolveReads, splitPath } from './target.ts';
 
 const DEFAULT_RESULTS = 10;
 const RAG_BUDGET = 2000;
@@ -56,7 +57,9 @@ const result = z.strictObject({
   explain: explanation.optional(),
 });
 
-const MODES = ['plain', 'semantic', 'hybrid', 'hyde', 'multiquery', 'basic', 'keyword', 'rag'] as const;
+const MODES = ['plain', 'hybrid', 'basic', 'keyword', 'rag'] as const;
+/** Told apart from what nobody has heard of, but not offered: the schema shows only what can be had. */
+const UNAVAILABLE_MODES = ['semantic', 'hyde', 'multiquery'] as const;
 
 const search = defineTool({
   name: 'svc_search',
@@ -67,7 +70,8 @@ const search = defineTool({
     query: z.string().max(2000).describe('Words to look for.'),
     limit: z.int().min(1).max(100).default(DEFAULT_RESULTS).describe('Results.'),
     mode: z
-      .enum(MODES)
+      .enum([...MODES, ...UNAVAILABLE_MODES], { error: `must be one of ${MODES.join(', ')}` })
+      .meta({ enum: MODES })
       .default('hybrid')
       .describe('hybrid reranks plain; basic and keyword = plain; rag = hybrid with a budget of 2000.'),
     category: PathText.optional().describe('Only below this directory.'),
@@ -92,8 +96,9 @@ const search = defineTool({
   aliases: { topK: 'limit' },
   example: { query: 'write things down' },
   async handler({ query, mode: asked, budget: wanted, ...wish }, call) {
-    if (asked === 'semantic') throw call.refuse('E_EMBEDDER_UNAVAILABLE');
-    if (asked === 'hyde' || asked === 'multiquery') throw call.refuse('E_MODE_UNAVAILABLE', { mode: asked });
+    if (asked === 'semantic') throw call.refuse('E_EMBEDDER_UNAVAILABLE', { mode: asked, modes: MODES });
+    if (asked === 'hyde' || asked === 'multiquery')
+      throw call.refuse('E_MODE_UNAVAILABLE', { mode: asked, modes: MODES });
     const mode = asked === 'hybrid' || asked === 'rag' ? ('hybrid' as const) : ('plain' as const);
     if (query.trim() === '') return { query: '', mode, results: [], total: 0, reason: 'empty query' };
     const { limit, group, explain } = wish;

@@ -4,6 +4,7 @@ import { brainAndBranch, ifMatch, leaseGuard, PathText, Sha256Hex } from '@svc/c
 import { BrainName, BranchName } from '@svc/contract/names.ts';
 import { allow } from '@svc/contract/decision.ts';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
+import { checkedPath } from '../blocked-path.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { defineTool } from '../deps.ts';
@@ -11,7 +12,6 @@ import { loadBrains, popBrain, pushBrain, removeBrain, switchBrain } from '../do
 import { shownStack, stackNames, stackShown } from './results.ts';
 import {
   type CallContext,
-  checkedPath,
   opContext,
   requireWriter,
   resolveWrite,
@@ -194,8 +194,8 @@ const remove = defineTool({
     const path = checkedPath(name);
     const { ops, branch } = await resolveWrite(context, wish);
     const op = { context: opContext(context, wish), branch, path, content: null, ifMatch: wish.ifMatch ?? null };
-    const { hash } = context.take(settled(context, await ops.change(op)));
-    return { removed: true as const, kind: 'file' as const, name, hash };
+    const { file, hash } = context.take(settled(context, await ops.change(op)));
+    return { removed: true as const, kind: 'file' as const, name: file, hash };
   },
 });
 

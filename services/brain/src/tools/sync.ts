@@ -12,7 +12,7 @@ const sync = defineTool({
     direction: z.enum(['push', 'pull']).optional().describe('Default: pull, then push.'),
     remote: z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/)
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, 'must be 1-32 letters, digits, underscores or dashes')
       .optional()
       .describe('Name of the remote, default origin.'),
     ...leaseGuard,
@@ -24,7 +24,11 @@ const sync = defineTool({
     branch: z.string(),
     remote: z.string(),
     direction: z.enum(['push', 'pull', 'both']),
-    status: z.string().describe('up-to-date, fast-forward, merged, merged-with-conflicts or pushed.'),
+    status: z
+      .string()
+      .describe(
+        'up-to-date (nothing moved), fast-forward, merged, merged-with-conflicts or pushed; of both, what was pulled.',
+      ),
     before: CommitId,
     after: CommitId,
     remoteCommit: CommitId.nullable(),
@@ -40,6 +44,12 @@ const sync = defineTool({
       }),
     ),
     rescue: z.string().nullable().describe('Reads with at: rescue/<this>/ours and .../theirs.'),
+    rewritten: z
+      .boolean()
+      .describe('The remote took commits out of its history; rescue/<rescue>/theirs is where it was before.'),
+    uncommittedLeft: z
+      .int()
+      .describe('Files that differ from the last commit and so stay here; svc_commit takes them.'),
   }),
   access: 'identified',
   effect: 'external',
@@ -47,10 +57,14 @@ const sync = defineTool({
     ...WRITE_REFUSES,
     'E_NOT_CONFIGURED',
     'E_REMOTE_UNREACHABLE',
+    'E_REMOTE_TLS',
     'E_REMOTE_AUTH',
+    'E_REMOTE_ABSENT',
     'E_REMOTE_REJECTED',
+    'E_REMOTE_FULL',
     'E_REMOTE_CORRUPT',
     'E_REMOTE_RACE',
+    'E_UNDER_WAY',
     'E_SYNC_CONFLICT',
   ],
   raises: WRITE_RAISES,

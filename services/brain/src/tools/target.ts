@@ -1,16 +1,15 @@
 /** Which brain and branch a call means, and as whom it acts there. */
 import { CallError, Refusal } from '@svc/contract/codes.ts';
-import { filePathProblem } from '@svc/contract/names.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { isAnonymous } from '@svc/contract/subject.ts';
 import type { Caller, IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
+import { checkedPath } from '../blocked-path.ts';
 import type { BrainOps } from '../brain/ops.ts';
 import type { BrainDeps } from '../deps.ts';
 import { DEFAULT_BRANCH, type Pointer, type StackEntry } from '../domain/stack.ts';
 import type { RowView } from '../ports.ts';
 import type { OpContext } from '../writer/context.ts';
-import { blockedPath } from '../writer/staging.ts';
 
 export type Context = ToolContext<BrainDeps, never, never>;
 
@@ -136,13 +135,6 @@ export function secondStep(context: OpContext, step: string): OpContext {
   if (idempotency === null) return context;
   const scope: IdempotencyScope = { ...idempotency, key: `${idempotency.key}#${step}` };
   return { ...context, idempotency: scope };
-}
-
-/** Throws VAF_PATH_BLOCKED. */
-export function checkedPath(path: string): string {
-  const problem = filePathProblem(path);
-  if (problem !== null) throw blockedPath(problem);
-  return path;
 }
 
 export function splitPath(path: string): { category: string; filename: string } {

@@ -42,7 +42,7 @@ export class BranchWriter {
   readonly #brain: BrainContext;
   readonly #queue: WriteQueue<FileCall, FileAnswer>;
   #applied: Promise<void> = Promise.resolve();
-  #isRetired = false;
+  #retired: Error | null = null;
 
   constructor(brain: BrainContext, tree: Worktree, openConflicts: Set<string>) {
     this.#brain = brain;
@@ -69,9 +69,9 @@ export class BranchWriter {
     return this.#queue.settled();
   }
 
-  /** The working tree is going away; whoever still comes here is sent to look for the branch again. */
-  retire(): void {
-    this.#isRetired = true;
+  /** The working tree is going away; whoever still comes here gets `reason`, or is sent to look for the branch again. */
+  retire(reason: Error = new NotOwner(this.#brain.name)): void {
+    this.#retired = reason;
   }
 
   /** Writes or removes one file. Rejects with CallError, NotOwner or a database error. */
@@ -164,7 +164,7 @@ export class BranchWriter {
   }
 
   #assertInUse(): void {
-    if (this.#isRetired) throw new NotOwner(this.#brain.name);
+    if (this.#retired !== null) throw this.#retired;
   }
 
   #runBatch(calls: readonly Queued[]): Promise<void> {

@@ -12,6 +12,7 @@ import type { Repository } from '../git/repository.ts';
 import type { RowRules } from '../ports.ts';
 import type { CommitHandles } from '../rules/commit-handles.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
+import type { IndexMemory } from '../search/index-memory.ts';
 import { enterWriteSection, type WriteSection } from '../store/lease-store.ts';
 import type { Owner } from '../store/ownership.ts';
 import type { Counters } from './counters.ts';
@@ -45,6 +46,7 @@ export interface BrainContext {
   readonly denials: DenialLog;
   readonly counters: Counters;
   readonly gate: Gate;
+  readonly indexes: IndexMemory;
   /** What commits are called for whom something of the brain is hidden. */
   readonly handles: CommitHandles;
 }

@@ -2,9 +2,10 @@
 import { hash } from 'node:crypto';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
-import { candidatePaths, filePathProblem } from '@svc/contract/names.ts';
+import { decideWrite } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
+import { blockedPath, checkedPath, confusedPath } from '../blocked-path.ts';
 import { type FileChange, obstacleAt } from '../files/durable-write.ts';
 import { createNameIndex } from '../files/name-index.ts';
 import { decodeText } from '../files/file-entry.ts';
@@ -164,14 +165,8 @@ export class Staging {
 
   /** The file that the path means: an existing candidate that may be seen, else the name that a new file gets. */
   #resolve(path: string, rows: RowView): string {
-    const problem = filePathProblem(path);
-    if (problem !== null) throw blockedPath(problem);
-    const candidates = candidatePaths(path);
     const isThere = (candidate: string): boolean => rows.mayRead(candidate) && this.#hashNow(candidate) !== null;
-    const target = candidates.find(isThere) ?? candidates.at(-1) ?? path;
-    const targetProblem = filePathProblem(target);
-    if (targetProblem !== null) throw blockedPath(targetProblem);
-    return target;
+    return checkedPath(decideWrite(checkedPath(path), isThere));
   }
 
   #hashNow(path: string): string | null {
@@ -184,7 +179,8 @@ export class Staging {
     if (this.#states.has(path)) return null;
     const entry = this.#tree.refresh(path);
     if (entry?.kind === 'text') {
-      if (this.#tree.table.collision(path) !== null) throw blockedPath('differs only in case from another name in use');
+      const other = this.#tree.table.collision(path);
+      if (other !== null) throw confusedPath(path, other);
       return null;
     }
     if (entry === null) return null;
@@ -194,7 +190,7 @@ export class Staging {
 
   #checkNewName(path: string): void {
     const other = this.#tree.table.collision(path) ?? this.#newNames.collision(path);
-    if (other !== null) throw blockedPath('differs only in case from a name in use, or a file is in the way');
+    if (other !== null) throw confusedPath(path, other);
     if (this.#tree.isIgnored(path)) throw blockedPath('is one that the ignore files of the brain leave out of it');
     const obstacle = obstacleAt(this.#tree.root, this.#tree.onDisk(path));
     if (obstacle !== null) throw blockedPath(obstacle);
@@ -212,8 +208,4 @@ function bringsHidden(path: string, given: Uint8Array, rows: RowView): boolean {
 
 function matches(ifMatch: string | null, present: string | null): boolean {
   return ifMatch === null || (ifMatch === 'none' ? present === null : ifMatch === present);
-}
-
-export function blockedPath(problem: string): CallError {
-  return new CallError('VAF_PATH_BLOCKED', `The path ${problem}.`);
 }

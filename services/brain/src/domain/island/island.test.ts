@@ -4,6 +4,8 @@ import {
   amendIsland,
   contentOf,
   fileOf,
+  namedIn,
+  IslandName,
   isSourced,
   type IslandContent,
   type IslandDefinition,
@@ -159,4 +161,25 @@ test('a text is cut between characters', () => {
     }),
     { seed: 5 },
   );
+});
+
+test.each(['ops', 'Äpfel & Birnen', '日本', "John's", '_x', 'a..b', 'x'.repeat(64)])(
+  'an island can be named %j',
+  (name) => {
+    expect(IslandName.parse(name)).toBe(name);
+    expect(namedIn(fileOf(name, 'data'))).toEqual({ name, kind: 'data' });
+  },
+);
+
+test.each(['', '../x', 'a/b', '.x', '-x', 'x ', 'con', 'a?b', 'a\u202eb', 'x'.repeat(65), '日'.repeat(65)])(
+  'no island is named %j',
+  (name) => {
+    expect(IslandName.safeParse(name).success).toBe(false);
+    expect(namedIn(`islands/${name}.md`)).toBe(null);
+  },
+);
+
+test('an island is known by the composed form of its name, and a name that is refused is told why', () => {
+  expect(IslandName.parse('A\u0308pfel')).toBe('Äpfel');
+  expect(IslandName.safeParse('a?b').error?.issues[0]?.message).toContain('"?" (U+003F)');
 });

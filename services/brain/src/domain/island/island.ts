@@ -1,6 +1,6 @@
 /** An island is a file under `islands/`: Markdown with front matter, or JSON with the members `island` and `data`. */
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
-import { isFilePath } from '@svc/contract/names.ts';
+import { filePathProblem, isFilePath, normalPath } from '@svc/contract/names.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { findFrontMatter, inline, parseFrontMatter, setFrontMatterMember } from './front-matter.ts';
@@ -10,10 +10,24 @@ import { normalTriggers } from './trigger.ts';
 export const ISLAND_FOLDER = 'islands';
 export const DEFAULT_TYPE = 'static';
 
+const MAX_NAME_LENGTH = 64;
+
 export const IslandName = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1-64 letters, digits, dots, underscores or dashes')
-  .describe('Island name.');
+  .min(1)
+  .overwrite(normalPath)
+  .superRefine((name, context) => {
+    const message = nameProblem(name);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  })
+  .describe(`Island name: a file name of at most ${MAX_NAME_LENGTH} characters, without extension.`);
+
+function nameProblem(name: string): string | null {
+  if (name.includes('/')) return 'has "/" (U+002F), which no name of an island may have';
+  if (Array.from(name.slice(0, 2 * MAX_NAME_LENGTH + 1)).length > MAX_NAME_LENGTH)
+    return `is longer than ${MAX_NAME_LENGTH} characters`;
+  return filePathProblem(name) ?? filePathProblem(`${name}.json`);
+}
 
 export const IslandType = z
   .string()
@@ -36,13 +50,15 @@ export const Triggers = z
   .describe('Words and phrases that call the island up; kept trimmed, in lower case and each once.');
 
 function isShort(trigger: string): boolean {
+  // Of what is far too long the first check tells; composing a long run of marks takes the square of its length.
+  if (trigger.length > 4 * MAX_TRIGGER_LENGTH) return true;
   return normalTriggers([trigger]).every((normal) => Array.from(normal).length <= MAX_TRIGGER_LENGTH);
 }
 
 export const Description = z.string().max(2000).describe('What the island is for.');
 
 export const Sources = z
-  .array(z.string().refine(isSource, { message: 'must be the path of a file or directory' }))
+  .array(z.string().overwrite(normalPath).refine(isSource, { message: 'must be the path of a file or directory' }))
   .max(32)
   .describe('Path prefixes; the readable files below them are appended to the text when the island is loaded.');
 
@@ -82,7 +98,7 @@ export type IslandContent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'data'; readonly data: unknown };
 
-const ISLAND_FILE = /^islands\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})\.(md|json)$/;
+const ISLAND_FILE = /^islands\/([^/]+)\.(md|json)$/;
 const NO_DEFINITION: IslandDefinition = {
   type: DEFAULT_TYPE,
   triggers: [],
@@ -94,7 +110,9 @@ const NO_DEFINITION: IslandDefinition = {
 /** Null for a file that is no island by its name. */
 export function namedIn(file: string): { readonly name: string; readonly kind: IslandKind } | null {
   const [, name, extension] = ISLAND_FILE.exec(file) ?? [];
-  return name === undefined ? null : { name, kind: extension === 'json' ? 'data' : 'text' };
+  return name === undefined || nameProblem(name) !== null
+    ? null
+    : { name, kind: extension === 'json' ? 'data' : 'text' };
 }
 
 /** Where an island may lie, in order of look-up; people can make both files, and the first one is the island then. */

@@ -1,16 +1,19 @@
 /** Words and phrases that call an island up. */
-import { foldCase } from '@svc/contract/names.ts';
 
 /** Trimmed, compatibility-composed, lower-cased, each once; in the order given. */
 export function normalTriggers(triggers: readonly string[]): string[] {
-  const normal = triggers.map((trigger) => foldCase(trigger.trim()).trim());
+  const normal = triggers.map((trigger) => lowered(trigger.trim()).trim());
   return [...new Set(normal.filter((trigger) => trigger !== ''))];
 }
 
 /** The triggers, as `normalTriggers` gives them, that `text` is or contains as whole words. */
 export function matchingTriggers(triggers: readonly string[], text: string): string[] {
-  const words = spaced(foldCase(text).trim());
+  const words = spaced(lowered(text).trim());
   return triggers.filter((trigger) => containsWords(words, spaced(trigger)));
+}
+
+function lowered(text: string): string {
+  return text.normalize('NFKC').toLowerCase();
 }
 
 function spaced(text: string): string {

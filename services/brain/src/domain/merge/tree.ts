@@ -8,7 +8,8 @@ export interface Entry {
 
 export type Tree<E extends Entry = Entry> = ReadonlyMap<string, E>;
 
-export type ConflictKind = 'content' | 'delete-modify' | 'directory-file' | 'foreign';
+/** `in-the-way`: the merge is clean, but something that no commit holds lies where it would put a file. */
+export type ConflictKind = 'content' | 'delete-modify' | 'directory-file' | 'foreign' | 'in-the-way';
 
 export interface Conflict {
   readonly file: string;

@@ -1,0 +1,244 @@
+/** Deleting and renaming branches. Nothing is lost: what a branch held can be read under its rescue references. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import { guardWrite } from '../domain/lease.ts';
+import { leftJournals, openJournal } from '../files/journal-file.ts';
+import { countUnmerged, deletionMoves, isInUseElsewhere, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
+import { prepareCommit } from '../git/commits.ts';
+import { moveRefs, readHead, rescueStamp } from '../git/refs.ts';
+import { branchRef, GitError } from '../git/run.ts';
+import { worktreeName } from '../git/worktrees.ts';
+import type { RowView } from '../ports.ts';
+import { forgetBranch, renameBranchRows } from '../store/branch-rows.ts';
+import type { WriteSection } from '../store/lease-store.ts';
+import type { BranchWriter } from '../writer/branch-writer.ts';
+import { type BrainContext, type OpContext, writeSection } from '../writer/context.ts';
+import { attribution } from './commit.ts';
+import { gatherEdits } from './commit-edits.ts';
+import type { BranchDeleted } from './branch-results.ts';
+import { dropWorktree, isWorktreeHeld, type KeptWork } from './drop-worktree.ts';
+import type { OpenBrain } from './open-brain.ts';
+import type { BrainOps, CommitRefusal } from './ops.ts';
+
+type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
+type Refusal = CommitRefusal | 'E_BRANCH_PROTECTED' | 'E_BRANCH_EXISTS';
+type Answer<Value> = Once<Value, Refusal>;
+
+const MAIN = 'main';
+
+export async function deleteBranch(
+  brain: OpenBrain,
+  { context, branch }: OpOf<'deleteBranch'>,
+  rows: RowView,
+): Promise<Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>> {
+  const rescue = newRescue(brain.context);
+  const answer = await withBranch<BranchDeleted>(brain, { context, branch }, async (writer, head) => {
+    const saved = await saveWork(brain, context, writer, head);
+    const kept = { commit: saved?.commit ?? head, id: rescue };
+    const { repository, outbox, name } = brain.context;
+    const unmerged = await countUnmerged(repository, branch, head);
+    const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
+    const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
+      if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {
+        return deny('E_BUSY', { retryAfterMs: 0 });
+      }
+      irrevocable();
+      await forgetBranch(transaction, name, branch);
+      const payload = { ...told(brain, context, branch), rescue };
+      await outbox.write(transaction, [{ name: 'branch:deleted', payload }]);
+      const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
+      return allow({ commit: head, rescue, uncommitted, unmerged, setAside });
+    });
+    if (outcome.decision.ok && !outcome.replayed) await endTree(brain, branch, kept);
+    return outcome;
+  });
+  return answer as Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>;
+}
+
+/** The branch is gone already; a directory that cannot be removed is no working tree any more and harms nobody. */
+async function endTree(brain: OpenBrain, branch: string, kept: KeptWork): Promise<void> {
+  const { repository, platform, name } = brain.context;
+  try {
+    await brain.releaseTree(branch);
+    await dropWorktree(repository, treeOf(brain, branch), kept);
+  } catch (error) {
+    platform.log.error({ err: error, brain: name, branch }, 'a working tree could not be removed');
+  }
+}
+
+function treeOf({ places }: OpenBrain, branch: string): string {
+  return join(places.worktrees, worktreeName(branch));
+}
+
+function newRescue({ platform }: BrainContext): string {
+  return `${rescueStamp(new Date(platform.clock.now()))}-${platform.random.bytes(4).toString('hex')}`;
+}
+
+function now({ context }: OpenBrain): Date {
+  return new Date(context.platform.clock.now());
+}
+
+function told({ context: { name } }: OpenBrain, { actor }: OpContext, branch: string) {
+  return { brain: name, branch, by: actor, resources: [`brain:${name}`] };
+}
+
+/** In the queue of the branch when it has a working tree, which is opened for it. */
+async function withBranch<Value>(
+  brain: OpenBrain,
+  { context, branch }: { readonly context: OpContext; readonly branch: string },
+  work: (writer: BranchWriter | null, head: string) => Promise<Answer<Value>>,
+): Promise<Answer<Value>> {
+  const refused = (decision: Decision<Value, Refusal>): Answer<Value> => ({ decision, replayed: false });
+  const { idempotency, platform, repository } = brain.context;
+  const stored = await idempotency.find<Value, Refusal>(poolClient(platform.database.pool), context.idempotency);
+  if (stored !== null) return { decision: stored, replayed: true };
+  if (branch === MAIN) return refused(deny('E_BRANCH_PROTECTED', { branch }));
+  const head = await readHead(repository, branch);
+  if (head === null) return refused(deny('E_BRANCH_ABSENT', { branch }));
+  const own = treeOf(brain, branch);
+  if (await isInUseElsewhere(repository, branch, own)) return refused(deny('E_BRAIN_DIVERTED', { branch }));
+  try {
+    if (!existsSync(own)) return await work(null, head);
+    const found = await brain.writer(branch);
+    if (!found.ok) return refused(found);
+    const writer = found.value;
+    return await writer.alone(context.deadlineAt, async () => {
+      await writer.tree.look();
+      await writer.tellNoticed('external', context.deadlineAt);
+      return work(writer, await brain.headOf(branch));
+    });
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    platform.log.error({ err: error, brain: brain.context.name }, 'git refused to change a branch');
+    return refused(deny('E_STATE_WRITE'));
+  }
+}
+
+interface SavedWork {
+  readonly commit: string;
+  readonly files: readonly string[];
+}
+
+/** What is uncommitted, in a commit that no branch names; null when nothing is. */
+async function saveWork(
+  brain: OpenBrain,
+  context: OpContext,
+  writer: BranchWriter | null,
+  head: string,
+): Promise<SavedWork | null> {
+  const { repository } = brain.context;
+  const files = writer?.tree.table.changes() ?? [];
+  if (writer === null || files.length === 0) return null;
+  const { branch } = writer.tree;
+  const { edits, taken } = await gatherEdits(repository, writer.tree, files);
+  const message = `uncommitted when ${branch} was deleted`;
+  const wish = { branch, expectedHead: head, edits, message, ...attribution(brain, context) };
+  const { commit, left } = await prepareCommit(repository, wish);
+  const isLeft = new Set(left);
+  return { commit, files: taken.flatMap(({ file, onDisk }) => (isLeft.has(onDisk) ? [] : [file])) };
+}
+
+function keyed<Value>(
+  brain: OpenBrain,
+  { context, writer }: { readonly context: OpContext; readonly writer: BranchWriter | null },
+  work: (section: WriteSection, irrevocable: () => void) => Promise<Decision<Value, Refusal>>,
+): Promise<Answer<Value>> {
+  return writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
+    brain.context.idempotency.once<Value, Refusal>(section.transaction, context.idempotency, async () => {
+      const guarded =
+        writer === null
+          ? guardWrite(section.lease, context.caller, context.fence, section.now)
+          : await writer.guard(section, context);
+      return guarded.ok ? work(section, irrevocable) : guarded;
+    }),
+  );
+}
+
+interface RenameRecord {
+  readonly brain: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+interface Renamed {
+  readonly commit: string;
+}
+
+/** The working tree goes along, with what is uncommitted in it; whoever asks for the new name meanwhile waits. */
+export async function renameBranch(brain: OpenBrain, op: OpOf<'renameBranch'>): Promise<Answer<Renamed>> {
+  const { branch, to } = op;
+  const { repository, name, platform } = brain.context;
+  return withBranch<Renamed>(brain, op, async (writer, head) => {
+    if (await isNameTaken(repository, to, branch)) {
+      return { decision: deny('E_BRANCH_EXISTS', { name: to }), replayed: false };
+    }
+    const record: RenameRecord = { brain: name, from: branch, to };
+    const journal = await openJournal(brain.places.journal, `${name}.${platform.ids.next('ren')}`, record);
+    const moved = Promise.withResolvers<boolean>();
+    if (writer !== null) brain.expectTree(to, moved.promise);
+    try {
+      const outcome = await renameRefs(brain, op, writer, head);
+      const isDone = outcome.decision.ok && !outcome.replayed;
+      if (isDone) await followBranch(brain, branch, to);
+      await journal.close();
+      moved.resolve(isDone);
+      return outcome;
+    } finally {
+      moved.resolve(false); // of no effect when it is settled
+    }
+  });
+}
+
+function renameRefs(
+  brain: OpenBrain,
+  { context, branch, to }: OpOf<'renameBranch'>,
+  writer: BranchWriter | null,
+  head: string,
+): Promise<Answer<Renamed>> {
+  const { repository, name, outbox } = brain.context;
+  return keyed<Renamed>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
+    const moves = [
+      { ref: branchRef(branch), to: null, from: head },
+      { ref: branchRef(to), to: head, from: null },
+    ];
+    if (!(await moveRefs(repository, moves, now(brain)))) return deny('E_BUSY', { retryAfterMs: 0 });
+    irrevocable();
+    await renameBranchRows(transaction, name, branch, to);
+    const payload = { ...told(brain, context, branch), to };
+    await outbox.write(transaction, [{ name: 'branch:renamed', payload }]);
+    return allow({ commit: head });
+  });
+}
+
+/** Where that fails the journal stays, and the next opening of the brain does it. */
+async function followBranch(brain: OpenBrain, from: string, to: string): Promise<void> {
+  const { repository, platform, name } = brain.context;
+  try {
+    await brain.releaseTree(from);
+    await moveWorktree(repository, brain.places.worktrees, { from, to });
+  } catch (error) {
+    platform.log.error({ err: error, brain: name, from, to }, 'a working tree could not follow its branch');
+    throw new CallError('E_OUTCOME_UNKNOWN');
+  }
+}
+
+/** Finishes what a killed process left, before any working tree is opened. */
+export async function finishRenames(
+  { repository, name, platform }: BrainContext,
+  places: OpenBrain['places'],
+): Promise<void> {
+  for (const { record: left, journal } of await leftJournals(places.journal, `${name}.ren_`)) {
+    const { brain, from, to } = left as RenameRecord;
+    if (brain !== name) continue; // a brain whose name goes on where ours ends
+    const isRenamed = (await readHead(repository, to)) !== null && (await readHead(repository, from)) === null;
+    if (isRenamed) {
+      await moveWorktree(repository, places.worktrees, { from, to });
+      await withPgTransaction(platform.database.pool, (transaction) => renameBranchRows(transaction, name, from, to));
+    }
+    await journal.close();
+  }
+}

@@ -1,0 +1,39 @@
+/** The end of a working tree: nothing goes with it that no commit holds. */
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setAsideWorktree } from '../git/branch-removal.ts';
+import { readTree, type TreeEntry } from '../git/objects.ts';
+import type { Repository } from '../git/repository.ts';
+import { discardWorktree } from '../git/worktrees.ts';
+import { holds } from './move-files.ts';
+
+export interface KeptWork {
+  readonly commit: string;
+  /** Of the rescue references under which it can be read. */
+  readonly id: string;
+}
+
+/** Sets the directory aside when `kept.commit` does not hold everything in it. */
+export async function dropWorktree(repository: Repository, dir: string, kept: KeptWork): Promise<void> {
+  if (!existsSync(dir)) return;
+  if (await isWorktreeHeld(repository, dir, kept.commit)) await discardWorktree(repository, dir);
+  else await setAsideWorktree(repository, dir, kept.id);
+}
+
+export async function isWorktreeHeld(repository: Repository, dir: string, commit: string): Promise<boolean> {
+  return !existsSync(dir) || isHeldBy(dir, '', await readTree(repository, commit));
+}
+
+async function isHeldBy(root: string, directory: string, tree: ReadonlyMap<string, TreeEntry>): Promise<boolean> {
+  for (const child of await readdir(join(root, directory), { withFileTypes: true })) {
+    if (directory === '' && child.name === '.git') continue;
+    const path = directory === '' ? child.name : `${directory}/${child.name}`;
+    const entry = tree.get(path);
+    const isHeld = child.isDirectory()
+      ? await isHeldBy(root, path, tree)
+      : entry !== undefined && (await holds(root, path, entry));
+    if (!isHeld) return false;
+  }
+  return true;
+}

@@ -1,0 +1,86 @@
+/** What deleting and renaming branches asks of git, and of the working trees on disk. */
+import { existsSync, realpathSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { foldCase } from '@svc/contract/names.ts';
+import { fsyncPath } from '../files/fsync.ts';
+import { readHeads, type RefMove } from './refs.ts';
+import type { Repository } from './repository.ts';
+import { branchRef, objectId } from './run.ts';
+import { worktreeGitDir } from './worktree-state.ts';
+import { pruneWorktrees, relinkWorktrees, worktreeName } from './worktrees.ts';
+
+/** The references under which a deleted branch can be read. `work`: what was uncommitted, or null. */
+export function deletionMoves(branch: string, rescue: string, head: string, work: string | null): RefMove[] {
+  return [
+    { ref: branchRef(branch), to: null, from: head },
+    { ref: `refs/rescue/${rescue}/branch`, to: head, from: null },
+    ...(work === null ? [] : [{ ref: `refs/rescue/${rescue}/work`, to: work, from: null }]),
+  ];
+}
+
+/** How many commits of `head` no branch but `branch` has. */
+export async function countUnmerged(repository: Repository, branch: string, head: string): Promise<number> {
+  const others = [...(await readHeads(repository))].flatMap(([name, commit]) => (name === branch ? [] : [commit]));
+  const { stdout } = await repository.git.run({
+    args: ['rev-list', '--count', '--stdin'],
+    gitDir: repository.gitDir,
+    stdin: [objectId(head), ...others.map((commit) => `^${objectId(commit)}`), ''].join('\n'),
+  });
+  return Number(stdout.toString('latin1').trim());
+}
+
+/** Whether a branch with another name than `except` is `name`, but for case, or would be above or below it. */
+export async function isNameTaken(repository: Repository, name: string, except: string): Promise<boolean> {
+  const folded = foldCase(name);
+  return [...(await readHeads(repository)).keys()].some((other) => {
+    const existing = foldCase(other);
+    const isNear = existing === folded || existing.startsWith(`${folded}/`) || folded.startsWith(`${existing}/`);
+    return isNear && other !== except;
+  });
+}
+
+/** Whether a person works on the branch in another working tree than `own`, which need not exist. */
+export async function isInUseElsewhere(repository: Repository, branch: string, own: string): Promise<boolean> {
+  const { stdout } = await repository.git.run({
+    args: ['worktree', 'list', '--porcelain', '-z'],
+    gitDir: repository.gitDir,
+  });
+  const ours = existsSync(own) ? realpathSync(own) : own;
+  return stdout
+    .toString('utf8')
+    .split('\0\0')
+    .some((text) => {
+      const lines = text.split('\0');
+      const place = lines.find((line) => line.startsWith('worktree '))?.slice('worktree '.length) ?? '';
+      return lines.includes(`branch ${branchRef(branch)}`) && place !== ours && existsSync(place);
+    });
+}
+
+/** Takes a working tree that holds what no commit does out of use; the files stay, beside the others. */
+export async function setAsideWorktree(repository: Repository, dir: string, id: string): Promise<void> {
+  await rename(dir, join(dirname(dir), `.deleted-${basename(dir)}-${id}`));
+  await fsyncPath(dirname(dir));
+  await pruneWorktrees(repository);
+}
+
+/** Takes the working tree of a renamed branch, if there is one, along with it. Harmless when it was done before. */
+export async function moveWorktree(
+  repository: Repository,
+  worktreesDir: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  const source = join(worktreesDir, worktreeName(from));
+  const target = join(worktreesDir, worktreeName(to));
+  // Somebody made one for the new name already: what the old one holds is kept beside it.
+  if (existsSync(source) && existsSync(target)) await setAsideWorktree(repository, source, to.replaceAll('/', '+'));
+  else if (existsSync(source)) {
+    await repository.git.run({
+      args: ['symbolic-ref', 'HEAD', branchRef(to)],
+      gitDir: await worktreeGitDir(repository, source),
+    });
+    await rename(source, target);
+    await fsyncPath(worktreesDir);
+  }
+  await relinkWorktrees(repository, worktreesDir);
+}

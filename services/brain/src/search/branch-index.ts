@@ -1,0 +1,290 @@
+/**
+ * The search index of one branch view. It is in memory only while somebody searches: until then, and between writes,
+ * it merely knows which content each path has, and makes up for that when it is asked.
+ */
+import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
+import type { IndexMemory, TendedIndex } from './index-memory.ts';
+import { IndexSaver, type SnapshotPlace } from './index-saver.ts';
+import { formatOf } from './passages.ts';
+import { type PendingChange, PendingChanges } from './pending-changes.ts';
+import type { FileIdentity } from './row-store.ts';
+import { RuledIndex } from './ruled-index.ts';
+import { type IndexStats, SearchIndex } from './search-index.ts';
+import { Slices } from './slices.ts';
+import { analyseTexts } from './text-analyser.ts';
+import { type ReadText, readTexts, type TextSource } from './text-source.ts';
+
+export type { TextSource } from './text-source.ts';
+
+export interface BranchIndexOptions {
+  readonly source: TextSource;
+  /** Shared by the branches of one brain. */
+  readonly cache: AnalysisCache;
+  readonly memory: IndexMemory;
+  /** Null = it is made anew from the texts each time. */
+  readonly snapshot: SnapshotPlace | null;
+  /** A snapshot could not be written, or a text not read; nothing is lost by it. */
+  onProblem(error: unknown): void;
+}
+
+/** Texts in hand at once. */
+const BATCH_FILES = 256;
+/** So many changes make an index worth having before the first search, once they have ceased for a moment or go on for long. */
+const WARM_AFTER_CHANGES = 256;
+const QUIET_MS = 500;
+const LATEST_MS = 10_000;
+
+export class BranchIndex implements TendedIndex {
+  readonly #options: BranchIndexOptions;
+  /** By path: the hash of what it holds, null = as the source has it. */
+  readonly #wanted = new Map<string, string | null>();
+  readonly #pending = new PendingChanges();
+  readonly #saver: IndexSaver | null;
+  #index: RuledIndex | null = null;
+  #loading: Promise<RuledIndex> | null = null;
+  #taking: Promise<void> | null = null;
+  /** Calls that are about to hand out the index. */
+  #users = 0;
+  #usedAt: number;
+  #isClosed = false;
+  /** Changes since it was last in memory. */
+  #changes = 0;
+  #firstChangeAt = 0;
+  #lastChangeAt = 0;
+
+  constructor(options: BranchIndexOptions) {
+    this.#options = options;
+    this.#usedAt = options.memory.now();
+    this.#saver = options.snapshot === null ? null : new IndexSaver(options.snapshot);
+    options.memory.add(this);
+  }
+
+  /** The path has this content from now on: the very next search finds it. `hash` null = whatever the source has. */
+  set(path: string, hash: string | null, text: string | null = null): void {
+    if (hash !== null && this.#wanted.get(path) === hash) return;
+    this.#wanted.set(path, hash);
+    this.#note(path, hash, text);
+  }
+
+  delete(path: string): void {
+    if (this.#wanted.delete(path)) this.#note(path, undefined, null);
+  }
+
+  #note(path: string, hash: string | null | undefined, text: string | null): void {
+    this.#lastChangeAt = this.#options.memory.now();
+    if (this.#changes === 0) this.#firstChangeAt = this.#lastChangeAt;
+    this.#changes += 1;
+    // What is not in memory is compared with all that is wanted when it is loaded.
+    if (this.#index !== null || this.#loading !== null) this.#pending.note(path, hash, text);
+  }
+
+  /** Changes that the next search has to make up for, or may find in the snapshot. */
+  pending(): number {
+    return this.#index === null ? this.#changes : this.#pending.size;
+  }
+
+  /** Null while it is not in memory. */
+  get loaded(): RuledIndex | null {
+    return this.#index;
+  }
+
+  /** Null while it is not in memory. */
+  stats(): IndexStats | null {
+    return this.#index?.stats() ?? null;
+  }
+
+  get bytes(): number {
+    return this.#index?.stats().estimatedBytes ?? 0;
+  }
+
+  get usedAt(): number {
+    return this.#usedAt;
+  }
+
+  /**
+   * The index with every change that was noted before this call. It is to be used at once: after anything else that is
+   * waited for it may have been evicted.
+   */
+  async ready(): Promise<RuledIndex> {
+    this.#users += 1;
+    try {
+      this.#usedAt = this.#options.memory.now();
+      const index = this.#index ?? (await (this.#loading ??= this.#load()));
+      const upTo = this.#pending.last;
+      while (this.#pending.oldest <= upTo) await (this.#taking ??= this.#take(index));
+      return index;
+    } finally {
+      this.#users -= 1;
+      if (this.#isClosed) this.#inBackground(this.evict());
+    }
+  }
+
+  tend(now: number): void {
+    if (this.#index === null) {
+      if (this.#loading === null && this.#isWorthWarming(now)) this.#inBackground(this.ready());
+      return;
+    }
+    if (this.#pending.size > 0) this.#inBackground((this.#taking ??= this.#take(this.#index)));
+    else if (this.#saver?.isDue(now) === true) this.#inBackground(this.snapshot());
+  }
+
+  #isWorthWarming(now: number): boolean {
+    if (this.#changes < WARM_AFTER_CHANGES) return false;
+    return now - this.#lastChangeAt >= QUIET_MS || now - this.#firstChangeAt >= LATEST_MS;
+  }
+
+  #inBackground(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.#options.onProblem(error));
+  }
+
+  /** Brings the snapshot up to what is in memory. Throws what the disk says. */
+  async snapshot(): Promise<void> {
+    const { cache, memory } = this.#options;
+    if (this.#index !== null) await this.#saver?.save(this.#index, cache, memory.now());
+  }
+
+  /** Out of memory, unless somebody uses it just now; the snapshot stays. */
+  async evict(): Promise<void> {
+    await this.snapshot().catch((error: unknown) => this.#options.onProblem(error));
+    const { usedAt } = this;
+    // Not within the turn of a call that was just handed the index.
+    const dropped = await new Promise<RuledIndex | null>((resolve) => {
+      setImmediate(() => {
+        const isIdle = this.#users === 0 && this.#taking === null && this.#saver?.isSaving !== true;
+        resolve(isIdle && this.#usedAt === usedAt ? this.#drop() : null);
+      });
+    });
+    if (dropped !== null) await new Slices().run(dropped.dissolve());
+  }
+
+  /** For good. Never fails. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#options.memory.remove(this);
+    await this.#loading?.catch(() => {});
+    await this.#taking?.catch(() => {});
+    await this.evict();
+  }
+
+  #drop(): RuledIndex | null {
+    const index = this.#index;
+    this.#index = null;
+    // What waits is found again as the difference between the snapshot and what is wanted.
+    this.#changes = this.#pending.size;
+    this.#pending.clear();
+    this.#saver?.forget();
+    return index;
+  }
+
+  async #load(): Promise<RuledIndex> {
+    const { cache } = this.#options;
+    const files: (readonly [FileIdentity, AnalysedFile])[] = [];
+    try {
+      await this.#restore(files);
+      await this.#analyseRest(files);
+      const index = new SearchIndex(cache);
+      await new Slices().run(index.setAll(files));
+      const ruled = new RuledIndex(index);
+      this.#compare(ruled);
+      this.#index = ruled;
+      this.#changes = 0;
+      return ruled;
+    } catch (error) {
+      for (const [, analysed] of files) cache.release(analysed);
+      throw error;
+    } finally {
+      this.#loading = null;
+    }
+  }
+
+  async #restore(files: (readonly [FileIdentity, AnalysedFile])[]): Promise<void> {
+    const { cache, memory } = this.#options;
+    const saved = await this.#saver?.read();
+    if (saved === undefined) return;
+    const isWanted = (path: string, hash: string) => this.#wanted.get(path) === hash;
+    const slices = new Slices();
+    for (const some of saved.restore(cache, isWanted)) {
+      for (const file of some) files.push(file);
+      if (slices.isOver) await slices.pause();
+    }
+    const restored = new Set(files.map(([{ file }]) => file));
+    for (const path of saved.paths()) if (!restored.has(path)) this.#saver?.note(path, memory.now());
+  }
+
+  async #analyseRest(files: (readonly [FileIdentity, AnalysedFile])[]): Promise<void> {
+    const { memory } = this.#options;
+    const known = new Set(files.map(([{ file }]) => file));
+    const missing = [...this.#wanted].filter(([path]) => !known.has(path));
+    for (let from = 0; from < missing.length; from += BATCH_FILES) {
+      const batch = missing.slice(from, from + BATCH_FILES);
+      const texts = await readTexts(
+        this.#options,
+        batch.map(([path, hash]) => ({ path, hash, text: null })),
+      );
+      const analyses = await this.#analyse(texts);
+      for (const [place, analysed] of analyses.entries()) {
+        const { path, hash } = texts[place] ?? { path: '', hash: '' };
+        files.push([{ file: path, hash, chain: 0 }, analysed]);
+        this.#saver?.note(path, memory.now());
+      }
+    }
+  }
+
+  #analyse(texts: readonly ReadText[]): Promise<AnalysedFile[]> {
+    const { cache, memory } = this.#options;
+    return analyseTexts(
+      cache,
+      memory.thread,
+      texts.map(({ path, hash, content }) => ({ format: formatOf(path), hash, content })),
+    );
+  }
+
+  /** Notes what has changed since the loading began. */
+  #compare(index: RuledIndex): void {
+    for (const file of index.files()) {
+      if (!this.#wanted.has(file) && !this.#pending.has(file)) this.#pending.note(file, undefined, null);
+    }
+    for (const [path, hash] of this.#wanted) {
+      const isHeld = hash === null ? index.hashOf(path) !== null : index.hashOf(path) === hash;
+      if (!isHeld && !this.#pending.has(path)) this.#pending.note(path, hash, null);
+    }
+  }
+
+  /** Takes in the changes that wait longest. */
+  async #take(index: RuledIndex): Promise<void> {
+    try {
+      const changes = this.#pending.first(BATCH_FILES);
+      const gone = changes.filter(({ hash }) => hash === undefined);
+      for (const { path } of gone) index.delete(path);
+      const changed = changes.flatMap(({ path, hash, text }) => (hash === undefined ? [] : [{ path, hash, text }]));
+      await this.#put(index, await readTexts(this.#options, changed), changed);
+      for (const change of changes) this.#finish(index, change);
+    } finally {
+      this.#taking = null;
+    }
+  }
+
+  #finish(index: RuledIndex, change: PendingChange): void {
+    const { path } = change;
+    this.#pending.done(change);
+    this.#saver?.note(path, this.#options.memory.now());
+    // Read in the middle of somebody's change: it may be taken back before anybody notices.
+    const [wanted, held] = [this.#wanted.get(path) ?? null, index.hashOf(path)];
+    if (wanted !== null && held !== null && held !== wanted && !this.#pending.has(path))
+      this.#pending.note(path, wanted, null);
+  }
+
+  async #put(index: RuledIndex, texts: readonly ReadText[], asked: readonly { path: string }[]): Promise<void> {
+    const { cache } = this.#options;
+    const analyses = await this.#analyse(texts);
+    const slices = new Slices();
+    const found = new Set(texts.map(({ path }) => path));
+    for (const { path } of asked) if (!found.has(path)) index.delete(path);
+    for (const [place, { path, hash, content }] of texts.entries()) {
+      index.set(path, { hash, content });
+      const analysed = analyses[place];
+      if (analysed !== undefined) cache.release(analysed);
+      if (slices.isOver) await slices.pause();
+    }
+  }
+}

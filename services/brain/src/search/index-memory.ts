@@ -1,0 +1,76 @@
+/** What the search indexes of one process may take up together, and the beat at which they do their background work. */
+import { AnalysisThread } from './analysis-thread.ts';
+
+/** An index as the process looks after it; times in milliseconds of `now`. */
+export interface TendedIndex {
+  /** In memory; 0 = it is not loaded. */
+  readonly bytes: number;
+  readonly usedAt: number;
+  /** Takes up work that is due, and does not wait for it. */
+  tend(now: number): void;
+  evict(): Promise<void>;
+}
+
+export interface IndexMemoryOptions {
+  readonly maxBytes: number;
+  readonly idleMs: number;
+  /** Monotonic. */
+  now(): number;
+}
+
+const DEFAULTS: IndexMemoryOptions = {
+  maxBytes: 256 * 1024 * 1024,
+  idleMs: 10 * 60_000,
+  now: () => performance.now(),
+};
+const BEAT_MS = 250;
+/** An index used within this time stays, whatever it takes: loading it again and again would cost more. */
+const IN_USE_MS = 15_000;
+
+export class IndexMemory {
+  readonly thread = new AnalysisThread();
+  readonly now: () => number;
+  readonly #options: IndexMemoryOptions;
+  readonly #indexes = new Set<TendedIndex>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: Partial<IndexMemoryOptions> = {}) {
+    this.#options = { ...DEFAULTS, ...options };
+    this.now = this.#options.now;
+    this.#timer = setInterval(() => this.tend(), BEAT_MS).unref();
+  }
+
+  add(index: TendedIndex): void {
+    this.#indexes.add(index);
+  }
+
+  remove(index: TendedIndex): void {
+    this.#indexes.delete(index);
+  }
+
+  /** Of all indexes. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const index of this.#indexes) bytes += index.bytes;
+    return bytes;
+  }
+
+  tend(): void {
+    const now = this.now();
+    for (const index of this.#indexes) index.tend(now);
+    const { maxBytes, idleMs } = this.#options;
+    const loaded = [...this.#indexes].filter(({ bytes }) => bytes > 0).sort((a, b) => a.usedAt - b.usedAt);
+    let total = loaded.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const index of loaded) {
+      const unusedMs = now - index.usedAt;
+      if (unusedMs < idleMs && (total <= maxBytes || unusedMs < IN_USE_MS)) break;
+      total -= index.bytes;
+      void index.evict();
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.thread.close();
+  }
+}

@@ -1,0 +1,61 @@
+/** Texts as they are kept elsewhere, read when they are to be analysed. */
+import { hash as digest } from 'node:crypto';
+import { Slices } from './slices.ts';
+
+export interface TextSource {
+  /** What the file holds now; null when it is gone or no text. */
+  text(path: string): Promise<string | null>;
+}
+
+export interface TextReading {
+  readonly source: TextSource;
+  /** A text could not be read. */
+  onProblem(error: unknown): void;
+}
+
+export interface ReadText {
+  readonly path: string;
+  /** SHA-256 of the content. */
+  readonly hash: string;
+  readonly content: string;
+}
+
+/** A text that may be at hand, then with its hash. */
+export interface WantedText {
+  readonly path: string;
+  readonly hash: string | null;
+  readonly text: string | null;
+}
+
+const READS_AT_ONCE = 32;
+
+/**
+ * The texts that can be had. One that is no longer what was noted is taken as it is, under its own hash: whoever
+ * changed it is noticed with the next look at the tree.
+ */
+export async function readTexts(reading: TextReading, wanted: readonly WantedText[]): Promise<ReadText[]> {
+  const texts: ReadText[] = [];
+  const slices = new Slices();
+  for (let from = 0; from < wanted.length; from += READS_AT_ONCE) {
+    const some = wanted.slice(from, from + READS_AT_ONCE);
+    const contents = await Promise.all(some.map((one) => readText(reading, one)));
+    for (const content of contents) if (content !== null) texts.push(content);
+    if (slices.isOver) await slices.pause();
+  }
+  return texts;
+}
+
+/** Null also when it cannot be read: one bad file spoils itself alone. */
+async function readText(
+  { source, onProblem }: TextReading,
+  { path, hash, text }: WantedText,
+): Promise<ReadText | null> {
+  if (text !== null && hash !== null) return { path, hash, content: text };
+  try {
+    const content = await source.text(path);
+    return content === null ? null : { path, hash: digest('sha256', content, 'hex'), content };
+  } catch (error) {
+    onProblem(error);
+    return null;
+  }
+}

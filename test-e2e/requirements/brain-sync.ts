@@ -1,0 +1,20 @@
+/** What a sync promises when the remote does not do its part, and what it tells. */
+export const BRAIN_SYNC = {
+  'sync:silent': [
+    'amendment M6',
+    'A remote that falls silent at any stage is E_REMOTE_UNREACHABLE in time; other calls are served meanwhile.',
+  ],
+  'sync:under-way': [
+    'amendment M6',
+    'A transfer that outlives its call goes on and tells how far it is; a repeat of the call tells how it ended.',
+  ],
+  'sync:kinds': [
+    'brain sync',
+    "Each kind of failure has a code of its own, a sentence that names the host, and the remote's own words.",
+  ],
+  'sync:counts': ['brain sync', 'What was pushed is told and counted exactly, and so is what stays uncommitted.'],
+  'sync:rewritten': [
+    'brain sync',
+    'A history rewritten at the remote, or one that shares nothing, is merged; what was there before stays readable.',
+  ],
+} as const;
