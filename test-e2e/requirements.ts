@@ -1,5 +1,7 @@
 /** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
 import { ACCESS } from './requirements/access.ts';
+import { BRAIN_HISTORY } from './requirements/brain-history.ts';
+import { BRAIN_MERGING } from './requirements/brain-merging.ts';
 import { BRAIN_NAMES } from './requirements/brain-names.ts';
 import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
@@ -24,6 +26,8 @@ const ALL = {
   ...BRAIN_TOOLS,
   ...BRAIN_SYNC,
   ...BRAIN_NAMES,
+  ...BRAIN_HISTORY,
+  ...BRAIN_MERGING,
   ...BRAIN_ROWS,
   ...ACCESS,
   ...GUIDES,
