@@ -40,6 +40,8 @@ export interface RowView {
   readonly isWhole: boolean;
   /** Files and directories to which more policies apply than to the brain; whoever may open it reads all other files. */
   scopes(): string[];
+  /** Of those what may not be read; with directories all that is below them is meant. */
+  unreadable(): string[];
   readonly chains: RowChains;
   mayRead(path: string): boolean;
   mayWrite(path: string): boolean;
@@ -93,6 +95,7 @@ export const UNJUDGED: RowView = {
   isUnruled: true,
   isWhole: true,
   scopes: () => [],
+  unreadable: () => [],
   chains: { chainOf: () => OPEN_CHAIN },
   mayRead: () => true,
   mayWrite: () => true,

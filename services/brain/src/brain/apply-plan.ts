@@ -205,6 +205,10 @@ export async function finishApply(
     if (record.brain !== brain.name) continue; // a brain whose name goes on where ours ends
     const root = await rootOf(record.branch);
     const moves = root === null ? null : await movesStillDue(brain, record);
+    if (root !== null && (await readHead(brain.repository, record.branch)) === record.before) {
+      // killed between index and branch
+      await followIndex(brain, root, { ...record, before: record.after, after: record.before });
+    }
     if (root !== null && moves !== null) {
       await using stage = await stageMoves(brain.repository, moves.due);
       const moved = await moveFiles({ root, known: () => null }, stage, moves.due);

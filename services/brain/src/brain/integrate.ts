@@ -1,11 +1,10 @@
 /** Brings another line of history into a branch: planned and staged beside its queue, applied in it and under its guard. */
-import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { composeMessage } from '../git/commit-message.ts';
 import { type IntegrationPlan, planPull } from '../git/integration.ts';
 import { lockIndex } from '../git/index-lock.ts';
-import { GitError } from '../git/run.ts';
 import type { Stage } from '../git/stage.ts';
 import type { FileMove } from '../git/tree-merge.ts';
 import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
@@ -78,22 +77,16 @@ export async function integrateOnce<Value>(
     return { plan, stage: await stageMoves(brain.context.repository, plan.moves) };
   };
   await using cleanup = new AsyncDisposableStack();
-  try {
-    const early = await prepare(await brain.headOf(writer.tree.branch));
-    cleanup.use(early.stage);
-    return await writer.alone(wish.context.deadlineAt, async () => {
-      await writer.tree.look();
-      const ours = await brain.headOf(writer.tree.branch);
-      if (ours === early.plan.before) return applyGuarded(brain, writer, wish, early);
-      const late = await prepare(ours);
-      cleanup.use(late.stage);
-      return applyGuarded(brain, writer, wish, late);
-    });
-  } catch (error) {
-    if (!(error instanceof GitError)) throw error;
-    brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'git refused an integration');
-    return { decision: deny('E_STATE_WRITE'), replayed: false };
-  }
+  const early = await prepare(await brain.headOf(writer.tree.branch));
+  cleanup.use(early.stage);
+  return await writer.alone(wish.context.deadlineAt, async () => {
+    await writer.tree.look();
+    const ours = await brain.headOf(writer.tree.branch);
+    if (ours === early.plan.before) return applyGuarded(brain, writer, wish, early);
+    const late = await prepare(ours);
+    cleanup.use(late.stage);
+    return applyGuarded(brain, writer, wish, late);
+  });
 }
 
 interface Prepared {

@@ -122,6 +122,12 @@ export class OpenBrain {
     return head === null ? deny('E_BRANCH_ABSENT', { branch }) : allow(this.#commitView(head));
   }
 
+  /** The branch as it was committed last. */
+  async lastCommit(branch: string): Promise<Decision<BranchView, 'E_BRANCH_ABSENT'>> {
+    const head = await this.headOf(branch);
+    return head === '' ? deny('E_BRANCH_ABSENT', { branch }) : allow(this.#commitView(head));
+  }
+
   /** The writer of a branch, its working tree opened when it has none yet. */
   async writer(branch: string): Promise<Decision<BranchWriter, 'E_BRANCH_ABSENT' | 'E_LIMIT'>> {
     const live = await this.#liveTree(branch);

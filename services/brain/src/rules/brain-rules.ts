@@ -54,6 +54,7 @@ export interface ChainNumbers {
 }
 
 const ISLANDS = 'islands';
+const ISLAND_FORMS = ['md', 'json'] as const;
 const REMEMBERED_CHAINS = 4096;
 const REMEMBERED_PLACES = 20_000;
 
@@ -87,7 +88,11 @@ export class BrainRules implements RowChains {
   readonly #islands: ReadonlyMap<string, AttachedPolicy>;
   readonly #numbers: ChainNumbers;
   /** By directory, by a file's own path, by an island's key: whoever asks for names that nobody uses must not fill the memory. */
-  readonly #known = new LRUCache<string, PolicyChain>({ max: REMEMBERED_PLACES });
+  readonly #known = new LRUCache<string, PolicyChain>({
+    // Not `max`, which takes room for all of them at once, in every open brain.
+    maxSize: REMEMBERED_PLACES,
+    sizeCalculation: () => 1,
+  });
   readonly #chains = new Map<number, PolicyChain>([[NO_POLICIES.id, NO_POLICIES]]);
 
   constructor(brain: string, { own, islands }: AttachedPolicies, numbers: ChainNumbers) {
@@ -118,6 +123,16 @@ export class BrainRules implements RowChains {
     return this.chainOf(path).policies.flatMap(({ resource }) =>
       resource === `brain:${this.brain}` ? [] : [resource],
     );
+  }
+
+  /** The scopes once more, with the files of each island that has a boundary instead of all islands. */
+  places(): string[] {
+    const gated = [...this.#islands.keys()].map((key) => key.slice(islandKey('').length));
+    const files = gated.flatMap((island) => ISLAND_FORMS.map((extension) => `${ISLANDS}/${island}.${extension}`));
+    return [
+      ...this.scopes().filter((path) => path !== ISLANDS || this.#own.has(`brain:${this.brain}/${ISLANDS}`)),
+      ...files,
+    ];
   }
 
   /** Every chain that `chainOf` has answered so far, and the one without a policy. */

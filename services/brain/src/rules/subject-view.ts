@@ -33,6 +33,7 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
       return (isWhole ??= [...rules.policies()].every((policy) => hidesNothing(policy, subject, keys)));
     },
     scopes: () => rules.scopes(),
+    unreadable: () => rules.places().filter((path) => !verdict(path, 'read').allowed),
     chains: rules,
     mayRead: (path) => verdict(path, 'read').allowed,
     mayWrite: (path) => writeDenial(path) === null,

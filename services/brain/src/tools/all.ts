@@ -4,6 +4,7 @@ import { brainTools as wholeBrainTools } from './brains.ts';
 import { branchTools } from './branches.ts';
 import { conflictTools } from './conflicts.ts';
 import { fileTools } from './files.ts';
+import { historyTools } from './history.ts';
 import { healthTools } from './health.ts';
 import { islandStatusTools } from './island-status.ts';
 import { islandTools } from './islands.ts';
@@ -33,4 +34,5 @@ export const brainTools = [
   ...stackTools,
   ...sessionTools,
   ...wholeBrainTools,
+  ...historyTools,
 ];
