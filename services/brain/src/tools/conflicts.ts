@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { brainAndBranch, FileContent, ifMatch, leaseGuard, page, TimestampMs } from '@svc/contract/params.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
-import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { cursorAfter, nextCursor } from './results.ts';
 import {
