@@ -8,6 +8,8 @@ import type { Caller, Fields } from '../client.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
 import { HttpsGitRemote } from '../instruments/https-git-remote.ts';
 import { SilentPort } from '../instruments/slow-remote.ts';
+import { callerOf } from '../instruments/tenants.ts';
+import { mint, workspaceWith } from '../instruments/workspaces.ts';
 import { brainFolder } from '../targets/target.ts';
 import { ownTarget, type Scenario, verifies } from '../verifies.ts';
 
@@ -221,6 +223,26 @@ verifies(
     });
     refuse('fatal: write error: No space left on device');
     await user.refused('E_REMOTE_FULL', 'svc_sync', { remote: 'a', direction: 'push' });
+  },
+  on,
+);
+
+verifies(
+  'sync:words-hidden',
+  async (scenario) => {
+    const { user: operator, brain } = await withFile(scenario);
+    const { workspace, ids } = await workspaceWith(scenario.place, 'editor');
+    const editor = callerOf(scenario.place, await mint(scenario.place, ids[0]));
+    const hook = join(theGround().folder, 'e.git/hooks/pre-receive');
+    writeFileSync(hook, `#!/bin/sh\necho 'keys/master.md is too large'\nexit 1\n`, { mode: 0o755 });
+    const push = { brain, remote: 'e', direction: 'push' };
+    const open = await editor.refused('E_REMOTE_REJECTED', 'svc_sync', push);
+    expect(open).toMatchObject({ kind: 'hook', said: 'keys/master.md is too large' });
+    const policy = { container: workspace, readableBy: ['role:admin'], writableBy: [] };
+    await operator.ok('svc_habitat_setPolicy', { resource: `brain:${brain}/keys`, policy });
+    const hidden = await editor.refused('E_REMOTE_REJECTED', 'svc_sync', push);
+    expect(hidden).toMatchObject({ kind: 'hook', said: null });
+    expect(JSON.stringify(hidden)).not.toContain('master');
   },
   on,
 );

@@ -17,7 +17,7 @@ verifies('brain:file-tools', async ({ fresh }) => {
   const written = await user.ok('brain_write', { name: 'a/x', content: '# Title\n\nbody' });
   expect(written).toEqual({
     saved: true,
-    name: 'a/x',
+    name: 'a/x.md',
     file: 'a/x.md',
     hash: sha256('# Title\n\nbody'),
     bytes: 13,
@@ -100,7 +100,7 @@ verifies('brain:save:one-file', async ({ fresh, place }) => {
   const { user, brain } = await fresh();
   const folder = brainFolder(place, brain);
   await user.ok('brain_write', { name: 'dirty', content: 'd' });
-  const saved = await user.ok('brain_save', { name: 'x', content: 'one', message: 'just x' });
+  const saved = await user.ok('brain_save', { name: 'x.md', content: 'one', message: 'just x' });
   expect(saved).toMatchObject({
     saved: true,
     name: 'x',

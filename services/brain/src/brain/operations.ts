@@ -169,29 +169,6 @@ export class BrainOperations implements BrainOps {
     return removeIsland({ brain: this.#brain, rows: await this.#rows(context), branch, context }, name);
   }
 
-  async history(op: OpOf<'history'>): ResultOf<'history'> {
-    const seen = await this.#seen(op, op.at);
-    if (!seen.ok) return seen;
-    const { view, rows } = seen.value;
-    const names = this.#brain.namesFor(rows);
-    const page = await readPage(this.#brain.context.repository, { ...op, from: view.commit }, { rows, names });
-    return allow({ ...page, tip: view.commit });
-  }
-
-  async diff(op: OpOf<'diff'>): ResultOf<'diff'> {
-    const rows = await this.#rows(op.context);
-    const past = async (at: string | null) => this.#brain.view(op.branch, at === null ? null : { at, rows });
-    const uncommitted = op.to === null ? await uncommittedOf(this.#brain, op.branch) : new Map();
-    const now = await past(op.to);
-    if (!now.ok) return now;
-    const before = op.from === null ? await this.#brain.lastCommit(op.branch) : await past(op.from);
-    if (!before.ok) return before;
-    const states = { from: before.value, to: now.value, uncommitted };
-    const page = await compareStates(this.#brain.context.repository, states, op, rows);
-    const toCommit = op.to === null ? null : now.value.commit;
-    return allow({ ...page, fromCommit: before.value.commit, toCommit });
-  }
-
   async mergeBranch(op: OpOf<'mergeBranch'>): ResultOf<'mergeBranch'> {
     return mergeBranch(this.#brain, op, await this.#rowsToChange(op.context));
   }
@@ -215,6 +192,29 @@ export class BrainOperations implements BrainOps {
 
   async resolveConflict(op: OpOf<'resolveConflict'>): ResultOf<'resolveConflict'> {
     return resolveConflict(this.#brain, op, await this.#rows(op.context));
+  }
+
+  async history(op: OpOf<'history'>): ResultOf<'history'> {
+    const seen = await this.#seen(op, op.at);
+    if (!seen.ok) return seen;
+    const { view, rows } = seen.value;
+    const names = this.#brain.namesFor(rows);
+    const page = await readPage(this.#brain.context.repository, { ...op, from: view.commit }, { rows, names });
+    return allow({ ...page, tip: view.commit });
+  }
+
+  async diff(op: OpOf<'diff'>): ResultOf<'diff'> {
+    const rows = await this.#rows(op.context);
+    const past = async (at: string | null) => this.#brain.view(op.branch, at === null ? null : { at, rows });
+    const uncommitted = op.to === null ? await uncommittedOf(this.#brain, op.branch) : new Map();
+    const now = await past(op.to);
+    if (!now.ok) return now;
+    const before = op.from === null ? await this.#brain.lastCommit(op.branch) : await past(op.from);
+    if (!before.ok) return before;
+    const states = { from: before.value, to: now.value, uncommitted };
+    const page = await compareStates(this.#brain.context.repository, states, op, rows);
+    const toCommit = op.to === null ? null : now.value.commit;
+    return allow({ ...page, fromCommit: before.value.commit, toCommit });
   }
 
   async retire({ context, to }: OpOf<'retire'>): ResultOf<'retire'> {

@@ -286,21 +286,6 @@ export interface BrainOps {
   removeIsland(
     op: BranchOp & { name: string },
   ): Promise<Once<{ readonly name: string }, WriteRefusal | 'E_ISLAND_ABSENT'>>;
-  /** `tip`: the commit from which on it was told. */
-  history(
-    op: BranchOp & { path: string | null; at: string | null; start: number; limit: number },
-  ): Promise<Decision<HistoryPage & { tip: string }, ReadRefusal>>;
-  /** `from` null = the branch's last commit; `to` null = its files as they are, and then `toCommit` is null. */
-  diff(
-    op: BranchOp & {
-      path: string | null;
-      from: string | null;
-      to: string | null;
-      bytes: number;
-      limit: number;
-      after: string | null;
-    },
-  ): Promise<Decision<DiffPage & { fromCommit: string; toCommit: string | null }, ReadRefusal>>;
   mergeBranch(
     op: BranchOp & { from: string; message: string | null; dryRun: boolean },
   ): Promise<Once<BranchMerge, CommitRefusal | 'E_REF_ABSENT'>>;
@@ -316,6 +301,21 @@ export interface BrainOps {
   resolveConflict(
     op: Op & { id: string; take: ConflictTake; content: string | null; ifMatch: string | null },
   ): Promise<Once<ConflictResolved, WriteRefusal | 'E_BUSY' | 'E_NOT_FOUND' | 'E_NOT_TEXT'>>;
+  /** `tip`: the commit from which on it was told. */
+  history(
+    op: BranchOp & { path: string | null; at: string | null; start: number; limit: number },
+  ): Promise<Decision<HistoryPage & { tip: string }, ReadRefusal>>;
+  /** `from` null = the branch's last commit; `to` null = its files as they are, and then `toCommit` is null. */
+  diff(
+    op: BranchOp & {
+      path: string | null;
+      from: string | null;
+      to: string | null;
+      bytes: number;
+      limit: number;
+      after: string | null;
+    },
+  ): Promise<Decision<DiffPage & { fromCommit: string; toCommit: string | null }, ReadRefusal>>;
   /** Takes the brain from its name: to another one, or (`to` null) to the deleted ones. Who may is judged before. */
   retire(op: Op & { to: string | null }): Promise<Once<Retired, RetireRefusal>>;
   /** Resolves true when the writes queued by now have settled, false when `waitMs` passed first. */

@@ -1,6 +1,7 @@
 /** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
-import { open, readdir, readFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TEMP_PREFIX } from '../files/durable-write.ts';
 import { isAbsent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
 
@@ -77,6 +78,21 @@ function isDangerous(key: string, value: string): boolean {
 /** True when `gitDir/info/attributes` already says exactly what we need. */
 export async function hasAttributes(gitDir: string): Promise<boolean> {
   return (await readOptional(join(gitDir, 'info', 'attributes'))) === ATTRIBUTES;
+}
+
+/** A person's `git add -A` beside a write must not pick up what is not yet in its place. */
+const HIDDEN_DRAFTS = `${TEMP_PREFIX}*`;
+
+/** Adds our line to `gitDir/info/exclude`; what a person wrote there stays, and so does a link to somewhere else. */
+export async function hideDrafts(gitDir: string): Promise<void> {
+  const file = join(gitDir, 'info', 'exclude');
+  const present = (await readOptional(file)) ?? '';
+  if (present.split('\n').includes(HIDDEN_DRAFTS)) return;
+  const stat = await lstat(file).catch(() => null); // absent
+  if (stat !== null && !stat.isFile()) return;
+  await mkdir(join(gitDir, 'info'), { recursive: true });
+  const separator = present === '' || present.endsWith('\n') ? '' : '\n';
+  await writeDurable(file, `${separator}${HIDDEN_DRAFTS}\n`, 'a');
 }
 
 async function readOptional(file: string): Promise<string | null> {

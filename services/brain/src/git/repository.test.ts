@@ -31,6 +31,18 @@ describe('createRepository', () => {
     );
   });
 
+  it("hides files that are being written from a person's git, beside what she hides herself", async () => {
+    const { repository } = bed;
+    const exclude = join(repository.gitDir, 'info', 'exclude');
+    await writeFile(join(repository.dir, '.svc-w_1.tmp'), 'half');
+    const status = () => execFileSync('git', ['status', '--porcelain'], { cwd: repository.dir, encoding: 'utf8' });
+    expect(status()).toBe('');
+    await writeFile(exclude, '*.log');
+    for (let opened = 0; opened < 2; opened += 1) (await openRepository(createGit(), repository.dir))[Symbol.dispose]();
+    expect(await readFile(exclude, 'utf8')).toBe('*.log\n.svc-*\n');
+    expect(status()).toBe('');
+  });
+
   it('takes the place of no directory that holds something, and of a half-made one', async () => {
     const { repository, root } = bed;
     await expect(createRepository(createGit(), { dir: repository.dir, at: AT })).rejects.toThrow(/ENOTEMPTY|EEXIST/);
