@@ -14,6 +14,7 @@ import { HABITAT_SUDO } from './requirements/habitat-sudo.ts';
 import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
 import { HABITAT } from './requirements/habitat-registry.ts';
 import { ISLANDS } from './requirements/islands.ts';
+import { PEOPLE } from './requirements/people.ts';
 import { TOKENS } from './requirements/tokens.ts';
 
 const ALL = {
@@ -33,6 +34,7 @@ const ALL = {
   ...HABITAT_SUDO,
   ...ESCROW,
   ...DISK,
+  ...PEOPLE,
 };
 
 export type RequirementId = keyof typeof ALL;

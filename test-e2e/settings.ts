@@ -17,6 +17,16 @@ export const REPEATED_SPENDS = count('E2E_REPEATED_SPENDS', 1000);
 /** A process is killed every three seconds of it. */
 export const BANK_SECONDS = count('E2E_BANK_SECONDS', 9);
 
+/** Sequences of people and agents, and the acts of each. */
+export const PEOPLE_SEEDS = count('E2E_PEOPLE_SEEDS', 12);
+export const PEOPLE_STEPS = count('E2E_PEOPLE_STEPS', 40);
+/** The only sequence to play; 0 = as many as above. */
+export const PEOPLE_SEED = count('E2E_PEOPLE_SEED', 0);
+/** How often a failing sequence may be played again to find a shorter one. */
+export const PEOPLE_SHORTENINGS = count('E2E_PEOPLE_SHORTENINGS', 0);
+/** Commits of each of the two that only add. */
+export const LOOP_COMMITS = count('E2E_LOOP_COMMITS', 60);
+
 /**
  * What the contract promises, in ms, with room for a machine on which several clusters share two cores; scenarios report
  * the time that was really taken.

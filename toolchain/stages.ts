@@ -31,8 +31,8 @@ export function commandStage(name: string, command: string, ...args: readonly st
   };
 }
 
-/** Runs these vitest projects with their output streamed, and counts their tests. */
-export function vitestStage(name: string, projects: readonly string[]): Stage {
+/** Runs these vitest projects, or only those of their files, with their output streamed, and counts their tests. */
+export function vitestStage(name: string, projects: readonly string[], files: readonly string[] = []): Stage {
   return {
     name,
     async run() {
@@ -42,7 +42,7 @@ export function vitestStage(name: string, projects: readonly string[]): Stage {
       try {
         const { exitCode } = await execute(
           'vitest',
-          ['run', ...selection, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+          ['run', ...files, ...selection, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
           'inherit',
         );
         return tallyOf(readReport(report), exitCode);

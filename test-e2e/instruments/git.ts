@@ -1,7 +1,7 @@
 /** Git as a person uses it: no system or home configuration, an identity of its own. */
 import { execFileSync } from 'node:child_process';
 
-const ENVIRONMENT = {
+export const PERSON_ENVIRONMENT = {
   PATH: process.env['PATH'],
   HOME: '/nonexistent',
   LC_ALL: 'C',
@@ -18,7 +18,7 @@ const ENVIRONMENT = {
 export function git(folder: string, ...args: readonly string[]): string {
   return execFileSync('git', [...args], {
     cwd: folder,
-    env: ENVIRONMENT,
+    env: PERSON_ENVIRONMENT,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
     stdio: ['ignore', 'pipe', 'pipe'],

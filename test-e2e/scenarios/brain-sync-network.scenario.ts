@@ -215,6 +215,10 @@ verifies(
       host: null,
       said: 'policy 7: no notes about narwhals',
     });
+    // what a sync pulled before its push was refused is told with the refusal
+    expect(await user.refused('E_REMOTE_REJECTED', 'svc_sync', { remote: 'a' })).toMatchObject({
+      pulled: { status: 'up-to-date', conflicts: 0, rescue: null },
+    });
     refuse('fatal: write error: No space left on device');
     await user.refused('E_REMOTE_FULL', 'svc_sync', { remote: 'a', direction: 'push' });
   },

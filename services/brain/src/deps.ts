@@ -2,6 +2,8 @@ import { toolFor } from '@svc/contract/tool.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import type { BrainRouter } from './brain/brain-router.ts';
 import type { RowRules } from './ports.ts';
+import type { CopyBoundaries } from './rules/copy-boundaries.ts';
+import type { HomeRoles } from './rules/home-roles.ts';
 import type { LegacyLayout } from './legacy-layout.ts';
 import type { CatalogueSize, Counted } from './store/catalogue.ts';
 import type { TellDenials } from './store/island-denials.ts';
@@ -16,6 +18,9 @@ export interface BrainDeps {
   readonly host: BrainHost;
   readonly layout: LegacyLayout;
   readonly rules: RowRules;
+  /** What a caller holds in a workspace. */
+  readonly homeRoles: HomeRoles;
+  readonly copyBoundaries: CopyBoundaries;
   readonly tellDenials: TellDenials;
   /** Of this process. */
   readonly counters: Counters;

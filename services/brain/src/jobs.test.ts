@@ -31,6 +31,7 @@ test('each job is declared once, and the sweeps delete what is past its time', a
     'brain.lease-expiry',
     'brain.maintenance',
     'brain.outbox-sweep',
+    'brain.packing',
     'brain.row-sweep',
     'brain.session-sweep',
   ]);

@@ -2,8 +2,7 @@
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import type { BrainHost } from './brain/brain-host.ts';
-import { expireRescues } from './git/refs.ts';
-import { maintainRepository } from './git/maintenance.ts';
+import { maintainBrain, packBrainWhenDue } from './brain/housekeeping.ts';
 import { freeExpiredLeases } from './store/lease-store.ts';
 import type { SessionStore } from './store/session-store.ts';
 import { leaseReleased } from './writer/lease-keeper.ts';
@@ -17,8 +16,8 @@ export interface JobParts {
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-const DAY = 24 * 60 * MINUTE;
-const RESCUES_KEPT_MS = 90 * DAY;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 export async function scheduleJobs({ platform, host, store, sessions }: JobParts): Promise<void> {
   const { jobs } = platform;
@@ -46,7 +45,17 @@ export async function scheduleJobs({ platform, host, store, sessions }: JobParts
     id: 'brain.maintenance',
     everyMs: DAY,
     scope: 'process',
-    run: () => maintainBrains(platform, host),
+    async run() {
+      for (const brain of host.openBrains()) await maintainBrain(brain);
+    },
+  });
+  await jobs.schedule({
+    id: 'brain.packing',
+    everyMs: HOUR,
+    scope: 'process',
+    async run() {
+      for (const brain of host.openBrains()) await packBrainWhenDue(brain);
+    },
   });
 }
 
@@ -63,21 +72,9 @@ async function endExpiredLeases({ outbox, transact }: JobParts['store']): Promis
 }
 
 async function lookAtBrains({ clock }: Platform, host: BrainHost): Promise<void> {
+  await host.finishMoves();
   for (const brain of host.openBrains()) {
     await brain.scan();
     await brain.closeIdleTrees(clock.now() - DAY);
-  }
-}
-
-/** In each branch's queue, so that nothing is packed while it is written. */
-async function maintainBrains({ clock }: Platform, host: BrainHost): Promise<void> {
-  for (const brain of host.openBrains()) {
-    const writer = (await brain.openTrees()).get('main');
-    const { repository } = brain.context;
-    const now = clock.now();
-    await writer?.alone(now + 60 * MINUTE, async () => {
-      await expireRescues(repository, new Date(now - RESCUES_KEPT_MS), new Date(now));
-      await maintainRepository(repository);
-    });
   }
 }

@@ -36,8 +36,12 @@ export interface RowView {
   readonly mayChange: boolean;
   /** No policy is attached under the brain: every file is open, and none is hidden in part. */
   readonly isUnruled: boolean;
+  /** Nothing that may be in the brain is hidden from the subject, neither a file nor a field of one. */
+  readonly isWhole: boolean;
   /** Files and directories to which more policies apply than to the brain; whoever may open it reads all other files. */
   scopes(): string[];
+  /** Of those what may not be read; with directories all that is below them is meant. */
+  unreadable(): string[];
   readonly chains: RowChains;
   mayRead(path: string): boolean;
   mayWrite(path: string): boolean;
@@ -64,6 +68,13 @@ export interface RowView {
 /** Whether some field of the file may be hidden. */
 export type HidesFields = (path: string) => boolean;
 
+/** What an event of a brain may tell to all who hear it. */
+export interface EventRules {
+  readonly isUnruled: boolean;
+  /** Resources besides the brain of which a listener must be a reader to know that the file is there. */
+  narrower(path: string): readonly string[];
+}
+
 export interface RowRules {
   /** `stamp` null = the registry is asked for its own. Throws SERVICE_UNAVAILABLE when the rules cannot be had. */
   view(subject: Subject, brain: string, stamp: RegistryStamp | null): Promise<RowView>;
@@ -73,6 +84,8 @@ export interface RowRules {
   hiding(brain: string): Promise<HidesFields>;
   /** As `hiding`, as of the last time anybody asked about the brain: for use where nothing may be waited for. */
   lastHiding(brain: string): HidesFields;
+  /** Those that were known last when the rules cannot be had; when none were, nothing is told. */
+  eventRules(brain: string): Promise<EventRules>;
 }
 
 /** As the service itself works: nothing is judged, nothing hidden. */
@@ -80,7 +93,9 @@ export const UNJUDGED: RowView = {
   mayOpen: true,
   mayChange: true,
   isUnruled: true,
+  isWhole: true,
   scopes: () => [],
+  unreadable: () => [],
   chains: { chainOf: () => OPEN_CHAIN },
   mayRead: () => true,
   mayWrite: () => true,

@@ -10,6 +10,8 @@ export interface TestRegistry {
   stamp(): RegistryStamp;
   /** Attaches a policy, whatever is not given open and in no container; null takes it off. */
   setPolicy(resource: string, policy: Partial<Policy> | null): void;
+  /** Whom the registry knows in a workspace besides. */
+  setRoles(userId: string, workspace: string, roles: readonly string[]): void;
   /** Raises the revision without any change that the brain could see. */
   touch(): void;
   /** Entries that were handed over to the audit. */
@@ -22,34 +24,30 @@ export interface TestRegistry {
 
 const OPEN: Policy = { ...DEFAULT_POLICY, writableBy: [], readableBy: [], container: 'public' };
 
+type Answer = (payload: string) => unknown;
+
 export function createTestRegistry(): TestRegistry & { answerOn(bus: Bus): Promise<void> } {
-  const policies = new Map<string, Policy>();
-  const audited: PostedAuditEntry[] = [];
-  let revision = 1;
-  let asked = 0;
-
-  const attached = (root: string, prefixes: readonly string[]): Record<string, Policy> =>
-    Object.fromEntries(
-      [...policies].filter(
-        ([key]) => key === root || key.startsWith(`${root}/`) || prefixes.some((prefix) => key.startsWith(prefix)),
-      ),
-    );
-
+  const state: State = { policies: new Map(), roles: new Map(), audited: [], revision: 1, asked: 0 };
+  const { policies, roles } = state;
   const registry = {
-    audited,
+    audited: state.audited,
     isAway: false,
-    asked: () => asked,
-    stamp: () => ({ rev: revision, policies: revision }),
+    asked: () => state.asked,
+    stamp: () => stampOf(state),
     touch() {
-      revision += 1;
+      state.revision += 1;
     },
     setPolicy(resource: string, policy: Partial<Policy> | null) {
-      revision += 1;
+      state.revision += 1;
       if (policy === null) policies.delete(resource);
       else policies.set(resource, { ...OPEN, ...policy });
     },
+    setRoles(userId: string, workspace: string, held: readonly string[]) {
+      state.revision += 1;
+      roles.set(`${userId} ${workspace}`, held);
+    },
     async answerOn(bus: Bus) {
-      const respond = (subject: string, answer: (payload: string) => unknown) =>
+      const respond = (subject: string, answer: Answer) =>
         bus.respond(
           subject,
           async (payload) => {
@@ -58,17 +56,56 @@ export function createTestRegistry(): TestRegistry & { answerOn(bus: Bus): Promi
           },
           { queue: 'habitat' },
         );
-      await respond(REGISTRY.revision.subject, () => ({ stamp: registry.stamp(), at: Date.now(), current: {} }));
-      await respond(REGISTRY.attached.subject, (payload) => {
-        asked += 1;
-        const { root, prefixes } = REGISTRY.attached.ask.parse(JSON.parse(payload));
-        return { stamp: registry.stamp(), policies: attached(root, prefixes) };
-      });
-      await respond(REGISTRY.audit.subject, (payload) => {
-        audited.push(...REGISTRY.audit.ask.parse(JSON.parse(payload)).entries);
-        return {};
-      });
+      for (const [subject, answer] of Object.entries(answersOf(state))) await respond(subject, answer);
     },
   };
   return registry;
+}
+
+interface State {
+  readonly policies: Map<string, Policy>;
+  readonly roles: Map<string, readonly string[]>;
+  readonly audited: PostedAuditEntry[];
+  revision: number;
+  asked: number;
+}
+
+function stampOf({ revision }: State): RegistryStamp {
+  return { rev: revision, policies: revision };
+}
+
+function attachedIn({ policies }: State, root: string, prefixes: readonly string[]): Record<string, Policy> {
+  return Object.fromEntries(
+    [...policies].filter(
+      ([key]) => key === root || key.startsWith(`${root}/`) || prefixes.some((prefix) => key.startsWith(prefix)),
+    ),
+  );
+}
+
+function answersOf(state: State): Record<string, Answer> {
+  return {
+    [REGISTRY.revision.subject]: () => ({ stamp: stampOf(state), at: Date.now(), current: {} }),
+    [REGISTRY.attached.subject](payload) {
+      state.asked += 1;
+      const { root, prefixes } = REGISTRY.attached.ask.parse(JSON.parse(payload));
+      return { stamp: stampOf(state), policies: attachedIn(state, root, prefixes) };
+    },
+    [REGISTRY.roles.subject](payload) {
+      const { userId, workspaceId } = REGISTRY.roles.ask.parse(JSON.parse(payload));
+      return { stamp: stampOf(state), known: true, roles: state.roles.get(`${userId} ${workspaceId}`) ?? [] };
+    },
+    [REGISTRY.copyPolicies.subject](payload) {
+      const { from, to } = REGISTRY.copyPolicies.ask.parse(JSON.parse(payload));
+      const found = Object.entries(attachedIn(state, from, []))
+        .map(([key, policy]) => [to + key.slice(from.length), policy] as const)
+        .filter(([key]) => !state.policies.has(key));
+      if (found.length > 0) state.revision += 1;
+      for (const [key, policy] of found) state.policies.set(key, policy);
+      return { stamp: stampOf(state), copied: found.length };
+    },
+    [REGISTRY.audit.subject](payload) {
+      state.audited.push(...REGISTRY.audit.ask.parse(JSON.parse(payload)).entries);
+      return {};
+    },
+  };
 }

@@ -1,6 +1,7 @@
 /** The brain service: versioned files, branches, leases, search. */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { DEFAULT_DEADLINE_MS } from '@svc/contract/tool.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createRegistryClient } from '@svc/runtime/registry.ts';
@@ -18,6 +19,8 @@ import type { RowRules } from './ports.ts';
 import { answerForPrototypes } from './prototype-files.ts';
 import { DenialLog } from './rules/denial-log.ts';
 import { readHashKey } from './rules/hash-key.ts';
+import { type CopyBoundaries, createCopyBoundaries } from './rules/copy-boundaries.ts';
+import { createHomeRoles, type HomeRoles } from './rules/home-roles.ts';
 import { RegistryRules } from './rules/registry-rules.ts';
 import { readCatalogueSize, readCatalogueSizes } from './store/catalogue.ts';
 import { createTellDenials } from './store/island-denials.ts';
@@ -44,6 +47,9 @@ interface Parts {
   readonly models: Models;
   readonly counters: Counters;
   readonly rules: RowRules;
+  readonly homeRoles: HomeRoles;
+  readonly copyBoundaries: CopyBoundaries;
+  readonly handleKey: Uint8Array;
   readonly denials: DenialLog;
 }
 
@@ -58,7 +64,8 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
   const membership = await startMembership(host, platform);
   const router = new BrainRouter(host, platform);
   await router.start();
-  await host.create(config.SVC_BRAIN, 'service');
+  await host.finishMoves();
+  await host.create(config.SVC_BRAIN, { by: 'service', workspace: DEFAULT_WORKSPACE });
   await host.serve(config.SVC_BRAIN);
   const deps = await createDeps(parts, host, router, layout);
   await layout.migrate(router.brain(config.SVC_BRAIN), serviceContext(platform));
@@ -96,18 +103,35 @@ async function openParts(platform: Platform): Promise<Parts> {
     store,
     models: createModels(database, schema),
     counters: createCounters(),
-    rules: await createRules(platform, dataDir),
+    ...(await createRules(platform, dataDir)),
     denials: new DenialLog({ client, schema, ids, log }),
   };
 }
 
-async function createRules(platform: Platform, dataDir: string): Promise<RowRules> {
+async function createRules(
+  platform: Platform,
+  dataDir: string,
+): Promise<Pick<Parts, 'rules' | 'homeRoles' | 'copyBoundaries' | 'handleKey'>> {
   const { random, node } = platform;
   const key = await readHashKey(dataDir, { randomBytes: (count) => random.bytes(count), unique: node.instance });
-  return new RegistryRules(createRegistryClient(platform), key);
+  const registry = createRegistryClient(platform);
+  return {
+    rules: new RegistryRules(registry, key),
+    homeRoles: createHomeRoles(registry),
+    copyBoundaries: createCopyBoundaries(registry),
+    handleKey: key,
+  };
 }
 
-function createHost({ platform, dataDir, store: { outbox, idempotency }, rules, denials, counters }: Parts): BrainHost {
+function createHost({
+  platform,
+  dataDir,
+  store: { outbox, idempotency },
+  rules,
+  handleKey,
+  denials,
+  counters,
+}: Parts): BrainHost {
   return new BrainHost({
     platform,
     git: createGit(),
@@ -116,13 +140,15 @@ function createHost({ platform, dataDir, store: { outbox, idempotency }, rules, 
     rules,
     denials,
     counters,
+    handleKey,
+    defaultBrain: platform.config.SVC_BRAIN,
     sync: readSyncSettings(platform.config, () => performance.now()),
     dataDir,
   });
 }
 
 async function createDeps(
-  { platform, store, models, rules, counters }: Parts,
+  { platform, store, models, rules, homeRoles, copyBoundaries, counters }: Parts,
   host: BrainHost,
   router: BrainRouter,
   layout: LegacyLayout,
@@ -138,6 +164,8 @@ async function createDeps(
     host,
     layout,
     rules,
+    homeRoles,
+    copyBoundaries,
     tellDenials: createTellDenials({ schema, outbox, ids, transact }),
     counters,
     catalogueSizes: async (brains) => readCatalogueSizes(await models.client(), brains),

@@ -44,6 +44,18 @@ export const BRAIN_EVENTS = {
     audience: 'readers',
     payload: z.strictObject({ brain: z.string(), by, resources }),
   },
+  'brain:deleted': {
+    service: 'brain',
+    meaning: 'A brain was deleted; what it was is kept for operators.',
+    audience: 'readers',
+    payload: z.strictObject({ brain: z.string(), by, resources }),
+  },
+  'brain:renamed': {
+    service: 'brain',
+    meaning: 'A brain has another name.',
+    audience: 'readers',
+    payload: z.strictObject({ brain: z.string(), to: z.string(), by, resources }),
+  },
   'branch:created': {
     service: 'brain',
     meaning: 'A branch was created.',

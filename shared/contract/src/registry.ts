@@ -112,6 +112,15 @@ export const REGISTRY = {
     answer: stamped({ claimed: z.boolean(), policy: Policy.nullable() }),
   },
   /**
+   * Gives what lies at and below `to` the policies of what lies at and below `from`, which keeps its own. `copied` null =
+   * something there has another policy already, and nothing was changed.
+   */
+  copyPolicies: {
+    subject: 'habitat.copyPolicies',
+    ask: z.strictObject({ from: ResourceKey, to: ResourceKey, by: SubjectId }),
+    answer: stamped({ copied: z.int().nullable() }),
+  },
+  /**
    * A place for an identity: in `workspace`, else in that of the team, else in the default one. A missing workspace is
    * made, with `owner`, else the identity itself, as its admin. `created`: it got a role it had not. null = it is full.
    */

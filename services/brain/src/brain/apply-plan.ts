@@ -15,7 +15,8 @@ import { moveRefs, readHead, readRef, type RefMove } from '../git/refs.ts';
 import { GitError } from '../git/run.ts';
 import type { Stage } from '../git/stage.ts';
 import type { FileMove } from '../git/tree-merge.ts';
-import { adoptCommit } from '../git/worktree-index.ts';
+import type { LockedIndex } from '../git/index-lock.ts';
+import { adoptCommit, editsToward } from '../git/worktree-index.ts';
 import { type NewConflict, writeConflicts } from '../store/sync-store.ts';
 import type { BrainContext } from '../writer/context.ts';
 import { type MovedFiles, moveFiles, stageMoves } from './move-files.ts';
@@ -38,6 +39,8 @@ export interface PlanToApply {
   readonly stage: Stage;
   readonly conflicts: readonly NewConflict[];
   readonly journalDir: string;
+  /** Of the working tree, held by the caller: nobody sees the new head with the old index. */
+  readonly index: LockedIndex;
 }
 
 export interface Applied extends MovedFiles {
@@ -49,11 +52,8 @@ export interface Applied extends MovedFiles {
 }
 
 /** Null when the branch is elsewhere by now, and nothing changed. Throws DiskRefusal when nothing changed either. */
-export async function applyPlan(
-  brain: BrainContext,
-  tree: Worktree,
-  { plan, stage, conflicts, journalDir }: PlanToApply,
-): Promise<Applied | null> {
+export async function applyPlan(brain: BrainContext, tree: Worktree, wish: PlanToApply): Promise<Applied | null> {
+  const { plan, stage, conflicts, journalDir, index } = wish;
   const { before, after, theirs, rescueId, moves, foreign } = plan;
   const record: JournalRecord = {
     brain: brain.name,
@@ -66,8 +66,9 @@ export async function applyPlan(
     foreign,
     conflicts,
   };
+  const edits = await editsToward(brain.repository, tree.root, { before, commit: after, absent: foreign });
   const journal = await openJournal(journalDir, `${brain.name}.${brain.platform.ids.next('jrn')}`, record);
-  if (!(await moveRefs(brain.repository, plan.refs, new Date(brain.platform.clock.now())))) {
+  if (!(await moveBranch(brain, plan, edits, index))) {
     await journal.close();
     return null;
   }
@@ -78,16 +79,33 @@ export async function applyPlan(
     const moved = await moveFiles({ root: tree.root, known }, stage, moves).catch(async (error: unknown) => {
       // The disk refused, and every file is as before: the branch goes back too.
       await moveRefs(brain.repository, plan.refs.flatMap(backwards), new Date(brain.platform.clock.now()));
+      index.restore();
       await journal.close();
       throw error;
     });
-    if (after !== before) await followIndex(brain, tree.root, record);
     const settled = await settle(brain, record, moved);
     await takeIn(tree, settled.placed, brain.platform.clock.now());
     return { ...settled, journal };
   } finally {
     for (const path of applying) tree.applying.delete(path);
   }
+}
+
+/** The index first. False when the branch is elsewhere; then, and when it throws, nothing changed. */
+async function moveBranch(
+  { repository, platform }: BrainContext,
+  { refs, before }: IntegrationPlan,
+  edits: Awaited<ReturnType<typeof editsToward>>,
+  index: LockedIndex,
+): Promise<boolean> {
+  let isMoved = false;
+  try {
+    await index.edit(edits, before);
+    isMoved = await moveRefs(repository, refs, new Date(platform.clock.now()));
+  } finally {
+    if (!isMoved) index.restore();
+  }
+  return isMoved;
 }
 
 function backwards({ ref, to, from }: RefMove): RefMove[] {
@@ -98,12 +116,10 @@ function backwards({ ref, to, from }: RefMove): RefMove[] {
 async function followIndex(
   { repository, platform, name }: BrainContext,
   root: string,
-  { after, foreign }: Pick<JournalRecord, 'after' | 'foreign'>,
+  { before, after, foreign }: Pick<JournalRecord, 'before' | 'after' | 'foreign'>,
 ): Promise<void> {
-  // What a person has put into the tree is there.
-  const absent = foreign.filter((path) => statEntry(root, path) === null);
   try {
-    await adoptCommit(repository, root, after, absent);
+    await adoptCommit(repository, root, after, foreign, before);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     platform.log.error({ err: error, brain: name }, 'the index could not follow its branch');

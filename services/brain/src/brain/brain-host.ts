@@ -1,33 +1,39 @@
 /** The brains this process owns: claimed, opened, created, handed over. */
-import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
 import { foldCase } from '@svc/contract/names.ts';
-import type { Idempotency } from '@svc/runtime/idempotency.ts';
+import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
+import { type Decision, deny } from '@svc/contract/decision.ts';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
-import { TEMP_PREFIX } from '../files/durable-write.ts';
-import { findDamage, repairRepository } from '../git/boot-repair.ts';
-import { createRepository, openRepository, type Repository, RepositoryProblem } from '../git/repository.ts';
-import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
+import { createRepository } from '../git/repository.ts';
 import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
+import { CommitHandles } from '../rules/commit-handles.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import { IndexMemory } from '../search/index-memory.ts';
+import { isMoving, lockNames, openHome, readHome, writeHome } from '../store/home-store.ts';
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
 import type { Counters } from '../writer/counters.ts';
 import type { OpContext } from '../writer/context.ts';
 import { createGate } from '../writer/gate.ts';
+import { Attendance } from './attendance.ts';
 import { BrainFolders } from './brain-folders.ts';
+import { BrainMoves } from './brain-moves.ts';
+import { damageOf, openBrainRepository } from './brain-opening.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { OpenBrain } from './open-brain.ts';
 import { BrainOperations } from './operations.ts';
+import { retireBrain, type Retired, type RetireRefusal, type RetireWish } from './retirement.ts';
 import type { SyncSettings } from './remotes.ts';
 
 export const MAX_BRAINS = 256;
-const MAX_REASON = 300;
+/** What closing a brain and moving its directories may take of the time of a call. */
+const FAREWELL_MS = 10_000;
 
 export interface HostOptions {
   readonly platform: Platform;
@@ -38,12 +44,22 @@ export interface HostOptions {
   readonly denials: DenialLog;
   readonly counters: Counters;
   readonly sync: SyncSettings;
+  /** Under which commits are named for whom something is hidden. */
+  readonly handleKey: Uint8Array;
+  readonly defaultBrain: string;
   /** Absolute. */
   readonly dataDir: string;
 }
 
+/** Who makes a brain, and where it is at home then. */
+export interface Maker {
+  readonly by: string;
+  readonly workspace: string;
+}
+
 interface Held {
   readonly brain: OpenBrain;
+  readonly attendance: Attendance;
   readonly operations: BrainOperations;
   readonly owner: Owner;
   /** Of the repository that was opened. */
@@ -64,10 +80,14 @@ export class BrainHost {
   /** Of all brains. */
   readonly indexes = new IndexMemory();
   readonly #entries = new Map<string, Entry>();
+  readonly #moves: BrainMoves;
+  /** Brains that are about to go; whoever comes for them waits. */
+  readonly #retiring = new Set<string>();
   #closing = false;
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.#moves = new BrainMoves(options);
     this.folders = new BrainFolders(options.dataDir);
     this.disk = new DiskWatch(options.platform, options.dataDir);
   }
@@ -85,35 +105,40 @@ export class BrainHost {
     return this.folders.exists(name);
   }
 
-  /** False when the brain was there already. Throws VAF_INPUT_INVALID for a name that folds to another's, E_BUSY. */
-  async create(name: string, by: string): Promise<'created' | 'exists' | 'quota'> {
-    const names = await this.names();
-    if (names.includes(name)) return 'exists';
-    if (names.length >= MAX_BRAINS) return 'quota';
-    if (names.some((other) => foldCase(other) === foldCase(name))) {
-      throw new CallError('VAF_INPUT_INVALID', `brain: differs only in case from an existing one`);
-    }
+  /** Where the brain is at home; the default workspace for one that was never opened. */
+  async homeOf(name: string): Promise<string> {
+    const home = await readHome(poolClient(this.#options.platform.database.pool), name);
+    return home?.workspace ?? DEFAULT_WORKSPACE;
+  }
+
+  /** Throws VAF_INPUT_INVALID for a name that folds to another's, E_BUSY. */
+  async create(name: string, { by, workspace }: Maker): Promise<'created' | 'exists' | 'quota'> {
     const { git, outbox, platform } = this.#options;
-    try {
-      const repository = await createRepository(git, {
-        dir: this.folders.of(name),
-        at: new Date(platform.clock.now()),
-      });
+    if (await this.exists(name)) return 'exists';
+    await this.#moves.finish(name);
+    const made = await withPgTransaction(platform.database.pool, async (transaction) => {
+      await lockNames(transaction);
+      const names = await this.names();
+      if (names.includes(name) || (await isMoving(transaction, name))) return 'exists';
+      if (names.length >= MAX_BRAINS) return 'quota';
+      if (names.some((other) => foldCase(other) === foldCase(name))) {
+        throw new CallError('VAF_INPUT_INVALID', `brain: differs only in case from an existing one`);
+      }
+      const at = new Date(platform.clock.now());
+      const repository = await createRepository(git, { dir: this.folders.of(name), at });
       repository[Symbol.dispose]();
-    } catch (error) {
-      if (await this.exists(name)) return 'exists';
-      throw error;
-    }
-    const payload = { brain: name, by, resources: [`brain:${name}`] };
-    await withPgTransaction(platform.database.pool, (transaction) =>
-      outbox.write(transaction, [{ name: 'brain:created', payload }]),
-    );
+      await writeHome(transaction, name, { id: platform.ids.next('brn'), workspace });
+      const payload = { brain: name, by, resources: [`brain:${name}`] };
+      await outbox.write(transaction, [{ name: 'brain:created', payload }]);
+      return 'created';
+    });
     outbox.kick();
-    return 'created';
+    return made;
   }
 
   /** The brain's operations when this process owns it or can claim it; null when another one has it. */
   async serve(name: string): Promise<BrainOperations | null> {
+    if (this.#retiring.has(name)) return null;
     const known = this.#entries.get(name);
     if (known !== undefined) return (await known.opening)?.operations ?? null;
     if (this.#closing) return null;
@@ -125,6 +150,15 @@ export class BrainHost {
       if (entry.held === null && this.#entries.get(name) === entry) this.#entries.delete(name);
     }
     return entry.held?.operations ?? null;
+  }
+
+  /** As `serve`, for a piece of work that `leave` ends. */
+  async enter(name: string): Promise<{ operations: BrainOperations; leave: () => void } | null> {
+    const operations = await this.serve(name);
+    const held = this.#entries.get(name)?.held ?? null;
+    return operations === null || held?.operations !== operations
+      ? null
+      : { operations, leave: held.attendance.enter() };
   }
 
   /** Whether the brain is open here, or will be in a moment; never claims. */
@@ -153,10 +187,10 @@ export class BrainHost {
   async dropDamaged(name: string): Promise<void> {
     const held = this.#entries.get(name)?.held;
     if (held == null) return;
-    const damage = await findDamage(held.brain.context.repository, 'heads').catch(String);
-    if (damage === null) return;
+    const error = await damageOf(this.#options, name, held.brain.context.repository);
+    if (error === null) return;
     await this.lose(name);
-    throw this.#cannotLoad(name, new RepositoryProblem('damaged', damage));
+    throw error;
   }
 
   /** Another process took the brain while we were away: forget it without a word. */
@@ -186,7 +220,38 @@ export class BrainHost {
     await this.indexes.close();
   }
 
+  /** Finishes what was decided about brains before somebody was killed. */
+  async finishMoves(): Promise<void> {
+    for (const error of await this.#moves.finishAll())
+      this.#options.platform.log.error({ err: error }, 'the directories of a brain could not be moved yet');
+  }
+
+  /** What a keyed call of before came to; null = nothing is known of it. */
+  retired(scope: IdempotencyScope | null): Promise<Decision<Retired, RetireRefusal> | null> {
+    const { idempotency, platform } = this.#options;
+    return idempotency.find(poolClient(platform.database.pool), scope);
+  }
+
+  async #retire({ brain, attendance }: Held, wish: RetireWish): Promise<Once<Retired, RetireRefusal>> {
+    const { name } = brain.context;
+    const busy = { decision: deny('E_BUSY', { retryAfterMs: 1000 }), replayed: false } as const;
+    if (this.#retiring.has(name)) return busy;
+    this.#retiring.add(name);
+    try {
+      const waitMs = wish.context.deadlineAt - this.#options.platform.clock.now() - FAREWELL_MS;
+      if (!(await attendance.alone(waitMs))) return busy;
+      // Whatever is decided: the next call opens it again, if it is still there.
+      this.#entries.delete(name);
+      await brain.close();
+      const ground = { ...this.#options, moves: this.#moves, names: () => this.names() };
+      return await retireBrain(brain.context, ground, wish);
+    } finally {
+      this.#retiring.delete(name);
+    }
+  }
+
   async #claimAndOpen(name: string): Promise<Held | null> {
+    await this.#moves.finish(name);
     if (!(await this.exists(name))) throw new CallError('BRAIN_LOAD_FAIL');
     const client = poolClient(this.#options.platform.database.pool);
     const owner = await claim(client, name, this.process);
@@ -200,56 +265,27 @@ export class BrainHost {
   }
 
   async #open(name: string, owner: Owner): Promise<Held> {
-    const { dataDir, sync, git: _git, ...shared } = this.#options;
+    const { dataDir, sync, git: _git, handleKey, defaultBrain: _default, ...shared } = this.#options;
     const { platform } = shared;
     const worktrees = join(dataDir, 'worktrees', name);
     const identity = this.folders.identity(name);
-    const repository = await this.#openRepository(name, worktrees);
-    await createLeaseRow(poolClient(platform.database.pool), name);
-    const context = { ...shared, name, owner, repository, gate: createGate(), indexes: this.indexes, disk: this.disk };
+    const repository = await openBrainRepository(this.#options, { name, folder: this.folders.of(name), worktrees });
+    const client = poolClient(platform.database.pool);
+    await createLeaseRow(client, name);
+    const { id } = await openHome(client, name, platform.ids.next('brn'));
+    const handles = new CommitHandles(handleKey, id);
+    const parts = { indexes: this.indexes, handles, disk: this.disk };
+    const context = { ...shared, ...parts, name, owner, repository, gate: createGate() };
     const brain = new OpenBrain(
       context,
       { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },
       sync,
     );
     await brain.start();
-    return { brain, operations: new BrainOperations(brain), owner, identity };
-  }
-
-  async #openRepository(name: string, worktrees: string): Promise<Repository> {
-    const { git, counters } = this.#options;
-    try {
-      const repository = await openRepository(git, this.folders.of(name));
-      await relinkWorktrees(repository, worktrees);
-      await pruneWorktrees(repository);
-      const { removedLocks, damage } = await repairRepository(repository);
-      counters.mutex.takeovers += removedLocks.length;
-      if (damage !== null) throw new RepositoryProblem('damaged', damage);
-      await removeLeftovers(repository.dir);
-      await removeLeftovers(worktrees);
-      return repository;
-    } catch (error) {
-      if (!(error instanceof RepositoryProblem)) throw error;
-      throw this.#cannotLoad(name, error);
-    }
-  }
-
-  #cannotLoad(name: string, problem: RepositoryProblem): CallError {
-    const { platform, dataDir } = this.#options;
-    platform.log.error({ brain: name, reason: problem.reason, err: problem }, 'a brain cannot be opened');
-    if (problem.reason === 'absent') return new CallError('BRAIN_LOAD_FAIL');
-    const [reason = ''] = problem.message.replaceAll(dataDir, '').split('\n');
-    return new CallError('BRAIN_LOAD_FAIL', `Failed to load brain: ${reason.slice(0, MAX_REASON)}`, {}, 503);
-  }
-}
-
-/** Temp files of a killed process. */
-async function removeLeftovers(directory: string): Promise<void> {
-  const children = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  for (const child of children) {
-    if (child.name === '.git') continue;
-    const path = join(directory, child.name);
-    if (child.isDirectory()) await removeLeftovers(path);
-    else if (child.name.startsWith(TEMP_PREFIX)) await rm(path, { force: true });
+    const attendance = new Attendance();
+    const operations = new BrainOperations(brain, (wish) =>
+      this.#retire({ brain, attendance, owner, operations, identity }, wish),
+    );
+    return { brain, attendance, operations, owner, identity };
   }
 }

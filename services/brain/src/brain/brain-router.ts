@@ -45,6 +45,8 @@ const REPEATABLE: ReadonlySet<OpName> = new Set<OpName>([
   'settle',
   'conflicts',
   'readConflict',
+  'history',
+  'diff',
 ]);
 const RETRY_MS = 50;
 const ABSENT = 404;
@@ -126,12 +128,15 @@ export class BrainRouter {
   }
 
   async #runHere({ brain, op, args }: Request): Promise<{ value: unknown } | null> {
-    await this.#host.dropReplaced(brain);
+    let leave: (() => void) | null = null;
     try {
-      const operations = await this.#host.serve(brain);
-      if (operations === null) return null;
+      await this.#host.dropReplaced(brain);
+      const served = await this.#host.enter(brain);
+      if (served === null) return null;
+      const { operations } = served;
+      leave = served.leave;
       const run = operations[op] as (given: Op) => Promise<unknown>;
-      const value = await run.call(operations, args);
+      const value = await operations.shown(op, args.context, await run.call(operations, args));
       if (!REPEATABLE.has(op) && tookEffect(value)) this.#host.disk.wrote(brain);
       return { value };
     } catch (error) {
@@ -141,6 +146,8 @@ export class BrainRouter {
         return null;
       }
       throw (await this.#fault(brain, error)) ?? error;
+    } finally {
+      leave?.();
     }
   }
 

@@ -8,7 +8,7 @@ import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { guardWrite } from '../domain/lease.ts';
 import { leftJournals, openJournal } from '../files/journal-file.ts';
 import { countUnmerged, deletionMoves, isInUseElsewhere, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
-import { type PreparedCommit, prepareCommit } from '../git/commits.ts';
+import { prepareCommit } from '../git/commits.ts';
 import { moveRefs, readHead, rescueStamp } from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
 import { worktreeName } from '../git/worktrees.ts';
@@ -112,7 +112,8 @@ async function withBranch<Value>(
   });
 }
 
-interface SavedWork extends Pick<PreparedCommit, 'commit'> {
+interface SavedWork {
+  readonly commit: string;
   readonly files: readonly string[];
 }
 
@@ -123,19 +124,16 @@ async function saveWork(
   writer: BranchWriter | null,
   head: string,
 ): Promise<SavedWork | null> {
+  const { repository } = brain.context;
   const files = writer?.tree.table.changes() ?? [];
   if (writer === null || files.length === 0) return null;
   const { branch } = writer.tree;
-  const { repository } = brain.context;
-  const { edits } = await gatherEdits(repository, writer.tree, files);
-  const { commit } = await prepareCommit(repository, {
-    branch,
-    expectedHead: head,
-    edits,
-    message: `uncommitted when ${branch} was deleted`,
-    ...attribution(brain, context),
-  });
-  return { commit, files: files.map(({ file }) => file) };
+  const { edits, taken } = await gatherEdits(repository, writer.tree, files);
+  const message = `uncommitted when ${branch} was deleted`;
+  const wish = { branch, expectedHead: head, edits, message, ...attribution(brain, context) };
+  const { commit, left } = await prepareCommit(repository, wish);
+  const isLeft = new Set(left);
+  return { commit, files: taken.flatMap(({ file, onDisk }) => (isLeft.has(onDisk) ? [] : [file])) };
 }
 
 function keyed<Value>(

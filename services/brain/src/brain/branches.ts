@@ -10,6 +10,7 @@ import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
 import { attribution, REPORTED_FILES } from './commit.ts';
 import { gatherEdits } from './commit-edits.ts';
+import { branchCreatedEvent, savedEvent } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import { dirtyCount } from './summary.ts';
 import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyState, ReadRefusal } from './ops.ts';
@@ -60,26 +61,22 @@ export async function createBranch(
   const found = await brain.writer(branch);
   if (!found.ok) return { decision: found, replayed: false };
   const writer = found.value;
-  const { idempotency, outbox, repository, platform, name: brainName } = brain.context;
+  const { idempotency, outbox, repository, platform, rules, name: brainName } = brain.context;
+  const told = await rules.eventRules(brainName);
   return writer.alone(context.deadlineAt, () =>
     writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
       idempotency.once(section.transaction, context.idempotency, async () => {
         const guarded = await writer.guard(section, context);
         if (!guarded.ok) return guarded;
-        const commit = from === null ? await brain.headOf(branch) : await resolveReading(repository, from);
+        const commit =
+          from === null ? await brain.headOf(branch) : await resolveReading(repository, from, brain.namesFor(rows));
         if (commit === null) return deny('E_REF_ABSENT', { from });
         const at = new Date(platform.clock.now());
         if ((await createRef(repository, { branch: name, commit, at })) === 'exists')
           return deny('E_BRANCH_EXISTS', { name });
         irrevocable();
-        const payload = {
-          brain: brainName,
-          branch: name,
-          commit,
-          by: context.actor,
-          resources: [`brain:${brainName}`],
-        };
-        await outbox.write(section.transaction, [{ name: 'branch:created', payload }]);
+        const news = { branch: name, commit, by: context.actor };
+        await outbox.write(section.transaction, [branchCreatedEvent(brain.context, told, news)]);
         return allow({ name, commit, from: from ?? branch, uncommittedLeft: dirtyCount(writer, rows) });
       }),
     ),
@@ -113,7 +110,8 @@ async function branchOff(
   rows: RowView,
   { context, prefix }: Pick<OpOf<'autoBranch'>, 'context' | 'prefix'>,
 ): Promise<Once<AutoBranch, CommitRefusal>> {
-  const { idempotency, outbox, repository, name: brainName } = brain.context;
+  const { idempotency, outbox, repository, rules, name: brainName } = brain.context;
+  const told = await rules.eventRules(brainName);
   const head = await brain.headOf(writer.tree.branch);
   const files = writer.tree.table.changes();
   const shown = files.filter(({ file }) => rows.mayRead(file));
@@ -141,16 +139,10 @@ async function branchOff(
       if ((await createRef(repository, { branch, commit: prepared.commit, at })) === 'exists')
         return deny('E_BUSY', { retryAfterMs: 0 });
       irrevocable();
-      const common = {
-        brain: brainName,
-        branch,
-        commit: prepared.commit,
-        by: context.actor,
-        resources: [`brain:${brainName}`],
-      };
+      const news = { branch, commit: prepared.commit, by: context.actor, files: files.map(({ file }) => file) };
       await outbox.write(section.transaction, [
-        { name: 'branch:created', payload: common },
-        { name: 'brain:save', payload: { ...common, files: files.length } },
+        branchCreatedEvent(brain.context, told, news),
+        savedEvent(brain.context, told, news),
       ]);
       return allow({ branch, commit: prepared.commit, files: shown.map(({ file, change }) => ({ file, change })) });
     }),

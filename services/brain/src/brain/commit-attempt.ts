@@ -8,7 +8,9 @@ import type { StoredFiles } from '../git/worktree-files.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
+import { savedEvent } from './brain-events.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
+import { noteCommit } from './housekeeping.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { CommitOutcome, CommitRefusal } from './ops.ts';
 
@@ -138,7 +140,8 @@ async function publish(
   index: LockedIndex | null,
 ): Promise<CommitAnswer | null> {
   const { context } = wish;
-  const { idempotency, outbox, name } = brain.context;
+  const { idempotency, outbox, name, rules } = brain.context;
+  const told = await rules.eventRules(name);
   let moved = false;
   const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
     idempotency.once<CommitOutcome, CommitRefusal>(section.transaction, context.idempotency, async () => {
@@ -151,16 +154,9 @@ async function publish(
         throw new BranchMoved();
       }
       irrevocable();
-      const resources = [`brain:${name}`];
-      const payload = {
-        brain: name,
-        branch: writer.tree.branch,
-        commit: outcome.commit,
-        files: ready.taken.length,
-        by: context.actor,
-        resources,
-      };
-      await outbox.write(section.transaction, [{ name: 'brain:save', payload }]);
+      const files = ready.taken.map(({ file }) => file);
+      const news = { branch: writer.tree.branch, commit: outcome.commit, by: context.actor, files };
+      await outbox.write(section.transaction, [savedEvent(brain.context, told, news)]);
       return allow(outcome);
     }),
   ).catch((error: unknown) => {
@@ -168,6 +164,7 @@ async function publish(
     throw error;
   });
   if (answer?.decision.ok === true && ready.prepared !== null && !answer.replayed) {
+    noteCommit(brain);
     const left = new Set(ready.prepared.left);
     const made = ready.edits.filter(({ path }) => !left.has(path));
     await brain.adoptHead(

@@ -105,7 +105,9 @@ async function commitMuch(
 }
 
 async function tell({ context }: OpenBrain, { tree }: BranchWriter, { done, total }: Progress): Promise<void> {
-  const { name: brain, outbox, platform } = context;
+  const { name: brain, outbox, platform, rules } = context;
+  // How much there is tells something of what some may not read.
+  if (!(await rules.eventRules(brain)).isUnruled) return;
   const payload = { brain, branch: tree.branch, what: 'commit' as const, done, total, resources: [`brain:${brain}`] };
   await withPgTransaction(platform.database.pool, (transaction) =>
     outbox.write(transaction, [{ name: 'brain:progress', payload }]),

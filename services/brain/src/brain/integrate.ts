@@ -4,6 +4,7 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { composeMessage } from '../git/commit-message.ts';
 import { type IntegrationPlan, planPull } from '../git/integration.ts';
+import { lockIndex } from '../git/index-lock.ts';
 import type { Stage } from '../git/stage.ts';
 import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
 import type { HidesFields, RowView } from '../ports.ts';
@@ -14,6 +15,7 @@ import { type OpContext, writeSection } from '../writer/context.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { type Applied, applyPlan } from './apply-plan.ts';
 import { attribution } from './commit.ts';
+import { indexHeld } from './commit-attempt.ts';
 import { stageMoves } from './move-files.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { CommitRefusal, SyncConflict } from './ops.ts';
@@ -110,33 +112,52 @@ async function applyGuarded<Value>(
   wish: KeyedIntegration<Value>,
   { plan, stage }: Prepared,
 ): Promise<Once<Value, CommitRefusal> | null> {
-  const { context, rows } = wish;
   // What nobody has committed yet is committed first, so that it is merged.
   const { table } = writer.tree;
   const uncommitted = new Set(table.changes().map(({ onDisk }) => onDisk));
   if (plan.moves.some(({ path }) => uncommitted.has(path))) return null;
-  const planned = plan.conflicts.map((conflict) => ({
-    ...conflict,
-    id: brain.context.platform.ids.next('cfl'),
-    file: table.pathOf(conflict.file),
-  }));
+  if (plan.refs.length === 0) return publish(brain, writer, wish, async () => null, plan);
+  const lock = await lockIndex(brain.context.repository, writer.tree.root);
+  if (lock.status === 'held') return { decision: indexHeld(lock.ageMs), replayed: false };
+  try {
+    const conflicts = plan.conflicts.map((conflict) => ({
+      ...conflict,
+      id: brain.context.platform.ids.next('cfl'),
+      file: table.pathOf(conflict.file),
+    }));
+    const parts = { plan, stage, conflicts, index: lock.index, journalDir: brain.places.journal };
+    return await publish(brain, writer, wish, () => applyPlan(brain.context, writer.tree, parts), plan);
+  } finally {
+    lock.index.release();
+  }
+}
+
+/** Null when the branch was moved by somebody else. */
+async function publish<Value>(
+  brain: OpenBrain,
+  writer: BranchWriter,
+  wish: KeyedIntegration<Value>,
+  apply: () => Promise<Applied | null>,
+  plan: IntegrationPlan,
+): Promise<Once<Value, CommitRefusal> | null> {
+  const { context, rows, cause } = wish;
+  const { idempotency, outbox, name } = brain.context;
   const applied: Applied[] = [];
-  const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
-    brain.context.idempotency.once<Value, CommitRefusal>(section.transaction, context.idempotency, async () => {
-      const guarded = await writer.guard(section, context);
+  const answer = await writeSection(brain.context, context.deadlineAt, ({ transaction, ...section }, irrevocable) =>
+    idempotency.once<Value, CommitRefusal>(transaction, context.idempotency, async () => {
+      const guarded = await writer.guard({ transaction, ...section }, context);
       if (!guarded.ok) return guarded;
-      if (plan.refs.length === 0) {
+      const done = await apply();
+      if (done === null) {
+        if (plan.refs.length > 0) throw new BranchMoved();
         return allow(wish.answer(pulledOf(plan, { placed: [], conflicts: [], rescue: null }, rows)));
       }
-      const parts = { plan, stage, conflicts: planned, journalDir: brain.places.journal };
-      const done = await applyPlan(brain.context, writer.tree, parts);
-      if (done === null) throw new BranchMoved();
       applied.push(done);
       irrevocable();
       const pulled = pulledOf(plan, done, rows);
-      await record(brain, writer, section, { done, actor: context.actor, hides: rows.hides, cause: wish.cause });
-      await writeConflicts(section.transaction, brain.context.name, writer.tree.branch, done.rescue, done.conflicts);
-      await brain.context.outbox.write(section.transaction, wish.tell(pulled));
+      await record(brain, writer, transaction, { done, actor: context.actor, hides: rows.hides, cause });
+      await writeConflicts(transaction, name, writer.tree.branch, done.rescue, done.conflicts);
+      await outbox.write(transaction, wish.tell(pulled));
       return allow(wish.answer(pulled));
     }),
   ).catch((error: unknown) => {
@@ -182,7 +203,7 @@ interface RecordParts {
 async function record(
   brain: OpenBrain,
   writer: BranchWriter,
-  { transaction }: WriteSection,
+  transaction: WriteSection['transaction'],
   { done, actor, hides, cause }: RecordParts,
 ): Promise<void> {
   const { name, outbox } = brain.context;

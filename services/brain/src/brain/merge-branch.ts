@@ -5,8 +5,10 @@ import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { findMergeBase } from '../git/integration.ts';
 import { resolveReading } from '../git/refs.ts';
+import { isObjectId } from '../git/run.ts';
 import { isCheckedOut } from '../git/worktrees.ts';
-import type { RowView } from '../ports.ts';
+import type { EventRules, RowView } from '../ports.ts';
+import { toldCommit } from './brain-events.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { commitBranch } from './commit.ts';
 import { integrateOnce, type Pulled, planIntegration, shownConflict } from './integrate.ts';
@@ -28,7 +30,7 @@ export async function mergeBranch(brain: OpenBrain, op: MergeOp, rows: RowView):
   if (stored !== null) return { decision: stored, replayed: true };
   const found = await brain.writer(op.branch);
   if (!found.ok) return { decision: found, replayed: false };
-  const theirs = await resolveReading(repository, op.from);
+  const theirs = await resolveReading(repository, op.from, brain.namesFor(rows));
   if (theirs === null) return { decision: deny('E_REF_ABSENT', { from: op.from }), replayed: false };
   const merge = { brain, writer: found.value, op, rows, theirs };
   return op.dryRun ? { decision: allow(await forecast(merge)), replayed: false } : carryOut(merge);
@@ -73,6 +75,7 @@ async function leftBehind(brain: OpenBrain, { from, branch }: MergeOp, rows: Row
 
 async function carryOut({ brain, writer, op, rows, theirs }: Merge): Promise<Answer> {
   const { context, branch, from, message } = op;
+  const told = await brain.context.rules.eventRules(brain.context.name);
   let committed = 0;
   for (let round = 0; round < INTEGRATIONS; round += 1) {
     const ours = await brain.headOf(branch);
@@ -94,7 +97,7 @@ async function carryOut({ brain, writer, op, rows, theirs }: Merge): Promise<Ans
       message: message ?? undefined,
       rows,
       cause: 'merge',
-      tell: (pulled) => mergedEvents(brain, op, pulled),
+      tell: (pulled) => mergedEvents(brain, told, op, pulled),
       answer: (pulled) => ({ ...mergeOf(pulled), committed, uncommitted: 0, uncommittedLeft }),
     });
     if (answer !== null) return answer;
@@ -107,13 +110,20 @@ function mergeOf({ pulled, ...rest }: Pulled): Pick<BranchMerge, (keyof Pulled &
 }
 
 function mergedEvents(
-  { context: { name } }: OpenBrain,
+  { context: brain }: OpenBrain,
+  told: EventRules,
   { branch, from, context }: MergeOp,
-  pulled: Pulled,
+  { after, status }: Pulled,
 ): NewEvent[] {
-  const { after: commit, status } = pulled;
-  const resources = [`brain:${name}`];
-  return [
-    { name: 'branch:merged', payload: { brain: name, branch, from, commit, status, by: context.actor, resources } },
-  ];
+  const resources = [`brain:${brain.name}`];
+  const payload = {
+    brain: brain.name,
+    branch,
+    from: isObjectId(from) ? toldCommit(brain, told, from) : from,
+    commit: toldCommit(brain, told, after),
+    status,
+    by: context.actor,
+    resources,
+  };
+  return [{ name: 'branch:merged', payload }];
 }

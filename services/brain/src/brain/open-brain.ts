@@ -7,11 +7,12 @@ import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { LRUCache } from 'lru-cache';
 import { holdsNothingElse } from '../files/tree-walk.ts';
 import type { HeadEntry } from '../files/file-table.ts';
-import { createBranch, readHead, readRef, resolveReading } from '../git/refs.ts';
+import { createBranch, readHead, readHeads, readRef, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees } from '../git/worktrees.ts';
 import { type RowView, UNJUDGED } from '../ports.ts';
+import { type CommitNames, OWN_NAMES } from '../rules/commit-handles.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext, OpContext } from '../writer/context.ts';
 import { LeaseKeeper } from '../writer/lease-keeper.ts';
@@ -30,6 +31,11 @@ const KEPT_COMMIT_VIEWS = 8;
 const HOUSEKEEPING_MS = 30_000;
 /** Between the first sign that somebody touched a working tree and the look at it. */
 const GATHER_MS = 50;
+
+export interface PastState {
+  readonly at: string;
+  readonly rows: RowView;
+}
 
 export interface BrainPlaces {
   /** `worktrees/<brain>` */
@@ -71,6 +77,7 @@ export class OpenBrain {
     await finishRenames(this.context, this.places);
     await finishSteps(this.context, this.places.journal, rootOf);
     await finishApply(this.context, this.places.journal, rootOf);
+    await this.#indexes.keepOnly((await readHeads(this.context.repository)).keys());
     await this.#openTree('main');
     for (const branch of (await listWorktrees(this.places.worktrees)).keys()) {
       if ((await readHead(this.context.repository, branch)) !== null) await this.#openTree(branch);
@@ -90,10 +97,17 @@ export class OpenBrain {
     return isService ? UNJUDGED : this.context.rules.view(subject, this.context.name, registry);
   }
 
-  /** The branch as it is, or the past state that `at` names. */
-  async view(branch: string, at: string | null): Promise<Decision<BranchView, ReadRefusal>> {
-    if (at !== null) {
-      const commit = await resolveReading(this.context.repository, at);
+  /** How whoever sees the brain through `rows` names its commits. */
+  namesFor(rows: RowView): CommitNames {
+    if (rows === UNJUDGED) return OWN_NAMES;
+    return rows.isWhole ? this.context.handles.plain : this.context.handles.opaque;
+  }
+
+  /** The branch as it is, or the past state that `past.at` names to whom `past.rows` are shown. */
+  async view(branch: string, past: PastState | null): Promise<Decision<BranchView, ReadRefusal>> {
+    if (past !== null) {
+      const { at, rows } = past;
+      const commit = await resolveReading(this.context.repository, at, this.namesFor(rows));
       if (commit === null) return deny('E_REF_ABSENT', { at });
       return allow(this.#commitView(commit));
     }
@@ -106,6 +120,12 @@ export class OpenBrain {
     if (tree !== null) return allow(worktreeView(tree.writer, await tree.compareWithHead()));
     const head = await readHead(this.context.repository, branch);
     return head === null ? deny('E_BRANCH_ABSENT', { branch }) : allow(this.#commitView(head));
+  }
+
+  /** The branch as it was committed last. */
+  async lastCommit(branch: string): Promise<Decision<BranchView, 'E_BRANCH_ABSENT'>> {
+    const head = await this.headOf(branch);
+    return head === '' ? deny('E_BRANCH_ABSENT', { branch }) : allow(this.#commitView(head));
   }
 
   /** The writer of a branch, its working tree opened when it has none yet. */
@@ -148,6 +168,7 @@ export class OpenBrain {
 
   /** Finishes what is queued and lets go of everything in memory. */
   async close(): Promise<void> {
+    await this.sync.transfers.stop(this.context.name);
     for (const open of this.#trees.values()) {
       const { writer } = await open;
       writer.tree.close();

@@ -5,6 +5,7 @@ import { readSkipped } from '../git/worktree-index.ts';
 import type { HeadEntry } from '../files/file-table.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext } from '../writer/context.ts';
+import { tellHandCommit } from './hand-commits.ts';
 
 export class OpenTree {
   readonly writer: BranchWriter;
@@ -51,10 +52,19 @@ export class OpenTree {
     const changes = before === '' ? null : await readTreeChanges(repository, before, head);
     if (changes === null) table.setHead(await readTreeEntries(repository, head));
     else table.advanceHead(changes);
+    if (changes !== null && this.#head === before) this.#tellHandCommit(before, head, changes.size);
     this.#head = head;
     this.#headStamp = stamp;
     await this.noteSkipped();
     return head;
+  }
+
+  /** Nobody waits for it: the head is asked for inside transactions too. */
+  #tellHandCommit(before: string, after: string, files: number): void {
+    const move = { branch: this.#branch, before, after, files };
+    tellHandCommit(this.#context, move).catch((error: unknown) => {
+      this.#context.platform.log.warn({ err: error, brain: this.#context.name }, 'a commit by hand was not told');
+    });
   }
 
   /** What of the commit was never put into the working tree is no deletion. */

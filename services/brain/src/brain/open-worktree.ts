@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import type { FileEntry } from '../files/file-entry.ts';
-import { NOTHING_IGNORED } from '../files/ignores.ts';
+import { IgnoreRules } from '../files/ignore-rules.ts';
 import { InotifyWatch } from '../files/tree-watch.ts';
 import { Worktree } from '../files/worktree.ts';
 import { readTreeEntries } from '../git/objects.ts';
@@ -45,7 +45,7 @@ export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
       catalogue: await readCatalogue(client, name, branch),
       head: head === '' ? new Map() : await readTreeEntries(repository, head),
       filledFrom: isFilled ? byBlob(wish.twin) : null,
-      ignores: NOTHING_IGNORED,
+      ignores: new IgnoreRules(root, repository.gitDir),
       watch,
       now: () => platform.clock.now(),
     });

@@ -11,12 +11,16 @@ import { autoBranch, changedBranches, createBranch, dirtyState, listBranches } f
 import { commitBranch } from './commit.ts';
 import { listConflicts, readConflict, resolveConflict } from './conflicts.ts';
 import { amend, createIslands, removeIsland } from './island-writes.ts';
+import { compareStates, uncommittedOf } from './diff.ts';
+import { readPage } from './history.ts';
 import { IslandReader } from './islands.ts';
 import { mergeBranch } from './merge-branch.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, BrainSummary, BranchOp, ReadRefusal } from './ops.ts';
 import { listFiles, readFile, searchFiles, type Seen } from './reading.ts';
 import { remoteDivergence } from './remote-state.ts';
+import type { RetireWish } from './retirement.ts';
+import { WITHOUT_IDS, withShownIds } from './shown-ids.ts';
 import { summarise } from './summary.ts';
 import { syncBranch } from './sync.ts';
 
@@ -27,8 +31,12 @@ export class BrainOperations implements BrainOps {
   readonly #brain: OpenBrain;
   readonly #islands = new IslandReader();
 
-  constructor(brain: OpenBrain) {
+  readonly #retire: (wish: RetireWish) => ResultOf<'retire'>;
+
+  /** `retire`: what the host does with a brain that goes. */
+  constructor(brain: OpenBrain, retire: (wish: RetireWish) => ResultOf<'retire'>) {
     this.#brain = brain;
+    this.#retire = retire;
   }
 
   async read(op: OpOf<'read'>): ResultOf<'read'> {
@@ -118,9 +126,9 @@ export class BrainOperations implements BrainOps {
     return this.#brain.leases.view();
   }
 
-  async acquire({ context, token, ttlMs }: OpOf<'acquire'>): ResultOf<'acquire'> {
+  async acquire({ context, ...wish }: OpOf<'acquire'>): ResultOf<'acquire'> {
     await this.#rowsToChange(context);
-    return this.#brain.leases.acquire(context, { token, ttlMs });
+    return this.#brain.leases.acquire(context, wish);
   }
 
   async release({ context, token }: OpOf<'release'>): ResultOf<'release'> {
@@ -186,6 +194,34 @@ export class BrainOperations implements BrainOps {
     return resolveConflict(this.#brain, op, await this.#rows(op.context));
   }
 
+  async history(op: OpOf<'history'>): ResultOf<'history'> {
+    const seen = await this.#seen(op, op.at);
+    if (!seen.ok) return seen;
+    const { view, rows } = seen.value;
+    const names = this.#brain.namesFor(rows);
+    const page = await readPage(this.#brain.context.repository, { ...op, from: view.commit }, { rows, names });
+    return allow({ ...page, tip: view.commit });
+  }
+
+  async diff(op: OpOf<'diff'>): ResultOf<'diff'> {
+    const rows = await this.#rows(op.context);
+    const past = async (at: string | null) => this.#brain.view(op.branch, at === null ? null : { at, rows });
+    const uncommitted = op.to === null ? await uncommittedOf(this.#brain, op.branch) : new Map();
+    const now = await past(op.to);
+    if (!now.ok) return now;
+    const before = op.from === null ? await this.#brain.lastCommit(op.branch) : await past(op.from);
+    if (!before.ok) return before;
+    const states = { from: before.value, to: now.value, uncommitted };
+    const page = await compareStates(this.#brain.context.repository, states, op, rows);
+    const toCommit = op.to === null ? null : now.value.commit;
+    return allow({ ...page, fromCommit: before.value.commit, toCommit });
+  }
+
+  async retire({ context, to }: OpOf<'retire'>): ResultOf<'retire'> {
+    await this.#rowsToChange(context);
+    return this.#retire({ context, to });
+  }
+
   async settle({ context, waitMs }: OpOf<'settle'>): ResultOf<'settle'> {
     await this.#rows(context);
     const timer = Promise.withResolvers<false>();
@@ -195,6 +231,13 @@ export class BrainOperations implements BrainOps {
     } finally {
       clearTimeout(handle);
     }
+  }
+
+  /** What an operation answered, with its commits named as the caller may know them. */
+  async shown<Answer>(op: keyof BrainOps, context: OpContext, answer: Answer): Promise<Answer> {
+    if (WITHOUT_IDS.has(op)) return answer;
+    const rows = await this.#brain.rowView(context);
+    return rows.isWhole ? answer : withShownIds(answer, this.#brain.namesFor(rows));
   }
 
   /** An unreadable brain is answered like an absent one. */
@@ -214,7 +257,7 @@ export class BrainOperations implements BrainOps {
 
   async #seen({ context, branch }: BranchOp, at: string | null): Promise<Decision<Seen, ReadRefusal>> {
     const rows = await this.#rows(context);
-    const found = await this.#brain.view(branch, at);
+    const found = await this.#brain.view(branch, at === null ? null : { at, rows });
     if (!found.ok) return found;
     return allow({ view: found.value, rows, state: at === null ? branch : found.value.commit });
   }

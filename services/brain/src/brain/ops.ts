@@ -24,6 +24,7 @@ import type {
 } from './branch-results.ts';
 import type { AmendedIsland, AmendmentWish, MadeIsland, NewIsland } from './island-writes.ts';
 import type { IslandPage, LoadedIsland } from './islands.ts';
+import type { Retired, RetireRefusal } from './retirement.ts';
 
 export interface Op {
   readonly context: OpContext;
@@ -173,6 +174,45 @@ export interface SyncConflict {
   readonly theirs: string | null;
 }
 
+/** A commit, with what it changed against its first parent as far as that may be known. */
+export interface HistoryRow {
+  readonly commit: string;
+  readonly parents: readonly string[];
+  readonly author: string;
+  readonly agent?: string;
+  readonly at: number;
+  readonly message: string;
+  readonly files: readonly ChangedFile[];
+  readonly count: number;
+}
+
+export interface ChangedFile {
+  readonly file: string;
+  readonly change: ChangeKind;
+}
+
+export interface HistoryPage {
+  readonly rows: readonly HistoryRow[];
+  /** Where the next page begins; null = there is none. */
+  readonly next: number | null;
+}
+
+export interface DiffRow {
+  readonly file: string;
+  readonly change: ChangeKind;
+  /** Lines; null of what is not text, as is `patch`. */
+  readonly added: number | null;
+  readonly removed: number | null;
+  readonly patch: string | null;
+  readonly truncated: boolean;
+}
+
+export interface DiffPage {
+  readonly rows: readonly DiffRow[];
+  /** The last file that was looked at when there may be more. */
+  readonly next: string | null;
+}
+
 export type ReadRefusal = 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
 export type CommitRefusal = GuardRefusal | 'E_BRANCH_ABSENT' | 'E_BUSY' | 'E_LIMIT' | 'E_STATE_WRITE';
 export type WriteRefusal = FileRefusal | 'E_BRANCH_ABSENT' | 'E_LIMIT';
@@ -225,7 +265,7 @@ export interface BrainOps {
   summary(op: Op): Promise<BrainSummary>;
   leaseView(op: Op): Promise<LeaseView>;
   acquire(
-    op: Op & { token: string | null; ttlMs: number },
+    op: Op & { token: string | null; ttlMs: number; holdsAtMostMs: number | null },
   ): Promise<Once<Grant, 'E_LOCKED'> & { token: string | null }>;
   release(op: Op & { token: string | null }): Promise<Once<null, 'E_LEASE_ABSENT' | 'E_LEASE_TOKEN'>>;
   force(op: Op): Promise<Once<{ forced: boolean; fence: number }, never>>;
@@ -261,6 +301,23 @@ export interface BrainOps {
   resolveConflict(
     op: Op & { id: string; take: ConflictTake; content: string | null; ifMatch: string | null },
   ): Promise<Once<ConflictResolved, WriteRefusal | 'E_BUSY' | 'E_NOT_FOUND' | 'E_NOT_TEXT'>>;
+  /** `tip`: the commit from which on it was told. */
+  history(
+    op: BranchOp & { path: string | null; at: string | null; start: number; limit: number },
+  ): Promise<Decision<HistoryPage & { tip: string }, ReadRefusal>>;
+  /** `from` null = the branch's last commit; `to` null = its files as they are, and then `toCommit` is null. */
+  diff(
+    op: BranchOp & {
+      path: string | null;
+      from: string | null;
+      to: string | null;
+      bytes: number;
+      limit: number;
+      after: string | null;
+    },
+  ): Promise<Decision<DiffPage & { fromCommit: string; toCommit: string | null }, ReadRefusal>>;
+  /** Takes the brain from its name: to another one, or (`to` null) to the deleted ones. Who may is judged before. */
+  retire(op: Op & { to: string | null }): Promise<Once<Retired, RetireRefusal>>;
   /** Resolves true when the writes queued by now have settled, false when `waitMs` passed first. */
   settle(op: Op & { waitMs: number }): Promise<boolean>;
 }

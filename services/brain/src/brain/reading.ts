@@ -1,6 +1,7 @@
 /** What one subject reads of a branch or of a past state: readable files only, and of those what is shown. */
 import { allow, deny, type Decision, type Denial } from '@svc/contract/decision.ts';
 import type { RowView } from '../ports.ts';
+import { titleOfText } from '../search/title.ts';
 import { type BranchView, findFile, type ViewedFile } from './branch-view.ts';
 import type { BrainOps, FilePage, FileView, ListedFile, SearchRow } from './ops.ts';
 
@@ -74,18 +75,22 @@ async function described(
   { withContent, withTitle }: OpOf<'list'>,
 ): Promise<FilePage['files']> {
   if (!withContent && !withTitle) return page;
-  const files = await view.index();
-  const index = files.under(rows.chains);
   const rowsOfPage: (ListedFile & { title?: string; content?: string })[] = [];
   for (const row of page) {
-    const real = files.hashOf(row.file);
-    const content = real === null ? null : files.contentOf(row.file, real);
-    const shown = content === null ? null : rows.shown(row.file, content);
-    if (shown === null || (!rows.hides(row.file) && real !== row.hash)) continue;
-    const title = index.titleOf(row.file) ?? row.file;
+    const file = await view.read(row.file);
+    if (file === null || file.text === null) continue;
+    const shown = rows.shown(row.file, file.text);
+    if (shown === null || (!rows.hides(row.file) && file.hash !== row.hash)) continue;
+    const title = shownTitle(rows, row.file, file.text);
     rowsOfPage.push({ ...row, title, ...(withContent ? { content: shown } : {}) });
   }
   return rowsOfPage;
+}
+
+/** As the search knows it: of what is shown, without masked fields. */
+function shownTitle({ chains, hides }: RowView, path: string, text: string): string {
+  const known = hides(path) ? chains.chainOf(path).indexed(path, text) : text;
+  return known === null ? path : titleOfText(path, known);
 }
 
 export async function searchFiles(

@@ -1,9 +1,10 @@
 /** What a sync tells those who listen: that it began, how far it is, how it ended. */
-import { REFUSALS, type RefusalCode } from '@svc/contract/codes.ts';
+import { CALL_ERRORS, CallError, REFUSALS } from '@svc/contract/codes.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
+import { DiskRefusal } from '../files/durable-write.ts';
 import { RemoteError } from '../git/remote-error.ts';
-import type { OnProgress } from '../git/remote.ts';
+import type { TransferProgress } from '../git/transfer-output.ts';
 import type { OpenBrain } from './open-brain.ts';
 
 const TOLD_AFTER_MS = 2000;
@@ -47,7 +48,7 @@ export class SyncTelling {
   }
 
   /** For one transfer: a short one says nothing, a long one at most once a second. */
-  progressOf(direction: Direction): OnProgress {
+  progressOf(direction: Direction): (progress: TransferProgress) => void {
     let tellAt = this.#now() + TOLD_AFTER_MS;
     return ({ stage, percent }) => {
       if (this.#now() < tellAt) return;
@@ -61,11 +62,15 @@ export class SyncTelling {
   endLater(end: Promise<string>): void {
     end.then(
       (status) => this.#tellSoon(this.complete(status, 0)),
-      (error: unknown) => {
-        const code: RefusalCode | 'INTERNAL' = error instanceof RemoteError ? error.code : 'E_STATE_WRITE';
-        this.#tellSoon(this.error(code, error instanceof RemoteError ? error.message : REFUSALS[code]));
-      },
+      (error: unknown) => this.#tellSoon(this.#failureOf(error)),
     );
+  }
+
+  #failureOf(error: unknown): NewEvent {
+    if (error instanceof RemoteError || error instanceof CallError) return this.error(error.code, error.message);
+    if (error instanceof DiskRefusal) return this.error('E_STATE_WRITE', REFUSALS.E_STATE_WRITE);
+    this.#brain.context.platform.log.error({ err: error, brain: this.#scope.brain }, 'a transfer failed');
+    return this.error('INTERNAL', CALL_ERRORS.INTERNAL.meaning);
   }
 
   #now(): number {

@@ -14,6 +14,7 @@ import type { BranchWriter } from '../writer/branch-writer.ts';
 import { dirtyState } from './branches.ts';
 import { commitBranch } from './commit.ts';
 import { integrate, type Pulled } from './integrate.ts';
+import { toldCount } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, noRemote } from './remotes.ts';
@@ -71,9 +72,10 @@ async function settle(
   { brain, remote, branch, op, telling }: Sync,
   decision: Answer,
 ): Promise<Once<SyncOutcome, SyncRefusal>> {
-  const { idempotency, platform, outbox, name } = brain.context;
+  const { idempotency, platform, outbox, name, rules } = brain.context;
+  const told = await rules.eventRules(name);
   const end = decision.ok
-    ? telling.complete(decision.value.status, decision.value.conflicts.length)
+    ? telling.complete(decision.value.status, toldCount(told, filesOf(decision.value.conflicts)))
     : telling.error(decision.code, decision.message ?? REFUSALS[decision.code]);
   const outcome = await withPgTransaction(platform.database.pool, (transaction) =>
     idempotency.once(transaction, op.context.idempotency, async () => {
@@ -86,15 +88,25 @@ async function settle(
   return outcome;
 }
 
-/** A failure of the network is a decision; anything else is thrown. */
+function filesOf(conflicts: SyncOutcome['conflicts']): string[] {
+  return conflicts.map(({ file }) => file);
+}
+
 async function attempt(sync: Sync): Promise<Answer> {
+  if (sync.op.direction === 'pull') return tried(sync, pull);
+  if (sync.op.direction === 'push') return tried(sync, push);
+  const pulled = await tried(sync, pull);
+  if (!pulled.ok) return pulled;
+  const pushed = await tried(sync, push);
+  if (pushed.ok) return allow(bothWays(pulled.value, pushed.value));
+  const { status, conflicts, rescue } = pulled.value;
+  return { ...pushed, details: { ...pushed.details, pulled: { status, conflicts: conflicts.length, rescue } } };
+}
+
+/** A failure of the network is a decision; anything else is thrown. */
+async function tried(sync: Sync, direction: (sync: Sync) => Promise<Answer>): Promise<Answer> {
   try {
-    if (sync.op.direction === 'pull') return await pull(sync);
-    if (sync.op.direction === 'push') return await push(sync);
-    const pulled = await pull(sync);
-    if (!pulled.ok) return pulled;
-    const pushed = await push(sync);
-    return pushed.ok ? allow(bothWays(pulled.value, pushed.value)) : pushed;
+    return await direction(sync);
   } catch (error) {
     if (error instanceof RemoteError) return refusalOf(error, sync);
     // its configuration became dangerous while it was open

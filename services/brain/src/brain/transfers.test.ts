@@ -10,11 +10,13 @@ function held<Result>(rest: Partial<TransferWish<Result>> = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   let begun = 0;
   const wish: TransferWish<Result> = {
-    key: 'brain fetch',
+    owner: 'brain',
+    key: 'fetch',
     remote: 'origin',
     waitMs: 5000,
-    begin: (onProgress) => {
+    begin: ({ onProgress, signal }) => {
       begun += 1;
+      signal.addEventListener('abort', () => reject(new Error('stopped')));
       onProgress({ stage: 'receiving', percent: 7 });
       return promise;
     },
@@ -70,5 +72,18 @@ describe('Transfers', () => {
     for (const { resolve } of [...others, ...hanging]) resolve(1);
     await Promise.all([...answers, ...otherAnswers]);
     expect([late.begun(), hanging[2]?.begun(), others[2]?.begun()]).toEqual([0, 1, 1]);
+  });
+
+  it('ends what belongs to an owner, begun or not, and nothing else', async () => {
+    const transfers = new Transfers(1, now);
+    const [mine, queued, other] = [held<string>(), held<string>({ key: 'push' }), held<string>({ owner: 'other' })];
+    const [first, second, third] = [mine, queued, other].map(({ wish }) => transfers.run(wish));
+    await sleep(5);
+    const ends = Promise.allSettled([first, second]);
+    await transfers.stop('brain');
+    expect(await ends).toMatchObject([{ reason: { message: 'stopped' } }, { reason: { code: 'SERVICE_UNAVAILABLE' } }]);
+    expect(queued.begun()).toBe(0);
+    other.resolve('untouched');
+    expect(await third).toEqual({ state: 'ended', result: 'untouched' });
   });
 });

@@ -2,16 +2,20 @@
  * The transfers with remotes that are under way in this process: a few at once, one of a kind at a time, outside every
  * queue. A call waits for its transfer as long as its deadline allows; the transfer goes on without it.
  */
+import { CallError } from '@svc/contract/codes.ts';
 import { RemoteError } from '../git/remote-error.ts';
+import type { TransferWatch } from '../git/spawner.ts';
 import type { TransferProgress } from '../git/transfer-output.ts';
 
 export interface TransferWish<Result> {
-  /** Transfers of the same key follow one another. */
+  /** Whose transfer it is: a brain. */
+  readonly owner: string;
+  /** Transfers of an owner with the same key follow one another. */
   readonly key: string;
   readonly remote: string;
   /** How long the caller can wait. */
   readonly waitMs: number;
-  readonly begin: (onProgress: (progress: TransferProgress) => void) => Promise<Result>;
+  readonly begin: (watch: Required<TransferWatch>) => Promise<Result>;
 }
 
 export type Transferred<Result> =
@@ -22,6 +26,8 @@ export type Transferred<Result> =
   | { readonly state: 'crowded' };
 
 interface Running {
+  readonly owner: string;
+  readonly stop: () => void;
   readonly end: Promise<unknown>;
   readonly progress: () => TransferProgress | null;
 }
@@ -40,7 +46,8 @@ export class Transfers {
   /** Fails as the transfer does; a remote that is away for the one before is away for this one too. */
   async run<Result>(wish: TransferWish<Result>): Promise<Transferred<Result>> {
     const until = this.#now() + wish.waitMs;
-    for (let other = this.#running.get(wish.key); other !== undefined; other = this.#running.get(wish.key)) {
+    const key = keyOf(wish);
+    for (let other = this.#running.get(key); other !== undefined; other = this.#running.get(key)) {
       const seen = await within(until - this.#now(), other.end.then(isOver, isOverUnlessAway));
       if (seen === LATE) return { state: 'under-way', progress: other.progress(), end: other.end };
     }
@@ -52,24 +59,40 @@ export class Transfers {
     return { state: 'under-way', progress: running.progress(), end: running.end };
   }
 
-  #begin<Result>({ key, begin }: TransferWish<Result>, turn: Turn): Running & { readonly end: Promise<Result> } {
+  /** Ends what is under way for an owner; resolves when nothing of it is left. */
+  async stop(owner: string): Promise<void> {
+    const ended = [...this.#running.values()].filter((running) => running.owner === owner);
+    for (const { stop } of ended) stop();
+    await Promise.allSettled(ended.map(({ end }) => end));
+  }
+
+  #begin<Result>(wish: TransferWish<Result>, turn: Turn): Running & { readonly end: Promise<Result> } {
+    const stopping = new AbortController();
     let last: TransferProgress | null = null;
+    const onProgress = (progress: TransferProgress): void => {
+      last = progress;
+    };
     const work = async (): Promise<Result> => {
       try {
         await turn.come;
-        return await begin((progress) => {
-          last = progress;
-        });
+        return await wish.begin({ onProgress, signal: stopping.signal });
       } finally {
-        this.#running.delete(key);
+        this.#running.delete(keyOf(wish));
         turn.end();
       }
     };
-    const running = { end: work(), progress: () => last };
+    const stop = (): void => {
+      if (!turn.giveUp()) stopping.abort();
+    };
+    const running = { owner: wish.owner, stop, end: work(), progress: () => last };
     running.end.catch(() => undefined); // whoever still waits hears of it
-    this.#running.set(key, running);
+    this.#running.set(keyOf(wish), running);
     return running;
   }
+}
+
+function keyOf({ owner, key }: Pick<TransferWish<unknown>, 'owner' | 'key'>): string {
+  return `${owner} ${key}`;
 }
 
 interface Turn {
@@ -106,7 +129,7 @@ class Slots {
       giveUp: () => {
         if (hasStarted) return false;
         this.#waiting = this.#waiting.filter((other) => other !== waiter);
-        reject(new Error('gave up waiting for a turn'));
+        reject(new CallError('SERVICE_UNAVAILABLE'));
         return true;
       },
       end: () => {

@@ -14,7 +14,7 @@ const sessionA = { session: 'a'.repeat(64), verifiedAgent: null, declaredAgent: 
 const sessionB = { session: 'b'.repeat(64), verifiedAgent: null, declaredAgent: 'agent-a' };
 
 function request(over: Partial<AcquireRequest>): AcquireRequest {
-  return { ...sessionA, tokenHash: null, newSecretHash: 'new', ttlMs: 1000, ...over };
+  return { ...sessionA, tokenHash: null, newSecretHash: 'new', ttlMs: 1000, holdsAtMostMs: null, ...over };
 }
 
 function granted(over: Partial<AcquireRequest> = {}, now = 0): LeaseRow {
@@ -54,6 +54,25 @@ describe('acquire', () => {
     const again = decideAcquire(held, request({ ...sessionB, verifiedAgent: 'agent-a' }), 500);
     expect(again).toMatchObject({ ok: true, value: { kind: 'granted', row: { fence: 8 } } });
     expect(decideAcquire(granted(), request({ ...sessionB, verifiedAgent: 'agent-a' }), 500).ok).toBe(false);
+  });
+
+  it('lets a guest hold it no longer than a guest may, however often it renews', () => {
+    const guest = { verifiedAgent: 'guest', declaredAgent: null, ttlMs: 3_600_000, holdsAtMostMs: 300_000 };
+    const first = decideAcquire(FREE, request({ ...guest, newSecretHash: 'secret' }), 1000);
+    expect(first).toMatchObject({ ok: true, value: { row: { holder: { acquiredAt: 1000, expiresAt: 301_000 } } } });
+    const held = first.ok ? first.value.row : FREE;
+    for (const again of [{ tokenHash: 'secret' }, { tokenHash: null }]) {
+      expect(decideAcquire(held, request({ ...guest, ...again }), 200_000)).toMatchObject({
+        ok: true,
+        value: { row: { holder: { acquiredAt: 1000, expiresAt: 301_000 } } },
+      });
+    }
+    expect(decideAcquire(held, request({ ...guest, tokenHash: 'secret', ttlMs: 2000 }), 200_000)).toMatchObject({
+      value: { row: { holder: { expiresAt: 202_000 } } },
+    });
+    expect(decideAcquire(held, request({ ...guest }), 301_000)).toMatchObject({
+      value: { row: { holder: { acquiredAt: 301_000, expiresAt: 601_000 } } },
+    });
   });
 
   it('treats an expired lease as free at the very millisecond', () => {

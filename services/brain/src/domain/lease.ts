@@ -47,9 +47,13 @@ export type AcquireRequest = LeaseCaller & {
   /** Hash of the token to hand out if a new one is granted. */
   readonly newSecretHash: string;
   readonly ttlMs: number;
+  /** How long the caller may hold the lease in all, renewals included; null = as long as it asks for. */
+  readonly holdsAtMostMs: number | null;
 };
 
 export const LEASE_TTL = { minimumMs: 1000, maximumMs: 86_400_000, defaultMs: 3_600_000 } as const;
+/** Of whoever holds no role where the brain is at home. */
+export const GUEST_LEASE_MS = 300_000;
 
 /** The live holder at `now`, or null: an expired lease is free for every statement that looks. */
 export function liveHolder(row: LeaseRow, now: number): LeaseHolder | null {
@@ -62,21 +66,27 @@ export function decideAcquire(
   now: number,
 ): Decision<LeaseTransition, 'E_LOCKED'> {
   const holder = liveHolder(row, now);
-  const expiresAt = now + request.ttlMs;
   if (holder !== null && request.tokenHash === holder.secretHash) {
+    const expiresAt = expiryOf(request, holder.acquiredAt, now);
     return allow({ kind: 'refreshed', row: { ...row, holder: { ...holder, session: request.session, expiresAt } } });
   }
   const isHolder = holder?.verified === true && request.tokenHash === null && request.verifiedAgent === holder.agentId;
   if (holder !== null && !isHolder) return deny('E_LOCKED', { holder: holder.agentId, expiresAt: holder.expiresAt });
+  // Who is granted its own lease again has held it since the first time.
+  const acquiredAt = request.holdsAtMostMs === null ? now : (holder?.acquiredAt ?? now);
   const granted: LeaseHolder = {
     agentId: holderName(request),
     verified: request.verifiedAgent !== null,
     session: request.session,
     secretHash: request.newSecretHash,
-    acquiredAt: now,
-    expiresAt,
+    acquiredAt,
+    expiresAt: expiryOf(request, acquiredAt, now),
   };
   return allow({ kind: 'granted', row: { fence: row.fence + 1, holder: granted } });
+}
+
+function expiryOf({ ttlMs, holdsAtMostMs }: AcquireRequest, acquiredAt: number, now: number): number {
+  return Math.min(now + ttlMs, holdsAtMostMs === null ? Infinity : acquiredAt + holdsAtMostMs);
 }
 
 /** Without any identity the holder is named after its session, so that nobody else is taken for it. */

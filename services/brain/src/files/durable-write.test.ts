@@ -1,9 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applyChanges, DiskRefusal, obstacleAt } from './durable-write.ts';
+import { applyChanges, ChangedUnderneath, DiskRefusal, obstacleAt } from './durable-write.ts';
 
 let root: string;
 let serial = 0;
@@ -50,6 +60,25 @@ describe('applying changes', () => {
     expect([read('dir'), read('plain/below.md')]).toEqual(['now a file', 'below']);
     await applied.undo();
     expect([read('dir/inside.md'), read('plain')]).toEqual(['inside', 'plain']);
+  });
+
+  it('leaves nothing in a directory that is moved while it writes, and tells that somebody changed it', async () => {
+    mkdirSync(join(root, 'notes'));
+    mkdirSync(join(root, 'other'));
+    writeFileSync(join(root, 'notes', 'old.md'), 'old');
+    const movingMeanwhile = () => {
+      if (existsSync(join(root, 'notes')) && readdirSync(join(root, 'notes')).length > 1)
+        renameSync(join(root, 'notes'), join(root, 'moved'));
+      return tempName();
+    };
+    const changes = [
+      { path: 'notes/new.md', content: bytes('new'), expects: null },
+      { path: 'other/new.md', content: bytes('new'), expects: null },
+    ];
+    await expect(applyChanges(root, changes, movingMeanwhile)).rejects.toThrow(ChangedUnderneath);
+    expect(new Set(readdirSync(root, { recursive: true, encoding: 'utf8' }))).toEqual(
+      new Set(['moved', 'moved/old.md', 'other']),
+    );
   });
 
   it('puts everything back on undo', async () => {

@@ -10,13 +10,13 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { mkdir, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readdir, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 import { fileStamp } from './file-stamp.ts';
+import { fsyncPath, isAbsent, isPresent, readIfPresent } from './fsync.ts';
 import { makeFolder } from './make-folder.ts';
-import { fsyncPath, isPresent, readIfPresent } from './fsync.ts';
 
 export { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 
@@ -61,9 +61,11 @@ export async function applyChanges(
     for (const [index, write] of writes.entries()) placeFile(root, write, temps[index] ?? '', previous, touched);
     await syncDirectories(touched);
   } catch (error) {
-    await discard(staged);
+    await discard(root, staged);
     await putBack(root, previous, tempName);
     if (error instanceof ChangedUnderneath) throw error;
+    // A directory that somebody moves meanwhile takes along what was staged in it.
+    if (isAbsent(error) && existsSync(root)) throw new ChangedUnderneath();
     throw new DiskRefusal('the disk refused a write', { cause: error });
   }
   return { undo: () => putBack(root, previous, tempName) };
@@ -202,15 +204,28 @@ async function putBack(root: string, previous: readonly FileChange[], tempName: 
       await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
       await rename(temp, target);
     } catch (error) {
-      await discard([temp]);
+      await discard(root, [temp]);
       throw error;
     }
   }
   await syncDirectories(touched);
 }
 
-async function discard(temps: readonly string[]): Promise<void> {
-  await Promise.all(temps.map((temp) => rm(temp, { force: true })));
+async function discard(root: string, temps: readonly string[]): Promise<void> {
+  const present = temps.filter((temp) => existsSync(temp));
+  await Promise.all(present.map((temp) => rm(temp, { force: true })));
+  const lost = new Set(temps.filter((temp) => !present.includes(temp)).map((temp) => basename(temp)));
+  if (lost.size > 0) await discardBelow(root, lost);
+}
+
+/** Their names are unique; the way to them is another one now. */
+async function discardBelow(directory: string, names: ReadonlySet<string>): Promise<void> {
+  const children = await readdir(directory, { withFileTypes: true }).catch(() => []); // gone too
+  for (const child of children) {
+    const path = join(directory, child.name);
+    if (names.has(child.name)) await rm(path, { force: true });
+    else if (child.isDirectory() && child.name !== '.git') await discardBelow(path, names);
+  }
 }
 
 /** Why nothing may be written at `path`: a link, or something that is no directory, on the way or at the end. */

@@ -45,9 +45,12 @@ export async function fsyncParents(path: string, top: string): Promise<void> {
   }
 }
 
+/** Also of a name that no file system can hold. */
 export function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+  return error instanceof Error && 'code' in error && ABSENT.has(String(error.code));
 }
+
+const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
 
 export function isPresent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';

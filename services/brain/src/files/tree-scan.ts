@@ -152,7 +152,7 @@ export class TreeScan {
 
   /** Whether a walk from the root would not come by. */
   #isSkipped(onDisk: string): boolean {
-    return [...ancestors(onDisk), onDisk].some((directory) => this.#isIgnored(directory, true));
+    return this.#isIgnored(onDisk, true);
   }
 
   #isIgnored(onDisk: string, isDirectory: boolean): boolean {

@@ -160,13 +160,9 @@ export class Worktree {
     this.#goneAt.set(path, now);
   }
 
-  /** Not by the rules of a commit: whether anything tracked is there is asked first. */
+  /** What the last commit has is never ignored. */
   #isIgnored(onDisk: string): boolean {
-    if (this.table.headOf(onDisk) !== undefined) return false;
-    for (let slash = onDisk.indexOf('/'); slash !== -1; slash = onDisk.indexOf('/', slash + 1)) {
-      if (this.#ignores.isIgnored(onDisk.slice(0, slash), true)) return true;
-    }
-    return this.#ignores.isIgnored(onDisk, false);
+    return this.table.headOf(onDisk) === undefined && this.#ignores.isIgnored(onDisk, false);
   }
 
   /** Whether git would ignore something new at `path`. */

@@ -10,8 +10,8 @@ import { readLog } from './commits.ts';
 import { blobId } from './blob-id.ts';
 import { makeTestBed, mustRead, personGit, placeFile, saveFiles, type TestBed, text } from './git-test-bed.ts';
 import { lockIndex } from './index-lock.ts';
-import { maintainRepository } from './maintenance.ts';
-import { readBlob, readTree } from './objects.ts';
+import { lastObjectCount, maintainRepository, packWhenDue } from './maintenance.ts';
+import { readBlob, readTree, writeBlobs } from './objects.ts';
 
 let bed: TestBed;
 beforeEach(async () => {
@@ -97,5 +97,27 @@ it('maintenance keeps every file readable', async () => {
   await maintainRepository(repository);
   for (const [path, { oid }] of await readTree(repository, head))
     expect(`${(await readBlob(repository, oid)).toString()}.md`).toBe(path);
+  expect(await findDamage(repository, 'strict')).toBeNull();
+});
+
+it('packs loose objects when there are many, beside a writer, and not again before as many came to them', async () => {
+  const { repository } = bed;
+  const unnamed = await writeBlobs(repository, [text('nobody names it')]);
+  for (let n = 0; n < 12; n += 1) await saveFiles(repository, { [`${n}.md`]: `${n}` });
+  expect(await packWhenDue(repository, { loose: 100, packs: 5 })).toBe(false);
+  const due = { loose: 20, packs: 5 };
+  const [didPack] = await Promise.all([packWhenDue(repository, due), saveFiles(repository, { 'beside.md': 'x' })]);
+  expect(didPack).toBe(true);
+  expect(lastObjectCount(repository)?.packs).toBe(1);
+  expect(lastObjectCount(repository)?.loose).toBeLessThan(8);
+  expect(await packWhenDue(repository, due)).toBe(false);
+  for (let round = 0; round < 6; round += 1)
+    await writeBlobs(
+      repository,
+      Array.from({ length: 65 }, (_, n) => text(`${round} ${n}`)),
+    );
+  expect(await packWhenDue(repository, due)).toBe(true);
+  expect(lastObjectCount(repository)?.packs).toBeLessThanOrEqual(2);
+  expect((await readBlob(repository, unnamed[0] ?? '')).toString()).toBe('nobody names it');
   expect(await findDamage(repository, 'strict')).toBeNull();
 });

@@ -3,6 +3,7 @@ import { blobId } from './blob-id.ts';
 import { type Attribution, composeMessage, type ParsedMessage, parseMessage } from './commit-message.ts';
 import type { IndexEntry } from './index-file.ts';
 import { type LockedIndex, lockIndex } from './index-lock.ts';
+import { readCached } from './object-cache.ts';
 import { type GitObject, objectIdOf } from './object-id.ts';
 import { type FileMode, treeOf, writeBlobs, writeObjects } from './objects.ts';
 import { moveRefs, readHead } from './refs.ts';
@@ -58,7 +59,7 @@ export interface PreparedCommit {
 export async function prepareCommit(repository: Repository, request: NewCommit): Promise<PreparedCommit> {
   const { branch, expectedHead: parent, at } = request;
   const base = await treeOf(repository, parent);
-  const { tree, objects, left } = await editTree((oid) => repository.blobs.read(oid), base, request.edits);
+  const { tree, objects, left } = await editTree((oid) => readCached(repository, oid), base, request.edits);
   const text = composeMessage(request.message, request);
   const commitObject = formatCommit(repository, { ...request, tree, parents: [parent], text, authoredAt: at });
   await writeObjects(repository, [...objects, commitObject]);
@@ -181,21 +182,26 @@ export interface LogRange {
   readonly oldestFirst?: boolean;
 }
 
+const LOG = [
+  'log',
+  '--no-show-signature',
+  '--no-patch',
+  '--no-decorate',
+  '--no-notes',
+  '--no-mailmap',
+  '--no-color',
+  '--encoding=UTF-8',
+  `--format=tformat:${LOG_FORMAT}`,
+];
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
+
 /** The commits that `from` reaches, newest first unless asked otherwise. */
 export async function readLog(repository: Repository, range: LogRange): Promise<CommitEntry[]> {
   const { stdout } = await repository.git.run({
     args: [
-      'log',
-      '--no-show-signature',
-      '--no-patch',
-      '--no-decorate',
-      '--no-notes',
-      '--no-mailmap',
-      '--no-color',
-      '--encoding=UTF-8',
+      ...LOG,
       '--topo-order',
       `--max-count=${range.limit}`,
-      `--format=tformat:${LOG_FORMAT}`,
       ...(range.merges === false ? ['--no-merges'] : []),
       ...(range.oldestFirst === true ? ['--reverse'] : []),
       objectId(range.from),
@@ -203,8 +209,24 @@ export async function readLog(repository: Repository, range: LogRange): Promise<
       '--',
     ],
     gitDir: repository.gitDir,
-    maxOutputBytes: 64 * 1024 * 1024,
+    maxOutputBytes: MAX_LOG_BYTES,
   });
+  return entriesIn(stdout);
+}
+
+/** These commits, in their order. */
+export async function readCommits(repository: Repository, commits: readonly string[]): Promise<CommitEntry[]> {
+  if (commits.length === 0) return [];
+  const { stdout } = await repository.git.run({
+    args: [...LOG, '--no-walk=unsorted', '--stdin'],
+    gitDir: repository.gitDir,
+    stdin: commits.map((commit) => `${objectId(commit)}\n`).join(''),
+    maxOutputBytes: MAX_LOG_BYTES,
+  });
+  return entriesIn(stdout);
+}
+
+function entriesIn(stdout: Buffer): CommitEntry[] {
   const fields = stdout.toString('utf8').split('\0');
   const entries: CommitEntry[] = [];
   for (let start = 0; start + LOG_FIELDS < fields.length; start += LOG_FIELDS) {

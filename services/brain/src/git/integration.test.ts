@@ -23,6 +23,8 @@ import { writeCommit } from './commits.ts';
 import { stageEntries } from './stage.ts';
 import { adoptCommit } from './worktree-index.ts';
 
+const GIT_IDS = { readings: (hex: string) => [hex] };
+
 let bed: TestBed;
 beforeEach(async () => {
   bed = await makeTestBed();
@@ -142,8 +144,8 @@ describe('planPull', () => {
     expect(await fileAt(plan.after, 'del.md')).toBe('2');
     expect(await fileAt(plan.after, 'bin.dat')).toBe('\0two');
     expect(plan.rescue).toMatch(/^20260102T030405Z-[0-9a-f]{8}$/);
-    expect(await resolveReading(repository, `rescue/${plan.rescue}/ours`)).toBe(ours.commit);
-    expect(await resolveReading(repository, `rescue/${plan.rescue}/theirs`)).toBe(theirs.commit);
+    expect(await resolveReading(repository, `rescue/${plan.rescue}/ours`, GIT_IDS)).toBe(ours.commit);
+    expect(await resolveReading(repository, `rescue/${plan.rescue}/theirs`, GIT_IDS)).toBe(theirs.commit);
     expect((await pull()).status).toBe('up-to-date');
     expect((await personGit(repository.dir).status()).isClean()).toBe(true);
   });

@@ -1,25 +1,87 @@
-/** Scheduled housekeeping, run in the branch queues and never inside a call. */
+/**
+ * Housekeeping of a repository, beside its writers: git's own packing leaves alone what is written meanwhile, and takes
+ * away nothing that was touched within two weeks.
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
 import type { Repository } from './repository.ts';
 
-const TASKS: readonly (readonly string[])[] = [
+/** Objects that lie in files of their own, and packs. */
+export interface ObjectCount {
+  readonly loose: number;
+  readonly packs: number;
+}
+
+/** From here on a repository is packed. */
+export const PACKING_DUE: ObjectCount = { loose: 2_000, packs: 24 };
+
+const TIME_LIMIT_MS = 30 * 60_000;
+
+/** What one may do at a time, so that the machine has room for others; packs must be durable down to their indexes. */
+const MODEST = ['core.fsync=all', 'pack.threads=1', 'pack.windowMemory=64m', 'pack.deltaCacheSize=32m'];
+
+const PACK_NEW: readonly string[] = ['repack', '-d', '-l', '-q'];
+const PACK_ALL: readonly string[] = ['repack', '-a', '-d', '-l', '-q', '--cruft', '--cruft-expiration=2.weeks.ago'];
+const DAILY: readonly (readonly string[])[] = [
   ['pack-refs', '--all', '--prune'],
-  ['repack', '-a', '-d', '-l', '-q', '--cruft', '--cruft-expiration=2.weeks.ago'],
+  PACK_ALL,
   ['prune', '--expire=2.weeks.ago'],
   ['worktree', 'prune'],
 ];
 
 /** Packs objects and references; drops unreachable objects older than two weeks. Throws GitError. */
 export async function maintainRepository(repository: Repository): Promise<void> {
-  for (const args of TASKS) {
-    await withJournal(repository, [], () =>
-      repository.git.run({
-        args,
-        gitDir: repository.gitDir,
-        // packs replace durable loose objects, so their indexes must be durable too
-        config: ['core.fsync=all'],
-        timeoutMs: 30 * 60_000,
-      }),
-    );
+  for (const args of DAILY) await runModestly(repository, args);
+}
+
+/**
+ * Packs what lies loose when `due` is reached, everything anew when there are many packs; answers whether it did. What
+ * nobody names stays loose and is not counted again until as much came to it. Throws GitError.
+ */
+export async function packWhenDue(repository: Repository, due: ObjectCount = PACKING_DUE): Promise<boolean> {
+  const before = await countObjects(repository);
+  const isLooseDue = before.loose - (keptLoose.get(repository) ?? 0) > due.loose;
+  const isAllDue = before.packs > due.packs;
+  if (!isLooseDue && !isAllDue) return false;
+  await runModestly(repository, isAllDue ? PACK_ALL : PACK_NEW);
+  keptLoose.set(repository, (await countObjects(repository)).loose);
+  return true;
+}
+
+/** Loose objects that the last packing left, because nothing names them. */
+const keptLoose = new WeakMap<Repository, number>();
+const counted = new WeakMap<Repository, ObjectCount>();
+
+/** As counted last; null = not yet. Costs nothing. */
+export function lastObjectCount(repository: Repository): ObjectCount | null {
+  return counted.get(repository) ?? null;
+}
+
+async function countObjects(repository: Repository): Promise<ObjectCount> {
+  const objectsDir = join(repository.gitDir, 'objects');
+  let loose = 0;
+  for (const dir of await readNames(objectsDir)) {
+    if (/^[0-9a-f]{2}$/.test(dir)) loose += (await readNames(join(objectsDir, dir))).length;
   }
+  const packs = (await readNames(join(objectsDir, 'pack'))).filter((name) => name.endsWith('.pack')).length;
+  const count = { loose, packs };
+  counted.set(repository, count);
+  return count;
+}
+
+async function readNames(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw error;
+  }
+}
+
+async function runModestly(repository: Repository, args: readonly string[]): Promise<void> {
+  await withJournal(repository, [], () =>
+    repository.git.run({ args, gitDir: repository.gitDir, config: MODEST, timeoutMs: TIME_LIMIT_MS }),
+  );
 }

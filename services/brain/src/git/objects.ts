@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeLooseObjects } from './loose-objects.ts';
+import { noteWritten, readCached } from './object-cache.ts';
 import type { GitObject } from './object-id.ts';
 import { writePack } from './pack-file.ts';
 import type { Repository } from './repository.ts';
@@ -91,9 +92,12 @@ export async function readBlob(repository: Repository, oid: string): Promise<Buf
 const FEW_OBJECTS = 64;
 
 /** Writes the objects and answers their ids in order; durable once a reference is moved after it. */
-export function writeObjects({ gitDir }: Repository, objects: readonly GitObject[]): Promise<string[]> {
-  const objectsDir = join(gitDir, 'objects');
-  return objects.length <= FEW_OBJECTS ? writeLooseObjects(objectsDir, objects) : writePack(objectsDir, objects);
+export async function writeObjects(repository: Repository, objects: readonly GitObject[]): Promise<string[]> {
+  const objectsDir = join(repository.gitDir, 'objects');
+  const write = objects.length <= FEW_OBJECTS ? writeLooseObjects : writePack;
+  const oids = await write(objectsDir, objects);
+  noteWritten(repository, objects);
+  return oids;
 }
 
 /** Writes the blobs, byte for byte, and answers their ids in order. */
@@ -138,8 +142,8 @@ export async function resetIndex(repository: Repository, indexFile: string, comm
 
 /** The id of a commit's tree. */
 export async function treeOf(repository: Repository, commit: string): Promise<string> {
-  const body = await readBlob(repository, commit);
-  const tree = /^tree ([0-9a-f]{40})\n/.exec(body.toString('latin1', 0, 46))?.[1];
+  const body = await readCached(repository, commit);
+  const tree = /^tree ([0-9a-f]{40})\n/.exec(body?.toString('latin1', 0, 46) ?? '')?.[1];
   if (tree === undefined) throw new GitError('exit', `${commit} is no commit`);
   return tree;
 }
@@ -150,7 +154,7 @@ export async function writeEditedTree(
   commit: string,
   edits: readonly TreeEdit[],
 ): Promise<string> {
-  const edited = await editTree((oid) => repository.blobs.read(oid), await treeOf(repository, commit), edits);
+  const edited = await editTree((oid) => readCached(repository, oid), await treeOf(repository, commit), edits);
   if (edited.left.length > 0) throw new GitError('unsafe-argument', 'something is in the way of a path');
   await writeObjects(repository, edited.objects);
   return edited.tree;

@@ -17,6 +17,8 @@ import {
   resolveReading,
 } from './refs.ts';
 
+const GIT_IDS = { readings: (hex: string) => [hex] };
+
 let bed: TestBed;
 beforeEach(async () => {
   bed = await makeTestBed();
@@ -28,14 +30,14 @@ describe('references', () => {
     const { repository } = bed;
     const { commit, parent, tree } = await saveFiles(repository, { 'x.md': '1' });
     const hex = parent.slice(0, 6);
-    expect(await resolveReading(repository, hex)).toBe(parent);
-    expect(await resolveReading(repository, parent)).toBe(parent);
-    expect(await resolveReading(repository, parent.toUpperCase())).toBe(parent);
+    expect(await resolveReading(repository, hex, GIT_IDS)).toBe(parent);
+    expect(await resolveReading(repository, parent, GIT_IDS)).toBe(parent);
+    expect(await resolveReading(repository, parent.toUpperCase(), GIT_IDS)).toBe(parent);
     await createBranch(repository, { branch: hex, commit, at: AT });
-    expect(await resolveReading(repository, hex)).toBe(commit);
-    expect(await resolveReading(repository, 'main')).toBe(commit);
+    expect(await resolveReading(repository, hex, GIT_IDS)).toBe(commit);
+    expect(await resolveReading(repository, 'main', GIT_IDS)).toBe(commit);
     await moveRefs(repository, [{ ref: 'refs/rescue/20260101T000000Z-00000000/ours', to: parent, from: null }], AT);
-    expect(await resolveReading(repository, 'rescue/20260101T000000Z-00000000/ours')).toBe(parent);
+    expect(await resolveReading(repository, 'rescue/20260101T000000Z-00000000/ours', GIT_IDS)).toBe(parent);
     for (const at of [
       tree,
       'HEAD',
@@ -52,7 +54,7 @@ describe('references', () => {
       'rescue/x/ours',
       '',
     ]) {
-      expect(await resolveReading(repository, at), at).toBeNull();
+      expect(await resolveReading(repository, at, GIT_IDS), at).toBeNull();
     }
   });
 
@@ -80,7 +82,7 @@ describe('references', () => {
     const prefixes = ids.map((id) => id.slice(0, 4));
     const twice = prefixes.find((prefix, index) => prefixes.indexOf(prefix) !== index);
     expect(twice).toBeDefined();
-    expect(await resolveReading(repository, twice ?? '')).toBeNull();
+    expect(await resolveReading(repository, twice ?? '', GIT_IDS)).toBeNull();
   }, 30_000);
 
   it('reads a head whether loose or packed', async () => {

@@ -6,6 +6,8 @@ import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
 import { readRefFiles } from './ref-files.ts';
+import { moveLooseRef } from './loose-ref.ts';
+import { noteOwnMove } from './own-moves.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
@@ -84,18 +86,28 @@ function statOf(path: string): BigIntStats | undefined {
   return statSync(path, { bigint: true, throwIfNoEntry: false });
 }
 
+/** What of git's own ids (whole, or the beginning of one) hex digits may mean, in the order in which it is looked for. */
+export interface IdReadings {
+  readings(hex: string): readonly string[];
+}
+
 /**
  * The commit that a reading reference names: `rescue/<id>/ours|theirs|branch|work`, a branch, or 4 to 40 hex digits
- * that begin exactly one commit id. Null when it names none.
+ * that `names` reads as (the beginning of) exactly one commit id. Null when it names none.
  */
-export async function resolveReading(repository: Repository, at: string): Promise<string | null> {
+export async function resolveReading(repository: Repository, at: string, names: IdReadings): Promise<string | null> {
   if (/^rescue\/\d{8}T\d{6}Z-[0-9a-f]{8}\/(?:ours|theirs|branch|work)$/.test(at))
     return readRef(repository, `refs/${at}`);
   if (branchNameProblem(at) === null) {
     const head = await readHead(repository, at);
     if (head !== null) return head;
   }
-  return /^[0-9a-f]{4,40}$/i.test(at) ? resolveHex(repository, at.toLowerCase()) : null;
+  if (!/^[0-9a-f]{4,40}$/i.test(at)) return null;
+  for (const hex of names.readings(at.toLowerCase())) {
+    const commit = await resolveHex(repository, hex);
+    if (commit !== null) return commit;
+  }
+  return null;
 }
 
 async function resolveHex(repository: Repository, hex: string): Promise<string | null> {
@@ -126,6 +138,23 @@ export interface RefMove {
  * collides with another (`a` beside `a/b`). Throws GitError on anything else.
  */
 export async function moveRefs(repository: Repository, moves: readonly RefMove[], at: Date): Promise<boolean> {
+  const refs = moves.map(({ ref }) => refName(ref));
+  for (const { to } of moves) if (to !== null) noteOwnMove(repository, objectId(to));
+  await repository.objectDirectories.fsyncChanged();
+  const isMoved = (await moveSimply(repository, moves, at)) ?? (await moveByGit(repository, moves, at));
+  if (!isMoved) return false;
+  for (const ref of refs) await fsyncParents(join(repository.gitDir, ref), join(repository.gitDir, 'refs'));
+  return true;
+}
+
+/** Null when it is not one branch that goes from one commit to another. */
+async function moveSimply(repository: Repository, moves: readonly RefMove[], at: Date): Promise<boolean | null> {
+  const [move, ...others] = moves;
+  if (move === undefined || others.length > 0 || move.to === null || move.from === null) return null;
+  return moveLooseRef(repository, { ref: move.ref, from: move.from, to: move.to, at });
+}
+
+async function moveByGit(repository: Repository, moves: readonly RefMove[], at: Date): Promise<boolean> {
   const commands = moves.map(({ ref, to, from }) =>
     to === null
       ? `delete ${refName(ref)}\0${objectId(from ?? '')}\0`
@@ -133,7 +162,6 @@ export async function moveRefs(repository: Repository, moves: readonly RefMove[]
   );
   const refs = moves.map(({ ref }) => ref);
   try {
-    await repository.objectDirectories.fsyncChanged();
     await withJournal(repository, refs, () =>
       repository.git.run({
         args: ['update-ref', '-m', 'svc', '--stdin', '-z'],
@@ -142,12 +170,11 @@ export async function moveRefs(repository: Repository, moves: readonly RefMove[]
         env: { GIT_COMMITTER_DATE: gitDate(at) },
       }),
     );
+    return true;
   } catch (error) {
     if (error instanceof GitError && isRefusedMove(error)) return false;
     throw error;
   }
-  for (const ref of refs) await fsyncParents(join(repository.gitDir, ref), join(repository.gitDir, 'refs'));
-  return true;
 }
 
 function isRefusedMove(error: GitError): boolean {

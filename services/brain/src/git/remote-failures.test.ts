@@ -258,7 +258,7 @@ describe.skipIf(!hasProgram('openssl'))('a host', () => {
     const startedAt = performance.now();
     // git itself tells once a second how much came in
     const silenceMs = 2500;
-    await fetchRemote(fresh.repository, remote({ silenceMs }), (progress) => heard.push(progress));
+    await fetchRemote(fresh.repository, remote({ silenceMs }), { onProgress: (progress) => heard.push(progress) });
     expect(performance.now() - startedAt).toBeGreaterThan(silenceMs * 1.5);
     expect(heard.filter(({ stage }) => stage === 'receiving').length).toBeGreaterThan(2);
     const error = await failure(fetchRemote(another.repository, remote({ silenceMs, transferMs: 1500 })));
@@ -297,6 +297,19 @@ describe('a port', () => {
       await ended.promise; // the process that held the connection is gone too
     },
   );
+
+  it('is let go when the transfer is ended', async () => {
+    const ended = Promise.withResolvers<undefined>();
+    const ending = new AbortController();
+    const port = await listen((socket) => {
+      socket.on('close', () => ended.resolve(undefined)).resume();
+      ending.abort();
+    });
+    const remote = remoteAt(`https://127.0.0.1:${port}/a/b.git`, { silenceMs: 60_000 });
+    await failure(fetchRemote(bed.repository, remote, { signal: ending.signal }));
+    await ended.promise;
+    await failure(fetchRemote(bed.repository, remote, { signal: ending.signal })); // ended before it began
+  });
 
   it('that does not speak TLS gives no secure connection', async () => {
     const port = await listen((socket) => socket.end('SSH-2.0-rubbish and more of it\r\n'.repeat(10)));

@@ -7,7 +7,8 @@ import { type Attempt, diagnose, refusedPush, remoteError } from './remote-diagn
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { configurationProblem } from './repository-config.ts';
 import { branchRef, type GitCall, type GitOutput, objectId, refName } from './run.ts';
-import type { TransferProgress, TransferStage } from './transfer-output.ts';
+import type { TransferWatch } from './spawner.ts';
+import type { TransferStage } from './transfer-output.ts';
 
 const SILENCE_MS = 15_000;
 const TRANSFER_MS = 30 * 60_000;
@@ -45,8 +46,6 @@ export interface Remote {
   readonly transferMs?: number;
 }
 
-export type OnProgress = (progress: TransferProgress) => void;
-
 export function trackingRef(remote: Remote, branch: string): string {
   return refName(`refs/remotes/${remote.name}/${branch}`);
 }
@@ -57,7 +56,7 @@ export function readRemoteHeads(repository: Repository, remote: Remote): Promise
 }
 
 /** Brings the remote's branches under `refs/remotes/<name>/`; vanished ones go. Throws RemoteError, DiskRefusal. */
-export async function fetchRemote(repository: Repository, remote: Remote, onProgress?: OnProgress): Promise<void> {
+export async function fetchRemote(repository: Repository, remote: Remote, watch: TransferWatch = {}): Promise<void> {
   const tracking = `${refName(`refs/remotes/${remote.name}`)}/`;
   const prefix = remotePrefix(remote);
   // the shared repository holds other brains' branches beside those of the default brain
@@ -65,7 +64,7 @@ export async function fetchRemote(repository: Repository, remote: Remote, onProg
   await withJournal(repository, [tracking], () =>
     runNetwork(repository, remote, {
       brings: true,
-      onProgress,
+      watch,
       args: [
         'fetch',
         '--progress',
@@ -97,12 +96,12 @@ export interface Pushed {
 export async function pushBranch(
   repository: Repository,
   remote: Remote,
-  { branch, commit, at, onProgress }: { branch: string; commit: string; at: Date; onProgress?: OnProgress | undefined },
+  { branch, commit, at, watch = {} }: { branch: string; commit: string; at: Date; watch?: TransferWatch },
 ): Promise<Pushed> {
   const target = branchRef(`${remotePrefix(remote)}${branch}`);
   const { exitCode, stdout, stderr } = await runNetwork(repository, remote, {
     brings: false,
-    onProgress,
+    watch,
     args: [
       'push',
       '--porcelain',
@@ -173,11 +172,7 @@ function attemptOn(remote: Remote, brings: boolean, stage: TransferStage | null 
 async function runNetwork(
   repository: Repository,
   remote: Remote,
-  {
-    brings,
-    onProgress,
-    ...call
-  }: Pick<GitCall, 'args' | 'answers'> & { brings: boolean; onProgress: OnProgress | undefined },
+  { brings, watch, ...call }: Pick<GitCall, 'args' | 'answers'> & { brings: boolean; watch: TransferWatch },
 ): Promise<GitOutput> {
   const { git, gitDir } = repository;
   // a setting for one host beats those of the command line, so none may have been added since the repository was opened
@@ -194,9 +189,10 @@ async function runNetwork(
       timeoutMs,
       transfer: {
         silenceMs,
+        ...watch,
         onProgress: (progress) => {
           ({ stage } = progress);
-          onProgress?.(progress);
+          watch.onProgress?.(progress);
         },
       },
     });

@@ -1,11 +1,15 @@
 /** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
-import { open, readdir, readFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TEMP_PREFIX } from '../files/durable-write.ts';
 import { isAbsent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
 
-/** Highest precedence of all attributes, in linked worktrees too: no filter, no conversion, no driver. */
-export const ATTRIBUTES = '* -text -filter -ident -working-tree-encoding -diff -merge\n';
+/**
+ * Highest precedence of all attributes, in linked worktrees too: no filter and no conversion. How text is shown and
+ * merged is left to git and to people; a driver cannot run, because no configuration may name one.
+ */
+export const ATTRIBUTES = '* -text -filter -ident -working-tree-encoding\n';
 
 /** Appended to the configuration of a new repository; it also protects a person's own git there. */
 export const REPOSITORY_CONFIG = `[core]
@@ -74,6 +78,21 @@ function isDangerous(key: string, value: string): boolean {
 /** True when `gitDir/info/attributes` already says exactly what we need. */
 export async function hasAttributes(gitDir: string): Promise<boolean> {
   return (await readOptional(join(gitDir, 'info', 'attributes'))) === ATTRIBUTES;
+}
+
+/** A person's `git add -A` beside a write must not pick up what is not yet in its place. */
+const HIDDEN_DRAFTS = `${TEMP_PREFIX}*`;
+
+/** Adds our line to `gitDir/info/exclude`; what a person wrote there stays, and so does a link to somewhere else. */
+export async function hideDrafts(gitDir: string): Promise<void> {
+  const file = join(gitDir, 'info', 'exclude');
+  const present = (await readOptional(file)) ?? '';
+  if (present.split('\n').includes(HIDDEN_DRAFTS)) return;
+  const stat = await lstat(file).catch(() => null); // absent
+  if (stat !== null && !stat.isFile()) return;
+  await mkdir(join(gitDir, 'info'), { recursive: true });
+  const separator = present === '' || present.endsWith('\n') ? '' : '\n';
+  await writeDurable(file, `${separator}${HIDDEN_DRAFTS}\n`, 'a');
 }
 
 async function readOptional(file: string): Promise<string | null> {

@@ -31,6 +31,18 @@ describe('createRepository', () => {
     );
   });
 
+  it("hides files that are being written from a person's git, beside what she hides herself", async () => {
+    const { repository } = bed;
+    const exclude = join(repository.gitDir, 'info', 'exclude');
+    await writeFile(join(repository.dir, '.svc-w_1.tmp'), 'half');
+    const status = () => execFileSync('git', ['status', '--porcelain'], { cwd: repository.dir, encoding: 'utf8' });
+    expect(status()).toBe('');
+    await writeFile(exclude, '*.log');
+    for (let opened = 0; opened < 2; opened += 1) (await openRepository(createGit(), repository.dir))[Symbol.dispose]();
+    expect(await readFile(exclude, 'utf8')).toBe('*.log\n.svc-*\n');
+    expect(status()).toBe('');
+  });
+
   it('takes the place of no directory that holds something, and of a half-made one', async () => {
     const { repository, root } = bed;
     await expect(createRepository(createGit(), { dir: repository.dir, at: AT })).rejects.toThrow(/ENOTEMPTY|EEXIST/);
@@ -94,6 +106,28 @@ describe('openRepository', () => {
     expect(await reason()).toBe('damaged');
     await rm(bed.repository.gitDir, { recursive: true });
     expect(await reason()).toBe('absent');
+  });
+
+  it('leaves diff and merge of text to git, in a repository of before too', async () => {
+    const { dir, gitDir } = bed.repository;
+    await writeFile(join(gitDir, 'info', 'attributes'), '* -text -filter -ident -working-tree-encoding -diff -merge\n');
+    await open();
+    const person = personGit(dir);
+    const lines = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`);
+    const put = (changed: Record<number, string>): Promise<void> =>
+      writeFile(join(dir, 'notes.md'), `${lines.map((line, index) => changed[index + 1] ?? line).join('\n')}\n`);
+    await put({});
+    await person.add('notes.md').commit('base');
+    await person.checkoutLocalBranch('side');
+    await put({ 2: 'theirs' });
+    expect(await person.diff()).toContain('-line 2\n+theirs');
+    await person.commit('side', ['notes.md']);
+    await person.checkout('main');
+    await put({ 25: 'ours' });
+    await person.commit('main', ['notes.md']);
+    await person.merge(['side']);
+    const merged = await readFile(join(dir, 'notes.md'), 'utf8');
+    expect([merged.includes('theirs'), merged.includes('ours')]).toEqual([true, true]);
   });
 
   it('restores the attributes, so that filters and hooks planted later stay inert', async () => {

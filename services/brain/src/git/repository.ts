@@ -8,6 +8,7 @@ import {
   ATTRIBUTES,
   configurationProblem,
   hasAttributes,
+  hideDrafts,
   REPOSITORY_CONFIG,
   writeDurable,
 } from './repository-config.ts';
@@ -67,6 +68,7 @@ async function fillStage(git: Git, stage: string, at: Date): Promise<void> {
   await git.run({ args: ['init', '--quiet', '--template=', '--initial-branch=main'], gitDir, workTree: stage });
   await mkdir(join(gitDir, 'info'), { recursive: true });
   await writeDurable(join(gitDir, 'info', 'attributes'), ATTRIBUTES, 'w');
+  await hideDrafts(gitDir);
   await writeDurable(join(gitDir, 'config'), REPOSITORY_CONFIG, 'a');
   await writeFirstCommit(git, gitDir, at);
   await fsyncTree(stage);
@@ -112,6 +114,8 @@ export async function openRepository(git: Git, dir: string): Promise<Repository>
     await writeDurable(join(gitDir, 'info', 'attributes'), ATTRIBUTES, 'w');
     await fsyncPath(join(gitDir, 'info'));
   }
+  // A full disk is no reason not to serve what is there.
+  await hideDrafts(gitDir).catch(() => undefined);
   return repositoryAt(git, dir);
 }
 

@@ -1,14 +1,15 @@
 /** Fetches, and keeps what the remote took out of its own history. */
 import { type RefMove, moveRefs, readHeads, rescueStamp } from './refs.ts';
-import { fetchRemote, type OnProgress, readRemoteHeads, type Remote } from './remote.ts';
+import { fetchRemote, readRemoteHeads, type Remote } from './remote.ts';
 import type { Repository } from './repository.ts';
 import { objectId } from './run.ts';
+import type { TransferWatch } from './spawner.ts';
 
 export interface FetchWish {
   readonly at: Date;
   /** 8 random hex digits, new each time. */
   readonly suffix: () => string;
-  readonly onProgress: OnProgress;
+  readonly watch: TransferWatch;
 }
 
 /**
@@ -18,10 +19,10 @@ export interface FetchWish {
 export async function fetchKeeping(
   repository: Repository,
   remote: Remote,
-  { at, suffix, onProgress }: FetchWish,
+  { at, suffix, watch }: FetchWish,
 ): Promise<Map<string, string>> {
   const before = await readRemoteHeads(repository, remote);
-  await fetchRemote(repository, remote, onProgress);
+  await fetchRemote(repository, remote, watch);
   const after = await readRemoteHeads(repository, remote);
   const rewritten = new Map<string, string>();
   for (const [branch, tip] of before) {

@@ -1,6 +1,13 @@
 /** The only way to git. Arguments come from tables in code, user text goes to stdin or behind a checked prefix. */
-import { type Dialogue, type DialogueListener, type Program, Spawner, type Stop, type Task } from './spawner.ts';
-import type { TransferProgress } from './transfer-output.ts';
+import {
+  type Dialogue,
+  type DialogueListener,
+  type Program,
+  Spawner,
+  type Stop,
+  type Task,
+  type TransferWatch,
+} from './spawner.ts';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -52,10 +59,9 @@ export interface GitCall {
   readonly timeoutMs?: number;
   readonly maxOutputBytes?: number;
   /** Set for a transfer over the network. */
-  readonly transfer?: {
+  readonly transfer?: TransferWatch & {
     /** Killed after so long without a word. */
     readonly silenceMs: number;
-    readonly onProgress: (progress: TransferProgress) => void;
   };
   /** Exit codes that are answers, not failures (default: 0). */
   readonly answers?: readonly number[];
@@ -135,7 +141,7 @@ async function runToEnd(call: GitCall, program: Program): Promise<GitOutput> {
   if ([...program.args, ...Object.values(program.env), program.cwd].some((text) => text.includes('\0'))) {
     throw new GitError('unsafe-argument', `git ${command}: a NUL byte in an argument or variable`);
   }
-  const outcome = await spawner.run(taskOf(call, program), call.transfer?.onProgress);
+  const outcome = await spawner.run(taskOf(call, program), call.transfer);
   if ('notStarted' in outcome) {
     throw new GitError('spawn', `git ${command} could not be started: ${outcome.notStarted}`);
   }

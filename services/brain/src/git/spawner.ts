@@ -35,6 +35,13 @@ export type Outcome =
     }
   | { readonly notStarted: string };
 
+/** What may be done with a transfer while it runs. */
+export interface TransferWatch {
+  readonly onProgress?: (progress: TransferProgress) => void;
+  /** Ends it, with everything that it started. */
+  readonly signal?: AbortSignal;
+}
+
 /** What the small process is told; `id` names the run of git that is meant. */
 export type Order = { readonly id: number } & (
   | { readonly do: 'run'; readonly task: Task }
@@ -72,14 +79,18 @@ export class Spawner {
   readonly #listeners = new Map<number, (report: Report | null) => void>();
 
   /** Runs git to its end. Never rejects. */
-  run(task: Task, onProgress: (progress: TransferProgress) => void = () => undefined): Promise<Outcome> {
+  run(task: Task, { onProgress, signal }: TransferWatch = {}): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const stop = (): void => this.#tell({ id, do: 'kill' });
     const id = this.#begin((report) => {
-      if (report?.is === 'progress') return onProgress(report.progress);
+      if (report?.is === 'progress') return onProgress?.(report.progress);
+      signal?.removeEventListener('abort', stop);
       this.#end(id);
       resolve(report?.is === 'outcome' ? report.outcome : LOST);
     });
     this.#send({ id, do: 'run', task });
+    signal?.addEventListener('abort', stop);
+    if (signal?.aborted === true) stop();
     return promise;
   }
 

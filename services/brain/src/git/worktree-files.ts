@@ -162,13 +162,14 @@ function openPlain(place: string): number | null {
   try {
     return openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    if (isAbsent(error) || isLink(error)) return null;
+    if (isAbsent(error) || isRefused(error)) return null;
     throw error;
   }
 }
 
-function isLink(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ELOOP';
+/** A link, or a file that may not be read: it stays uncommitted, and keeps no other from its commit. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ELOOP' || error.code === 'EACCES');
 }
 
 function modeOf(stat: BigIntStats): string {

@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isAbsent } from '../files/fsync.ts';
 import type { IndexEdit } from './index-file.ts';
 import { lockIndex } from './index-lock.ts';
 import { readTreeChanges } from './objects.ts';
@@ -89,7 +90,12 @@ export async function editsToward(
 }
 
 function isMissing(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
+    if (isAbsent(error)) return true; // something else is on the way
+    throw error;
+  }
 }
 
 /** For `git status` to be fast: git compares the bytes of the new entries once. */

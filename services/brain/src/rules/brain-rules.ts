@@ -54,6 +54,7 @@ export interface ChainNumbers {
 }
 
 const ISLANDS = 'islands';
+const ISLAND_FORMS = ['md', 'json'] as const;
 const REMEMBERED_CHAINS = 4096;
 const REMEMBERED_PLACES = 20_000;
 
@@ -97,7 +98,7 @@ export class BrainRules implements RowChains {
     this.#numbers = numbers;
   }
 
-  get isEmpty(): boolean {
+  get isUnruled(): boolean {
     return this.#own.size + this.#islands.size === 0;
   }
 
@@ -108,13 +109,35 @@ export class BrainRules implements RowChains {
     return this.#islands.size === 0 ? below : [...below, ISLANDS];
   }
 
+  /** All that are attached on the way to any file there could be. */
+  policies(): Iterable<AttachedPolicy> {
+    return [...this.#own.values(), ...this.#islands.values()];
+  }
+
+  /** Resources below the brain with a policy on the way to the file. */
+  narrower(path: string): readonly string[] {
+    return this.chainOf(path).policies.flatMap(({ resource }) =>
+      resource === `brain:${this.brain}` ? [] : [resource],
+    );
+  }
+
+  /** The scopes once more, with the files of each island that has a boundary instead of all islands. */
+  places(): string[] {
+    const gated = [...this.#islands.keys()].map((key) => key.slice(islandKey('').length));
+    const files = gated.flatMap((island) => ISLAND_FORMS.map((extension) => `${ISLANDS}/${island}.${extension}`));
+    return [
+      ...this.scopes().filter((path) => path !== ISLANDS || this.#own.has(`brain:${this.brain}/${ISLANDS}`)),
+      ...files,
+    ];
+  }
+
   /** Every chain that `chainOf` has answered so far, and the one without a policy. */
   get chains(): Iterable<PolicyChain> {
     return this.#chains.values();
   }
 
   chainOf(path: string): PolicyChain {
-    if (this.isEmpty) return NO_POLICIES;
+    if (this.isUnruled) return NO_POLICIES;
     const own = `brain:${this.brain}/${path}`;
     if (this.#own.has(own)) return this.#remembered(own, () => resourceKeys(this.brain, path));
     const island = islandOf(path);
@@ -126,7 +149,7 @@ export class BrainRules implements RowChains {
 
   /** Of what belongs to the brain as a whole. */
   brainChain(): PolicyChain {
-    return this.isEmpty ? NO_POLICIES : this.#directoryChain('');
+    return this.isUnruled ? NO_POLICIES : this.#directoryChain('');
   }
 
   readonly hides = (path: string): boolean => this.chainOf(path).hides(path);

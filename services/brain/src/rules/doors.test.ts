@@ -137,10 +137,12 @@ describe('a file that may not be read', () => {
 
   test('is not there in a past state either', async () => {
     const { commit } = await ADA.ok('svc_commit', { brain, message: 'state' });
-    expect(await BOB.no('brain_read', { brain, name: 'hr/secret', at: commit })).toMatchObject({
-      code: 'E_FILE_ABSENT',
-    });
-    expect(await BOB.ok('brain_list_files', { brain, at: commit })).toMatchObject({ files: [{ file: 'open/a.md' }] });
+    const { branches } = (await BOB.ok('svc_list_branches', { brain })) as { branches: Content[] };
+    const at = branches[0]?.['commit'];
+    expect(at).not.toBe(commit);
+    expect(await BOB.no('brain_read', { brain, name: 'hr/secret', at })).toMatchObject({ code: 'E_FILE_ABSENT' });
+    expect(await BOB.no('brain_read', { brain, name: 'open/a', at: commit })).toMatchObject({ code: 'E_REF_ABSENT' });
+    expect(await BOB.ok('brain_list_files', { brain, at })).toMatchObject({ files: [{ file: 'open/a.md' }] });
     expect(await ADA.ok('brain_read', { brain, name: 'hr/secret', at: commit })).toMatchObject({ brain });
   });
 

@@ -6,7 +6,7 @@ import type { Subject } from '@svc/contract/subject.ts';
 import type { RegistryClient } from '@svc/runtime/registry.ts';
 import { LRUCache } from 'lru-cache';
 import { hidesFieldsByName } from '../domain/fields/hidden-fields.ts';
-import type { HidesFields, RowRules, RowView } from '../ports.ts';
+import type { EventRules, HidesFields, RowRules, RowView } from '../ports.ts';
 import { type AttachedPolicy, BrainRules, createChainNumbers } from './brain-rules.ts';
 import { subjectKey, subjectView } from './subject-view.ts';
 
@@ -69,7 +69,7 @@ export class RegistryRules implements RowRules {
   }
 
   #viewIn({ rules, views }: RememberedRules, subject: Subject): RowView {
-    const key = rules.isEmpty ? '' : subjectKey(subject);
+    const key = rules.isUnruled ? '' : subjectKey(subject);
     const known = views.get(key);
     if (known !== undefined) return known;
     const view = subjectView(rules, subject, this.#hashKey);
@@ -89,6 +89,15 @@ export class RegistryRules implements RowRules {
 
   lastHiding(brain: string): HidesFields {
     return this.#brains.get(brain)?.remembered?.rules.hides ?? hidesFieldsByName;
+  }
+
+  async eventRules(brain: string): Promise<EventRules> {
+    try {
+      return (await this.#current(brain, await this.#stamp())).rules;
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      return this.#brains.get(brain)?.remembered?.rules ?? UNKNOWN_RULES(brain);
+    }
   }
 
   /** Callers at the same time share a reading, unless it began too early for one of them. */
@@ -149,6 +158,11 @@ export class RegistryRules implements RowRules {
     return memory;
   }
 }
+
+const UNKNOWN_RULES = (brain: string): EventRules => ({
+  isUnruled: false,
+  narrower: (path) => [`brain:${brain}/${path}`],
+});
 
 const BRAIN_KEY = 'brain:';
 const ISLAND_KEY = '_island:';

@@ -1,6 +1,6 @@
 /** The rules of a brain as they apply to one subject. */
 import { createHmac } from 'node:crypto';
-import { keysOf, type Policy, type PolicyMode } from '@svc/contract/policy.ts';
+import { decide, type KeySet, keysOf, type Policy, type PolicyMode } from '@svc/contract/policy.ts';
 import { isAnonymous, type Subject } from '@svc/contract/subject.ts';
 import { mergedText, shownText } from '../domain/fields/hidden-fields.ts';
 import { islandOf } from '../domain/resource-keys.ts';
@@ -23,11 +23,17 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
     if (island !== null && isAnonymous(subject) && gate(island) !== null) return 'E_ISLAND_WRITE_DENIED';
     return verdict(path, 'write').allowed ? null : 'RLS_DENIED';
   };
+  let isWhole: boolean | null = null;
   return {
     mayOpen: verdictOf(rules.brainChain(), 'read').allowed,
     mayChange: verdictOf(rules.brainChain(), 'write').allowed,
-    isUnruled: rules.isEmpty,
+    isUnruled: rules.isUnruled,
+    // Asked of the rules and never of the files: what it says must not tell whether there is something to hide.
+    get isWhole() {
+      return (isWhole ??= [...rules.policies()].every((policy) => hidesNothing(policy, subject, keys)));
+    },
     scopes: () => rules.scopes(),
+    unreadable: () => rules.places().filter((path) => !verdict(path, 'read').allowed),
     chains: rules,
     mayRead: (path) => verdict(path, 'read').allowed,
     mayWrite: (path) => writeDenial(path) === null,
@@ -35,7 +41,7 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
     verdict,
     gate,
     admitted() {
-      if (rules.isEmpty) return null;
+      if (rules.isUnruled) return null;
       const chains = [...rules.chains].filter((chain) => verdictOf(chain, 'read').allowed);
       return new Set(chains.map(({ id }) => id));
     },
@@ -49,6 +55,10 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
         ? createHmac('sha256', hashKey).update([rules.brain, state, path, hash].join('\0')).digest('hex')
         : hash,
   };
+}
+
+function hidesNothing(policy: Policy, subject: Subject, keys: KeySet): boolean {
+  return policy.filter.length === 0 && policy.mask.length === 0 && decide(policy, subject, 'read', keys).allowed;
 }
 
 type Judge = (chain: PolicyChain, mode: PolicyMode) => RowVerdict;

@@ -105,6 +105,11 @@ class SectionReader {
     this.#isParagraphOpen = isText;
   }
 
+  /** Text of the heading read last and not yet left, null before the first. */
+  get heading(): string | null {
+    return this.#path.at(-1)?.text ?? null;
+  }
+
   close(end: number): void {
     this.sections.push({ headings: this.#path.map((heading) => heading.text), ...this.#open, end });
   }
@@ -132,4 +137,14 @@ export function markdownSections(text: string, from: number): Section[] {
   for (const line of linesOf(text, from)) reader.read(line);
   reader.close(text.length);
   return reader.sections;
+}
+
+/** The text of the first heading, null without any; what follows it is not read. */
+export function firstHeading(text: string, from: number): string | null {
+  const reader = new SectionReader(text, from);
+  for (const line of linesOf(text, from)) {
+    reader.read(line);
+    if (reader.heading !== null) return reader.heading;
+  }
+  return null;
 }

@@ -5,6 +5,7 @@ import { BulkPostings } from './bulk-postings.ts';
 import { FIELDS, HEADING, PATH, TAGS, TEXT, TITLE, withOccurrence } from './fields.ts';
 import { grown } from './growable.ts';
 import { PostingList } from './posting-list.ts';
+import { fileTitle } from './title.ts';
 
 /** A file in one index. */
 export interface IndexedFile {
@@ -52,12 +53,6 @@ export interface Totals {
 
 export function noTotals(): Totals {
   return { files: 0, rows: 0, lengths: new Float64Array(FIELDS.length) };
-}
-
-function fileName(file: string): string {
-  const name = file.slice(file.lastIndexOf('/') + 1);
-  const dot = name.lastIndexOf('.');
-  return dot > 0 ? name.slice(0, dot) : name;
 }
 
 /** The terms of one field of a row: tokens[from, to). */
@@ -145,7 +140,7 @@ export class RowStore {
 
   #place(source: FileIdentity, analysed: AnalysedFile): IndexedFile {
     const { dictionary } = this.cache;
-    const title = analysed.title ?? fileName(source.file);
+    const title = analysed.title ?? fileTitle(source.file);
     const path = analyse(source.file);
     const entry: IndexedFile = {
       ...source,

@@ -4,6 +4,7 @@ import { AnalysisCache } from './analysis-cache.ts';
 import type { SearchRequest } from './search-answer.ts';
 import { SearchIndex } from './search-index.ts';
 import type { FileSource } from './search-index.ts';
+import { titleOfText } from './title.ts';
 import { Block, TermNumbers } from './snapshot-block.ts';
 import { encodeFiles, indexOfBlocks } from './snapshot.ts';
 
@@ -156,5 +157,25 @@ test('the parts of an explanation sum up to the scores', () => {
       }
     }),
     { numRuns: 100 },
+  );
+});
+
+test('the title of a text is the one that the index has', () => {
+  const heading = fc.constantFrom(
+    '# Top',
+    'Under\n===',
+    '##',
+    '```\n# code\n```',
+    '---\ntags: [x]\n---',
+    '- # item',
+    '',
+  );
+  const headed = fc.tuple(heading, content, heading, content).map((parts) => parts.join('\n'));
+  fc.assert(
+    fc.property(path, fc.oneof(content, headed), (file, text) => {
+      const index = build([{ file, content: text, hash: 'h', chain: 0 }]);
+      expect(titleOfText(file, text)).toBe(index.titleOf(file));
+    }),
+    { numRuns: 500 },
   );
 });

@@ -22,6 +22,7 @@ const CACHED_SESSIONS = 10_000;
 export class SessionStore {
   readonly #options: SessionStoreOptions;
   readonly #cache = new Map<string, Pointer>();
+  #age = 0;
 
   constructor(options: SessionStoreOptions) {
     this.#options = options;
@@ -30,9 +31,16 @@ export class SessionStore {
   async read(session: string): Promise<Pointer> {
     const known = this.#cache.get(session);
     if (known) return known;
+    const under = this.#age;
     const pointer = await this.#load(this.#options.client, session, '');
-    this.#remember(session, pointer);
+    if (under === this.#age) this.#remember(session, pointer);
     return pointer;
+  }
+
+  /** After the rows were changed by somebody else: what is remembered, or is being read now, counts no more. */
+  forget(): void {
+    this.#age += 1;
+    this.#cache.clear();
   }
 
   /** Judges and stores a new pointer in one transaction; a denial leaves the old one. */
@@ -43,6 +51,7 @@ export class SessionStore {
   ): Promise<Once<Value, Code>> {
     const { transact, idempotency } = this.#options;
     const changed: Pointer[] = [];
+    const under = this.#age;
     const outcome = await transact((transaction) =>
       idempotency.once<Value, Code>(transaction, scope, async () => {
         const decision = decide(await this.#lock(transaction, session));
@@ -59,7 +68,7 @@ export class SessionStore {
         return allow(value);
       }),
     );
-    for (const pointer of changed) this.#remember(session, pointer);
+    for (const pointer of changed) if (under === this.#age) this.#remember(session, pointer);
     return outcome;
   }
 

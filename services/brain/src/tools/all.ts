@@ -1,8 +1,10 @@
 /** Every tool of the brain, in the order of its guide. */
 import { branchMergeTools } from './branch-merge.ts';
+import { brainTools as wholeBrainTools } from './brains.ts';
 import { branchTools } from './branches.ts';
 import { conflictTools } from './conflicts.ts';
 import { fileTools } from './files.ts';
+import { historyTools } from './history.ts';
 import { healthTools } from './health.ts';
 import { islandStatusTools } from './island-status.ts';
 import { islandTools } from './islands.ts';
@@ -31,4 +33,6 @@ export const brainTools = [
   ...listingTools,
   ...stackTools,
   ...sessionTools,
+  ...wholeBrainTools,
+  ...historyTools,
 ];

@@ -63,7 +63,7 @@ it('tells of a conflict what its reader may see of the file, and nothing else', 
   expect(merged).toMatchObject({ conflicts: [{ file: 'people/ada.json', ours: null, theirs: null }], committed: 1 });
   const listed = await bob('svc_conflicts');
   expect(listed).toMatchObject({ conflicts: [{ file: 'people/ada.json', base: null, ours: null, theirs: null }] });
-  const { conflicts: all } = (await operator('svc_conflicts')) as { conflicts: Content[] };
+  const { conflicts: all } = (await ada('svc_conflicts')) as { conflicts: Content[] };
   const idOf = (file: string) => all.find((row) => row['file'] === file)?.['id'];
   const secret = { id: idOf('hr/secret.md') };
   expect(secret.id).toBeTypeOf('string');
@@ -77,7 +77,7 @@ it('tells of a conflict what its reader may see of the file, and nothing else', 
   expect(shown).toMatchObject({ theirs: { text: expect.stringContaining('"name": "Ada"') } });
   // A side that is taken leaves what the taker does not see as it is.
   await bob('svc_conflict_resolve', { id: idOf('people/ada.json'), take: 'theirs' });
-  expect(await operator('svc_conflicts')).toMatchObject({ conflicts: [{ file: 'hr/secret.md' }] });
+  expect(await ada('svc_conflicts')).toMatchObject({ conflicts: [{ file: 'hr/secret.md' }] });
   bed.registry.setPolicy('brain:svc/people', null);
   expect(await operator('brain_read', { name: 'people/ada.json' })).toMatchObject({
     content: expect.stringContaining('92000'),

@@ -1,8 +1,7 @@
 /** What merges and syncs left open (ours). */
 import { z } from 'zod';
-import { brainAndBranch, FileContent, ifMatch, leaseGuard, page, PathText, TimestampMs } from '@svc/contract/params.ts';
+import { brainAndBranch, FileContent, ifMatch, leaseGuard, page, TimestampMs } from '@svc/contract/params.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
-import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { cursorAfter, nextCursor } from './results.ts';
 import {
@@ -29,12 +28,21 @@ const conflictHead = {
 const blob = z.string().nullable().describe('Blob id; null without such a file, or with hidden fields.');
 const ConflictId = z.string().regex(/^cfl_[0-9A-Za-z_-]{1,64}$/, 'must be the id of a conflict');
 
+/** Conflicts are about files of every name, also such as are not served. */
+const AnyPath = z
+  .string()
+  .min(1)
+  .max(4096)
+  .refine((text) => text.isWellFormed() && !text.includes('\0'), {
+    message: 'must be text without NUL or lone surrogates',
+  });
+
 const list = defineTool({
   name: 'svc_conflicts',
   area: 'branches',
   description: 'Lists the open conflicts that merges and syncs left on a branch (ours), or the settled ones.',
   input: z.strictObject({
-    file: PathText.optional().describe('Of this file only.'),
+    file: AnyPath.optional().describe('Of this file only, by its whole path.'),
     resolved: z.boolean().optional().describe('The settled ones instead.'),
     ...brainAndBranch,
     ...page,
@@ -51,7 +59,7 @@ const list = defineTool({
   raises: READ_RAISES,
   async handler({ file, resolved = false, limit, cursor, ...wish }, context) {
     const { ops, brain, branch } = await resolveTarget(context, wish);
-    const path = file === undefined ? null : checkedPath(file);
+    const path = file?.normalize('NFC') ?? null;
     const op = { context: opContext(context), branch, file: path, resolved, ...positionOf(limit, cursor) };
     const { conflicts, next } = await ops.conflicts(op);
     return { conflicts: [...conflicts], brain, branch, ...cursorAfter(next) };

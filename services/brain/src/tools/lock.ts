@@ -1,13 +1,11 @@
 /** svc_lock: the lease of a brain. */
 import { z } from 'zod';
-import { CallError } from '@svc/contract/codes.ts';
 import { BrainName } from '@svc/contract/names.ts';
 import { leaseGuard, TimestampMs } from '@svc/contract/params.ts';
-import { isAnonymous } from '@svc/contract/subject.ts';
-import type { Caller } from '@svc/contract/tool.ts';
 import { defineTool } from '../deps.ts';
 import type { BrainOps, Op } from '../brain/ops.ts';
-import { LEASE_TTL } from '../domain/lease.ts';
+import { GUEST_LEASE_MS, LEASE_TTL } from '../domain/lease.ts';
+import { requireHomeAdmin, standingAtHome } from './home.ts';
 import {
   type CallContext,
   opContext,
@@ -84,6 +82,10 @@ const svcLock = defineTool({
       brain: z.string(),
       expiresAt: TimestampMs,
       refreshed: z.boolean(),
+      heldAtMostMs: z
+        .int()
+        .optional()
+        .describe('How long you may hold it in all, because you hold no role where the brain is at home.'),
       replayed: z.literal(true).optional(),
     }),
     z.strictObject({ action: z.literal('release'), released: z.literal(true), brain: z.string() }),
@@ -107,10 +109,14 @@ const svcLock = defineTool({
     switch (action) {
       case 'acquire': {
         requireWriter(context.caller);
-        const outcome = await target.ops.acquire({ ...op, token, ttlMs });
+        const isGuest = (await standingAtHome(context, target.brain)) === 'guest';
+        const holdsAtMostMs = isGuest ? GUEST_LEASE_MS : null;
+        const outcome = await target.ops.acquire({ ...op, token, ttlMs, holdsAtMostMs });
         const grant = context.take(settled(context, outcome), { action, acquired: false, token: null });
         const replayed = outcome.replayed ? { replayed: true as const } : {};
-        return { action, acquired: true as const, token: outcome.token, ...grant, brain: target.brain, ...replayed };
+        const limited = isGuest ? { heldAtMostMs: GUEST_LEASE_MS } : {};
+        const { brain } = target;
+        return { action, acquired: true as const, token: outcome.token, ...grant, brain, ...limited, ...replayed };
       }
       case 'release': {
         requireIdentity(context.caller);
@@ -119,7 +125,7 @@ const svcLock = defineTool({
         return { action, released: true as const, brain: target.brain };
       }
       case 'force': {
-        requireOperator(context.caller);
+        await requireHomeAdmin(context, target.brain);
         const { forced, fence } = context.take(settled(context, await target.ops.force(op)));
         return { action, forceReleased: forced, fence };
       }
@@ -137,10 +143,6 @@ async function shownLeases({ deps, caller }: CallContext, target: Target, op: Op
   const status = await shown(target.brain, target.ops);
   const stack = await Promise.all(pointer.stack.map(({ brain }) => shown(brain, deps.router.brain(brain))));
   return { status, stack, held: status.state === 'held' };
-}
-
-function requireOperator({ operator, subject }: Caller): void {
-  if (!operator) throw new CallError(isAnonymous(subject) ? 'UNAUTHORIZED' : 'FORBIDDEN');
 }
 
 export const lockTools = [svcLock];

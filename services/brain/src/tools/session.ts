@@ -55,9 +55,9 @@ const stack = defineTool({
     const pointer = await deps.sessions.read(caller.session);
     const waitMs = wait === true ? 10_000 : wait === false ? 0 : wait;
     const op = opContext(context);
+    if (waitMs === 0) return { ...shownStack(pointer), settled: true };
     const waits = pointer.stack.map(({ brain }) => deps.router.brain(brain).settle({ context: op, waitMs }));
-    const all = waitMs === 0 ? [true] : await Promise.all(waits);
-    return { ...shownStack(pointer), settled: all.every(Boolean) };
+    return { ...shownStack(pointer), settled: (await Promise.all(waits)).every(Boolean) };
   },
 });
 

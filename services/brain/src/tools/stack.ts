@@ -5,6 +5,8 @@ import { BrainName, BranchName } from '@svc/contract/names.ts';
 import { allow } from '@svc/contract/decision.ts';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { checkedPath } from '../blocked-path.ts';
+import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
+import type { Caller } from '@svc/contract/tool.ts';
 import { defineTool } from '../deps.ts';
 import { loadBrains, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
 import { shownStack, stackNames, stackShown } from './results.ts';
@@ -38,13 +40,21 @@ async function openBrain(
     if (!wanted) throw new CallError('BRAIN_LOAD_FAIL');
     requireWriter(caller);
     if (!rows.mayChange) throw new CallError('RLS_DENIED');
-    const outcome = await deps.host.create(name, op.actor);
+    // Boundaries below the name may be those of a brain that is gone; they are for whom they admit.
+    const isOpenBelow = rows.scopes().every((path) => rows.mayWrite(path));
+    if (!caller.operator && !isOpenBelow) throw new CallError('RLS_DENIED');
+    const outcome = await deps.host.create(name, { by: op.actor, workspace: homeFor(caller) });
     if (outcome === 'quota') throw new Refusal('E_QUOTA');
     created = outcome === 'created';
   }
   const opened = await deps.router.brain(name).openBranch({ context: op, branch: branch ?? 'main', create: false });
   if (!opened.ok) throw new Refusal(opened.code, opened.details);
   return created;
+}
+
+/** Operators and people's editors make brains for everybody. */
+function homeFor({ subject: { verified, workspace, roles = [] } }: Caller): string {
+  return verified === true && workspace !== undefined && roles.length > 0 ? workspace : DEFAULT_WORKSPACE;
 }
 
 const push = defineTool({

@@ -11,6 +11,7 @@ import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { LeaseCaller } from '../domain/lease.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RowRules } from '../ports.ts';
+import type { CommitHandles } from '../rules/commit-handles.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import type { IndexMemory } from '../search/index-memory.ts';
 import { enterWriteSection, type WriteSection } from '../store/lease-store.ts';
@@ -49,6 +50,8 @@ export interface BrainContext {
   /** What the disk refused lately. */
   readonly disk: { problemsOf(brain: string): Promise<readonly { readonly code: string; readonly text: string }[]> };
   readonly indexes: IndexMemory;
+  /** What commits are called for whom something of the brain is hidden. */
+  readonly handles: CommitHandles;
 }
 
 /** The brain moved to another process, or its working tree was closed; whoever asked looks for it again. */

@@ -23,6 +23,8 @@ export interface AcquireWish {
   /** Token of the live lease, to keep it longer. */
   readonly token: string | null;
   readonly ttlMs: number;
+  /** How long the caller may hold it in all; null = as long as it asks for. */
+  readonly holdsAtMostMs: number | null;
 }
 
 export interface Grant {
@@ -56,6 +58,7 @@ export class LeaseKeeper {
       tokenHash: wish.token === null ? null : hashToken(wish.token),
       newSecretHash: hashToken(minted),
       ttlMs: wish.ttlMs,
+      holdsAtMostMs: wish.holdsAtMostMs,
     };
     const outcome = await this.#change<Grant, 'E_LOCKED'>(context.idempotency, async (row, now, transaction) => {
       const decision = decideAcquire(row, request, now);

@@ -1,8 +1,8 @@
 /** What other services may have done to workspaces: a place for an identity, a boundary for a resource. */
 import { ASKED_WITHIN_MS } from '@svc/contract/registry.ts';
-import { allow } from '@svc/contract/decision.ts';
+import { allow, deny } from '@svc/contract/decision.ts';
 import { workspaceOfTeam, provision } from '../store/provision.ts';
-import { claimResource } from '../store/policy-rows.ts';
+import { claimResource, copyPolicies } from '../store/policy-rows.ts';
 import { lockWorkspace } from '../store/workspace-rows.ts';
 import type { HabitatDeps } from '../deps.ts';
 import type { Answers } from './answers.ts';
@@ -15,7 +15,7 @@ function onBehalfOfNobody({ platform }: HabitatDeps) {
   };
 }
 
-export const workspaceAnswers: Pick<Answers, 'claim' | 'provision'> = {
+export const workspaceAnswers: Pick<Answers, 'claim' | 'copyPolicies' | 'provision'> = {
   async claim({ resource, workspaceId, by }, deps) {
     const { decision } = await deps.store.change(onBehalfOfNobody(deps), async (unit) => {
       const workspace = await lockWorkspace(unit.tx, workspaceId);
@@ -24,6 +24,14 @@ export const workspaceAnswers: Pick<Answers, 'claim' | 'provision'> = {
     const { stamp } = await deps.revision.read();
     const claim = decision.ok ? decision.value : null;
     return { stamp, claimed: claim?.claimed ?? false, policy: claim?.policy ?? null };
+  },
+  async copyPolicies(wish, deps) {
+    const { decision } = await deps.store.change(onBehalfOfNobody(deps), async (unit) => {
+      const copied = await copyPolicies(unit, wish);
+      return copied === null ? deny('E_DUPLICATE') : allow(copied);
+    });
+    const { stamp } = await deps.revision.read();
+    return { stamp, copied: decision.ok ? decision.value : null };
   },
   async provision({ agentId, workspace, team, role, owner, by }, deps) {
     const wish = { agentId, workspace: workspace ?? workspaceOfTeam(team), role, owner, by };

@@ -117,6 +117,24 @@ export async function storePolicy(
   return version;
 }
 
+/** Null when something at or below `to` has another policy; the caller then takes back what was done. */
+export async function copyPolicies(
+  unit: HabitatUnit,
+  { from, to, by }: { readonly from: string; readonly to: string; readonly by: string },
+): Promise<number | null> {
+  const { value } = await readAttached(unit.tx, from, []);
+  let copied = 0;
+  for (const [source, policy] of Object.entries(value)) {
+    const resource = to + source.slice(from.length);
+    const before = await lockPolicy(unit.tx, resource);
+    if (before.version > 0 && canonicalJson(before.policy) !== canonicalJson(policy)) return null;
+    if (before.version > 0) continue;
+    await storePolicy(unit, { resource, policy, by }, before);
+    copied += 1;
+  }
+  return copied;
+}
+
 /** Gives a resource without a policy the boundary of the workspace, whose row is locked; an existing one stays. */
 export async function claimResource(
   unit: HabitatUnit,

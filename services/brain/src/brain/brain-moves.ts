@@ -1,0 +1,106 @@
+/**
+ * Brains on their way to another name or to the deleted ones. The database says that it is decided; the directories
+ * follow, at once or, when the process is killed between, before anybody opens the brain again.
+ */
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Database, SqlClient } from '@svc/runtime/database.ts';
+import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import { fsyncPath, isAbsent } from '../files/fsync.ts';
+import {
+  type BrainMove,
+  endMove,
+  forgetDeleted,
+  isMoving,
+  lockMove,
+  readDeleted,
+  readMoves,
+} from '../store/home-store.ts';
+
+/** Below the data directory. */
+export const DELETED = join('backups', 'deleted');
+
+export interface MovePlaces {
+  readonly dataDir: string;
+  readonly platform: { readonly database: Pick<Database, 'pool'> };
+}
+
+export class BrainMoves {
+  readonly #dataDir: string;
+  readonly #pool: Database['pool'];
+
+  constructor({ dataDir, platform }: MovePlaces) {
+    this.#dataDir = dataDir;
+    this.#pool = platform.database.pool;
+  }
+
+  /** Carries out what was decided about a brain of that name, if anything. Throws the error of the disk. */
+  async finish(brain: string): Promise<void> {
+    if (!(await isMoving(poolClient(this.#pool), brain))) return;
+    await withPgTransaction(this.#pool, async (transaction) => {
+      const move = await lockMove(transaction, brain);
+      if (move === null) return; // somebody else was faster
+      await this.#carryOut(move);
+      await endMove(transaction, move.brain);
+    });
+  }
+
+  /** Answers the errors of those that the disk refused. */
+  async finishAll(): Promise<unknown[]> {
+    const errors: unknown[] = [];
+    for (const { brain } of await readMoves(poolClient(this.#pool))) {
+      await this.finish(brain).catch((error: unknown) => errors.push(error));
+    }
+    return errors;
+  }
+
+  /** Tried beforehand: once it is decided there is no way back. `unique` names what is tried. */
+  async canMove(isDeleted: boolean, unique: string): Promise<boolean> {
+    const parent = join(this.#dataDir, isDeleted ? DELETED : 'brains');
+    const probe = join(this.#dataDir, 'brains', `.svc-${unique}`);
+    const moved = join(parent, `.svc-${unique}-moved`);
+    try {
+      await mkdir(parent, { recursive: true });
+      await mkdir(probe);
+      await rename(probe, moved);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      for (const path of [probe, moved]) await rm(path, { recursive: true, force: true }).catch(() => {});
+    }
+  }
+
+  /** The brain comes last: as long as it is there, it is known where the rest belongs. */
+  async #carryOut({ brain, to, folder }: BrainMove): Promise<void> {
+    const target = folder === null ? null : join(this.#dataDir, DELETED, folder);
+    if (target !== null) await mkdir(target, { recursive: true });
+    const goal = (kind: string): string =>
+      target === null ? join(this.#dataDir, kind, to ?? brain) : join(target, kind === 'brains' ? 'brain' : kind);
+    await rm(join(this.#dataDir, 'cache', brain), { recursive: true, force: true });
+    for (const kind of ['worktrees', 'brains']) await moveDirectory(join(this.#dataDir, kind, brain), goal(kind));
+    if (target !== null) await fsyncPath(dirname(target));
+  }
+}
+
+/** Deleted brains that an operator took away count no more. */
+export async function forgetAbsent(client: SqlClient, dataDir: string): Promise<void> {
+  const kept = new Set(await readdir(join(dataDir, DELETED)).catch(() => []));
+  const moving = new Set((await readMoves(client)).map(({ folder }) => folder));
+  const gone = (await readDeleted(client)).filter(({ folder }) => !kept.has(folder) && !moving.has(folder));
+  await forgetDeleted(
+    client,
+    gone.map(({ folder }) => folder),
+  );
+}
+
+/** Nothing when it was moved before. */
+async function moveDirectory(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+  }
+  for (const path of [dirname(from), dirname(to)]) await fsyncPath(path);
+}

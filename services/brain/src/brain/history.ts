@@ -1,0 +1,94 @@
+/** What happened in a brain, as one subject may know it: commits that touched what it reads, and what they changed there. */
+import { candidatePaths } from '@svc/contract/names.ts';
+import type { CommitEntry } from '../git/commits.ts';
+import {
+  type EntryChange,
+  type HistoryFilter,
+  type HistoryStep,
+  readChangesOf,
+  readEntries,
+  readHistory,
+} from '../git/history.ts';
+import type { Repository } from '../git/repository.ts';
+import type { RowView } from '../ports.ts';
+import type { CommitNames } from '../rules/commit-handles.ts';
+import type { ChangedFile, HistoryPage, HistoryRow } from './ops.ts';
+
+export interface HistoryWish {
+  /** Only commits that touched this file; null = all. */
+  readonly path: string | null;
+  readonly from: string;
+  readonly start: number;
+  readonly limit: number;
+}
+
+const LISTED_FILES = 100;
+const MESSAGE_LENGTH = 10_000;
+
+export async function readPage(
+  repository: Repository,
+  { path, from, start, limit }: HistoryWish,
+  { rows, names }: { readonly rows: RowView; readonly names: CommitNames },
+): Promise<HistoryPage> {
+  const filter = filterFor(path, rows);
+  if (filter === null) return { rows: [], next: null };
+  // One more tells whether there is another page.
+  const steps = await readHistory(repository, { from, filter, start, limit: limit + 1 });
+  const page = steps.slice(0, limit);
+  const [entries, changes] = await Promise.all([readEntries(repository, page), readChangesOf(repository, page)]);
+  const shown = page.flatMap((step, index) => {
+    const row = rowOf(step, entries[index], visible(changes.get(step.commit) ?? [], filter, rows), names);
+    return row === null || isHiddenAlone(step, row, rows) ? [] : [row];
+  });
+  return { rows: shown, next: steps.length > limit ? start + limit : null };
+}
+
+/** Null when there is nothing that may be known. A file answers like one that was never there when it may not be read. */
+function filterFor(path: string | null, rows: RowView): HistoryFilter | null {
+  const without = rows.unreadable().flatMap(spellings);
+  if (path === null) return { only: null, without };
+  const readable = candidatePaths(path).filter((candidate) => rows.mayRead(candidate));
+  return readable.length === 0 ? null : { only: readable.flatMap(spellings), without };
+}
+
+/** Names that are not normal are known by their normal form, and lie in commits as they were on a disk. */
+function spellings(path: string): string[] {
+  return [...new Set([path, path.normalize('NFD')])];
+}
+
+function visible(changes: readonly EntryChange[], { only }: HistoryFilter, rows: RowView): ChangedFile[] {
+  return changes.flatMap((entry) => {
+    const file = entry.onDisk.normalize('NFC');
+    const isMeant = only === null || only.includes(entry.onDisk) || only.includes(file);
+    return isMeant && rows.mayRead(file) && rows.mayRead(entry.onDisk) ? [{ file, change: kindOf(entry) }] : [];
+  });
+}
+
+export function kindOf({ before, after }: Pick<EntryChange, 'before' | 'after'>): ChangedFile['change'] {
+  return before === null ? 'added' : after === null ? 'deleted' : 'modified';
+}
+
+/** Once more where it leaves: git left out what it could tell by name. */
+function isHiddenAlone({ parents }: HistoryStep, { count }: HistoryRow, rows: RowView): boolean {
+  return !rows.isWhole && count === 0 && parents.length < 2 && rows.unreadable().length > 0;
+}
+
+function rowOf(
+  { commit, parents }: HistoryStep,
+  entry: CommitEntry | undefined,
+  files: readonly ChangedFile[],
+  names: CommitNames,
+): HistoryRow | null {
+  if (entry === undefined) return null;
+  const { author, authoredAt, message, agent } = entry;
+  return {
+    commit,
+    parents,
+    author: author.name,
+    at: authoredAt.getTime(),
+    message: names.shownText(message.slice(0, MESSAGE_LENGTH)),
+    ...(agent === undefined ? {} : { agent }),
+    files: files.slice(0, LISTED_FILES),
+    count: files.length,
+  };
+}

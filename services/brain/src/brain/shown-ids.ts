@@ -1,0 +1,44 @@
+/**
+ * Where answers hold ids of commits. They are renamed once, where an answer leaves its brain, so that no operation has
+ * to think of whom something is hidden from.
+ */
+import type { CommitNames } from '../rules/commit-handles.ts';
+import type { BrainOps } from './ops.ts';
+
+/** Fields that hold nothing but ids of commits, one or several. */
+export const ID_FIELDS: ReadonlySet<string> = new Set([
+  'commit',
+  'parent',
+  'parents',
+  'before',
+  'after',
+  'head',
+  'base',
+  'tip',
+  'remoteCommit',
+  'fromCommit',
+  'toCommit',
+]);
+/** Their answers hold what files hold, as deep as those are, and no commit. */
+export const WITHOUT_IDS: ReadonlySet<keyof BrainOps> = new Set<keyof BrainOps>([
+  'islands',
+  'island',
+  'createIslands',
+  'amendIsland',
+  'removeIsland',
+]);
+const COMMIT_ID = /^[0-9a-f]{40}$/;
+
+/** A copy. Plain data, as it crosses the bus. */
+export function withShownIds<Answer>(answer: Answer, names: Pick<CommitNames, 'shown'>): Answer {
+  return renamed(answer, false, names) as Answer;
+}
+
+function renamed(value: unknown, isId: boolean, names: Pick<CommitNames, 'shown'>): unknown {
+  if (typeof value === 'string') return isId && COMMIT_ID.test(value) ? names.shown(value) : value;
+  if (Array.isArray(value)) return value.map((item) => renamed(item, isId, names));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([field, inside]) => [field, renamed(inside, ID_FIELDS.has(field), names)]),
+  );
+}

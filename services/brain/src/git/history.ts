@@ -1,0 +1,159 @@
+/** What happened before a commit: which commits there are, in order, and what each changed. */
+import { LRUCache } from 'lru-cache';
+import { type CommitEntry, readCommits } from './commits.ts';
+import type { Repository } from './repository.ts';
+import { GitError, objectId } from './run.ts';
+
+/** Of which commits are told. Both name files and directories, as git spells them. */
+export interface HistoryFilter {
+  /** Commits that touch one of these; null = all. */
+  readonly only: readonly string[] | null;
+  /** Commits that touch nothing else are left out, as though these had never been there. */
+  readonly without: readonly string[];
+}
+
+/** A commit with the commits before it of which is told. */
+export interface HistoryStep {
+  readonly commit: string;
+  readonly parents: readonly string[];
+}
+
+const MAX_LIST_BYTES = 96 * 1024 * 1024;
+const KEPT_BYTES = 64 * 1024 * 1024;
+const LISTING_MS = 25_000;
+
+/** `<commit> <parent> ...` line by line; of all repositories of this process. */
+const lists = new LRUCache<string, Buffer>({ maxSize: KEPT_BYTES, sizeCalculation: (list) => list.byteLength + 1 });
+
+/**
+ * Steps from the `start`th on, newest first, at most `limit`. The first page of a whole history costs what it shows;
+ * other pages come from a list that is made once per commit and filter. Throws GitError.
+ */
+export async function readHistory(
+  repository: Repository,
+  { from, filter, start, limit }: { from: string; filter: HistoryFilter; start: number; limit: number },
+): Promise<HistoryStep[]> {
+  const isWhole = filter.only === null && filter.without.length === 0;
+  if (isWhole && start === 0) return stepsIn(await list(repository, from, filter, [`--max-count=${limit}`]), 0, limit);
+  const key = JSON.stringify([repository.gitDir, from, filter]);
+  const known = lists.get(key) ?? (await list(repository, from, filter, []));
+  lists.set(key, known);
+  return stepsIn(known, start, limit);
+}
+
+async function list(
+  repository: Repository,
+  from: string,
+  { only, without }: HistoryFilter,
+  limits: readonly string[],
+): Promise<Buffer> {
+  const isWhole = only === null && without.length === 0;
+  const paths = [
+    ...(only === null ? [':(top,glob)**'] : only.map((path) => `:(top,literal)${path}`)),
+    ...without.map((path) => `:(top,exclude,literal)${path}`),
+  ];
+  const { stdout } = await repository.git.run({
+    // Without what is left out, as it would be had it never been there: no parent is a commit that is not told of.
+    args: ['rev-list', '--parents', ...limits, ...(isWhole ? [] : ['--full-history', '--simplify-merges']), '--stdin'],
+    gitDir: repository.gitDir,
+    stdin: [objectId(from), '--', ...(isWhole ? [] : paths), ''].join('\n'),
+    maxOutputBytes: MAX_LIST_BYTES,
+    timeoutMs: LISTING_MS,
+  });
+  return stdout;
+}
+
+const LINE_END = 10;
+
+function stepsIn(known: Buffer, start: number, limit: number): HistoryStep[] {
+  const steps: HistoryStep[] = [];
+  let offset = 0;
+  for (let index = 0; offset < known.byteLength && steps.length < limit; index += 1) {
+    const end = known.indexOf(LINE_END, offset);
+    const lineEnd = end === -1 ? known.byteLength : end;
+    if (index >= start) {
+      const [commit = '', ...parents] = known.toString('latin1', offset, lineEnd).split(' ');
+      steps.push({ commit, parents });
+    }
+    offset = lineEnd + 1;
+  }
+  return steps;
+}
+
+/** An entry of a tree that differs between two commits; null = it is not there. */
+export interface EntryChange {
+  /** As git spells it. */
+  readonly onDisk: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+const NO_OBJECT = '0'.repeat(40);
+
+/** What each step changed against the first commit before it; more than fits into memory is asked for in halves. */
+export async function readChangesOf(
+  repository: Repository,
+  steps: readonly HistoryStep[],
+): Promise<Map<string, EntryChange[]>> {
+  if (steps.length === 0) return new Map();
+  try {
+    return await changesOf(repository, steps);
+  } catch (error) {
+    if (!(error instanceof GitError) || error.code !== 'output-limit' || steps.length === 1) throw error;
+    const half = steps.length >> 1;
+    const [first, second] = [steps.slice(0, half), steps.slice(half)];
+    return new Map([...(await readChangesOf(repository, first)), ...(await readChangesOf(repository, second))]);
+  }
+}
+
+async function changesOf(repository: Repository, steps: readonly HistoryStep[]): Promise<Map<string, EntryChange[]>> {
+  const { stdout } = await repository.git.run({
+    args: ['diff-tree', '--stdin', '-r', '-z', '--root', '--raw', '--no-renames', '--no-abbrev'],
+    gitDir: repository.gitDir,
+    stdin: steps.map(({ commit, parents }) => `${[commit, ...parents.slice(0, 1)].map(objectId).join(' ')}\n`).join(''),
+    maxOutputBytes: MAX_LIST_BYTES,
+  });
+  const changes = new Map<string, EntryChange[]>(steps.map(({ commit }) => [commit, []]));
+  let current: EntryChange[] = [];
+  const fields = stdout.toString('utf8').split('\0');
+  for (let index = 0; index < fields.length; index += 1) {
+    const field = fields[index] ?? '';
+    if (!field.startsWith(':')) {
+      current = changes.get(field) ?? [];
+      continue;
+    }
+    index += 1;
+    current.push(changeOf(field, fields[index] ?? ''));
+  }
+  return changes;
+}
+
+/** `:<mode> <mode> <id> <id> <status>` */
+function changeOf(raw: string, onDisk: string): EntryChange {
+  const [, , before = NO_OBJECT, after = NO_OBJECT] = raw.split(' ');
+  return { onDisk, before: before === NO_OBJECT ? null : before, after: after === NO_OBJECT ? null : after };
+}
+
+/** What differs between two commits, sorted as git sorts. */
+export async function compareCommits(repository: Repository, from: string, to: string): Promise<EntryChange[]> {
+  if (from === to) return [];
+  const { stdout } = await repository.git.run({
+    args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', objectId(from), objectId(to)],
+    gitDir: repository.gitDir,
+    maxOutputBytes: MAX_LIST_BYTES,
+  });
+  const fields = stdout.toString('utf8').split('\0');
+  const changes: EntryChange[] = [];
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    changes.push(changeOf(fields[index] ?? '', fields[index + 1] ?? ''));
+  }
+  return changes;
+}
+
+/** In their order. */
+export function readEntries(repository: Repository, steps: readonly HistoryStep[]): Promise<CommitEntry[]> {
+  return readCommits(
+    repository,
+    steps.map(({ commit }) => commit),
+  );
+}

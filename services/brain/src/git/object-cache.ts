@@ -1,0 +1,34 @@
+/** Trees and commits as last read or written: the next commit starts from those that the one before made. */
+import { LRUCache } from 'lru-cache';
+import { type GitObject, objectIdOf } from './object-id.ts';
+import type { Repository } from './repository.ts';
+import { objectId } from './run.ts';
+
+const MAX_BYTES = 16 * 1024 * 1024;
+/** Of one object: a folder of some 25,000 files. */
+const MAX_OBJECT_BYTES = 1024 * 1024;
+
+/** For all repositories: an id names the same bytes in each, but only what a repository has may be found there. */
+const bodies = new LRUCache<string, Buffer>({ maxSize: MAX_BYTES, sizeCalculation: (body) => body.length + 100 });
+
+/** A tree's or commit's bytes; null when the repository does not have it. Throws GitError. */
+export async function readCached(repository: Repository, oid: string): Promise<Buffer | null> {
+  const key = keyOf(repository, oid);
+  const known = bodies.get(key);
+  if (known !== undefined) return known;
+  const body = await repository.blobs.read(objectId(oid));
+  if (body !== null && body.length <= MAX_OBJECT_BYTES) bodies.set(key, body);
+  return body;
+}
+
+/** They are in the repository now. */
+export function noteWritten(repository: Repository, objects: readonly GitObject[]): void {
+  for (const object of objects) {
+    if (object.type === 'blob' || object.body.byteLength > MAX_OBJECT_BYTES) continue;
+    bodies.set(keyOf(repository, objectIdOf(object)), Buffer.from(object.body));
+  }
+}
+
+function keyOf({ gitDir }: Repository, oid: string): string {
+  return `${oid} ${gitDir}`;
+}

@@ -1,0 +1,34 @@
+/** What a caller holds where a brain is at home. */
+import type { RegistryStamp } from '@svc/contract/registry.ts';
+import { identityOf } from '@svc/contract/subject.ts';
+import type { Caller } from '@svc/contract/tool.ts';
+import { createStampedCache, type RegistryClient } from '@svc/runtime/registry.ts';
+
+export type Acting = Pick<Caller, 'subject' | 'token' | 'registry' | 'operator'>;
+
+/** Throws SERVICE_UNAVAILABLE when the registry does not answer. */
+export type HomeRoles = (caller: Acting, workspace: string) => Promise<readonly string[]>;
+
+const REMEMBERED = 10_000;
+
+export function createHomeRoles(registry: RegistryClient): HomeRoles {
+  const roles = createStampedCache<readonly string[], readonly [string, string]>({
+    hangsOn: 'rev',
+    max: REMEMBERED,
+    keyOf: (source) => source.join(' '),
+    async read([userId, workspaceId]) {
+      const { stamp, roles: held } = await registry.ask('roles', { userId, workspaceId });
+      return { stamp, value: held };
+    },
+  });
+  const stampOf = async (stamp: RegistryStamp | null): Promise<RegistryStamp> =>
+    stamp ?? (await registry.revision()).stamp;
+  return async ({ subject, token, registry: stamp }, workspace) => {
+    const identity = identityOf(subject);
+    const isBoundElsewhere = token !== null && token.bound !== null && token.bound !== workspace;
+    if (identity === null || subject.verified !== true || isBoundElsewhere) return [];
+    // There it may look through fewer roles than it holds.
+    if (subject.workspace === workspace) return subject.roles ?? [];
+    return roles.get([identity, workspace], await stampOf(stamp));
+  };
+}

@@ -1,0 +1,142 @@
+/** Where brains belong, and which of them are on their way to another name or to the deleted ones. */
+import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+
+export interface Home {
+  /** The brain's own for as long as it lives, whatever it is called. */
+  readonly id: string;
+  readonly workspace: string;
+}
+
+/** Held to the end of the transaction: names are given, changed and taken away one after the other. */
+export async function lockNames(transaction: SqlClient): Promise<void> {
+  await transaction.$executeRawUnsafe('LOCK TABLE brain.brain_homes IN SHARE ROW EXCLUSIVE MODE');
+}
+
+/** Of a brain that was made just now; what another one of that name left behind is gone. */
+export async function writeHome(transaction: SqlClient, brain: string, { id, workspace }: Home): Promise<void> {
+  await transaction.$executeRawUnsafe(
+    `INSERT INTO brain.brain_homes (brain, id, workspace, at) VALUES ($1, $2, $3, clock_timestamp())
+     ON CONFLICT (brain) DO UPDATE SET id = excluded.id, workspace = excluded.workspace, at = excluded.at`,
+    brain,
+    id,
+    workspace,
+  );
+}
+
+/**
+ * A brain that nobody is known to have made is at home where the one that was deleted last under its name was, because
+ * an operator brought that one back; else in the default workspace.
+ */
+export async function openHome(client: SqlClient, brain: string, id: string): Promise<Home> {
+  await client.$executeRawUnsafe(
+    `INSERT INTO brain.brain_homes (brain, id, workspace, at)
+     SELECT $1, coalesce(d.id, $2), coalesce(d.workspace, $3), clock_timestamp() FROM (SELECT 1) one
+     LEFT JOIN (SELECT id, workspace FROM brain.brain_deleted WHERE brain = $1 ORDER BY at DESC LIMIT 1) d ON true
+     ON CONFLICT DO NOTHING`,
+    brain,
+    id,
+    DEFAULT_WORKSPACE,
+  );
+  const home = await readHome(client, brain);
+  if (home === null) throw new Error(`brain ${brain} has no home`);
+  return home;
+}
+
+export async function readHome(client: SqlClient, brain: string): Promise<Home | null> {
+  const rows = await client.$queryRawUnsafe<Home[]>(
+    'SELECT id, workspace FROM brain.brain_homes WHERE brain = $1',
+    brain,
+  );
+  return rows[0] ?? null;
+}
+
+/** A brain that was deleted and is kept. */
+export interface DeletedBrain extends Home {
+  readonly folder: string;
+  readonly brain: string;
+}
+
+export async function readDeleted(client: SqlClient): Promise<DeletedBrain[]> {
+  return client.$queryRawUnsafe<DeletedBrain[]>(
+    'SELECT folder, brain, id, workspace FROM brain.brain_deleted ORDER BY at DESC',
+  );
+}
+
+export async function noteDeleted(
+  transaction: SqlClient,
+  deleted: DeletedBrain & { readonly by: string },
+): Promise<void> {
+  await transaction.$executeRawUnsafe(
+    `INSERT INTO brain.brain_deleted (folder, brain, id, workspace, by, at) VALUES ($1, $2, $3, $4, $5, clock_timestamp())`,
+    deleted.folder,
+    deleted.brain,
+    deleted.id,
+    deleted.workspace,
+    deleted.by,
+  );
+}
+
+/** Of folders that an operator took away. */
+export async function forgetDeleted(client: SqlClient, folders: readonly string[]): Promise<void> {
+  if (folders.length === 0) return;
+  await client.$executeRawUnsafe('DELETE FROM brain.brain_deleted WHERE folder = ANY($1::text[])', folders);
+}
+
+/** Decided, and to be carried out on disk: to another name, or to the deleted ones. */
+export interface BrainMove {
+  readonly brain: string;
+  readonly to: string | null;
+  readonly folder: string | null;
+  readonly by: string;
+}
+
+const MOVE = 'SELECT brain, "to", folder, by FROM brain.brain_moves';
+
+export async function readMoves(client: SqlClient): Promise<BrainMove[]> {
+  return client.$queryRawUnsafe<BrainMove[]>(`${MOVE} ORDER BY at`);
+}
+
+/** From or to that name, locked for whoever carries it out. */
+export async function lockMove(transaction: SqlClient, brain: string): Promise<BrainMove | null> {
+  const rows = await transaction.$queryRawUnsafe<BrainMove[]>(
+    `${MOVE} WHERE brain = $1 OR "to" = $1 FOR UPDATE`,
+    brain,
+  );
+  return rows[0] ?? null;
+}
+
+export async function isMoving(client: SqlClient, brain: string): Promise<boolean> {
+  const rows = await client.$queryRawUnsafe<unknown[]>(`${MOVE} WHERE brain = $1 OR "to" = $1`, brain);
+  return rows.length > 0;
+}
+
+export async function writeMove(transaction: SqlClient, { brain, to, folder, by }: BrainMove): Promise<void> {
+  await transaction.$executeRawUnsafe(
+    `INSERT INTO brain.brain_moves (brain, "to", folder, by, at) VALUES ($1, $2, $3, $4, clock_timestamp())`,
+    brain,
+    to,
+    folder,
+    by,
+  );
+}
+
+export async function endMove(transaction: SqlClient, brain: string): Promise<void> {
+  await transaction.$executeRawUnsafe('DELETE FROM brain.brain_moves WHERE brain = $1', brain);
+}
+
+/** Tables whose rows are those of one brain. */
+const TABLES = ['brain_files', 'brain_leases', 'brain_conflicts', 'brain_sync', 'brain_owners', 'brain_homes'] as const;
+
+/** Everything that is known of the brain besides its files. */
+export async function dropRows(transaction: SqlClient, brain: string): Promise<void> {
+  for (const table of TABLES) await transaction.$executeRawUnsafe(`DELETE FROM brain.${table} WHERE brain = $1`, brain);
+}
+
+/** The rows go on under another name; what lies there is left over from a brain that is gone. */
+export async function renameRows(transaction: SqlClient, brain: string, to: string): Promise<void> {
+  await dropRows(transaction, to);
+  for (const table of TABLES)
+    await transaction.$executeRawUnsafe(`UPDATE brain.${table} SET brain = $2 WHERE brain = $1`, brain, to);
+  await transaction.$executeRawUnsafe('UPDATE brain.brain_owners SET process = NULL WHERE brain = $1', to);
+}

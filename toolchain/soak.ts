@@ -1,0 +1,65 @@
+// The seeded scenarios with the counts that are too long for every change: `soak.ts [part …]`. What is set in the
+// environment already (a count, a seed) stays.
+import { runStages, vitestStage } from './stages.ts';
+
+interface Part {
+  readonly name: string;
+  readonly projects: readonly string[];
+  readonly files: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+const scenarios = (...names: string[]): readonly string[] => names.map((name) => `scenarios/${name}.scenario.ts`);
+
+const PARTS: readonly Part[] = [
+  {
+    name: 'people',
+    projects: ['e2e-embedded'],
+    files: scenarios('brain-people', 'brain-people-loops'),
+    counts: { E2E_PEOPLE_SEEDS: 1000, E2E_PEOPLE_STEPS: 60, E2E_PEOPLE_SHORTENINGS: 6, E2E_LOOP_COMMITS: 300 },
+  },
+  {
+    name: 'kills',
+    projects: ['e2e-embedded'],
+    files: scenarios('brain-crash', 'islands-crash', 'escrow-crash'),
+    counts: { E2E_KILL_ROUNDS: 100 },
+  },
+  {
+    name: 'garbage',
+    projects: ['e2e-embedded'],
+    files: scenarios('garbage'),
+    counts: { E2E_GARBAGE_REQUESTS: 200_000 },
+  },
+  {
+    name: 'cluster',
+    projects: ['e2e-cluster'],
+    files: scenarios('brain-crash', 'escrow-crash', 'rolling'),
+    counts: { E2E_KILL_ROUNDS: 40, E2E_ROLLING_RESTARTS: 40, E2E_BANK_SECONDS: 120 },
+  },
+];
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => PARTS.every((part) => part.name !== name));
+if (unknown.length > 0) {
+  process.stderr.write(`usage: soak.ts [${PARTS.map(({ name }) => name).join('|')} …]\n`);
+  process.exitCode = 2;
+} else {
+  const chosen = PARTS.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+  process.exitCode = await runStages(chosen.map(stageOf));
+}
+
+function stageOf({ name, projects, files, counts }: Part) {
+  const stage = vitestStage(name, projects, files);
+  return {
+    name,
+    async run() {
+      const before = { ...process.env };
+      for (const [variable, value] of Object.entries(counts)) process.env[variable] ??= String(value);
+      try {
+        return await stage.run();
+      } finally {
+        process.env = before;
+      }
+    },
+  };
+}
