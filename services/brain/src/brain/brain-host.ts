@@ -1,8 +1,8 @@
 /** The brains this process owns: claimed, opened, created, handed over. */
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
-import { BrainName, foldCase } from '@svc/contract/names.ts';
+import { foldCase } from '@svc/contract/names.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { type Decision, deny } from '@svc/contract/decision.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
@@ -11,8 +11,7 @@ import type { Outbox } from '@svc/runtime/outbox.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { TEMP_PREFIX } from '../files/durable-write.ts';
-import { isAbsent } from '../files/fsync.ts';
-import { repairRepository } from '../git/boot-repair.ts';
+import { findDamage, repairRepository } from '../git/boot-repair.ts';
 import { createRepository, openRepository, type Repository, RepositoryProblem } from '../git/repository.ts';
 import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
 import type { Git } from '../git/run.ts';
@@ -24,9 +23,12 @@ import { isMoving, lockNames, openHome, readHome, writeHome } from '../store/hom
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
 import type { Counters } from '../writer/counters.ts';
+import type { OpContext } from '../writer/context.ts';
 import { createGate } from '../writer/gate.ts';
 import { Attendance } from './attendance.ts';
 import { BrainMoves } from './brain-moves.ts';
+import { BrainFolders } from './brain-folders.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { OpenBrain } from './open-brain.ts';
 import { BrainOperations } from './operations.ts';
 import { retireBrain, type Retired, type RetireRefusal, type RetireWish } from './retirement.ts';
@@ -35,6 +37,7 @@ import type { SyncSettings } from './remotes.ts';
 export const MAX_BRAINS = 256;
 /** What closing a brain and moving its directories may take of the time of a call. */
 const FAREWELL_MS = 10_000;
+const MAX_REASON = 300;
 
 export interface HostOptions {
   readonly platform: Platform;
@@ -63,6 +66,8 @@ interface Held {
   readonly attendance: Attendance;
   readonly operations: BrainOperations;
   readonly owner: Owner;
+  /** Of the repository that was opened. */
+  readonly identity: string | null;
 }
 
 /** A brain that this process owns, or is about to own. */
@@ -73,6 +78,8 @@ interface Entry {
 }
 
 export class BrainHost {
+  readonly folders: BrainFolders;
+  readonly disk: DiskWatch;
   readonly #options: HostOptions;
   /** Of all brains. */
   readonly indexes = new IndexMemory();
@@ -85,6 +92,8 @@ export class BrainHost {
   constructor(options: HostOptions) {
     this.#options = options;
     this.#moves = new BrainMoves(options);
+    this.folders = new BrainFolders(options.dataDir);
+    this.disk = new DiskWatch(options.platform, options.dataDir);
   }
 
   get process(): string {
@@ -92,20 +101,12 @@ export class BrainHost {
   }
 
   /** Every brain in the data directory, by name. */
-  async names(): Promise<string[]> {
-    const children = await readdir(join(this.#options.dataDir, 'brains'), { withFileTypes: true }).catch(() => []);
-    return children
-      .flatMap((child) => (child.isDirectory() && BrainName.safeParse(child.name).success ? [child.name] : []))
-      .sort();
+  names(): Promise<string[]> {
+    return this.folders.names();
   }
 
-  async exists(name: string): Promise<boolean> {
-    try {
-      return (await stat(join(this.#repositoryDir(name), '.git'))).isDirectory();
-    } catch (error) {
-      if (isAbsent(error)) return false;
-      throw error;
-    }
+  exists(name: string): Promise<boolean> {
+    return this.folders.exists(name);
   }
 
   /** Where the brain is at home; the default workspace for one that was never opened. */
@@ -128,7 +129,7 @@ export class BrainHost {
         throw new CallError('VAF_INPUT_INVALID', `brain: differs only in case from an existing one`);
       }
       const at = new Date(platform.clock.now());
-      const repository = await createRepository(git, { dir: this.#repositoryDir(name), at });
+      const repository = await createRepository(git, { dir: this.folders.of(name), at });
       repository[Symbol.dispose]();
       await writeHome(transaction, name, { id: platform.ids.next('brn'), workspace });
       const payload = { brain: name, by, resources: [`brain:${name}`] };
@@ -167,6 +168,33 @@ export class BrainHost {
   /** Whether the brain is open here, or will be in a moment; never claims. */
   owns(name: string): boolean {
     return this.#entries.has(name);
+  }
+
+  /** Whether the brain may be seen by the caller, if there is one of that name. */
+  async mayOpen(name: string, { isService, subject, registry }: OpContext): Promise<boolean> {
+    return isService || (await this.#options.rules.view(subject, name, registry)).mayOpen;
+  }
+
+  /**
+   * Lets go of an open brain whose repository is not the one that was opened: a person removed it, or put a backup in its
+   * place. The next call opens what is there then.
+   */
+  async dropReplaced(name: string): Promise<void> {
+    const held = this.#entries.get(name)?.held;
+    if (held == null || this.folders.identity(name) === held.identity) return;
+    if (!(await this.exists(name))) this.folders.noteVanished(name);
+    this.#options.platform.log.error({ brain: name }, 'the folder of a brain was removed or replaced');
+    await this.lose(name);
+  }
+
+  /** Lets go of an open brain whose repository is damaged, and says how. Throws BRAIN_LOAD_FAIL then. */
+  async dropDamaged(name: string): Promise<void> {
+    const held = this.#entries.get(name)?.held;
+    if (held == null) return;
+    const damage = await findDamage(held.brain.context.repository, 'heads').catch(String);
+    if (damage === null) return;
+    await this.lose(name);
+    throw this.#cannotLoad(name, new RepositoryProblem('damaged', damage));
   }
 
   /** Another process took the brain while we were away: forget it without a word. */
@@ -244,29 +272,29 @@ export class BrainHost {
     const { dataDir, sync, git: _git, handleKey, defaultBrain: _default, ...shared } = this.#options;
     const { platform } = shared;
     const worktrees = join(dataDir, 'worktrees', name);
+    const identity = this.folders.identity(name);
     const repository = await this.#openRepository(name, worktrees);
     const client = poolClient(platform.database.pool);
     await createLeaseRow(client, name);
     const { id } = await openHome(client, name, platform.ids.next('brn'));
     const handles = new CommitHandles(handleKey, id);
-    const context = { ...shared, name, owner, repository, gate: createGate(), indexes: this.indexes, handles };
+    const { indexes, disk } = this;
+    const context = { ...shared, name, owner, repository, gate: createGate(), indexes, disk, handles };
     const brain = new OpenBrain(
       context,
       { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },
       sync,
     );
     await brain.start();
-    const attendance = new Attendance();
-    const operations = new BrainOperations(brain, (wish) =>
-      this.#retire({ brain, attendance, owner, operations }, wish),
-    );
-    return { brain, attendance, operations, owner };
+    const operations = new BrainOperations(brain, (wish) => this.#retire(held, wish));
+    const held: Held = { brain, attendance: new Attendance(), operations, owner, identity };
+    return held;
   }
 
   async #openRepository(name: string, worktrees: string): Promise<Repository> {
-    const { git, platform, counters } = this.#options;
+    const { git, counters } = this.#options;
     try {
-      const repository = await openRepository(git, this.#repositoryDir(name));
+      const repository = await openRepository(git, this.folders.of(name));
       await relinkWorktrees(repository, worktrees);
       await pruneWorktrees(repository);
       const { removedLocks, damage } = await repairRepository(repository);
@@ -277,13 +305,16 @@ export class BrainHost {
       return repository;
     } catch (error) {
       if (!(error instanceof RepositoryProblem)) throw error;
-      platform.log.error({ brain: name, reason: error.reason, err: error }, 'a brain cannot be opened');
-      throw new CallError('BRAIN_LOAD_FAIL', undefined, {}, error.reason === 'absent' ? 404 : 503);
+      throw this.#cannotLoad(name, error);
     }
   }
 
-  #repositoryDir(name: string): string {
-    return join(this.#options.dataDir, 'brains', name);
+  #cannotLoad(name: string, problem: RepositoryProblem): CallError {
+    const { platform, dataDir } = this.#options;
+    platform.log.error({ brain: name, reason: problem.reason, err: problem }, 'a brain cannot be opened');
+    if (problem.reason === 'absent') return new CallError('BRAIN_LOAD_FAIL');
+    const [reason = ''] = problem.message.replaceAll(dataDir, '').split('\n');
+    return new CallError('BRAIN_LOAD_FAIL', `Failed to load brain: ${reason.slice(0, MAX_REASON)}`, {}, 503);
   }
 }
 

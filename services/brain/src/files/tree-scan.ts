@@ -1,8 +1,9 @@
 /** Keeps a working tree's table true to the disk: by what the watch saw, or by looking at everything. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FileEntry } from './file-entry.ts';
+import { isAbsent } from './fsync.ts';
 import type { FileTable } from './file-table.ts';
 import type { Ignores } from './ignores.ts';
 import { walkTree } from './tree-walk.ts';
@@ -100,8 +101,8 @@ export class TreeScan {
   #lookAtOne(onDisk: string): 'entry' | 'directory' | 'gone' {
     const { root, table } = this.#tree;
     if (this.#tree.take(table.pathOf(onDisk), onDisk) !== null) return 'entry';
-    const stat = lstatSync(join(root, onDisk), { throwIfNoEntry: false });
-    if (stat === undefined) return 'gone';
+    const stat = statIfThere(join(root, onDisk));
+    if (stat === null) return 'gone';
     return stat.isDirectory() && !this.#isSkipped(onDisk) ? 'directory' : 'entry';
   }
 
@@ -178,4 +179,14 @@ function ancestors(onDisk: string): string[] {
     found.push(onDisk.slice(0, slash));
   }
   return found;
+}
+
+/** Where a directory was, a file may be by now. */
+function statIfThere(path: string): Stats | null {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
 }
