@@ -6,7 +6,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database, SqlClient } from '@svc/runtime/database.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
-import { fsyncPath, isAbsent } from '../files/fsync.ts';
+import { fsyncPath, ignoreAbsent, isAbsent } from '../files/fsync.ts';
 import {
   type BrainMove,
   endMove,
@@ -85,7 +85,7 @@ export class BrainMoves {
 
 /** Deleted brains that an operator took away count no more. */
 export async function forgetAbsent(client: SqlClient, dataDir: string): Promise<void> {
-  const kept = new Set(await readdir(join(dataDir, DELETED)).catch(() => []));
+  const kept = new Set((await readdir(join(dataDir, DELETED)).catch(ignoreAbsent)) ?? []);
   const moving = new Set((await readMoves(client)).map(({ folder }) => folder));
   const gone = (await readDeleted(client)).filter(({ folder }) => !kept.has(folder) && !moving.has(folder));
   await forgetDeleted(

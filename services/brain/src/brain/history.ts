@@ -1,4 +1,5 @@
 /** What happened in a brain, as one subject may know it: commits that touched what it reads, and what they changed there. */
+import { CallError } from '@svc/contract/codes.ts';
 import { candidatePaths } from '@svc/contract/names.ts';
 import type { CommitEntry } from '../git/commits.ts';
 import {
@@ -10,6 +11,7 @@ import {
   readHistory,
 } from '../git/history.ts';
 import type { Repository } from '../git/repository.ts';
+import { GitError } from '../git/run.ts';
 import type { RowView } from '../ports.ts';
 import type { CommitNames } from '../rules/commit-handles.ts';
 import type { ChangedFile, HistoryPage, HistoryRow } from './ops.ts';
@@ -33,7 +35,7 @@ export async function readPage(
   const filter = filterFor(path, rows);
   if (filter === null) return { rows: [], next: null };
   // One more tells whether there is another page.
-  const steps = await readHistory(repository, { from, filter, start, limit: limit + 1 });
+  const steps = await readHistory(repository, { from, filter, start, limit: limit + 1 }).catch(tooLong);
   const page = steps.slice(0, limit);
   const [entries, changes] = await Promise.all([readEntries(repository, page), readChangesOf(repository, page)]);
   const shown = page.flatMap((step, index) => {
@@ -41,6 +43,10 @@ export async function readPage(
     return row === null || isHiddenAlone(step, row, rows) ? [] : [row];
   });
   return { rows: shown, next: steps.length > limit ? start + limit : null };
+}
+
+function tooLong(error: unknown): never {
+  throw error instanceof GitError && error.code === 'timeout' ? new CallError('TIMEOUT') : error;
 }
 
 /** Null when there is nothing that may be known. A file answers like one that was never there when it may not be read. */
