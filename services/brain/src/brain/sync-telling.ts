@@ -1,8 +1,8 @@
 /** What a sync tells those who listen: that it began, how far it is, how it ended. */
 import { CALL_ERRORS, CallError, REFUSALS } from '@svc/contract/codes.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
+import { diskRefusalOf } from '@svc/runtime/disk-errors.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
-import { DiskRefusal } from '../files/durable-write.ts';
 import { RemoteError } from '../git/remote-error.ts';
 import type { TransferProgress } from '../git/transfer-output.ts';
 import type { OpenBrain } from './open-brain.ts';
@@ -33,8 +33,9 @@ export class SyncTelling {
     return this.#tell({ name: 'sync:start', payload });
   }
 
-  failed(code: string, error: string): Promise<void> {
-    return this.#tell(this.error(code, error));
+  /** With the code that the call will answer. */
+  failed(error: unknown): void {
+    this.#tellSoon(this.#failureOf(error));
   }
 
   error(code: string, error: string): NewEvent {
@@ -68,8 +69,8 @@ export class SyncTelling {
 
   #failureOf(error: unknown): NewEvent {
     if (error instanceof RemoteError || error instanceof CallError) return this.error(error.code, error.message);
-    if (error instanceof DiskRefusal) return this.error('E_STATE_WRITE', REFUSALS.E_STATE_WRITE);
-    this.#brain.context.platform.log.error({ err: error, brain: this.#scope.brain }, 'a transfer failed');
+    if (diskRefusalOf(error) !== null) return this.error('E_STATE_WRITE', REFUSALS.E_STATE_WRITE);
+    this.#brain.context.platform.log.error({ err: error, brain: this.#scope.brain }, 'a sync failed');
     return this.error('INTERNAL', CALL_ERRORS.INTERNAL.meaning);
   }
 

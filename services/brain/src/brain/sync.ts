@@ -1,6 +1,6 @@
 /** Pull and push of one branch: the network outside the queue, what changes the branch inside it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CALL_ERRORS, CallError, REFUSALS } from '@svc/contract/codes.ts';
+import { CallError, REFUSALS } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
@@ -53,9 +53,8 @@ export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<Syn
   await telling.started();
   const { branch } = op;
   const sync: Sync = { brain, writer: found.value, remote, branch, op, telling, answerBy: answerBy(brain, op) };
-  const decision = await attempt(sync).catch(async (error: unknown) => {
-    const code = error instanceof CallError ? error.code : 'INTERNAL';
-    await telling.failed(code, CALL_ERRORS[code].meaning);
+  const decision = await attempt(sync).catch((error: unknown) => {
+    telling.failed(error);
     throw error;
   });
   // It has no end yet: whoever repeats the call, with its key too, learns that.
