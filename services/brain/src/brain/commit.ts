@@ -11,7 +11,7 @@ import { changesOf, type CommitAnswer, commitInQueue, type CommitWish } from './
 import type { OpenBrain } from './open-brain.ts';
 import type { CommitOutcome, CommitRefusal } from './ops.ts';
 
-export { attribution, type CommitWish, REPORTED_FILES } from './commit-attempt.ts';
+export { attribution, type CommitWish, indexHeld, REPORTED_FILES } from './commit-attempt.ts';
 
 /** So many files are stored in the queue. */
 const FEW_FILES = 256;

@@ -1,8 +1,9 @@
 /** Keeps a working tree's table true to the disk: by what the watch saw, or by looking at everything. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FileEntry } from './file-entry.ts';
+import { isAbsent } from './fsync.ts';
 import type { FileTable } from './file-table.ts';
 import type { Ignores } from './ignores.ts';
 import { walkTree } from './tree-walk.ts';
@@ -100,8 +101,8 @@ export class TreeScan {
   #lookAtOne(onDisk: string): 'entry' | 'directory' | 'gone' {
     const { root, table } = this.#tree;
     if (this.#tree.take(table.pathOf(onDisk), onDisk) !== null) return 'entry';
-    const stat = lstatSync(join(root, onDisk), { throwIfNoEntry: false });
-    if (stat === undefined) return 'gone';
+    const stat = statIfThere(join(root, onDisk));
+    if (stat === null) return 'gone';
     return stat.isDirectory() && !this.#isSkipped(onDisk) ? 'directory' : 'entry';
   }
 
@@ -156,12 +157,13 @@ export class TreeScan {
   }
 
   #isIgnored(onDisk: string, isDirectory: boolean): boolean {
-    return this.#ignores.isIgnored(onDisk, isDirectory) && !this.#holdsTracked(onDisk);
+    return this.#ignores.isIgnored(onDisk, isDirectory) && !this.#holdsTracked(onDisk, isDirectory);
   }
 
-  #holdsTracked(onDisk: string): boolean {
+  #holdsTracked(onDisk: string, isDirectory: boolean): boolean {
     const { table } = this.#tree;
     if (table.headOf(onDisk) !== undefined) return true;
+    if (!isDirectory) return false;
     for (const tracked of table.headPaths()) if (tracked.startsWith(`${onDisk}/`)) return true;
     return false;
   }
@@ -177,4 +179,14 @@ function ancestors(onDisk: string): string[] {
     found.push(onDisk.slice(0, slash));
   }
   return found;
+}
+
+/** Where a directory was, a file may be by now. */
+function statIfThere(path: string): Stats | null {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
 }

@@ -97,7 +97,7 @@ export async function indexStamp(repository: Repository, worktree: string): Prom
   return stat === undefined ? null : fileStamp(stat);
 }
 
-export class LockedIndex {
+export class LockedIndex implements Disposable {
   readonly #repository: Repository;
   readonly #worktree: string;
   readonly #path: string;
@@ -143,12 +143,17 @@ export class LockedIndex {
     else renameSync(path, this.#path);
   }
 
+  /** Does nothing when it is released already. */
   release(): void {
     const lock = `${this.#path}.lock`;
     // a person may have removed our lock, and the one there now would be another's
     if (statOf(lock)?.ino === statOf(this.#token)?.ino) unlinkPresent(lock);
     rmSync(this.#token, { force: true });
     if (this.#before?.path != null) rmSync(this.#before.path, { force: true });
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
   }
 }
 

@@ -2,7 +2,6 @@
 import { lstatSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAbsent } from '../files/fsync.ts';
 import type { IndexEdit } from './index-file.ts';
 import { lockIndex } from './index-lock.ts';
 import { readTreeChanges } from './objects.ts';
@@ -89,12 +88,12 @@ export async function editsToward(
   }));
 }
 
+/** Also what lies below a file, or has a name that no directory here can hold. */
 function isMissing(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined;
-  } catch (error) {
-    if (isAbsent(error)) return true; // something else is on the way
-    throw error;
+  } catch {
+    return true;
   }
 }
 
