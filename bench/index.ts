@@ -33,7 +33,10 @@ export async function measureIndex(): Promise<string> {
   rows.push(['start after kill -9: /ready', `${shown(system.readyAfterMs)} ms`, '']);
   const opened = await timed(() => asked(system)('svc_list_branches', {}));
   rows.push(['first call after that: the brain is opened', `${shown(opened)} ms`, '']);
-  rows.push(['first search after that', `${shown(await searchMs(asked(system)))} ms`, '<= 1,000 ms']);
+  const cpuAtStart = cpuOf(system);
+  const firstMs = await searchMs(asked(system));
+  const firstCpuMs = cpuOf(system) - cpuAtStart;
+  rows.push(['first search after that', `${shown(firstMs)} ms (CPU ${shown(firstCpuMs)} ms)`, '<= 1,000 ms']);
   rows.push(['second search', `${shown(await searchMs(asked(system), 1))} ms`, '']);
   rows.push(...(await withManyBrains(system)));
   await system.stop();
