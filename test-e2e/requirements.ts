@@ -1,6 +1,5 @@
 /** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
 import { ACCESS } from './requirements/access.ts';
-import { BRAIN_MERGING } from './requirements/brain-merging.ts';
 import { BRAIN_HISTORY } from './requirements/brain-history.ts';
 import { BRAIN_MERGING } from './requirements/brain-merging.ts';
 import { BRAIN_NAMES } from './requirements/brain-names.ts';
