@@ -18,7 +18,7 @@ const SILENCE_MS = 3000;
 /** What the contract allows a remote that hangs. */
 const PATIENCE_MS = 30_000;
 const HOSTED = ['silent', 'refs-only', 'half', 'slow', 'gone'] as const;
-const FILED = ['a', 'b', 'c', 'd', 'e', 'empty'] as const;
+const FILED = ['a', 'b', 'c', 'd', 'e', 'f', 'empty'] as const;
 
 interface Ground {
   readonly folder: string;
@@ -243,6 +243,42 @@ verifies(
     const hidden = await editor.refused('E_REMOTE_REJECTED', 'svc_sync', push);
     expect(hidden).toMatchObject({ kind: 'hook', said: null });
     expect(JSON.stringify(hidden)).not.toContain('master');
+  },
+  on,
+);
+
+verifies(
+  'sync:busy',
+  async (scenario) => {
+    const { user, brain } = await withFile(scenario);
+    await user.ok('svc_sync', { remote: 'f' });
+    const person = personOf(theGround(), 'f', brain);
+    person.take();
+    let isOver = false;
+    let written = 0;
+    const write = async (writer: number): Promise<void> => {
+      for (let round = 0; !isOver; round += 1) {
+        await user.ok('brain_write', { name: `w${writer}/${round % 20}`, content: `${round}` });
+        written += 1;
+      }
+    };
+    const writers = Array.from({ length: 4 }, (_, writer) => write(writer));
+    try {
+      for (let round = 0; round < 5; round += 1) {
+        const before = written;
+        const commit = person.push({ [`theirs${round}.md`]: 'theirs' }, '--force');
+        const result = await user.ok('svc_sync', { remote: 'f', direction: 'pull' });
+        expect(result).toMatchObject({ remoteCommit: commit, conflicts: [] });
+        expect(written).toBeGreaterThan(before);
+      }
+    } finally {
+      isOver = true;
+      await Promise.all(writers);
+    }
+    const folder = brainFolder(scenario.place, brain);
+    expect(filesAt(folder, 'main')).toEqual(expect.arrayContaining(['theirs0.md', 'theirs4.md', 'x.md']));
+    assertSound(folder);
+    scenario.report(`5 pulls beside 4 writers: ${written} writes`);
   },
   on,
 );

@@ -100,10 +100,10 @@ verifies('brain:save:one-file', async ({ fresh, place }) => {
   const { user, brain } = await fresh();
   const folder = brainFolder(place, brain);
   await user.ok('brain_write', { name: 'dirty', content: 'd' });
-  const saved = await user.ok('brain_save', { name: 'x.md', content: 'one', message: 'just x' });
+  const saved = await user.ok('brain_save', { name: 'x', content: 'one', message: 'just x' });
   expect(saved).toMatchObject({
     saved: true,
-    name: 'x',
+    name: 'x.md',
     hash: sha256('one'),
     committed: true,
     commit: git(folder, 'rev-parse', 'main'),
