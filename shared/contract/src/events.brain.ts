@@ -32,8 +32,8 @@ export const BRAIN_EVENTS = {
     audience: 'readers',
     payload: z.strictObject({
       ...brainScope,
-      what: z.enum(['commit']),
-      done: z.int().describe('Files that are stored.'),
+      what: z.enum(['commit', 'merge']),
+      done: z.int().describe('Files that are stored, or put in place.'),
       total: z.int(),
       resources,
     }),

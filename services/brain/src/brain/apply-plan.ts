@@ -4,7 +4,7 @@
  * stays, and is a conflict.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { poolClient } from '@svc/runtime/transaction.ts';
+import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { describeOnDisk, readLarge, statEntry } from '../files/file-entry.ts';
 import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
 import type { Worktree } from '../files/worktree.ts';
@@ -93,6 +93,9 @@ export async function followPlan(brain: BrainContext, writer: BranchWriter, begu
         await takeIn(tree, moved.placed, now());
       });
       await writer.letWritesPass();
+      const done = start + piece.length;
+      if (done % FILES_PER_NOTE === 0 && done < moves.length)
+        await tellProgress(brain, tree.branch, done, moves.length);
     }
   } catch (error) {
     for (const piece of pieces.toReversed()) {
@@ -108,6 +111,28 @@ export async function followPlan(brain: BrainContext, writer: BranchWriter, begu
   // What was put back after all is looked at again.
   await takeIn(tree, settled.kept, now());
   return settled;
+}
+
+/** So many files are worth telling of. */
+const FILES_PER_NOTE = 8 * FILES_PER_PIECE;
+
+/** Losing it loses nothing. How much there is would tell something of what some may not read. */
+async function tellProgress(
+  { name, outbox, platform, rules }: BrainContext,
+  branch: string,
+  done: number,
+  total: number,
+): Promise<void> {
+  const payload = { brain: name, branch, what: 'merge' as const, done, total, resources: [`brain:${name}`] };
+  try {
+    if (!(await rules.eventRules(name)).isUnruled) return;
+    await withPgTransaction(platform.database.pool, (transaction) =>
+      outbox.write(transaction, [{ name: 'brain:progress', payload }]),
+    );
+    outbox.kick();
+  } catch (error) {
+    platform.log.warn({ err: error, brain: name }, 'the progress of a merge could not be told');
+  }
 }
 
 type Piece = Awaited<ReturnType<typeof moveFiles>>;
