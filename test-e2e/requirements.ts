@@ -1,5 +1,6 @@
 /** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
 import { ACCESS } from './requirements/access.ts';
+import { BRAIN_COMMITS } from './requirements/brain-commits.ts';
 import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_SYNC } from './requirements/brain-sync.ts';
@@ -21,6 +22,7 @@ const ALL = {
   ...BRAIN_RULES,
   ...BRAIN_TOOLS,
   ...BRAIN_SYNC,
+  ...BRAIN_COMMITS,
   ...BRAIN_ROWS,
   ...ACCESS,
   ...GUIDES,
