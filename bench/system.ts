@@ -100,6 +100,8 @@ export async function startCluster(
     SVC_DATA_DIR: dataDir.path,
     NATS_URL: servers.nats.url,
     REDIS_URL: servers.redis.url,
+    SVC_KEYLESS: '1',
+    SVC_START_WAIT_MS: '30000',
     DATABASE_URL: servers.postgres.url,
     ...extra,
   };

@@ -6,16 +6,20 @@ import { brainService } from '@svc/brain/service.ts';
 import { escrowService } from '@svc/escrow/service.ts';
 import { startGateway } from '@svc/gateway/service.ts';
 import { habitatService } from '@svc/habitat/service.ts';
+import { takeDataDirectory } from './data-directory.ts';
 import { addStores, createEmbeddedDoors } from './platform.embedded.ts';
 import { runProcess } from './process.ts';
 
 const SERVICES = [habitatService.name, escrowService.name, brainService.name];
 
 await runProcess('node', async ({ grounds, lifecycle }) => {
+  const directory = takeDataDirectory(grounds.config);
+  lifecycle.onShutdown('data directory', async () => directory.release());
   const doors = createEmbeddedDoors(grounds, lifecycle);
   const gateway = await startGateway(doors, { expectedServices: SERVICES });
   lifecycle.onShutdown('gateway', () => gateway.close());
-  const platform = await addStores(doors, lifecycle);
+  const platform = await addStores(doors, directory, lifecycle);
+  directory.inUse();
   // First, because the others ask it who may.
   const habitat = await startService(platform, habitatService);
   lifecycle.onShutdown('habitat', () => habitat.stop());

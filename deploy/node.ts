@@ -1,5 +1,5 @@
 /** One process of a cluster: `node deploy/node.ts gateway`, `node deploy/node.ts brain`, …. */
-import { ConfigProblem } from '@svc/runtime/config.ts';
+import { type Config, ConfigProblem } from '@svc/runtime/config.ts';
 import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
 import { addStores, connectCluster } from './platform.cluster.ts';
 import { runProcess, type Start } from './process.ts';
@@ -8,6 +8,7 @@ type Run = (start: Start) => Promise<void>;
 
 /** Runs a service that keeps data of its own. */
 async function runService<Deps>({ grounds, lifecycle }: Start, definition: ServiceDefinition<Deps>): Promise<void> {
+  requireSettings(grounds.config, ['NATS_URL', 'REDIS_URL', 'DATABASE_URL']);
   const platform = await addStores(await connectCluster(grounds, lifecycle, definition.name), lifecycle);
   const service = await startService(platform, definition);
   lifecycle.onShutdown(definition.name, () => service.stop());
@@ -22,12 +23,28 @@ const SERVICES = new Map<string, Run>([
 ]);
 
 async function runGateway({ grounds, lifecycle }: Start): Promise<void> {
+  requireSettings(grounds.config, ['NATS_URL', 'REDIS_URL']);
+  requireKey(grounds.config);
   const { startGateway } = await import('@svc/gateway/service.ts');
   const platform = await connectCluster(grounds, lifecycle, 'gateway');
   const gateway = await startGateway(platform, { expectedServices: [...SERVICES.keys()] });
   lifecycle.onShutdown('gateway', () => gateway.close());
   lifecycle.onShutdown('doors', () => gateway.drain());
   process.stdout.write(`listening on http://${gateway.address}:${gateway.port}\n`);
+}
+
+/** Everything that is missing at once, before anything is tried. */
+function requireSettings(config: Config, names: readonly (keyof Config)[]): void {
+  const missing = names.filter((name) => config[name] === undefined);
+  if (missing.length > 0) throw new ConfigProblem(`${missing.join(', ')}: needed to run a service of the cluster`);
+}
+
+/** Without a key whoever reaches the gateway from its machine is the operator of the whole cluster. */
+function requireKey({ SVC_API_KEY: key, SVC_KEYLESS: isKeyless }: Config): void {
+  if (key !== undefined || isKeyless) return;
+  throw new ConfigProblem(
+    'SVC_API_KEY is needed by a gateway of a cluster; SVC_KEYLESS=1 makes everybody on its machine the operator instead',
+  );
 }
 
 const RUNS = new Map<string, Run>([['gateway', runGateway], ...SERVICES]);

@@ -1,6 +1,7 @@
 /** One service of a cluster: NATS, Redis, and PostgreSQL for those that keep something. */
 import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
 import { type Config, ConfigProblem } from '@svc/runtime/config.ts';
+import { meetDatabase } from '@svc/runtime/database.patience.ts';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { createBullmqJobs } from '@svc/runtime/jobs.bullmq.ts';
 import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
@@ -11,29 +12,33 @@ import type { Grounds } from './grounds.ts';
 
 const POSTGRES_CONNECTIONS = 16;
 
-type Connected = StatelessPlatform & { readonly redis: Redis };
+type Connected = StatelessPlatform & { readonly redis: Redis; readonly giveUpAt: number };
 
 /** For services that keep nothing: they get no credential for the database. */
 export async function connectCluster(grounds: Grounds, lifecycle: Lifecycle, service: string): Promise<Connected> {
   const { config, log, clock } = grounds;
-  const redis = await connectRedis({ url: required(config, 'REDIS_URL'), name: service, log });
+  const natsUrl = required(config, 'NATS_URL');
+  const giveUpAt = clock.now() + config.SVC_START_WAIT_MS;
+  const redis = await connectRedis({ url: required(config, 'REDIS_URL'), name: service, log, giveUpAt });
   lifecycle.onShutdown('redis', async () => redis.disconnect());
   const bus = await connectNatsBus({
-    urls: [required(config, 'NATS_URL')],
+    urls: [natsUrl],
     name: grounds.node.instance,
     inboxPrefix: `_INBOX_${service}`,
     clock,
     log,
+    giveUpAt,
   });
   lifecycle.onShutdown('bus', () => bus.close());
-  return { ...grounds, kind: 'cluster', durability: 'full', bus, redis };
+  return { ...grounds, kind: 'cluster', durability: 'full', bus, redis, giveUpAt };
 }
 
 export async function addStores(connected: Connected, lifecycle: Lifecycle): Promise<Platform> {
-  const { config, log, redis } = connected;
+  const { config, log, redis, giveUpAt } = connected;
   const url = required(config, 'DATABASE_URL');
   const database = await openPostgresDatabase({ url, log, poolSize: POSTGRES_CONNECTIONS });
   lifecycle.onShutdown('database', () => database.close());
+  await meetDatabase(database, { url, log, giveUpAt });
   const jobs = createBullmqJobs({ redis, log });
   lifecycle.onShutdown('jobs', () => jobs.close());
   return { ...connected, database, jobs };

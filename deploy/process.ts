@@ -1,11 +1,13 @@
 /** How every process of the system starts and ends. */
-import { ConfigProblem } from '@svc/runtime/config.ts';
-import { DataLocked } from '@svc/runtime/data-lock.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createLifecycle, type Lifecycle } from '@svc/runtime/lifecycle.ts';
 import { createGrounds, type Grounds, takeEnvironment } from './grounds.ts';
+import { startSentence } from './start-sentence.ts';
 
 /** After SIGTERM nothing may take longer, also with the wait for balancers. */
 const HARD_STOP_MS = 25_000;
+/** After a start that failed, whatever is connected to what was open already. */
+const FAILED_STOP_MS = 700;
 
 export interface Start {
   readonly grounds: Grounds;
@@ -14,17 +16,17 @@ export interface Start {
 
 /** Runs `start`; what the operator must mend is said in a sentence, without a stack. */
 export async function runProcess(role: string, start: (given: Start) => Promise<void>): Promise<void> {
+  let grounds: Grounds | null = null;
+  let lifecycle: Lifecycle | null = null;
   try {
-    const grounds = createGrounds(takeEnvironment(), role);
-    const lifecycle = createLifecycle(grounds.log);
+    grounds = createGrounds(takeEnvironment(), role);
+    lifecycle = createLifecycle(grounds.log);
     endOnSignals(lifecycle, grounds.log);
-    await start({ grounds, lifecycle }).catch(async (error: unknown) => {
-      await lifecycle.shutdown('start failed');
-      throw error;
-    });
+    await start({ grounds, lifecycle });
   } catch (error) {
-    const expected = error instanceof ConfigProblem || error instanceof DataLocked;
-    process.stderr.write(`${expected ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+    const sentence = startSentence(error, grounds?.config ?? null);
+    process.stderr.write(`${sentence ?? (error instanceof Error ? error.stack : String(error))}\n`);
+    await Promise.race([lifecycle?.shutdown('start failed'), sleep(FAILED_STOP_MS)]);
     process.exit(1);
   }
 }

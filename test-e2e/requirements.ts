@@ -1,10 +1,14 @@
 /** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
 import { ACCESS } from './requirements/access.ts';
 import { BRAIN_COMMITS } from './requirements/brain-commits.ts';
+import { BRAIN_HISTORY } from './requirements/brain-history.ts';
+import { BRAIN_MERGING } from './requirements/brain-merging.ts';
+import { BRAIN_NAMES } from './requirements/brain-names.ts';
 import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_SYNC } from './requirements/brain-sync.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
+import { DISK } from './requirements/disk.ts';
 import { ESCROW } from './requirements/escrow.ts';
 import { GATEWAY } from './requirements/gateway.ts';
 import { GUIDES } from './requirements/guides.ts';
@@ -23,6 +27,9 @@ const ALL = {
   ...BRAIN_TOOLS,
   ...BRAIN_SYNC,
   ...BRAIN_COMMITS,
+  ...BRAIN_NAMES,
+  ...BRAIN_HISTORY,
+  ...BRAIN_MERGING,
   ...BRAIN_ROWS,
   ...ACCESS,
   ...GUIDES,
@@ -35,6 +42,7 @@ const ALL = {
   ...HABITAT_SUDO,
   ...ESCROW,
   ...PEOPLE,
+  ...DISK,
 };
 
 export type RequirementId = keyof typeof ALL;

@@ -12,6 +12,8 @@ export const ROLLING_RESTARTS = count('E2E_ROLLING_RESTARTS', 10);
 export const GARBAGE_REQUESTS = count('E2E_GARBAGE_REQUESTS', 20_000);
 /** Of the ledger; each takes some seconds until everything runs again. */
 export const LEDGER_KILL_ROUNDS = count('E2E_KILL_ROUNDS', 5);
+/** Names of files, half of them hostile. */
+export const NAMES = count('E2E_NAMES', 300);
 /** Spends that are each sent three times. */
 export const REPEATED_SPENDS = count('E2E_REPEATED_SPENDS', 1000);
 /** A process is killed every three seconds of it. */

@@ -12,6 +12,11 @@ export const BRAIN_SYNC = {
     'brain sync',
     "Each kind of failure has a code of its own, a sentence that names the host, and the remote's own words.",
   ],
+  'sync:words-hidden': [
+    'amendment M12',
+    'The words of a remote may name files: who may not read all of a brain does not hear them.',
+  ],
+  'sync:busy': ['amendment M6', 'A pull comes through beside callers who write all the time.'],
   'sync:counts': ['brain sync', 'What was pushed is told and counted exactly, and so is what stays uncommitted.'],
   'sync:rewritten': [
     'brain sync',

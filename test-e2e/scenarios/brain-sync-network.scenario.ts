@@ -8,6 +8,8 @@ import type { Caller, Fields } from '../client.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
 import { HttpsGitRemote } from '../instruments/https-git-remote.ts';
 import { SilentPort } from '../instruments/slow-remote.ts';
+import { callerOf } from '../instruments/tenants.ts';
+import { mint, workspaceWith } from '../instruments/workspaces.ts';
 import { brainFolder } from '../targets/target.ts';
 import { ownTarget, type Scenario, verifies } from '../verifies.ts';
 
@@ -16,7 +18,7 @@ const SILENCE_MS = 3000;
 /** What the contract allows a remote that hangs. */
 const PATIENCE_MS = 30_000;
 const HOSTED = ['silent', 'refs-only', 'half', 'slow', 'gone'] as const;
-const FILED = ['a', 'b', 'c', 'd', 'e', 'empty'] as const;
+const FILED = ['a', 'b', 'c', 'd', 'e', 'f', 'empty'] as const;
 
 interface Ground {
   readonly folder: string;
@@ -221,6 +223,62 @@ verifies(
     });
     refuse('fatal: write error: No space left on device');
     await user.refused('E_REMOTE_FULL', 'svc_sync', { remote: 'a', direction: 'push' });
+  },
+  on,
+);
+
+verifies(
+  'sync:words-hidden',
+  async (scenario) => {
+    const { user: operator, brain } = await withFile(scenario);
+    const { workspace, ids } = await workspaceWith(scenario.place, 'editor');
+    const editor = callerOf(scenario.place, await mint(scenario.place, ids[0]));
+    const hook = join(theGround().folder, 'e.git/hooks/pre-receive');
+    writeFileSync(hook, `#!/bin/sh\necho 'keys/master.md is too large'\nexit 1\n`, { mode: 0o755 });
+    const push = { brain, remote: 'e', direction: 'push' };
+    const open = await editor.refused('E_REMOTE_REJECTED', 'svc_sync', push);
+    expect(open).toMatchObject({ kind: 'hook', said: 'keys/master.md is too large' });
+    const policy = { container: workspace, readableBy: ['role:admin'], writableBy: [] };
+    await operator.ok('svc_habitat_setPolicy', { resource: `brain:${brain}/keys`, policy });
+    const hidden = await editor.refused('E_REMOTE_REJECTED', 'svc_sync', push);
+    expect(hidden).toMatchObject({ kind: 'hook', said: null });
+    expect(JSON.stringify(hidden)).not.toContain('master');
+  },
+  on,
+);
+
+verifies(
+  'sync:busy',
+  async (scenario) => {
+    const { user, brain } = await withFile(scenario);
+    await user.ok('svc_sync', { remote: 'f' });
+    const person = personOf(theGround(), 'f', brain);
+    person.take();
+    let isOver = false;
+    let written = 0;
+    const write = async (writer: number): Promise<void> => {
+      for (let round = 0; !isOver; round += 1) {
+        await user.ok('brain_write', { name: `w${writer}/${round % 20}`, content: `${round}` });
+        written += 1;
+      }
+    };
+    const writers = Array.from({ length: 4 }, (_, writer) => write(writer));
+    try {
+      for (let round = 0; round < 5; round += 1) {
+        const before = written;
+        const commit = person.push({ [`theirs${round}.md`]: 'theirs' }, '--force');
+        const result = await user.ok('svc_sync', { remote: 'f', direction: 'pull' });
+        expect(result).toMatchObject({ remoteCommit: commit, conflicts: [] });
+        expect(written).toBeGreaterThan(before);
+      }
+    } finally {
+      isOver = true;
+      await Promise.all(writers);
+    }
+    const folder = brainFolder(scenario.place, brain);
+    expect(filesAt(folder, 'main')).toEqual(expect.arrayContaining(['theirs0.md', 'theirs4.md', 'x.md']));
+    assertSound(folder);
+    scenario.report(`5 pulls beside 4 writers: ${written} writes`);
   },
   on,
 );

@@ -17,7 +17,7 @@ verifies('brain:file-tools', async ({ fresh }) => {
   const written = await user.ok('brain_write', { name: 'a/x', content: '# Title\n\nbody' });
   expect(written).toEqual({
     saved: true,
-    name: 'a/x',
+    name: 'a/x.md',
     file: 'a/x.md',
     hash: sha256('# Title\n\nbody'),
     bytes: 13,
@@ -103,7 +103,7 @@ verifies('brain:save:one-file', async ({ fresh, place }) => {
   const saved = await user.ok('brain_save', { name: 'x', content: 'one', message: 'just x' });
   expect(saved).toMatchObject({
     saved: true,
-    name: 'x',
+    name: 'x.md',
     hash: sha256('one'),
     committed: true,
     commit: git(folder, 'rev-parse', 'main'),

@@ -99,6 +99,7 @@ export async function gatewayProcess(
     environment: {
       ...QUIET,
       ...sharedServers(servers),
+      SVC_KEYLESS: '1', // some scenarios want one without a key; nothing to one that has a key
       SVC_NODE_ID: name,
       ...environment,
       SVC_MCP_PORT: String(port),
@@ -110,7 +111,8 @@ export async function gatewayProcess(
 }
 
 function sharedServers({ nats, redis, database }: ClusterServers): Environment {
-  return { NATS_URL: nats, REDIS_URL: redis, DATABASE_URL: database };
+  const patience = { SVC_START_WAIT_MS: '30000' }; // the machine is busy
+  return { NATS_URL: nats, REDIS_URL: redis, DATABASE_URL: database, ...patience };
 }
 
 function withoutKey({ SVC_API_KEY: _key, ...rest }: Environment): Environment {

@@ -10,7 +10,7 @@ export const QUIET: Environment = { SVC_BIND: '127.0.0.1', SVC_RATE_LIMIT: 'off'
 
 export async function startEmbedded(environment: Environment = {}): Promise<OwnTarget> {
   const root = mkdtempSync(join(tmpdir(), 'svc-e2e-embedded-'));
-  const dataDir = join(root, 'data');
+  const dataDir = environment['SVC_DATA_DIR'] ?? join(root, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const node = new ServiceProcess({

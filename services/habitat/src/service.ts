@@ -32,6 +32,7 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
   const revision = createRevision({ client: base.client, exclusive: database.exclusive, clock });
   const store = createHabitatStore(base, revision, platform);
   const audit = await openAudit(platform, base.client);
+  await audit.assertKey();
   const tokenUse = await startTokenUse(base.client, platform);
   const deps: HabitatDeps = {
     platform,

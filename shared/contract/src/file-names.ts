@@ -2,8 +2,8 @@
 import { foldCase, isAscii } from './fold-case.ts';
 
 export const MAX_PATH_DEPTH = 8;
-export const MAX_PATH_BYTES = 512;
-export const MAX_SEGMENT_CHARACTERS = 100;
+const MAX_PATH_BYTES = 512;
+const MAX_SEGMENT_CHARACTERS = 100;
 export const MAX_SEGMENT_BYTES = 200;
 
 /** Why a path is no legal one. */
@@ -69,23 +69,6 @@ export function isFilePath(path: string): boolean {
   return filePathProblem(path) === null;
 }
 
-/** What stands at a name found on disk. */
-export type NameClass =
-  | { readonly kind: 'served' }
-  /** Never served; committed when a person has tracked it. */
-  | { readonly kind: 'dot' }
-  | { readonly kind: 'unserved'; readonly reason: string };
-
-const SERVED: NameClass = { kind: 'served' };
-const DOT: NameClass = { kind: 'dot' };
-
-/** Of one name as it is on disk, composed or not; bytes that are no text come as U+FFFD. */
-export function classifyName(name: string): NameClass {
-  if (name.startsWith('.')) return DOT;
-  const problem = segmentProblem(normalPath(name));
-  return problem === null ? SERVED : { kind: 'unserved', reason: problem.reason };
-}
-
 function segmentProblem(segment: string): PathProblem | null {
   if (PLAIN.test(segment) && !WINDOWS_DEVICE.test(segment.toLowerCase())) return null;
   if (segment === '') return { segment, character: null, reason: 'has an empty segment' };
@@ -117,7 +100,10 @@ function characterProblem(segment: string): PathProblem | null {
 /** Judged without what file systems ignore, too: to HFS+ a joiner before a dot is not there. */
 function edgeProblem(segment: string): PathProblem | null {
   const visible = segment.replace(IGNORABLE, '');
-  if (visible === '') return ofSegment(segment, 'has nothing but invisible characters', characterAt(segment, 0));
+  if (visible === '') {
+    const unseen = characterAt(segment, 0);
+    return ofSegment(segment, `has nothing but invisible characters, such as ${named(unseen)}`, unseen);
+  }
   for (const text of [segment, visible]) {
     const first = characterAt(text, 0);
     if (/^(?:[.-]|\p{White_Space})/u.test(text))
@@ -132,9 +118,10 @@ function edgeProblem(segment: string): PathProblem | null {
 function nameProblem(segment: string): PathProblem | null {
   const folded = foldCase(segment);
   if (WINDOWS_DEVICE.test(folded)) return ofSegment(segment, 'is the name of a device on Windows');
-  if (GIT_SHORT_NAME.test(folded)) return ofSegment(segment, 'is what NTFS takes for a name of git', '~');
-  if (folded.startsWith('.'))
-    return ofSegment(segment, 'starts with what some file systems take for a dot', characterAt(segment, 0));
+  if (GIT_SHORT_NAME.test(folded))
+    return ofSegment(segment, `has ${named('~')} where it makes a short name that NTFS gives to files of git`, '~');
+  const first = characterAt(segment, 0);
+  if (folded.startsWith('.git')) return ofSegment(segment, `starts with ${named(first)} and so passes for .git`, first);
   return null;
 }
 

@@ -10,13 +10,10 @@ export {
   hasExtension,
 } from './extension-rule.ts';
 export {
-  classifyName,
   explainFilePath,
   filePathProblem,
   isFilePath,
-  MAX_PATH_BYTES,
   MAX_PATH_DEPTH,
-  type NameClass,
   normalPath,
   type PathProblem,
 } from './file-names.ts';

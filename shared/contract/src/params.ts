@@ -6,6 +6,8 @@ import { AgentIdText, BrainName, BranchName } from './names.ts';
 export const MAX_CONTENT_BYTES = 1024 * 1024;
 export const DEFAULT_LIMIT = 100;
 export const MAX_LIMIT = 1000;
+/** Of a cursor behind the longest path that a file system knows. */
+const MAX_CURSOR_LENGTH = 8192;
 
 /** Row `B`: which brain and branch, instead of the session's current ones. */
 export const brainAndBranch = {
@@ -30,7 +32,7 @@ export const ifMatch = {
 /** Row `L`: a page of a list. */
 export const page = {
   limit: z.int().min(1).max(MAX_LIMIT).optional().describe(`Rows of one page, default ${DEFAULT_LIMIT}.`),
-  cursor: z.string().min(1).max(512).optional().describe('nextCursor of the page before.'),
+  cursor: z.string().min(1).max(MAX_CURSOR_LENGTH).optional().describe('nextCursor of the page before.'),
 };
 
 /** Row `at`: a past state. */

@@ -8,6 +8,7 @@ import {
   type Msg,
   type NatsConnection,
   type NodeConnectionOptions,
+  PermissionViolationError,
   type Subscription as NatsSubscription,
 } from '@nats-io/transport-node';
 import type { Logger } from 'pino';
@@ -17,8 +18,12 @@ import { PendingCalls } from './bus-pending.ts';
 import { assertPattern, assertSubject } from './bus-subject.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { IdleGate } from './idle-gate.ts';
+import { addressOf, reasonOf, type StartPatience, StartProblem } from './start-problem.ts';
 
-export interface NatsBusOptions {
+/** A NATS that could be reached and does not take us for who we are. */
+export class NatsRefused extends StartProblem {}
+
+export interface NatsBusOptions extends StartPatience {
   /** Servers of one NATS cluster; the first one's user and password (or token) count for all. */
   readonly urls: readonly string[];
   /** Shown in the server's list of connections. */
@@ -31,25 +36,51 @@ export interface NatsBusOptions {
 
 const NO_RESPONDERS = 503;
 const REPLY_TOO_LARGE = 413;
-const FIRST_CONNECT_RETRY_MS = 500;
+const NATS_PORT = '4222';
+const FIRST_CONNECT_RETRY_MS = 250;
+/** While a start waits, it says so this often. */
+const TELL_EVERY_MS = 5000;
 const FLUSH_RETRY_MS = 100;
+const CONNECT_TIMEOUT_MS = 20_000;
 
 type Receive = (message: Msg) => void | Promise<void>;
 
-/** Connects, waiting for a server that is not there yet. Throws when the server refuses who we are. */
+/**
+ * Connects, waiting for a server that is not there yet. Throws NatsRefused when the server refuses who we are, StartProblem
+ * when it does not come in time.
+ */
 export async function connectNatsBus(options: NatsBusOptions): Promise<Bus> {
-  const { log, name } = options;
+  const { log, giveUpAt = Number.POSITIVE_INFINITY } = options;
+  const address = options.urls.map((url) => addressOf(url, NATS_PORT)).join(', ');
+  let toldAt = 0;
   for (;;) {
     try {
-      const connection = await connect(connectionOptions(options.urls, name, options.inboxPrefix));
-      const bus = new NatsBus(connection, options);
-      await bus.start();
-      return bus;
+      return await connectOnce(options, address, giveUpAt);
     } catch (error) {
-      if (error instanceof AuthorizationError) throw error;
-      log.warn({ err: error }, 'NATS cannot be reached yet');
+      if (error instanceof StartProblem) throw error;
+      const now = Date.now();
+      if (now + FIRST_CONNECT_RETRY_MS >= giveUpAt) {
+        throw new StartProblem(`NATS at ${address} cannot be reached: ${reasonOf(error)} (NATS_URL)`);
+      }
+      if (now - toldAt >= TELL_EVERY_MS) {
+        log.warn({ err: error }, `NATS at ${address} cannot be reached yet`);
+        toldAt = now;
+      }
       await delay(FIRST_CONNECT_RETRY_MS);
     }
+  }
+}
+
+async function connectOnce(options: NatsBusOptions, address: string, giveUpAt: number): Promise<Bus> {
+  const { urls, name, inboxPrefix } = options;
+  const timeout = Math.max(FIRST_CONNECT_RETRY_MS, Math.min(CONNECT_TIMEOUT_MS, giveUpAt - Date.now()));
+  try {
+    const bus = new NatsBus(await connect({ ...connectionOptions(urls, name, inboxPrefix), timeout }), options);
+    await bus.start();
+    return bus;
+  } catch (error) {
+    if (!(error instanceof AuthorizationError)) throw error;
+    throw new NatsRefused(`NATS at ${address} refuses the credential in NATS_URL: ${error.message}`);
   }
 }
 
@@ -108,8 +139,15 @@ class NatsBus implements Bus {
   async start(): Promise<void> {
     this.#readLimit();
     void this.#followStatus();
-    this.#connection.subscribe(`${this.#inbox}*`, { callback: (error, message) => this.#onReply(error, message) });
+    let refused: Error | null = null;
+    this.#connection.subscribe(`${this.#inbox}*`, {
+      callback: (error, message) => {
+        refused ??= error;
+        this.#onReply(error, message);
+      },
+    });
     await this.#flush();
+    this.#assertAllowed(this.#inbox, refused);
   }
 
   async request(subject: string, payload: string, { deadlineAt }: { readonly deadlineAt: number }): Promise<string> {
@@ -169,11 +207,15 @@ class NatsBus implements Bus {
     if (this.#state !== 'open') throw new BusError('CLOSED', 'the bus is closed');
     assertPattern(pattern);
     const handling = new IdleGate();
+    let refused: Error | null = null;
     const subscription = this.#connection.subscribe(pattern, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
         if (error === null) void this.#handle(handling, receive, message);
-        else this.#log.error({ err: error, subject: pattern }, 'a NATS subscription failed');
+        else {
+          refused = error;
+          this.#log.error({ err: error, subject: pattern }, 'a NATS subscription failed');
+        }
       },
     });
     const drain = async () => {
@@ -183,7 +225,17 @@ class NatsBus implements Bus {
     };
     this.#drains.add(drain);
     await this.#flush();
+    this.#assertAllowed(pattern, refused);
     return { drain };
+  }
+
+  /** The server says no before it answers the flush. */
+  #assertAllowed(subject: string, refused: Error | null): void {
+    if (!(refused instanceof PermissionViolationError)) return;
+    const server = this.#connection.getServer();
+    throw new NatsRefused(
+      `NATS at ${server} does not let this service listen on ${subject}: NATS_URL has the credential of another one`,
+    );
   }
 
   async #handle(handling: IdleGate, receive: Receive, message: Msg): Promise<void> {

@@ -1,5 +1,6 @@
 /** The environment, read once at start: one table gives types, documentation, `.env.example` and start-up errors. */
 import { z } from 'zod';
+import { StartProblem } from './start-problem.ts';
 
 interface Variable<Schema extends z.ZodType> {
   readonly schema: Schema;
@@ -56,6 +57,11 @@ export const CONFIG_TABLE = {
     apiKey.optional(),
     'Key that callers present; its holder is the operator. Without one the node serves this machine only.',
   ),
+  SVC_KEYLESS: variable(
+    onOff.default(false),
+    'off',
+    'Lets a gateway of a cluster start without SVC_API_KEY; it serves its own machine only.',
+  ),
   SVC_API_KEY_PREVIOUS: secret(apiKey.optional(), 'The key before, accepted too while clients change over.'),
   SVC_MCP_PORT: variable(port.default(3457), '3457', 'HTTP port of the gateway; 0 = any free one.'),
   SVC_BIND: variable(text.optional(), '127.0.0.1 without a key, else 0.0.0.0', 'Address the gateway listens on.'),
@@ -90,6 +96,11 @@ export const CONFIG_TABLE = {
     count(0, 60_000).optional(),
     '8000 on a cluster, 0 embedded',
     'How long a gateway stays open after SIGTERM, so that balancers notice.',
+  ),
+  SVC_START_WAIT_MS: variable(
+    count(0, 600_000).default(1000),
+    '1000',
+    'How long a process of a cluster waits at its start for NATS, Redis and PostgreSQL to be there.',
   ),
   SVC_AUDIT_KEY: secret(
     z.string().min(32).max(512).optional(),
@@ -158,7 +169,7 @@ export const CONFIG_TABLE = {
 
 export type Config = { readonly [Name in keyof typeof CONFIG_TABLE]: z.output<(typeof CONFIG_TABLE)[Name]['schema']> };
 
-export class ConfigProblem extends Error {}
+export class ConfigProblem extends StartProblem {}
 
 /** Prefixes whose unknown variables are worth a warning: most likely a misspelt name. */
 const OUR_PREFIX = /^SVC_/;
@@ -178,7 +189,7 @@ export function readConfig(
     if (parsed.success) values[name] = parsed.data;
     else problems.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}`);
   }
-  if (problems.length > 0) throw new ConfigProblem(`The environment does not fit:\n  ${problems.join('\n  ')}`);
+  if (problems.length > 0) throw new ConfigProblem(`The environment does not fit: ${problems.join(', ')}`);
   const known = new Set(Object.keys(CONFIG_TABLE).flatMap((name) => [name, `${name}_FILE`]));
   const unknown = Object.keys(environment).filter((name) => OUR_PREFIX.test(name) && !known.has(name));
   return {

@@ -38,6 +38,23 @@ test('a dead holder is replaced, and nothing is left over', () => {
   expect(readdirSync(join(file, '..'))).toEqual([]);
 });
 
+test('what killed newcomers left is swept by the next that takes the lock', () => {
+  const file = lockFile();
+  const { pid } = spawnSync(process.execPath, ['-e', '']);
+  for (const left of [`${file}.${pid}-0123abcd`, `${file}.takeover`, `${file}.takeover.${pid}-0123abcd`])
+    writeFileSync(left, `${pid} 1 boot`);
+  const lock = takeLock(file);
+  expect(readdirSync(join(file, '..'))).toEqual(['service.lock']);
+  lock.release();
+});
+
+test('a process that ends without releasing its lock leaves none', () => {
+  const file = lockFile();
+  const program = `const { takeLock } = await import(${MODULE}); takeLock(${JSON.stringify(file)}); process.exit(3);`;
+  expect(spawnSync(process.execPath, ['--input-type=module', '-e', program]).status).toBe(3);
+  expect(readdirSync(join(file, '..'))).toEqual([]);
+});
+
 test('a process that merely has the number of the holder does not keep the lock', () => {
   const file = lockFile();
   writeFileSync(file, `${process.pid} 1 another-boot`);

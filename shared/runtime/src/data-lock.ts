@@ -1,7 +1,9 @@
 /** One process per data directory: a lock file that names its holder and outlives no one. */
 import { execFileSync } from 'node:child_process';
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
+import { StartProblem } from './start-problem.ts';
 
 export interface DataLock {
   /** Removes the lock file; harmless when called twice. */
@@ -9,7 +11,7 @@ export interface DataLock {
 }
 
 /** Another live process holds the lock; the message names the file and the process. */
-export class DataLocked extends Error {}
+export class DataLocked extends StartProblem {}
 
 /**
  * Takes the lock `file` or throws DataLocked. A holder that no longer runs is replaced.
@@ -18,17 +20,38 @@ export class DataLocked extends Error {}
 export function takeLock(file: string): DataLock {
   const mine = identityOf(process.pid) ?? String(process.pid);
   const draft = `${file}.${process.pid}-${randomBytes(4).toString('hex')}`;
-  writeFileSync(draft, mine, { mode: 0o600 });
   try {
+    writeFileSync(draft, mine, { mode: 0o600 });
     if (!linkIfAbsent(draft, file)) replaceDeadHolder(draft, file);
   } finally {
-    rmSync(draft, { force: true });
+    rmSync(draft, { force: true }); // also the empty one that a full disk leaves
   }
-  return {
-    release() {
-      if (readHolder(file) === mine) rmSync(file, { force: true });
-    },
+  removeLeftovers(file);
+  const release = (): void => {
+    held.delete(release);
+    if (readHolder(file) === mine) rmSync(file, { force: true });
   };
+  if (held.size === 0) process.once('exit', releaseAll);
+  held.add(release);
+  return { release };
+}
+
+/** Locks of this process, which ends without its orderly end when its start fails and something hangs. */
+const held = new Set<() => void>();
+
+function releaseAll(): void {
+  for (const release of held) release();
+}
+
+/** What newcomers left that were killed, or found a full disk, while they took the lock. */
+function removeLeftovers(file: string): void {
+  for (const name of readdirSync(dirname(file))) {
+    if (!name.startsWith(`${basename(file)}.`)) continue;
+    const path = join(dirname(file), name);
+    const [, pid] = /\.(\d+)-[0-9a-f]{8}$/.exec(name) ?? [];
+    const isDead = pid === undefined ? !isLiveHolder(readHolder(path)) : identityOf(Number(pid)) === null;
+    if (isDead) rmSync(path, { force: true });
+  }
 }
 
 /** `link` is atomic and fails when the name exists: exactly one of many newcomers succeeds. */
@@ -55,10 +78,14 @@ function replaceDeadHolder(draft: string, file: string): void {
 
 function refuseLiveHolder(file: string): void {
   const holder = readHolder(file);
+  if (!isLiveHolder(holder)) return;
+  const pid = holder?.split(' ')[0];
+  throw new DataLocked(`${file} is held by process ${pid}: stop that process or use another data directory`);
+}
+
+function isLiveHolder(holder: string | null): boolean {
   const pid = Number(holder?.split(' ')[0]);
-  if (Number.isSafeInteger(pid) && identityOf(pid) === holder) {
-    throw new DataLocked(`${file} is held by process ${pid}: stop that process or use another data directory`);
-  }
+  return Number.isSafeInteger(pid) && identityOf(pid) === holder;
 }
 
 function readHolder(file: string): string | null {

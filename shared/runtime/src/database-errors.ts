@@ -51,21 +51,27 @@ export function isOutOfTime(error: unknown): boolean {
   return layersOf(error).some(({ codes, message }) => codes.includes('P2028') || POOL_WAIT_MESSAGE.test(message));
 }
 
-interface ErrorLayer {
+export interface ErrorLayer {
   readonly codes: string[];
   readonly message: string;
+  /** The call of the system that failed. */
+  readonly syscall: string | null;
+  /** What a program said that was run, and the files that a call was about. */
+  readonly texts: string[];
 }
 
 /** An error and what it wraps: `cause`, and the adapter's error that Prisma keeps in `meta`. */
-function layersOf(error: unknown): ErrorLayer[] {
+export function layersOf(error: unknown): ErrorLayer[] {
   const layers: ErrorLayer[] = [];
   for (let at = error, depth = 0; isRecord(at) && depth < MAX_DEPTH; depth += 1) {
-    const { code, originalCode, kind, syscall, message, cause, meta } = at;
+    const { code, originalCode, kind, syscall, message, cause, meta, stderr, path } = at;
     layers.push({
       codes: [code, originalCode, kind, `${String(syscall)} ${String(code)}`].filter(
         (item) => typeof item === 'string',
       ),
       message: typeof message === 'string' ? message : '',
+      syscall: typeof syscall === 'string' ? syscall : null,
+      texts: [stderr, path].filter((item) => typeof item === 'string'),
     });
     at = cause ?? (isRecord(meta) ? meta['driverAdapterError'] : undefined);
   }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { embeddedDatabase } from '@svc/testing/database.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openEmbeddedDatabase } from './database.embedded.ts';
-import { withPgTransaction } from './transaction.ts';
+import { isDatabaseAway, withPgTransaction } from './transaction.ts';
 
 const log = { warn() {}, fatal() {} };
 
@@ -145,6 +145,51 @@ function startWriter(directory: string, from: number): ChildProcess {
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   );
+}
+
+test('a full disk refuses rows, and costs no acknowledged one when it ends the engine', {
+  timeout: 60_000,
+}, async (context) => {
+  const disk = mountDisk(120);
+  context.skip(disk === null, 'SKIPPED: no small disk, because this user may not mount one');
+  if (disk === null) return;
+  const directory = join(disk, 'db');
+  const database = await openEmbeddedDatabase({ directory, log });
+  const { pool } = database;
+  await pool.query('CREATE TABLE kept (n int, filler text)');
+  let kept = 0;
+  const insert = () => pool.query("INSERT INTO kept VALUES ($1, repeat('x', 4000))", [kept]).then(() => (kept += 1));
+  await insert();
+  const ballast = join(disk, 'ballast');
+  expect(spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4096']).status).not.toBe(0);
+  const fillUp = async (): Promise<never> => {
+    for (;;) await insert();
+  };
+  await expect(fillUp()).rejects.toMatchObject({ code: '53100' });
+  const count = async () => (await pool.query<{ n: number }>('SELECT count(*)::int AS n FROM kept')).rows[0]?.n;
+  expect(await count()).toBe(kept);
+  await expect(pool.query('CHECKPOINT')).rejects.toThrow('Connection terminated');
+  await expect(count().catch((error: unknown) => isDatabaseAway(error))).resolves.toBe(true);
+  rmSync(ballast);
+  await vi.waitUntil(
+    () =>
+      database.ping(1000).then(
+        () => true,
+        () => false,
+      ),
+    { timeout: 30_000 },
+  );
+  await insert();
+  expect(await count()).toBe(kept);
+  await database.close();
+});
+
+/** A file system of so many MiB; null where this user may not mount one. */
+function mountDisk(mib: number): string | null {
+  const path = temporaryDirectory();
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mib}m`, 'tmpfs', path]).status !== 0) return null;
+  onTestFinished(() => void spawnSync('umount', ['--lazy', path]));
+  return path;
 }
 
 test('a killed process loses no acknowledged row', { timeout: 60_000 }, async () => {

@@ -1,19 +1,19 @@
 /** PostgreSQL without a server: PGlite in a thread of its own, reached like a server through a unix socket. */
-import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Pool } from 'pg';
 import { takeLock } from './data-lock.ts';
-import type { EngineReport, EngineRequest } from './database.embedded.worker.ts';
+import { type Engine, startEngine } from './database.embedded.engine.ts';
 import type { Database } from './database.ts';
 import { type DatabaseLog, pingPool } from './database.postgres.ts';
 import './wasm-code.ts';
 
 const CHECKPOINT_EVERY_MS = 60_000;
 const VACUUM_EVERY_MS = 600_000;
+/** What a checkpoint may write: all that is in memory, and a new segment of the log. */
+const MAINTENANCE_BYTES = 48 * 1024 * 1024;
 const WAIT_FOR_CONNECTION_MS = 15_000;
 /** The server resets what exceeds its limit instead of queueing it, so the pool stays far below. */
 const SERVER_CONNECTIONS = 200;
@@ -37,7 +37,8 @@ export async function openEmbeddedDatabase(options: { directory: string; log: Da
   };
   let engine: Engine;
   try {
-    engine = await startEngine(directory, join(socketDirectory, SOCKET_NAME), options.log);
+    const socketPath = join(socketDirectory, SOCKET_NAME);
+    engine = await startEngine({ directory, socketPath, maxConnections: SERVER_CONNECTIONS }, options.log);
   } catch (error) {
     cleanUp();
     throw error;
@@ -52,7 +53,7 @@ export async function openEmbeddedDatabase(options: { directory: string; log: Da
     connectionTimeoutMillis: WAIT_FOR_CONNECTION_MS,
   });
   pool.on('error', (error) => options.log.warn({ err: error }, 'embedded database connection lost'));
-  const maintenance = startMaintenance(pool, options.log);
+  const maintenance = startMaintenance(pool, directory, options.log);
   return {
     durability: 'process-crash',
     exclusive: true,
@@ -78,42 +79,18 @@ function makeSocketDirectory(directory: string): string {
   return inside;
 }
 
-interface Engine {
-  close(): Promise<void>;
-}
-
-async function startEngine(directory: string, socketPath: string, log: DatabaseLog): Promise<Engine> {
-  const request: EngineRequest = { directory, socketPath, maxConnections: SERVER_CONNECTIONS };
-  const worker = new Worker(new URL('./database.embedded.worker.ts', import.meta.url), {
-    workerData: request,
-    execArgv: [], // options meant for the entry of this process do not fit the thread's
-  });
-  const exited = new Promise<'exited'>((resolve) => worker.once('exit', () => resolve('exited')));
-  const first = await Promise.race([once(worker, 'message').then(([message]) => message as EngineReport), exited]);
-  if (first === 'exited' || first.kind !== 'ready') {
-    await worker.terminate();
-    const reason = first !== 'exited' && 'reason' in first ? first.reason : 'its thread ended';
-    throw new Error(`the embedded database in ${directory} does not open: ${reason}`);
-  }
-  worker.on('error', (error) => log.fatal({ err: error }, 'embedded database thread failed'));
-  worker.on('message', (message: EngineReport) => {
-    if (message.kind !== 'broken') return;
-    log.fatal({ reason: message.reason }, 'embedded database engine failed');
-    void worker.terminate(); // its connections break, so callers learn at once that the database is away
-  });
-  return {
-    async close() {
-      worker.postMessage('close'); // oxlint-disable-line unicorn/require-post-message-target-origin -- not a window
-      await exited;
-    },
-  };
+/** A checkpoint that finds the disk full breaks the engine; what is not checkpointed is in its log. */
+function hasRoom(directory: string): boolean {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize > MAINTENANCE_BYTES;
 }
 
 /** The engine has neither checkpointer nor autovacuum. Both run through a connection, in line with everything else. */
-function startMaintenance(pool: Pool, log: DatabaseLog): { stop(): Promise<void> } {
+function startMaintenance(pool: Pool, directory: string, log: DatabaseLog): { stop(): Promise<void> } {
   let current = Promise.resolve();
   const every = (periodMs: number, sql: string) =>
     setInterval(() => {
+      if (!hasRoom(directory)) return;
       current = current
         .then(() => pool.query(sql))
         .then(

@@ -23,6 +23,7 @@ const MESSAGE_HEADER_BYTES = 5;
 const QUERY = 0x51;
 const SYNC = 0x53;
 const TERMINATE = 0x58;
+const ERROR_RESPONSE = 0x45;
 const ROLLBACK = queryMessage('ROLLBACK');
 
 export interface WireServer {
@@ -82,14 +83,18 @@ function createTurns(session: Session, onBroken: (error: unknown) => void) {
 
   async function run({ socket, message }: Turn): Promise<void> {
     if (message === null && transactionOf !== socket) return;
+    let end: string | null = null;
     socket.cork();
     await session.runExclusive(() =>
       session.execProtocolRawStream(message ?? ROLLBACK, {
         onRawData: (bytes) => {
+          end ??= panicIn(bytes);
           if (socket.writable) socket.write(Buffer.from(bytes)); // copied: the engine reuses its memory
         },
       }),
     );
+    // From here on it would give each statement the answer of another one.
+    if (end !== null) throw new Error(end);
     socket.uncork();
     transactionOf = session.isInTransaction() ? socket : null;
   }
@@ -107,6 +112,17 @@ function createTurns(session: Session, onBroken: (error: unknown) => void) {
     },
     idle: () => drained,
   };
+}
+
+/** What a server would have ended for, such as a full disk under its log; this engine goes on, out of step. Null = none. */
+function panicIn(bytes: Uint8Array): string | null {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + MESSAGE_HEADER_BYTES <= view.length; at += 1 + view.readUInt32BE(at + 1)) {
+    if (view[at] !== ERROR_RESPONSE) continue;
+    const text = view.toString('utf8', at + MESSAGE_HEADER_BYTES, at + 1 + view.readUInt32BE(at + 1));
+    if (/(?:^|\0)V(?:PANIC|FATAL)\0/.test(text)) return text.replaceAll('\0', ' ').trim();
+  }
+  return null;
 }
 
 /** Cuts the byte stream of a connection into round trips. */

@@ -8,6 +8,7 @@ import { DEFAULT_WORKSPACE, isAnonymous } from '@svc/contract/subject.ts';
 import type { Role } from '@svc/contract/registry.ts';
 import type { Access, Caller, IdempotencyScope, Tool, ToolContext } from '@svc/contract/tool.ts';
 import { argumentParser } from './arguments.ts';
+import { diskRefusalOf } from './disk-errors.ts';
 import type { Platform } from './platform.ts';
 import { isDatabaseAway, isUnstorableText } from './transaction.ts';
 
@@ -61,8 +62,9 @@ export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
       if (!found) throw new CallError('TOOL_NOT_FOUND');
       return await perform(found, envelope, options, reply);
     } catch (error) {
-      return answerFailure(error, found?.tool, reply.replayed, (bug) => {
-        platform.log.error({ err: bug, requestId: envelope?.requestId, tool: envelope?.tool }, 'a call failed');
+      const failure = diskRefusalOf(error) ?? error;
+      return answerFailure(failure, found?.tool, reply.replayed, () => {
+        platform.log.error({ err: error, requestId: envelope?.requestId, tool: envelope?.tool }, 'a call failed');
       });
     } finally {
       found?.observe((performance.now() - startedAt) / 1000);
@@ -146,7 +148,7 @@ function answerFailure<Deps>(
   error: unknown,
   tool: Tool<Deps> | undefined,
   replayed: boolean,
-  report: (bug: unknown) => void,
+  report: () => void,
 ): string {
   if (error instanceof CallError) return encodeReply({ ok: false, failure: failureOf(error) });
   if (error instanceof Refusal && tool?.refuses.includes(error.code)) {
@@ -156,7 +158,11 @@ function answerFailure<Deps>(
   if (isUnstorableText(error)) {
     return encodeReply({ ok: false, failure: failureOf(new CallError('VAF_INPUT_INVALID', 'A text holds a NUL.')) });
   }
-  report(error);
+  report();
+  if (error instanceof Refusal && error.code === 'E_STATE_WRITE') {
+    // A tool that has no word for it, such as a read that keeps something on the way.
+    return encodeReply({ ok: false, failure: failureOf(new CallError('SERVICE_UNAVAILABLE', error.message)) });
+  }
   const code = isDatabaseAway(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL';
   return encodeReply({ ok: false, failure: failureOf(new CallError(code)) });
 }

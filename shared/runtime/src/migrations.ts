@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { SqlClient } from './database.ts';
+import { StartProblem } from './start-problem.ts';
 import { withPgTransaction } from './transaction.ts';
 
 /** A migration may rewrite large tables, and other runners wait for it. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 
 /** The database and the committed migrations contradict each other; nothing was changed. */
-export class MigrationProblem extends Error {}
+export class MigrationProblem extends StartProblem {}
 
 interface Migration {
   readonly name: string;

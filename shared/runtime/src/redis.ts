@@ -1,8 +1,9 @@
 /** The connection to Redis. Commands fail fast: whoever uses it has an answer for the time Redis is away. */
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { addressOf, reasonOf, type StartPatience, StartProblem } from './start-problem.ts';
 
-export interface RedisOptions {
+export interface RedisOptions extends StartPatience {
   readonly url: string;
   /** Shown in Redis's list of clients. */
   readonly name: string;
@@ -10,17 +11,19 @@ export interface RedisOptions {
 }
 
 /** A Redis that could be reached and must not be used. */
-export class RedisRefused extends Error {}
+export class RedisRefused extends StartProblem {}
 
+const REDIS_PORT = '6379';
 const COMMAND_TIMEOUT_MS = 3000;
 const LONGEST_RETRY_MS = 1000;
 const WRONG_CREDENTIALS = /WRONGPASS|NOAUTH|NOPERM/;
 
 /**
  * Connects, waiting for a Redis that is not there yet. Throws RedisRefused when it refuses who we are, or when it may
- * evict keys: locks and schedules would vanish without an error.
+ * evict keys: locks and schedules would vanish without an error; StartProblem when it does not come in time.
  */
-export async function connectRedis({ url, name, log }: RedisOptions): Promise<Redis> {
+export async function connectRedis({ url, name, log, giveUpAt }: RedisOptions): Promise<Redis> {
+  const address = addressOf(url, REDIS_PORT);
   const redis = new Redis(url, {
     connectionName: name,
     lazyConnect: true,
@@ -33,26 +36,44 @@ export async function connectRedis({ url, name, log }: RedisOptions): Promise<Re
   });
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   let reported = false;
+  let lastError: unknown = null;
   redis.on('error', (error: Error) => {
-    if (!reported) log.warn({ err: error }, 'Redis cannot be reached');
+    if (!reported) log.warn({ err: error }, `Redis at ${address} cannot be reached`);
     reported = true;
-    if (WRONG_CREDENTIALS.test(error.message)) reject(new RedisRefused(`Redis refuses us: ${error.message}`));
+    lastError = error;
+    if (WRONG_CREDENTIALS.test(error.message)) reject(refusal(address, error));
   });
   redis.on('ready', () => {
     if (reported) log.info('connected to Redis again');
     reported = false;
     resolve();
   });
+  const giveUp = startTimer(giveUpAt, () => {
+    const reason = lastError === null ? 'no answer' : reasonOf(lastError);
+    reject(new StartProblem(`Redis at ${address} cannot be reached: ${reason} (REDIS_URL)`));
+  });
   try {
     // A failed first attempt is reported by the error event and repeated by the retry strategy.
     redis.connect().catch(() => {});
     await ready;
-    await assertKeepsKeys(redis);
+    await assertKeepsKeys(redis, address);
     return redis;
   } catch (error) {
     redis.disconnect();
-    throw error;
+    throw error instanceof Error && WRONG_CREDENTIALS.test(error.message) ? refusal(address, error) : error;
+  } finally {
+    clearTimeout(giveUp);
   }
+}
+
+function refusal(address: string, error: Error): RedisRefused {
+  return error instanceof RedisRefused
+    ? error
+    : new RedisRefused(`Redis at ${address} refuses the credential in REDIS_URL: ${error.message}`);
+}
+
+function startTimer(giveUpAt: number | undefined, giveUp: () => void): NodeJS.Timeout | undefined {
+  return giveUpAt === undefined ? undefined : setTimeout(giveUp, Math.max(0, giveUpAt - Date.now()));
 }
 
 /** A second connection whose commands may block and wait for Redis to come back, as workers need. */
@@ -70,11 +91,11 @@ export function duplicateForBlocking(redis: Redis): Redis {
 }
 
 /** INFO and not CONFIG: hosted services forbid CONFIG. */
-async function assertKeepsKeys(redis: Redis): Promise<void> {
+async function assertKeepsKeys(redis: Redis, address: string): Promise<void> {
   const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];
   if (policy !== 'noeviction') {
     throw new RedisRefused(
-      `Redis has maxmemory-policy "${policy ?? 'unknown'}" and may drop schedules and locks: set it to "noeviction"`,
+      `Redis at ${address} has maxmemory-policy "${policy ?? 'unknown'}" and may drop schedules and locks: set it to "noeviction"`,
     );
   }
 }

@@ -20,6 +20,7 @@ const RIGHT_NOS = new Set([
   'E_LEASE_ABSENT',
   'E_LEASE_TOKEN',
   'E_REMOTE_RACE',
+  'E_NOT_FOUND',
   'VAF_PATH_BLOCKED',
 ]);
 /** The call may have had its effect. */
@@ -73,6 +74,21 @@ const AGENT_ACTS: Readonly<Record<string, Performed>> = {
   'commit-side': async (ground, act) =>
     (await say(ground, act, 'svc_commit', { message: `commit ${act.nth}`, branch: 'side' })).outcome,
   branch: async (ground, act) => (await say(ground, act, 'svc_create_branch', { name: 'side' })).outcome,
+  'merge-side': async (ground, act) =>
+    (await say(ground, act, 'svc_branch_merge', { from: 'side', into: 'main' })).outcome,
+  'delete-side': async (ground, act) => (await say(ground, act, 'svc_branch_delete', { name: 'side' })).outcome,
+  history: async (ground, act) => (await say(ground, act, 'svc_history', { branch: 'main' })).outcome,
+  diff: async (ground, act) => (await say(ground, act, 'svc_diff', { branch: 'main' })).outcome,
+  async resolve(ground, act) {
+    const { result } = await say(ground, act, 'svc_conflicts', { branch: 'main' });
+    const [open] = (result?.['conflicts'] ?? []) as { readonly id: string; readonly file: string }[];
+    if (open === undefined) return 'nothing to settle';
+    const from = performance.now();
+    const said = await say(ground, act, 'svc_conflict_resolve', { id: open.id, take: 'theirs' });
+    const to = performance.now() + LATE_EFFECT_MS;
+    ground.history.removed({ deletes: true, path: open.file, from, to }, act.who, { branch: 'main', onlyText: true });
+    return said.outcome;
+  },
   read: async (ground, act) => (await read(ground, act)).outcome,
   async watch(ground, act) {
     const seen: string[] = [];

@@ -34,6 +34,16 @@ const PERSON_ACTS: Readonly<Record<string, Performed>> = {
     await delay(BETWEEN_EDITS_MS);
     return writeInPlace(ground, act.path, textOf(act, 'b'), marksOf(act, 'b'));
   },
+  /** In the working tree of an agents' branch, when there is one. */
+  async 'edit-side'(ground, act) {
+    const path = `by hand ${act.nth % 3}.md`;
+    const content = Buffer.from(textOf({ ...act, path }));
+    const from = performance.now();
+    await writeFile(join(ground.treesFolder, 'side', path), content);
+    const bytes = bytesOf(content, marksOf(act));
+    ground.history.wrote({ branch: 'side', path, by: 'person', ...bytes, from, to: performance.now() });
+    return path;
+  },
   async append(ground, act) {
     const marks = marksOf(act);
     const from = performance.now();

@@ -55,6 +55,7 @@ const PERSON_GENTLE: Weighted = [
   ['ignore', 1],
   ['executable', 2],
   ['mkdir', 1],
+  ['edit-side', 2],
 ];
 
 const PERSON_ROUGH: Weighted = [
@@ -83,7 +84,12 @@ const AGENT: Weighted = [
   ['list', 3],
   ['search', 3],
   ['dirty', 3],
-  ['branch', 1],
+  ['branch', 2],
+  ['merge-side', 1],
+  ['delete-side', 0.5],
+  ['history', 1],
+  ['diff', 1],
+  ['resolve', 1],
   ['lease', 1],
   ['release', 1],
 ];

@@ -18,6 +18,7 @@ import type { FileMove } from '../git/tree-merge.ts';
 import type { LockedIndex } from '../git/index-lock.ts';
 import { adoptCommit, editsToward } from '../git/worktree-index.ts';
 import { type NewConflict, writeConflicts } from '../store/sync-store.ts';
+import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext } from '../writer/context.ts';
 import { type MovedFiles, moveFiles, stageMoves } from './move-files.ts';
 
@@ -43,53 +44,73 @@ export interface PlanToApply {
   readonly index: LockedIndex;
 }
 
-export interface Applied extends MovedFiles {
-  /** To be closed when the rest of the change is stored. */
+/** The branch is where it goes; its files are not yet. */
+export interface BegunPlan extends PlanToApply {
+  readonly record: JournalRecord;
   readonly journal: Journal;
+}
+
+export interface Applied extends MovedFiles {
   /** Of the plan, and of what was in the way. */
   readonly conflicts: readonly NewConflict[];
   readonly rescue: string | null;
 }
 
-/** Null when the branch is elsewhere by now, and nothing changed. Throws DiskRefusal when nothing changed either. */
-export async function applyPlan(brain: BrainContext, tree: Worktree, wish: PlanToApply): Promise<Applied | null> {
-  const { plan, stage, conflicts, journalDir, index } = wish;
+/** Null when the branch is elsewhere by now, and nothing changed. */
+export async function beginPlan(brain: BrainContext, tree: Worktree, wish: PlanToApply): Promise<BegunPlan | null> {
+  const { plan, conflicts, journalDir, index } = wish;
   const { before, after, theirs, rescueId, moves, foreign } = plan;
-  const record: JournalRecord = {
-    brain: brain.name,
-    branch: tree.branch,
-    before,
-    after,
-    theirs,
-    rescue: rescueId,
-    moves,
-    foreign,
-    conflicts,
-  };
+  const { branch } = tree;
+  const record = { brain: brain.name, branch, before, after, theirs, rescue: rescueId, moves, foreign, conflicts };
   const edits = await editsToward(brain.repository, tree.root, { before, commit: after, absent: foreign });
   const journal = await openJournal(journalDir, `${brain.name}.${brain.platform.ids.next('jrn')}`, record);
-  if (!(await moveBranch(brain, plan, edits, index))) {
-    await journal.close();
-    return null;
-  }
-  const known = (onDisk: string) => tree.table.get(tree.table.pathOf(onDisk)) ?? null;
-  const applying = moves.map(({ path }) => tree.table.pathOf(path));
-  for (const path of applying) tree.applying.add(path);
-  try {
-    const moved = await moveFiles({ root: tree.root, known }, stage, moves).catch(async (error: unknown) => {
-      // The disk refused, and every file is as before: the branch goes back too.
-      await moveRefs(brain.repository, plan.refs.flatMap(backwards), new Date(brain.platform.clock.now()));
-      index.restore();
-      await journal.close();
-      throw error;
-    });
-    const settled = await settle(brain, record, moved);
-    await takeIn(tree, settled.placed, brain.platform.clock.now());
-    return { ...settled, journal };
-  } finally {
-    for (const path of applying) tree.applying.delete(path);
-  }
+  if (await moveBranch(brain, plan, edits, index)) return { ...wish, record, journal };
+  await journal.close();
+  return null;
 }
+
+const FILES_PER_PIECE = 256;
+
+/**
+ * Piece by piece, so that writes of other files and reads need not wait for all of it. Throws DiskRefusal when the disk
+ * refused: the branch, the index and every file that nobody changed since are as before then.
+ */
+export async function followPlan(brain: BrainContext, writer: BranchWriter, begun: BegunPlan): Promise<Applied> {
+  const { tree } = writer;
+  const { record, stage } = begun;
+  // Removals first: a file may take the place of a directory, or a directory that of a file.
+  const moves = [...record.moves].sort((a, b) => Number(a.to !== null) - Number(b.to !== null));
+  const known = (onDisk: string) => tree.table.get(tree.table.pathOf(onDisk)) ?? null;
+  const now = (): number => brain.platform.clock.now();
+  const pieces: Piece[] = [];
+  try {
+    for (let start = 0; start < moves.length; start += FILES_PER_PIECE) {
+      const piece = moves.slice(start, start + FILES_PER_PIECE);
+      const paths = piece.map(({ path }) => tree.table.pathOf(path));
+      await writer.whileChanging(paths, async () => {
+        const moved = await moveFiles({ root: tree.root, known }, stage, piece);
+        pieces.push(moved);
+        await takeIn(tree, moved.placed, now());
+      });
+      await writer.letWritesPass();
+    }
+  } catch (error) {
+    for (const piece of pieces.toReversed()) {
+      await piece.undo();
+      await takeIn(tree, piece.placed, now());
+    }
+    await moveRefs(brain.repository, begun.plan.refs.flatMap(backwards), new Date(now()));
+    begun.index.restore();
+    await begun.journal.close();
+    throw error;
+  }
+  const settled = await settle(brain, record, pieces);
+  // What was put back after all is looked at again.
+  await takeIn(tree, settled.kept, now());
+  return settled;
+}
+
+type Piece = Awaited<ReturnType<typeof moveFiles>>;
 
 /** The index first. False when the branch is elsewhere; then, and when it throws, nothing changed. */
 async function moveBranch(
@@ -127,17 +148,15 @@ async function followIndex(
 }
 
 /** What was in the way becomes conflicts, both tips under a rescue reference. */
-async function settle(
-  brain: BrainContext,
-  record: JournalRecord,
-  moved: Awaited<ReturnType<typeof moveFiles>>,
-): Promise<Omit<Applied, 'journal'>> {
-  const late = new Set(await moved.settle());
-  const kept = [...moved.kept, ...moved.placed.filter(({ path }) => late.has(path))];
+async function settle(brain: BrainContext, record: JournalRecord, pieces: readonly Piece[]): Promise<Applied> {
+  const late = new Set<string>();
+  for (const piece of pieces) for (const path of await piece.settle()) late.add(path);
+  const all = pieces.flatMap(({ placed }) => placed);
+  const kept = [...pieces.flatMap((piece) => piece.kept), ...all.filter(({ path }) => late.has(path))];
   if (kept.length > 0) await rescueTips(brain, record);
   const added = kept.map((move) => ({ id: brain.platform.ids.next('cfl'), ...inTheWay(move) }));
   const conflicts = [...record.conflicts, ...added];
-  const placed = moved.placed.filter(({ path }) => !late.has(path));
+  const placed = all.filter(({ path }) => !late.has(path));
   return { placed, kept, conflicts, rescue: conflicts.length === 0 ? null : record.rescue };
 }
 
@@ -194,7 +213,7 @@ export async function finishApply(
       await using stage = await stageMoves(brain.repository, moves.due);
       const moved = await moveFiles({ root, known: () => null }, stage, moves.due);
       if (moves.isAtTip && record.after !== record.before) await followIndex(brain, root, record);
-      const { conflicts, rescue } = await settle(brain, record, moved);
+      const { conflicts, rescue } = await settle(brain, record, [moved]);
       await writeConflicts(poolClient(brain.platform.database.pool), brain.name, record.branch, rescue, conflicts);
     }
     await journal.close();

@@ -1,8 +1,7 @@
 /** The brains this process owns: claimed, opened, created, handed over. */
-import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
-import { BrainName, foldCase } from '@svc/contract/names.ts';
+import { foldCase } from '@svc/contract/names.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { type Decision, deny } from '@svc/contract/decision.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
@@ -10,11 +9,7 @@ import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
-import { TEMP_PREFIX } from '../files/durable-write.ts';
-import { isAbsent } from '../files/fsync.ts';
-import { repairRepository } from '../git/boot-repair.ts';
-import { createRepository, openRepository, type Repository, RepositoryProblem } from '../git/repository.ts';
-import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
+import { createRepository } from '../git/repository.ts';
 import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
 import { CommitHandles } from '../rules/commit-handles.ts';
@@ -24,9 +19,13 @@ import { isMoving, lockNames, openHome, readHome, writeHome } from '../store/hom
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
 import type { Counters } from '../writer/counters.ts';
+import type { OpContext } from '../writer/context.ts';
 import { createGate } from '../writer/gate.ts';
 import { Attendance } from './attendance.ts';
+import { BrainFolders } from './brain-folders.ts';
 import { BrainMoves } from './brain-moves.ts';
+import { damageOf, openBrainRepository } from './brain-opening.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { OpenBrain } from './open-brain.ts';
 import { BrainOperations } from './operations.ts';
 import { retireBrain, type Retired, type RetireRefusal, type RetireWish } from './retirement.ts';
@@ -63,6 +62,8 @@ interface Held {
   readonly attendance: Attendance;
   readonly operations: BrainOperations;
   readonly owner: Owner;
+  /** Of the repository that was opened. */
+  readonly identity: string | null;
 }
 
 /** A brain that this process owns, or is about to own. */
@@ -73,6 +74,8 @@ interface Entry {
 }
 
 export class BrainHost {
+  readonly folders: BrainFolders;
+  readonly disk: DiskWatch;
   readonly #options: HostOptions;
   /** Of all brains. */
   readonly indexes = new IndexMemory();
@@ -85,6 +88,8 @@ export class BrainHost {
   constructor(options: HostOptions) {
     this.#options = options;
     this.#moves = new BrainMoves(options);
+    this.folders = new BrainFolders(options.dataDir);
+    this.disk = new DiskWatch(options.platform, options.dataDir);
   }
 
   get process(): string {
@@ -92,20 +97,12 @@ export class BrainHost {
   }
 
   /** Every brain in the data directory, by name. */
-  async names(): Promise<string[]> {
-    const children = await readdir(join(this.#options.dataDir, 'brains'), { withFileTypes: true }).catch(() => []);
-    return children
-      .flatMap((child) => (child.isDirectory() && BrainName.safeParse(child.name).success ? [child.name] : []))
-      .sort();
+  names(): Promise<string[]> {
+    return this.folders.names();
   }
 
-  async exists(name: string): Promise<boolean> {
-    try {
-      return (await stat(join(this.#repositoryDir(name), '.git'))).isDirectory();
-    } catch (error) {
-      if (isAbsent(error)) return false;
-      throw error;
-    }
+  exists(name: string): Promise<boolean> {
+    return this.folders.exists(name);
   }
 
   /** Where the brain is at home; the default workspace for one that was never opened. */
@@ -128,7 +125,7 @@ export class BrainHost {
         throw new CallError('VAF_INPUT_INVALID', `brain: differs only in case from an existing one`);
       }
       const at = new Date(platform.clock.now());
-      const repository = await createRepository(git, { dir: this.#repositoryDir(name), at });
+      const repository = await createRepository(git, { dir: this.folders.of(name), at });
       repository[Symbol.dispose]();
       await writeHome(transaction, name, { id: platform.ids.next('brn'), workspace });
       const payload = { brain: name, by, resources: [`brain:${name}`] };
@@ -167,6 +164,33 @@ export class BrainHost {
   /** Whether the brain is open here, or will be in a moment; never claims. */
   owns(name: string): boolean {
     return this.#entries.has(name);
+  }
+
+  /** Whether the brain may be seen by the caller, if there is one of that name. */
+  async mayOpen(name: string, { isService, subject, registry }: OpContext): Promise<boolean> {
+    return isService || (await this.#options.rules.view(subject, name, registry)).mayOpen;
+  }
+
+  /**
+   * Lets go of an open brain whose repository is not the one that was opened: a person removed it, or put a backup in its
+   * place. The next call opens what is there then.
+   */
+  async dropReplaced(name: string): Promise<void> {
+    const held = this.#entries.get(name)?.held;
+    if (held == null || this.folders.identity(name) === held.identity) return;
+    if (!(await this.exists(name))) this.folders.noteVanished(name);
+    this.#options.platform.log.error({ brain: name }, 'the folder of a brain was removed or replaced');
+    await this.lose(name);
+  }
+
+  /** Lets go of an open brain whose repository is damaged, and says how. Throws BRAIN_LOAD_FAIL then. */
+  async dropDamaged(name: string): Promise<void> {
+    const held = this.#entries.get(name)?.held;
+    if (held == null) return;
+    const error = await damageOf(this.#options, name, held.brain.context.repository);
+    if (error === null) return;
+    await this.lose(name);
+    throw error;
   }
 
   /** Another process took the brain while we were away: forget it without a word. */
@@ -244,12 +268,14 @@ export class BrainHost {
     const { dataDir, sync, git: _git, handleKey, defaultBrain: _default, ...shared } = this.#options;
     const { platform } = shared;
     const worktrees = join(dataDir, 'worktrees', name);
-    const repository = await this.#openRepository(name, worktrees);
+    const identity = this.folders.identity(name);
+    const repository = await openBrainRepository(this.#options, { name, folder: this.folders.of(name), worktrees });
     const client = poolClient(platform.database.pool);
     await createLeaseRow(client, name);
     const { id } = await openHome(client, name, platform.ids.next('brn'));
     const handles = new CommitHandles(handleKey, id);
-    const context = { ...shared, name, owner, repository, gate: createGate(), indexes: this.indexes, handles };
+    const parts = { indexes: this.indexes, handles, disk: this.disk };
+    const context = { ...shared, ...parts, name, owner, repository, gate: createGate() };
     const brain = new OpenBrain(
       context,
       { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },
@@ -258,42 +284,8 @@ export class BrainHost {
     await brain.start();
     const attendance = new Attendance();
     const operations = new BrainOperations(brain, (wish) =>
-      this.#retire({ brain, attendance, owner, operations }, wish),
+      this.#retire({ brain, attendance, owner, operations, identity }, wish),
     );
-    return { brain, attendance, operations, owner };
-  }
-
-  async #openRepository(name: string, worktrees: string): Promise<Repository> {
-    const { git, platform, counters } = this.#options;
-    try {
-      const repository = await openRepository(git, this.#repositoryDir(name));
-      await relinkWorktrees(repository, worktrees);
-      await pruneWorktrees(repository);
-      const { removedLocks, damage } = await repairRepository(repository);
-      counters.mutex.takeovers += removedLocks.length;
-      if (damage !== null) throw new RepositoryProblem('damaged', damage);
-      await removeLeftovers(repository.dir);
-      await removeLeftovers(worktrees);
-      return repository;
-    } catch (error) {
-      if (!(error instanceof RepositoryProblem)) throw error;
-      platform.log.error({ brain: name, reason: error.reason, err: error }, 'a brain cannot be opened');
-      throw new CallError('BRAIN_LOAD_FAIL', undefined, {}, error.reason === 'absent' ? 404 : 503);
-    }
-  }
-
-  #repositoryDir(name: string): string {
-    return join(this.#options.dataDir, 'brains', name);
-  }
-}
-
-/** Temp files of a killed process. */
-async function removeLeftovers(directory: string): Promise<void> {
-  const children = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  for (const child of children) {
-    if (child.name === '.git') continue;
-    const path = join(directory, child.name);
-    if (child.isDirectory()) await removeLeftovers(path);
-    else if (child.name.startsWith(TEMP_PREFIX)) await rm(path, { force: true });
+    return { brain, attendance, operations, owner, identity };
   }
 }

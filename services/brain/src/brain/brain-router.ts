@@ -9,6 +9,8 @@ import { callErrorOf, type CallFailure, failureOf } from '@svc/contract/rpc.ts';
 import { BusError, type Subscription } from '@svc/runtime/bus.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { isDatabaseAway, poolClient } from '@svc/runtime/transaction.ts';
+import { isAbsent } from '../files/fsync.ts';
+import { GitError } from '../git/run.ts';
 import { readLiveProcesses, readOwner } from '../store/ownership.ts';
 import { NotOwner } from '../writer/context.ts';
 import type { BrainHost } from './brain-host.ts';
@@ -47,6 +49,7 @@ const REPEATABLE: ReadonlySet<OpName> = new Set<OpName>([
   'diff',
 ]);
 const RETRY_MS = 50;
+const ABSENT = 404;
 const LOOK_FOR_DEATH_MS = 1000;
 
 export class BrainRouter {
@@ -79,6 +82,16 @@ export class BrainRouter {
   }
 
   async #call(request: Request): Promise<unknown> {
+    try {
+      return await this.#reach(request);
+    } catch (error) {
+      if (!(error instanceof CallError) || error.code !== 'BRAIN_LOAD_FAIL' || error.status === ABSENT) throw error;
+      // Why a brain does not open is nobody's business who may not see it: to them there is none.
+      throw (await this.#host.mayOpen(request.brain, request.args.context)) ? error : new CallError('BRAIN_LOAD_FAIL');
+    }
+  }
+
+  async #reach(request: Request): Promise<unknown> {
     const { deadlineAt } = request.args.context;
     for (;;) {
       const reply = await this.#tryOnce(request);
@@ -115,19 +128,40 @@ export class BrainRouter {
   }
 
   async #runHere({ brain, op, args }: Request): Promise<{ value: unknown } | null> {
-    const served = await this.#host.enter(brain);
-    if (served === null) return null;
-    const { operations, leave } = served;
+    let leave: (() => void) | null = null;
     try {
+      await this.#host.dropReplaced(brain);
+      const served = await this.#host.enter(brain);
+      if (served === null) return null;
+      const { operations } = served;
+      leave = served.leave;
       const run = operations[op] as (given: Op) => Promise<unknown>;
-      return { value: await operations.shown(op, args.context, await run.call(operations, args)) };
+      const value = await operations.shown(op, args.context, await run.call(operations, args));
+      if (!REPEATABLE.has(op) && tookEffect(value)) this.#host.disk.wrote(brain);
+      return { value };
     } catch (error) {
-      if (!(error instanceof NotOwner)) throw error;
-      await this.#host.lose(brain);
-      return null;
+      if (error instanceof CallError || error instanceof Refusal) throw error;
+      if (error instanceof NotOwner) {
+        await this.#host.lose(brain);
+        return null;
+      }
+      throw (await this.#fault(brain, error)) ?? error;
     } finally {
-      leave();
+      leave?.();
     }
+  }
+
+  /** What an unexpected error means when the disk, or a person at it, is the cause; null = it is a bug. */
+  async #fault(brain: string, error: unknown): Promise<Error | null> {
+    const refusal = this.#host.disk.refusal(brain, error);
+    if (refusal !== null) return refusal;
+    await this.#host.dropReplaced(brain);
+    if (!(await this.#host.exists(brain))) return new CallError('BRAIN_LOAD_FAIL');
+    if (!(error instanceof GitError) && !isAbsent(error)) return null;
+    await this.#host.dropDamaged(brain);
+    if (!(error instanceof GitError)) return null;
+    this.#platform.log.error({ err: error, brain }, 'git refused');
+    return new Refusal('E_STATE_WRITE', { reason: 'git' }, 'Git did not take the change; nothing changed.');
   }
 
   async #ask(process: string, request: Request): Promise<Reply | null> {
@@ -183,6 +217,13 @@ export class BrainRouter {
       return { failure: failureOf(new CallError(isDatabaseAway(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL')) };
     }
   }
+}
+
+/** Whether an operation that changes something did so, or had done. */
+function tookEffect(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { ok, decision } = value as { ok?: unknown; decision?: { ok?: unknown } };
+  return (decision?.ok ?? ok) === true;
 }
 
 function processSubject(process: string): string {

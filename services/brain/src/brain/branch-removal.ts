@@ -10,7 +10,7 @@ import { leftJournals, openJournal } from '../files/journal-file.ts';
 import { countUnmerged, deletionMoves, isInUseElsewhere, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { moveRefs, readHead, rescueStamp } from '../git/refs.ts';
-import { branchRef, GitError } from '../git/run.ts';
+import { branchRef } from '../git/run.ts';
 import { worktreeName } from '../git/worktrees.ts';
 import type { RowView } from '../ports.ts';
 import { forgetBranch, renameBranchRows } from '../store/branch-rows.ts';
@@ -101,21 +101,15 @@ async function withBranch<Value>(
   if (head === null) return refused(deny('E_BRANCH_ABSENT', { branch }));
   const own = treeOf(brain, branch);
   if (await isInUseElsewhere(repository, branch, own)) return refused(deny('E_BRAIN_DIVERTED', { branch }));
-  try {
-    if (!existsSync(own)) return await work(null, head);
-    const found = await brain.writer(branch);
-    if (!found.ok) return refused(found);
-    const writer = found.value;
-    return await writer.alone(context.deadlineAt, async () => {
-      await writer.tree.look();
-      await writer.tellNoticed('external', context.deadlineAt);
-      return work(writer, await brain.headOf(branch));
-    });
-  } catch (error) {
-    if (!(error instanceof GitError)) throw error;
-    platform.log.error({ err: error, brain: brain.context.name }, 'git refused to change a branch');
-    return refused(deny('E_STATE_WRITE'));
-  }
+  if (!existsSync(own)) return work(null, head);
+  const found = await brain.writer(branch);
+  if (!found.ok) return refused(found);
+  const writer = found.value;
+  return writer.alone(context.deadlineAt, async () => {
+    await writer.tree.look();
+    await writer.tellNoticed('external', context.deadlineAt);
+    return work(writer, await brain.headOf(branch));
+  });
 }
 
 interface SavedWork {

@@ -127,15 +127,25 @@ const MAX_CANDIDATES = 20;
 /** The file a path means among those that may be seen: of that name, with `.md`, or the only one of that stem. */
 export async function findFile(view: BranchView, path: string, mayRead: (path: string) => boolean): Promise<FoundFile> {
   const named = candidatePaths(path);
-  for (const candidate of named) {
-    const file = mayRead(candidate) ? await view.read(candidate) : null;
-    if (file !== null) return { file, candidates: [] };
-  }
-  if (named.length === 1) return { file: null, candidates: [] };
-  const candidates = filesOfStem(path, await view.paths()).filter(mayRead);
+  const readable = named.filter(mayRead);
+  const found = await readFirst(view, readable);
+  if (found !== null) return { file: found, candidates: [] };
+  const paths = await view.paths();
+  // Where a name is spelled otherwise on disk, only a look at what is there tells of it.
+  const spelled = await readFirst(view, readable);
+  if (spelled !== null || named.length === 1) return { file: spelled, candidates: [] };
+  const candidates = filesOfStem(path, paths).filter(mayRead);
   const [only] = candidates;
   const file = only === undefined || candidates.length > 1 ? null : await view.read(only);
   return { file, candidates: file === null ? candidates.slice(0, MAX_CANDIDATES) : [] };
+}
+
+async function readFirst(view: BranchView, paths: readonly string[]): Promise<ViewedFile | null> {
+  for (const path of paths) {
+    const file = await view.read(path);
+    if (file !== null) return file;
+  }
+  return null;
 }
 
 function listed({ path: file, bytes, hash: sha256, modifiedAt, kind }: FileEntry, problem: string | null): ListedFile {

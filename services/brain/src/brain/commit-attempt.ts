@@ -4,7 +4,6 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import type { HeadEntry, TreeChange } from '../files/file-table.ts';
 import { type NewCommit, type PreparedCommit, prepareCommit } from '../git/commits.ts';
 import { indexStamp, type LockAttempt, lockIndex, type LockedIndex } from '../git/index-lock.ts';
-import { GitError } from '../git/run.ts';
 import type { StoredFiles } from '../git/worktree-files.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
@@ -43,24 +42,11 @@ export function commitInQueue(
       const answer = await tryCommit(brain, writer, wish, {
         known,
         isHeldEarly: attempt > ATTEMPTS_SIDE_BY_SIDE,
-      }).catch((error: unknown) => refusedByDisk(brain, error));
+      });
       if (answer !== null) return answer;
     }
     return { decision: deny('E_BUSY', { retryAfterMs: 1000 }), replayed: false };
   });
-}
-
-/** The objects could not be written; the branch is where it was. */
-function refusedByDisk(brain: OpenBrain, error: unknown): CommitAnswer {
-  if (!(error instanceof GitError) && !isOfDisk(error)) throw error;
-  brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'the disk or git refused a commit');
-  return { decision: deny('E_STATE_WRITE'), replayed: false };
-}
-
-const OF_DISK: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM'];
-
-function isOfDisk(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && OF_DISK.includes(error.code);
 }
 
 /** Null when somebody changed the branch or the files between look and commit. */

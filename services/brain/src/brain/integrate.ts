@@ -1,20 +1,19 @@
 /** Brings another line of history into a branch: planned and staged beside its queue, applied in it and under its guard. */
-import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { composeMessage } from '../git/commit-message.ts';
 import { type IntegrationPlan, planPull } from '../git/integration.ts';
 import { lockIndex } from '../git/index-lock.ts';
-import { GitError } from '../git/run.ts';
 import type { Stage } from '../git/stage.ts';
+import type { FileMove } from '../git/tree-merge.ts';
 import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
-import type { HidesFields, RowView } from '../ports.ts';
+import type { RowView } from '../ports.ts';
 import { writeConflicts } from '../store/sync-store.ts';
 import { type ChangeSource, changeEvent } from '../writer/attempt.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
-import type { WriteSection } from '../store/lease-store.ts';
-import { type Applied, applyPlan } from './apply-plan.ts';
+import { type Applied, beginPlan, type BegunPlan, followPlan, type PlanToApply } from './apply-plan.ts';
 import { attribution } from './commit.ts';
 import { indexHeld } from './commit-attempt.ts';
 import { stageMoves } from './move-files.ts';
@@ -78,22 +77,16 @@ export async function integrateOnce<Value>(
     return { plan, stage: await stageMoves(brain.context.repository, plan.moves) };
   };
   await using cleanup = new AsyncDisposableStack();
-  try {
-    const early = await prepare(await brain.headOf(writer.tree.branch));
-    cleanup.use(early.stage);
-    return await writer.alone(wish.context.deadlineAt, async () => {
-      await writer.tree.look();
-      const ours = await brain.headOf(writer.tree.branch);
-      if (ours === early.plan.before) return applyGuarded(brain, writer, wish, early);
-      const late = await prepare(ours);
-      cleanup.use(late.stage);
-      return applyGuarded(brain, writer, wish, late);
-    });
-  } catch (error) {
-    if (!(error instanceof GitError)) throw error;
-    brain.context.platform.log.error({ err: error, brain: brain.context.name }, 'git refused an integration');
-    return { decision: deny('E_STATE_WRITE'), replayed: false };
-  }
+  const early = await prepare(await brain.headOf(writer.tree.branch));
+  cleanup.use(early.stage);
+  return await writer.alone(wish.context.deadlineAt, async () => {
+    await writer.tree.look();
+    const ours = await brain.headOf(writer.tree.branch);
+    if (ours === early.plan.before) return applyGuarded(brain, writer, wish, early);
+    const late = await prepare(ours);
+    cleanup.use(late.stage);
+    return applyGuarded(brain, writer, wish, late);
+  });
 }
 
 interface Prepared {
@@ -123,7 +116,7 @@ async function applyGuarded<Value>(
   const { table } = writer.tree;
   const uncommitted = new Set(table.changes().map(({ onDisk }) => onDisk));
   if (plan.moves.some(({ path }) => uncommitted.has(path))) return null;
-  if (plan.refs.length === 0) return publish(brain, writer, wish, async () => null, plan);
+  if (plan.refs.length === 0) return publishNothing(brain, writer, wish, plan);
   const lock = await lockIndex(brain.context.repository, writer.tree.root);
   if (lock.status === 'held') return { decision: indexHeld(lock.ageMs), replayed: false };
   try {
@@ -133,54 +126,85 @@ async function applyGuarded<Value>(
       file: table.pathOf(conflict.file),
     }));
     const parts = { plan, stage, conflicts, index: lock.index, journalDir: brain.places.journal };
-    return await publish(brain, writer, wish, () => applyPlan(brain.context, writer.tree, parts), plan);
+    return await applyInPieces(brain, writer, wish, parts);
   } finally {
     lock.index.release();
   }
 }
 
-/** Null when the branch was moved by somebody else. */
-async function publish<Value>(
+/** There is nothing to bring in. */
+function publishNothing<Value>(
+  { context: brain }: OpenBrain,
+  writer: BranchWriter,
+  { context, rows, answer }: KeyedIntegration<Value>,
+  plan: IntegrationPlan,
+): Promise<Once<Value, CommitRefusal>> {
+  return writeSection(brain, context.deadlineAt, (section) =>
+    brain.idempotency.once<Value, CommitRefusal>(section.transaction, context.idempotency, async () => {
+      const guarded = await writer.guard(section, context);
+      return guarded.ok ? allow(answer(pulledOf(plan, { placed: [], conflicts: [], rescue: null }, rows))) : guarded;
+    }),
+  );
+}
+
+/**
+ * The lease is judged and the branch moved in one section; the files follow without one, because everybody else's would
+ * wait for it; what came of it is stored in a second one, and the changes are told in several.
+ */
+async function applyInPieces<Value>(
   brain: OpenBrain,
   writer: BranchWriter,
   wish: KeyedIntegration<Value>,
-  apply: () => Promise<Applied | null>,
-  plan: IntegrationPlan,
+  parts: PlanToApply,
 ): Promise<Once<Value, CommitRefusal> | null> {
-  const { context, rows, cause } = wish;
-  const { idempotency, outbox, name } = brain.context;
-  const applied: Applied[] = [];
-  const answer = await writeSection(brain.context, context.deadlineAt, ({ transaction, ...section }, irrevocable) =>
-    idempotency.once<Value, CommitRefusal>(transaction, context.idempotency, async () => {
-      const guarded = await writer.guard({ transaction, ...section }, context);
-      if (!guarded.ok) return guarded;
-      const done = await apply();
-      if (done === null) {
-        if (plan.refs.length > 0) throw new BranchMoved();
-        return allow(wish.answer(pulledOf(plan, { placed: [], conflicts: [], rescue: null }, rows)));
-      }
-      applied.push(done);
-      irrevocable();
-      const pulled = pulledOf(plan, done, rows);
-      await record(brain, writer, transaction, { done, actor: context.actor, hides: rows.hides, cause });
-      await writeConflicts(transaction, name, writer.tree.branch, done.rescue, done.conflicts);
-      await outbox.write(transaction, wish.tell(pulled));
-      return allow(wish.answer(pulled));
-    }),
-  ).catch((error: unknown) => {
-    if (error instanceof BranchMoved) return null;
-    throw error;
+  const { context } = wish;
+  const begun: BegunPlan[] = [];
+  const decided = await writeSection(brain.context, context.deadlineAt, async (section) => {
+    if (begun.length > 0) return allow(null);
+    const guarded = await writer.guard(section, context);
+    if (!guarded.ok) return guarded;
+    const begins = await beginPlan(brain.context, writer.tree, parts);
+    if (begins !== null) begun.push(begins);
+    return allow(null);
+  }).catch((error: unknown) => {
+    // The branch has moved: its files follow, whatever became of a section that changes nothing.
+    if (begun.length === 0) throw error;
+    return allow(null);
   });
-  for (const { journal, conflicts } of applied) {
-    await journal.close();
-    for (const { file } of conflicts) writer.openConflicts.add(file);
-  }
+  const [plan] = begun;
+  if (!decided.ok) return { decision: decided, replayed: false };
+  if (plan === undefined) return null;
+  const done = await followPlan(brain.context, writer, plan);
+  const answer = await publish(brain, writer, wish, plan, done);
+  await plan.journal.close();
+  for (const { file } of done.conflicts) writer.openConflicts.add(file);
   await brain.headOf(writer.tree.branch);
+  await tellMoves(brain, writer, wish, done.placed);
   return answer;
 }
 
-/** Rolls the section back. */
-class BranchMoved extends Error {}
+async function publish<Value>(
+  { context: brain }: OpenBrain,
+  writer: BranchWriter,
+  { context, rows, tell, answer }: KeyedIntegration<Value>,
+  { plan }: BegunPlan,
+  done: Applied,
+): Promise<Once<Value, CommitRefusal>> {
+  const deadlineAt = Math.max(context.deadlineAt, brain.platform.clock.now() + AFTERWARDS_MS);
+  return writeSection(brain, deadlineAt, ({ transaction }, irrevocable) => {
+    irrevocable();
+    return brain.idempotency.once<Value, CommitRefusal>(transaction, context.idempotency, async () => {
+      const pulled = pulledOf(plan, done, rows);
+      await writeConflicts(transaction, brain.name, writer.tree.branch, done.rescue, done.conflicts);
+      await brain.outbox.write(transaction, tell(pulled));
+      return allow(answer(pulled));
+    });
+  });
+}
+
+/** For what must be stored because the branch has moved, also when the caller's time is over. */
+const AFTERWARDS_MS = 20_000;
+const MOVES_PER_SECTION = 500;
 
 function pulledOf(
   { status, before, after }: IntegrationPlan,
@@ -200,33 +224,36 @@ export function shownConflict({ id, file, kind, ours, theirs }: SyncConflict, { 
   return hides(file) ? { id, file, kind, ours: null, theirs: null } : { id, file, kind, ours, theirs };
 }
 
-interface RecordParts {
-  readonly done: Applied;
-  readonly actor: string;
-  readonly hides: HidesFields;
-  readonly cause: Cause;
-}
-
-async function record(
-  brain: OpenBrain,
+/** What was not told when the process ends is noticed when the brain opens again. */
+async function tellMoves(
+  { context: brain }: OpenBrain,
   writer: BranchWriter,
-  transaction: WriteSection['transaction'],
-  { done, actor, hides, cause }: RecordParts,
+  { context, rows, cause }: Pick<KeyedIntegration<unknown>, 'context' | 'rows' | 'cause'>,
+  placed: readonly FileMove[],
 ): Promise<void> {
-  const { name, outbox } = brain.context;
-  const { table } = writer.tree;
-  const placed = done.placed.map((move) => ({ ...move, path: table.pathOf(move.path) }));
-  const rows: CatalogueChange[] = placed.map(({ path }) => {
-    const entry = table.get(path);
-    return entry === undefined ? { removed: path } : { entry, by: actor };
-  });
-  await writeCatalogue(transaction, name, writer.tree.branch, rows);
-  await outbox.write(
-    transaction,
-    placed.map(({ path, from, to }) => {
-      const change = to === null ? 'deleted' : from === null ? 'created' : 'updated';
-      const hash = hides(path) ? null : (table.get(path)?.hash ?? null);
-      return changeEvent(brain.context, writer.tree.branch, { file: path, change, hash, by: actor, source: cause });
-    }),
-  );
+  const { branch, table } = writer.tree;
+  for (let start = 0; start < placed.length; start += MOVES_PER_SECTION) {
+    const deadlineAt = Math.max(context.deadlineAt, brain.platform.clock.now() + AFTERWARDS_MS);
+    await writeSection(brain, deadlineAt, async ({ transaction }) => {
+      const told = placed.slice(start, start + MOVES_PER_SECTION).flatMap((move) => {
+        const path = table.pathOf(move.path);
+        const entry = table.get(path);
+        // Somebody has written it since, and told of that.
+        return (entry?.blob ?? null) === (move.to?.oid ?? null) ? [{ ...move, path, entry }] : [];
+      });
+      const changes: CatalogueChange[] = told.map(({ path, entry }) =>
+        entry === undefined ? { removed: path } : { entry, by: context.actor },
+      );
+      await writeCatalogue(transaction, brain.name, branch, changes);
+      await brain.outbox.write(
+        transaction,
+        told.map(({ path, from, to, entry }) => {
+          const change = to === null ? 'deleted' : from === null ? 'created' : 'updated';
+          const hash = rows.hides(path) ? null : (entry?.hash ?? null);
+          return changeEvent(brain, branch, { file: path, change, hash, by: context.actor, source: cause });
+        }),
+      );
+    });
+    await writer.letWritesPass();
+  }
 }

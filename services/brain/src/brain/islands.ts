@@ -50,7 +50,11 @@ interface Seen {
 
 export class IslandReader {
   /** What a file said, by its path and hash; only files that everybody sees alike. */
-  readonly #remembered = new LRUCache<string, Island>({ max: REMEMBERED_ISLANDS });
+  readonly #remembered = new LRUCache<string, Island>({
+    // Not `max`, which takes room for all of them at once, in every open brain.
+    maxSize: REMEMBERED_ISLANDS,
+    sizeCalculation: () => 1,
+  });
 
   /** Definitions of the readable islands with names after `after`. */
   async list(seen: Seen, after: string | null): Promise<IslandPage> {

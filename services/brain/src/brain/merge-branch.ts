@@ -3,7 +3,6 @@ import { allow, deny } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { DiskRefusal } from '../files/durable-write.ts';
 import { findMergeBase } from '../git/integration.ts';
 import { resolveReading } from '../git/refs.ts';
 import { isObjectId } from '../git/run.ts';
@@ -34,12 +33,7 @@ export async function mergeBranch(brain: OpenBrain, op: MergeOp, rows: RowView):
   const theirs = await resolveReading(repository, op.from, brain.namesFor(rows));
   if (theirs === null) return { decision: deny('E_REF_ABSENT', { from: op.from }), replayed: false };
   const merge = { brain, writer: found.value, op, rows, theirs };
-  try {
-    return op.dryRun ? { decision: allow(await forecast(merge)), replayed: false } : await carryOut(merge);
-  } catch (error) {
-    if (error instanceof DiskRefusal) return { decision: deny('E_STATE_WRITE'), replayed: false };
-    throw error;
-  }
+  return op.dryRun ? { decision: allow(await forecast(merge)), replayed: false } : carryOut(merge);
 }
 
 interface Merge {

@@ -47,7 +47,7 @@ export async function moveFiles(
   place: TreePlace,
   stage: Stage,
   moves: readonly FileMove[],
-): Promise<Pick<ReplacedFiles, 'settle'> & MovedFiles> {
+): Promise<Pick<ReplacedFiles, 'settle' | 'undo'> & MovedFiles> {
   const replacements: FileReplacement[] = [];
   const kept: FileMove[] = [];
   const placed: FileMove[] = [];
@@ -66,6 +66,7 @@ export async function moveFiles(
     placed: placed.filter(({ path }) => !replaced.kept.has(path)),
     kept: [...kept, ...placed.filter(({ path }) => replaced.kept.has(path))],
     settle: () => replaced.settle(),
+    undo: () => replaced.undo(),
   };
 }
 

@@ -52,7 +52,7 @@ export class OpenTree {
     const changes = before === '' ? null : await readTreeChanges(repository, before, head);
     if (changes === null) table.setHead(await readTreeEntries(repository, head));
     else table.advanceHead(changes);
-    if (changes !== null && this.#head === before) this.#tellHandCommit(before, head, changes.size);
+    if (changes !== null && this.#head === before) this.#tellHandCommit(before, head, [...changes.keys()]);
     this.#head = head;
     this.#headStamp = stamp;
     await this.noteSkipped();
@@ -60,8 +60,8 @@ export class OpenTree {
   }
 
   /** Nobody waits for it: the head is asked for inside transactions too. */
-  #tellHandCommit(before: string, after: string, files: number): void {
-    const move = { branch: this.#branch, before, after, files };
+  #tellHandCommit(before: string, after: string, onDisk: readonly string[]): void {
+    const move = { branch: this.#branch, before, after, files: onDisk.map((path) => path.normalize('NFC')) };
     tellHandCommit(this.#context, move).catch((error: unknown) => {
       this.#context.platform.log.warn({ err: error, brain: this.#context.name }, 'a commit by hand was not told');
     });

@@ -13,7 +13,6 @@ export const ID_FIELDS: ReadonlySet<string> = new Set([
   'before',
   'after',
   'head',
-  'base',
   'tip',
   'remoteCommit',
   'fromCommit',

@@ -21,7 +21,7 @@ export async function summarise(brain: OpenBrain, rows: RowView): Promise<BrainS
     dirty: sum(trees, (writer) => dirtyCount(writer, rows)),
     commit: heads.get('main') ?? '',
     modifiedAt: files.reduce<number | null>((last, { modifiedAt }) => Math.max(last ?? 0, modifiedAt), null),
-    problems: await brain.problems(),
+    problems: [...(await brain.problems()), ...(await brain.context.disk.problemsOf(brain.context.name))],
     unserved: unservedGroups(trees, rows),
     openConflicts: sum(trees, ({ openConflicts }) => [...openConflicts].filter(rows.mayRead).length),
     remote: await remoteState(brain),

@@ -4,7 +4,6 @@ import { CALL_ERRORS, CallError, REFUSALS } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
-import { DiskRefusal } from '../files/durable-write.ts';
 import { readRef } from '../git/refs.ts';
 import { countNew, readRemoteHeads, trackingRef } from '../git/remote.ts';
 import { RemoteError } from '../git/remote-error.ts';
@@ -109,7 +108,6 @@ async function tried(sync: Sync, direction: (sync: Sync) => Promise<Answer>): Pr
   try {
     return await direction(sync);
   } catch (error) {
-    if (error instanceof DiskRefusal) return deny('E_STATE_WRITE');
     if (error instanceof RemoteError) return refusalOf(error, sync);
     // its configuration became dangerous while it was open
     if (error instanceof RepositoryProblem) throw new CallError('BRAIN_LOAD_FAIL', error.message, {}, 503);
@@ -123,7 +121,7 @@ function refusalOf({ code, kind, message, said, stage, retryAfterMs }: RemoteErr
     remote: remote.name,
     host: remote.address.host,
     kind,
-    said: op.rows.isUnruled ? said : null,
+    said: op.rows.isWhole ? said : null,
     ...(stage === null ? {} : { stage }),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
   };

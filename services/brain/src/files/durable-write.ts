@@ -10,11 +10,15 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 import { fileStamp } from './file-stamp.ts';
 import { fsyncPath, isAbsent, isPresent, readIfPresent } from './fsync.ts';
+import { makeFolder } from './make-folder.ts';
+
+export { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 
 /** Paths are checked ones as the disk spells them, relative to the root. */
 export interface FileChange {
@@ -33,9 +37,6 @@ export interface AppliedChanges {
   /** Puts the old bytes back, durably; throws when that fails, and the state is then unsure. */
   undo(): Promise<void>;
 }
-
-/** The disk refused; everything is as it was before the call. */
-export class DiskRefusal extends Error {}
 
 /** Somebody else changed a file since it was judged; everything is as it was before the call. */
 export class ChangedUnderneath extends Error {}
@@ -81,8 +82,7 @@ async function stageContents(
   touched: Set<string>,
   staged: string[],
 ): Promise<string[]> {
-  for (const directory of new Set(writes.map(({ path }) => dirname(path))))
-    await makeDirectory(root, directory, touched);
+  for (const directory of new Set(writes.map(({ path }) => dirname(path)))) makeDirectory(root, directory, touched);
   const files: number[] = [];
   try {
     for (const { path, content, isExecutable = false } of writes) {
@@ -152,8 +152,8 @@ async function removeFile(
   assertExpected(join(root, path), expects);
   const content = readIfPresent(join(root, path));
   if (content === null) return;
+  await unlink(join(root, path));
   previous.push({ path, content });
-  await rm(join(root, path));
   await removeEmptyParents(root, path, touched);
 }
 
@@ -174,12 +174,14 @@ async function removeIfEmpty(directory: string): Promise<boolean> {
 }
 
 /** New directories are durable only when their parent is synced too. */
-async function makeDirectory(root: string, directory: string, touched: Set<string>): Promise<void> {
+function makeDirectory(root: string, directory: string, touched: Set<string>): void {
   if (existsSync(join(root, directory))) return;
-  const created = await mkdir(join(root, directory), { recursive: true });
-  if (created === undefined) return;
-  for (let path = join(root, directory); path.length >= created.length; path = dirname(path))
-    touched.add(dirname(path));
+  let path = root;
+  for (const segment of directory.split('/')) {
+    touched.add(path);
+    path = join(path, segment);
+    makeFolder(path);
+  }
 }
 
 async function syncDirectories(directories: Iterable<string>): Promise<void> {
@@ -198,8 +200,13 @@ async function putBack(root: string, previous: readonly FileChange[], tempName: 
     await mkdir(dirname(target), { recursive: true });
     touched.add(dirname(target));
     const temp = join(dirname(target), `${TEMP_PREFIX}${tempName()}.tmp`);
-    await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
-    await rename(temp, target);
+    try {
+      await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
+      await rename(temp, target);
+    } catch (error) {
+      await discard(root, [temp]);
+      throw error;
+    }
   }
   await syncDirectories(touched);
 }

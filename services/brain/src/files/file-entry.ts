@@ -115,6 +115,18 @@ export function describeBytes(place: EntryPlace, bytes: Uint8Array, stat: BigInt
   };
 }
 
+/** As the name says; no later look finds it so. */
+export function describeVanished(place: EntryPlace, bytes: Uint8Array, now: number): DescribedFile {
+  const { path, onDisk } = place;
+  const names = { hash: hash('sha256', bytes, 'hex'), blob: blobId(bytes) };
+  const entry = { path, onDisk, ...names, kind: 'text', mode: '100644', bytes: bytes.byteLength } as const;
+  return {
+    entry: { ...entry, stat: '', modifiedAt: now, problem: null },
+    text: decodeText(bytes),
+    lookedTooEarly: true,
+  };
+}
+
 function describeLink(place: EntryPlace, stat: BigIntStats, now: number): DescribedFile {
   const target = readlinkSync(join(place.root, place.onDisk), { encoding: 'buffer' });
   const names = { hash: hash('sha256', target, 'hex'), blob: blobId(target) };

@@ -1,6 +1,7 @@
 /** Records on disk of work that a killed process leaves half done: a record is there whole or not at all. */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 import { fsyncPath, isAbsent } from './fsync.ts';
 
 export interface Journal {
@@ -13,10 +14,15 @@ const UNFINISHED = '.tmp';
 /** Durable when it resolves. `name` has no extension. */
 export async function openJournal(directory: string, name: string, record: unknown): Promise<Journal> {
   const file = join(directory, `${name}.json`);
-  await mkdir(directory, { recursive: true });
-  await writeFile(file + UNFINISHED, JSON.stringify(record), { flag: 'wx', flush: true });
-  await rename(file + UNFINISHED, file);
-  await fsyncPath(directory);
+  makeFolder(directory);
+  try {
+    await writeFile(file + UNFINISHED, JSON.stringify(record), { flag: 'wx', flush: true });
+    await rename(file + UNFINISHED, file);
+    await fsyncPath(directory);
+  } catch (error) {
+    for (const left of [file, file + UNFINISHED]) await rm(left, { force: true }).catch(() => undefined);
+    throw error;
+  }
   return { close: () => rm(file, { force: true }) };
 }
 

@@ -13,6 +13,7 @@ import {
   rmdirSync,
   unlinkSync,
 } from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DiskRefusal, obstacleAt } from './durable-write.ts';
@@ -36,12 +37,14 @@ export interface ReplacedFiles {
    * had it open: the old file is back in its place.
    */
   settle(): Promise<string[]>;
+  /** Puts the old files back where nobody has put anything else since. */
+  undo(): Promise<void>;
 }
 
 const FILES_PER_TURN = 64;
 
 /**
- * All that can be replaced, or (on an error of the disk, with DiskRefusal) nothing. `aside`: an empty directory on the
+ * All that can be replaced, or (on an error of the disk, with DiskRefusal) nothing. `aside`: a directory of ours on the
  * same file system.
  */
 export async function replaceFiles(
@@ -66,7 +69,7 @@ export async function replaceFiles(
     await work.undo();
     throw new DiskRefusal('the disk refused a write', { cause: error });
   }
-  return { kept: work.kept, settle: () => work.settle() };
+  return { kept: work.kept, settle: () => work.settle(), undo: () => work.undo() };
 }
 
 interface Done {
@@ -85,6 +88,7 @@ class Replacing {
   readonly #touched = new Set<string>();
   /** Directories seen to be ones in this turn of the loop. */
   readonly #walked = new Set<string>();
+  readonly #prefix = `${randomUUID()}-`;
   #names = 0;
 
   constructor(root: string, aside: string) {
@@ -139,7 +143,7 @@ class Replacing {
   #setAside(target: string, expected: string): Done['old'] {
     const stat = statOf(target);
     if (stat === null || fileStamp(stat) !== expected) return null;
-    const file = join(this.#aside, String((this.#names += 1)));
+    const file = join(this.#aside, `${this.#prefix}${(this.#names += 1)}`);
     const isCopy = !giveSecondName(target, file);
     const named = lstatSync(file, { bigint: true });
     if (isCopy || isSameState(named, stat)) return { file, stat: named };

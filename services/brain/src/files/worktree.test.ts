@@ -94,6 +94,31 @@ describe('what lies in a working tree', () => {
   });
 });
 
+describe('what was just written', () => {
+  it('may be removed or replaced by somebody at once: the next look tells it as theirs', async () => {
+    const tree = await openTree();
+    for (const [path, theirs] of [
+      ['gone.md', null],
+      ['replaced.md', 'hers'],
+    ] as const) {
+      put(path, 'ours');
+      rmSync(join(root, path));
+      if (theirs !== null) {
+        put(path, theirs);
+        utimesSync(join(root, path), new Date(0), new Date(0)); // moved here from somewhere else
+      }
+      tree.accept(path, tree.describe(path, Buffer.from('ours')));
+    }
+    tree.takeNoticed();
+    await tree.look();
+    expect(told(tree)).toEqual([
+      ['gone.md', 'deleted'],
+      ['replaced.md', 'updated'],
+    ]);
+    expect([tree.read('gone.md')?.text, tree.read('replaced.md')?.text]).toEqual([undefined, 'hers']);
+  });
+});
+
 describe('a look', () => {
   it('takes in whatever happened before it, without a scan', async () => {
     const tree = await openTree();

@@ -10,6 +10,7 @@ import {
   decodeText,
   type DescribedFile,
   describeBytes,
+  describeVanished,
   describeOnDisk,
   type FileEntry,
   readLarge,
@@ -224,12 +225,15 @@ export class Worktree {
     }
   }
 
-  /** What the bytes just put in place look like to a later look. */
+  /**
+   * What the bytes just put in place look like to a later look. Somebody may have removed or replaced them since: then
+   * the next look finds that, and tells it as theirs.
+   */
   describe(path: string, bytes: Uint8Array): DescribedFile {
-    const onDisk = this.onDisk(path);
-    const stat = statEntry(this.root, onDisk);
-    if (stat === null) throw new Error('a file just written is gone');
-    return describeBytes({ root: this.root, path, onDisk }, bytes, stat, this.#now());
+    const place = { root: this.root, path, onDisk: this.onDisk(path) };
+    const stat = statEntry(this.root, place.onDisk);
+    if (stat === null) return describeVanished(place, bytes, this.#now());
+    return { ...describeBytes(place, bytes, stat, this.#now()), lookedTooEarly: true };
   }
 
   /** Takes in what is in place; null = nothing. */

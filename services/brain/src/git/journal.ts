@@ -3,8 +3,9 @@
  * tell our dead locks from a person's live ones.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../files/make-folder.ts';
 import type { Repository } from './repository.ts';
 import { GitError } from './run.ts';
 
@@ -18,8 +19,13 @@ export async function withJournal<Result>(
 ): Promise<Result> {
   const record = join(repository.scratchDir, `${JOURNAL_PREFIX}${randomUUID()}`);
   const locks = [...refs.map((ref) => (ref.endsWith('/') ? ref : `${ref}.lock`)), 'HEAD.lock', 'packed-refs.lock'];
-  await mkdir(repository.scratchDir, { recursive: true });
-  await writeFile(record, locks.join('\n'));
+  makeFolder(repository.scratchDir);
+  try {
+    await writeFile(record, locks.join('\n'));
+  } catch (error) {
+    await rm(record, { force: true }); // a full disk leaves an empty one
+    throw error;
+  }
   try {
     const result = await action();
     await rm(record, { force: true });
@@ -33,6 +39,6 @@ export async function withJournal<Result>(
 
 /** A fresh path in the repository's scratch directory. */
 export async function scratchPath(repository: Repository, kind: string): Promise<string> {
-  await mkdir(repository.scratchDir, { recursive: true });
+  makeFolder(repository.scratchDir);
   return join(repository.scratchDir, `${kind}-${randomUUID()}`);
 }

@@ -1,10 +1,11 @@
 /** Writes single objects as git does, without starting it: a file of its own each, whole and flushed before it has its name. */
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsync, mkdirSync, openSync, renameSync, rmSync, utimesSync, writeSync } from 'node:fs';
+import { closeSync, fsync, openSync, renameSync, rmSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
 import { isAbsent } from '../files/fsync.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { type GitObject, objectHeader, objectIdOf } from './object-id.ts';
 
 const flush = promisify(fsync);
@@ -82,7 +83,7 @@ function openIn(dir: string, temp: string): number {
     return openSync(temp, 'wx', 0o444);
   } catch (error) {
     if (!isAbsent(error)) throw error;
-    mkdirSync(dir, { recursive: true });
+    makeFolder(dir);
     return openSync(temp, 'wx', 0o444);
   }
 }

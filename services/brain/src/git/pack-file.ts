@@ -1,10 +1,11 @@
 /** Writes many objects as one pack and its index (version 2): one flush instead of thousands. */
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, fsync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32, deflateSync } from 'node:zlib';
+import { makeFolder } from '../files/make-folder.ts';
 import { type GitObject, objectIdOf, type ObjectType } from './object-id.ts';
 
 const flush = promisify(fsync);
@@ -72,7 +73,7 @@ async function putInPlace(objectsDir: string, chunks: readonly Buffer[], packed:
   const checksum = sha1(chunks);
   packed.sort((a, b) => (a.oid < b.oid ? -1 : 1));
   const dir = join(objectsDir, 'pack');
-  mkdirSync(dir, { recursive: true });
+  makeFolder(dir);
   const name = join(dir, `pack-${checksum.toString('hex')}`);
   // git sees a pack by its index, so that comes last
   await writeNamed(dir, `${name}.pack`, [...chunks, checksum]);

@@ -8,6 +8,7 @@ import { type Repository, RepositoryProblem } from './repository.ts';
 import { configurationProblem } from './repository-config.ts';
 import { branchRef, type GitCall, type GitOutput, objectId, refName } from './run.ts';
 import type { TransferWatch } from './spawner.ts';
+import { withoutTornPacks } from './torn-packs.ts';
 import type { TransferStage } from './transfer-output.ts';
 
 const SILENCE_MS = 15_000;
@@ -61,7 +62,7 @@ export async function fetchRemote(repository: Repository, remote: Remote, watch:
   const prefix = remotePrefix(remote);
   // the shared repository holds other brains' branches beside those of the default brain
   const others = prefix === '' ? ['^refs/heads/brain/*'] : [];
-  await withJournal(repository, [tracking], () =>
+  const fetch = (): Promise<GitOutput> =>
     runNetwork(repository, remote, {
       brings: true,
       watch,
@@ -80,8 +81,8 @@ export async function fetchRemote(repository: Repository, remote: Remote, watch:
         `+refs/heads/${prefix}*:${tracking}*`,
         ...others,
       ],
-    }),
-  );
+    });
+  await withJournal(repository, [tracking], () => withoutTornPacks(repository, fetch));
   await repository.objectDirectories.fsyncChanged();
 }
 

@@ -106,7 +106,7 @@ export async function openRepository(git: Git, dir: string): Promise<Repository>
     await git.run({ args: ['rev-parse', '--git-dir'], gitDir, workTree: dir });
   } catch (error) {
     if (error instanceof GitError) throw new RepositoryProblem('damaged', error.stderr || error.message);
-    if (isAbsent(error)) throw new RepositoryProblem('absent', 'no repository here');
+    if (isAbsent(error)) throw await missingIn(dir);
     throw error;
   }
   if (!(await hasAttributes(gitDir))) {
@@ -117,6 +117,17 @@ export async function openRepository(git: Git, dir: string): Promise<Repository>
   // A full disk is no reason not to serve what is there.
   await hideDrafts(gitDir).catch(() => undefined);
   return repositoryAt(git, dir);
+}
+
+/** A folder without a repository is a brain that lost it; no folder is no brain. */
+async function missingIn(dir: string): Promise<RepositoryProblem> {
+  const hasFolder = await stat(dir).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return hasFolder
+    ? new RepositoryProblem('damaged', 'its folder holds no git repository (.git is missing)')
+    : new RepositoryProblem('absent', 'no repository here');
 }
 
 function repositoryAt(git: Git, dir: string): Repository {

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Order, Outcome, Program, Report, Stop, Task } from './spawner.ts';
-import { TransferOutput } from './transfer-output.ts';
+import { TransferOutput, type TransferProgress } from './transfer-output.ts';
 
 type GitProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -102,19 +102,26 @@ function follow(
   onSilence: () => void,
 ): () => string {
   const output = new TransferOutput(maxErrorBytes);
+  let latest: TransferProgress | null = null;
+  const tell = (): void => {
+    if (latest !== null) report({ id, is: 'progress', progress: latest });
+    latest = null;
+  };
+  const telling = setInterval(tell, PROGRESS_EVERY_MS);
   const silence = setTimeout(onSilence, silenceMs);
-  git.on('close', () => clearTimeout(silence));
+  git.on('close', () => {
+    clearTimeout(silence);
+    clearInterval(telling);
+  });
   git.stdout.on('data', () => silence.refresh());
-  let toldAt = -Infinity;
   git.stderr.on('data', (bytes: Buffer) => {
     silence.refresh();
-    const progress = output.read(bytes);
-    const now = performance.now();
-    if (progress === null || now - toldAt < PROGRESS_EVERY_MS) return;
-    toldAt = now;
-    report({ id, is: 'progress', progress });
+    latest = output.read(bytes) ?? latest;
   });
-  return () => output.text();
+  return () => {
+    tell();
+    return output.text();
+  };
 }
 
 function open(id: number, program: Program): void {

@@ -1,6 +1,7 @@
 /** Contents of commits as files of our own, beside the working trees, ready to be put in place. */
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../files/make-folder.ts';
 import { fsyncPath } from '../files/fsync.ts';
 import { scratchPath } from './journal.ts';
 import type { TreeEntry } from './objects.ts';
@@ -26,8 +27,7 @@ export async function stageEntries(
   const dir = await scratchPath(repository, 'stage');
   const stage = stageAt(dir, new Map(entries.map(({ path }, index) => [path, numbered(index)])));
   try {
-    await mkdir(join(dir, 'files'), { recursive: true });
-    await mkdir(stage.aside);
+    for (const folder of [dir, join(dir, 'files'), stage.aside]) makeFolder(folder);
     if (entries.length > 0) await checkOut(repository, dir, entries);
     return stage;
   } catch (error) {

@@ -1,9 +1,10 @@
 /** Linked working trees, one directory per branch beside `main`. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { filePathProblem } from '@svc/contract/names.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { fsyncPath, fsyncTree, isAbsent } from '../files/fsync.ts';
 import { scratchPath, withJournal } from './journal.ts';
 import { readTree, resetIndex, type TreeEntry } from './objects.ts';
@@ -75,7 +76,7 @@ export async function openWorktree(repository: Repository, worktreesDir: string,
   if (head === null) throw new RepositoryProblem('absent', 'no such branch');
   await clearPlace(repository, dir);
   await pruneWorktrees(repository);
-  await mkdir(worktreesDir, { recursive: true });
+  makeFolder(worktreesDir);
   await withJournal(repository, [], () =>
     repository.git.run({
       args: ['worktree', 'add', '--no-checkout', '--quiet', dir, branch],

@@ -88,7 +88,11 @@ export class BrainRules implements RowChains {
   readonly #islands: ReadonlyMap<string, AttachedPolicy>;
   readonly #numbers: ChainNumbers;
   /** By directory, by a file's own path, by an island's key: whoever asks for names that nobody uses must not fill the memory. */
-  readonly #known = new LRUCache<string, PolicyChain>({ max: REMEMBERED_PLACES });
+  readonly #known = new LRUCache<string, PolicyChain>({
+    // Not `max`, which takes room for all of them at once, in every open brain.
+    maxSize: REMEMBERED_PLACES,
+    sizeCalculation: () => 1,
+  });
   readonly #chains = new Map<number, PolicyChain>([[NO_POLICIES.id, NO_POLICIES]]);
 
   constructor(brain: string, { own, islands }: AttachedPolicies, numbers: ChainNumbers) {

@@ -145,7 +145,7 @@ export class RegistryRules implements RowRules {
       own,
       islands: islandsText,
       rules: same?.rules ?? new BrainRules(brain, { own: ownOf(brain), islands }, this.#numbers),
-      views: same?.views ?? new LRUCache<string, RowView>({ max: VIEWS }),
+      views: same?.views ?? new LRUCache<string, RowView>({ maxSize: VIEWS, sizeCalculation: () => 1 }),
     };
     return memory.remembered;
   }

@@ -214,6 +214,30 @@ describe('a block of a snapshot', () => {
     expect([restored.cache.size, restored.cache.dictionary.size]).toEqual([0, 0]);
   });
 
+  test('a run of blocks keeps its terms apart when the index changes in between', () => {
+    const index = indexOf({ 'a.md': 'okapi', 'b.md': 'zebra', 'c.md': 'gnu' });
+    const numbers = new TermNumbers(index.cache.dictionary);
+    const encode = (...files: string[]) =>
+      Block.read(
+        encodeFiles(
+          numbers,
+          files.flatMap((file) => index.fileOf(file) ?? []),
+        ),
+      );
+    const first = encode('a.md', 'b.md');
+    index.delete('b.md'); // its terms' ids are given to others
+    index.set({ file: 'd.md', content: 'lemur vicuna', hash: 'd', chain: 0 });
+    const restored = indexOfBlocks([first, encode('c.md', 'd.md')].flatMap((block) => block ?? []));
+    for (const [query, file] of Object.entries({
+      okapi: 'a.md',
+      zebra: 'b.md',
+      gnu: 'c.md',
+      lemur: 'd.md',
+      vicuna: 'd.md',
+    }))
+      expect(filesFor(restored, { query })).toEqual([file]);
+  });
+
   test('later blocks win over earlier ones', () => {
     const later = indexOf({ 'garden/tomatoes.md': '# Tomatoes\n\nAll eaten.' });
     const blocks = [

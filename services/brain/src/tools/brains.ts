@@ -33,7 +33,7 @@ async function retire(context: CallContext, name: string, to: string | null, gua
 const remove = defineTool({
   name: 'brain_delete',
   area: 'brain',
-  description: 'Deletes a brain with all its branches; an operator can bring it back from where it is kept.',
+  description: 'Deletes a brain with all its branches (ours); an operator can bring it back from where it is kept.',
   input: z.strictObject({
     name: BrainName,
     confirm: z.string().describe('The name once more.'),
@@ -75,7 +75,7 @@ function shownDeleted(name: string, { folder }: Retired) {
 const rename = defineTool({
   name: 'brain_rename',
   area: 'brain',
-  description: 'Gives a brain another name; its boundaries and the stacks of all sessions follow.',
+  description: 'Gives a brain another name (ours); its boundaries and the stacks of all sessions follow.',
   input: z.strictObject({ name: BrainName, to: BrainName.describe('The new name.'), ...leaseGuard }),
   output: z.strictObject({
     renamed: z.literal(true),

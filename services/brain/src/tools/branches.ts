@@ -126,7 +126,7 @@ const switchTo = defineTool({
   }),
   access: 'public',
   effect: 'write-idempotent',
-  refuses: ['E_BRANCH_ABSENT', 'E_LIMIT'],
+  refuses: ['E_BRANCH_ABSENT', 'E_LIMIT', 'E_STATE_WRITE'],
   raises: READ_RAISES,
   aliases: { branch: 'name' },
   example: { name: 'main' },

@@ -1,9 +1,10 @@
 /** svc_health: how this node's brains are. */
 import { z } from 'zod';
-import { CallError } from '@svc/contract/codes.ts';
+import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { CommitId, TimestampMs } from '@svc/contract/params.ts';
 import type { BrainOps, BrainProblem, BrainSummary } from '../brain/ops.ts';
 import { defineTool } from '../deps.ts';
+import { nodeProblems } from './node-problems.ts';
 import { entryKind } from './results.ts';
 import { askEveryBrain, type CallContext, opContext, resolveTarget } from './target.ts';
 
@@ -68,6 +69,7 @@ const health = defineTool({
     for (const { name, problems: own } of summaries) {
       problems.push(...own.map(({ code, text }) => ({ code, text: `${name}: ${text}` })));
     }
+    problems.push(...(await nodeProblems(context)));
     const { guidance } = deps.layout.status();
     if (guidance !== null) problems.push({ code: 'LEGACY_LAYOUT', text: guidance });
     const own = deps.counters;
@@ -106,7 +108,7 @@ async function summarise(context: CallContext, ops: BrainOps, name: string): Pro
   try {
     return await ops.summary({ context: opContext(context) });
   } catch (error) {
-    if (!(error instanceof CallError)) throw error;
+    if (!(error instanceof CallError || error instanceof Refusal)) throw error;
     return { code: error.code, text: `${name}: ${error.message}` };
   }
 }

@@ -15,7 +15,7 @@ const history = defineTool({
   name: 'svc_history',
   area: 'core',
   description:
-    'Lists the commits of a branch, or those that touched one file, newest first (renames are not followed).',
+    'Lists the commits of a branch, or those that touched one file, newest first (ours; renames are not followed).',
   input: z.strictObject({ file: PathText.optional(), ...brainAndBranch, ...at, ...page }),
   output: z.strictObject({
     history: z.array(
@@ -72,7 +72,8 @@ const DEFAULT_DIFF_BYTES = 256 * 1024;
 const diff = defineTool({
   name: 'svc_diff',
   area: 'core',
-  description: 'Shows what differs between two states of a branch, by default what is uncommitted, as unified diffs.',
+  description:
+    'Shows what differs between two states of a branch, by default what is uncommitted, as unified diffs (ours).',
   input: z.strictObject({
     file: PathText.optional(),
     from: state.describe('Earlier state, as for at; default: the last commit of the branch.'),

@@ -22,7 +22,7 @@ import {
 
 const create = z.boolean().optional().describe('Make the brain when it does not exist.');
 const stackType = z.enum(['private', 'public']).optional().describe('public = read-only in this session.');
-const OPENING_REFUSES = ['E_BRANCH_ABSENT', 'E_LIMIT', 'E_QUOTA'] as const;
+const OPENING_REFUSES = ['E_BRANCH_ABSENT', 'E_LIMIT', 'E_QUOTA', 'E_STATE_WRITE'] as const;
 const OPENING_RAISES = ['BRAIN_LOAD_FAIL', 'UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED'] as const;
 
 /** Makes sure that the brain (and the branch, when named) can be opened; true when it was made just now. */
@@ -194,8 +194,8 @@ const remove = defineTool({
     const path = checkedPath(name);
     const { ops, branch } = await resolveWrite(context, wish);
     const op = { context: opContext(context, wish), branch, path, content: null, ifMatch: wish.ifMatch ?? null };
-    const { file, hash } = context.take(settled(context, await ops.change(op)));
-    return { removed: true as const, kind: 'file' as const, name: file, hash };
+    const { hash } = context.take(settled(context, await ops.change(op)));
+    return { removed: true as const, kind: 'file' as const, name, hash };
   },
 });
 

@@ -89,24 +89,19 @@ export class BranchWriter {
     judge: (staging: Staging) => Decision<Step<Value>, Code>,
   ): Promise<Once<Value, Code | GuardRefusal | 'E_STATE_WRITE'>> {
     const { idempotency, outbox } = this.#brain;
-    try {
-      return await this.alone(context.deadlineAt, () =>
-        this.#attempt(context.deadlineAt, journalDir, (section, attempt) =>
-          idempotency.once<Value, Code | GuardRefusal>(section.transaction, context.idempotency, async () => {
-            const guarded = await this.guard(section, context);
-            if (!guarded.ok) return guarded;
-            const judged = judge(attempt.staging);
-            if (!judged.ok) return judged;
-            await attempt.carryOut(section);
-            await outbox.write(section.transaction, judged.value.events);
-            return allow(judged.value.value);
-          }),
-        ),
-      );
-    } catch (error) {
-      if (error instanceof DiskRefusal) return { decision: deny('E_STATE_WRITE'), replayed: false };
-      throw error;
-    }
+    return this.alone(context.deadlineAt, () =>
+      this.#attempt(context.deadlineAt, journalDir, (section, attempt) =>
+        idempotency.once<Value, Code | GuardRefusal>(section.transaction, context.idempotency, async () => {
+          const guarded = await this.guard(section, context);
+          if (!guarded.ok) return guarded;
+          const judged = judge(attempt.staging);
+          if (!judged.ok) return judged;
+          await attempt.carryOut(section);
+          await outbox.write(section.transaction, judged.value.events);
+          return allow(judged.value.value);
+        }),
+      ),
+    );
   }
 
   /** Runs in its turn with nothing else of this branch; enter a section inside. */
@@ -120,13 +115,30 @@ export class BranchWriter {
     );
   }
 
+  /** From inside work that runs alone, while it has no section open: what waits to write files goes first. */
+  letWritesPass(): Promise<void> {
+    return this.#queue.letPass();
+  }
+
+  /** Within work that runs alone: reads of these files wait for the end of this part only. */
+  async whileChanging<Value>(paths: readonly string[], work: () => Promise<Value>): Promise<Value> {
+    for (const path of paths) this.tree.applying.add(path);
+    try {
+      return await this.#applying(work);
+    } finally {
+      for (const path of paths) this.tree.applying.delete(path);
+    }
+  }
+
   /** Reads of the files that `work` is changing wait for its end. */
   async #applying<Value>(work: () => Promise<Value>): Promise<Value> {
     const done = Promise.withResolvers<void>();
+    const around = this.#applied;
     this.#applied = done.promise;
     try {
       return await work();
     } finally {
+      this.#applied = around;
       done.resolve();
     }
   }
@@ -178,16 +190,9 @@ export class BranchWriter {
       } catch (error) {
         if (error instanceof DiskRefusal && calls.length > 1) {
           for (const call of calls) await this.#runBatch([call]); // find the ones that do fit
-        } else this.#failBatch(calls, error);
+        } else for (const call of calls) call.reject(error);
       }
     });
-  }
-
-  #failBatch(calls: readonly Queued[], error: unknown): void {
-    for (const call of calls) {
-      if (error instanceof DiskRefusal) call.resolve({ decision: deny('E_STATE_WRITE'), replayed: false });
-      else call.reject(error);
-    }
   }
 
   /** Judges, puts in place, records and commits; on any failure the disk is as before (or the error says unsure). */

@@ -5,6 +5,7 @@ import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import type { Idempotency } from '@svc/runtime/idempotency.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
+import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { LeaseCaller } from '../domain/lease.ts';
@@ -46,6 +47,8 @@ export interface BrainContext {
   readonly denials: DenialLog;
   readonly counters: Counters;
   readonly gate: Gate;
+  /** What the disk refused lately. */
+  readonly disk: { problemsOf(brain: string): Promise<readonly { readonly code: string; readonly text: string }[]> };
   readonly indexes: IndexMemory;
   /** What commits are called for whom something of the brain is hidden. */
   readonly handles: CommitHandles;
@@ -89,7 +92,8 @@ export async function writeSection<Value>(
   } catch (error) {
     if (leave === null) counters.refused();
     else finish(leave, true);
-    throw isDone && error instanceof CallError ? new CallError('E_OUTCOME_UNKNOWN') : error;
+    const isExpected = error instanceof CallError || diskTroubleOf(error) !== null;
+    throw isDone && isExpected ? new CallError('E_OUTCOME_UNKNOWN') : error;
   }
 }
 

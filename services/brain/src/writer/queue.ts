@@ -59,6 +59,15 @@ export class WriteQueue<Request, Outcome> {
     });
   }
 
+  /** From inside work that runs alone and takes long: takes the file calls that wait by now, and no other work. */
+  async letPass(): Promise<void> {
+    const others = this.#waiting.filter((item) => !('call' in item));
+    this.#waiting = this.#waiting.filter((item) => 'call' in item);
+    const live = this.#takeCalls().filter((call) => !this.#isLate(call));
+    this.#waiting = [...others, ...this.#waiting];
+    if (live.length > 0) await this.#options.runBatch(live);
+  }
+
   /** Resolves when nothing waits or runs any more. */
   async settled(): Promise<void> {
     while (this.#running !== null) await this.#running;

@@ -15,12 +15,15 @@ import {
 } from '../store/audit-rows.ts';
 import { createCheckpointFile } from './checkpoint-file.ts';
 import { openAuditDirectory, openSeal } from './seal.ts';
+import { refuseWrongKey } from './wrong-key.ts';
 
 export interface JudgedChain extends ChainVerdict {
   readonly chain: string;
 }
 
 export interface Audit {
+  /** Throws StartProblem when the key of this process signed none of the stored ends. */
+  assertKey(): Promise<void>;
   /** In the caller's transaction; call `appended` after it committed. Entries whose ids are there already are left out. */
   append(tx: SqlClient, entries: readonly Appended[]): Promise<ChainedEntry[]>;
   /** Saves the end of each chain that began or came to a hundred more, without anybody waiting for it. */
@@ -58,6 +61,7 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
   }
 
   return {
+    assertKey: () => refuseWrongKey(platform, { client, seal, file }),
     append: (tx, entries) => appendEntries(tx, seal, entries),
     appended(entries) {
       const due = entries.filter(({ seq }) => seq === 1 || seq % SAVE_EVERY === 0);

@@ -206,15 +206,23 @@ export function describeChains(name: string, open: () => Promise<Database>, node
       }
     });
 
-    test('another key vouches for nothing', async () => {
+    test('another key vouches for nothing, and a process that has it does not start', async () => {
       const { config } = readConfig(
         { SVC_DATA_DIR: bed().dataDir, SVC_AUDIT_KEY: 'another key of thirty-two letters' },
         () => '',
       );
-      const other = await bed().start({ config });
-      const [chain] = (await other.call('svc_audit_verify', { workspace: 'untouched' }))['chains'] as Fields[];
-      expect(chain).toMatchObject({ checkpointSeq: LENGTH, brokenAt: 1 });
-      await other.stop();
+      await expect(bed().start({ config })).rejects.toThrow(
+        'SVC_AUDIT_KEY does not verify the stored heads of the audit',
+      );
+    });
+
+    test('one forged end keeps nobody from starting', async () => {
+      const [{ mac } = {}] = await sql(`SELECT mac FROM habitat.audit_heads WHERE chain = 'untouched'`);
+      await sql(
+        `UPDATE habitat.audit_heads SET mac = 'forged', checkpoint_at = clock_timestamp() WHERE chain = 'untouched'`,
+      );
+      await (await bed().start()).stop();
+      await sql(`UPDATE habitat.audit_heads SET mac = '${String(mac)}' WHERE chain = 'untouched'`);
     });
 
     /** Writes chains of equal length and saves their ends; answers the heads as they were at half the length. */

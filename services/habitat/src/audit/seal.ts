@@ -7,6 +7,8 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { type ChainEnd, macOf } from '../domain/audit-chain.ts';
 
 export interface Seal {
+  /** Whose it is, for whoever must mend it. */
+  readonly origin: string;
   sign(end: ChainEnd): string;
   isSignatureOf(mac: string, end: ChainEnd): boolean;
 }
@@ -29,13 +31,14 @@ export async function openAuditDirectory({ config, log }: Pick<Platform, 'config
 /** The configured key, else the one in the directory, made at the first start. Throws ConfigProblem when there is neither. */
 export async function openSeal(config: Platform['config'], directory: string | null): Promise<Seal> {
   const { SVC_AUDIT_KEY: configured } = config;
-  if (configured !== undefined) return createSeal(Buffer.from(configured, 'utf8'));
+  if (configured !== undefined) return createSeal(Buffer.from(configured, 'utf8'), 'SVC_AUDIT_KEY');
   if (directory === null) throw new ConfigProblem('SVC_AUDIT_KEY is needed where the data directory cannot be written');
-  return createSeal(await keyIn(directory));
+  return createSeal(await keyIn(directory), `the key in ${join(directory, 'key')}`);
 }
 
-export function createSeal(key: Buffer): Seal {
+export function createSeal(key: Buffer, origin = 'the key'): Seal {
   return {
+    origin,
     sign: (end) => macOf(key, end),
     isSignatureOf(mac, end) {
       const given = Buffer.from(mac);

@@ -161,6 +161,17 @@ export async function readHead(client: SqlClient, seal: Seal, chain: string): Pr
   return { ...end, vouched: seal.isSignatureOf(row.mac, end), checkpointSeq: Number(row.checkpointSeq) };
 }
 
+const NEWEST_HEADS = 100;
+
+/** Of the chains that were saved last, whichever key signed them. */
+export async function readNewestHeads(client: SqlClient, seal: Seal): Promise<{ readonly vouched: boolean }[]> {
+  const rows = await client.$queryRawUnsafe<HeadRow[]>(
+    `SELECT ${HEAD_COLUMNS} FROM habitat.audit_heads WHERE seq > 0
+     ORDER BY checkpoint_at DESC NULLS LAST LIMIT ${NEWEST_HEADS}`,
+  );
+  return rows.map((row) => ({ vouched: seal.isSignatureOf(row.mac, endOf(row)) }));
+}
+
 const PAGE = 1000;
 
 export type AuditSqlRow = Omit<AuditRow, 'seq'> & { readonly seq: bigint };

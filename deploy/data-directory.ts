@@ -1,0 +1,66 @@
+/** The data directory of a process that has it for itself: taken before anything is written into it. */
+import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, statfsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Config } from '@svc/runtime/config.ts';
+import { takeLock } from '@svc/runtime/data-lock.ts';
+import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
+import { StartProblem } from '@svc/runtime/start-problem.ts';
+
+/** What the database of a new node takes, and something to begin with. */
+const NEW_NODE_MIB = 80;
+const MIB = 1024 * 1024;
+export const DATABASE = 'database';
+
+export interface DataDirectory {
+  readonly path: string;
+  /** The stores are open: from now on somebody may keep something there. */
+  inUse(): void;
+  /** Lets the next process have it; before it was in use, a new one goes again. */
+  release(): void;
+}
+
+/** Throws StartProblem: another process has it, nobody may write there, or a new node does not fit. */
+export function takeDataDirectory(config: Config): DataDirectory {
+  const path = resolve(config.SVC_DATA_DIR);
+  const isMade = !existsSync(path);
+  try {
+    return take(path, isMade);
+  } catch (error) {
+    if (isMade && existsSync(path)) removeMade(path, true);
+    if (error instanceof StartProblem) throw error;
+    const reason = diskTroubleOf(error)?.reason ?? (error instanceof Error ? error.message : String(error));
+    throw new StartProblem(`SVC_DATA_DIR: ${path} cannot be used: ${reason}`);
+  }
+}
+
+function take(path: string, isMade: boolean): DataDirectory {
+  const isNew = isMade || readdirSync(path).length === 0;
+  let isInUse = false;
+  if (!existsSync(join(path, DATABASE, 'pg', 'PG_VERSION'))) refuseSmallDisk(path);
+  mkdirSync(path, { recursive: true });
+  const lock = takeLock(join(path, 'service.lock'));
+  return {
+    path,
+    inUse() {
+      isInUse = true;
+    },
+    release() {
+      lock.release();
+      if (isNew && !isInUse) removeMade(path, isMade);
+    },
+  };
+}
+
+function refuseSmallDisk(path: string): void {
+  let there = path;
+  while (!existsSync(there)) there = dirname(there);
+  const { bavail, bsize } = statfsSync(there);
+  const free = Math.floor((bavail * bsize) / MIB);
+  if (free >= NEW_NODE_MIB) return;
+  throw new StartProblem(`SVC_DATA_DIR: ${path} has ${free} MiB free, and a new node needs ${NEW_NODE_MIB}`);
+}
+
+function removeMade(path: string, withFolder: boolean): void {
+  rmSync(join(path, DATABASE), { recursive: true, force: true });
+  if (withFolder && readdirSync(path).length === 0) rmdirSync(path);
+}

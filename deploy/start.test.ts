@@ -1,0 +1,211 @@
+/** A start that must fail: why, in one sentence; at once, whatever asks meanwhile; nothing is left. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startNats } from '@svc/testing/servers/nats.ts';
+import { freePort } from '@svc/testing/servers/ports.ts';
+import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { temporaryFolder } from '@svc/testing/servers/processes.ts';
+import { startRedis } from '@svc/testing/servers/redis.ts';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+
+/** Long before the 65 s that a kept connection lives, and long enough for a machine under load. */
+const AT_ONCE_MS = 20_000;
+const KEY = 'operator-key-0123456789';
+
+interface Ending {
+  readonly code: number | null;
+  readonly stderr: string;
+}
+
+interface Started {
+  readonly pid: number;
+  readonly ended: Promise<Ending>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+function start(entry: readonly string[], environment: Readonly<Record<string, string>>): Started {
+  const folder = temporaryFolder('svc-start');
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, entry[0] ?? ''), ...entry.slice(1)],
+    {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const ended = new Promise<Ending>((resolve) => child.once('close', (code) => resolve({ code, stderr })));
+  return { pid: child.pid ?? 0, ended, kill: (signal) => child.kill(signal) };
+}
+
+/** What a start that fails says; fails itself when it is not one sentence, or takes long. */
+async function sentenceOf({ ended }: Started): Promise<string> {
+  const late = sleep(AT_ONCE_MS, null, { ref: false });
+  const ending = await Promise.race([ended, late]);
+  if (ending === null) throw new Error('the process did not end');
+  expect(ending.code, ending.stderr).toBe(1);
+  const lines = ending.stderr.trim().split('\n');
+  expect(lines, ending.stderr).toHaveLength(1);
+  return lines[0] ?? '';
+}
+
+/** Asks /ready on kept connections until the test is over, as a probe does. */
+function poll(port: number): void {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const ask = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await fetch(`http://127.0.0.1:${port}/ready`, { signal: stop.signal }).then(
+        (reply) => reply.text(),
+        () => undefined,
+      );
+      await sleep(20);
+    }
+  };
+  void Promise.all([ask(), ask()]);
+}
+
+function folder(): string {
+  const path = temporaryFolder('svc-start-data');
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function listening(): Promise<{ port: number; server: Server }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return { server, port: typeof address === 'object' && address !== null ? address.port : 0 };
+}
+
+describe('one process', () => {
+  const node = (environment: Readonly<Record<string, string>>) =>
+    start(['embedded.ts'], { SVC_BIND: '127.0.0.1', SVC_MCP_PORT: '0', SVC_LOG_LEVEL: 'silent', ...environment });
+
+  test('a second one on a data directory names the first, whatever asks it meanwhile, and leaves no trace', async () => {
+    const dataDir = folder();
+    const [first, second] = [await freePort(), await freePort()];
+    const holder = node({ SVC_DATA_DIR: dataDir, SVC_MCP_PORT: String(first) });
+    while (!existsSync(join(dataDir, 'service.lock'))) await sleep(20);
+    poll(second);
+    const said = await sentenceOf(node({ SVC_DATA_DIR: dataDir, SVC_MCP_PORT: String(second) }));
+    expect(said).toContain(`${join(dataDir, 'service.lock')} is held by process ${holder.pid}`);
+    expect(readFileSync(join(dataDir, 'service.lock'), 'utf8')).toMatch(new RegExp(`^${holder.pid} `));
+    expect(readdirSync(dataDir).filter((name) => name.startsWith('service.lock'))).toEqual(['service.lock']);
+  });
+
+  test('a port in use is named, and the new data directory is as before', async () => {
+    const dataDir = join(folder(), 'data');
+    const { port } = await listening();
+    const said = await sentenceOf(node({ SVC_DATA_DIR: dataDir, SVC_MCP_PORT: String(port) }));
+    expect(said).toBe(`SVC_MCP_PORT: port ${port} of 127.0.0.1 is in use by another process`);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test('a data directory that cannot be one is named', async () => {
+    const dataDir = join(folder(), 'file');
+    writeFileSync(dataDir, 'a file');
+    expect(await sentenceOf(node({ SVC_DATA_DIR: join(dataDir, 'data') }))).toMatch(
+      /^SVC_DATA_DIR: \S+ cannot be used/,
+    );
+    expect(await sentenceOf(node({ SVC_DATA_DIR: dataDir }))).toMatch(/^SVC_DATA_DIR: \S+ cannot be used/);
+  });
+
+  test('a start that fails while a probe holds a connection ends at once', async () => {
+    const dataDir = folder();
+    mkdirSync(join(dataDir, 'database'));
+    writeFileSync(join(dataDir, 'database', 'pg'), 'no directory');
+    const port = await freePort();
+    poll(port);
+    const said = await sentenceOf(node({ SVC_DATA_DIR: dataDir, SVC_MCP_PORT: String(port) }));
+    expect(said).toContain(join(dataDir, 'database'));
+    expect(readdirSync(dataDir)).toEqual(['database']);
+  });
+
+  test.each([
+    [{ SVC_BRAIN: '../evil' }, 'SVC_BRAIN'],
+    [{ SVC_MCP_PORT: 'http' }, 'SVC_MCP_PORT'],
+    [{ SVC_API_KEY: 'short' }, 'SVC_API_KEY'],
+    [{ SVC_BIND: '0.0.0.0' }, 'SVC_API_KEY'],
+  ])('%o is refused by the name of the setting', async (environment, name) => {
+    const dataDir = join(folder(), 'data');
+    expect(await sentenceOf(node({ SVC_DATA_DIR: dataDir, ...environment }))).toContain(name);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+});
+
+const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);
+afterAll(() => Promise.all([nats, redis, postgres].map(async (server) => server?.stop())));
+
+describe.skipIf(nats === null || redis === null || postgres === null)('a process of a cluster', () => {
+  const servers = { NATS_URL: nats?.url ?? '', REDIS_URL: redis?.url ?? '', DATABASE_URL: postgres?.url ?? '' };
+  const run = (role: string, environment: Readonly<Record<string, string>>) => {
+    const common = { SVC_DATA_DIR: folder(), SVC_MCP_PORT: '0', SVC_LOG_LEVEL: 'silent', ...servers };
+    return start(['node.ts', role], { ...common, ...environment });
+  };
+  const nobody = async () => `127.0.0.1:${await freePort()}`;
+
+  test('a gateway without a key says so, and starts with SVC_KEYLESS', async () => {
+    expect(await sentenceOf(run('gateway', {}))).toMatch(/^SVC_API_KEY is needed .*SVC_KEYLESS=1/);
+    const keyless = run('gateway', { SVC_KEYLESS: '1' });
+    const first = await Promise.race([keyless.ended, sleep(3000, 'runs')]);
+    expect(first).toBe('runs');
+    keyless.kill('SIGKILL');
+  });
+
+  test('settings that are missing are named all at once', async () => {
+    expect(await sentenceOf(run('brain', { NATS_URL: '', DATABASE_URL: '' }))).toBe(
+      'NATS_URL, DATABASE_URL: needed to run a service of the cluster',
+    );
+  });
+
+  test('a server that is not there is named with its address', async () => {
+    const address = await nobody();
+    const said = (setting: string, url: string) => sentenceOf(run('escrow', { [setting]: url }));
+    expect(await said('NATS_URL', `nats://${address}`)).toMatch(`NATS at ${address} cannot be reached`);
+    expect(await said('REDIS_URL', `redis://${address}`)).toMatch(`Redis at ${address} cannot be reached`);
+    expect(await said('DATABASE_URL', `postgres://svc:s3cret@${address}/svc`)).toMatch(
+      `PostgreSQL at ${address} cannot be reached`,
+    );
+  });
+
+  test('a server that says nothing is given up', async () => {
+    const { port } = await listening();
+    const said = (setting: string, url: string) => sentenceOf(run('escrow', { [setting]: url }));
+    expect(await said('NATS_URL', `nats://127.0.0.1:${port}`)).toMatch(`NATS at 127.0.0.1:${port} cannot be reached`);
+    expect(await said('REDIS_URL', `redis://127.0.0.1:${port}`)).toMatch(
+      `Redis at 127.0.0.1:${port} cannot be reached`,
+    );
+    expect(await said('DATABASE_URL', `postgres://127.0.0.1:${port}/svc`)).toMatch(
+      `PostgreSQL at 127.0.0.1:${port} cannot be reached`,
+    );
+  });
+
+  test('a start waits as long as it is told for a server that comes later', async () => {
+    const address = await nobody();
+    const waiting = run('gateway', { SVC_API_KEY: KEY, NATS_URL: `nats://${address}`, SVC_START_WAIT_MS: '4000' });
+    expect(await Promise.race([waiting.ended, sleep(3000, 'waits')])).toBe('waits');
+    expect(await sentenceOf(waiting)).toContain(address);
+  });
+
+  test('a wrong role and a database that is not there are said at once, without the password', async () => {
+    const url = new URL(servers.DATABASE_URL);
+    const absent = Object.assign(new URL(url), { pathname: '/no_such_database' });
+    const said = await sentenceOf(run('escrow', { DATABASE_URL: String(absent), SVC_START_WAIT_MS: '60000' }));
+    expect(said).toMatch(`PostgreSQL at ${url.host} has no such database`);
+    const stranger = Object.assign(new URL(url), { username: 'no_such_role', password: 's3cret' });
+    const refused = await sentenceOf(run('escrow', { DATABASE_URL: String(stranger), SVC_START_WAIT_MS: '60000' }));
+    expect(refused).toMatch(`PostgreSQL at ${url.host} refuses the credential in DATABASE_URL`);
+    expect(refused).not.toContain('s3cret');
+  });
+});

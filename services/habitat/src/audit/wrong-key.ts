@@ -1,0 +1,30 @@
+/** A process with another key than the one that signed the audit would break every chain that it adds to. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { StartProblem } from '@svc/runtime/start-problem.ts';
+import { readNewestHeads } from '../store/audit-rows.ts';
+import type { CheckpointFile } from './checkpoint-file.ts';
+import type { Seal } from './seal.ts';
+
+export interface StoredAudit {
+  readonly client: SqlClient;
+  readonly seal: Seal;
+  readonly file: CheckpointFile;
+}
+
+/**
+ * Throws StartProblem when there are signed ends and the key signed none of them. One end that it did not sign may have
+ * been forged, and is for `svc_audit_verify` to tell: nobody who can write one row keeps the registry from starting. A
+ * single node that lost the key it had made itself has nobody who could give it back, so it goes on and says so.
+ */
+export async function refuseWrongKey(
+  { config, kind, log }: Pick<Platform, 'config' | 'kind' | 'log'>,
+  { client, seal, file }: StoredAudit,
+): Promise<void> {
+  const heads = await readNewestHeads(client, seal);
+  if (heads.length === 0 || heads.some(({ vouched }) => vouched)) return;
+  if ((await file.read()).size > 0) return;
+  const sentence = `${seal.origin} does not verify the stored heads of the audit: set SVC_AUDIT_KEY to the key that signed them`;
+  if (config.SVC_AUDIT_KEY === undefined && kind === 'embedded') log.error(sentence);
+  else throw new StartProblem(sentence);
+}
