@@ -9,7 +9,6 @@ import { holdsNothingElse } from '../files/tree-walk.ts';
 import type { HeadEntry } from '../files/file-table.ts';
 import { createBranch, readHead, readHeads, readRef, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
-import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree, listWorktrees } from '../git/worktrees.ts';
 import { type RowView, UNJUDGED } from '../ports.ts';
 import { type CommitNames, OWN_NAMES } from '../rules/commit-handles.ts';
@@ -25,6 +24,7 @@ import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
 import { finishRenames } from './branch-removal.ts';
 import { openTree } from './open-worktree.ts';
+import { treeProblems } from './tree-problems.ts';
 
 export const MAX_WORKTREES = 64;
 const KEPT_COMMIT_VIEWS = 8;
@@ -208,19 +208,7 @@ export class OpenBrain {
 
   /** Losses of the past, and working trees in which a person has something else in hand. */
   async problems(): Promise<BrainProblem[]> {
-    const problems = [...this.losses];
-    for (const [branch, { tree }] of await this.openTrees()) {
-      const state = await readWorktreeState(this.context.repository, tree.root).catch(() => null);
-      if (state !== null && !isOnBranch(state, branch)) {
-        const found =
-          state.unfinished === null ? `is on ${state.branch ?? 'no branch'}` : `has a ${state.unfinished} in progress`;
-        problems.push({
-          code: 'E_BRAIN_DIVERTED',
-          text: `the working tree of ${branch} ${found}; nothing is written there`,
-        });
-      }
-    }
-    return problems;
+    return [...this.losses, ...(await treeProblems(this.context.repository, await this.openTrees()))];
   }
 
   #openTree(branch: string): Promise<OpenTree> {
