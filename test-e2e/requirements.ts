@@ -1,5 +1,6 @@
 /** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
 import { ACCESS } from './requirements/access.ts';
+import { BRAIN_COMMITS } from './requirements/brain-commits.ts';
 import { BRAIN_HISTORY } from './requirements/brain-history.ts';
 import { BRAIN_MERGING } from './requirements/brain-merging.ts';
 import { BRAIN_NAMES } from './requirements/brain-names.ts';
@@ -25,6 +26,7 @@ const ALL = {
   ...BRAIN_RULES,
   ...BRAIN_TOOLS,
   ...BRAIN_SYNC,
+  ...BRAIN_COMMITS,
   ...BRAIN_NAMES,
   ...BRAIN_HISTORY,
   ...BRAIN_MERGING,

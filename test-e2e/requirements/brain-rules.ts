@@ -47,7 +47,7 @@ export const BRAIN_RULES = {
   'brain:git:inert': ['brain core acceptance 11', 'Hooks and filters planted in the repository never run.'],
   'brain:git:person-commit': [
     'brain files',
-    "After a commit by the service a person's git status is clean, and a person's index.lock does not block it.",
+    "After a commit by the service a person's git status is clean; it waits for a person's index.lock and takes away one that nobody holds any more.",
   ],
   'brain:external:seen': [
     'brain core acceptance 11',

@@ -1,5 +1,5 @@
 /** Branches, commits and worktrees. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Fields } from '../client.ts';
@@ -241,10 +241,14 @@ verifies('brain:git:person-commit', async ({ fresh, place }) => {
   expect(git(folder, 'status', '--porcelain')).toBe('');
   await user.ok('brain_write', { name: 'x', content: 'two' });
   expect(git(folder, 'status', '--porcelain')).toContain('x.md');
-  writeFileSync(join(folder, '.git', 'index.lock'), '');
-  await user.ok('svc_commit', { message: 'with a lock of a person' });
+  const lock = join(folder, '.git', 'index.lock');
+  writeFileSync(lock, '');
+  await user.refused('E_BUSY', 'svc_commit', { message: 'with a lock of a person' });
+  expect(git(folder, 'show', 'main:x.md')).toBe('one');
+  const longAgo = new Date(Date.now() - 11 * 60_000);
+  utimesSync(lock, longAgo, longAgo);
+  await user.ok('svc_commit', { message: 'with a lock that nobody holds any more' });
   expect(git(folder, 'show', 'main:x.md')).toBe('two');
-  rmSync(join(folder, '.git', 'index.lock'));
   await user.ok('brain_write', { name: 'y', content: 'three' });
   await user.ok('svc_commit', { message: 'after' });
   await waitFor(() => git(folder, 'status', '--porcelain') === '', { what: 'a clean git status' });
