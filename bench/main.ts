@@ -21,6 +21,7 @@ import {
   type Scenario,
   WRITE_BODY,
 } from './scenarios.ts';
+import { measureRecovery } from './recovery.ts';
 import { measureSearch } from './search.ts';
 import { measureStarts } from './starts.ts';
 import {
@@ -68,6 +69,7 @@ try {
   if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
   if (wants('index')) console.log(`\n${await measureIndex()}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
+  if (wants('recovery')) console.log(`\n${await measureRecovery(rounds * 4)}`);
   console.log(`\nload ${loadavg()[0]?.toFixed(1)} after`);
 } finally {
   for (const end of ends.reverse()) await end();

@@ -83,7 +83,7 @@ export async function writeSection<Value>(
           leave ??= counters.entered(() => platform.clock.now());
           return work(section, irrevocable);
         },
-        { deadlineAt },
+        { deadlineAt, clock: platform.clock },
       ),
     );
     finish(leave, false);
