@@ -20,3 +20,27 @@ test('a fresh registry has one workspace, no roles, and says what it stands at',
     policies: {},
   });
 });
+
+test('boundaries are copied with all that is below, once, and none that is there is changed', async () => {
+  const policyOf = async (resource: string) =>
+    (await node.registry.ask('policies', { resources: [resource] })).policies[resource];
+  const set = (resource: string, readableBy: string[]) =>
+    node.call('svc_habitat_setPolicy', { resource, policy: { readableBy, container: 'default' } });
+  await set('brain:old', ['role:admin']);
+  await set('brain:old/hr', ['user:ada']);
+  await set('brain:older', ['user:bob']);
+  const wish = { from: 'brain:old', to: 'brain:new', by: 'ada' };
+  const before = (await node.registry.revision()).stamp;
+  const { copied, stamp } = await node.registry.ask('copyPolicies', wish);
+  expect(copied).toBe(2);
+  expect(stamp.policies).toBeGreaterThan(before.policies);
+  expect(await policyOf('brain:new/hr')).toEqual(await policyOf('brain:old/hr'));
+  expect(await policyOf('brain:new')).toMatchObject({ readableBy: ['role:admin'] });
+  expect(await policyOf('brain:newer')).toBeUndefined();
+  expect(await node.registry.ask('copyPolicies', wish)).toMatchObject({ copied: 0 });
+  await set('brain:old/pay', ['user:ada']);
+  await set('brain:new/hr', ['user:eve']);
+  expect(await node.registry.ask('copyPolicies', wish)).toMatchObject({ copied: null });
+  expect(await policyOf('brain:new/pay')).toBeUndefined();
+  expect(await policyOf('brain:new/hr')).toMatchObject({ readableBy: ['user:eve'] });
+});

@@ -151,7 +151,8 @@ test('a full disk refuses rows, and costs no acknowledged one when it ends the e
   timeout: 60_000,
 }, async (context) => {
   const disk = mountDisk(120);
-  if (disk === null) return context.skip('SKIPPED: no small disk, because this user may not mount one');
+  context.skip(disk === null, 'SKIPPED: no small disk, because this user may not mount one');
+  if (disk === null) return;
   const directory = join(disk, 'db');
   const database = await openEmbeddedDatabase({ directory, log });
   const { pool } = database;

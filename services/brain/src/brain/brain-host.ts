@@ -1,5 +1,4 @@
 /** The brains this process owns: claimed, opened, created, handed over. */
-import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
 import { foldCase } from '@svc/contract/names.ts';
@@ -10,10 +9,7 @@ import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
-import { TEMP_PREFIX } from '../files/durable-write.ts';
-import { findDamage, repairRepository } from '../git/boot-repair.ts';
-import { createRepository, openRepository, type Repository, RepositoryProblem } from '../git/repository.ts';
-import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
+import { createRepository } from '../git/repository.ts';
 import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
 import { CommitHandles } from '../rules/commit-handles.ts';
@@ -26,8 +22,9 @@ import type { Counters } from '../writer/counters.ts';
 import type { OpContext } from '../writer/context.ts';
 import { createGate } from '../writer/gate.ts';
 import { Attendance } from './attendance.ts';
-import { BrainMoves } from './brain-moves.ts';
 import { BrainFolders } from './brain-folders.ts';
+import { BrainMoves } from './brain-moves.ts';
+import { damageOf, openBrainRepository } from './brain-opening.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { OpenBrain } from './open-brain.ts';
 import { BrainOperations } from './operations.ts';
@@ -37,7 +34,6 @@ import type { SyncSettings } from './remotes.ts';
 export const MAX_BRAINS = 256;
 /** What closing a brain and moving its directories may take of the time of a call. */
 const FAREWELL_MS = 10_000;
-const MAX_REASON = 300;
 
 export interface HostOptions {
   readonly platform: Platform;
@@ -191,10 +187,10 @@ export class BrainHost {
   async dropDamaged(name: string): Promise<void> {
     const held = this.#entries.get(name)?.held;
     if (held == null) return;
-    const damage = await findDamage(held.brain.context.repository, 'heads').catch(String);
-    if (damage === null) return;
+    const error = await damageOf(this.#options, name, held.brain.context.repository);
+    if (error === null) return;
     await this.lose(name);
-    throw this.#cannotLoad(name, new RepositoryProblem('damaged', damage));
+    throw error;
   }
 
   /** Another process took the brain while we were away: forget it without a word. */
@@ -273,58 +269,23 @@ export class BrainHost {
     const { platform } = shared;
     const worktrees = join(dataDir, 'worktrees', name);
     const identity = this.folders.identity(name);
-    const repository = await this.#openRepository(name, worktrees);
+    const repository = await openBrainRepository(this.#options, { name, folder: this.folders.of(name), worktrees });
     const client = poolClient(platform.database.pool);
     await createLeaseRow(client, name);
     const { id } = await openHome(client, name, platform.ids.next('brn'));
     const handles = new CommitHandles(handleKey, id);
-    const { indexes, disk } = this;
-    const context = { ...shared, name, owner, repository, gate: createGate(), indexes, disk, handles };
+    const parts = { indexes: this.indexes, handles, disk: this.disk };
+    const context = { ...shared, ...parts, name, owner, repository, gate: createGate() };
     const brain = new OpenBrain(
       context,
       { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },
       sync,
     );
     await brain.start();
-    const operations = new BrainOperations(brain, (wish) => this.#retire(held, wish));
-    const held: Held = { brain, attendance: new Attendance(), operations, owner, identity };
-    return held;
-  }
-
-  async #openRepository(name: string, worktrees: string): Promise<Repository> {
-    const { git, counters } = this.#options;
-    try {
-      const repository = await openRepository(git, this.folders.of(name));
-      await relinkWorktrees(repository, worktrees);
-      await pruneWorktrees(repository);
-      const { removedLocks, damage } = await repairRepository(repository);
-      counters.mutex.takeovers += removedLocks.length;
-      if (damage !== null) throw new RepositoryProblem('damaged', damage);
-      await removeLeftovers(repository.dir);
-      await removeLeftovers(worktrees);
-      return repository;
-    } catch (error) {
-      if (!(error instanceof RepositoryProblem)) throw error;
-      throw this.#cannotLoad(name, error);
-    }
-  }
-
-  #cannotLoad(name: string, problem: RepositoryProblem): CallError {
-    const { platform, dataDir } = this.#options;
-    platform.log.error({ brain: name, reason: problem.reason, err: problem }, 'a brain cannot be opened');
-    if (problem.reason === 'absent') return new CallError('BRAIN_LOAD_FAIL');
-    const [reason = ''] = problem.message.replaceAll(dataDir, '').split('\n');
-    return new CallError('BRAIN_LOAD_FAIL', `Failed to load brain: ${reason.slice(0, MAX_REASON)}`, {}, 503);
-  }
-}
-
-/** Temp files of a killed process. */
-async function removeLeftovers(directory: string): Promise<void> {
-  const children = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  for (const child of children) {
-    if (child.name === '.git') continue;
-    const path = join(directory, child.name);
-    if (child.isDirectory()) await removeLeftovers(path);
-    else if (child.name.startsWith(TEMP_PREFIX)) await rm(path, { force: true });
+    const attendance = new Attendance();
+    const operations = new BrainOperations(brain, (wish) =>
+      this.#retire({ brain, attendance, owner, operations, identity }, wish),
+    );
+    return { brain, attendance, operations, owner, identity };
   }
 }

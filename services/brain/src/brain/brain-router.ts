@@ -128,17 +128,17 @@ export class BrainRouter {
   }
 
   async #runHere({ brain, op, args }: Request): Promise<{ value: unknown } | null> {
-    await this.#host.dropReplaced(brain);
     let leave: (() => void) | null = null;
     try {
+      await this.#host.dropReplaced(brain);
       const served = await this.#host.enter(brain);
       if (served === null) return null;
       const { operations } = served;
       leave = served.leave;
       const run = operations[op] as (given: Op) => Promise<unknown>;
-      const value = await run.call(operations, args);
+      const value = await operations.shown(op, args.context, await run.call(operations, args));
       if (!REPEATABLE.has(op) && tookEffect(value)) this.#host.disk.wrote(brain);
-      return { value: await operations.shown(op, args.context, value) };
+      return { value };
     } catch (error) {
       if (error instanceof CallError || error instanceof Refusal) throw error;
       if (error instanceof NotOwner) {

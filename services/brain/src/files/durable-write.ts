@@ -15,8 +15,8 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 import { fileStamp } from './file-stamp.ts';
-import { makeFolder } from './make-folder.ts';
 import { fsyncPath, isAbsent, isPresent, readIfPresent } from './fsync.ts';
+import { makeFolder } from './make-folder.ts';
 
 export { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 

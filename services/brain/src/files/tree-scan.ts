@@ -157,12 +157,13 @@ export class TreeScan {
   }
 
   #isIgnored(onDisk: string, isDirectory: boolean): boolean {
-    return this.#ignores.isIgnored(onDisk, isDirectory) && !this.#holdsTracked(onDisk);
+    return this.#ignores.isIgnored(onDisk, isDirectory) && !this.#holdsTracked(onDisk, isDirectory);
   }
 
-  #holdsTracked(onDisk: string): boolean {
+  #holdsTracked(onDisk: string, isDirectory: boolean): boolean {
     const { table } = this.#tree;
     if (table.headOf(onDisk) !== undefined) return true;
+    if (!isDirectory) return false;
     for (const tracked of table.headPaths()) if (tracked.startsWith(`${onDisk}/`)) return true;
     return false;
   }

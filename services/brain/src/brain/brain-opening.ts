@@ -1,0 +1,72 @@
+/** Puts the repository of a brain in order before it is served, and says why one cannot be. */
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CallError } from '@svc/contract/codes.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { TEMP_PREFIX } from '../files/durable-write.ts';
+import { findDamage, repairRepository } from '../git/boot-repair.ts';
+import { openRepository, type Repository, RepositoryProblem } from '../git/repository.ts';
+import type { Git } from '../git/run.ts';
+import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
+import type { Counters } from '../writer/counters.ts';
+
+export interface OpeningTools {
+  readonly git: Git;
+  readonly counters: Counters;
+  readonly platform: Pick<Platform, 'log'>;
+  readonly dataDir: string;
+}
+
+export interface BrainPlace {
+  readonly name: string;
+  /** Its repository with the working tree of `main`. */
+  readonly folder: string;
+  /** Where its other working trees lie. */
+  readonly worktrees: string;
+}
+
+const MAX_REASON = 300;
+
+/** Throws BRAIN_LOAD_FAIL: 404 when there is no such folder, else 503 with the reason. */
+export async function openBrainRepository(
+  tools: OpeningTools,
+  { name, folder, worktrees }: BrainPlace,
+): Promise<Repository> {
+  try {
+    const repository = await openRepository(tools.git, folder);
+    await relinkWorktrees(repository, worktrees);
+    await pruneWorktrees(repository);
+    const { removedLocks, damage } = await repairRepository(repository);
+    tools.counters.mutex.takeovers += removedLocks.length;
+    if (damage !== null) throw new RepositoryProblem('damaged', damage);
+    await removeLeftovers(repository.dir);
+    await removeLeftovers(worktrees);
+    return repository;
+  } catch (error) {
+    throw error instanceof RepositoryProblem ? cannotLoad(tools, name, error) : error;
+  }
+}
+
+/** What is wrong with a repository that is open, as the error of whoever calls; null = nothing. */
+export async function damageOf(tools: OpeningTools, name: string, repository: Repository): Promise<CallError | null> {
+  const damage = await findDamage(repository, 'heads').catch(String);
+  return damage === null ? null : cannotLoad(tools, name, new RepositoryProblem('damaged', damage));
+}
+
+function cannotLoad({ platform, dataDir }: OpeningTools, name: string, problem: RepositoryProblem): CallError {
+  platform.log.error({ brain: name, reason: problem.reason, err: problem }, 'a brain cannot be opened');
+  if (problem.reason === 'absent') return new CallError('BRAIN_LOAD_FAIL');
+  const [reason = ''] = problem.message.replaceAll(dataDir, '').split('\n');
+  return new CallError('BRAIN_LOAD_FAIL', `Failed to load brain: ${reason.slice(0, MAX_REASON)}`, {}, 503);
+}
+
+/** Temp files of a killed process. */
+async function removeLeftovers(directory: string): Promise<void> {
+  const children = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  for (const child of children) {
+    if (child.name === '.git') continue;
+    const path = join(directory, child.name);
+    if (child.isDirectory()) await removeLeftovers(path);
+    else if (child.name.startsWith(TEMP_PREFIX)) await rm(path, { force: true });
+  }
+}
