@@ -49,6 +49,8 @@ export class History {
   readonly versions: Version[] = [];
   readonly erasures: Erasure[] = [];
   readonly removals: Removal[] = [];
+  /** While git cleaned the tree: it takes also what came after it had looked, committed meanwhile or not. */
+  readonly sweeps: { readonly from: number; readonly to: number }[] = [];
 
   wrote(version: Version, replaces: Partial<Erasure> = {}): void {
     this.versions.push(version);
@@ -73,7 +75,11 @@ export class History {
 
   /** Whether anybody began to delete it before that moment. */
   mayBeDeleted(path: string, before: number): boolean {
-    return this.removals.some(({ deletes, path: gone, from }) => deletes && covers(gone, path) && from <= before);
+    const isSwept = this.versions.some(
+      (version) =>
+        version.path === path && this.sweeps.some(({ from, to }) => version.from <= to && version.to >= from),
+    );
+    return isSwept || this.removals.some((one) => one.deletes && covers(one.path, path) && one.from <= before);
   }
 
   /** Paths of `main` that somebody made and nobody can have taken away since. */

@@ -66,6 +66,7 @@ function meanwhile(perform: Performed): Performed {
 async function setAside({ folder, history }: Ground, { nth }: Act): Promise<string> {
   const from = performance.now();
   const outcome = await persistently(folder, 'stash', 'push', '-q', ...(nth % 2 === 0 ? ['-u'] : []));
+  history.sweeps.push({ from, to: performance.now() });
   const added = await personGit(folder, 'diff', '-z', '--name-only', '--diff-filter=A', 'stash^1', 'stash');
   const untracked = await personGit(folder, 'ls-tree', '-r', '-z', '--name-only', 'stash^3');
   const paths = [added, untracked].flatMap(({ ok, output }) => (ok ? output.split('\0') : []));

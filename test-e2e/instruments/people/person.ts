@@ -1,5 +1,17 @@
 /** A person's acts: with editors, a file manager and git, in the folder of the brain. */
-import { chmod, lstat, mkdir, open, readdir, readFile, rename, symlink, unlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Ground, marksOf, personGit, textOf } from './ground.ts';
@@ -228,7 +240,8 @@ async function arrived(ground: Ground, path: string, from: number): Promise<void
 async function entryAt(file: string): Promise<Omit<Bytes, 'marks'> | null> {
   try {
     const stat = await lstat(file);
-    if (!stat.isFile()) return stat.isSymbolicLink() ? { kind: 'link', blob: null, sha256: null } : null;
+    if (stat.isSymbolicLink()) return { kind: 'link', blob: blobIdOf(Buffer.from(await readlink(file))), sha256: null };
+    if (!stat.isFile()) return null;
     const content = await readFile(file);
     return { kind: kindOf(content), blob: blobIdOf(content), sha256: sha256Of(content) };
   } catch {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -77,4 +78,14 @@ it('takes a path for gone when nothing is there, or a directory, or the way to i
     'no',
   ]);
   rmSync(join(root, 'dir'), { recursive: true });
+});
+
+it('takes a large file that is shortened while git reads it as what it has become', async () => {
+  const file = join(root, 'large.bin');
+  writeFileSync(file, randomBytes(32 * 1024 * 1024));
+  const storing = storeFiles(bed.repository, root, ['large.bin']);
+  await delay(150);
+  truncateSync(file, 10);
+  const stored = (await storing).get('large.bin');
+  expect(stored?.entry.oid).toBe(blobId(readFileSync(file)));
 });

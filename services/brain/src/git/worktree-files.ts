@@ -19,6 +19,7 @@ import { objectIdOf } from './object-id.ts';
 import { writeObjects } from './objects.ts';
 import { PACK_LIMITS } from './pack-file.ts';
 import type { Repository } from './repository.ts';
+import { GitError } from './run.ts';
 
 /** A file whose bytes are an object now. */
 export interface StoredFile {
@@ -202,17 +203,23 @@ async function storeLargeFile(repository: Repository, root: string, path: string
   for (let attempt = 0; attempt < LARGE_ATTEMPTS; attempt += 1) {
     const before = statOf(join(root, path));
     if (before === null || !before.isFile() || !leadsThroughDirectories(root, path)) return null;
-    const { stdout } = await repository.git.run({
-      // a path that began with a quote would be taken for a quoted one
-      args: ['hash-object', '-w', '--no-filters', '--stdin-paths'],
-      gitDir: repository.gitDir,
-      cwd: root,
-      stdin: `./${path}\n`,
+    const oid = await hashLargeFile(repository, root, path).catch((error: unknown) => {
+      // A file that is shortened while git has it mapped kills that git.
+      if (error instanceof GitError && error.code === 'exit' && !hasStamp(root, path, fileStamp(before))) return null;
+      throw error;
     });
-    const after = statOf(join(root, path));
-    if (after !== null && fileStamp(after) === fileStamp(before)) {
-      return storedFile(before, modeOf(before), stdout.toString('latin1').trim());
-    }
+    if (oid !== null && hasStamp(root, path, fileStamp(before))) return storedFile(before, modeOf(before), oid);
   }
   return null;
+}
+
+async function hashLargeFile(repository: Repository, root: string, path: string): Promise<string> {
+  const { stdout } = await repository.git.run({
+    // a path that began with a quote would be taken for a quoted one
+    args: ['hash-object', '-w', '--no-filters', '--stdin-paths'],
+    gitDir: repository.gitDir,
+    cwd: root,
+    stdin: `./${path}\n`,
+  });
+  return stdout.toString('latin1').trim();
 }
