@@ -102,7 +102,7 @@ describe.skipIf(server === null)('NATS users', () => {
   test('a service cannot answer for the registry, and asks only what concerns it', async () => {
     const [gateway, habitat, brain] = await Promise.all([busOf('gateway'), busOf('habitat'), busOf('brain')]);
     const { subject } = REGISTRY.subject;
-    await brain.respond(subject, async () => 'forged');
+    await expect(brain.respond(subject, async () => 'forged')).rejects.toThrow('does not let this service listen');
     await expect(gateway.request(subject, '{}', soon())).rejects.toMatchObject({ code: 'NO_RESPONDERS' });
     const forged = [subject, REGISTRY.recordTrade.subject];
     expect(await heard([brain, forged], [habitat, 'habitat.*'], REGISTRY.revision.subject)).toEqual([
@@ -156,7 +156,8 @@ describe.skipIf(server === null)('NATS users', () => {
     const [gateway, brain, thief] = await Promise.all([busOf('gateway'), busOf('brain'), busOf('brain')]);
     const stolen: string[] = [];
     for (const pattern of ['>', 'tool.>', 'tool.gateway.*', '_INBOX_gateway.>', '_INBOX.>', 'event.*']) {
-      await thief.subscribe(pattern, (_payload, subject) => stolen.push(subject));
+      const listening = thief.subscribe(pattern, (_payload, subject) => stolen.push(subject));
+      await expect(listening, pattern).rejects.toThrow('does not let this service listen');
     }
     await gateway.respond(SUBJECTS.tools('gateway'), async () => 'own');
     await brain.respond(SUBJECTS.tools('brain'), async () => 'secret', { queue: 'brain' });

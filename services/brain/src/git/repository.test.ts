@@ -105,6 +105,8 @@ describe('openRepository', () => {
     await writeFile(join(bed.repository.gitDir, 'config'), '[[[');
     expect(await reason()).toBe('damaged');
     await rm(bed.repository.gitDir, { recursive: true });
+    expect(await reason()).toBe('damaged'); // whose files are there is no brain that never was
+    await rm(bed.repository.dir, { recursive: true });
     expect(await reason()).toBe('absent');
   });
 
