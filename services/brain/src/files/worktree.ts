@@ -87,6 +87,7 @@ export class Worktree {
     tree.#opening = options;
     await tree.scan();
     tree.#opening = null;
+    if (options.filledFrom !== null) tree.index.begin();
     for (const { path, hash: known, kind } of tree.table.entries()) if (kind === 'text') tree.index.set(path, known);
     return tree;
   }

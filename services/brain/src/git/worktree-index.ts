@@ -21,20 +21,21 @@ export async function readSkipped(repository: Repository, worktree: string): Pro
   return new Set(lines.filter((line) => line.startsWith('S ')).map((line) => line.slice(2)));
 }
 
-/** Notes in the index how the files lie on disk now; `absent` paths (foreign entries) count as present. */
-export async function refreshIndex(
+/** `absent` paths (foreign entries) count as present without being there. */
+export async function markSkipped(
   repository: Repository,
   worktree: string,
   indexFile: string,
   absent: readonly string[],
 ): Promise<void> {
-  const call = { gitDir: await worktreeGitDir(repository, worktree), workTree: worktree, indexFile };
-  if (absent.length > 0) {
-    const stdin = absent.map((path) => `${path}\0`).join('');
-    await repository.git.run({ ...call, args: ['update-index', '-z', '--skip-worktree', '--stdin'], stdin });
-  }
-  // exit 1: some files differ from the index, which is what dirty means
-  await repository.git.run({ ...call, args: ['update-index', '-q', '--refresh'], answers: [0, 1] });
+  if (absent.length === 0) return;
+  await repository.git.run({
+    args: ['update-index', '-z', '--skip-worktree', '--stdin'],
+    gitDir: await worktreeGitDir(repository, worktree),
+    workTree: worktree,
+    indexFile,
+    stdin: absent.map((path) => `${path}\0`).join(''),
+  });
 }
 
 /** The first index of a working tree that nobody knows yet. */

@@ -11,7 +11,7 @@ import { readTree, resetIndex, type TreeEntry } from './objects.ts';
 import { readHead } from './refs.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { branchRef } from './run.ts';
-import { placeIndex, refreshIndex } from './worktree-index.ts';
+import { placeIndex, markSkipped } from './worktree-index.ts';
 import { isWhole, worktreeGitDir } from './worktree-state.ts';
 
 export const MAX_FILE_BYTES = 1024 * 1024;
@@ -105,14 +105,14 @@ async function fillWorktree(repository: Repository, dir: string, head: string): 
   try {
     await resetIndex(repository, indexFile, head);
     await repository.git.run({
-      args: ['checkout-index', '-q', '-z', '--stdin'],
+      args: ['checkout-index', '-u', '-q', '-z', '--stdin'],
       gitDir: repository.gitDir,
+      config: ['checkout.workers=2'],
       workTree: dir,
       indexFile,
       stdin: files.map((path) => `${path}\0`).join(''),
     });
-    await fsyncTree(dir);
-    await refreshIndex(repository, dir, indexFile, foreign);
+    await Promise.all([fsyncTree(dir), markSkipped(repository, dir, indexFile, foreign)]);
     await placeIndex(repository, dir, indexFile);
     // writes into the tree are acknowledged from now on, so the link to it must not vanish
     const gitDir = await worktreeGitDir(repository, dir);

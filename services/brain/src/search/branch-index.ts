@@ -66,6 +66,11 @@ export class BranchIndex implements TendedIndex {
     this.#note(path, hash, text);
   }
 
+  /** What was noted so far is how it began: no reason to be in memory before somebody searches. */
+  begin(): void {
+    if (this.#index === null && this.#loading === null) this.#changes = 0;
+  }
+
   delete(path: string): void {
     if (this.#wanted.delete(path)) this.#note(path, undefined, null);
   }
