@@ -118,7 +118,7 @@ describe('NATS users', async () => {
   const guarded = await startNats({
     config: `authorization { users: [
       { user: "gateway", password: "p:1/w", permissions: { publish: ["tool.>"], subscribe: ["_INBOX_gateway.>"] } },
-      { user: "service", password: "s3cret", permissions: { subscribe: ["tool.>"], allow_responses: true, publish: [] } }
+      { user: "service", password: "s3cret", permissions: { subscribe: ["tool.>", "_INBOX_service.>"], allow_responses: true, publish: [] } }
     ] }`,
   });
   afterAll(() => guarded?.stop());
@@ -131,10 +131,17 @@ describe('NATS users', async () => {
       inboxPrefix: '_INBOX_gateway',
       log,
     });
-    const service = await connectNatsBus({ urls: [`nats://service:s3cret@${host}`], name: 'service', log });
+    const urls = [`nats://service:s3cret@${host}`];
+    const service = await connectNatsBus({ urls, name: 'service', inboxPrefix: '_INBOX_service', log });
     await service.respond('tool.echo', async (payload) => payload);
     expect(await gateway.request('tool.echo', 'x', { deadlineAt: Date.now() + 5000 })).toBe('x');
     await Promise.all([gateway.close(), service.close()]);
+  });
+
+  test.skipIf(guarded === null)('whoever has the credential of another one is told so at once', async () => {
+    const urls = [`nats://service:s3cret@${new URL(guarded?.url ?? '').host}`];
+    const wrong = connectNatsBus({ urls, name: 'gateway', inboxPrefix: '_INBOX_gateway', log });
+    await expect(wrong).rejects.toThrow('has the credential of another one');
   });
 
   test.skipIf(guarded === null)('a refused password is an error, not a wait', async () => {

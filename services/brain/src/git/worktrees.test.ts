@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AT, commitFiles, makeTestBed, mustRead, personGit, saveFiles, type TestBed } from './git-test-bed.ts';
@@ -93,6 +93,7 @@ describe('working trees', () => {
   it('finds its trees again after the data directory was moved', async () => {
     const { repository, root } = bed;
     await createBranch(repository, { branch: 'feat', commit: await mustRead(repository, 'main'), at: AT });
+    await mkdir(join(root, 'data'));
     await openWorktree(repository, join(root, 'data', 'worktrees'), 'feat');
     await rename(join(root, 'data'), join(root, 'moved'));
     await relinkWorktrees(repository, join(root, 'moved', 'worktrees'));
