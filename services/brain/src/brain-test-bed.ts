@@ -1,8 +1,10 @@
 /** The brain service in this process, on an embedded database and a real data directory, called over the local bus. */
+import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Envelope } from '@svc/contract/rpc.ts';
+import type { Subject } from '@svc/contract/subject.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
@@ -21,6 +23,29 @@ export interface BrainNode {
   call(tool: string, args: Fields, over?: Partial<Envelope>): Promise<Fields>;
   openBrains(): OpenBrain[];
   stop(): Promise<void>;
+}
+
+/** Somebody who calls tools, with a session of its own. */
+export interface TestCaller {
+  ok(tool: string, args?: Fields, over?: Partial<Envelope>): Promise<Fields>;
+  /** The code of a refusal or call error, with everything beside it. */
+  no(tool: string, args?: Fields): Promise<Fields>;
+}
+
+/** Without a subject, the operator. */
+export function testCaller(nodeNow: () => BrainNode, subject: Subject | null): TestCaller {
+  const session = hash('sha256', JSON.stringify(subject), 'hex');
+  const own = subject === null ? { session } : { session, subject, operator: false };
+  return {
+    ok: (tool, args = {}, over = {}) => nodeNow().call(tool, args, { ...own, ...over }),
+    async no(tool, args = {}) {
+      const answer = await nodeNow()
+        .call(tool, args, own)
+        .catch((error: Error) => ({ code: error.message }));
+      if (!('code' in answer)) throw new Error(`${tool} ${JSON.stringify(args)} succeeded`);
+      return answer;
+    },
+  };
 }
 
 export interface BrainTestBed extends AsyncDisposable {

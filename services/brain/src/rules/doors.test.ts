@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 
@@ -37,20 +37,7 @@ function changesOf(file: string): Content[] {
   return events.filter((change) => change['brain'] === brain && change['file'] === file);
 }
 
-/** A caller with a session of its own; without a subject, the operator. */
-function caller(subject: Subject | null) {
-  const session = hash('sha256', JSON.stringify(subject), 'hex');
-  const over = subject === null ? { session } : { session, subject, operator: false };
-  return {
-    ok: (tool: string, args: Content = {}) => node.call(tool, args, over),
-    /** The code of a refusal or call error, with everything beside it. */
-    async no(tool: string, args: Content = {}): Promise<Content> {
-      const answer = await node.call(tool, args, over).catch((error: Error) => ({ code: error.message }));
-      if (!('code' in answer)) throw new Error(`${tool} ${JSON.stringify(args)} succeeded`);
-      return answer;
-    },
-  };
-}
+const caller = (subject: Subject | null) => testCaller(() => node, subject);
 
 const ADA = caller({ userId: 'ada', workspace: 'acme', roles: ['admin'] });
 const BOB = caller({ userId: 'bob', workspace: 'acme', roles: ['editor'] });

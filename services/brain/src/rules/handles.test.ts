@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
 import { ID_FIELDS } from '../brain/shown-ids.ts';
 import { brainTools } from '../tools/all.ts';
 
@@ -37,18 +36,7 @@ beforeEach(async () => {
   await OPERATOR.ok('brain_push', { name: brain, create: true });
 });
 
-function caller(subject: Subject | null) {
-  const session = hash('sha256', JSON.stringify(subject), 'hex');
-  const over = subject === null ? { session } : { session, subject, operator: false };
-  return {
-    ok: (tool: string, args: Content = {}) => node.call(tool, args, over),
-    async no(tool: string, args: Content = {}): Promise<Content> {
-      const answer = await node.call(tool, args, over).catch((error: Error) => ({ code: error.message }));
-      if (!('code' in answer)) throw new Error(`${tool} ${JSON.stringify(args)} succeeded`);
-      return answer;
-    },
-  };
-}
+const caller = (subject: Subject | null) => testCaller(() => node, subject);
 
 const ADA = caller({ userId: 'ada', workspace: 'acme', roles: ['admin'] });
 const BOB = caller({ userId: 'bob', workspace: 'acme', roles: ['editor'] });

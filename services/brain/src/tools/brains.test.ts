@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 
@@ -33,18 +32,8 @@ beforeEach(async () => {
   await EDITOR.ok('brain_write', { brain, name: 'a', content: 'kept' });
 });
 
-function caller(subject: Subject | null) {
-  const session = hash('sha256', JSON.stringify(subject), 'hex');
-  const over = subject === null ? { session } : { session, subject: { ...subject, verified: true }, operator: false };
-  return {
-    ok: (tool: string, args: Content = {}, more: object = {}) => node.call(tool, args, { ...over, ...more }),
-    async no(tool: string, args: Content = {}): Promise<Content> {
-      const answer = await node.call(tool, args, over).catch((error: Error) => ({ code: error.message }));
-      if (!('code' in answer)) throw new Error(`${tool} ${JSON.stringify(args)} succeeded`);
-      return answer;
-    },
-  };
-}
+const caller = (subject: Subject | null) =>
+  testCaller(() => node, subject === null ? null : { ...subject, verified: true });
 
 const EDITOR = caller({ userId: 'ed', agentId: 'ed', workspace: 'acme', roles: ['editor'] });
 /** Acts in its own workspace now, and is an admin of acme. */

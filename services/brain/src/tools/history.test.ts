@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { hash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 interface Row {
@@ -38,23 +37,14 @@ beforeEach(async () => {
 });
 
 function caller(subject: Subject | null) {
-  const session = hash('sha256', JSON.stringify(subject), 'hex');
-  const over = subject === null ? { session } : { session, subject, operator: false };
+  const own = testCaller(() => node, subject);
   return {
-    ok: (tool: string, args: Content = {}) => node.call(tool, { brain, ...args }, over),
-    async no(tool: string, args: Content = {}): Promise<Content> {
-      const answer = await node.call(tool, { brain, ...args }, over).catch((error: Error) => ({ code: error.message }));
-      if (!('code' in answer)) throw new Error(`${tool} ${JSON.stringify(args)} succeeded`);
-      return answer;
-    },
+    ok: (tool: string, args: Content = {}) => own.ok(tool, { brain, ...args }),
+    no: (tool: string, args: Content = {}) => own.no(tool, { brain, ...args }),
     async history(args: Content = {}): Promise<Row[]> {
       const rows: Row[] = [];
       for (let cursor: unknown; ; ) {
-        const page = await node.call(
-          'svc_history',
-          { brain, ...args, ...(cursor === undefined ? {} : { cursor }) },
-          over,
-        );
+        const page = await own.ok('svc_history', { brain, ...args, ...(cursor === undefined ? {} : { cursor }) });
         rows.push(...(page['history'] as Row[]));
         cursor = page['nextCursor'];
         if (cursor === undefined) return rows;
