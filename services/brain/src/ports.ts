@@ -38,6 +38,8 @@ export interface RowView {
   readonly isUnruled: boolean;
   /** Nothing that may be in the brain is hidden from the subject, neither a file nor a field of one. */
   readonly isWhole: boolean;
+  /** As `isWhole`, but for what boundaries of islands hide. */
+  readonly isWholeButIslands: boolean;
   /** Files and directories to which more policies apply than to the brain; whoever may open it reads all other files. */
   scopes(): string[];
   /** Of those what may not be read; with directories all that is below them is meant. */
@@ -94,6 +96,7 @@ export const UNJUDGED: RowView = {
   mayChange: true,
   isUnruled: true,
   isWhole: true,
+  isWholeButIslands: true,
   scopes: () => [],
   unreadable: () => [],
   chains: { chainOf: () => OPEN_CHAIN },

@@ -69,7 +69,9 @@ export async function createBranch(
         const guarded = await writer.guard(section, context);
         if (!guarded.ok) return guarded;
         const commit =
-          from === null ? await brain.headOf(branch) : await resolveReading(repository, from, brain.namesFor(rows));
+          from === null
+            ? await brain.headOf(branch)
+            : await resolveReading(repository, from, await brain.namesFor(rows));
         if (commit === null) return deny('E_REF_ABSENT', { from });
         const at = new Date(platform.clock.now());
         if ((await createRef(repository, { branch: name, commit, at })) === 'exists')

@@ -30,7 +30,7 @@ export async function mergeBranch(brain: OpenBrain, op: MergeOp, rows: RowView):
   if (stored !== null) return { decision: stored, replayed: true };
   const found = await brain.writer(op.branch);
   if (!found.ok) return { decision: found, replayed: false };
-  const theirs = await resolveReading(repository, op.from, brain.namesFor(rows));
+  const theirs = await resolveReading(repository, op.from, await brain.namesFor(rows));
   if (theirs === null) return { decision: deny('E_REF_ABSENT', { from: op.from }), replayed: false };
   const merge = { brain, writer: found.value, op, rows, theirs };
   return op.dryRun ? { decision: allow(await forecast(merge)), replayed: false } : carryOut(merge);

@@ -23,6 +23,7 @@ import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
 import { finishRenames } from './branch-removal.ts';
+import { IslandPast } from './island-past.ts';
 import { openTree } from './open-worktree.ts';
 import { treeProblems } from './tree-problems.ts';
 
@@ -54,6 +55,7 @@ export class OpenBrain {
   readonly places: BrainPlaces;
   readonly sync: SyncSettings;
   readonly #indexes: BrainIndexes;
+  readonly #islands: IslandPast;
   readonly #trees = new Map<string, Promise<OpenTree>>();
   readonly #views = new LRUCache<string, CommitView>({
     max: KEPT_COMMIT_VIEWS,
@@ -66,6 +68,7 @@ export class OpenBrain {
     this.places = places;
     this.sync = sync;
     this.#indexes = new BrainIndexes(context, places.cache);
+    this.#islands = new IslandPast(context.repository);
   }
 
   /** Opens the working trees on disk, so that what changed in them while nobody looked is told. */
@@ -98,16 +101,19 @@ export class OpenBrain {
   }
 
   /** How whoever sees the brain through `rows` names its commits. */
-  namesFor(rows: RowView): CommitNames {
+  async namesFor(rows: RowView): Promise<CommitNames> {
     if (rows === UNJUDGED) return OWN_NAMES;
-    return rows.isWhole ? this.context.handles.plain : this.context.handles.opaque;
+    const { plain, opaque } = this.context.handles;
+    if (rows.isWhole) return plain;
+    const isWhole = rows.isWholeButIslands && !(await this.#islands.hasHeld((await this.openTrees()).values()));
+    return isWhole ? plain : opaque;
   }
 
   /** The branch as it is, or the past state that `past.at` names to whom `past.rows` are shown. */
   async view(branch: string, past: PastState | null): Promise<Decision<BranchView, ReadRefusal>> {
     if (past !== null) {
       const { at, rows } = past;
-      const commit = await resolveReading(this.context.repository, at, this.namesFor(rows));
+      const commit = await resolveReading(this.context.repository, at, await this.namesFor(rows));
       if (commit === null) return deny('E_REF_ABSENT', { at });
       return allow(this.#commitView(commit));
     }

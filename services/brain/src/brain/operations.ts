@@ -198,7 +198,7 @@ export class BrainOperations implements BrainOps {
     const seen = await this.#seen(op, op.at);
     if (!seen.ok) return seen;
     const { view, rows } = seen.value;
-    const names = this.#brain.namesFor(rows);
+    const names = await this.#brain.namesFor(rows);
     const page = await readPage(this.#brain.context.repository, { ...op, from: view.commit }, { rows, names });
     return allow({ ...page, tip: view.commit });
   }
@@ -237,7 +237,9 @@ export class BrainOperations implements BrainOps {
   async shown<Answer>(op: keyof BrainOps, context: OpContext, answer: Answer): Promise<Answer> {
     if (WITHOUT_IDS.has(op)) return answer;
     const rows = await this.#brain.rowView(context);
-    return rows.isWhole ? answer : withShownIds(answer, this.#brain.namesFor(rows));
+    if (rows.isWhole) return answer;
+    const names = await this.#brain.namesFor(rows);
+    return names === this.#brain.context.handles.plain ? answer : withShownIds(answer, names);
   }
 
   /** An unreadable brain is answered like an absent one. */

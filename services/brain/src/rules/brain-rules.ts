@@ -113,9 +113,14 @@ export class BrainRules implements RowChains {
     return this.#islands.size === 0 ? below : [...below, ISLANDS];
   }
 
-  /** All that are attached on the way to any file there could be. */
-  policies(): Iterable<AttachedPolicy> {
-    return [...this.#own.values(), ...this.#islands.values()];
+  /** Those attached to the brain and below it. */
+  ownPolicies(): Iterable<AttachedPolicy> {
+    return this.#own.values();
+  }
+
+  /** Those of islands, which hold in every brain. */
+  islandPolicies(): Iterable<AttachedPolicy> {
+    return this.#islands.values();
   }
 
   /** Resources below the brain with a policy on the way to the file. */

@@ -184,3 +184,20 @@ test('handles stay the same through a restart', async () => {
     branches: [{ commit: branches[0]?.['commit'] }],
   });
 });
+
+test('the boundary of an island hides nothing in a brain that never held one, and its past once it did', async () => {
+  bed.registry.setPolicy('_island:vault', ADMINS);
+  const real = () => git('rev-parse', 'main');
+  await BOB.ok('brain_save', { brain, name: 'a', content: 'x' });
+  expect(await BOB.ok('svc_get_memory', { brain, file: 'a' })).toMatchObject({ commit: real() });
+  expect(await BOB.ok('brain_read', { brain, name: 'a', at: real().slice(0, 12) })).toMatchObject({ content: 'x' });
+  await ADA.ok('brain_write', { brain, name: 'islands/vault', content: 'secret' });
+  const uncommitted = await BOB.ok('svc_get_memory', { brain, file: 'a' });
+  expect(uncommitted['commit']).not.toBe(real());
+  await ADA.ok('svc_commit', { brain, message: 'held' });
+  await ADA.ok('brain_delete_file', { brain, name: 'islands/vault' });
+  await ADA.ok('svc_commit', { brain, message: 'gone' });
+  expect((await BOB.ok('svc_get_memory', { brain, file: 'a' }))['commit']).not.toBe(real());
+  expect(await BOB.no('brain_read', { brain, name: 'a', at: real() })).toMatchObject({ code: 'E_REF_ABSENT' });
+  bed.registry.setPolicy('_island:vault', null);
+});

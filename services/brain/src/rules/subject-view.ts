@@ -23,14 +23,20 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
     if (island !== null && isAnonymous(subject) && gate(island) !== null) return 'E_ISLAND_WRITE_DENIED';
     return verdict(path, 'write').allowed ? null : 'RLS_DENIED';
   };
-  let isWhole: boolean | null = null;
+  const hidesNone = (policies: Iterable<Policy>) =>
+    [...policies].every((policy) => hidesNothing(policy, subject, keys));
+  let isOwnWhole: boolean | null = null;
+  let areIslandsOpen: boolean | null = null;
   return {
     mayOpen: verdictOf(rules.brainChain(), 'read').allowed,
     mayChange: verdictOf(rules.brainChain(), 'write').allowed,
     isUnruled: rules.isUnruled,
     // Asked of the rules and never of the files: what it says must not tell whether there is something to hide.
     get isWhole() {
-      return (isWhole ??= [...rules.policies()].every((policy) => hidesNothing(policy, subject, keys)));
+      return this.isWholeButIslands && (areIslandsOpen ??= hidesNone(rules.islandPolicies()));
+    },
+    get isWholeButIslands() {
+      return (isOwnWhole ??= hidesNone(rules.ownPolicies()));
     },
     scopes: () => rules.scopes(),
     unreadable: () => rules.places().filter((path) => !verdict(path, 'read').allowed),
