@@ -54,9 +54,19 @@ const BRANCHES: Record<string, AccessRule> = {
   svc_branch_delete: writers((_tenant, fresh) => ({ name: fresh })),
   svc_branch_rename: writers((_tenant, fresh) => ({ name: fresh, to: `${fresh}-new` })),
   svc_conflicts: everybody(),
+  svc_history: everybody(),
+  svc_diff: everybody(),
   svc_conflict_read: everybody(() => ({ id: 'cfl_0' })),
   svc_conflict_resolve: writers(() => ({ id: 'cfl_0', take: 'merged' })),
+  brain_delete: absentBrain((name) => ({ name, confirm: name })),
+  brain_rename: absentBrain((name) => ({ name, to: `${name}-new` })),
 };
+
+/** Who may, is asked after whether there is such a brain: to everybody alike there is none. */
+function absentBrain(args: (fresh: string) => Fields): AccessRule {
+  const answer = 'BRAIN_LOAD_FAIL';
+  return { args: (_tenant, fresh) => args(fresh), viewer: answer, admin: answer, stranger: answer };
+}
 
 const island = ({ team }: Tenant): Fields => ({ name: team });
 

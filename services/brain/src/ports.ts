@@ -73,6 +73,8 @@ export type HidesFields = (path: string) => boolean;
 /** What an event of a brain may tell to all who hear it. */
 export interface EventRules {
   readonly isUnruled: boolean;
+  /** As `isUnruled`, but for boundaries of islands. */
+  readonly isUnruledButIslands: boolean;
   /** Resources besides the brain of which a listener must be a reader to know that the file is there. */
   narrower(path: string): readonly string[];
 }

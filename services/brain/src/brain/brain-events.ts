@@ -2,8 +2,20 @@
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import type { EventRules } from '../ports.ts';
 import type { BrainContext } from '../writer/context.ts';
+import { ISLANDS } from './island-past.ts';
 
 type Brain = Pick<BrainContext, 'name' | 'handles'>;
+
+/** Boundaries of islands concern a brain only when it ever held one. */
+export async function eventRulesOf({ rules, name, islands }: BrainContext): Promise<EventRules> {
+  const found = await rules.eventRules(name);
+  const isUnruled = found.isUnruled || (found.isUnruledButIslands && !(await islands.hasHeld()));
+  return {
+    isUnruled,
+    isUnruledButIslands: found.isUnruledButIslands,
+    narrower: (path) => found.narrower(path),
+  };
+}
 
 export interface NewCommitNews {
   readonly branch: string;
@@ -27,7 +39,9 @@ export function savedEvent(
   const payload = {
     brain: brain.name,
     branch,
-    commit: toldCommit(brain, rules, commit),
+    commit: files.some((file) => file.startsWith(ISLANDS))
+      ? brain.handles.handleOf(commit)
+      : toldCommit(brain, rules, commit),
     files: openFiles > 0 ? openFiles : files.length,
     by,
     resources: [`brain:${brain.name}`, ...needed],

@@ -26,6 +26,7 @@ import { BrainFolders } from './brain-folders.ts';
 import { BrainMoves } from './brain-moves.ts';
 import { damageOf, openBrainRepository } from './brain-opening.ts';
 import { DiskWatch } from './disk-watch.ts';
+import { IslandPast } from './island-past.ts';
 import { OpenBrain } from './open-brain.ts';
 import { BrainOperations } from './operations.ts';
 import { retireBrain, type Retired, type RetireRefusal, type RetireWish } from './retirement.ts';
@@ -274,7 +275,7 @@ export class BrainHost {
     await createLeaseRow(client, name);
     const { id } = await openHome(client, name, platform.ids.next('brn'));
     const handles = new CommitHandles(handleKey, id);
-    const parts = { indexes: this.indexes, handles, disk: this.disk };
+    const parts = { indexes: this.indexes, handles, disk: this.disk, islands: new IslandPast(repository) };
     const context = { ...shared, ...parts, name, owner, repository, gate: createGate() };
     const brain = new OpenBrain(
       context,

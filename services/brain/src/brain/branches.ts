@@ -10,7 +10,7 @@ import type { BranchWriter } from '../writer/branch-writer.ts';
 import { writeSection } from '../writer/context.ts';
 import { attribution, REPORTED_FILES } from './commit.ts';
 import { gatherEdits } from './commit-edits.ts';
-import { branchCreatedEvent, savedEvent } from './brain-events.ts';
+import { branchCreatedEvent, eventRulesOf, savedEvent } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import { dirtyCount } from './summary.ts';
 import type { AutoBranch, BrainOps, BranchCreated, BranchRow, CommitRefusal, DirtyState, ReadRefusal } from './ops.ts';
@@ -61,8 +61,8 @@ export async function createBranch(
   const found = await brain.writer(branch);
   if (!found.ok) return { decision: found, replayed: false };
   const writer = found.value;
-  const { idempotency, outbox, repository, platform, rules, name: brainName } = brain.context;
-  const told = await rules.eventRules(brainName);
+  const { idempotency, outbox, repository, platform } = brain.context;
+  const told = await eventRulesOf(brain.context);
   return writer.alone(context.deadlineAt, () =>
     writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
       idempotency.once(section.transaction, context.idempotency, async () => {
@@ -112,8 +112,8 @@ async function branchOff(
   rows: RowView,
   { context, prefix }: Pick<OpOf<'autoBranch'>, 'context' | 'prefix'>,
 ): Promise<Once<AutoBranch, CommitRefusal>> {
-  const { idempotency, outbox, repository, rules, name: brainName } = brain.context;
-  const told = await rules.eventRules(brainName);
+  const { idempotency, outbox, repository } = brain.context;
+  const told = await eventRulesOf(brain.context);
   const head = await brain.headOf(writer.tree.branch);
   const files = writer.tree.table.changes();
   const shown = files.filter(({ file }) => rows.mayRead(file));

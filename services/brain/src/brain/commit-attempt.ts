@@ -8,7 +8,7 @@ import type { StoredFiles } from '../git/worktree-files.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
-import { savedEvent } from './brain-events.ts';
+import { eventRulesOf, savedEvent } from './brain-events.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
 import { noteCommit } from './housekeeping.ts';
 import type { OpenBrain } from './open-brain.ts';
@@ -140,8 +140,8 @@ async function publish(
   index: LockedIndex | null,
 ): Promise<CommitAnswer | null> {
   const { context } = wish;
-  const { idempotency, outbox, name, rules } = brain.context;
-  const told = await rules.eventRules(name);
+  const { idempotency, outbox } = brain.context;
+  const told = await eventRulesOf(brain.context);
   let moved = false;
   const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
     idempotency.once<CommitOutcome, CommitRefusal>(section.transaction, context.idempotency, async () => {

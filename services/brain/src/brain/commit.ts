@@ -7,6 +7,7 @@ import { deny } from '@svc/contract/decision.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { isUnchanged, storeFiles, type StoredFiles } from '../git/worktree-files.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
+import { eventRulesOf } from './brain-events.ts';
 import { changesOf, type CommitAnswer, commitInQueue, type CommitWish } from './commit-attempt.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { CommitOutcome, CommitRefusal } from './ops.ts';
@@ -105,9 +106,9 @@ async function commitMuch(
 }
 
 async function tell({ context }: OpenBrain, { tree }: BranchWriter, { done, total }: Progress): Promise<void> {
-  const { name: brain, outbox, platform, rules } = context;
+  const { name: brain, outbox, platform } = context;
   // How much there is tells something of what some may not read.
-  if (!(await rules.eventRules(brain)).isUnruled) return;
+  if (!(await eventRulesOf(context)).isUnruled) return;
   const payload = { brain, branch: tree.branch, what: 'commit' as const, done, total, resources: [`brain:${brain}`] };
   await withPgTransaction(platform.database.pool, (transaction) =>
     outbox.write(transaction, [{ name: 'brain:progress', payload }]),

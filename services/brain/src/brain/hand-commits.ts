@@ -3,7 +3,7 @@ import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { readLog } from '../git/commits.ts';
 import { isOwnMove } from '../git/own-moves.ts';
 import type { BrainContext } from '../writer/context.ts';
-import { savedEvent } from './brain-events.ts';
+import { eventRulesOf, savedEvent } from './brain-events.ts';
 
 export interface HeadMove {
   readonly branch: string;
@@ -15,12 +15,12 @@ export interface HeadMove {
 
 /** Tells of the newest commit that came to the branch by a move that is not ours; going back to an old one is none. */
 export async function tellHandCommit(brain: BrainContext, { branch, before, after, files }: HeadMove): Promise<void> {
-  const { repository, outbox, platform, rules, name } = brain;
+  const { repository, outbox, platform } = brain;
   if (isOwnMove(repository, after)) return;
   const [newest] = await readLog(repository, { from: after, without: before, limit: 1 });
   if (newest === undefined) return;
   const by = newest.author.name === '' ? 'unknown' : newest.author.name;
-  const saved = savedEvent(brain, await rules.eventRules(name), { branch, commit: after, by, files });
+  const saved = savedEvent(brain, await eventRulesOf(brain), { branch, commit: after, by, files });
   await withPgTransaction(platform.database.pool, (transaction) => outbox.write(transaction, [saved]));
   outbox.kick();
 }

@@ -27,11 +27,18 @@ export interface HistoryWish {
 const LISTED_FILES = 100;
 const MESSAGE_LENGTH = 10_000;
 
+/** Who asks, and how such a one names commits. */
+interface Seer {
+  readonly rows: RowView;
+  readonly names: CommitNames;
+}
+
 export async function readPage(
   repository: Repository,
   { path, from, start, limit }: HistoryWish,
-  { rows, names }: { readonly rows: RowView; readonly names: CommitNames },
+  seer: Seer,
 ): Promise<HistoryPage> {
+  const { rows, names } = seer;
   const filter = filterFor(path, rows);
   if (filter === null) return { rows: [], next: null };
   // One more tells whether there is another page.
@@ -40,7 +47,7 @@ export async function readPage(
   const [entries, changes] = await Promise.all([readEntries(repository, page), readChangesOf(repository, page)]);
   const shown = page.flatMap((step, index) => {
     const row = rowOf(step, entries[index], visible(changes.get(step.commit) ?? [], filter, rows), names);
-    return row === null || isHiddenAlone(step, row, rows) ? [] : [row];
+    return row === null || isHiddenAlone(step, row, seer) ? [] : [row];
   });
   return { rows: shown, next: steps.length > limit ? start + limit : null };
 }
@@ -75,8 +82,8 @@ export function kindOf({ before, after }: Pick<EntryChange, 'before' | 'after'>)
 }
 
 /** Once more where it leaves: git left out what it could tell by name. */
-function isHiddenAlone({ parents }: HistoryStep, { count }: HistoryRow, rows: RowView): boolean {
-  return !rows.isWhole && count === 0 && parents.length < 2 && rows.unreadable().length > 0;
+function isHiddenAlone({ parents }: HistoryStep, { count }: HistoryRow, { rows, names }: Seer): boolean {
+  return names.isOpaque && count === 0 && parents.length < 2 && rows.unreadable().length > 0;
 }
 
 function rowOf(

@@ -1,14 +1,13 @@
 /** Whether a brain ever held an island: boundaries of islands hold in every brain, and hide nothing where there never was one. */
-import { readHeads } from '../git/refs.ts';
+import { readRefs } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
 import { objectId } from '../git/run.ts';
-import type { BranchWriter } from '../writer/branch-writer.ts';
 
-const ISLANDS = 'islands/';
+export const ISLANDS = 'islands/';
 
 export class IslandPast {
   readonly #repository: Repository;
-  /** Heads whose whole past holds none. */
+  /** Commits whose whole past holds none. */
   #without = new Set<string>();
   #held = false;
 
@@ -16,26 +15,23 @@ export class IslandPast {
     this.#repository = repository;
   }
 
-  async hasHeld(writers: Iterable<BranchWriter>): Promise<boolean> {
-    for (const { tree } of writers) {
-      if (this.#held) break;
-      this.#held = tree.table.sortedPaths().some((path) => path.startsWith(ISLANDS));
-    }
+  /** In any commit that anything names; what was never committed shows in no id. */
+  async hasHeld(): Promise<boolean> {
     if (this.#held) return true;
-    const heads = new Set((await readHeads(this.#repository)).values());
-    const unknown = [...heads].filter((head) => !this.#without.has(head));
+    const tips = new Set((await readRefs(this.#repository, 'refs/')).values());
+    const unknown = [...tips].filter((tip) => !this.#without.has(tip));
     if (unknown.length === 0) return false;
     this.#held = await this.#isInPastOf(unknown);
-    this.#without = heads;
+    this.#without = tips;
     return this.#held;
   }
 
-  async #isInPastOf(heads: readonly string[]): Promise<boolean> {
-    const known = [...this.#without].map((head) => `^${objectId(head)}`);
+  async #isInPastOf(tips: readonly string[]): Promise<boolean> {
+    const known = [...this.#without].map((tip) => `^${objectId(tip)}`);
     const { stdout } = await this.#repository.git.run({
       args: ['rev-list', '--max-count=1', '--stdin'],
       gitDir: this.#repository.gitDir,
-      stdin: [...heads.map(objectId), ...known, '--', ISLANDS, ''].join('\n'),
+      stdin: [...tips.map(objectId), ...known, '--', ISLANDS, ''].join('\n'),
     });
     return stdout.byteLength > 0;
   }

@@ -8,7 +8,7 @@ import { resolveReading } from '../git/refs.ts';
 import { isObjectId } from '../git/run.ts';
 import { isCheckedOut } from '../git/worktrees.ts';
 import type { EventRules, RowView } from '../ports.ts';
-import { toldCommit } from './brain-events.ts';
+import { eventRulesOf, toldCommit } from './brain-events.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { commitBranch } from './commit.ts';
 import { integrateOnce, type Pulled, planIntegration, shownConflict } from './integrate.ts';
@@ -75,7 +75,7 @@ async function leftBehind(brain: OpenBrain, { from, branch }: MergeOp, rows: Row
 
 async function carryOut({ brain, writer, op, rows, theirs }: Merge): Promise<Answer> {
   const { context, branch, from, message } = op;
-  const told = await brain.context.rules.eventRules(brain.context.name);
+  const told = await eventRulesOf(brain.context);
   let committed = 0;
   for (let round = 0; round < INTEGRATIONS; round += 1) {
     const ours = await brain.headOf(branch);

@@ -23,7 +23,6 @@ import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
 import { finishRenames } from './branch-removal.ts';
-import { IslandPast } from './island-past.ts';
 import { openTree } from './open-worktree.ts';
 import { treeProblems } from './tree-problems.ts';
 
@@ -55,7 +54,6 @@ export class OpenBrain {
   readonly places: BrainPlaces;
   readonly sync: SyncSettings;
   readonly #indexes: BrainIndexes;
-  readonly #islands: IslandPast;
   readonly #trees = new Map<string, Promise<OpenTree>>();
   readonly #views = new LRUCache<string, CommitView>({
     max: KEPT_COMMIT_VIEWS,
@@ -68,7 +66,6 @@ export class OpenBrain {
     this.places = places;
     this.sync = sync;
     this.#indexes = new BrainIndexes(context, places.cache);
-    this.#islands = new IslandPast(context.repository);
   }
 
   /** Opens the working trees on disk, so that what changed in them while nobody looked is told. */
@@ -105,7 +102,7 @@ export class OpenBrain {
     if (rows === UNJUDGED) return OWN_NAMES;
     const { plain, opaque } = this.context.handles;
     if (rows.isWhole) return plain;
-    const isWhole = rows.isWholeButIslands && !(await this.#islands.hasHeld((await this.openTrees()).values()));
+    const isWhole = rows.isWholeButIslands && !(await this.context.islands.hasHeld());
     return isWhole ? plain : opaque;
   }
 

@@ -14,7 +14,7 @@ import type { BranchWriter } from '../writer/branch-writer.ts';
 import { dirtyState } from './branches.ts';
 import { commitBranch } from './commit.ts';
 import { integrate, type Pulled } from './integrate.ts';
-import { toldCount } from './brain-events.ts';
+import { eventRulesOf, toldCount } from './brain-events.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, noRemote } from './remotes.ts';
@@ -71,8 +71,8 @@ async function settle(
   { brain, remote, branch, op, telling }: Sync,
   decision: Answer,
 ): Promise<Once<SyncOutcome, SyncRefusal>> {
-  const { idempotency, platform, outbox, name, rules } = brain.context;
-  const told = await rules.eventRules(name);
+  const { idempotency, platform, outbox, name } = brain.context;
+  const told = await eventRulesOf(brain.context);
   const end = decision.ok
     ? telling.complete(decision.value.status, toldCount(told, filesOf(decision.value.conflicts)))
     : telling.error(decision.code, decision.message ?? REFUSALS[decision.code]);

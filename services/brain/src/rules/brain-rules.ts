@@ -106,6 +106,10 @@ export class BrainRules implements RowChains {
     return this.#own.size + this.#islands.size === 0;
   }
 
+  get isUnruledButIslands(): boolean {
+    return this.#own.size === 0;
+  }
+
   /** The files and directories to which more applies than to the brain; files outside are all on its chain. */
   scopes(): string[] {
     const root = `brain:${this.brain}/`;

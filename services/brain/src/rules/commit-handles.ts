@@ -9,6 +9,8 @@ const FULL_ID = /^[0-9a-f]{40}$/;
 
 /** How one subject names the commits of a brain. */
 export interface CommitNames extends IdReadings {
+  /** Something of the brain is hidden from whoever names its commits like this. */
+  readonly isOpaque: boolean;
   /** The id as it is shown. */
   shown(id: string): string;
   /** A message, say, with the ids in it made unusable for a guess. */
@@ -41,6 +43,7 @@ export class CommitHandles {
 
   /** For whom nothing is hidden: git's ids, and the handles that others may have passed on. */
   readonly plain: CommitNames = {
+    isOpaque: false,
     shown: (id) => id,
     shownText: (text) => text,
     readings: (hex) => (FULL_ID.test(hex) ? [hex, this.idOf(hex)] : [hex]),
@@ -48,6 +51,7 @@ export class CommitHandles {
 
   /** For everybody else: handles alone, and those whole. */
   readonly opaque: CommitNames = {
+    isOpaque: true,
     shown: (id) => (FULL_ID.test(id) ? this.handleOf(id) : id),
     shownText: (text) => withoutIds(text, (id) => this.handleOf(id)),
     readings: (hex) => (FULL_ID.test(hex) ? [this.idOf(hex)] : []),
@@ -78,4 +82,9 @@ function withoutIds(text: string, handleOf: (id: string) => string): string {
 }
 
 /** As the service itself names them. */
-export const OWN_NAMES: CommitNames = { shown: (id) => id, shownText: (text) => text, readings: (hex) => [hex] };
+export const OWN_NAMES: CommitNames = {
+  isOpaque: false,
+  shown: (id) => id,
+  shownText: (text) => text,
+  readings: (hex) => [hex],
+};

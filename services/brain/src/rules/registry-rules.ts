@@ -161,6 +161,7 @@ export class RegistryRules implements RowRules {
 
 const UNKNOWN_RULES = (brain: string): EventRules => ({
   isUnruled: false,
+  isUnruledButIslands: false,
   narrower: (path) => [`brain:${brain}/${path}`],
 });
 

@@ -11,6 +11,7 @@ import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { LeaseCaller } from '../domain/lease.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RowRules } from '../ports.ts';
+import type { IslandPast } from '../brain/island-past.ts';
 import type { CommitHandles } from '../rules/commit-handles.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import type { IndexMemory } from '../search/index-memory.ts';
@@ -52,6 +53,7 @@ export interface BrainContext {
   readonly indexes: IndexMemory;
   /** What commits are called for whom something of the brain is hidden. */
   readonly handles: CommitHandles;
+  readonly islands: Pick<IslandPast, 'hasHeld'>;
 }
 
 /** The brain moved to another process, or its working tree was closed; whoever asked looks for it again. */
