@@ -59,7 +59,6 @@ verifies('brain:commit:by-hand', async ({ fresh, place, socket }) => {
   await user.ok('brain_read', { name: 'by-hand' });
   git(folder, 'add', 'by-hand.md');
   git(folder, 'commit', '-qm', 'by hand');
-  await user.ok('brain_read', { name: 'by-hand' });
   const commit = git(folder, 'rev-parse', 'main');
   await listener.until(
     'the commit',

@@ -54,6 +54,7 @@ export class OpenBrain {
   readonly places: BrainPlaces;
   readonly sync: SyncSettings;
   readonly #indexes: BrainIndexes;
+  readonly #lookingSoon = new Set<string>();
   readonly #trees = new Map<string, Promise<OpenTree>>();
   readonly #views = new LRUCache<string, CommitView>({
     max: KEPT_COMMIT_VIEWS,
@@ -232,13 +233,18 @@ export class OpenBrain {
 
   /** What happens at one moment, an editor's or a git's, is taken in together. */
   async #lookSoon(branch: string): Promise<void> {
+    if (this.#lookingSoon.has(branch)) return;
+    this.#lookingSoon.add(branch);
     await sleep(GATHER_MS, undefined, { ref: false });
+    this.#lookingSoon.delete(branch);
     const open = await this.#trees.get(branch)?.catch(() => null);
     if (open === undefined || open === null) return;
-    const { tree } = open.writer;
-    await this.#look(open.writer, () => tree.look()).catch((error: unknown) => {
+    try {
+      await this.#look(open.writer, () => open.writer.tree.look());
+      await open.compareWithHead(); // a commit by hand touches no file
+    } catch (error) {
       this.context.platform.log.warn({ err: error, brain: this.context.name }, 'external edits not told yet');
-    });
+    }
   }
 
   #look(writer: BranchWriter, look: () => Promise<void>): Promise<void> {
@@ -281,9 +287,9 @@ export class OpenBrain {
     return false;
   }
 
-  /** Working trees without waiting work, the longest unused first; never that of `main`. */
+  /** Working trees, the longest unused first; never that of `main`. */
   async #idleTrees(): Promise<[string, BranchWriter][]> {
-    const idle = [...(await this.openTrees())].filter(([branch, { depth }]) => branch !== 'main' && depth === 0);
+    const idle = [...(await this.openTrees())].filter(([branch]) => branch !== 'main');
     return idle.sort(([, a], [, b]) => a.usedAt - b.usedAt);
   }
 

@@ -8,6 +8,7 @@ import { InotifyWatch } from '../files/tree-watch.ts';
 import { Worktree } from '../files/worktree.ts';
 import { readTreeEntries } from '../git/objects.ts';
 import { readHead } from '../git/refs.ts';
+import { worktreeGitDir } from '../git/worktree-state.ts';
 import { openWorktree, worktreeName } from '../git/worktrees.ts';
 import { readCatalogue } from '../store/catalogue.ts';
 import { readOpenConflicts } from '../store/sync-store.ts';
@@ -36,7 +37,8 @@ export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
   const client = poolClient(platform.database.pool);
   const { root, isFilled } = await placeOf(wish);
   const head = (await readHead(repository, branch)) ?? '';
-  const watch = new InotifyWatch({ root, onTouched });
+  const gitDir = await worktreeGitDir(repository, root);
+  const watch = new InotifyWatch({ root, gitDir, onTouched });
   try {
     const tree = await Worktree.open({
       branch,

@@ -27,7 +27,9 @@ export interface TreeWatch {
 
 export interface WatchOptions {
   readonly root: string;
-  /** Something was touched; called once until `take`. */
+  /** Where git keeps what belongs to this tree alone: it works there whenever it changes the tree or its branch. */
+  readonly gitDir?: string;
+  /** Something was touched; in the tree, called once until `take`. */
   onTouched(): void;
 }
 
@@ -44,6 +46,7 @@ export class InotifyWatch implements TreeWatch {
   readonly #options: WatchOptions;
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #limit = queueLength() / 2;
+  readonly #gitWatcher: FSWatcher | null;
   #touched = new Set<string>();
   #events = 0;
   #isExact = process.platform === 'linux';
@@ -51,6 +54,7 @@ export class InotifyWatch implements TreeWatch {
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    this.#gitWatcher = watchGit(options);
   }
 
   get isExact(): boolean {
@@ -86,6 +90,7 @@ export class InotifyWatch implements TreeWatch {
 
   close(): void {
     this.#isClosed = true;
+    this.#gitWatcher?.close();
     for (const watcher of this.#watchers.values()) watcher.close();
     this.#watchers.clear();
   }
@@ -110,6 +115,18 @@ export class InotifyWatch implements TreeWatch {
   #leave(directory: string): void {
     this.#watchers.get(directory)?.close();
     this.#watchers.delete(directory);
+  }
+}
+
+/** Null where that cannot be had: then the next look of anybody finds it. */
+function watchGit({ gitDir, onTouched }: WatchOptions): FSWatcher | null {
+  if (gitDir === undefined) return null;
+  try {
+    const watcher = watch(gitDir, { persistent: false }, () => onTouched());
+    watcher.on('error', () => watcher.close());
+    return watcher;
+  } catch {
+    return null;
   }
 }
 
