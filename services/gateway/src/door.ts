@@ -129,6 +129,8 @@ async function perform(
   writer.json(exchange, 200, frameResult(exchange.form, reply.body), reply.replayed ? REPLAYED : undefined);
 }
 
+/** Services announce themselves when they are asked, else every few seconds. */
+const RETRY_UNKNOWN_MS = 1000;
 const REPLAYED = ['Idempotency-Replayed', 'true'];
 
 function readCall(exchange: Exchange, door: HttpDoor, body: Buffer): CallForm {
@@ -147,7 +149,13 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
+/** While a service has not spoken, nobody can say that there is no such tool. */
 function unknownTool(registry: Registry, name: string, { token }: Identity): CallError {
+  const missing = registry.missing();
+  if (missing.length > 0) {
+    const text = `The tools of ${missing.join(', ')} are not known yet.`;
+    return new CallError('SERVICE_UNAVAILABLE', text, { retryAfterMs: RETRY_UNKNOWN_MS });
+  }
   const nearest = registry.nearest(name, (card) => isShownBy(token?.limits.profile ?? null, card));
   const hint = nearest.length === 0 ? '' : ` Nearest: ${nearest.join(', ')}.`;
   return new CallError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 100))}.${hint}`);

@@ -48,6 +48,8 @@ export interface Registry {
   services(): string[];
   /** Whether the tools of that service are known. */
   knows(service: string): boolean;
+  /** Services that are to be there and have not told their tools yet. */
+  missing(): string[];
   close(): Promise<void>;
 }
 
@@ -61,7 +63,11 @@ interface KnownTools {
 
 export type RegistryPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
 
-export async function startRegistry(platform: RegistryPlatform, metrics: GatewayMetrics): Promise<Registry> {
+export async function startRegistry(
+  platform: RegistryPlatform,
+  metrics: GatewayMetrics,
+  expectedServices: readonly string[] = [],
+): Promise<Registry> {
   const { bus } = platform;
   const processes = createInstanceBook(platform.clock);
   const tools = createToolBook(platform, metrics);
@@ -95,6 +101,7 @@ export async function startRegistry(platform: RegistryPlatform, metrics: Gateway
     isAlive: processes.isAlive,
     services: processes.services,
     knows: tools.knows,
+    missing: () => expectedServices.filter((service) => !tools.knows(service)),
     async close() {
       clearInterval(sweeper);
       stopListening();

@@ -103,7 +103,7 @@ async function assemble(
 ): Promise<Parts> {
   const { config } = platform;
   const metrics = createGatewayMetrics(platform.metrics);
-  const registry = await startRegistry(platform, metrics);
+  const registry = await startRegistry(platform, metrics, expectedServices);
   const ports = createPorts(platform, metrics.tokens);
   const sessions = createSessionKeys();
   const credentials = createCredentials({ config, ports, sessions });
