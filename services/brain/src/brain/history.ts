@@ -39,7 +39,7 @@ export async function readPage(
   seer: Seer,
 ): Promise<HistoryPage> {
   const { rows, names } = seer;
-  const filter = filterFor(path, rows);
+  const filter = filterFor(path, seer);
   if (filter === null) return { rows: [], next: null };
   // One more tells whether there is another page.
   const steps = await readHistory(repository, { from, filter, start, limit: limit + 1 }).catch(tooLong);
@@ -57,8 +57,8 @@ function tooLong(error: unknown): never {
 }
 
 /** Null when there is nothing that may be known. A file answers like one that was never there when it may not be read. */
-function filterFor(path: string | null, rows: RowView): HistoryFilter | null {
-  const without = rows.unreadable().flatMap(spellings);
+function filterFor(path: string | null, { rows, names }: Seer): HistoryFilter | null {
+  const without = names.isOpaque ? rows.unreadable().flatMap(spellings) : [];
   if (path === null) return { only: null, without };
   const readable = candidatePaths(path).filter((candidate) => rows.mayRead(candidate));
   return readable.length === 0 ? null : { only: readable.flatMap(spellings), without };

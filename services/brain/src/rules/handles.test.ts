@@ -191,6 +191,8 @@ test('the boundary of an island hides nothing in a brain that never held one, an
   await BOB.ok('brain_save', { brain, name: 'a', content: 'x' });
   expect(await BOB.ok('svc_get_memory', { brain, file: 'a' })).toMatchObject({ commit: real() });
   expect(await BOB.ok('brain_read', { brain, name: 'a', at: real().slice(0, 12) })).toMatchObject({ content: 'x' });
+  const { history } = (await BOB.ok('svc_history', { brain })) as { history: Content[] };
+  expect(history.map(({ message }) => message)).toEqual(['save a.md', 'Empty brain']);
   await ADA.ok('brain_write', { brain, name: 'islands/vault', content: 'secret' });
   expect(await BOB.ok('svc_get_memory', { brain, file: 'a' })).toMatchObject({ commit: real() });
   await ADA.ok('svc_commit', { brain, message: 'held' });
