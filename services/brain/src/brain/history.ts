@@ -31,6 +31,8 @@ const MESSAGE_LENGTH = 10_000;
 interface Seer {
   readonly rows: RowView;
   readonly names: CommitNames;
+  /** Of the paths that commits of the brain may hold. */
+  readonly unreadable: readonly string[];
 }
 
 export async function readPage(
@@ -57,8 +59,8 @@ function tooLong(error: unknown): never {
 }
 
 /** Null when there is nothing that may be known. A file answers like one that was never there when it may not be read. */
-function filterFor(path: string | null, { rows, names }: Seer): HistoryFilter | null {
-  const without = names.isOpaque ? rows.unreadable().flatMap(spellings) : [];
+function filterFor(path: string | null, { rows, names, unreadable }: Seer): HistoryFilter | null {
+  const without = names.isOpaque ? unreadable.flatMap(spellings) : [];
   if (path === null) return { only: null, without };
   const readable = candidatePaths(path).filter((candidate) => rows.mayRead(candidate));
   return readable.length === 0 ? null : { only: readable.flatMap(spellings), without };
@@ -82,8 +84,8 @@ export function kindOf({ before, after }: Pick<EntryChange, 'before' | 'after'>)
 }
 
 /** Once more where it leaves: git left out what it could tell by name. */
-function isHiddenAlone({ parents }: HistoryStep, { count }: HistoryRow, { rows, names }: Seer): boolean {
-  return names.isOpaque && count === 0 && parents.length < 2 && rows.unreadable().length > 0;
+function isHiddenAlone({ parents }: HistoryStep, { count }: HistoryRow, { names, unreadable }: Seer): boolean {
+  return names.isOpaque && count === 0 && parents.length < 2 && unreadable.length > 0;
 }
 
 function rowOf(

@@ -13,6 +13,7 @@ import { listConflicts, readConflict, resolveConflict } from './conflicts.ts';
 import { amend, createIslands, removeIsland } from './island-writes.ts';
 import { compareStates, uncommittedOf } from './diff.ts';
 import { readPage } from './history.ts';
+import { ISLANDS } from './island-past.ts';
 import { IslandReader } from './islands.ts';
 import { mergeBranch } from './merge-branch.ts';
 import type { OpenBrain } from './open-brain.ts';
@@ -199,7 +200,10 @@ export class BrainOperations implements BrainOps {
     if (!seen.ok) return seen;
     const { view, rows } = seen.value;
     const names = await this.#brain.namesFor(rows);
-    const page = await readPage(this.#brain.context.repository, { ...op, from: view.commit }, { rows, names });
+    const { repository, islands } = this.#brain.context;
+    const hadIslands = await islands.hasHeld();
+    const unreadable = rows.unreadable().filter((path) => hadIslands || !path.startsWith(ISLANDS));
+    const page = await readPage(repository, { ...op, from: view.commit }, { rows, names, unreadable });
     return allow({ ...page, tip: view.commit });
   }
 
