@@ -15,7 +15,10 @@ const SEQUENCE_WITHIN_MS = 30_000;
 const LOGS_SHOWN = 3;
 const LINES_SHOWN = 120;
 
-const seeds = PEOPLE_SEED === 0 ? Array.from({ length: PEOPLE_SEEDS }, (_, index) => SEED + index) : [PEOPLE_SEED];
+/** The short run plays known sequences, so that it says something of a change; the soak looks for unknown ones. */
+const FIRST_KNOWN_SEED = 20_000;
+const first = PEOPLE_SEEDS <= SEEDS_PER_NODE ? FIRST_KNOWN_SEED : SEED;
+const seeds = PEOPLE_SEED === 0 ? Array.from({ length: PEOPLE_SEEDS }, (_, index) => first + index) : [PEOPLE_SEED];
 
 for (let from = 0; from < seeds.length; from += SEEDS_PER_NODE) {
   const ofThisNode = seeds.slice(from, from + SEEDS_PER_NODE);
