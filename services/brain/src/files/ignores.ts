@@ -5,5 +5,3 @@ export interface Ignores {
   /** An ignore file may have changed. */
   changed(onDisk: string): void;
 }
-
-export const NOTHING_IGNORED: Ignores = { isIgnored: () => false, changed: () => undefined };

@@ -15,7 +15,6 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AnalysisCache } from '../search/analysis-cache.ts';
 import { BranchIndex } from '../search/branch-index.ts';
 import { IndexMemory } from '../search/index-memory.ts';
-import { NOTHING_IGNORED } from './ignores.ts';
 import { InotifyWatch } from './tree-watch.ts';
 import { Worktree } from './worktree.ts';
 
@@ -40,7 +39,7 @@ async function openTree(over: Partial<Parameters<typeof Worktree.open>[0]> = {})
     catalogue: new Map(),
     head: new Map(),
     filledFrom: null,
-    ignores: NOTHING_IGNORED,
+    ignores: { isIgnored: () => false, changed: () => undefined },
     watch: new InotifyWatch({ root, onTouched: () => undefined }),
     now: () => Date.now(),
     ...over,
