@@ -34,6 +34,8 @@ const LATE_EFFECT_MS = 1500;
 interface Said {
   readonly result: Fields | null;
   readonly isUnsure: boolean;
+  /** A refusal that came after the file was written. */
+  readonly isWritten: boolean;
   readonly outcome: string;
 }
 
@@ -127,20 +129,22 @@ async function say(ground: Ground, { caller, nth }: AgentAct, tool: string, args
   } catch (error) {
     const text = `${tool}: no answer (${(error as NodeJS.ErrnoException).code ?? String(error)})`;
     if (!ground.isKilled) ground.problems.push(`#${nth} ${text}`);
-    return { result: null, isUnsure: true, outcome: text };
+    return { result: null, isUnsure: true, isWritten: false, outcome: text };
   }
   const code = codeOf(reply);
+  const content = reply.body.result?.['content'];
   if (code === null) {
-    const content = reply.body.result?.['content'];
     return {
       result: isFields(content) ? content : (reply.body.result ?? {}),
       isUnsure: false,
+      isWritten: false,
       outcome: `${tool} done`,
     };
   }
   if (!RIGHT_NOS.has(code) && !(ground.isKilled && UNSURE.has(code)))
     ground.problems.push(`#${nth} ${tool} ${JSON.stringify(args).slice(0, 120)} answered ${reply.text.slice(0, 300)}`);
-  return { result: null, isUnsure: UNSURE.has(code), outcome: `${tool} ${code}` };
+  const isWritten = isFields(content) && content['written'] !== undefined;
+  return { result: null, isUnsure: UNSURE.has(code), isWritten, outcome: `${tool} ${code}` };
 }
 
 async function read(ground: Ground, act: AgentAct): Promise<Said> {
@@ -160,7 +164,7 @@ async function write(ground: Ground, act: AgentAct, tool: string, branch: string
   const { ifMatch } = more;
   const replaced: Partial<Erasure> = { onlyText: true, ...(typeof ifMatch === 'string' ? { sha256: ifMatch } : {}) };
   if (said.isUnsure) ground.history.erased({ branch, path, by: who, from, to: to + LATE_EFFECT_MS, ...replaced });
-  if (said.result === null) return said.outcome;
+  if (said.result === null && !said.isWritten) return said.outcome;
   const bytes = Buffer.from(content);
   const version = { blob: blobIdOf(bytes), sha256: sha256Of(bytes), marks: marksOf(act), kind: 'text' as const };
   ground.history.wrote({ branch, path, by: who, ...version, from, to }, replaced);

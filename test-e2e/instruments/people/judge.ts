@@ -180,7 +180,9 @@ async function commitProblems({ brain, folder }: Ground, { caller }: JudgeOption
   for (const row of status) {
     const path = row.slice(3);
     const entry = after.disk.get(path);
-    const isLeft = entry !== undefined && !isTaken(entry);
+    // What a person staged and then took from the disk, and no commit ever had, is in her index alone: hers.
+    const isStagedOnly = row.startsWith('AD ');
+    const isLeft = isStagedOnly || (entry !== undefined && !isTaken(entry));
     if (!isLeft && !after.free.has(path) && !after.due.has(path)) problems.push(`git status says ${row}`);
   }
   return problems;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fields } from '@svc/testing/service-bed.ts';
@@ -73,6 +73,19 @@ describe('a commit by hand', () => {
     expect(all.filter(({ by }) => by === 'Ada Person')).toHaveLength(1);
     expect(all).toHaveLength(3);
   });
+});
+
+describe('a save of one file', () => {
+  it('whose second step is refused tells that the file is written', async () => {
+    const lock = join(folder(), '.git', 'index.lock');
+    writeFileSync(lock, '');
+    const answer = await node.call('brain_save', { name: 'a', content: 'kept' });
+    expect(answer).toMatchObject({ code: 'E_BUSY', written: 'a.md' });
+    expect(answer['error']).toContain('a.md is written, and not committed');
+    expect(await node.call('brain_read', { name: 'a' })).toMatchObject({ content: 'kept' });
+    rmSync(lock);
+    expect(await node.call('brain_save', {})).toMatchObject({ committed: true, files: 1 });
+  }, 60_000);
 });
 
 describe('a commit of much', () => {

@@ -1,5 +1,7 @@
 /** The brain_* file tools: a file is addressed by its path in the brain. */
 import { z } from 'zod';
+import { REFUSALS, type RefusalCode } from '@svc/contract/codes.ts';
+import { type Decision, deny } from '@svc/contract/decision.ts';
 import {
   CommitId,
   at,
@@ -173,23 +175,33 @@ const brainSave = defineTool({
     }
     const { ops, brain, branch } = await resolveWrite(context, wish);
     const op = opContext(context, wish);
-    let file: string | null = null;
-    let hash: string | null = null;
+    let written: { file: string | null; hash: string | null } = { file: null, hash: null };
     if (wanted !== undefined && content !== undefined) {
       const change = { context: op, branch, path: checkedPath(wanted), content, ifMatch: wish.ifMatch ?? null };
-      const written = context.take(settled(context, await ops.change(change)));
-      ({ file, hash } = written);
+      written = context.take(settled(context, await ops.change(change)));
     }
+    const { file, hash } = written;
     const saving = {
       context: secondStep(op, 'commit'),
       branch,
       message: message ?? `save ${file ?? 'all'}`,
       only: file,
     };
-    const { committed, commit, count } = context.take(settled(context, await ops.commit(saving)));
+    const saved = settled(context, await ops.commit(saving));
+    const { committed, commit, count } = context.take(file === null ? saved : tellingWritten(saved, file));
     return { saved: true as const, name: file, hash, committed, commit, files: count, brain, branch };
   },
 });
+
+/** Between the two steps somebody may have taken the branch away; the first one stands, and the answer says so. */
+function tellingWritten<Value, Code extends RefusalCode>(
+  saved: Decision<Value, Code>,
+  file: string,
+): Decision<Value, Code> {
+  if (saved.ok) return saved;
+  const { code, details, message = REFUSALS[code] } = saved;
+  return deny(code, { ...details, written: file }, `${message} ${file} is written, and not committed.`);
+}
 
 const deleteFile = defineTool({
   name: 'brain_delete_file',
