@@ -12,6 +12,10 @@ export const HABITAT_RECORDS = {
     'audit acceptance 3',
     'Whoever rules the database and edits, deletes, inserts, swaps, stamps anew or cuts off is found out 100 times of 100.',
   ],
+  'habitat:audit:limits': [
+    'audit limits',
+    'A caller logs 60 entries a minute and no more, and learns nothing of where an entry stands among those of others.',
+  ],
   'habitat:audit:kinds': [
     'audit acceptance 4',
     'What somebody logs stays an entry of theirs, whatever its name says; what the system did is told apart.',

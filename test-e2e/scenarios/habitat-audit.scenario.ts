@@ -24,12 +24,12 @@ async function entriesOf(caller: Caller, args: Fields = {}): Promise<Fields[]> {
 }
 
 verifies('habitat:audit:log', async ({ place }) => {
-  const { caller } = memberAt(await createMembers(place, 'viewer'), 0);
+  const { caller } = memberAt(await createMembers(place, 'admin'), 0);
   const one = await caller.ok('svc_audit_log', { type: 'x', data: '{"release":"1.2","apiKey":"k"}' });
   const two = await caller.ok('svc_audit_log', { event: 'x', data: 'plain' });
   await caller.fails('VAF_INPUT_INVALID', 'svc_audit_log', { event: 'x', type: 'x' });
-  await caller.fails('VAF_INPUT_INVALID', 'svc_audit_log', { event: 'x', data: { text: 'x'.repeat(17_000) } });
-  const entries = await entriesOf(caller);
+  await caller.fails('VAF_INPUT_INVALID', 'svc_audit_log', { event: 'x', data: { text: 'x'.repeat(4096) } });
+  const entries = await entriesOf(caller, { kind: 'user' });
   expect(entries).toMatchObject([
     { id: two['id'], seq: two['seq'], data: { value: 'plain' }, hash: two['hash'] },
     { id: one['id'], seq: one['seq'], data: { release: '1.2', apiKey: '[masked]' }, prevHash: one['prevHash'] },
@@ -43,7 +43,9 @@ verifies('habitat:audit:concurrent', async ({ place, report }) => {
   const workspace = await createMembers(place, 'admin');
   const { caller } = memberAt(workspace, 0);
   const startedAt = performance.now();
-  const log = (gateway: number) => caller.ok('svc_audit_log', { event: 'e' }, { gateway });
+  const operator = new Caller(place);
+  const entry = { event: 'e', workspace: workspace.workspace };
+  const log = (gateway: number) => operator.ok('svc_audit_log', entry, { gateway });
   const logged = await Promise.all(upTo(200).map((n) => log(n % 2)));
   report(`200 entries of one chain at once in ${Math.round(performance.now() - startedAt)} ms`);
   expect(new Set(logged.map(({ seq }) => seq)).size).toBe(200);
@@ -53,6 +55,27 @@ verifies('habitat:audit:concurrent', async ({ place, report }) => {
   const seqs = new Set(entries.map(({ seq }) => seq));
   expect(upTo(entries.length).filter((seq) => !seqs.has(seq))).toEqual([]);
   expect(await caller.ok('svc_audit_verify')).toMatchObject({ ok: true });
+});
+
+verifies('habitat:audit:limits', async ({ place }) => {
+  const { members, workspace } = await createMembers(place, 'viewer', 'viewer', 'admin');
+  const [loud, calm, admin] = members.map(({ caller }) => caller) as [Caller, Caller, Caller];
+  const answers = await Promise.all(
+    upTo(150).map((n) => loud.call('svc_audit_log', { event: 'e' }, { gateway: n % 2 })),
+  );
+  const codes = answers.map(codeOf);
+  const logged = codes.filter((code) => code === null).length;
+  // Twice as many when a minute begins meanwhile.
+  expect(logged).toBeGreaterThanOrEqual(60);
+  expect(logged).toBeLessThanOrEqual(120);
+  expect(codes.filter((code) => code === 'E_QUOTA' || code === 'RATE_LIMITED')).toHaveLength(150 - logged);
+  const { seq, hash: own } = await calm.ok('svc_audit_log', { event: 'e' });
+  expect([seq, own]).toEqual([null, null]);
+  const { entries } = await calm.ok('svc_audit_list', { workspace });
+  expect(entries).toMatchObject([{ seq: null, prevHash: null, hash: null }]);
+  const seen = await entriesOf(admin, { workspace, kind: 'user' });
+  expect(seen).toHaveLength(logged + 1);
+  expect(seen.every((entry) => Number(entry['seq']) > 0)).toBe(true);
 });
 
 verifies('habitat:audit:kinds', async ({ place, caller }) => {

@@ -3,21 +3,23 @@ import { join } from 'node:path';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ServiceDefinition, ServiceHandle } from '@svc/runtime/service.ts';
 import { openStore } from '@svc/runtime/store.ts';
-import { openAudit } from './audit/audit.ts';
+import { type Audit, openAudit } from './audit/audit.ts';
 import { createBrainPort } from './brain-port.ts';
 import { answerQuestions } from './bus.ts';
 import type { HabitatDeps } from './deps.ts';
 import { createRevision } from './revision.ts';
 import { holdsRole } from './roles.ts';
 import { createSessions } from './sessions.ts';
-import { createHabitatStore } from './store/habitat-store.ts';
+import { createHabitatStore, type HabitatStore } from './store/habitat-store.ts';
 import { scheduleTokenSweep, startTokenUse } from './token-use.ts';
 import { sweepSudo } from './store/sudo-rows.ts';
+import { sweepAuditUse } from './store/audit-use.ts';
 import { habitatTools } from './tools/all.ts';
 import { createTurns } from './turns.ts';
 
 const SWEEP_SUDO_MS = 600_000;
 const SAVE_AUDIT_MS = 60_000;
+const SWEEP_AUDIT_USE_MS = 3_600_000;
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 
 export const habitatService: ServiceDefinition<HabitatDeps> = {
@@ -46,20 +48,7 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
   };
   await store.start();
   await scheduleTokenSweep(platform.jobs, store.client);
-  await platform.jobs.schedule({
-    id: 'habitat.sudo-sweep',
-    everyMs: SWEEP_SUDO_MS,
-    scope: 'cluster',
-    async run() {
-      await sweepSudo(store.client);
-    },
-  });
-  await platform.jobs.schedule({
-    id: 'habitat.audit-checkpoints',
-    everyMs: SAVE_AUDIT_MS,
-    scope: 'cluster',
-    run: () => audit.saveAll(),
-  });
+  await scheduleUpkeep(platform, store, audit);
   const answering = await answerQuestions(deps, platform);
   return {
     deps,
@@ -74,4 +63,22 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
       await audit.close();
     },
   };
+}
+
+async function scheduleUpkeep({ jobs }: Platform, { client }: HabitatStore, audit: Audit): Promise<void> {
+  const upkeep = [
+    { id: 'habitat.sudo-sweep', everyMs: SWEEP_SUDO_MS, run: () => sweepSudo(client) },
+    { id: 'habitat.audit-checkpoints', everyMs: SAVE_AUDIT_MS, run: () => audit.saveAll() },
+    { id: 'habitat.audit-use-sweep', everyMs: SWEEP_AUDIT_USE_MS, run: () => sweepAuditUse(client) },
+  ];
+  for (const { id, everyMs, run } of upkeep) {
+    await jobs.schedule({
+      id,
+      everyMs,
+      scope: 'cluster',
+      async run() {
+        await run();
+      },
+    });
+  }
 }

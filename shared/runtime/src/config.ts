@@ -106,6 +106,16 @@ export const CONFIG_TABLE = {
     z.string().min(32).max(512).optional(),
     'Key that signs the ends of the audit chains; every process of the registry needs the same. Without one, a key is made in the data directory.',
   ),
+  SVC_AUDIT_PER_MINUTE: variable(
+    count(0, 1_000_000).default(60),
+    '60',
+    'Entries that callers of one family may log with svc_audit_log within a minute.',
+  ),
+  SVC_AUDIT_PER_DAY: variable(
+    count(0, 100_000_000).default(10_000),
+    '10000',
+    'Entries that callers may log in one workspace within a day (UTC); the last tenth is for its admins.',
+  ),
   SVC_ESCROW_DEFAULT_BUDGET: variable(
     count(0, 1_000_000_000).default(1000),
     '1000',

@@ -1,6 +1,7 @@
 /** Entries of the audit as somebody may see them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { chainOf } from '../domain/audit-chain.ts';
+import type { AuditKind } from '../domain/audit-chain.ts';
 import type { AuditRow } from '../domain/audit-verdict.ts';
 import { type AuditSqlRow, auditRow, ENTRY_COLUMNS } from './audit-rows.ts';
 
@@ -9,29 +10,32 @@ export interface AuditView {
   readonly workspace: string | null;
   readonly actor: string | null;
   readonly event: string | null;
+  readonly kind: AuditKind | null;
 }
 
-/** `at` in ms since the epoch. */
-export type AuditPosition = Pick<AuditRow, 'at' | 'chain' | 'seq'>;
-
-/** Newest first, one more than the limit when there are more; `after` the entry that the page before ended with. */
+/**
+ * Newest first, one more than the limit when there are more; `after` = id of the entry that the page before ended with.
+ * Null when the view holds no such entry.
+ */
 export async function listEntries(
   client: SqlClient,
-  { workspace, actor, event }: AuditView,
-  { limit, after }: { readonly limit: number; readonly after: AuditPosition | null },
-): Promise<AuditRow[]> {
+  { workspace, actor, event, kind }: AuditView,
+  { limit, after }: { readonly limit: number; readonly after: string | null },
+): Promise<AuditRow[] | null> {
   const values: unknown[] = [];
   const value = (given: unknown): string => `$${values.push(given)}`;
   const where = [
     ...(workspace === null ? [] : [`chain = ${value(chainOf(workspace))}`]),
     ...(actor === null ? [] : [`actor = ${value(actor)}`]),
     ...(event === null ? [] : [`event = ${value(event)}`]),
-    ...(after === null
-      ? []
-      : [
-          `(at, chain, seq) < (to_timestamp(${value(after.at)}::float8 / 1000), ${value(after.chain)}::text, ${value(after.seq)}::int8)`,
-        ]),
+    ...(kind === null ? [] : [`kind = ${value(kind)}`]),
   ];
+  const seen = ['true', ...where].join(' AND ');
+  if (after !== null) {
+    const last = `SELECT at, chain, seq FROM habitat.audit_entries WHERE ${seen} AND id = ${value(after)}`;
+    if ((await client.$queryRawUnsafe<unknown[]>(last, ...values)).length === 0) return null;
+    where.push(`(at, chain, seq) < (${last})`);
+  }
   const rows = await client.$queryRawUnsafe<AuditSqlRow[]>(
     `SELECT ${ENTRY_COLUMNS} FROM habitat.audit_entries WHERE ${['true', ...where].join(' AND ')}
      ORDER BY at DESC, chain DESC, seq DESC LIMIT ${value(limit + 1)}`,

@@ -35,8 +35,8 @@ describe('svc_audit_log', () => {
       const [newest] = await entriesOf({ workspace: 'texts', limit: 1 });
       expect(newest?.['data']).toEqual(shown);
     }
-    const deep = `${'['.repeat(7000)}${']'.repeat(7000)}`;
-    for (const data of [{ text: 'x'.repeat(16_384) }, deep, `{"a":${deep}}`]) {
+    const deep = `${'['.repeat(1900)}${']'.repeat(1900)}`;
+    for (const data of [{ text: 'x'.repeat(4096) }, deep, `{"a":${deep}}`]) {
       expect(await codeOf(operator('svc_audit_log', { event: 'much', data }))).toBe('VAF_INPUT_INVALID');
     }
   });
@@ -83,6 +83,80 @@ describe('svc_audit_log', () => {
     expect(second).toEqual(first);
     expect(await entriesOf({ workspace: 'keyed' })).toHaveLength(1);
   });
+});
+
+describe('who logs much', () => {
+  it('is stopped within a minute, whoever else logs there, and never the operator', async () => {
+    const loud = await enrol(node, 'loud', { workspace: 'loud', role: 'viewer' });
+    const calm = await enrol(node, 'calm', { workspace: 'loud', role: 'viewer' });
+    await enrol(node, 'loud', { workspace: 'loud-too', role: 'viewer' });
+    await node.deps.store.client.$executeRawUnsafe('DELETE FROM habitat.audit_use');
+    const codes = await Promise.all(
+      Array.from({ length: 130 }, (_, n) =>
+        loud.code('svc_audit_log', { event: 'x', workspace: n % 2 === 0 ? 'loud' : 'loud-too' }),
+      ),
+    );
+    const logged = codes.filter((code) => code === null).length;
+    // Twice as many when a minute begins meanwhile.
+    expect(logged).toBeGreaterThanOrEqual(60);
+    expect(logged).toBeLessThanOrEqual(120);
+    expect(codes.filter((code) => code === 'E_QUOTA')).toHaveLength(130 - logged);
+    expect(await calm.code('svc_audit_log', { event: 'x' })).toBeNull();
+    expect(await codeOf(operator('svc_audit_log', { event: 'x', workspace: 'loud' }))).toBeNull();
+  });
+
+  it('leaves the last tenth of a day to the admins of the workspace', async () => {
+    const viewer = await enrol(node, 'day-viewer', { workspace: 'day', role: 'viewer' });
+    const admin = await enrol(node, 'day-admin', { workspace: 'day', role: 'admin' });
+    const used = (count: number) =>
+      node.deps.store.client.$executeRawUnsafe(
+        `INSERT INTO habitat.audit_use VALUES ('workspace:day', date_trunc('day', clock_timestamp(), 'UTC'), $1)
+         ON CONFLICT (scope) DO UPDATE SET used = excluded.used, since = excluded.since`,
+        count,
+      );
+    await used(8999);
+    expect(await viewer.code('svc_audit_log', { event: 'x' })).toBeNull();
+    expect(await viewer.code('svc_audit_log', { event: 'x' })).toBe('E_QUOTA');
+    expect(await admin.code('svc_audit_log', { event: 'x' })).toBeNull();
+    await used(10_000);
+    expect(await admin.code('svc_audit_log', { event: 'x' })).toBe('E_QUOTA');
+    const answer = await admin.call('svc_audit_log', { event: 'x' });
+    expect(answer).toMatchObject({ limit: 10_000, error: 'You may log 10000 entries a day in this workspace.' });
+    expect(Number(answer['retryAfterMs'])).toBeGreaterThan(0);
+  });
+});
+
+test('where an entry stands is shown to admins of the workspace alone', async () => {
+  const viewer = await enrol(node, 'placed-viewer', { workspace: 'placed', role: 'viewer' });
+  const admin = await enrol(node, 'placed-admin', { workspace: 'placed', role: 'admin' });
+  const hidden = { seq: null, prevHash: null, hash: null };
+  expect(await viewer.call('svc_audit_log', { event: 'one' })).toMatchObject(hidden);
+  await viewer.call('svc_audit_log', { event: 'two' });
+  const own = await viewer.call('svc_audit_list', { limit: 1 });
+  expect(own['entries']).toMatchObject([{ event: 'two', ...hidden }]);
+  const next = await viewer.call('svc_audit_list', { limit: 1, cursor: own['nextCursor'] });
+  expect(next['entries']).toMatchObject([{ event: 'one', ...hidden }]);
+  expect(Buffer.from(own['nextCursor'] as string, 'base64url').toString()).not.toMatch(/placed|\/2/);
+  const all = (await admin.call('svc_audit_list'))['entries'] as Fields[];
+  expect(all.map(({ seq }) => seq)).toEqual([2, 1]);
+  // An entry of others is no place to go on from.
+  await admin.call('svc_audit_log', { event: 'three' });
+  const foreign = (await admin.call('svc_audit_list', { limit: 1 }))['nextCursor'];
+  expect(await viewer.code('svc_audit_list', { cursor: foreign })).toBe('VAF_INPUT_INVALID');
+});
+
+test('entries of one kind can be asked for', async () => {
+  const admin = await enrol(node, 'kind-admin', { workspace: 'kinds', role: 'admin' });
+  await admin.call('svc_audit_log', { event: 'said' });
+  await node.registry.ask('audit', {
+    entries: [
+      { id: `aud_${'e'.repeat(32)}`, at: 1, event: 'done', workspace: 'kinds', subject: { verified: false }, data: {} },
+    ],
+  });
+  const events = async (kind: string) =>
+    ((await admin.call('svc_audit_list', { kind }))['entries'] as Fields[]).map(({ event }) => event);
+  expect(await events('user')).toEqual(['said']);
+  expect(await events('system')).toEqual(['done']);
 });
 
 test('200 at once make one chain without gap, each entry after the other', async () => {

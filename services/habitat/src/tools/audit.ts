@@ -1,8 +1,7 @@
 /** svc_audit_*: what happened, kept in chains that show when anything in them was changed. */
 import { z } from 'zod';
-import { MAX_AUDIT_DATA_BYTES } from '@svc/contract/audit.ts';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, type Decision } from '@svc/contract/decision.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { WorkspaceName } from '@svc/contract/names.ts';
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, page, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import type { Caller } from '@svc/contract/tool.ts';
@@ -14,22 +13,33 @@ import { actorOf, mayActIn } from '../domain/actor.ts';
 import { type ChainedEntry, workspaceOfChain } from '../domain/audit-chain.ts';
 import { isSound } from '../domain/audit-verdict.ts';
 import { holdsRole } from '../roles.ts';
-import { type AuditPosition, type AuditView, listEntries } from '../store/audit-list.ts';
+import { type AuditView, listEntries } from '../store/audit-list.ts';
+import { useAudit } from '../store/audit-use.ts';
 import { workspaceExists } from '../store/workspace-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
 const MAX_DEPTH = 64;
+/** Of what somebody logs; what services record may be larger. */
+const MAX_LOGGED_BYTES = 4 * 1024;
 
 const EventName = z.string().regex(/^[^\p{C}]{1,100}$/u, 'must be 1-100 characters without control characters');
 const workspace = WorkspaceName.optional().describe('Default: the current one.');
 
+const KINDS = ['system', 'user'] as const;
+
+/** Where an entry stands in its chain; the order in which others write would tell of what they do. */
+const POSITION = {
+  seq: z.int().nullable().describe('Null for whoever is no admin of the workspace.'),
+  prevHash: Sha256Hex.nullable().describe('Null as `seq`.'),
+  hash: Sha256Hex.nullable().describe('Null as `seq`.'),
+};
+
 const entry = z.strictObject({
   id: z.string(),
-  seq: z.int(),
   at: TimestampMs,
   event: z.string(),
-  kind: z.enum(['system', 'user']).describe('user = logged by svc_audit_log.'),
+  kind: z.enum(KINDS).describe('user = logged by svc_audit_log.'),
   subject: z.strictObject({
     userId: z.string().optional(),
     agentId: z.string().optional(),
@@ -38,9 +48,15 @@ const entry = z.strictObject({
   }),
   workspace: z.string().nullable(),
   data: z.record(z.string(), z.unknown()),
-  prevHash: Sha256Hex,
-  hash: Sha256Hex,
+  ...POSITION,
 });
+
+type Position = Pick<ChainedEntry, 'seq' | 'prevHash' | 'hash'>;
+const HIDDEN_POSITION = { seq: null, prevHash: null, hash: null };
+
+function shownPosition({ seq, prevHash, hash }: Position, isAdmin: boolean) {
+  return isAdmin ? { seq, prevHash, hash } : HIDDEN_POSITION;
+}
 
 const svcAuditLog = defineTool({
   name: 'svc_audit_log',
@@ -51,30 +67,31 @@ const svcAuditLog = defineTool({
     data: z
       .union([z.record(z.string(), z.unknown()), z.string()])
       .optional()
-      .describe('At most 16 KiB. A text is read as JSON, else kept as {value}. Secrets are masked.'),
+      .describe('At most 4 KiB. A text is read as JSON, else kept as {value}. Secrets are masked.'),
     workspace,
   }),
   output: z.strictObject({
     logged: z.literal(true),
     id: z.string(),
-    seq: z.int(),
     at: TimestampMs,
     event: z.string(),
-    hash: Sha256Hex,
-    prevHash: Sha256Hex,
+    ...POSITION,
   }),
   // Any role there.
   access: 'workspace:viewer',
   effect: 'write',
-  refuses: [],
+  refuses: ['E_QUOTA'],
   aliases: { type: { into: ['event'], alone: true, expand: (value) => ({ event: value }) } },
   example: { event: 'release', data: { version: '1.2.0' } },
   async handler({ event, data = {}, workspace: named }, context) {
     const { deps, caller } = context;
     const content = loggedData(data);
     const where = named ?? (await currentWorkspace(deps, caller));
-    const outcome = await deps.store.change(context, async ({ tx }): Promise<Decision<ChainedEntry, never>> => {
+    const isAdmin = await holdsRole(deps.store.client, caller, where, 'admin');
+    const outcome = await deps.store.change(context, async ({ tx }): Promise<Decision<ChainedEntry, 'E_QUOTA'>> => {
       if (!(await workspaceExists(tx, where))) throw problem('workspace', 'there is no such workspace');
+      const over = await useAudit(tx, deps.platform.config, { actor: actorOf(caller), workspace: where, isAdmin });
+      if (over !== null) return deny('E_QUOTA', over.details, over.message);
       const id = deps.platform.ids.next('aud');
       const subject = auditSubjectOf(caller);
       const [appended] = await deps.audit.append(tx, [
@@ -85,16 +102,16 @@ const svcAuditLog = defineTool({
     });
     const logged = settled(context, outcome);
     if (!outcome.replayed) deps.audit.appended([logged]);
-    const { id, seq, at, hash, prevHash } = logged;
-    return { logged: true as const, id, seq, at, event: logged.event, hash, prevHash };
+    const { id, at } = logged;
+    return { logged: true as const, id, at, event: logged.event, ...shownPosition(logged, isAdmin) };
   },
 });
 
 function loggedData(data: Record<string, unknown> | string): Record<string, unknown> {
   const content = typeof data === 'string' ? parsedText(data) : data;
   if (depthOf(content) > MAX_DEPTH) throw problem('data', `must be nested at most ${MAX_DEPTH} deep`);
-  if (Buffer.byteLength(JSON.stringify(content)) > MAX_AUDIT_DATA_BYTES)
-    throw problem('data', 'must be at most 16 KiB as JSON');
+  if (Buffer.byteLength(JSON.stringify(content)) > MAX_LOGGED_BYTES)
+    throw problem('data', 'must be at most 4 KiB as JSON');
   return content;
 }
 
@@ -108,7 +125,7 @@ function parsedText(text: string): Record<string, unknown> {
   }
 }
 
-/** Level by level, because a text of 16 KiB may be nested deeper than a recursion can go. */
+/** Level by level, because a text may be nested deeper than a recursion can go. */
 function depthOf(value: unknown): number {
   let depth = 0;
   for (let level = [value]; level.length > 0; depth += 1) {
@@ -126,6 +143,7 @@ const svcAuditList = defineTool({
     ...page,
     workspace: WorkspaceName.optional().describe('Entries of this one; default for an admin: the current one.'),
     event: EventName.optional().describe('Entries of this event.'),
+    kind: z.enum(KINDS).optional().describe('Entries of this kind.'),
   }),
   output: z.strictObject({
     count: z.int().describe('Of this page.'),
@@ -136,15 +154,19 @@ const svcAuditList = defineTool({
   effect: 'read',
   refuses: [],
   example: { limit: 20 },
-  async handler({ limit = DEFAULT_LIMIT, cursor, workspace: named, event }, { deps, caller }) {
-    const view = await viewOf(deps, caller, named ?? null);
-    const after = cursor === undefined ? null : positionIn(cursor);
-    const found = await listEntries(deps.store.client, { ...view, event: event ?? null }, { limit, after });
+  async handler({ limit = DEFAULT_LIMIT, cursor, workspace: named, event = null, kind = null }, { deps, caller }) {
+    const { isAdmin, ...view } = await viewOf(deps, caller, named ?? null);
+    const after = cursor === undefined ? null : lastIdIn(cursor);
+    const found = await listEntries(deps.store.client, { ...view, event, kind }, { limit, after });
+    if (found === null) throw problem('cursor', 'is not a cursor');
     const rows = found.slice(0, limit);
     const last = rows.at(-1);
     const more = found.length > limit && last !== undefined;
-    const entries = rows.map(({ chain: _chain, actor: _actor, ...shown }) => shown);
-    return { count: entries.length, entries, ...(more ? { nextCursor: cursorOf(last) } : {}) };
+    const entries = rows.map(({ chain: _chain, actor: _actor, ...row }) => ({
+      ...row,
+      ...shownPosition(row, isAdmin),
+    }));
+    return { count: entries.length, entries, ...(more ? { nextCursor: encodeCursor(last.id) } : {}) };
   },
 });
 
@@ -153,23 +175,21 @@ async function viewOf(
   deps: HabitatDeps,
   caller: Caller,
   named: string | null,
-): Promise<Pick<AuditView, 'workspace' | 'actor'>> {
-  if (caller.operator) return { workspace: named, actor: null };
+): Promise<Pick<AuditView, 'workspace' | 'actor'> & { readonly isAdmin: boolean }> {
+  if (caller.operator) return { workspace: named, actor: null, isAdmin: true };
   const actor = actorOf(caller);
   if (named !== null && !mayActIn(actor, named)) throw new CallError('FORBIDDEN');
   const where = named ?? (await currentWorkspace(deps, caller));
-  if (await holdsRole(deps.store.client, caller, where, 'admin')) return { workspace: where, actor: null };
-  return { workspace: named ?? actor.token?.bound ?? null, actor: actor.identity ?? '' };
+  if (await holdsRole(deps.store.client, caller, where, 'admin'))
+    return { workspace: where, actor: null, isAdmin: true };
+  return { workspace: named ?? actor.token?.bound ?? null, actor: actor.identity ?? '', isAdmin: false };
 }
 
-function cursorOf({ at, seq, chain }: AuditPosition): string {
-  return encodeCursor(`${at}/${seq}/${chain}`);
-}
-
-function positionIn(cursor: string): AuditPosition {
-  const [, at, seq, chain = ''] = /^(\d{1,14})\/(-?\d{1,15})\/([^\0]*)$/.exec(decodeCursor(cursor) ?? '') ?? [];
-  if (at === undefined || seq === undefined) throw problem('cursor', 'is not a cursor');
-  return { at: Number(at), seq: Number(seq), chain };
+/** Cursors name the last entry of a page, not where it stands. */
+function lastIdIn(cursor: string): string {
+  const [id] = /^[A-Za-z0-9_-]{1,100}$/.exec(decodeCursor(cursor) ?? '') ?? [];
+  if (id === undefined) throw problem('cursor', 'is not a cursor');
+  return id;
 }
 
 const svcAuditVerify = defineTool({
