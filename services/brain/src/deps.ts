@@ -1,4 +1,5 @@
 import { toolFor } from '@svc/contract/tool.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import type { BrainRouter } from './brain/brain-router.ts';
 import type { RowRules } from './ports.ts';
@@ -22,6 +23,7 @@ export interface BrainDeps {
   readonly homeRoles: HomeRoles;
   readonly copyBoundaries: CopyBoundaries;
   readonly tellDenials: TellDenials;
+  readonly log: Platform['log'];
   /** Of this process. */
   readonly counters: Counters;
   /** Of each brain's main branch, as last looked at; brains never opened are missing. */

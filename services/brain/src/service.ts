@@ -108,15 +108,26 @@ async function openParts(platform: Platform): Promise<Parts> {
   };
 }
 
+/** Where it went wrong, without the message, which may quote what is hidden. */
+function framesOf(error: unknown): readonly string[] {
+  const { name, stack = '' } = error instanceof Error ? error : new Error();
+  return [name, ...stack.split('\n').filter((line) => /^\s+at /.test(line))];
+}
+
 async function createRules(
   platform: Platform,
   dataDir: string,
 ): Promise<Pick<Parts, 'rules' | 'homeRoles' | 'copyBoundaries' | 'handleKey'>> {
-  const { random, node } = platform;
+  const { random, node, log } = platform;
   const key = await readHashKey(dataDir, { randomBytes: (count) => random.bytes(count), unique: node.instance });
   const registry = createRegistryClient(platform);
   return {
-    rules: new RegistryRules(registry, key),
+    rules: new RegistryRules(registry, key, (path, error) =>
+      log.error(
+        { file: path, bug: framesOf(error) },
+        'the hidden fields of a file could not be told apart; it is hidden',
+      ),
+    ),
     homeRoles: createHomeRoles(registry),
     copyBoundaries: createCopyBoundaries(registry),
     handleKey: key,
@@ -153,7 +164,7 @@ async function createDeps(
   router: BrainRouter,
   layout: LegacyLayout,
 ): Promise<BrainDeps> {
-  const { config, node, ids, database } = platform;
+  const { config, node, ids, database, log } = platform;
   const { client, schema, outbox, idempotency, transact } = store;
   const defaultBrain = config.SVC_BRAIN;
   const { stdout } = await createGit().run({ args: ['version'] });
@@ -167,6 +178,7 @@ async function createDeps(
     homeRoles,
     copyBoundaries,
     tellDenials: createTellDenials({ schema, outbox, ids, transact }),
+    log,
     counters,
     catalogueSizes: async (brains) => readCatalogueSizes(await models.client(), brains),
     catalogueSizeOf: (brain, counted) => readCatalogueSize(client, brain, counted),

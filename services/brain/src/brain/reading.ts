@@ -109,10 +109,12 @@ export async function searchFiles(
     admitted: rows.admitted(),
     ...(pathPrefix === null ? {} : { pathPrefix }),
   });
-  const shown = answer.results.map((row) => ({
+  // Once more where it leaves: whatever the index holds, nothing goes out that the rules do not let this subject have.
+  const found = answer.results.filter(({ file }) => rows.mayRead(file) && files.isUnder(rows.chains, file));
+  const shown = found.map((row) => ({
     ...row,
     hash: rows.shownHash(state, row.file, files.hashOf(row.file) ?? row.hash),
     commit: view.isDirty(row.file) ? null : view.commit,
   }));
-  return { rows: shown, total: answer.total };
+  return { rows: shown, total: answer.total - (answer.results.length - found.length) };
 }

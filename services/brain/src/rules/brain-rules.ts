@@ -3,7 +3,7 @@ import { decide, type KeySet, type Policy, type PolicyMode } from '@svc/contract
 import type { Subject } from '@svc/contract/subject.ts';
 import { isKnownFilter, isKnownMask } from '@svc/contract/transform.ts';
 import { LRUCache } from 'lru-cache';
-import { hidesFieldsOf, indexedText } from '../domain/fields/hidden-fields.ts';
+import { hidesFieldsOf, indexedText, mergedText, shownText } from '../domain/fields/hidden-fields.ts';
 import { islandKey, islandOf, resourceKeys } from '../domain/resource-keys.ts';
 import { OPEN_CHAIN, type RowChain, type RowChains, type RowVerdict } from '../ports.ts';
 
@@ -13,15 +13,20 @@ export interface AttachedPolicy extends Policy {
 
 const NO_POLICY: RowVerdict = { allowed: true, because: 'no-policy', container: null };
 
+/** Told of a file whose hidden fields could not be told apart because the attempt threw, which is a bug. */
+export type OnUnjudged = (path: string, error: unknown) => void;
+
 /** All policies on the way to some files; every one of them must admit. */
 export class PolicyChain implements RowChain {
   readonly id: number;
   readonly policies: readonly AttachedPolicy[];
   readonly #isKnown: boolean;
+  readonly #onUnjudged: OnUnjudged;
 
-  constructor(id: number, policies: readonly AttachedPolicy[]) {
+  constructor(id: number, policies: readonly AttachedPolicy[], onUnjudged: OnUnjudged) {
     this.id = id;
     this.policies = policies;
+    this.#onUnjudged = onUnjudged;
     this.#isKnown = policies.every(({ filter, mask }) => isKnownFilter(filter) && isKnownMask(mask));
   }
 
@@ -42,11 +47,31 @@ export class PolicyChain implements RowChain {
   }
 
   indexed(path: string, text: string): string | null {
-    return this.#isKnown ? indexedText(path, text, this.policies) : null;
+    return this.#isKnown ? this.#judged(path, () => indexedText(path, text, this.policies)) : null;
+  }
+
+  /** The text as it is shown; null = nothing of it is. */
+  shown(path: string, text: string): string | null {
+    return this.hides(path) ? this.#judged(path, () => shownText(path, text, this.policies)) : text;
+  }
+
+  /** What a write of `incoming` makes of the file; null when that cannot hold what is hidden. */
+  merged(path: string, present: string | null, incoming: string): string | null {
+    return this.hides(path) ? this.#judged(path, () => mergedText(path, present, incoming, this.policies)) : incoming;
+  }
+
+  /** One file that cannot be judged is hidden, and spoils neither the list nor the index it is in. */
+  #judged(path: string, judge: () => string | null): string | null {
+    try {
+      return judge();
+    } catch (error) {
+      this.#onUnjudged(path, error);
+      return null;
+    }
   }
 }
 
-const NO_POLICIES = new PolicyChain(OPEN_CHAIN.id, []);
+const NO_POLICIES = new PolicyChain(OPEN_CHAIN.id, [], () => {});
 
 /** Gives equal lists of policies equal numbers, also from one state of the rules to the next. */
 export interface ChainNumbers {
@@ -87,6 +112,7 @@ export class BrainRules implements RowChains {
   readonly #own: ReadonlyMap<string, AttachedPolicy>;
   readonly #islands: ReadonlyMap<string, AttachedPolicy>;
   readonly #numbers: ChainNumbers;
+  readonly #onUnjudged: OnUnjudged;
   /** By directory, by a file's own path, by an island's key: whoever asks for names that nobody uses must not fill the memory. */
   readonly #known = new LRUCache<string, PolicyChain>({
     // Not `max`, which takes room for all of them at once, in every open brain.
@@ -95,8 +121,13 @@ export class BrainRules implements RowChains {
   });
   readonly #chains = new Map<number, PolicyChain>([[NO_POLICIES.id, NO_POLICIES]]);
 
-  constructor(brain: string, { own, islands }: AttachedPolicies, numbers: ChainNumbers) {
+  constructor(
+    brain: string,
+    { own, islands }: AttachedPolicies,
+    { numbers, onUnjudged }: { readonly numbers: ChainNumbers; readonly onUnjudged: OnUnjudged },
+  ) {
     this.brain = brain;
+    this.#onUnjudged = onUnjudged;
     this.#own = own;
     this.#islands = islands;
     this.#numbers = numbers;
@@ -193,7 +224,7 @@ export class BrainRules implements RowChains {
     const id = this.#numbers.numberOf(policies);
     const known = this.#chains.get(id);
     if (known !== undefined) return known;
-    const chain = new PolicyChain(id, policies);
+    const chain = new PolicyChain(id, policies, this.#onUnjudged);
     this.#chains.set(id, chain);
     return chain;
   }

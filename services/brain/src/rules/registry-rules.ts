@@ -7,7 +7,7 @@ import type { RegistryClient } from '@svc/runtime/registry.ts';
 import { LRUCache } from 'lru-cache';
 import { hidesFieldsByName } from '../domain/fields/hidden-fields.ts';
 import type { EventRules, HidesFields, RowRules, RowView } from '../ports.ts';
-import { type AttachedPolicy, BrainRules, createChainNumbers } from './brain-rules.ts';
+import { type AttachedPolicy, BrainRules, createChainNumbers, type OnUnjudged } from './brain-rules.ts';
 import { subjectKey, subjectView } from './subject-view.ts';
 
 interface RememberedRules {
@@ -45,10 +45,13 @@ export class RegistryRules implements RowRules {
   // One for all brains and for good: an index that outlives what is remembered here must not meet a number again.
   readonly #numbers = createChainNumbers();
 
+  readonly #onUnjudged: OnUnjudged;
+
   /** `hashKey`: under which hashes of files with hidden fields are shown. */
-  constructor(registry: RegistryClient, hashKey: Uint8Array) {
+  constructor(registry: RegistryClient, hashKey: Uint8Array, onUnjudged: OnUnjudged) {
     this.#registry = registry;
     this.#hashKey = hashKey;
+    this.#onUnjudged = onUnjudged;
   }
 
   async #stamp(): Promise<RegistryStamp> {
@@ -139,12 +142,13 @@ export class RegistryRules implements RowRules {
     const memory = this.#memoryOf(brain);
     const own = textOf(ownOf(brain));
     const before = memory.remembered;
+    const means = { numbers: this.#numbers, onUnjudged: this.#onUnjudged };
     const same = before?.own === own && before.islands === islandsText ? before : null;
     memory.remembered = {
       under,
       own,
       islands: islandsText,
-      rules: same?.rules ?? new BrainRules(brain, { own: ownOf(brain), islands }, this.#numbers),
+      rules: same?.rules ?? new BrainRules(brain, { own: ownOf(brain), islands }, means),
       views: same?.views ?? new LRUCache<string, RowView>({ maxSize: VIEWS, sizeCalculation: () => 1 }),
     };
     return memory.remembered;

@@ -69,7 +69,12 @@ function rulesOf(policies: Record<string, Policy>, numbers = createChainNumbers(
   return new BrainRules(
     'b',
     { own, islands: new Map(attached.filter(([key]) => key.startsWith('_island:'))) },
-    numbers,
+    {
+      numbers,
+      onUnjudged: (path, error) => {
+        throw new Error(`${path} could not be judged`, { cause: error });
+      },
+    },
   );
 }
 
@@ -168,11 +173,15 @@ const file = fc.tuple(path, content, content).map(([name, words, hidden]) => ({
       : words.join(' '),
 }));
 
+const failOn = (error: unknown): void => {
+  throw error;
+};
+
 function fill(
   files: readonly { name: string; text: string }[],
   given = new SearchIndex(new AnalysisCache()),
 ): RuledIndex {
-  const index = new RuledIndex(given);
+  const index = new RuledIndex(given, failOn);
   for (const { name, text } of files) index.set(name, { hash: `hash-${text.length}`, content: text });
   return index;
 }
@@ -225,7 +234,7 @@ test('what an index is handed over with, from a snapshot of other rules, is unde
     { name: 'hr/b.txt', text: 'rome' },
   ];
   fill(files, given).under(rules);
-  const taken = new RuledIndex(given);
+  const taken = new RuledIndex(given, failOn);
   expect(taken.files()).toEqual(['hr/b.txt']);
   expect(taken.contentOf('hr/a.json', 'hash-33')).toBeNull();
   expect([...given.files()].map(({ chain }) => chain)).toEqual([0]);

@@ -2,7 +2,6 @@
 import { createHmac } from 'node:crypto';
 import { decide, type KeySet, keysOf, type Policy, type PolicyMode } from '@svc/contract/policy.ts';
 import { isAnonymous, type Subject } from '@svc/contract/subject.ts';
-import { mergedText, shownText } from '../domain/fields/hidden-fields.ts';
 import { islandOf } from '../domain/resource-keys.ts';
 import type { RowVerdict, RowView, WriteDenial } from '../ports.ts';
 import type { BrainRules, PolicyChain } from './brain-rules.ts';
@@ -52,9 +51,8 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
       return new Set(chains.map(({ id }) => id));
     },
     hides,
-    shown: (path, text) => (hides(path) ? shownText(path, text, rules.chainOf(path).policies) : text),
-    merged: (path, present, incoming) =>
-      hides(path) ? mergedText(path, present, incoming, rules.chainOf(path).policies) : incoming,
+    shown: (path, text) => rules.chainOf(path).shown(path, text),
+    merged: (path, present, incoming) => rules.chainOf(path).merged(path, present, incoming),
     // Bound to its place: two files with one hash would tell that what they hide is equal.
     shownHash: (state, path, hash) =>
       hides(path)

@@ -189,7 +189,7 @@ export class BranchIndex implements TendedIndex {
       await this.#analyseRest(files);
       const index = new SearchIndex(cache);
       await new Slices().run(index.setAll(files));
-      const ruled = new RuledIndex(index);
+      const ruled = new RuledIndex(index, this.#options.onProblem);
       this.#compare(ruled);
       this.#index = ruled;
       this.#changes = 0;

@@ -15,13 +15,18 @@ const PARTIAL = 'partial:';
 
 export class RuledIndex {
   readonly #index: SearchIndex;
+  readonly #onProblem: (error: unknown) => void;
   /** Files with hidden fields as they lie on disk; the index holds what is left of them, or nothing. */
   readonly #hidden = new Map<string, FileText>();
   #chains: RowChains = NO_CHAINS;
 
-  /** Takes over an index of which it is not known under which rules it was made. */
-  constructor(index: SearchIndex) {
+  /**
+   * Takes over an index of which it is not known under which rules it was made. `onProblem`: a file could not be
+   * indexed, so that it is not found.
+   */
+  constructor(index: SearchIndex, onProblem: (error: unknown) => void) {
     this.#index = index;
+    this.#onProblem = onProblem;
     for (const { file, hash, chain } of index.files()) {
       if (hash.startsWith(PARTIAL)) index.delete(file);
       else if (chain !== OPEN_CHAIN.id) index.rechain(file, OPEN_CHAIN.id);
@@ -69,13 +74,24 @@ export class RuledIndex {
   /** The index as it must be under these rules. Costs nothing while they are the same as before. */
   under(chains: RowChains): SearchIndex {
     if (chains === this.#chains) return this.#index;
-    this.#chains = chains;
     for (const entry of this.#index.files()) this.#rearrange(entry, chains.chainOf(entry.file));
     // Those of which nothing was left are in no index.
     for (const [file, text] of this.#hidden) {
       if (!this.#index.has(file)) this.#place(file, text, chains.chainOf(file));
     }
+    // Last: an index that was left in the middle is arranged again before anybody is answered from it.
+    this.#chains = chains;
     return this.#index;
+  }
+
+  /** Whether the file stands in the index as these rules want it. */
+  isUnder(chains: RowChains, file: string): boolean {
+    const entry = this.#index.fileOf(file);
+    const chain = chains.chainOf(file);
+    if (entry?.chain !== chain.id) return false;
+    const hidden = this.#hidden.get(file);
+    if (!chain.hides(file)) return hidden === undefined && !entry.hash.startsWith(PARTIAL);
+    return hidden !== undefined && entry.hash === partialHash(chain, hidden);
   }
 
   /** The file as it may be kept outside of memory; null when something of it is hidden. */
@@ -95,17 +111,24 @@ export class RuledIndex {
     else this.#place(file, hidden ?? { hash, content: analysed.text.toString() }, chain);
   }
 
+  /** What was indexed of the file goes first, so that nothing of it is left where anything fails. */
   #place(file: string, text: FileText, chain: RowChain): void {
-    const { id } = chain;
-    const { hash, content } = text;
-    if (!chain.hides(file)) {
-      this.#hidden.delete(file);
-      this.#index.set({ file, content, hash, chain: id });
-      return;
+    this.#index.delete(file);
+    const hides = chain.hides(file);
+    if (hides) this.#hidden.set(file, text);
+    else this.#hidden.delete(file);
+    try {
+      const content = hides ? chain.indexed(file, text.content) : text.content;
+      const hash = hides ? partialHash(chain, text) : text.hash;
+      if (content !== null) this.#index.set({ file, content, hash, chain: chain.id });
+    } catch (error) {
+      // One file that cannot be indexed is not found; every other one is.
+      this.#index.delete(file);
+      this.#onProblem(error);
     }
-    this.#hidden.set(file, text);
-    const indexed = chain.indexed(file, content);
-    if (indexed === null) this.#index.delete(file);
-    else this.#index.set({ file, content: indexed, hash: `${PARTIAL}${id}:${hash}`, chain: id });
   }
+}
+
+function partialHash({ id }: RowChain, { hash }: FileText): string {
+  return `${PARTIAL}${id}:${hash}`;
 }
