@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Config } from '@svc/runtime/config.ts';
 import type { VerifiedToken } from '@svc/contract/registry.ts';
-import { identityOf } from '@svc/contract/subject.ts';
+import { familyOf, identityOf } from '@svc/contract/subject.ts';
 import type { Revision } from '@svc/runtime/registry.ts';
 import { headerText } from './header-text.ts';
 import type { Identity, Visit } from './identity.ts';
@@ -149,7 +149,7 @@ function tokenIdentity(token: VerifiedToken, nodePlan: Identity['plan']): Identi
     operator: false,
     token,
     plan: token.plan ?? nodePlan,
-    bucket: token.org === null ? `agent:${owner}` : `org:${token.org}`,
+    bucket: token.org === null ? `family:${familyOf(token.subject) ?? owner}` : `org:${token.org}`,
   };
 }
 

@@ -107,7 +107,7 @@ export function describeRaces(name: string, open: () => Promise<Database>, nodes
         const place = async (agentId: string) => {
           const { store, platform } = next().deps;
           const caller = { subject: {}, operator: true, deadlineAt: platform.clock.now() + 10_000 };
-          const wish = { agentId, workspace: `org-${trial}`, by: 'operator' };
+          const wish = { agentId, workspace: `org-${trial}`, by: 'operator', source: 'operator' as const };
           const { decision } = await store.change({ caller, idempotency: null }, (unit) => provision(unit, wish));
           if (!decision.ok) throw new Error(decision.code);
           return decision.value;

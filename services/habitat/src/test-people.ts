@@ -40,8 +40,8 @@ export async function enrol(node: HabitatNode, id: string, options: PersonOption
   );
   if (role !== null) {
     await client.$executeRawUnsafe(
-      `INSERT INTO habitat.roles (workspace_id, user_id, role, granted_by, granted_at)
-       VALUES ($1, $2, $3, 'test', now()) ON CONFLICT DO NOTHING`,
+      `INSERT INTO habitat.roles (workspace_id, user_id, role, granted_by, granted_at, source)
+       VALUES ($1, $2, $3, 'test', now(), 'operator') ON CONFLICT DO NOTHING`,
       workspace,
       id,
       role,

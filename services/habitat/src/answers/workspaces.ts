@@ -3,6 +3,7 @@ import { ASKED_WITHIN_MS } from '@svc/contract/registry.ts';
 import { allow, deny } from '@svc/contract/decision.ts';
 import { workspaceOfTeam, provision } from '../store/provision.ts';
 import { claimResource, copyPolicies } from '../store/policy-rows.ts';
+import { readSource } from '../store/family-rows.ts';
 import { lockWorkspace } from '../store/workspace-rows.ts';
 import type { HabitatDeps } from '../deps.ts';
 import type { Answers } from './answers.ts';
@@ -35,7 +36,10 @@ export const workspaceAnswers: Pick<Answers, 'claim' | 'copyPolicies' | 'provisi
   },
   async provision({ agentId, workspace, team, role, owner, by }, deps) {
     const wish = { agentId, workspace: workspace ?? workspaceOfTeam(team), role, owner, by };
-    const { decision } = await deps.store.change(onBehalfOfNobody(deps), (unit) => provision(unit, wish));
+    const { decision } = await deps.store.change(onBehalfOfNobody(deps), async (unit) => {
+      const source = await readSource(unit.tx, { name: by, operator: false }, agentId);
+      return provision(unit, { ...wish, source });
+    });
     const { stamp } = await deps.revision.read();
     if (!decision.ok) return { stamp, provisioned: null };
     const { workspace: place, roles, created } = decision.value;

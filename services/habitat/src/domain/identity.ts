@@ -13,6 +13,8 @@ export interface AgentFacts {
   /** Its home. */
   readonly workspace: string;
   readonly killed: boolean;
+  /** Root of its family. */
+  readonly family: string;
   readonly createdBy: string;
 }
 
@@ -52,6 +54,7 @@ export function contextOf(rows: IdentityRows, wanted?: string): Subject | null {
     roles: held[workspace] ?? [],
     ...field('team', rows.agent?.team ?? rows.assignment?.team),
     ...field('brain', rows.agent?.brain),
+    family: rows.agent?.family ?? rows.id,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
 import type { Relation } from '../domain/agent-rights.ts';
+import type { Lineage } from '../domain/family.ts';
 import { epochMs } from './epoch.ts';
 
 /** Times in ms since the epoch. */
@@ -61,22 +62,27 @@ export async function countLiveAgents(client: SqlClient, workspace: string): Pro
   return row?.live ?? 0;
 }
 
-/** Also of agents that are killed by now. */
-export async function countSpawnsLastMinute(client: SqlClient, by: string): Promise<number> {
+/** Also of agents that are killed by now; the root of the family was spawned by nobody of it. */
+export async function countSpawnsLastMinute(client: SqlClient, family: string): Promise<number> {
   const [row] = await client.$queryRawUnsafe<{ spawned: number }[]>(
     `SELECT count(*)::int AS spawned FROM habitat.agents
-     WHERE created_by = $1 AND created_at > clock_timestamp() - interval '1 minute'`,
-    by,
+     WHERE family = $1 AND agent_id <> $1 AND created_at > clock_timestamp() - interval '1 minute'`,
+    family,
   );
   return row?.spawned ?? 0;
 }
 
-export async function insertAgent(tx: SqlClient, agent: Omit<AgentRow, 'createdAt'>): Promise<AgentRow> {
+export async function insertAgent(
+  tx: SqlClient,
+  agent: Omit<AgentRow, 'createdAt'>,
+  { family, ancestors }: Lineage,
+): Promise<AgentRow> {
   const { agentId, name, role, parent, brain, team, workspace, roleId, reportsTo, createdBy } = agent;
   const [row] = await tx.$queryRawUnsafe<AgentRow[]>(
     `INSERT INTO habitat.agents
-       (agent_id, name, role, parent, brain, team, workspace, role_id, reports_to, created_by, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp()) RETURNING ${COLUMNS}`,
+       (agent_id, name, role, parent, brain, team, workspace, role_id, reports_to, created_by, created_at,
+        family, ancestors)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), $11, $12) RETURNING ${COLUMNS}`,
     agentId,
     name,
     role,
@@ -87,6 +93,8 @@ export async function insertAgent(tx: SqlClient, agent: Omit<AgentRow, 'createdA
     roleId,
     reportsTo,
     createdBy,
+    family,
+    ancestors,
   );
   if (row === undefined) throw new Error('an inserted agent was not returned');
   return row;

@@ -7,7 +7,7 @@ import { type StampRow, stampOf } from '../revision.ts';
 import { epochMs } from './epoch.ts';
 
 const IDENTITY = (id: string) => `
-  (SELECT row_to_json(a) FROM (SELECT name, team, brain, workspace, killed_at IS NOT NULL AS killed,
+  (SELECT row_to_json(a) FROM (SELECT name, team, brain, workspace, killed_at IS NOT NULL AS killed, coalesce(family, agent_id) AS family,
      created_by AS "createdBy" FROM habitat.agents WHERE agent_id = ${id}) a) AS agent,
   (SELECT coalesce(json_agg(json_build_object('workspace', workspace_id, 'role', role)
      ORDER BY granted_at, workspace_id, role), '[]') FROM habitat.roles WHERE user_id = ${id}) AS roles,

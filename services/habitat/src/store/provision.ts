@@ -3,6 +3,7 @@ import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Role } from '@svc/contract/registry.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
+import type { RoleSource } from '../domain/family.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 import { grantRole, rolesIn } from './role-rows.ts';
 import { insertWorkspace, lockWorkspace } from './workspace-rows.ts';
@@ -15,6 +16,8 @@ export interface ProvisionWish {
   /** Of a workspace that is made; the agent itself when absent. */
   readonly owner?: string | undefined;
   readonly by: string;
+  /** From whom its roles come, as seen from the agent. */
+  readonly source: RoleSource;
 }
 
 export interface Provisioned {
@@ -36,17 +39,17 @@ export function workspaceOfTeam(team?: string): string {
  */
 export async function provision(
   unit: HabitatUnit,
-  { agentId, workspace, role = 'editor', owner = agentId, by }: ProvisionWish,
+  { agentId, workspace, role = 'editor', owner = agentId, by, source }: ProvisionWish,
 ): Promise<Decision<Provisioned, 'E_QUOTA'>> {
   const workspaceCreated = await makeWorkspace(unit, workspace, owner, by);
   if (workspaceCreated && owner !== agentId) {
-    const admin = await grantRole(unit, { workspace, userId: owner, role: 'admin', by });
+    const admin = await grantRole(unit, { workspace, userId: owner, role: 'admin', by, source });
     if (!admin.ok) return admin;
   }
   const held = await rolesIn(unit.tx, workspace, agentId);
   if (held.length > 0) return allow({ workspace, roles: held, created: false, workspaceCreated });
   const first = workspaceCreated && owner === agentId ? 'admin' : role;
-  const granted = await grantRole(unit, { workspace, userId: agentId, role: first, by });
+  const granted = await grantRole(unit, { workspace, userId: agentId, role: first, by, source });
   return granted.ok ? allow({ workspace, roles: [first], created: true, workspaceCreated }) : granted;
 }
 

@@ -2,6 +2,8 @@
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Role } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { isStronger, type RoleSource } from '../domain/family.ts';
+import { partFamily } from './family-rows.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 import { principalOfAgent } from './sudo-rows.ts';
 import { endTokensOf } from './token-rows.ts';
@@ -13,6 +15,10 @@ export interface RoleChange {
   readonly userId: string;
   readonly role: Role;
   readonly by: string;
+}
+
+export interface RoleGift extends RoleChange {
+  readonly source: RoleSource;
 }
 
 /** Sorted. */
@@ -35,27 +41,53 @@ export async function hasOtherAdmin(client: SqlClient, workspace: string, userId
   return rows.length > 0;
 }
 
-/** `added` is false when the role was held already. The row of the workspace is locked. */
-export async function grantRole(
-  unit: HabitatUnit,
-  { workspace, userId, role, by }: RoleChange,
-): Promise<Decision<{ added: boolean }, 'E_QUOTA'>> {
-  if ((await rolesIn(unit.tx, workspace, userId)).includes(role)) return allow({ added: false });
+/**
+ * `added` is false when the role was held already; it then counts as given by whoever of the two is less close. A role
+ * from outside makes its holder the root of a family. The row of the workspace is locked.
+ */
+export async function grantRole(unit: HabitatUnit, gift: RoleGift): Promise<Decision<{ added: boolean }, 'E_QUOTA'>> {
+  const { workspace, userId, role, by, source } = gift;
+  if ((await rolesIn(unit.tx, workspace, userId)).includes(role)) {
+    await confirmRole(unit, gift);
+    return allow({ added: false });
+  }
   const added = await unit.tx.$executeRawUnsafe(
-    `INSERT INTO habitat.roles (workspace_id, user_id, role, granted_by, granted_at)
-     SELECT $1, $2, $3, $4, clock_timestamp()
+    `INSERT INTO habitat.roles (workspace_id, user_id, role, granted_by, granted_at, source)
+     SELECT $1, $2, $3, $4, clock_timestamp(), $6
      WHERE (SELECT count(*) FROM habitat.roles WHERE workspace_id = $1) < $5`,
     workspace,
     userId,
     role,
     by,
     MAX_ROLES_OF_A_WORKSPACE,
+    source,
   );
   if (added === 0) return deny('E_QUOTA');
+  if (source !== 'family') await partFamily(unit.tx, userId);
   unit.touch();
   unit.emit({ name: 'role:granted', workspace, payload: { userId, role, by } });
   unit.audit({ event: 'role:granted', workspace, data: { userId, role, by } });
   return allow({ added: true });
+}
+
+async function confirmRole(unit: HabitatUnit, { workspace, userId, role, by, source }: RoleGift): Promise<void> {
+  const [held] = await unit.tx.$queryRawUnsafe<{ source: RoleSource }[]>(
+    'SELECT source FROM habitat.roles WHERE workspace_id = $1 AND user_id = $2 AND role = $3',
+    workspace,
+    userId,
+    role,
+  );
+  if (held === undefined || !isStronger(source, held.source)) return;
+  await unit.tx.$executeRawUnsafe(
+    'UPDATE habitat.roles SET source = $4 WHERE workspace_id = $1 AND user_id = $2 AND role = $3',
+    workspace,
+    userId,
+    role,
+    source,
+  );
+  await partFamily(unit.tx, userId);
+  unit.touch();
+  unit.audit({ event: 'role:confirmed', workspace, data: { userId, role, by } });
 }
 
 /** False when the role was not held. The row of the workspace is locked. */

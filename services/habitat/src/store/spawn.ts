@@ -5,6 +5,7 @@ import { foldCase } from '@svc/contract/names.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type Acting, type Actor, actorOf } from '../domain/actor.ts';
 import { type Home, maySeeAgent, mayGiveBrain, maySpawn, workspaceRoleOf } from '../domain/agent-rights.ts';
+import { isAbove, type Lineage, lineageOf, type Placed } from '../domain/family.ts';
 import { heldRoles } from '../roles.ts';
 import {
   type AgentRow,
@@ -14,11 +15,12 @@ import {
   lockAgent,
   readRelation,
 } from './agent-rows.ts';
+import { readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 import { lockNames } from './name-lock.ts';
 import { provision, workspaceOfTeam } from './provision.ts';
 import { findOne } from './team-rows.ts';
-import { lockWorkspace } from './workspace-rows.ts';
+import { hasRoomForWorkspace, lockWorkspace } from './workspace-rows.ts';
 
 export const MAX_LIVE_AGENTS = 200;
 export const MAX_SPAWNS_A_MINUTE = 60;
@@ -49,35 +51,44 @@ export async function spawn(
   wish: SpawnWish,
 ): Promise<Decision<Spawned, SpawnDenial>> {
   const actor = actorOf(caller);
-  if (!(await isWithinRate(unit.tx, actor))) return deny('E_RATE_LIMIT');
+  const spawner = actor.operator || actor.identity === null ? null : await readPlaced(unit.tx, actor.identity);
+  if (!(await isWithinRate(unit.tx, spawner))) return deny('E_RATE_LIMIT');
   const relatives = await findRelatives(unit.tx, actor, wish);
   if (!relatives.ok) return relatives;
+  const lineage = await placeOf(unit.tx, spawner, wish.agentId, relatives.value.parent);
+  if (!lineage.ok) return lineage;
   const home = await settle(unit, caller, wish);
   if (!home.ok) return home;
   const { agentId, name, role = null, brain = null, team = null } = wish;
   const { workspace, roles } = home.value;
   const by = actor.name;
-  const agent = await insertAgent(unit.tx, {
-    agentId,
-    name,
-    role,
-    brain,
-    team,
-    workspace,
-    createdBy: by,
-    ...relatives.value,
-  });
+  const born = { agentId, name, role, brain, team, workspace, createdBy: by, ...relatives.value };
+  const agent = await insertAgent(unit.tx, born, lineage.value);
   unit.touch();
   unit.emit({ name: 'agent:spawned', workspace, payload: { agentId, name, role, by } });
   unit.audit({ event: 'agent:spawned', workspace, data: { agentId, name, role, roles, ...relatives.value, by } });
   return allow({ agent, roles });
 }
 
-/** Spawns of one caller come one after the other, so that each sees the ones before. */
-async function isWithinRate(tx: SqlClient, { operator, name }: Actor): Promise<boolean> {
-  if (operator) return true;
-  await lockNames(tx, [`spawn:${name}`]);
-  return (await countSpawnsLastMinute(tx, name)) < MAX_SPAWNS_A_MINUTE;
+/** Spawns of one family come one after the other, so that each sees the ones before. Null = an operator. */
+async function isWithinRate(tx: SqlClient, spawner: Placed | null): Promise<boolean> {
+  if (spawner === null) return true;
+  await lockNames(tx, [`spawn:${spawner.family}`]);
+  return (await countSpawnsLastMinute(tx, spawner.family)) < MAX_SPAWNS_A_MINUTE;
+}
+
+/** Throws FORBIDDEN to who names a parent that is neither itself nor below it. */
+async function placeOf(
+  tx: SqlClient,
+  spawner: Placed | null,
+  agentId: string,
+  parentId: string | null,
+): Promise<Decision<Lineage, 'E_QUOTA'>> {
+  const parent = parentId === null ? null : await readPlaced(tx, parentId);
+  if (spawner !== null && parent !== null && parent.id !== spawner.id && !isAbove(spawner.id, parent)) {
+    throw new CallError('FORBIDDEN', 'The parent must be the caller, or an agent that descends from the caller.');
+  }
+  return lineageOf({ agentId, spawner, parent });
 }
 
 interface Relatives {
@@ -117,7 +128,10 @@ async function settle(
   await requireSpawner(unit.tx, caller, wish, isThere);
   const { agentId } = wish;
   const by = actorOf(caller).name;
-  const placed = await provision(unit, { agentId, workspace, role: workspaceRoleOf(wish.role), by });
+  const { operator } = actorOf(caller);
+  const source = operator ? 'operator' : 'family';
+  if (!isThere && !(await hasRoomForWorkspace(unit.tx, actorOf(caller)))) return deny('E_QUOTA');
+  const placed = await provision(unit, { agentId, workspace, role: workspaceRoleOf(wish.role), by, source });
   if (!placed.ok) return placed;
   const { roles, workspaceCreated } = placed.value;
   if (!isThere && !workspaceCreated) await requireSpawner(unit.tx, caller, wish, true);

@@ -2,8 +2,11 @@
 import { foldCase } from '@svc/contract/names.ts';
 import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Actor } from '../domain/actor.ts';
 import { epochMs } from './epoch.ts';
+import { readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './habitat-store.ts';
+import { lockNames } from './name-lock.ts';
 
 /** `policy`: what resources claimed for the workspace get; null = the default one. Times in ms since the epoch. */
 export interface WorkspaceRow {
@@ -72,12 +75,22 @@ export async function insertWorkspace(
   return row;
 }
 
-export async function countOwned(client: SqlClient, owner: string): Promise<number> {
-  const [row] = await client.$queryRawUnsafe<{ owned: bigint }[]>(
-    'SELECT count(*) AS owned FROM habitat.workspaces WHERE owner = $1',
-    owner,
+const MAX_OWNED = 20;
+
+/** Whether the family of the actor may own one more; those who ask at once come one after the other. */
+export async function hasRoomForWorkspace(
+  tx: SqlClient,
+  { identity, operator }: Pick<Actor, 'identity' | 'operator'>,
+): Promise<boolean> {
+  if (operator || identity === null) return true;
+  const { family } = await readPlaced(tx, identity);
+  await lockNames(tx, [`owner:${family}`]);
+  const [row] = await tx.$queryRawUnsafe<{ owned: number }[]>(
+    `SELECT count(*)::int AS owned FROM habitat.workspaces WHERE owner = $1
+       OR owner IN (SELECT agent_id FROM habitat.agents WHERE family = $1)`,
+    family,
   );
-  return Number(row?.owned ?? 0);
+  return (row?.owned ?? 0) < MAX_OWNED;
 }
 
 async function readOne(client: SqlClient, where: string, value: string): Promise<WorkspaceRow | null> {

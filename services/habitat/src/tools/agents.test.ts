@@ -93,7 +93,10 @@ test('relatives must be live agents that the caller may know of', async () => {
   const parent = await idOf(spawn());
   const hidden = await idOf(spawn({ team: 'hidden4' }));
   const editor = await enrol(node, 'e4', { role: 'editor' });
-  expect(await editor.call('agent_spawn', { parent, reportsTo: parent })).toMatchObject({ parent });
+  expect(await editor.code('agent_spawn', { parent })).toBe('FORBIDDEN');
+  const own = await idOf(editor.call('agent_spawn'));
+  expect(await editor.call('agent_spawn', { parent: own, reportsTo: parent })).toMatchObject({ parent: own });
+  expect(await editor.call('agent_spawn', { parent: 'e4' })).toMatchObject({ parent: 'e4' });
   for (const wish of [{ parent: 'ghost' }, { reportsTo: 'ghost' }, { parent: hidden }, { reportsTo: hidden }]) {
     expect(await editor.code('agent_spawn', wish)).toBe('AGENT_NOT_FOUND');
   }

@@ -6,7 +6,7 @@ import { allow, type Decision } from '@svc/contract/decision.ts';
 import { IdentityId, WorkspaceName } from '@svc/contract/names.ts';
 import { page, TimestampMs } from '@svc/contract/params.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
-import { Subject } from '@svc/contract/subject.ts';
+import { ShownSubject, shownSubject } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { defineTool } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
@@ -53,7 +53,7 @@ const mint = defineTool({
     mintedAt: TimestampMs,
     expiresAt: TimestampMs,
     ttlMs: z.number(),
-    subject: Subject,
+    subject: ShownSubject,
     replayed: z.literal(true).optional(),
   }),
   access: 'identified',
@@ -127,7 +127,7 @@ async function mintOnce(unit: HabitatUnit, caller: Caller, { agentId, tokenHash,
     mintedAt,
     expiresAt,
     ttlMs: expiresAt - mintedAt,
-    subject: { ...subject, verified: true },
+    subject: { ...shownSubject(subject), verified: true },
   });
 }
 
@@ -154,7 +154,7 @@ const verify = defineTool({
   output: z.union([
     z.strictObject({
       valid: z.literal(true),
-      subject: Subject,
+      subject: ShownSubject,
       tokenId: z.string(),
       expiresAt: TimestampMs,
       readOnly: z.boolean(),
@@ -171,7 +171,7 @@ const verify = defineTool({
     if (value === null) return INVALID;
     const { tokenId, expiresAt, readOnly, profile } = value.limits;
     deps.tokenUse.note([tokenId]);
-    return { valid: true as const, subject: value.subject, tokenId, expiresAt, readOnly, profile };
+    return { valid: true as const, subject: shownSubject(value.subject), tokenId, expiresAt, readOnly, profile };
   },
 });
 

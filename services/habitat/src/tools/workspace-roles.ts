@@ -11,6 +11,7 @@ import { actorOf } from '../domain/actor.ts';
 import { capabilitiesOf } from '../domain/capabilities.ts';
 import { mayRemoveRole, maySeeRoles } from '../domain/grants.ts';
 import { heldRoles, requireRole } from '../roles.ts';
+import { readSource } from '../store/family-rows.ts';
 import { grantRole, hasOtherAdmin, revokeRole, rolesIn } from '../store/role-rows.ts';
 import { lockWorkspace } from '../store/workspace-rows.ts';
 import { currentWorkspace } from './current.ts';
@@ -42,7 +43,8 @@ const addRole = defineTool({
       const found = await lockWorkspace(unit.tx, workspace);
       await requireRole(unit.tx, caller, workspace, 'admin');
       if (found === null) return deny('HABITAT_UNKNOWN_WORKSPACE');
-      const granted = await grantRole(unit, change);
+      const source = await readSource(unit.tx, actorOf(caller), change.userId);
+      const granted = await grantRole(unit, { ...change, source });
       if (!granted.ok) return granted;
       return allow({ added: granted.value.added, roles: await rolesIn(unit.tx, workspace, change.userId) });
     });

@@ -13,11 +13,10 @@ import { mayCreateWorkspace } from '../domain/grants.ts';
 import { heldRoles, memberships } from '../roles.ts';
 import type { HabitatUnit } from '../store/habitat-store.ts';
 import { countVisible, listWorkspaces } from '../store/listings.ts';
-import { lockNames } from '../store/name-lock.ts';
 import { grantRole } from '../store/role-rows.ts';
 import {
   boundaryOf,
-  countOwned,
+  hasRoomForWorkspace,
   insertWorkspace,
   readWorkspaceNamed,
   workspaceExists,
@@ -27,8 +26,6 @@ import { currentWorkspace } from './current.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { PolicyWish, wholePolicy } from './policy-wish.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
-
-const MAX_OWNED = 20;
 
 const listed = z.strictObject({
   workspaceId: z.string(),
@@ -133,8 +130,8 @@ const create = defineTool({
     const owner = options.owner ?? identityIn(actor);
     if (!mayCreateWorkspace(actor, workspaceId, owner)) throw new CallError('FORBIDDEN');
     const policy = options.policy && ownBoundary(workspaceId, options.policy);
-    const wish = { workspaceId, name: options.name, owner, policy, by: actor.name };
-    const outcome = await store.change(context, (unit) => createOnce(unit, wish, actor.operator));
+    const wish = { workspaceId, name: options.name, owner, policy, actor };
+    const outcome = await store.change(context, (unit) => createOnce(unit, wish));
     const { row, isNew } = settled(context, outcome);
     return { ...shown(row), policy: boundaryOf(row), created: isNew };
   },
@@ -159,7 +156,7 @@ interface CreateWish {
   readonly name: string | undefined;
   readonly owner: string | null;
   readonly policy: Policy | undefined;
-  readonly by: string;
+  readonly actor: Actor;
 }
 
 type Created = Decision<
@@ -167,21 +164,20 @@ type Created = Decision<
   'HABITAT_WORKSPACE_EXISTS' | 'E_QUOTA'
 >;
 
-async function createOnce(unit: HabitatUnit, wish: CreateWish, unlimited: boolean): Promise<Created> {
-  const { workspaceId, owner, by } = wish;
+async function createOnce(unit: HabitatUnit, wish: CreateWish): Promise<Created> {
+  const { workspaceId, owner, actor } = wish;
+  const by = actor.name;
   const found = await readWorkspaceNamed(unit.tx, workspaceId);
   if (found !== null) return existing(found, wish);
-  if (owner !== null && !unlimited) {
-    await lockNames(unit.tx, [`owner:${owner}`]);
-    if ((await countOwned(unit.tx, owner)) >= MAX_OWNED) return deny('E_QUOTA');
-  }
-  const row = await insertWorkspace(unit, wish);
+  if (!(await hasRoomForWorkspace(unit.tx, actor))) return deny('E_QUOTA');
+  const row = await insertWorkspace(unit, { ...wish, by });
   if (row === null) {
     const winner = await readWorkspaceNamed(unit.tx, workspaceId);
     return winner === null ? deny('HABITAT_WORKSPACE_EXISTS') : existing(winner, wish);
   }
   if (owner !== null) {
-    const admin = await grantRole(unit, { workspace: workspaceId, userId: owner, role: 'admin', by });
+    const source = actor.operator ? 'operator' : 'family';
+    const admin = await grantRole(unit, { workspace: workspaceId, userId: owner, role: 'admin', by, source });
     if (!admin.ok) return admin;
   }
   return allow({ row, isNew: true });

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { codeOf, enrol, withTokenOf } from '../test-people.ts';
+import { useHabitat } from '../test-habitat.ts';
+
+type Fields = Record<string, unknown>;
+
+const { node } = useHabitat();
+
+const idOf = async (spawned: Promise<Fields>): Promise<string> => String((await spawned).agentId);
+const give = (userId: string, workspaceId: string, role = 'viewer') =>
+  node.call('svc_habitat_addRole', { userId, workspaceId, role });
+
+async function familyOf(agentId: string): Promise<string | undefined> {
+  const { subject } = await node.registry.ask('context', { agentId });
+  return subject?.family;
+}
+
+test('whoever an identity spawns is of its family, however deep; what an operator spawns begins one', async () => {
+  await give('ada', 'default', 'editor');
+  const ada = await withTokenOf(node, 'ada');
+  const child = await idOf(ada('agent_spawn'));
+  const asChild = await withTokenOf(node, child);
+  const grandchild = await idOf(asChild('agent_spawn'));
+  const niece = await idOf(ada('agent_spawn', { parent: grandchild }));
+  expect(await Promise.all(['ada', child, grandchild, niece].map(familyOf))).toEqual(Array(4).fill('ada'));
+  const alone = await idOf(node.call('agent_spawn'));
+  const under = await idOf(node.call('agent_spawn', { parent: child }));
+  expect([await familyOf(alone), await familyOf(under)]).toEqual([alone, under]);
+  await node.call('agent_kill', { id: child });
+  expect(await familyOf(grandchild)).toBe('ada');
+});
+
+test('a token shows its family to services and not to whoever looks at it', async () => {
+  await give('bea', 'default', 'editor');
+  const bea = await withTokenOf(node, 'bea');
+  const child = await idOf(bea('agent_spawn'));
+  const minted = await node.call('svc_habitat_mintToken', { agentId: child });
+  const { token } = await node.registry.ask('subject', { token: String(minted.token) });
+  expect(token?.subject.family).toBe('bea');
+  const shown = await node.call('svc_habitat_verifyToken', { token: minted.token });
+  expect([minted.subject, shown.subject].map((subject) => 'family' in (subject as Fields))).toEqual([false, false]);
+});
+
+test('a role from an operator, or from an admin of another tree, makes a root; one from its own tree does not', async () => {
+  await give('cyd', 'default', 'editor');
+  const cyd = await withTokenOf(node, 'cyd');
+  const [first, second, third] = [
+    await idOf(cyd('agent_spawn')),
+    await idOf(cyd('agent_spawn')),
+    await idOf(cyd('agent_spawn')),
+  ];
+  const asFirst = await withTokenOf(node, first);
+  const below = await idOf(asFirst('agent_spawn'));
+  await asFirst('svc_habitat_createWorkspace', { workspaceId: 'of-first' });
+  await asFirst('svc_habitat_addRole', { workspaceId: 'of-first', userId: second, role: 'viewer' });
+  expect(await familyOf(second)).toBe('cyd');
+  await give(first, 'default', 'viewer');
+  expect([await familyOf(first), await familyOf(below), await familyOf(second)]).toEqual([first, first, 'cyd']);
+  // Whoever parted one branch has not parted the others, though that branch gives them roles.
+  await asFirst('svc_habitat_addRole', { workspaceId: 'of-first', userId: third, role: 'viewer' });
+  expect(await familyOf(third)).toBe('cyd');
+  const admin = await enrol(node, 'dan', { workspace: 'of-dan', role: 'admin' });
+  await admin.call('svc_habitat_addRole', { workspaceId: 'of-dan', userId: third, role: 'viewer' });
+  expect(await familyOf(third)).toBe(third);
+  // The same role again, now from an operator.
+  await give(second, 'of-first', 'viewer');
+  expect(await familyOf(second)).toBe(second);
+});
+
+test('one family spawns 60 times a minute and owns 20 workspaces, through however many agents', async () => {
+  await give('eve', 'default', 'editor');
+  const eve = await withTokenOf(node, 'eve');
+  const hands = [eve];
+  for (let index = 0; index < 4; index += 1) hands.push(await withTokenOf(node, await idOf(eve('agent_spawn'))));
+  const own = async (index: number) =>
+    codeOf((hands[index % 5] ?? eve)('svc_habitat_createWorkspace', { workspaceId: `eve${index}` }));
+  for (let index = 0; index < 20; index += 1) expect(await own(index)).toBeNull();
+  expect([await own(20), await own(21)]).toEqual(['E_QUOTA', 'E_QUOTA']);
+  expect(await codeOf(eve('agent_spawn', { team: 'of-eve' }))).toBe('E_QUOTA');
+  for (let index = 4; index < 60; index += 1) expect(await codeOf((hands[index % 5] ?? eve)('agent_spawn'))).toBeNull();
+  for (const hand of hands) expect(await codeOf(hand('agent_spawn'))).toBe('E_RATE_LIMIT');
+}, 120_000);
+
+test('a line of agents that spawn each other ends', async () => {
+  await give('fay', 'default', 'editor');
+  const born: string[] = [];
+  let spawner = await withTokenOf(node, 'fay');
+  for (;;) {
+    const spawned = await spawner('agent_spawn');
+    if (spawned.code === 'E_QUOTA' || spawned.code === 'E_RATE_LIMIT') break;
+    born.push(String(spawned.agentId));
+    spawner = await withTokenOf(node, String(spawned.agentId));
+    await node.rows("UPDATE habitat.agents SET created_at = created_at - interval '1 hour' WHERE family = 'fay'");
+  }
+  expect(born).toHaveLength(64);
+}, 120_000);
