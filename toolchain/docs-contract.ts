@@ -1,6 +1,7 @@
 /** docs/errors.md, docs/events.md, docs/config.md and .env.example: the tables of the contract and the runtime. */
 import { CALL_ERRORS, REFUSALS } from '../shared/contract/src/codes.ts';
 import { EVENTS } from '../shared/contract/src/events.ts';
+import { type SettingDeclaration, SETTINGS } from '../shared/contract/src/settings.ts';
 import { CONFIG_TABLE } from '../shared/runtime/src/config.ts';
 import { code, GENERATED, page, table } from './markdown.ts';
 import { fieldsOf, type JsonSchema } from './schema-text.ts';
@@ -60,6 +61,16 @@ export function eventsPage(): string {
 
 const variables = Object.entries(CONFIG_TABLE).map(([name, entry]) => ({ name, secret: 'secret' in entry, ...entry }));
 
+const settings = Object.entries<SettingDeclaration>(SETTINGS).map(([key, declared]) => ({
+  key,
+  shown: shownDefault(declared),
+  ...declared,
+}));
+
+function shownDefault({ fallback, otherwise = '' }: SettingDeclaration): string {
+  return fallback === null ? otherwise : String(fallback);
+}
+
 export function configPage(): string {
   const rows = variables.map(({ name, secret, fallback, meaning }) => [
     code(name),
@@ -76,6 +87,23 @@ export function configPage(): string {
       'Every variable `X` can be given as `X_FILE`: the path of a file that holds the value. Use that for secrets in containers.',
     ].join('\n'),
     table(['Variable', '', 'Default', 'Meaning'], rows),
+    '## Settings',
+    [
+      'Values that change while the service runs. They are kept in the database, a change is audited and told to operators as',
+      '`config:changed`, and holds on every replica from the next call on. The variable, when set, fixes the value: give it to',
+      'every process. What is set beneath it is kept, and counts again when the variable goes.',
+    ].join('\n'),
+    table(
+      ['Setting', 'Read by', 'Default', 'Variable', 'Who may change it', 'Meaning'],
+      settings.map(({ key, service, shown, variable, mayChange, meaning }) => [
+        code(key.replace('*', '<name>')),
+        service,
+        shown,
+        variable === null ? '' : code(variable),
+        mayChange,
+        meaning,
+      ]),
+    ),
   );
 }
 
@@ -86,5 +114,8 @@ export function environmentExample(): string {
   const entries = variables.map(({ name, secret, fallback, meaning }) =>
     [`# ${meaning}`, `# ${secret ? 'A secret; absent by default.' : `Default: ${fallback}`}`, `#${name}=`].join('\n'),
   );
-  return page(head.join('\n'), ...entries);
+  const fixing = settings.flatMap(({ variable, meaning, shown }) =>
+    variable === null ? [] : [[`# ${meaning}`, `# Default: ${shown}; fixes the setting.`, `#${variable}=`].join('\n')],
+  );
+  return page(head.join('\n'), ...entries, ...fixing);
 }

@@ -71,7 +71,7 @@ interface State {
 }
 
 function stampOf({ revision }: State): RegistryStamp {
-  return { rev: revision, policies: revision };
+  return { rev: revision, policies: revision, settings: 1 };
 }
 
 function attachedIn({ policies }: State, root: string, prefixes: readonly string[]): Record<string, Policy> {

@@ -95,7 +95,7 @@ type Answering = { readonly [Question in RegistryQuestion]?: (ask: never) => obj
 /** Roles may be changed by a test at any time: each answer is of now, under a stamp of its own. */
 async function answerAsRegistry(bus: Bus, { workspaces, orgs }: KnownPeople): Promise<Subscription[]> {
   let rev = 0;
-  const stamp = () => ({ rev: (rev += 1), policies: 1 });
+  const stamp = () => ({ rev: (rev += 1), policies: 1, settings: 1 });
   const rolesOf = (userId: string) =>
     Object.fromEntries(Object.entries(workspaces).flatMap(([id, held]) => (held[userId] ? [[id, held[userId]]] : [])));
   const answers: Answering = {

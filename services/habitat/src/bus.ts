@@ -9,6 +9,7 @@ import { isDatabaseAway } from '@svc/runtime/transaction.ts';
 import type { Answers } from './answers/answers.ts';
 import { recordAnswers } from './answers/records.ts';
 import { teamAnswers } from './answers/teams.ts';
+import { settingAnswers } from './answers/settings.ts';
 import { sudoAnswers } from './answers/sudo.ts';
 import { trustAnswers } from './answers/trust.ts';
 import { workspaceAnswers } from './answers/workspaces.ts';
@@ -48,6 +49,7 @@ const ANSWERS: Answers = {
   },
   ...recordAnswers,
   ...teamAnswers,
+  ...settingAnswers,
   ...sudoAnswers,
   ...trustAnswers,
   ...workspaceAnswers,
@@ -69,7 +71,7 @@ export async function answerQuestions(
         } catch (error) {
           const code = codeOf(error);
           if (code === 'INTERNAL') log.error({ err: error, question }, 'a question to the registry failed');
-          return reply({ ok: false, code });
+          return reply({ ok: false, code, ...(error instanceof CallError ? { message: error.message } : {}) });
         }
       },
       { queue: 'habitat' },

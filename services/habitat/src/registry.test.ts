@@ -5,7 +5,7 @@ const { node } = useHabitat();
 
 test('a fresh registry has one workspace, no roles, and says what it stands at', async () => {
   const { stamp, current } = await node.registry.revision('s');
-  expect(stamp).toEqual({ rev: 1, policies: 1 });
+  expect(stamp).toEqual({ rev: 1, policies: 1, settings: 1 });
   expect(current).toBeNull();
   expect(await node.registry.ask('roles', { userId: 'u', workspaceId: 'default' })).toEqual({
     stamp,

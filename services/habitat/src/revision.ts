@@ -27,9 +27,10 @@ export interface RevisionParts {
 export interface StampRow {
   readonly rev: bigint;
   readonly policies: bigint;
+  readonly settings: bigint;
 }
 
-const READ = `SELECT rev, policies, ${epochMs('clock_timestamp()')} AS at
+const READ = `SELECT rev, policies, settings, ${epochMs('clock_timestamp()')} AS at
   FROM habitat.registry_revision`;
 
 export function createRevision({ client, exclusive, clock }: RevisionParts): Revision {
@@ -53,6 +54,6 @@ export function createRevision({ client, exclusive, clock }: RevisionParts): Rev
   };
 }
 
-export function stampOf({ rev, policies }: StampRow): RegistryStamp {
-  return { rev: Number(rev), policies: Number(policies) };
+export function stampOf({ rev, policies, settings }: StampRow): RegistryStamp {
+  return { rev: Number(rev), policies: Number(policies), settings: Number(settings) };
 }

@@ -173,6 +173,12 @@ export const HABITAT_EVENTS = {
       by,
     }),
   },
+  'config:changed': {
+    service: 'habitat',
+    meaning: 'A setting was set or unset.',
+    audience: 'operator',
+    payload: z.strictObject({ key: z.string().describe('Its key; never its value.'), by }),
+  },
   'audit:broken': {
     service: 'habitat',
     meaning: 'A chain of the audit does not verify.',

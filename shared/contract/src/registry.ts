@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AuditPost } from './audit.ts';
 import { IdentityId, ResourceKey, SubjectId, WorkspaceName } from './names.ts';
 import { Policy } from './policy.ts';
+import { MAX_KEY_LENGTH, SettingSource } from './settings.ts';
 import { Subject } from './subject.ts';
 
 export const ROLES = ['viewer', 'editor', 'admin'] as const;
@@ -17,8 +18,9 @@ export const PlanName = z.enum(['free', 'pro', 'enterprise']);
 export type PlanName = z.output<typeof PlanName>;
 
 /** Under which revision something was read. `rev` rises with every change of the registry, `policies` is the last one that
- * touched a policy or a workspace. Two stamps with equal `rev` saw the same rows. */
-export const RegistryStamp = z.strictObject({ rev: z.int(), policies: z.int() });
+ * touched a policy or a workspace, `settings` the last one that touched a setting. Two stamps with equal `rev` saw the
+ * same rows. */
+export const RegistryStamp = z.strictObject({ rev: z.int(), policies: z.int(), settings: z.int() });
 export type RegistryStamp = z.output<typeof RegistryStamp>;
 
 /** Limits of a token beyond its subject. `bound`: the only workspace in which it acts, or null. Times in ms since the epoch. */
@@ -55,6 +57,8 @@ export type RevisionAnswer = z.output<typeof RevisionAnswer>;
 
 /** Every answer that others may keep says under which stamp it was read. */
 const stamped = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject({ stamp: RegistryStamp, ...shape });
+
+const SettingValues = z.record(z.string(), z.json());
 
 /** How long services wait for each other's answers. That nobody is there shows at once, and who is busy is not away. */
 export const ASKED_WITHIN_MS = 5000;
@@ -167,6 +171,32 @@ export const REGISTRY = {
     subject: 'habitat.account',
     ask: z.strictObject({ account: z.string().max(200), by: z.string().max(128).optional() }),
     answer: stamped({ kind: z.enum(['identity', 'org']).nullable(), maySpend: z.boolean(), mayRead: z.boolean() }),
+  },
+  /** All values that are set: `stored` by somebody, `fixed` by the environment of the registry. */
+  settings: {
+    subject: 'habitat.settings',
+    ask: z.strictObject({}),
+    answer: stamped({ stored: SettingValues, fixed: SettingValues }),
+  },
+  /**
+   * Sets a declared setting, or with null unsets it. Stored in any case; `changed` = another value is in effect than
+   * before; `shadowedBy` = the environment fixes another one. Throws FORBIDDEN, VAF_INPUT_INVALID.
+   */
+  changeSetting: {
+    subject: 'habitat.changeSetting',
+    ask: z.strictObject({
+      key: z.string().max(MAX_KEY_LENGTH),
+      value: z.json(),
+      by: SubjectId,
+      /** Of the caller, as the door established it. */
+      operator: z.boolean(),
+    }),
+    answer: stamped({
+      changed: z.boolean(),
+      value: z.json(),
+      source: SettingSource,
+      shadowedBy: z.literal('environment').nullable(),
+    }),
   },
   /** Answered when every entry is in its chain for good; entries sent again under their ids are there once. */
   audit: { subject: 'habitat.audit', ask: AuditPost, answer: z.strictObject({}) },

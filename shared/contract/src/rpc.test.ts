@@ -9,7 +9,7 @@ const ENVELOPE: Envelope = {
   subject: { agentId: 'a1', workspace: 'acme', roles: ['editor'], verified: true },
   operator: false,
   token: { tokenId: 't1', bound: null, readOnly: false, profile: null, expiresAt: 5 },
-  registry: { rev: 7, policies: 3 },
+  registry: { rev: 7, policies: 3, settings: 2 },
   principal: 'tok:a1',
   session: 'a'.repeat(64),
   requestId: 'r1',
@@ -39,7 +39,7 @@ describe('an envelope', () => {
     const rev = integer({ min: 0, max: 700 });
     assert(
       property(rev, boolean(), constantFrom('tok:a1', 'tok:a2'), (at, operator, principal) => {
-        const envelope = { ...ENVELOPE, operator, principal, registry: { rev: at, policies: 3 } };
+        const envelope = { ...ENVELOPE, operator, principal, registry: { rev: at, policies: 3, settings: 2 } };
         expect(decode(encodeEnvelope(envelope))).toEqual(envelope);
       }),
       { numRuns: 5000 },

@@ -1,4 +1,5 @@
 /** The environment, read once at start: one table gives types, documentation, `.env.example` and start-up errors. */
+import { type SettingKey, settingVariables, settingValue } from '@svc/contract/settings.ts';
 import { z } from 'zod';
 import { StartProblem } from './start-problem.ts';
 
@@ -106,10 +107,6 @@ export const CONFIG_TABLE = {
     z.string().min(32).max(512).optional(),
     'Key that signs the ends of the audit chains; every process of the registry needs the same. Without one, a key is made in the data directory.',
   ),
-  SVC_AUDIT_KEY_ALSO: secret(
-    z.string().min(32).max(512).optional(),
-    'A second key whose signatures under the audit count too, while one key takes the place of the other.',
-  ),
   SVC_AUDIT_PER_MINUTE: variable(
     count(0, 1_000_000).default(60),
     '60',
@@ -139,21 +136,6 @@ export const CONFIG_TABLE = {
   DATABASE_URL: secret(
     z.url({ protocol: /^postgres(ql)?$/ }).optional(),
     'PostgreSQL of the cluster; embedded when absent.',
-  ),
-  SVC_DATABASE_POOL: variable(
-    count(2, 200).default(8),
-    '8',
-    'Connections that this process holds to PostgreSQL at most.',
-  ),
-  SVC_DATABASE_APPLICATION: variable(
-    text.max(63).optional(),
-    'svc-<role>/<SVC_NODE_ID>',
-    'What PostgreSQL shows as application_name of those connections.',
-  ),
-  SVC_DATABASE_STATEMENT_MS: variable(
-    count(1000, 600_000).default(30_000),
-    '30000',
-    'How long one statement may run before PostgreSQL ends it; migrations have no such limit.',
   ),
   NATS_URL: secret(z.url({ protocol: /^(nats|tls)$/ }).optional(), 'NATS of the cluster.'),
   REDIS_URL: secret(z.url({ protocol: /^rediss?$/ }).optional(), 'Redis of the cluster.'),
@@ -196,7 +178,12 @@ export const CONFIG_TABLE = {
   ),
 } as const satisfies Record<string, Variable<z.ZodType>>;
 
-export type Config = { readonly [Name in keyof typeof CONFIG_TABLE]: z.output<(typeof CONFIG_TABLE)[Name]['schema']> };
+type Variables = { readonly [Name in keyof typeof CONFIG_TABLE]: z.output<(typeof CONFIG_TABLE)[Name]['schema']> };
+
+/** Settings that this environment fixes, whatever is stored. */
+export type FixedSettings = Readonly<Partial<Record<SettingKey, unknown>>>;
+
+export type Config = Variables & { readonly fixed: FixedSettings };
 
 export class ConfigProblem extends StartProblem {}
 
@@ -218,13 +205,27 @@ export function readConfig(
     if (parsed.success) values[name] = parsed.data;
     else problems.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}`);
   }
+  const fixed = fixedSettings((name) => rawValue(name, environment, readFile, problems), problems);
   if (problems.length > 0) throw new ConfigProblem(`The environment does not fit: ${problems.join(', ')}`);
-  const known = new Set(Object.keys(CONFIG_TABLE).flatMap((name) => [name, `${name}_FILE`]));
+  const names = [...Object.keys(CONFIG_TABLE), ...settingVariables().map(({ variable }) => variable)];
+  const known = new Set(names.flatMap((name) => [name, `${name}_FILE`]));
   const unknown = Object.keys(environment).filter((name) => OUR_PREFIX.test(name) && !known.has(name));
   return {
-    config: values as Config,
+    config: { ...(values as Variables), fixed },
     warnings: unknown.map((name) => `${name} is not a known variable and has no effect`),
   };
+}
+
+function fixedSettings(rawOf: (variable: string) => string | undefined, problems: string[]): FixedSettings {
+  const fixed: Partial<Record<SettingKey, unknown>> = {};
+  for (const { key, variable } of settingVariables()) {
+    const raw = rawOf(variable);
+    if (raw === undefined) continue;
+    const read = settingValue(key, raw);
+    if (read.ok) fixed[key] = read.value;
+    else problems.push(`${variable}: ${read.problem}`);
+  }
+  return fixed;
 }
 
 function rawValue(

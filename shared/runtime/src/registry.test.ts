@@ -5,7 +5,7 @@ import { systemClock } from './clock.ts';
 import { createLog } from './log.ts';
 import { createRegistryClient, createStampedCache } from './registry.ts';
 
-const at = (rev: number): RegistryStamp => ({ rev, policies: 0 });
+const at = (rev: number): RegistryStamp => ({ rev, policies: 0, settings: 0 });
 
 /** Readings that end when the test says so, each under the stamp that was current when it began. */
 function slowReadings() {

@@ -34,7 +34,7 @@ export interface RegistryClient {
 /** What crosses the bus as the reply to any of the questions. */
 export type RegistryReply =
   | { readonly ok: true; readonly answer: unknown }
-  | { readonly ok: false; readonly code: CallErrorCode };
+  | { readonly ok: false; readonly code: CallErrorCode; readonly message?: string };
 
 const UNDELIVERED_PAUSES_MS = [10, 30, 60];
 const MAX_QUESTIONS_AT_ONCE = 2;
@@ -48,7 +48,7 @@ export function createRegistryClient({ bus, clock }: Parts): RegistryClient {
   ): Promise<RegistryAnswer<Question>> {
     const { subject, answer } = REGISTRY[question];
     const reply = await requestPatiently({ bus, clock }, subject, JSON.stringify(args));
-    if (!reply.ok) throw new CallError(Object.hasOwn(CALL_ERRORS, reply.code) ? reply.code : 'INTERNAL');
+    if (!reply.ok) throw callErrorOf(reply);
     return answer.parse(reply.answer) as RegistryAnswer<Question>;
   }
   async function readRevision(sessions: readonly string[]): Promise<RegistryAnswer<'revision'>> {
@@ -59,6 +59,10 @@ export function createRegistryClient({ bus, clock }: Parts): RegistryClient {
     return { ...first, current: Object.assign(first.current, ...others.map(({ current }) => current)) };
   }
   return { ask, revision: createRevisions(readRevision) };
+}
+
+function callErrorOf({ code, message }: Extract<RegistryReply, { ok: false }>): CallError {
+  return Object.hasOwn(CALL_ERRORS, code) ? new CallError(code, message) : new CallError('INTERNAL');
 }
 
 /** At least one, though it be empty. */

@@ -393,7 +393,7 @@ describe('the registry', () => {
     try {
       const known = node.call('brain_read', { brain, name: 'a' }, { ...anonymous, registry: stamp });
       expect(await known).toMatchObject({ content: 'x' });
-      const later = { rev: stamp.rev + 1, policies: stamp.policies + 1 };
+      const later = { ...stamp, rev: stamp.rev + 1, policies: stamp.policies + 1 };
       for (const registry of [undefined, later]) {
         const asked = node.call('brain_read', { brain, name: 'a' }, { ...anonymous, registry });
         await expect(asked).rejects.toThrow('SERVICE_UNAVAILABLE');

@@ -46,7 +46,7 @@ export interface TestRegistry {
 
 /** What it keeps. */
 class Rows {
-  readonly stamp = { rev: 1, policies: 1 };
+  readonly stamp = { rev: 1, policies: 1, settings: 1 };
   readonly workspaces = new Set(['default']);
   readonly roles = new Map<string, Map<string, string[]>>();
   readonly assignments = new Map<string, string>();

@@ -41,6 +41,7 @@ const asked = (state: ScopeRequest['state'], expiresAt = NOW + MINUTE_MS): Scope
   expiresAt,
 });
 const state = (text: string, over: Partial<ScopeState> = {}): ScopeState => ({
+  grantMs: 10 * MINUTE_MS,
   scope: scope(text),
   held: [],
   request: null,

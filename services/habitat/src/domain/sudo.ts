@@ -8,7 +8,6 @@ import { type Authority, covers, type Scope, SCOPES } from './sudo-scopes.ts';
 const MINUTE_MS = 60_000;
 
 export const SUDO = {
-  grantMs: 10 * MINUTE_MS,
   requestMs: 15 * MINUTE_MS,
   taskMs: 24 * 60 * MINUTE_MS,
   escalationsAMinute: 20,
@@ -56,6 +55,8 @@ export interface ScopeState {
   readonly request: ScopeRequest | null;
   /** Nothing outlives it: the end of the task, or Infinity. */
   readonly endsAt: number;
+  /** How long a grant lasts that has no other end. */
+  readonly grantMs: number;
   readonly now: number;
 }
 
@@ -72,9 +73,9 @@ export type Escalated =
   | { readonly kind: 'requested'; readonly expiresAt: number };
 
 export function decideEscalation(state: ScopeState, who: Escalating): Decision<Escalated, 'E_RATE_LIMIT'> {
-  const { scope, held, endsAt, now } = state;
+  const { scope, held, endsAt, grantMs, now } = state;
   if (who.escalationsLastMinute >= SUDO.escalationsAMinute) return deny('E_RATE_LIMIT');
-  const until = isAtOnce(scope, who) ? endsAt : who.operator ? Math.min(now + SUDO.grantMs, endsAt) : null;
+  const until = isAtOnce(scope, who) ? endsAt : who.operator ? Math.min(now + grantMs, endsAt) : null;
   const covering = coveringGrant(held, scope);
   if (covering !== null && (until === null || covering.expiresAt >= until)) {
     return allow({ kind: 'held', expiresAt: covering.expiresAt });
@@ -125,13 +126,13 @@ export interface Granted {
 
 /** A denied request is final: as long as it would have lasted, only asking again reopens the matter. */
 export function decideGrant(state: ScopeState, granter: Granter): Decision<Granted, 'FORBIDDEN'> {
-  const { request, endsAt, now } = state;
+  const { request, endsAt, grantMs, now } = state;
   const until = grantableUntil(state.scope, granter);
   if (until === null) return deny('FORBIDDEN');
   if (request !== null && request.state === 'denied' && request.expiresAt > now) {
     return deny('FORBIDDEN', undefined, 'The request was denied; the scope has to be asked for again.');
   }
-  return allow({ expiresAt: Math.min(now + SUDO.grantMs, endsAt, until), request: pendingRequest(state) });
+  return allow({ expiresAt: Math.min(now + grantMs, endsAt, until), request: pendingRequest(state) });
 }
 
 export type Ended =

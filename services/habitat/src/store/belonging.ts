@@ -30,7 +30,7 @@ export async function isMemberOf(client: SqlClient, owner: string, agentId: stri
   const { kind, reference = '' } = OWNER.exec(owner)?.groups ?? {};
   // Each parameter is named in every statement, so that its type is known.
   const [row] = await client.$queryRawUnsafe<(StampRow & { member: boolean | null })[]>(
-    `SELECT rev, policies, $1::text <> '' AND $2::text <> '' AND $3::text <> '' AND ${kind === undefined ? 'false' : BELONGS[kind as Kind]}
+    `SELECT rev, policies, settings, $1::text <> '' AND $2::text <> '' AND $3::text <> '' AND ${kind === undefined ? 'false' : BELONGS[kind as Kind]}
        AS member FROM habitat.registry_revision`,
     agentId,
     reference,
@@ -43,7 +43,7 @@ export async function isMemberOf(client: SqlClient, owner: string, agentId: stri
 /** Null = assigned to no organisation. */
 export async function readPlan(client: SqlClient, agentId: string): Promise<Stamped<string | null>> {
   const [row] = await client.$queryRawUnsafe<(StampRow & { plan: string | null })[]>(
-    `SELECT rev, policies, (SELECT o.plan FROM habitat.assignments s JOIN habitat.orgs o ON o.id = s.org
+    `SELECT rev, policies, settings, (SELECT o.plan FROM habitat.assignments s JOIN habitat.orgs o ON o.id = s.org
        WHERE s.agent_id = $1) AS plan FROM habitat.registry_revision`,
     agentId,
   );
@@ -60,7 +60,7 @@ export interface Account {
 }
 
 /** An organisation goes before an identity that has taken its id as a name. */
-const ACCOUNT = `SELECT r.rev, r.policies,
+const ACCOUNT = `SELECT r.rev, r.policies, r.settings,
     CASE WHEN o.id IS NOT NULL THEN 'org'
       WHEN EXISTS (SELECT 1 FROM habitat.roles WHERE user_id = $1)
         AND NOT EXISTS (SELECT 1 FROM habitat.agents WHERE agent_id = $1 AND killed_at IS NOT NULL) THEN 'identity'

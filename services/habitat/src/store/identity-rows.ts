@@ -20,7 +20,7 @@ const ACCOUNTS = (id: string) => `
     UNION SELECT id FROM habitat.orgs WHERE owner = ${id}
     UNION SELECT org FROM habitat.assignments WHERE agent_id = ${id}) AS accounts`;
 
-const STAMP = 'r.rev, r.policies';
+const STAMP = 'r.rev, r.policies, r.settings';
 
 interface IdentityRow {
   readonly agent: AgentFacts | null;

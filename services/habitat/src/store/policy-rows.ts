@@ -10,7 +10,7 @@ import { boundaryOf, type WorkspaceRow } from './workspace-rows.ts';
 
 export const POLICY_COLUMNS = `json_build_object('readableBy', readable_by, 'writableBy', writable_by, 'container', container,
   'filter', filter, 'mask', mask)`;
-const ANSWER = (where: string) => `SELECT r.rev, r.policies,
+const ANSWER = (where: string) => `SELECT r.rev, r.policies, r.settings,
     (SELECT coalesce(json_object_agg(resource, ${POLICY_COLUMNS}), '{}') FROM habitat.policies WHERE ${where}) AS found
   FROM habitat.registry_revision r`;
 

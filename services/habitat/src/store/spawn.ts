@@ -22,7 +22,6 @@ import { provision, workspaceOfTeam } from './provision.ts';
 import { findOne } from './team-rows.ts';
 import { hasRoomForWorkspace, lockWorkspace } from './workspace-rows.ts';
 
-export const MAX_LIVE_AGENTS = 200;
 export const MAX_SPAWNS_A_MINUTE = 60;
 
 export interface SpawnWish {
@@ -136,7 +135,7 @@ async function settle(
   const { roles, workspaceCreated } = placed.value;
   if (!isThere && !workspaceCreated) await requireSpawner(unit.tx, caller, wish, true);
   const live = workspaceCreated ? 0 : await countLiveAgents(unit.tx, workspace);
-  return live >= MAX_LIVE_AGENTS ? deny('E_QUOTA') : allow({ workspace, roles });
+  return live >= (await unit.setting('habitat.maxAgents')) ? deny('E_QUOTA') : allow({ workspace, roles });
 }
 
 async function requireSpawner(

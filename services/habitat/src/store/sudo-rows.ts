@@ -3,6 +3,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Denials, Grant, ScopeRequest, ScopeState } from '../domain/sudo.ts';
 import type { Scope } from '../domain/sudo-scopes.ts';
 import { epochMs } from './epoch.ts';
+import type { HabitatUnit } from './habitat-store.ts';
 import { lockNames } from './name-lock.ts';
 
 const INSTANT = `(SELECT date_trunc('milliseconds', clock_timestamp()) AS at) n`;
@@ -83,11 +84,11 @@ export async function insertTask(
 
 /** What the scope stands at for the principal; `endsAt` as in `ScopeState`. */
 export async function readScopeState(
-  client: SqlClient,
+  { tx, setting }: HabitatUnit,
   { key, endsAt }: { readonly key: string; readonly endsAt: number },
   scope: Scope,
 ): Promise<ScopeState> {
-  const [row] = await client.$queryRawUnsafe<{ now: number; held: Grant[]; request: ScopeRequest | null }[]>(
+  const [row] = await tx.$queryRawUnsafe<{ now: number; held: Grant[]; request: ScopeRequest | null }[]>(
     `SELECT ${epochMs('n.at')} AS now, ${liveGrants('$1', 'n.at')} AS held,
        (SELECT row_to_json(r) FROM (SELECT request_id AS "requestId", state, reason,
           ${epochMs('expires_at')} AS "expiresAt"
@@ -98,7 +99,7 @@ export async function readScopeState(
     scope.text,
   );
   if (row === undefined) throw new Error('a read of one scope found no row');
-  return { scope, endsAt, ...row };
+  return { scope, endsAt, grantMs: await setting('sudo.ttlMs'), ...row };
 }
 
 /** Live grants of a task that lives, or of an agent that holds a role somewhere. */

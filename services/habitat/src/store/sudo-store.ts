@@ -74,7 +74,7 @@ export async function escalate(
   const { tx } = unit;
   const { name, operator } = actorOf(call.caller);
   await lockPrincipal(tx, principal.key);
-  const state = await readScopeState(tx, principal, scope);
+  const state = await readScopeState(unit, principal, scope);
   const roles = await heldRoles(tx, call.caller, workspace);
   const escalationsLastMinute = await countEscalations(tx, principal.key);
   const isEditor = operator || holdsAtLeast(roles, 'editor');
@@ -110,7 +110,7 @@ export async function grantScope(
 ): Promise<Decision<GrantDone, 'FORBIDDEN'>> {
   const { principal, scope } = wish;
   await lockPrincipal(unit.tx, principal.key);
-  const state = await readScopeState(unit.tx, principal, scope);
+  const state = await readScopeState(unit, principal, scope);
   const decision = decideGrant(state, await granterOf(unit.tx, call.caller, principal));
   if (!decision.ok) return decision;
   const { expiresAt, request } = decision.value;
@@ -128,7 +128,7 @@ export async function revokeScope(
   const { principal, scope } = wish;
   const { tx } = unit;
   await lockPrincipal(tx, principal.key);
-  const state = await readScopeState(tx, principal, scope);
+  const state = await readScopeState(unit, principal, scope);
   const decision = decideRevocation(state, await granterOf(tx, call.caller, principal));
   if (!decision.ok) return decision;
   const ended = decision.value;

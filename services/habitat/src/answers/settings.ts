@@ -1,0 +1,28 @@
+/** The settings of the node, for whoever goes by them, and their change on behalf of a caller. */
+import { CallError } from '@svc/contract/codes.ts';
+import { ASKED_WITHIN_MS, type RegistryAnswer } from '@svc/contract/registry.ts';
+import { changeSetting, readSettings } from '../store/setting-rows.ts';
+import type { Answers } from './answers.ts';
+
+type FixedAnswer = RegistryAnswer<'settings'>['fixed'];
+
+export const settingAnswers: Pick<Answers, 'settings' | 'changeSetting'> = {
+  async settings(_ask, { store, platform }) {
+    const { stamp, value } = await readSettings(store.client);
+    return { stamp, stored: value, fixed: platform.config.fixed as FixedAnswer };
+  },
+  async changeSetting({ operator, ...wish }, { store, platform, revision }) {
+    if (!operator) throw new CallError('FORBIDDEN');
+    const subject = wish.by === OPERATOR ? {} : { userId: wish.by };
+    const caller = { subject, operator, deadlineAt: platform.clock.now() + ASKED_WITHIN_MS };
+    const { decision } = await store.change({ caller, idempotency: null }, (unit) =>
+      changeSetting(unit, platform.config.fixed, wish),
+    );
+    if (!decision.ok) throw new Error('the change of a setting is not refused');
+    const { stamp } = await revision.read();
+    return { stamp, ...decision.value };
+  },
+};
+
+/** As whom an operator is recorded who declares nobody. */
+const OPERATOR = 'operator';

@@ -1,0 +1,214 @@
+/**
+ * Settings that change while the service runs: what there is, its type, what holds while nobody set it, who may change it.
+ * They are kept by the registry of identities. An environment variable, when set, fixes a value.
+ */
+import { z } from 'zod';
+
+/** What a reader goes by when the registry does not answer: what it knew last, or at once what holds while nobody set it. */
+export type WhenUnknown = 'last-known' | 'fallback';
+
+export interface SettingDeclaration<
+  Schema extends z.ZodType = z.ZodType,
+  Fallback extends z.output<Schema> | null = z.output<Schema> | null,
+> {
+  readonly schema: Schema;
+  /** What holds while nobody set it. Null = `otherwise` says in words what the reader goes by. */
+  readonly fallback: Fallback;
+  readonly otherwise?: string;
+  /** The service that reads it. */
+  readonly service: string;
+  readonly meaning: string;
+  readonly mayChange: 'operator';
+  readonly whenUnknown: WhenUnknown;
+  /** The environment variable that fixes it; null = none can. */
+  readonly variable: `SVC_${string}` | null;
+}
+
+function setting<Schema extends z.ZodType, Fallback extends z.output<Schema> | null>(
+  schema: Schema,
+  rest: Omit<SettingDeclaration<Schema, Fallback>, 'schema' | 'mayChange' | 'whenUnknown'> & {
+    whenUnknown?: WhenUnknown;
+  },
+): SettingDeclaration<Schema, Fallback> {
+  return { schema, mayChange: 'operator', whenUnknown: 'last-known', ...rest };
+}
+
+const count = (minimum: number, maximum: number) => z.int().min(minimum).max(maximum);
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** Profiles that are part of the product. */
+export const BUILT_IN_PROFILES = [
+  'core',
+  'full',
+  'gateway',
+  'brain',
+  'habitat',
+  'escrow',
+  'agora',
+  'market',
+  'universe',
+] as const;
+
+const ToolPattern = z
+  .string()
+  .regex(/^[A-Za-z0-9_*]{1,100}$/, 'must be the name of a tool, or one with * for any part');
+
+export const SETTINGS = {
+  'agora.requireRegistry': setting(z.boolean(), {
+    fallback: false,
+    service: 'agora',
+    meaning: 'Only identities that the registry knows may vote.',
+    variable: 'SVC_AGORA_REQUIRE_REGISTRY',
+  }),
+  'habitat.maxAgents': setting(count(1, 100_000), {
+    fallback: 200,
+    service: 'habitat',
+    meaning: 'Live agents of one workspace.',
+    variable: 'SVC_HABITAT_MAX_AGENTS',
+  }),
+  'market.skillsEnabled': setting(z.boolean(), {
+    fallback: false,
+    service: 'market',
+    meaning: 'Skills may be listed and bought.',
+    variable: 'SVC_MARKET_SKILLS_ENABLED',
+    whenUnknown: 'fallback',
+  }),
+  'market.skillsTradeTtlMs': setting(count(1000, 30 * DAY_MS), {
+    fallback: 3 * DAY_MS,
+    service: 'market',
+    meaning: 'How long the seller of a skill has to deliver, and then the buyer to settle, in ms.',
+    variable: 'SVC_MARKET_SKILLS_TRADE_TTL_MS',
+  }),
+  'mcp.requireKey': setting(z.boolean(), {
+    fallback: null,
+    otherwise: 'on with an API key, else off',
+    service: 'gateway',
+    meaning: 'The doors /mcp and /mcp/exec turn away whoever presents no credential.',
+    variable: 'SVC_MCP_REQUIRE_KEY',
+  }),
+  'profiles.*': setting(z.array(ToolPattern).min(1).max(400), {
+    fallback: null,
+    otherwise: 'no such profile',
+    service: 'gateway',
+    meaning: 'A profile: the names of its tools, with `*` for any part of a name.',
+    variable: null,
+  }),
+  'sudo.ttlMs': setting(count(1000, HOUR_MS), {
+    fallback: 600_000,
+    service: 'habitat',
+    meaning: 'How long a granted scope lasts, in ms.',
+    variable: 'SVC_SUDO_TTL_MS',
+  }),
+} as const satisfies Record<string, SettingDeclaration>;
+
+/** A key of the table; one that ends in `.*` stands for any last segment. */
+export type DeclaredKey = keyof typeof SETTINGS;
+/** A setting with one value. */
+export type SettingKey = Exclude<DeclaredKey, `${string}.*`>;
+/** The part before the last segment of settings that there can be any number of. */
+export type SettingGroup = DeclaredKey extends infer Key ? (Key extends `${infer Group}.*` ? Group : never) : never;
+export type SettingValue<Key extends DeclaredKey> = z.output<(typeof SETTINGS)[Key]['schema']>;
+/** What a reader of a setting gets: null only where the table has no value of its own. */
+export type EffectiveValue<Key extends DeclaredKey> =
+  | SettingValue<Key>
+  | (null extends (typeof SETTINGS)[Key]['fallback'] ? null : never);
+
+export const MAX_KEY_LENGTH = 128;
+export const MAX_VALUE_BYTES = 16 * 1024;
+/** So many values are kept at once. */
+export const MAX_SETTINGS = 300;
+
+const KEY = /^[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9-]+){0,7}$/;
+const FORBIDDEN_SEGMENTS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+const SECRET_SEGMENTS: ReadonlySet<string> = new Set(['key', 'token', 'secret', 'password']);
+
+/** Whether a text can be the key of a setting at all, declared or not. */
+export function isSettingKey(text: string): boolean {
+  return (
+    text.length <= MAX_KEY_LENGTH && KEY.test(text) && !text.split('.').some((part) => FORBIDDEN_SEGMENTS.has(part))
+  );
+}
+
+/** Whether what stands under the key is never shown and never kept here. */
+export function isSecretSetting(key: string): boolean {
+  return declaredKey(key) === null && SECRET_SEGMENTS.has(lastSegment(key).toLowerCase());
+}
+
+function lastSegment(key: string): string {
+  return key.slice(key.lastIndexOf('.') + 1);
+}
+
+const BUILT_IN: ReadonlySet<string> = new Set(BUILT_IN_PROFILES.map((name) => `profiles.${name}`));
+
+/** Under which key of the table it is declared, or null. A built-in profile is no setting. */
+export function declaredKey(key: string): DeclaredKey | null {
+  if (!isSettingKey(key) || BUILT_IN.has(key)) return null;
+  if (Object.hasOwn(SETTINGS, key)) return key as SettingKey;
+  const any = `${key.slice(0, Math.max(0, key.lastIndexOf('.')))}.*`;
+  return Object.hasOwn(SETTINGS, any) ? (any as DeclaredKey) : null;
+}
+
+export interface SettingVariable {
+  readonly key: SettingKey;
+  readonly variable: string;
+}
+
+/** The variables that fix a setting. */
+export function settingVariables(): SettingVariable[] {
+  return Object.entries(SETTINGS).flatMap(([key, { variable }]) =>
+    variable === null ? [] : [{ key: key as SettingKey, variable }],
+  );
+}
+
+const SWITCHES: Readonly<Record<string, boolean>> = {
+  true: true,
+  false: false,
+  on: true,
+  off: false,
+  1: true,
+  0: false,
+};
+const DECIMAL = /^-?\d{1,15}(\.\d{1,9})?$/;
+
+/**
+ * A value as its declaration wants it; texts of a switch or a number are taken for what they say. `problem` = why it does
+ * not fit.
+ */
+export function settingValue(
+  key: DeclaredKey,
+  given: unknown,
+): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string } {
+  const { schema } = SETTINGS[key];
+  const readings = [given];
+  if (typeof given === 'string') {
+    if (Object.hasOwn(SWITCHES, given)) readings.push(SWITCHES[given]);
+    if (DECIMAL.test(given)) readings.push(Number(given));
+  }
+  for (const reading of readings) {
+    const parsed = schema.safeParse(reading);
+    if (parsed.success) return { ok: true, value: parsed.data };
+  }
+  const problem = schema.safeParse(given).error?.issues.map(({ message }) => message);
+  return { ok: false, problem: problem?.join('; ') ?? 'does not fit' };
+}
+
+/** Where the value in effect comes from. */
+export const SettingSource = z.enum(['environment', 'node', 'default']);
+export type SettingSource = z.output<typeof SettingSource>;
+
+/** A value in effect: null = nobody set it and the table has none. */
+export interface InEffect {
+  readonly value: unknown;
+  readonly source: SettingSource;
+}
+
+/** The environment goes before what is stored; what is stored and fits no more counts as not set. */
+export function inEffect(key: DeclaredKey, { fixed, stored }: { fixed?: unknown; stored?: unknown }): InEffect {
+  if (fixed !== undefined) return { value: fixed, source: 'environment' };
+  if (stored !== undefined && stored !== null) {
+    const kept = settingValue(key, stored);
+    if (kept.ok) return { value: kept.value, source: 'node' };
+  }
+  return { value: SETTINGS[key].fallback, source: 'default' };
+}
