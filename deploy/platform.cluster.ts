@@ -10,9 +10,10 @@ import { connectRedis } from '@svc/runtime/redis.ts';
 import type { Redis } from 'ioredis';
 import type { Grounds } from './grounds.ts';
 
-const POSTGRES_CONNECTIONS = 16;
+/** NAMEDATALEN less one. */
+const LONGEST_APPLICATION_NAME = 63;
 
-type Connected = StatelessPlatform & { readonly redis: Redis; readonly giveUpAt: number };
+type Connected = StatelessPlatform & { readonly redis: Redis; readonly giveUpAt: number; readonly role: string };
 
 /** For services that keep nothing: they get no credential for the database. */
 export async function connectCluster(grounds: Grounds, lifecycle: Lifecycle, service: string): Promise<Connected> {
@@ -30,18 +31,29 @@ export async function connectCluster(grounds: Grounds, lifecycle: Lifecycle, ser
     giveUpAt,
   });
   lifecycle.onShutdown('bus', () => bus.close());
-  return { ...grounds, kind: 'cluster', durability: 'full', bus, redis, giveUpAt };
+  return { ...grounds, kind: 'cluster', durability: 'full', bus, redis, giveUpAt, role: service };
 }
 
 export async function addStores(connected: Connected, lifecycle: Lifecycle): Promise<Platform> {
-  const { config, log, redis, giveUpAt } = connected;
+  const { config, log, node, redis, giveUpAt, role } = connected;
   const url = required(config, 'DATABASE_URL');
-  const database = await openPostgresDatabase({ url, log, poolSize: POSTGRES_CONNECTIONS });
+  const database = await openPostgresDatabase({
+    url,
+    log,
+    poolSize: config.SVC_DATABASE_POOL,
+    applicationName: config.SVC_DATABASE_APPLICATION ?? applicationName(role, node.nodeId),
+    statementTimeoutMs: config.SVC_DATABASE_STATEMENT_MS,
+  });
   lifecycle.onShutdown('database', () => database.close());
   await meetDatabase(database, { url, log, giveUpAt });
   const jobs = createBullmqJobs({ redis, log });
   lifecycle.onShutdown('jobs', () => jobs.close());
   return { ...connected, database, jobs };
+}
+
+/** As much of it as PostgreSQL keeps. */
+function applicationName(role: string, nodeId: string): string {
+  return `svc-${role}/${nodeId}`.slice(0, LONGEST_APPLICATION_NAME);
 }
 
 function required(config: Config, name: 'DATABASE_URL' | 'NATS_URL' | 'REDIS_URL'): string {

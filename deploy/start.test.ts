@@ -1,62 +1,16 @@
 /** A start that must fail: why, in one sentence; at once, whatever asks meanwhile; nothing is left. */
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { freePort } from '@svc/testing/servers/ports.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
-import { temporaryFolder } from '@svc/testing/servers/processes.ts';
 import { startRedis } from '@svc/testing/servers/redis.ts';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { folder, sentenceOf, start } from './testing/started-process.ts';
 
-/** Long before the 65 s that a kept connection lives, and long enough for a machine under load. */
-const AT_ONCE_MS = 20_000;
 const KEY = 'operator-key-0123456789';
-
-interface Ending {
-  readonly code: number | null;
-  readonly stderr: string;
-}
-
-interface Started {
-  readonly pid: number;
-  readonly ended: Promise<Ending>;
-  kill(signal: NodeJS.Signals): void;
-}
-
-function start(entry: readonly string[], environment: Readonly<Record<string, string>>): Started {
-  const folder = temporaryFolder('svc-start');
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, entry[0] ?? ''), ...entry.slice(1)],
-    {
-      cwd: folder,
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...environment },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const ended = new Promise<Ending>((resolve) => child.once('close', (code) => resolve({ code, stderr })));
-  return { pid: child.pid ?? 0, ended, kill: (signal) => child.kill(signal) };
-}
-
-/** What a start that fails says; fails itself when it is not one sentence, or takes long. */
-async function sentenceOf({ ended }: Started): Promise<string> {
-  const late = sleep(AT_ONCE_MS, null, { ref: false });
-  const ending = await Promise.race([ended, late]);
-  if (ending === null) throw new Error('the process did not end');
-  expect(ending.code, ending.stderr).toBe(1);
-  const lines = ending.stderr.trim().split('\n');
-  expect(lines, ending.stderr).toHaveLength(1);
-  return lines[0] ?? '';
-}
 
 /** Asks /ready on kept connections until the test is over, as a probe does. */
 function poll(port: number): void {
@@ -72,12 +26,6 @@ function poll(port: number): void {
     }
   };
   void Promise.all([ask(), ask()]);
-}
-
-function folder(): string {
-  const path = temporaryFolder('svc-start-data');
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
 }
 
 async function listening(): Promise<{ port: number; server: Server }> {

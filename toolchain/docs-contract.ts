@@ -68,7 +68,7 @@ const settings = Object.entries<SettingDeclaration>(SETTINGS).map(([key, declare
 }));
 
 function shownDefault({ fallback, otherwise = '' }: SettingDeclaration): string {
-  return fallback === null ? otherwise : String(fallback);
+  return fallback === null ? otherwise : code(JSON.stringify(fallback));
 }
 
 export function configPage(): string {

@@ -107,6 +107,10 @@ export const CONFIG_TABLE = {
     z.string().min(32).max(512).optional(),
     'Key that signs the ends of the audit chains; every process of the registry needs the same. Without one, a key is made in the data directory.',
   ),
+  SVC_AUDIT_KEY_ALSO: secret(
+    z.string().min(32).max(512).optional(),
+    'A second key whose signatures under the audit count too, while one key takes the place of the other.',
+  ),
   SVC_AUDIT_PER_MINUTE: variable(
     count(0, 1_000_000).default(60),
     '60',
@@ -136,6 +140,21 @@ export const CONFIG_TABLE = {
   DATABASE_URL: secret(
     z.url({ protocol: /^postgres(ql)?$/ }).optional(),
     'PostgreSQL of the cluster; embedded when absent.',
+  ),
+  SVC_DATABASE_POOL: variable(
+    count(2, 200).default(8),
+    '8',
+    'Connections that this process holds to PostgreSQL at most.',
+  ),
+  SVC_DATABASE_APPLICATION: variable(
+    text.max(63).optional(),
+    'svc-<role>/<SVC_NODE_ID>',
+    'What PostgreSQL shows as application_name of those connections.',
+  ),
+  SVC_DATABASE_STATEMENT_MS: variable(
+    count(1000, 600_000).default(30_000),
+    '30000',
+    'How long one statement may run before PostgreSQL ends it; migrations have no such limit.',
   ),
   NATS_URL: secret(z.url({ protocol: /^(nats|tls)$/ }).optional(), 'NATS of the cluster.'),
   REDIS_URL: secret(z.url({ protocol: /^rediss?$/ }).optional(), 'Redis of the cluster.'),

@@ -12,8 +12,8 @@ const CONNECT_TIMEOUT_MS = 5000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 const IDLE_CONNECTION_MS = 20_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
-/** Longer than a connection idles in the pool and than a statement may run: what is silent for so long is lost. */
-const SILENCE_MS = 40_000;
+/** A statement that was ended by its time says so within this; what is silent for longer is lost. */
+const SILENCE_MARGIN_MS = 10_000;
 const IDLE_IN_TRANSACTION_MS = 60_000;
 /** Servers keep a named statement until the connection ends; texts beyond this many stay unnamed. */
 const NAMED_STATEMENTS = 1000;
@@ -26,9 +26,15 @@ export async function openPostgresDatabase(options: {
   url: string;
   log: DatabaseLog;
   poolSize: number;
+  /** Shown in pg_stat_activity. */
+  applicationName?: string;
+  statementTimeoutMs?: number;
   /** After how long without a byte a connection counts as lost; for tests. */
   silenceMs?: number;
 }): Promise<Database> {
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
+  // longer than a connection idles in the pool
+  const silenceMs = options.silenceMs ?? Math.max(statementTimeoutMs, IDLE_CONNECTION_MS) + SILENCE_MARGIN_MS;
   const pool = new NamingPool({
     connectionString: options.url,
     max: options.poolSize,
@@ -37,13 +43,14 @@ export async function openPostgresDatabase(options: {
     pipeline: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs,
+    ...(options.applicationName === undefined ? {} : { application_name: options.applicationName }),
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     options: '-c TimeZone=UTC', // the Prisma adapter writes and reads times without their zone
   });
   const onPoolError = (error: Error) => options.log.warn({ err: error }, 'database connection lost');
   pool.on('error', onPoolError);
-  pool.on('connect', (client) => dropWhenSilent(client, options.silenceMs ?? SILENCE_MS));
+  pool.on('connect', (client) => dropWhenSilent(client, silenceMs));
   return {
     durability: 'full',
     exclusive: false,

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { IdleGate } from './idle-gate.ts';
 import { createLocalJobs } from './jobs.local.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
-import { duplicateForBlocking } from './redis.ts';
+import { duplicateForBlocking, isRedisAway } from './redis.ts';
 
 export interface BullmqJobsOptions {
   /** A connection whose commands fail fast; workers get connections of their own. It is left open at close. */
@@ -114,7 +114,9 @@ class ClusterJob {
       stalledInterval: STALLED_CHECK_MS,
       maxStalledCount: MAX_STALLED,
     });
-    const report = (error: Error) => log.warn({ err: error, job: job.id }, 'the job queue reports an error');
+    const report = (error: Error) => {
+      if (!isRedisAway(error)) log.warn({ err: error, job: job.id }, 'the job queue reports an error');
+    };
     this.#queue.on('error', report);
     this.#worker.on('error', report);
   }
@@ -204,6 +206,7 @@ class ClusterJob {
     try {
       await action();
     } catch (error) {
+      if (error instanceof Error && isRedisAway(error)) return;
       this.#log.warn({ err: error, job: this.#job.id, what }, 'Redis failed: the job waits');
     }
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { SqlClient } from './database.ts';
+import { isAdditive } from './migration-kind.ts';
 import { StartProblem } from './start-problem.ts';
 import { withPgTransaction } from './transaction.ts';
 
@@ -24,7 +25,11 @@ interface AppliedMigration {
   readonly migration_name: string;
   readonly checksum: string;
   readonly finished_at: Date | null;
+  readonly logs: string | null;
 }
+
+/** Recorded with a migration that takes nothing away: software that does not know it yet works on beside it. */
+const ADDITIVE = 'additive';
 
 export interface MigrateOptions {
   readonly pool: Pool;
@@ -37,7 +42,9 @@ export interface MigrateOptions {
 
 /**
  * Brings the schema up to date; safe with many processes at once. Each migration commits with its record or not at all.
- * Throws MigrationProblem for an edited, unknown or half-applied migration; errors of `withPgTransaction` else.
+ * Migrations that it does not know are left alone when they came after all it knows and only added something; so an older
+ * version may start, or go on, beside a newer one. Throws MigrationProblem for one that is unknown otherwise, edited or
+ * half-applied; errors of `withPgTransaction` else.
  */
 export async function migrate({ pool, schema, directory, log }: MigrateOptions): Promise<void> {
   if (!/^[a-z][a-z0-9_]*$/.test(schema)) throw new MigrationProblem(`${schema} is not a plain schema name`);
@@ -80,19 +87,22 @@ async function applyNext(tx: SqlClient, schema: string, migrations: readonly Mig
   await tx.$executeRawUnsafe(next.sql);
   await tx.$executeRawUnsafe(
     `INSERT INTO "${schema}"."_prisma_migrations"
-       ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count")
-     VALUES ($1, $2, $3, $4, clock_timestamp(), 1)`,
+       ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count", "logs")
+     VALUES ($1, $2, $3, $4, clock_timestamp(), 1, $5)`,
     randomUUID(),
     next.checksum,
     next.name,
     startedAt,
+    isAdditive(next.sql) ? ADDITIVE : null,
   );
   return next.name;
 }
 
 async function readApplied(tx: SqlClient, schema: string): Promise<AppliedMigration[]> {
+  const [there] = await tx.$queryRawUnsafe<unknown[]>('SELECT 1 FROM pg_namespace WHERE nspname = $1', schema);
+  // IF NOT EXISTS asks for the right to create schemas even when there is nothing to create.
+  if (there === undefined) await tx.$executeRawUnsafe(`CREATE SCHEMA "${schema}"`);
   await tx.$executeRawUnsafe(`
-    CREATE SCHEMA IF NOT EXISTS "${schema}";
     CREATE TABLE IF NOT EXISTS "${schema}"."_prisma_migrations" (
       "id" VARCHAR(36) PRIMARY KEY NOT NULL,
       "checksum" VARCHAR(64) NOT NULL,
@@ -104,7 +114,7 @@ async function readApplied(tx: SqlClient, schema: string): Promise<AppliedMigrat
       "applied_steps_count" INTEGER NOT NULL DEFAULT 0
     )`);
   return await tx.$queryRawUnsafe<AppliedMigration[]>(
-    `SELECT "migration_name", "checksum", "finished_at" FROM "${schema}"."_prisma_migrations"
+    `SELECT "migration_name", "checksum", "finished_at", "logs" FROM "${schema}"."_prisma_migrations"
      WHERE "rolled_back_at" IS NULL ORDER BY "started_at"`,
   );
 }
@@ -115,10 +125,12 @@ function refuseContradictions(
   migrations: readonly Migration[],
 ): void {
   const committed = new Map(migrations.map((migration) => [migration.name, migration]));
-  for (const { migration_name: name, checksum, finished_at: finishedAt } of applied) {
+  const newest = migrations.at(-1)?.name ?? '';
+  for (const { migration_name: name, checksum, finished_at: finishedAt, logs } of applied) {
     const problem = (what: string) => new MigrationProblem(`migration ${name} of schema ${schema} ${what}`);
     const migration = committed.get(name);
-    if (!migration) throw problem('is in the database but not in this version of the software');
+    if (migration === undefined && name > newest && finishedAt !== null && logs === ADDITIVE) continue;
+    if (migration === undefined) throw problem('is in the database but not in this version of the software');
     if (migration.checksum !== checksum) throw problem('was edited after it had been applied');
     if (finishedAt === null) throw problem('was begun by another tool and never finished');
   }

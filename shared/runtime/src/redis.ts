@@ -16,6 +16,9 @@ export class RedisRefused extends StartProblem {}
 const REDIS_PORT = '6379';
 const COMMAND_TIMEOUT_MS = 3000;
 const LONGEST_RETRY_MS = 1000;
+/** System codes, and what ioredis says when it has none. */
+const LOST_CONNECTION =
+  /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET)|Connection is closed|isn't writeable|Command timed out|max retries/;
 const WRONG_CREDENTIALS = /WRONGPASS|NOAUTH|NOPERM/;
 
 /**
@@ -74,6 +77,12 @@ function refusal(address: string, error: Error): RedisRefused {
 
 function startTimer(giveUpAt: number | undefined, giveUp: () => void): NodeJS.Timeout | undefined {
   return giveUpAt === undefined ? undefined : setTimeout(giveUp, Math.max(0, giveUpAt - Date.now()));
+}
+
+/** The failure is that there is no connection, which the one of `connectRedis` tells once for all. */
+export function isRedisAway(error: Error): boolean {
+  const code = 'code' in error ? String(error.code) : '';
+  return LOST_CONNECTION.test(code === '' ? error.message : code);
 }
 
 /** A second connection whose commands may block and wait for Redis to come back, as workers need. */

@@ -64,6 +64,28 @@ export function describeMigrations(name: string, open: () => Promise<Database>):
       });
     });
 
+    test('software starts beside newer migrations that only added something, and beside no others', async () => {
+      write('1_init', `CREATE TABLE "${schema}"."t" ("id" int);`);
+      await run();
+      write('2_more', `ALTER TABLE "${schema}"."t" ADD COLUMN "n" int NOT NULL DEFAULT 0;`);
+      write('3_late', `CREATE TABLE "${schema}"."u" ("id" int NOT NULL); INSERT INTO "${schema}"."u" VALUES (1);`);
+      await run();
+      for (const newer of ['2_more', '3_late']) rmSync(join(directory, newer), { recursive: true });
+      await run();
+      write('2_more', `ALTER TABLE "${schema}"."t" ADD COLUMN "n" int NOT NULL DEFAULT 0;`);
+      write('3_late', `CREATE TABLE "${schema}"."u" ("id" int NOT NULL); INSERT INTO "${schema}"."u" VALUES (1);`);
+      rmSync(join(directory, '2_more'), { recursive: true });
+      await expect(run()).rejects.toThrow(`migration 2_more of schema ${schema} is in the database but not`);
+    });
+
+    test('software older than a migration that took something away does not start', async () => {
+      write('1_init', `CREATE TABLE "${schema}"."t" ("id" int, "old" int);`);
+      write('2_less', `ALTER TABLE "${schema}"."t" DROP COLUMN "old";`);
+      await run();
+      rmSync(join(directory, '2_less'), { recursive: true });
+      await expect(run()).rejects.toThrow(`migration 2_less of schema ${schema} is in the database but not`);
+    });
+
     test('refuses an edited migration, an unknown one and a bad schema name', async () => {
       write('1_init', 'SELECT 1;');
       await run();

@@ -12,6 +12,7 @@ import {
   readHead,
   readStray,
   readUnsaved,
+  signAnew,
 } from '../store/audit-rows.ts';
 import { createCheckpointFile } from './checkpoint-file.ts';
 import { openAuditDirectory, openSeal } from './seal.ts';
@@ -46,10 +47,17 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
   let saving: Promise<void> = Promise.resolve();
 
   async function saveNow(chains: readonly string[] | null): Promise<void> {
+    // all checkpoints of the other key prove nothing once it counts no more: the ends are saved again
+    if (chains === null) await saveAnew();
     const ends = await readUnsaved(client, seal, chains);
     if (ends.length === 0) return;
     await file.append(ends);
     await noteSaved(client, ends);
+  }
+
+  async function saveAnew(): Promise<void> {
+    const ends = await signAnew(client, seal);
+    if (ends.length > 0) await file.append(ends);
   }
 
   /** One after the other, so that a chain is not saved twice at once. */

@@ -10,7 +10,10 @@ export interface Seal {
   /** Whose it is, for whoever must mend it. */
   readonly origin: string;
   sign(end: ChainEnd): string;
+  /** Also when the other key that counts made it. */
   isSignatureOf(mac: string, end: ChainEnd): boolean;
+  /** The signature is that of the other key, so it is to be replaced before that key counts no more. */
+  isBorrowed(mac: string, end: ChainEnd): boolean;
 }
 
 const KEY_BYTES = 32;
@@ -30,21 +33,26 @@ export async function openAuditDirectory({ config, log }: Pick<Platform, 'config
 
 /** The configured key, else the one in the directory, made at the first start. Throws ConfigProblem when there is neither. */
 export async function openSeal(config: Platform['config'], directory: string | null): Promise<Seal> {
-  const { SVC_AUDIT_KEY: configured } = config;
-  if (configured !== undefined) return createSeal(Buffer.from(configured, 'utf8'), 'SVC_AUDIT_KEY');
+  const { SVC_AUDIT_KEY: configured, SVC_AUDIT_KEY_ALSO: other } = config;
+  const also = other === undefined ? null : Buffer.from(other, 'utf8');
+  if (configured !== undefined) return createSeal(Buffer.from(configured, 'utf8'), 'SVC_AUDIT_KEY', also);
   if (directory === null) throw new ConfigProblem('SVC_AUDIT_KEY is needed where the data directory cannot be written');
-  return createSeal(await keyIn(directory), `the key in ${join(directory, 'key')}`);
+  return createSeal(await keyIn(directory), `the key in ${join(directory, 'key')}`, also);
 }
 
-export function createSeal(key: Buffer, origin = 'the key'): Seal {
+/** Signs with `key`; `also` = a second one whose signatures count. */
+export function createSeal(key: Buffer, origin = 'the key', also: Buffer | null = null): Seal {
+  const isOf = (mac: string, end: ChainEnd, by: Buffer) => {
+    const given = Buffer.from(mac);
+    const right = Buffer.from(macOf(by, end));
+    return given.length === right.length && timingSafeEqual(given, right);
+  };
+  const isBorrowed = (mac: string, end: ChainEnd) => also !== null && !isOf(mac, end, key) && isOf(mac, end, also);
   return {
     origin,
     sign: (end) => macOf(key, end),
-    isSignatureOf(mac, end) {
-      const given = Buffer.from(mac);
-      const right = Buffer.from(macOf(key, end));
-      return given.length === right.length && timingSafeEqual(given, right);
-    },
+    isSignatureOf: (mac, end) => isOf(mac, end, key) || isBorrowed(mac, end),
+    isBorrowed,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { StartProblem } from '@svc/runtime/start-problem.ts';
-import { readNewestHeads } from '../store/audit-rows.ts';
+import { claimChains, readNewestHeads } from '../store/audit-rows.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Seal } from './seal.ts';
 
@@ -13,7 +13,7 @@ export interface StoredAudit {
 }
 
 /**
- * Throws StartProblem when there are signed ends and the key signed none of them. One end that it did not sign may have
+ * Throws StartProblem when the key signed none of the stored ends; where there is none yet, it signs the first. One end that it did not sign may have
  * been forged, and is for `svc_audit_verify` to tell: nobody who can write one row keeps the registry from starting. A
  * single node that lost the key it had made itself has nobody who could give it back, so it goes on and says so.
  */
@@ -21,8 +21,9 @@ export async function refuseWrongKey(
   { config, kind, log }: Pick<Platform, 'config' | 'kind' | 'log'>,
   { client, seal, file }: StoredAudit,
 ): Promise<void> {
+  await claimChains(client, seal);
   const heads = await readNewestHeads(client, seal);
-  if (heads.length === 0 || heads.some(({ vouched }) => vouched)) return;
+  if (heads.some(({ vouched }) => vouched)) return;
   if ((await file.read()).size > 0) return;
   const sentence = `${seal.origin} does not verify the stored heads of the audit: set SVC_AUDIT_KEY to the key that signed them`;
   if (config.SVC_AUDIT_KEY === undefined && kind === 'embedded') log.error(sentence);

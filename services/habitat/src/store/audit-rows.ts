@@ -9,6 +9,7 @@ import {
   FIRST_PREV_HASH,
   type NewAuditEntry,
   nextEntry,
+  NODE_CHAIN,
 } from '../domain/audit-chain.ts';
 import type { AuditRow, KnownHead } from '../domain/audit-verdict.ts';
 import type { Seal } from '../audit/seal.ts';
@@ -163,10 +164,47 @@ export async function readHead(client: SqlClient, seal: Seal, chain: string): Pr
 
 const NEWEST_HEADS = 100;
 
+/**
+ * Where no chain has begun, signs the beginning of the node's: of processes that start at once with different keys the first
+ * one to come here is right.
+ */
+export async function claimChains(client: SqlClient, seal: Seal): Promise<void> {
+  await client.$executeRawUnsafe(
+    `INSERT INTO habitat.audit_heads (chain, seq, hash, mac)
+     SELECT $1, 0, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM habitat.audit_heads) ON CONFLICT DO NOTHING`,
+    NODE_CHAIN,
+    FIRST_PREV_HASH,
+    seal.sign({ chain: NODE_CHAIN, seq: 0, hash: FIRST_PREV_HASH }),
+  );
+}
+
+/**
+ * Signs the ends anew that only the other key vouches for, and answers them; one that moved meanwhile is left to the next
+ * time.
+ */
+export async function signAnew(client: SqlClient, seal: Seal): Promise<ChainEnd[]> {
+  const rows = await client.$queryRawUnsafe<HeadRow[]>(
+    `SELECT ${HEAD_COLUMNS} FROM habitat.audit_heads ORDER BY chain`,
+  );
+  const borrowed = rows.filter((row) => seal.isBorrowed(row.mac, endOf(row)));
+  if (borrowed.length === 0) return [];
+  const changes = borrowed.map(({ chain, mac, ...row }) => ({
+    chain,
+    was: mac,
+    mac: seal.sign(endOf({ chain, mac, ...row })),
+  }));
+  await client.$executeRawUnsafe(
+    `UPDATE habitat.audit_heads h SET mac = c.mac
+     FROM json_to_recordset($1::json) AS c(chain text, was text, mac text) WHERE h.chain = c.chain AND h.mac = c.was`,
+    JSON.stringify(changes),
+  );
+  return borrowed.map(endOf).filter(({ seq }) => seq > 0);
+}
+
 /** Of the chains that were saved last, whichever key signed them. */
 export async function readNewestHeads(client: SqlClient, seal: Seal): Promise<{ readonly vouched: boolean }[]> {
   const rows = await client.$queryRawUnsafe<HeadRow[]>(
-    `SELECT ${HEAD_COLUMNS} FROM habitat.audit_heads WHERE seq > 0
+    `SELECT ${HEAD_COLUMNS} FROM habitat.audit_heads
      ORDER BY checkpoint_at DESC NULLS LAST LIMIT ${NEWEST_HEADS}`,
   );
   return rows.map((row) => ({ vouched: seal.isSignatureOf(row.mac, endOf(row)) }));
