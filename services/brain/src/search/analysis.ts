@@ -2,7 +2,7 @@ import porterStem from 'wink-porter2-stemmer';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** Changes whenever the terms or passages of a text change; a snapshot of another version is not read. */
-export const ANALYSER_VERSION = 1;
+export const ANALYSER_VERSION = 2;
 
 /** Longer runs are cut to this many UTF-16 units: such text is data, not words, and must not fill the dictionary. */
 const MAX_WORD_LENGTH = 64;

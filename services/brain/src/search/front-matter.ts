@@ -1,7 +1,5 @@
-import { parse } from 'yaml';
-
-/** A longer front matter is text like any other: the YAML parser recurses and is slow on hostile input. */
-const MAX_PARSED_LENGTH = 8_192;
+import { findFrontMatter } from '../domain/front-matter.ts';
+import { readYaml } from '../domain/yaml-document.ts';
 
 /** Title and tags repeat in every passage of their file, so their size is bounded. */
 const MAX_LABELS = 128;
@@ -45,34 +43,11 @@ export interface FrontMatter {
   readonly next: number;
 }
 
-function fenceLineEnd(text: string, at: number): number | null {
-  if (!text.startsWith('---', at)) return null;
-  const newline = text.indexOf('\n', at);
-  const end = newline < 0 ? text.length : newline;
-  return text.slice(at + 3, Math.min(end, at + 80)).trim() === '' ? Math.min(end + 1, text.length) : null;
-}
-
-function parseQuietly(yaml: string): unknown {
-  try {
-    return parse(yaml, { logLevel: 'error', maxAliasCount: 0 });
-  } catch {
-    return null;
-  }
-}
-
 /** The YAML front matter of a Markdown text, or null when it has none; a malformed one is null too. */
 export function readFrontMatter(text: string): FrontMatter | null {
-  const bom = text.startsWith('\ufeff') ? 1 : 0;
-  const start = fenceLineEnd(text, bom);
-  if (start === null || start === text.length) return null;
-  for (let at = start; at >= 0 && at < text.length && at - start <= MAX_PARSED_LENGTH; ) {
-    const next = fenceLineEnd(text, at);
-    if (next !== null) {
-      const value = parseQuietly(text.slice(start, at));
-      return isRecord(value) ? { described: describe(value), start, end: at, next } : null;
-    }
-    const newline = text.indexOf('\n', at);
-    at = newline < 0 ? -1 : newline + 1;
-  }
-  return null;
+  const found = findFrontMatter(text);
+  if (found === null) return null;
+  const { start, end, body: next } = found;
+  const data = readYaml(text.slice(start, end))?.data;
+  return isRecord(data) ? { described: describe(data), start, end, next } : null;
 }

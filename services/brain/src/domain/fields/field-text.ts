@@ -119,5 +119,6 @@ function withMissing(kept: readonly Field[], present: readonly Field[], data: Fi
 /** Every field of the data has one place in the text. */
 function isCutUp({ data, fields }: FieldText): boolean {
   const names = new Set(fields.map(({ name }) => name));
-  return names.size === fields.length && names.size === Object.keys(data).length;
+  const isWhole = names.size === fields.length && names.size === Object.keys(data).length;
+  return isWhole && fields.every(({ name }) => Object.hasOwn(data, name));
 }

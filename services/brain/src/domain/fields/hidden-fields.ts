@@ -1,6 +1,8 @@
 /** What policies hide inside a file: top-level fields of JSON and of Markdown front matter; of a data island, fields of its `data`. */
 import { isDeepStrictEqual } from 'node:util';
 import { applyTransforms, hidesNothing, MASKED, type Transforms } from '@svc/contract/transform.ts';
+import { findFrontMatter, opensFrontMatter } from '../front-matter.ts';
+import { readYaml } from '../yaml-document.ts';
 import {
   type FieldFormat,
   type Fields,
@@ -12,7 +14,7 @@ import {
   withoutMasked,
 } from './field-text.ts';
 import { itemPlaces, jsonFields, parseJson } from './json-fields.ts';
-import { readYaml, yamlFields } from './yaml-fields.ts';
+import { yamlFields } from './yaml-fields.ts';
 
 /** A policy that hides fields, and what it is attached to. */
 export interface HidingPolicy extends Transforms {
@@ -157,22 +159,23 @@ function editMember(text: string, name: string, edit: (value: string) => string)
   return jsonFields.write({ ...object, fields });
 }
 
-interface FrontMatter {
+interface Cut {
   readonly head: string;
   readonly yaml: string;
   readonly tail: string;
 }
 
-const FENCES = /^(\uFEFF?---[ \t]*\r?\n)([\s\S]*?)(?<=\n)(---[ \t]*(?:\r?\n|$)[\s\S]*)$/;
-
-function splitFrontMatter(text: string): FrontMatter | null {
-  const [, head, yaml, tail] = FENCES.exec(text) ?? [];
-  return head === undefined || yaml === undefined || tail === undefined ? null : { head, yaml, tail };
+function splitFrontMatter(text: string): Cut | null {
+  const found = findFrontMatter(text);
+  if (found === null) return null;
+  const { start, end } = found;
+  return { head: text.slice(0, start), yaml: text.slice(start, end), tail: text.slice(end) };
 }
 
 function editMarkdown(text: string, edit: Edit, other: Hide): string | null {
   const front = splitFrontMatter(text);
-  if (front === null) return text;
+  // One that never ends may be somebody's half-written one, with the fields of a whole one.
+  if (front === null) return opensFrontMatter(text) ? null : text;
   const fields = yamlFields.parse(front.yaml);
   if (fields !== null) return front.head + edit(yamlFields, fields) + front.tail;
   const read = readYaml(front.yaml);

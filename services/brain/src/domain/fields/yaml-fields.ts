@@ -1,36 +1,20 @@
 /** Fields of a block mapping in YAML, cut by lines. */
-import { isMap, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from 'yaml';
+import { isMap, isScalar, type Pair, stringify, type YAMLMap } from 'yaml';
+import { readYaml } from '../yaml-document.ts';
 import { type Field, type FieldFormat, isFields } from './field-text.ts';
-
-/** The parser recurses and is slow on hostile input. */
-const MAX_LENGTH = 65_536;
-const MAX_ALIASES = 100;
 
 export const yamlFields: FieldFormat = {
   parse(text) {
     const read = readYaml(text);
     if (read === null || !isFields(read.data)) return null;
-    const { data, map } = read;
-    const fields = map === null ? [] : (cutLines(text, map) ?? []);
+    const { data, document } = read;
+    const fields = isMap(document.contents) ? (cutLines(text, document.contents) ?? []) : [];
     return { data, fields, head: text.slice(0, text.length - lengthOf(fields)), tail: '' };
   },
   write: ({ head, fields, tail }) => head + fields.map(({ lead, key, value }) => lead + key + value).join('') + tail,
   replaced: (field, value) => ({ ...field, lead: '', value: `: ${JSON.stringify(value)}${lineEnd(field.value)}` }),
   serialise: (data) => stringify(data),
 };
-
-/** Null when it is not YAML, or too long to be read. `data` of an empty text is an empty object. */
-export function readYaml(text: string): { readonly data: unknown; readonly map: YAMLMap | null } | null {
-  if (text.length > MAX_LENGTH) return null;
-  try {
-    const document = parseDocument(text, { logLevel: 'error' });
-    if (document.errors.length > 0) return null;
-    const data = (document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown) ?? {};
-    return { data, map: isMap(document.contents) ? document.contents : null };
-  } catch {
-    return null; // nested too deeply, or too many aliases
-  }
-}
 
 /** Null when a field does not begin at the start of a line, so that lines cannot be cut out. */
 function cutLines(text: string, { items, flow }: YAMLMap): Field[] | null {
@@ -64,7 +48,8 @@ function startOf(text: string, { key }: Pair, after: number): FieldStart | null 
   const [start, keyEnd] = key.range;
   if (start > 0 && text.charAt(start - 1) !== '\n') return null;
   if (!/^[ \t]*:/.test(text.slice(keyEnd, keyEnd + 80))) return null;
-  return { name: String(key.value), from: commentStart(text, start, after), key: start, keyEnd };
+  const name = key.value === null ? '' : String(key.value); // as the library calls it in the data
+  return { name, from: commentStart(text, start, after), key: start, keyEnd };
 }
 
 function endOf({ value }: Pair): number | null {

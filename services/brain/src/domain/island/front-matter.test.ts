@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { findFrontMatter, parseFrontMatter, setFrontMatterMember } from './front-matter.ts';
+import { findFrontMatter } from '../front-matter.ts';
+import { parseFrontMatter, setFrontMatterMember } from './front-matter.ts';
 
 function membersIn(text: string): Record<string, unknown> | null {
   const found = findFrontMatter(text);

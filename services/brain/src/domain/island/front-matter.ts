@@ -1,65 +1,13 @@
-/** The YAML front matter of a Markdown text: found, read, and changed in one member with the rest kept as it is. */
+/** The front matter of an island: read, and changed in one member with the rest kept as it is. */
 import { isDeepStrictEqual } from 'node:util';
-import { isMap, isNode, isScalar, isSeq, parseDocument, stringify, type Document, type Pair, type YAMLMap } from 'yaml';
-
-/** A longer front matter is not read: the YAML parser recurses and is slow on hostile input. */
-const MAX_YAML_LENGTH = 65_536;
-const MAX_ALIASES = 100;
-
-export interface FrontMatter {
-  /** The YAML between the fences: text[start, end). */
-  readonly start: number;
-  readonly end: number;
-  /** Where the body begins. */
-  readonly body: number;
-}
-
-const FENCE = /---[ \t]*(?:\r?\n|$)/y;
-
-function fenceAt(text: string, at: number): number | null {
-  FENCE.lastIndex = at;
-  return FENCE.test(text) ? FENCE.lastIndex : null;
-}
-
-/** Null when the text has none. */
-export function findFrontMatter(text: string): FrontMatter | null {
-  const start = fenceAt(text, text.startsWith('\uFEFF') ? 1 : 0);
-  if (start === null) return null;
-  for (let at = start; at < text.length; ) {
-    const body = fenceAt(text, at);
-    if (body !== null) return { start, end: at, body };
-    const newline = text.indexOf('\n', at);
-    if (newline === -1) return null;
-    at = newline + 1;
-  }
-  return null;
-}
+import { isMap, isNode, isScalar, isSeq, stringify, type Document, type Pair, type YAMLMap } from 'yaml';
+import { findFrontMatter } from '../front-matter.ts';
+import { readYaml } from '../yaml-document.ts';
+import { objectOf } from './json-member.ts';
 
 /** The members of a front matter; null when it is no mapping. */
 export function parseFrontMatter(yaml: string): Record<string, unknown> | null {
-  const document = parsedDocument(yaml);
-  return document === null ? null : membersOf(document);
-}
-
-function parsedDocument(yaml: string): Document.Parsed | null {
-  if (yaml.length > MAX_YAML_LENGTH) return null;
-  try {
-    const document = parseDocument(yaml, { logLevel: 'error' });
-    return document.errors.length === 0 ? document : null;
-  } catch {
-    return null; // nested deeper than the parser's stack
-  }
-}
-
-function membersOf(document: Document): Record<string, unknown> | null {
-  try {
-    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null; // aliases beyond the limit, or of nothing
-  }
+  return objectOf(readYaml(yaml)?.data) ?? null;
 }
 
 /**
@@ -79,9 +27,10 @@ export function setFrontMatterMember(text: string, key: string, value: unknown):
 }
 
 function setMember(yaml: string, key: string, value: unknown, lineEnd: string): string | null {
-  const document = parsedDocument(yaml);
-  const before = document === null ? null : membersOf(document);
-  if (document === null || before === null) return null;
+  const read = readYaml(yaml);
+  const before = objectOf(read?.data);
+  if (read === null || before === undefined) return null;
+  const { document } = read;
   const wanted = { ...before, [key]: value };
   const says = (candidate: string | null): candidate is string =>
     candidate !== null &&

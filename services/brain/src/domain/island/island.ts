@@ -3,7 +3,8 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import { filePathProblem, isFilePath, normalPath } from '@svc/contract/names.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { findFrontMatter, inline, parseFrontMatter, setFrontMatterMember } from './front-matter.ts';
+import { findFrontMatter } from '../front-matter.ts';
+import { inline, parseFrontMatter, setFrontMatterMember } from './front-matter.ts';
 import { objectOf, parseJsonObject, setJsonMember } from './json-member.ts';
 import { normalTriggers } from './trigger.ts';
 

@@ -1,5 +1,7 @@
 /** Three-way merge of Markdown: front matter by key, body by lines. */
-import { type Document, parseDocument } from 'yaml';
+import type { Document } from 'yaml';
+import { findFrontMatter } from '../front-matter.ts';
+import { readYamlDocument } from '../yaml-document.ts';
 import { mergeLines, mergeOneSided, type TextMerge } from './lines.ts';
 import { isMap, mergeValues, sameValue, type Value } from './values.ts';
 
@@ -9,11 +11,9 @@ interface Parts {
   readonly body: string;
 }
 
-const FRONT = /^(---[ \t]*\r?\n)((?:(?!---[ \t]*\r?$).*(?:\r?\n))*?)(---[ \t]*(?:\r?\n|$))/m;
-
 function splitFront(text: string): Parts {
-  const front = text.startsWith('---') ? (FRONT.exec(text)?.[0] ?? '') : '';
-  return text.startsWith(front) ? { front, body: text.slice(front.length) } : { front: '', body: text };
+  const body = findFrontMatter(text)?.body ?? 0;
+  return { front: text.slice(0, body), body: text.slice(body) };
 }
 
 export function mergeMarkdown(base: string, ours: string, theirs: string): TextMerge {
@@ -43,11 +43,12 @@ interface Front {
 }
 
 function parseFront(front: string): Front | null {
-  const [, , yaml] = FRONT.exec(front) ?? [];
-  if (yaml === undefined) return null;
+  const found = findFrontMatter(front);
+  if (found === null) return null;
+  const yaml = front.slice(found.start, found.end);
+  const document = readYamlDocument(yaml, { intAsBigInt: true, keepSourceTokens: true });
+  if (document === null) return null;
   try {
-    const document = parseDocument(yaml, { intAsBigInt: true, keepSourceTokens: true });
-    if (document.errors.length > 0) return null;
     const value = toValue(document.toJS({ mapAsMap: true, maxAliasCount: 50 }) ?? new Map());
     return isMap(value) ? { document, value } : null;
   } catch {
@@ -84,5 +85,6 @@ function editFront(ours: string, ourFront: Front, theirFront: Front, merged: Rea
   }
   const lineEnd = ours.includes('\r\n') ? '\r\n' : '\n';
   const yaml = document.toString({ lineWidth: 0 }).replaceAll(/\r?\n/g, lineEnd);
-  return ours.replace(FRONT, (_, open: string, _yaml: string, close: string) => open + yaml + close);
+  const found = findFrontMatter(ours);
+  return found === null ? ours : ours.slice(0, found.start) + yaml + ours.slice(found.end);
 }
