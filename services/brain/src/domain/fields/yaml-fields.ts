@@ -44,7 +44,7 @@ interface FieldStart {
 }
 
 function startOf(text: string, { key }: Pair, after: number): FieldStart | null {
-  if (!isScalar(key) || key.range == null) return null;
+  if (!isScalar<string | number | boolean | null>(key) || key.range == null) return null;
   const [start, keyEnd] = key.range;
   if (start > 0 && text.charAt(start - 1) !== '\n') return null;
   if (!/^[ \t]*:/.test(text.slice(keyEnd, keyEnd + 80))) return null;
