@@ -20,6 +20,10 @@ export const HABITAT_TRUST = {
     'trust acceptance 6',
     'An action that requires 0 admits a score of 0, and nobody in quarantine until the release.',
   ],
+  'habitat:trust:quarantine': [
+    'quarantine on every door',
+    'Who is in quarantine, and whoever descends from it, only reads: on every door, with tokens minted before, for decisions, grants, spends, files and new agents alike.',
+  ],
   'habitat:trust:values': [
     'trust acceptance 8',
     'Values outside 0 to 1 and texts are VAF_INPUT_INVALID; only an operator sets one at all.',

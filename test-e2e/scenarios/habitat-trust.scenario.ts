@@ -87,7 +87,7 @@ verifies('habitat:trust:required', async ({ place, caller }) => {
   await admin.caller.ok('trust_record', rating(out.id, { type: 'quarantine' }));
   expect(await can(out.id)).toMatchObject({ allowed: false, because: 'quarantined' });
   await out.caller.ok('trust_getScore', { entityId: out.id });
-  await out.caller.fails('FORBIDDEN', 'trust_record', rating(out.id, { type: 'release' }));
+  await out.caller.fails('E_QUARANTINED', 'trust_record', rating(out.id, { type: 'release' }));
   expect(await admin.caller.ok('trust_record', rating(out.id, { type: 'release' }))).toMatchObject({
     quarantined: false,
     delta: 0,

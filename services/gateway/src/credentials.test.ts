@@ -128,6 +128,29 @@ describe('a node with a key', () => {
     expect((await send(harness, '/call', 'svc_call', inProfile, { name: 'probe_echo' })).code).toBe('FORBIDDEN');
   });
 
+  test('whoever is in quarantine reads and does nothing else, by whatever door and also inside svc_call', async () => {
+    const harness = await keyed();
+    knowA1(harness);
+    const headers = asToken(harness.registry.mint('a1'));
+    const forOperator = { 'x-api-key': KEY, 'x-svc-agent': 'a1' };
+    const write = (how: Record<string, string>, path: '/call' | '/mcp/exec' = '/call') =>
+      send(harness, path, 'probe_write', how, { amount: 1 });
+    expect([(await write(headers)).status, (await write(forOperator)).status]).toEqual([200, 200]);
+    harness.registry.quarantine('a1', true);
+    const { length } = harness.probe.deps.ran;
+    const refused = { status: 403, code: 'E_QUARANTINED' };
+    expect(await write(headers)).toMatchObject(refused);
+    expect(await write(headers, '/mcp/exec')).toMatchObject(refused);
+    expect(await write(forOperator)).toMatchObject(refused);
+    const inner = { name: 'probe_write', args: { amount: 1 } };
+    expect(await send(harness, '/call', 'svc_call', headers, inner)).toMatchObject(refused);
+    expect(harness.probe.deps.ran).toHaveLength(length);
+    expect([(await echo(harness, headers)).status, (await echo(harness, forOperator)).status]).toEqual([200, 200]);
+    expect((await write({ 'x-api-key': KEY })).status).toBe(200);
+    harness.registry.quarantine('a1', false);
+    expect((await write(headers)).status).toBe(200);
+  });
+
   test('a token held to a profile learns of no other tools', async () => {
     const harness = await keyed();
     knowA1(harness);

@@ -33,7 +33,13 @@ interface Window {
   count: number;
 }
 
-const DENIAL_CODES: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED', 'E_ISLAND_WRITE_DENIED']);
+const DENIAL_CODES: ReadonlySet<string> = new Set([
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'E_QUARANTINED',
+  'RLS_DENIED',
+  'E_ISLAND_WRITE_DENIED',
+]);
 
 export function deniedCallerOf({ principal, operator, token }: Identity): DeniedCaller {
   const subject = token === null ? { verified: false } : auditedSubject({ ...token.subject, verified: true });

@@ -3,7 +3,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { encodeEnvelope } from '@svc/contract/rpc.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
-import { assertStaticAccess, assertTokenAllows } from './domain/access.ts';
+import { assertActive, assertStaticAccess, assertTokenAllows } from './domain/access.ts';
 import type { HttpDoor } from './domain/call-form.ts';
 import type { Exchange } from './exchange.ts';
 import { headerText } from './header-text.ts';
@@ -28,7 +28,7 @@ export interface Order {
   readonly deadlineAt: number;
 }
 
-/** Throws what the door itself refuses: headers that do not fit, the limits of a token, static access. */
+/** Throws what the door itself refuses: headers that do not fit, the limits of a token, quarantine, static access. */
 export type Orders = (wanted: Wanted) => Promise<Order>;
 
 const VISIBLE_KEY = /^[\x21-\x7e]{1,255}$/;
@@ -51,7 +51,8 @@ export function createOrders({ platform: { clock, config }, ports, sessions }: O
     assertTokenAllows(identity.token, card);
     const revision = await visit.revision;
     const agentId = headerText(headers, 'x-svc-agent') ?? config.SVC_AGENT_ID;
-    const subject = await subjectOf(ports, { identity, revision, args, agentId });
+    const { subject, quarantined } = await subjectOf(ports, { identity, revision, args, agentId });
+    assertActive(quarantined, card);
     assertStaticAccess(card, identity.operator, subject);
     const payload = encodeEnvelope({
       tool: card.name,

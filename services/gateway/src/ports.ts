@@ -11,7 +11,7 @@ import { createPolicyMemory, type PolicyMemory } from './policy-memory.ts';
 import { createTokenMemory, type TokenMemory } from './token-memory.ts';
 
 /** An identity as it acts in a workspace, and its roles in each. Null subject = it has no role anywhere. */
-export type AgentContext = Pick<RegistryAnswer<'context'>, 'subject' | 'roles'>;
+export type AgentContext = Pick<RegistryAnswer<'context'>, 'subject' | 'quarantined' | 'roles'>;
 
 export interface Ports {
   /** What the registry stands at, read after this call began; null = it does not answer. Never throws. */
@@ -31,7 +31,7 @@ export interface Ports {
 const PATIENCE_WHEN_AWAY_MS = 50;
 const MAX_AGENTS = 10_000;
 const MAX_WORKSPACES = 10_000;
-const NO_AGENT: AgentContext = { subject: null, roles: {} };
+const NO_AGENT: AgentContext = { subject: null, quarantined: false, roles: {} };
 
 export function createPorts(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>, meter: TokenMeter): Ports {
   const registry = createRegistryClient(platform);

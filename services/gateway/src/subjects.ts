@@ -15,18 +15,30 @@ export interface Appearance {
   readonly agentId: string | undefined;
 }
 
+export interface Judged {
+  readonly subject: Subject;
+  /** Only reads are its to make. */
+  readonly quarantined: boolean;
+}
+
 /** Throws SERVICE_UNAVAILABLE when somebody is named whom only the registry could confirm. */
-export async function subjectOf(ports: Ports, appearance: Appearance): Promise<Subject> {
+export async function subjectOf(ports: Ports, appearance: Appearance): Promise<Judged> {
   const { identity, revision, args, agentId } = appearance;
   const current = revision?.current ?? null;
   const declared = declaredIn(args);
-  if (identity.token !== null) return tokenSubject(identity.token, declared, current);
-  if (!identity.operator) return anonymousIn(current);
+  if (identity.token !== null) {
+    return { subject: tokenSubject(identity.token, declared, current), quarantined: identity.token.quarantined };
+  }
+  if (!identity.operator) return free(anonymousIn(current));
   const userCtx = declared === undefined ? null : UserCtx.safeParse(declared);
-  if (userCtx?.success === true) return declaredSubject(ports, userCtx.data, revision);
-  if (agentId === undefined) return anonymousIn(current);
-  const { stamp } = known(revision);
-  return agentSubject(await ports.agentContext(agentId, current, stamp)) ?? anonymousIn(current);
+  if (userCtx?.success === true) return free(await declaredSubject(ports, userCtx.data, revision));
+  if (agentId === undefined) return free(anonymousIn(current));
+  const context = await ports.agentContext(agentId, current, known(revision).stamp);
+  return { subject: agentSubject(context) ?? anonymousIn(current), quarantined: context.quarantined };
+}
+
+function free(subject: Subject): Judged {
+  return { subject, quarantined: false };
 }
 
 async function declaredSubject(ports: Ports, subject: Subject, revision: Revision | null): Promise<Subject> {

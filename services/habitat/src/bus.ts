@@ -33,7 +33,8 @@ const ANSWERS: Answers = {
   async context({ agentId, workspace }, { store }) {
     const { stamp, value } = await readIdentity(store.client, agentId);
     const subject = contextOf(value, workspace);
-    return { stamp, subject, roles: subject === null ? {} : rolesByWorkspace(value) };
+    const { quarantined } = value;
+    return { stamp, subject, quarantined, roles: subject === null ? {} : rolesByWorkspace(value) };
   },
   async roles({ userId, workspaceId }, { store }) {
     const { stamp, value } = await readRoles(store.client, userId, workspaceId);

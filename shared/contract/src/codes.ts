@@ -23,6 +23,11 @@ export const CALL_ERRORS = {
   UNAUTHORIZED: { status: 401, meaning: 'A valid credential is needed.' },
   FORBIDDEN: { status: 403, meaning: 'The caller may not do this.' },
   RLS_DENIED: { status: 403, meaning: 'A row rule denies access.' },
+  E_QUARANTINED: {
+    status: 403,
+    meaning:
+      'The caller, or an agent it descends from, is in quarantine and may only read, until an operator or an admin of its home releases it.',
+  },
   E_ISLAND_WRITE_DENIED: { status: 403, meaning: 'The island is gated and the caller is anonymous.' },
   NOT_FOUND: { status: 404, meaning: 'No such address.' },
   BRAIN_LOAD_FAIL: {

@@ -37,6 +37,8 @@ export type TokenLimits = z.output<typeof TokenLimits>;
 export const VerifiedToken = z.strictObject({
   limits: TokenLimits,
   subject: Subject,
+  /** The agent, or one it descends from, is in quarantine: it may only read. */
+  quarantined: z.boolean(),
   roles: z.record(WorkspaceName, z.array(z.string())),
   /** Ids of the accounts it may read: the agent's own, unless an organisation has that id, and those of the
    * organisations that it owns or is assigned to. */
@@ -88,6 +90,7 @@ export const REGISTRY = {
     ask: z.strictObject({ agentId: z.string().max(128), workspace: WorkspaceName.optional() }),
     answer: stamped({
       subject: Subject.nullable(),
+      quarantined: z.boolean(),
       roles: z.record(WorkspaceName, z.array(z.string())),
     }),
   },

@@ -52,6 +52,11 @@ export function assertTokenAllows(token: VerifiedToken | null, card: ToolCard): 
   if (!isAllowedBy(profile, card)) throw new CallError('FORBIDDEN', "The token's profile does not include this tool.");
 }
 
+/** Throws E_QUARANTINED: whoever is in quarantine reads, and does nothing else. */
+export function assertActive(quarantined: boolean, card: ToolCard): void {
+  if (quarantined && card.effect !== 'read') throw new CallError('E_QUARANTINED');
+}
+
 /** Access that depends on no argument; `workspace:<role>` is left to the owning service. */
 export function assertStaticAccess(card: ToolCard, operator: boolean, subject: Subject): void {
   if (card.access === 'public' || operator) return;

@@ -66,7 +66,7 @@ describe('an event', () => {
     expect(visiblePayload(event, both, [beta, policy({ container: 'acme', readableBy: [] })])).toBeNull();
     expect(visiblePayload(event, both, [policy({ container: 'acme', readableBy: ['role:admin'] })])).toBeNull();
     const limits = { tokenId: 't', bound: 'acme', readOnly: false, profile: null, expiresAt: 9 };
-    const known = { subject, roles: both.roles as never, accounts: [] };
+    const known = { subject, quarantined: false, roles: both.roles as never, accounts: [] };
     const bound = listenerOfToken({ ...known, limits, org: null, plan: null });
     expect(visiblePayload(event, bound, [beta])).toBeNull();
     expect(visiblePayload({ ...event, workspace: 'beta' }, bound, [])).toBeNull();
@@ -99,6 +99,7 @@ describe('an event', () => {
       listenerOfToken({
         limits: { tokenId: 't', bound: 'acme', readOnly: true, profile: null, expiresAt: 9 },
         subject: { agentId, workspace: 'acme', roles: ['viewer'] },
+        quarantined: true,
         roles: { acme: ['viewer'] },
         accounts,
         org: null,

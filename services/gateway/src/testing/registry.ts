@@ -37,6 +37,8 @@ export interface TestRegistry {
   /** The only organisation that the identity belongs to from now on; without one it leaves. */
   assign(agentId: string, org?: string): void;
   setPolicy(resource: string, policy: Partial<Policy>): void;
+  /** From now on, or until now. */
+  quarantine(agentId: string, quarantined: boolean): void;
   /** The workspace that a session has set. */
   setCurrent(session: string, workspace: string): void;
   /** Stops answering. */
@@ -51,6 +53,7 @@ class Rows {
   readonly roles = new Map<string, Map<string, string[]>>();
   readonly assignments = new Map<string, string>();
   readonly tokens = new Map<string, KeptToken>();
+  readonly quarantined = new Set<string>();
   readonly policies = new Map<string, Policy>();
   readonly current = new Map<string, string>();
 
@@ -73,7 +76,9 @@ class Rows {
     const { bound = null, readOnly = false, profile = null, expiresAt = Date.now() + 3_600_000, org, plan } = kept;
     const limits = { tokenId: `tok_${raw.slice(-4)}`, bound, readOnly, profile, expiresAt };
     const accounts = [kept.agentId, this.assignments.get(kept.agentId) ?? []].flat();
-    return { limits, subject, roles: this.heldBy(kept.agentId), accounts, org: org ?? null, plan: plan ?? null };
+    const quarantined = this.quarantined.has(kept.agentId);
+    const roles = this.heldBy(kept.agentId);
+    return { limits, subject, quarantined, roles, accounts, org: org ?? null, plan: plan ?? null };
   }
 
   grant(agentId: string, workspace: string, granted: string[]): void {
@@ -111,6 +116,7 @@ function answersFrom(rows: Rows): Answers {
     subject: ({ token }) => ({ token: rows.verified(token) }),
     context: ({ agentId, workspace }) => ({
       subject: rows.subjectIn(agentId, workspace),
+      quarantined: rows.quarantined.has(agentId),
       roles: rows.heldBy(agentId),
     }),
     roles: ({ userId, workspaceId }) => ({
@@ -156,6 +162,11 @@ export async function startTestRegistry(bus: Bus): Promise<TestRegistry> {
       stamp.rev += 1;
       stamp.policies = stamp.rev;
       rows.policies.set(resource, { ...DEFAULT_POLICY, ...policy });
+    },
+    quarantine(agentId, quarantined) {
+      stamp.rev += 1;
+      if (quarantined) rows.quarantined.add(agentId);
+      else rows.quarantined.delete(agentId);
     },
     setCurrent: (session, workspace) => void rows.current.set(session, workspace),
     async leave() {

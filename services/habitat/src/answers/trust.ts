@@ -10,8 +10,8 @@ const NOBODY = { subject: {}, operator: false };
 
 export const trustAnswers: Pick<Answers, 'trust' | 'recordTrade'> = {
   async trust({ entityId }, { store }) {
-    const { standing, now } = await readStanding(store.client, entityId);
-    return { score: shownScore(effectiveScore(standing, now)), quarantined: standing.quarantinedAt !== null };
+    const { standing, quarantined, now } = await readStanding(store.client, entityId);
+    return { score: shownScore(effectiveScore(standing, now)), quarantined };
   },
   async recordTrade(trade, { store, platform }) {
     const caller = { ...NOBODY, deadlineAt: platform.clock.now() + ASKED_WITHIN_MS };

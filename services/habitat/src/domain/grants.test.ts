@@ -26,6 +26,7 @@ function boundTo(workspace: string): Pick<Actor, 'token'> {
 const AGENT: IdentityRows = {
   id: 'agt_1',
   agent: { name: 'a', team: null, brain: null, workspace: 'home', killed: false, createdBy: 'maker', family: 'maker' },
+  quarantined: false,
   roles: [
     { workspace: 'away', role: 'viewer' },
     { workspace: 'home', role: 'editor' },

@@ -22,6 +22,8 @@ export interface AgentFacts {
 export interface IdentityRows {
   readonly id: string;
   readonly agent: AgentFacts | null;
+  /** It, or an agent it descends from, is in quarantine. */
+  readonly quarantined: boolean;
   readonly roles: readonly HeldRole[];
   readonly assignment: { readonly org: string; readonly team: string | null; readonly plan: string } | null;
 }
@@ -54,8 +56,12 @@ export function contextOf(rows: IdentityRows, wanted?: string): Subject | null {
     roles: held[workspace] ?? [],
     ...field('team', rows.agent?.team ?? rows.assignment?.team),
     ...field('brain', rows.agent?.brain),
-    family: rows.agent?.family ?? rows.id,
+    family: familyOf(rows),
   };
+}
+
+function familyOf({ id, agent }: IdentityRows): string {
+  return agent?.family ?? id;
 }
 
 function field(name: 'name' | 'team' | 'brain', value: string | null | undefined): Partial<Subject> {

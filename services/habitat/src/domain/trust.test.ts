@@ -87,7 +87,11 @@ test('a quarantine counts as a negative once set, is kept when set again, and en
   expect(again).toMatchObject({
     value: { turned: null, standing: { quarantinedAt: NOW, quarantinedBy: 'operator', karma: -2 } },
   });
-  expect(judgeTrust(standing, 0, NOW)).toEqual({ allowed: false, because: 'quarantined', score: 400_000 });
+  expect(judgeTrust({ standing, quarantined: true }, 0, NOW)).toEqual({
+    allowed: false,
+    because: 'quarantined',
+    score: 400_000,
+  });
   expect(decideRating(standing, { type: 'release' }, operator, NOW + DAY_MS)).toEqual({
     ok: true,
     value: { turned: 'released', delta: 0, standing: { ...standing, quarantinedAt: null, quarantinedBy: null } },
@@ -98,9 +102,18 @@ test('a quarantine counts as a negative once set, is kept when set again, and en
 });
 
 test('a required score of zero means zero', () => {
-  expect(judgeTrust(at(0), 0, NOW)).toEqual({ allowed: true, because: 'score', score: 0 });
-  expect(judgeTrust(at(299_999), TRUST.required, NOW)).toMatchObject({ allowed: false, because: 'score' });
-  expect(judgeTrust(at(300_000), TRUST.required, NOW)).toMatchObject({ allowed: true });
+  expect(judgeTrust({ standing: at(0), quarantined: false }, 0, NOW)).toEqual({
+    allowed: true,
+    because: 'score',
+    score: 0,
+  });
+  expect(judgeTrust({ standing: at(299_999), quarantined: false }, TRUST.required, NOW)).toMatchObject({
+    allowed: false,
+    because: 'score',
+  });
+  expect(judgeTrust({ standing: at(300_000), quarantined: false }, TRUST.required, NOW)).toMatchObject({
+    allowed: true,
+  });
 });
 
 test('trades move the seller, or leave everything as it is', () => {

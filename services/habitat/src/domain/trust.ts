@@ -60,10 +60,14 @@ export interface TrustVerdict {
   readonly score: number;
 }
 
-/** `required` in millionths. */
-export function judgeTrust(standing: Standing, required: number, now: number): TrustVerdict {
+/** `quarantined`: the entity, or one it descends from. `required` in millionths. */
+export function judgeTrust(
+  { standing, quarantined }: { readonly standing: Standing; readonly quarantined: boolean },
+  required: number,
+  now: number,
+): TrustVerdict {
   const score = effectiveScore(standing, now);
-  if (standing.quarantinedAt !== null) return { allowed: false, because: 'quarantined', score };
+  if (quarantined) return { allowed: false, because: 'quarantined', score };
   return { allowed: score >= required, because: 'score', score };
 }
 

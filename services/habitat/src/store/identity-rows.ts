@@ -6,9 +6,14 @@ import { type AgentFacts, contextOf, type HeldRole, type IdentityRows, rolesByWo
 import { type StampRow, stampOf } from '../revision.ts';
 import { epochMs } from './epoch.ts';
 
+/** It, or whoever is above it in the tree of spawns. `id` is part of the statement. */
+export const IN_QUARANTINE = (id: string) => `EXISTS (SELECT 1 FROM habitat.trust WHERE quarantined_at IS NOT NULL
+  AND entity_id = ANY(array_append((SELECT ancestors FROM habitat.agents WHERE agent_id = ${id}), ${id})))`;
+
 const IDENTITY = (id: string) => `
   (SELECT row_to_json(a) FROM (SELECT name, team, brain, workspace, killed_at IS NOT NULL AS killed, coalesce(family, agent_id) AS family,
      created_by AS "createdBy" FROM habitat.agents WHERE agent_id = ${id}) a) AS agent,
+  ${IN_QUARANTINE(id)} AS quarantined,
   (SELECT coalesce(json_agg(json_build_object('workspace', workspace_id, 'role', role)
      ORDER BY granted_at, workspace_id, role), '[]') FROM habitat.roles WHERE user_id = ${id}) AS roles,
   (SELECT row_to_json(s) FROM (SELECT s.org, s.team, o.plan FROM habitat.assignments s
@@ -24,6 +29,7 @@ const STAMP = 'r.rev, r.policies, r.settings';
 
 interface IdentityRow {
   readonly agent: AgentFacts | null;
+  readonly quarantined: boolean;
   readonly roles: readonly HeldRole[];
   readonly assignment: IdentityRows['assignment'];
 }
@@ -39,8 +45,8 @@ export async function readIdentity(client: SqlClient, id: string): Promise<Stamp
     id,
   );
   if (row === undefined) throw new Error('the row of the registry revision is missing');
-  const { agent, roles, assignment } = row;
-  return { stamp: stampOf(row), value: { id, agent, roles, assignment } };
+  const { agent, quarantined, roles, assignment } = row;
+  return { stamp: stampOf(row), value: { id, agent, quarantined, roles, assignment } };
 }
 
 interface TokenRow extends IdentityRow, StampRow {
@@ -85,6 +91,7 @@ function verifiedToken({
   return {
     limits: { tokenId, bound, readOnly, profile, expiresAt },
     subject: { ...subject, verified: true },
+    quarantined: identity.quarantined,
     roles: bound === null ? roles : { [bound]: subject.roles ?? [] },
     accounts: [...accounts],
     org: rows.assignment?.org ?? null,

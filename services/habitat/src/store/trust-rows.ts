@@ -11,11 +11,14 @@ import {
   UNRATED,
 } from '../domain/trust.ts';
 import { epochMs } from './epoch.ts';
+import { IN_QUARANTINE } from './identity-rows.ts';
 import { lockNames } from './name-lock.ts';
 
 /** Rows keep milliseconds, so a time that is to be compared with them has no more either. */
 const NOW = `${epochMs("date_trunc('milliseconds', clock_timestamp())")} AS now`;
-const STANDING = `t.entity_id IS NOT NULL AS known, t.score, t.karma, ${epochMs('t.last_at')} AS "lastAt",
+const standingOf = (
+  id: string,
+) => `${IN_QUARANTINE(id)} AS quarantined, t.entity_id IS NOT NULL AS known, t.score, t.karma, ${epochMs('t.last_at')} AS "lastAt",
   ${epochMs('t.quarantined_at')} AS "quarantinedAt", t.quarantined_by AS "quarantinedBy"`;
 
 interface StandingRow {
@@ -26,6 +29,7 @@ interface StandingRow {
   readonly lastAt: number | null;
   readonly quarantinedAt: number | null;
   readonly quarantinedBy: string | null;
+  readonly quarantined: boolean;
 }
 
 /** Both hold a role in one workspace, in `bound` if there is one. Arguments are parts of the statement. */
@@ -37,13 +41,15 @@ const shareWorkspace = (one: string, other: string, bound: string) => `EXISTS (S
 export interface StandingNow {
   readonly standing: Standing;
   readonly known: boolean;
+  /** The entity, or one it descends from. */
+  readonly quarantined: boolean;
   /** Clock of the database, ms since the epoch. */
   readonly now: number;
 }
 
 export async function readStanding(client: SqlClient, entityId: string): Promise<StandingNow> {
   const [row] = await client.$queryRawUnsafe<StandingRow[]>(
-    `SELECT ${NOW}, ${STANDING} FROM (SELECT) one LEFT JOIN habitat.trust t ON t.entity_id = $1`,
+    `SELECT ${NOW}, ${standingOf('$1')} FROM (SELECT) one LEFT JOIN habitat.trust t ON t.entity_id = $1`,
     entityId,
   );
   return standingNow(row);
@@ -51,17 +57,17 @@ export async function readStanding(client: SqlClient, entityId: string): Promise
 
 function standingNow(row: StandingRow | undefined): StandingNow {
   if (row === undefined) throw new Error('a read of one standing found no row');
-  const { now, known, score, karma, lastAt, quarantinedAt, quarantinedBy } = row;
-  if (score === null || karma === null) return { now, known, standing: UNRATED };
-  return { now, known, standing: { score, karma, lastAt, quarantinedAt, quarantinedBy } };
+  const { now, known, quarantined, score, karma, lastAt, quarantinedAt, quarantinedBy } = row;
+  if (score === null || karma === null) return { now, known, quarantined, standing: UNRATED };
+  return { now, known, quarantined, standing: { score, karma, lastAt, quarantinedAt, quarantinedBy } };
 }
 
 export async function isQuarantined(client: SqlClient, entityId: string): Promise<boolean> {
-  const rows = await client.$queryRawUnsafe<unknown[]>(
-    'SELECT 1 FROM habitat.trust WHERE entity_id = $1 AND quarantined_at IS NOT NULL',
+  const [row] = await client.$queryRawUnsafe<{ quarantined: boolean }[]>(
+    `SELECT ${IN_QUARANTINE('$1::text')} AS quarantined`,
     entityId,
   );
-  return rows.length > 0;
+  return row?.quarantined === true;
 }
 
 /** Whether an entity may do something as far as trust goes; scores in millionths. */
@@ -71,14 +77,14 @@ export async function readVerdict(
   action: string,
 ): Promise<TrustVerdict & { readonly required: number }> {
   const [row] = await client.$queryRawUnsafe<(StandingRow & { required: number | null })[]>(
-    `SELECT ${NOW}, ${STANDING}, (SELECT min_trust FROM habitat.trust_required WHERE permission = $2) AS required
+    `SELECT ${NOW}, ${standingOf('$1')}, (SELECT min_trust FROM habitat.trust_required WHERE permission = $2) AS required
      FROM (SELECT) one LEFT JOIN habitat.trust t ON t.entity_id = $1`,
     entityId,
     action,
   );
-  const { standing, now } = standingNow(row);
+  const found = standingNow(row);
   const required = row?.required ?? TRUST.required;
-  return { ...judgeTrust(standing, required, now), required };
+  return { ...judgeTrust(found, required, found.now), required };
 }
 
 /** What each action requires for which a score has been set, as callers see scores. */
@@ -121,7 +127,7 @@ export async function readRater(
   entityId: string,
 ): Promise<Rater> {
   const [row] = await tx.$queryRawUnsafe<RaterRow[]>(
-    `SELECT ${NOW}, ${STANDING},
+    `SELECT ${NOW}, ${standingOf('$1')},
        $1 = $2 OR EXISTS (SELECT 1 FROM habitat.agents
          WHERE (agent_id = $2 AND parent = $1) OR (agent_id = $1 AND parent = $2)) AS "isKin",
        ${shareWorkspace('$1', '$2', '$3')} AS "sharesWorkspace",
@@ -211,7 +217,7 @@ export async function readLeaderboard(
 ): Promise<{ id: string; score: number; karma: number }[]> {
   return client.$queryRawUnsafe(
     `SELECT t.entity_id AS id, ${EFFECTIVE} AS score, t.karma FROM habitat.trust t
-     WHERE t.quarantined_at IS NULL AND ($3::boolean OR ${shareWorkspace('$1', 't.entity_id', '$2')})
+     WHERE NOT ${IN_QUARANTINE('t.entity_id')} AND ($3::boolean OR ${shareWorkspace('$1', 't.entity_id', '$2')})
      ORDER BY score DESC, t.karma DESC, t.entity_id COLLATE "C" LIMIT $4`,
     identity,
     bound,

@@ -25,6 +25,7 @@ import { readIdentity } from './identity-rows.ts';
 import {
   insertRecord,
   insertTrade,
+  isQuarantined,
   lockEntities,
   readRater,
   readStanding,
@@ -40,6 +41,8 @@ export interface RatingWish extends Rating {
 export interface RatingDone {
   readonly id: string;
   readonly standing: Standing;
+  /** The entity, or one it descends from. */
+  readonly quarantined: boolean;
   /** Millionths. */
   readonly score: number;
   readonly delta: number;
@@ -75,7 +78,8 @@ export async function rate(
   const score = effectiveScore(value.standing, now);
   if (wish.type !== RELEASE) tellOfRating(unit, record, score);
   tellOfQuarantine(unit, value.turned, record, home);
-  return allow({ id: record.id, standing: value.standing, score, delta: value.delta });
+  const quarantined = await isQuarantined(tx, entityId);
+  return allow({ id: record.id, standing: value.standing, quarantined, score, delta: value.delta });
 }
 
 /** No limit holds for it, and it weighs fully. */
@@ -106,6 +110,7 @@ function tellOfQuarantine(
   workspace: string | null,
 ): void {
   if (turned === null) return;
+  unit.touch();
   const name = turned === 'quarantined' ? 'trust:quarantined' : 'trust:released';
   unit.emit({ name, payload: { entityId, by, parties: [entityId, by] } });
   unit.audit({ event: name, workspace, data: { entityId, record: id, by } });

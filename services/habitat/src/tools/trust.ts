@@ -32,13 +32,13 @@ const trustGetScore = defineTool({
   refuses: [],
   example: { entityId: 'agt_1' },
   async handler({ entityId: id }, { deps }) {
-    const { standing, known, now } = await readStanding(deps.store.client, id);
+    const { standing, known, quarantined, now } = await readStanding(deps.store.client, id);
     return {
       entityId: id,
       score: shownScore(effectiveScore(standing, now)),
       karma: standing.karma,
       known,
-      quarantined: standing.quarantinedAt !== null,
+      quarantined,
     };
   },
 });
@@ -117,7 +117,7 @@ const trustRecord = defineTool({
       delta: shownScore(done.delta),
       karma: done.standing.karma,
       id: done.id,
-      quarantined: done.standing.quarantinedAt !== null,
+      quarantined: done.quarantined,
     };
   },
 });
