@@ -1,6 +1,6 @@
 /**
  * Health check of a container that has no port: `node deploy/probe.ts brain`. Asks the service for its checks over the
- * bus, as that service's own user; the first of its processes answers. Exit code 0 when every check passes.
+ * bus, as that service's own user; the first of its processes answers. Exit code 0 when nothing fails.
  */
 import { readFileSync } from 'node:fs';
 import { type Check, SUBJECTS } from '@svc/contract/discovery.ts';
@@ -19,7 +19,7 @@ const bus = await connectNatsBus({
   log: console,
 });
 const reply = await bus.request(SUBJECTS.checks(service), '', { deadlineAt: Date.now() + WITHIN_MS });
-const failed = (JSON.parse(reply) as Check[]).filter(({ status }) => status !== 'ok');
+const failed = (JSON.parse(reply) as Check[]).filter(({ status }) => status === 'fail');
 if (failed.length > 0) console.error(`failing: ${failed.map(({ name }) => name).join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;
 await bus.close();

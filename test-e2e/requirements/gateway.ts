@@ -104,6 +104,26 @@ export const GATEWAY = {
     'gateway limits',
     'After 20 wrong credentials a minute further ones are 429 while a good one still passes.',
   ],
+  'gateway:limits:proxy': [
+    'trusted proxy',
+    'Clients behind a trusted proxy have limits of their own; without SVC_TRUST_PROXY no header is believed.',
+  ],
+  'gateway:limits:bodies': [
+    'gateway limits',
+    'Bodies of callers without a credential are not read: many that are held cost no memory and no other caller.',
+  ],
+  'gateway:limits:connections': [
+    'gateway limits',
+    'Connections of one address are bounded, and a socket without a good handshake ends within 5 s.',
+  ],
+  'gateway:limits:socket': [
+    'gateway limits',
+    'What one socket subscribes to and how often it resumes is bounded; its answers stay small.',
+  ],
+  'gateway:log:calls': [
+    'operation',
+    'The log line of a denied call carries its request id; with SVC_LOG_CALLS every call leaves one.',
+  ],
   'gateway:idempotency:replay': [
     'gateway acceptance 10',
     'Equal calls with one key over all gateways have one effect and byte-equal replies, all but one marked replayed.',

@@ -21,14 +21,16 @@ verifies('gateway:route:health', async ({ caller }) => {
   expect(reply.body).toEqual({ status: 'ok', uptime: expect.any(Number), version: expect.stringMatching(/^\d+\.\d+/) });
 });
 
-verifies('gateway:route:ready', async ({ caller }) => {
+verifies('gateway:route:ready', async ({ caller, place }) => {
   const reply = await sendTo(`${caller().url()}/ready`, { method: 'GET' });
   expect(reply.status).toBe(200);
   const body = reply.body as Fields;
-  expect(body).toEqual({ status: 'ready', checks: expect.any(Array), at: expect.any(Number) });
+  expect(body).toEqual({ status: 'ready', degraded: [], checks: expect.any(Array), at: expect.any(Number) });
   const checks = body.checks as { name: string; status: string }[];
   expect(checks.length).toBeGreaterThanOrEqual(3);
   expect(checks.filter(({ status }) => status !== 'ok')).toEqual([]);
+  const servers = place.kind === 'cluster' ? ['nats', 'redis', 'brain:postgresql'] : ['bus', 'brain:database'];
+  expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(servers));
 });
 
 verifies('gateway:route:metrics', async ({ caller, place }) => {

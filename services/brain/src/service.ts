@@ -12,7 +12,6 @@ import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings } from './brain/remotes.ts';
 import type { BrainDeps } from './deps.ts';
 import { createGit } from './git/run.ts';
-import { answerForHomes } from './home-answers.ts';
 import { scheduleJobs } from './jobs.ts';
 import { LegacyLayout } from './legacy-layout.ts';
 import { startMembership } from './membership.ts';
@@ -72,7 +71,6 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
   await layout.migrate(router.brain(config.SVC_BRAIN), serviceContext(platform));
   const succession = await startSuccession(layout, platform);
   const prototypes = await answerForPrototypes(router, platform);
-  const homes = await answerForHomes(store.client, platform);
   await scheduleJobs({ platform, host, store, sessions: deps.sessions });
   return {
     deps,
@@ -80,7 +78,6 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
     async drain() {
       await succession.stop();
       await prototypes.drain();
-      await homes.drain();
       await router.drain();
       await host.handOver();
       await membership.leave();

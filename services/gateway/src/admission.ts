@@ -11,7 +11,7 @@ import {
   WrongCredential,
 } from './credentials.ts';
 import { isHostAllowed, isOriginAllowed } from './domain/addresses.ts';
-import { type Exchange, remoteAddress } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { headerText } from './header-text.ts';
 import type { Visit } from './identity.ts';
@@ -67,7 +67,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     identify,
     async admit(exchange, nobody, what) {
       const { headers } = exchange.request;
-      const arrival = { address: remoteAddress(exchange.request), nobody };
+      const arrival = { address: exchange.address, nobody };
       const call = what === 'call' ? { call: { sessionName: headerText(headers, 'x-svc-session') } } : {};
       const visit = await identify(presentedIn(headers), { ...arrival, ...call });
       exchange.rate = await limits.count(visit.identity);

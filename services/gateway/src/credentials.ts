@@ -6,6 +6,7 @@ import type { Config } from '@svc/runtime/config.ts';
 import type { VerifiedToken } from '@svc/contract/registry.ts';
 import { familyOf, identityOf } from '@svc/contract/subject.ts';
 import type { Revision } from '@svc/runtime/registry.ts';
+import { clientNetwork } from './client-address.ts';
 import { headerText } from './header-text.ts';
 import type { Identity, Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
@@ -154,7 +155,8 @@ function tokenIdentity(token: VerifiedToken, nodePlan: Identity['plan']): Identi
 }
 
 function anonymousAt(address: string): Identity {
-  return { principal: `anon:${address}`, operator: false, token: null, plan: 'free', bucket: `address:${address}` };
+  const bucket = `address:${clientNetwork(address)}`;
+  return { principal: `anon:${address}`, operator: false, token: null, plan: 'free', bucket };
 }
 
 /** Takes as long for a wrong key as for a right one, wherever they differ. */

@@ -18,7 +18,9 @@ afterEach(() => void vi.useRealTimers());
 
 /** Denials, and what reaches the audit; `refuse` = how often the audit fails first. */
 async function audited(refuse = 0) {
+  const lines: unknown[] = [];
   const log = createLog('fatal', {});
+  log.warn = (line: unknown) => void lines.push(line);
   const fake = createFakeClock(Date.now());
   // A repetition waits for real.
   const clock = refuse === 0 ? fake : systemClock;
@@ -38,7 +40,7 @@ async function audited(refuse = 0) {
       vi.advanceTimersByTime(1000);
     }
   }
-  return { denials, received, listen, pass };
+  return { denials, received, listen, pass, lines };
 }
 
 const caller = (agentId: string): DeniedCaller => ({
@@ -48,17 +50,29 @@ const caller = (agentId: string): DeniedCaller => ({
 });
 const total = (entries: readonly Received[]) => entries.reduce((sum, { data }) => sum + data.count, 0);
 
+test('the log names the request: the first one at once, the last one of those that were counted', async () => {
+  const { denials, listen, pass, lines } = await audited();
+  await listen();
+  for (const requestId of ['first', 'second', 'third']) denials.note(caller('a1'), 'svc_lock', 'FORBIDDEN', requestId);
+  pass(70_000);
+  await denials.close();
+  expect(lines).toMatchObject([
+    { requestId: 'first', tool: 'svc_lock', code: 'FORBIDDEN', count: 1 },
+    { requestId: 'third', count: 2 },
+  ]);
+});
+
 test('ten thousand equal denials of a minute are two entries with that number; other failures are none', async () => {
   const { denials, received, listen, pass } = await audited();
   await listen();
   for (let second = 0; second < 59; second += 1) {
     for (let each = 0; each < 170 - (second === 58 ? 30 : 0); each += 1) {
-      denials.note(caller('a1'), 'svc_lock', 'FORBIDDEN');
+      denials.note(caller('a1'), 'svc_lock', 'FORBIDDEN', 'r1');
     }
     pass(1000);
   }
-  denials.note(caller('a2'), 'svc_lock', 'FORBIDDEN');
-  denials.note(caller('a1'), 'svc_lock', 'TIMEOUT');
+  denials.note(caller('a2'), 'svc_lock', 'FORBIDDEN', 'r1');
+  denials.note(caller('a1'), 'svc_lock', 'TIMEOUT', 'r1');
   pass(70_000);
   await denials.flush();
   const entries = received.filter(({ data }) => data.principal === 'tok:a1');
@@ -72,14 +86,14 @@ test('ten thousand equal denials of a minute are two entries with that number; o
 test('the end writes what is still counted', async () => {
   const { denials, received, listen } = await audited();
   await listen();
-  for (let round = 0; round < 3; round += 1) denials.note(caller('a1'), 'svc_lock', 'FORBIDDEN');
+  for (let round = 0; round < 3; round += 1) denials.note(caller('a1'), 'svc_lock', 'FORBIDDEN', 'r1');
   await denials.close();
   expect(total(received)).toBe(3);
 });
 
 test('entries are sent again, with their ids, until the audit takes them', async () => {
   const { denials, received, listen } = await audited(2);
-  denials.note(caller('a1'), 'svc_lock', 'UNAUTHORIZED');
+  denials.note(caller('a1'), 'svc_lock', 'UNAUTHORIZED', 'r1');
   await denials.flush();
   expect(received).toEqual([]);
   await listen();

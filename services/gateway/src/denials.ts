@@ -13,7 +13,7 @@ export interface DeniedCaller {
 
 export interface Denials {
   /** Does nothing for codes that are no denial. */
-  note(caller: DeniedCaller, tool: string, code: string): void;
+  note(caller: DeniedCaller, tool: string, code: string, requestId: string): void;
   /** Writes what is still being counted; resolves when it is taken, or when nobody takes it now. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -31,6 +31,8 @@ interface Window {
   readonly code: string;
   openedAt: number;
   count: number;
+  /** Of the last one. */
+  requestId: string;
 }
 
 const DENIAL_CODES: ReadonlySet<string> = new Set([
@@ -55,10 +57,10 @@ export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' 
   const post = createAuditPost(platform);
   const windows = new Map<string, Window>();
 
-  function write({ caller, tool, code }: Window, count: number, firstAt: number): void {
+  function write({ caller, tool, code, requestId }: Window, count: number, firstAt: number): void {
     const { principal, workspace, subject } = caller;
     const data = { principal, tool, code, count, firstAt };
-    log.warn(data, 'denied');
+    log.warn({ ...data, requestId }, 'denied');
     post.send({ event: 'call:denied', workspace, subject, data });
   }
 
@@ -78,21 +80,22 @@ export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' 
     windows.clear();
   }
 
+  function open(key: string, window: Window): void {
+    if (windows.size >= MAX_KEPT) writeAll();
+    windows.set(key, window);
+    write(window, 1, window.openedAt);
+  }
+
   const timer = setInterval(() => sweep(({ openedAt }) => clock.now() - openedAt >= FOLD_MS), SWEEP_MS);
   timer.unref();
   return {
-    note(caller, tool, code) {
+    note(caller, tool, code, requestId) {
       if (!DENIAL_CODES.has(code)) return;
       const key = `${caller.principal} ${tool} ${code}`;
       const known = windows.get(key);
-      if (known !== undefined) {
-        known.count += 1;
-        return;
-      }
-      if (windows.size >= MAX_KEPT) writeAll();
-      const window: Window = { caller, tool, code, openedAt: clock.now(), count: 0 };
-      windows.set(key, window);
-      write(window, 1, window.openedAt);
+      if (known === undefined) return open(key, { caller, tool, code, openedAt: clock.now(), count: 0, requestId });
+      known.count += 1;
+      known.requestId = requestId;
     },
     async flush() {
       sweep(({ count }) => count > 0);

@@ -4,13 +4,13 @@ import { CallError } from '@svc/contract/codes.ts';
 import { callErrorOf } from '@svc/contract/rpc.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
-import { assertReadable, endAfterDiscarding, readBody } from './body.ts';
+import { assertReadable, type Bodies, endAfterDiscarding, isAsGoodAsRead } from './body.ts';
 import type { SendCall } from './calls.ts';
 import { type DeniedCaller, type Denials, deniedCallerOf } from './denials.ts';
 import { type CallForm, callFormOf, frameResult, type HttpDoor, innerCallOf, replyFormOf } from './domain/call-form.ts';
 import { assertBounded } from './domain/json-limits.ts';
 import { isShownBy } from './domain/profiles.ts';
-import { type Exchange, failureHeaders, failureText, remoteAddress, type ReplyWriter } from './exchange.ts';
+import { type Exchange, failureHeaders, failureText, type ReplyWriter } from './exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { headerText } from './header-text.ts';
 import type { Identity, Visit } from './identity.ts';
@@ -20,6 +20,7 @@ import type { Registry, ToolRoute } from './registry.ts';
 export interface DoorParts {
   readonly log: StatelessPlatform['log'];
   readonly admission: Admission;
+  readonly bodies: Bodies;
   readonly registry: Registry;
   readonly orders: Orders;
   readonly sendCall: SendCall;
@@ -28,9 +29,12 @@ export interface DoorParts {
   readonly writer: ReplyWriter;
   /** Whether a caller without credential is turned away at this door of a node with a key. */
   requiresKey(door: HttpDoor): boolean;
+  /** Whether each call leaves a line. */
+  readonly logsCalls: boolean;
 }
 
-export type DoorHandler = (exchange: Exchange, door: HttpDoor) => void;
+/** Never rejects. */
+export type DoorHandler = (exchange: Exchange, door: HttpDoor) => Promise<void>;
 
 /** What is known of a call when it ends. */
 interface Tally {
@@ -40,57 +44,60 @@ interface Tally {
 }
 
 export function createDoor(parts: DoorParts): DoorHandler {
-  const { admission, metrics, writer, log, denials } = parts;
+  const { admission, bodies, metrics, log, denials } = parts;
 
-  async function serve(exchange: Exchange, door: HttpDoor, body: Buffer): Promise<void> {
+  /** False = the client left, and nobody is told anything. */
+  async function serve(exchange: Exchange, door: HttpDoor, tally: Tally): Promise<boolean> {
+    const { request } = exchange;
+    admission.assertOrigin(request);
+    assertReadable(request);
+    // Nothing of the body is taken in before its sender is known and has a request left.
+    const visit = await admission.admit(exchange, parts.requiresKey(door) ? 'refused' : 'anonymous', 'call');
+    tally.identity = visit.identity;
+    const body = await bodies.read(request, visit.identity.bucket);
+    if ('gone' in body) return false;
+    await perform(parts, exchange, door, body.bytes, visit, tally);
+    return true;
+  }
+
+  function refuse(exchange: Exchange, tally: Tally, error: unknown): void {
+    const failure = error instanceof CallError ? error : new CallError('INTERNAL');
+    if (failure !== error) log.error({ err: error, requestId: exchange.requestId }, 'the door failed');
+    tally.code = failure.code;
+    denials.note(callerOf(tally, exchange), tally.route?.card.name ?? NO_TOOL, failure.code, exchange.requestId);
+    answerFailure(parts.writer, exchange, failure);
+  }
+
+  return async function handle(exchange, door) {
     const tally: Tally = { identity: null, route: null, code: 'ok' };
     try {
-      const visit = await admission.admit(exchange, parts.requiresKey(door) ? 'refused' : 'anonymous', 'call');
-      tally.identity = visit.identity;
-      await perform(parts, exchange, door, body, visit, tally);
+      if (!(await serve(exchange, door, tally))) return;
     } catch (error) {
-      const failure = error instanceof CallError ? error : new CallError('INTERNAL');
-      if (failure !== error) log.error({ err: error, requestId: exchange.requestId }, 'the door failed');
-      tally.code = failure.code;
-      denials.note(callerOf(tally, exchange), tally.route?.card.name ?? NO_TOOL, failure.code);
-      writer.failure(exchange, failure);
+      refuse(exchange, tally, error);
     }
+    const tookMs = performance.now() - exchange.startedAt;
     const meter = tally.route?.meter ?? metrics.unknownTool;
     meter.counted(tally.code, door);
-    meter.took((performance.now() - exchange.startedAt) / 1000);
-  }
-
-  /** A refusal before the body was read. */
-  function turnAway(exchange: Exchange, door: HttpDoor, error: unknown): void {
-    if (!(error instanceof CallError)) throw error;
-    metrics.unknownTool.counted(error.code, door);
-    denials.note(strangerAt(exchange), NO_TOOL, error.code);
-    if (error.code === 'PAYLOAD_TOO_LARGE') refuseLargeBody(exchange, error);
-    else writer.failure(exchange, error);
-  }
-
-  function refuseLargeBody(exchange: Exchange, error: CallError): void {
-    const { request, response } = exchange;
-    const body = failureText(exchange, error);
-    const headers = writer.headersFor(exchange);
-    headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)));
-    response.writeHead(error.status, [...headers, ...failureHeaders(error), 'Connection', 'close']);
-    endAfterDiscarding(request, response, body);
-  }
-
-  return function handle(exchange, door) {
-    try {
-      admission.assertOrigin(exchange.request);
-      assertReadable(exchange.request);
-    } catch (error) {
-      turnAway(exchange, door, error);
-      return;
-    }
-    readBody(exchange.request, (body) => {
-      if (body === null) turnAway(exchange, door, new CallError('PAYLOAD_TOO_LARGE'));
-      else void serve(exchange, door, body);
-    });
+    meter.took(tookMs / 1000);
+    if (parts.logsCalls) log.info(lineOf(exchange, door, tally, tookMs), 'call');
   };
+}
+
+/** A connection on which much may still come is closed, after some of it was dropped. */
+function answerFailure(writer: ReplyWriter, exchange: Exchange, error: CallError): void {
+  const { request, response } = exchange;
+  if (isAsGoodAsRead(request)) return writer.failure(exchange, error);
+  const body = failureText(exchange, error);
+  const headers = writer.headersFor(exchange);
+  headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)));
+  response.writeHead(error.status, [...headers, ...failureHeaders(error), 'Connection', 'close']);
+  endAfterDiscarding(request, response, body);
+}
+
+function lineOf({ requestId, address }: Exchange, door: HttpDoor, tally: Tally, tookMs: number): object {
+  const { identity, route, code } = tally;
+  const principal = identity?.principal ?? `anon:${address}`;
+  return { requestId, door, principal, tool: route?.card.name ?? NO_TOOL, code, ms: Math.round(tookMs * 10) / 10 };
 }
 
 const NO_TOOL = 'none';
@@ -99,8 +106,8 @@ function callerOf({ identity }: Tally, exchange: Exchange): DeniedCaller {
   return identity === null ? strangerAt(exchange) : deniedCallerOf(identity);
 }
 
-function strangerAt({ request }: Exchange): DeniedCaller {
-  return { principal: `anon:${remoteAddress(request)}`, workspace: null, subject: { verified: false } };
+function strangerAt({ address }: Exchange): DeniedCaller {
+  return { principal: `anon:${address}`, workspace: null, subject: { verified: false } };
 }
 
 async function perform(

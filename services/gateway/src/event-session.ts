@@ -29,6 +29,8 @@ export interface EventSink {
   tellGone(): void;
 }
 
+/** How often one socket may ask for what it missed: each time costs what it is sent. */
+const MAX_RESUMES = 8;
 const PAGE_SIZE = 200;
 const RETRY_MS = 250;
 /** How often the services are asked for an event while some of them do not answer. */
@@ -60,6 +62,7 @@ export class EventSession {
   readonly #places = new Map<string, Place>();
   #started = false;
   #resuming = 0;
+  #resumes = 0;
   #work: Promise<void> = Promise.resolve();
 
   constructor(source: EventSource, sink: EventSink) {
@@ -81,10 +84,15 @@ export class EventSession {
     this.#enqueue(() => this.#catchUpAll());
   }
 
+  get mayResume(): boolean {
+    return this.#resumes < MAX_RESUMES;
+  }
+
   /** Tells what followed `eventId` up to where the socket came in, then goes on live. */
   resume(eventId: string): void {
     this.#started = true;
     this.#resuming += 1;
+    this.#resumes += 1;
     for (const place of this.#places.values()) place.live = false;
     this.#enqueue(async () => {
       await this.#replay(eventId);

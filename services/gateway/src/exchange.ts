@@ -8,22 +8,19 @@ export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
+  /** The client's. */
+  readonly address: string;
   /** Of `performance.now()`. */
   readonly startedAt = performance.now();
   form: ReplyForm = UNREADABLE;
   rate: Rate | null = null;
 
-  constructor(request: IncomingMessage, response: ServerResponse, requestId: string) {
+  constructor(request: IncomingMessage, response: ServerResponse, requestId: string, address: string) {
     this.request = request;
     this.response = response;
     this.requestId = requestId;
+    this.address = address;
   }
-}
-
-/** Without the prefix that a dual-stack listener puts before addresses of the old kind. */
-export function remoteAddress({ socket }: IncomingMessage): string {
-  const address = socket.remoteAddress ?? 'unknown';
-  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
 }
 
 export interface ReplyWriter {

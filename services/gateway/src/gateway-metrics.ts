@@ -27,7 +27,12 @@ export interface GatewayMetrics {
   rateLimited(plan: PlanName | 'failed-credentials'): void;
   authFailed(): void;
   sockets(change: 1 | -1): void;
+  connections(change: 1 | -1): void;
+  /** `address`: one client has too many; `all`: all together have. */
+  connectionRefused(bound: 'address' | 'all'): void;
   eventsDropped(count: number): void;
+  /** Names of the checks that are wrong although the gateway serves. */
+  degraded(names: readonly string[]): void;
   /** Of the last whole second. */
   eventLoopDelayMs(): number;
   close(): void;
@@ -42,7 +47,10 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const limited = metrics.counter('svc_rate_limited_total', 'Requests beyond a limit.', ['plan']);
   const failed = metrics.counter('svc_auth_failed_total', 'Wrong credentials.');
   const sockets = metrics.gauge('svc_sockets', 'Open event sockets.');
+  const connections = metrics.gauge('svc_connections', 'Open connections.');
+  const refused = metrics.counter('svc_connections_refused_total', 'Connections beyond a bound.', ['bound']);
   const dropped = metrics.counter('svc_events_dropped_total', 'Events that a socket did not get.');
+  const degraded = metrics.gauge('svc_degraded', 'Checks that are degraded now: 1 each.', ['check']);
   const loop = watchEventLoop(metrics);
 
   function toolMeter(service: string, tool: string): ToolMeter {
@@ -72,7 +80,13 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     rateLimited: (plan) => limited.inc({ plan }),
     authFailed: () => failed.inc(),
     sockets: (change) => sockets.inc(change),
+    connections: (change) => connections.inc(change),
+    connectionRefused: (bound) => refused.inc({ bound }),
     eventsDropped: (count) => dropped.inc(count),
+    degraded(names) {
+      degraded.reset();
+      for (const check of names) degraded.set({ check }, 1);
+    },
     eventLoopDelayMs: loop.delayMs,
     close: loop.close,
   };

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { SUBJECTS } from '@svc/contract/discovery.ts';
 import express from 'express';
 import helmet from 'helmet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -144,6 +145,26 @@ describe('probes and figures', () => {
     });
     expect([call.headers.get('retry-after'), ...(await codeOf(call))]).toEqual(['1', 503, 'SERVICE_UNAVAILABLE']);
     await lonely.close();
+  });
+
+  test('what concerns one account or brain alone is named, and does not take the gateway away', async () => {
+    const answers = await harness.platform.bus.respond(SUBJECTS.checks('books'), async () =>
+      JSON.stringify([{ name: 'ledger', status: 'degraded' }]),
+    );
+    const cards = await harness.platform.bus.respond(SUBJECTS.cards('books'), async () => '[]');
+    const { node } = harness.platform;
+    harness.platform.bus.publish(
+      SUBJECTS.announce,
+      JSON.stringify({ service: 'books', ...node, ready: true, toolsDigest: 'd' }),
+    );
+    const standing = async () => {
+      const response = await harness.fetch('/ready');
+      return [response.status, ((await response.json()) as { degraded: string[] }).degraded];
+    };
+    await until(async () => JSON.stringify(await standing()) === '[200,["books:ledger"]]');
+    const text = await (await harness.fetch('/metrics', { headers: { 'x-api-key': KEY } })).text();
+    expect(text).toContain('svc_degraded{check="books:ledger"} 1');
+    await Promise.all([answers.drain(), cards.drain()]);
   });
 
   test('metrics are for operators', async () => {

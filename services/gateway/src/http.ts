@@ -5,7 +5,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
 import { presentedIn } from './credentials.ts';
-import { type Exchange, failureHeaders, remoteAddress, type ReplyWriter } from './exchange.ts';
+import { type Exchange, failureHeaders, type ReplyWriter } from './exchange.ts';
 import type { Readiness } from './readiness.ts';
 import type { Registry } from './registry.ts';
 
@@ -99,8 +99,9 @@ function health({ platform, admission, writer }: HttpParts): Route {
 function ready({ platform, admission, readiness, writer }: HttpParts): Route {
   return async (exchange, request) => {
     admission.assertProbeOrigin(request);
-    const { ready: isReady, checks } = await readiness.check();
-    const body = JSON.stringify({ status: isReady ? 'ready' : 'not_ready', checks, at: platform.clock.now() });
+    const { ready: isReady, checks, degraded } = await readiness.check();
+    const status = isReady ? 'ready' : 'not_ready';
+    const body = JSON.stringify({ status, degraded, checks, at: platform.clock.now() });
     writer.json(exchange, isReady ? 200 : 503, body);
   };
 }
@@ -132,7 +133,7 @@ function single(value: unknown): string | undefined {
 function metrics({ platform, admission, writer }: HttpParts): Route {
   return async (exchange, request, response) => {
     admission.assertOrigin(request);
-    const arrival = { address: remoteAddress(request), nobody: 'refused' as const };
+    const arrival = { address: exchange.address, nobody: 'refused' as const };
     const { identity } = await admission.identify(presentedIn(request.headers), arrival);
     if (!identity.operator) throw new CallError('FORBIDDEN');
     const { registry } = platform.metrics;

@@ -4,6 +4,7 @@ import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimi
 import { CallError } from '@svc/contract/codes.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
+import { clientNetwork } from './client-address.ts';
 import type { Identity } from './identity.ts';
 
 /** What the reply says about the caller's window. `resetAtS`: seconds since the epoch. */
@@ -55,7 +56,7 @@ export function createLimits(
     },
     async countFailure(address) {
       if (!isOn) return null;
-      const { window, exceeded } = await consume(failures, address);
+      const { window, exceeded } = await consume(failures, clientNetwork(address));
       return exceeded ? window.msBeforeNext : null;
     },
   };

@@ -1,12 +1,20 @@
 /** Whether this gateway should get traffic, and what it waits for if not. */
 import { type Check, SUBJECTS } from '@svc/contract/discovery.ts';
+import { check, wireChecks } from '@svc/runtime/checks.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { Registry } from './registry.ts';
 
+/** `degraded`: names of what is wrong although this gateway serves. */
+export interface Standing {
+  readonly ready: boolean;
+  readonly checks: readonly Check[];
+  readonly degraded: readonly string[];
+}
+
 export interface Readiness {
-  check(): Promise<{ readonly ready: boolean; readonly checks: readonly Check[] }>;
+  check(): Promise<Standing>;
   /** From now on not ready: the balancer shall look elsewhere. */
   leave(): void;
 }
@@ -16,14 +24,15 @@ const MAX_LOOP_DELAY_MS = 200;
 /** Asking again and again must not become load on the services. */
 const REMEMBERED_MS = 250;
 
-const Checks = z.array(z.object({ name: z.string(), status: z.enum(['ok', 'fail']) }));
+const Checks = z.array(z.object({ name: z.string(), status: z.enum(['ok', 'degraded', 'fail']) }));
 
 export function createReadiness(
-  { bus, clock }: Pick<StatelessPlatform, 'bus' | 'clock'>,
+  platform: Pick<StatelessPlatform, 'kind' | 'bus' | 'clock' | 'redis'>,
   registry: Registry,
   metrics: GatewayMetrics,
   expectedServices: readonly string[],
 ): Readiness {
+  const { bus, clock } = platform;
   let leaving = false;
   let remembered: { readonly until: number; readonly checks: Promise<Check[]> } = {
     until: 0,
@@ -58,15 +67,13 @@ export function createReadiness(
       }
       const checks = [
         check('accepting', !leaving),
-        check('bus', bus.connected),
+        ...wireChecks(platform),
         check('event-loop', metrics.eventLoopDelayMs() < MAX_LOOP_DELAY_MS),
         ...(leaving ? [] : await remembered.checks),
       ];
-      return { ready: checks.every(({ status }) => status === 'ok'), checks };
+      const degraded = checks.flatMap(({ name, status }) => (status === 'degraded' ? [name] : []));
+      metrics.degraded(degraded);
+      return { ready: checks.every(({ status }) => status !== 'fail'), checks, degraded };
     },
   };
-}
-
-function check(name: string, isOk: boolean): Check {
-  return { name, status: isOk ? 'ok' : 'fail' };
 }

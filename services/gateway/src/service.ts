@@ -6,7 +6,10 @@ import { ConfigProblem } from '@svc/runtime/config.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
 import { type Admission, createAdmission } from './admission.ts';
+import { createBodies } from './body.ts';
 import { createSendCall } from './calls.ts';
+import { type ClientAddresses, createClientAddresses } from './client-address.ts';
+import { limitConnections } from './connections.ts';
 import { createCredentials, type Credentials } from './credentials.ts';
 import { createDenials, type Denials } from './denials.ts';
 import type { GatewayDeps } from './deps.ts';
@@ -51,6 +54,7 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
   const parts = await assemble(platform, bind, options);
   const { registry, readiness, ports, denials, requireKey } = parts;
   const server = createHttpServer(createHandler(parts));
+  limitConnections(server, config, parts.addresses, parts.metrics);
   const sockets = await startSockets(server, parts);
   const port = await listen(server, bind.host, config.SVC_MCP_PORT);
   const deps: GatewayDeps = { platform, registry, readiness, keyed: parts.credentials.keyed, requireKey };
@@ -83,6 +87,7 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
 
 interface Parts {
   readonly platform: StatelessPlatform;
+  readonly addresses: ClientAddresses;
   readonly registry: Registry;
   readonly readiness: Readiness;
   readonly ports: Ports;
@@ -110,6 +115,7 @@ async function assemble(
   const limits = createLimits(platform, loopback);
   return {
     platform,
+    addresses: createClientAddresses(config.SVC_TRUST_PROXY),
     registry,
     readiness: createReadiness(platform, registry, metrics, expectedServices),
     ports,
@@ -142,14 +148,18 @@ const DRAIN_WAIT_MS = 8000;
 const REQUEST_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Gives each request its id: the caller's, or one of this process, counted because randomness costs more than a call. */
-function exchanges({ ids }: StatelessPlatform): (request: IncomingMessage, response: ServerResponse) => Exchange {
+function exchanges({
+  platform: { ids },
+  addresses,
+}: Parts): (request: IncomingMessage, response: ServerResponse) => Exchange {
   const prefix = ids.next('r').slice(-24);
   let count = 0;
   return (request, response) => {
     const given = request.headers['x-request-id'];
-    if (typeof given === 'string' && REQUEST_ID.test(given)) return new Exchange(request, response, given);
+    const address = addresses.of(request);
+    if (typeof given === 'string' && REQUEST_ID.test(given)) return new Exchange(request, response, given, address);
     count += 1;
-    return new Exchange(request, response, `${prefix}-${count.toString(36)}`);
+    return new Exchange(request, response, `${prefix}-${count.toString(36)}`, address);
   };
 }
 
@@ -162,10 +172,11 @@ function createHandler(parts: Parts): RequestListener {
     corsOrigins,
     isDraining: () => parts.isDraining,
   });
-  const exchangeOf = exchanges(platform);
+  const exchangeOf = exchanges(parts);
   const door = createDoor({
     log: platform.log,
     admission,
+    bodies: createBodies(),
     registry,
     orders: createOrders({ platform, ports, sessions }),
     sendCall: createSendCall(platform),
@@ -173,12 +184,13 @@ function createHandler(parts: Parts): RequestListener {
     denials,
     writer,
     requiresKey: (which) => which === 'call' || parts.requireKey(),
+    logsCalls: platform.config.SVC_LOG_CALLS,
   });
   const app = createHttpApp({ platform, admission, registry, readiness, writer, corsOrigins }, exchangeOf);
   return (request, response) => {
     const which = request.method === 'POST' ? doorAt(request.url ?? '') : null;
     if (which === null) app(request, response);
-    else door(exchangeOf(request, response), which);
+    else void door(exchangeOf(request, response), which);
   };
 }
 

@@ -115,6 +115,9 @@ export class SocketClient implements RightsHolder {
     );
     if (isTooOften) return acknowledge(refused('RATE_LIMITED', 'Too many messages; wait a second.'));
     const { answer, filter, after } = act(parts.length > 1 ? parts[0] : undefined);
+    if (answer.ok && after !== undefined && !this.session.mayResume) {
+      return acknowledge(refused('RATE_LIMITED', 'This socket has resumed too often; connect again.'));
+    }
     this.#filter = filter;
     acknowledge(answer);
     if (!answer.ok) return;

@@ -1,10 +1,16 @@
 /** What a client may say over its socket, and the answers. */
 import { z } from 'zod';
 import { WorkspaceName } from '@svc/contract/names.ts';
-import { type EventFilter, withoutSubscription, withSubscription } from './domain/event-filter.ts';
+import {
+  type EventFilter,
+  isTooLarge,
+  MAX_WANTED,
+  withoutSubscription,
+  withSubscription,
+} from './domain/event-filter.ts';
 import { holdsRoleIn, type Listener } from './domain/visibility.ts';
 
-const EventNames = z.array(z.string().regex(/^[a-z][a-z0-9-]{0,39}:(\*|[a-z][a-z0-9-]{0,39})$/)).max(100);
+const EventNames = z.array(z.string().regex(/^[a-z][a-z0-9-]{0,39}:(\*|[a-z][a-z0-9-]{0,39})$/)).max(MAX_WANTED);
 
 const Subscribe = z.strictObject({
   events: EventNames.optional(),
@@ -36,6 +42,7 @@ export function subscribe(message: unknown, filter: EventFilter, listener: Liste
     return { answer: refused('FORBIDDEN', 'You hold no role in that workspace.'), filter };
   }
   const wanted = withSubscription(filter, events, workspace);
+  if (isTooLarge(wanted)) return { answer: TOO_MUCH, filter };
   const workspaces = wanted.workspaces ?? Object.keys(listener.roles);
   return { answer: { ok: true, events: wanted.names ?? ['*'], workspaces }, filter: wanted, after };
 }
@@ -43,8 +50,14 @@ export function subscribe(message: unknown, filter: EventFilter, listener: Liste
 export function unsubscribe(message: unknown, filter: EventFilter): Understood {
   const parsed = Unsubscribe.safeParse(message ?? {});
   if (!parsed.success) return { answer: misfit(parsed.error), filter };
-  return { answer: { ok: true }, filter: withoutSubscription(filter, parsed.data.events) };
+  const wanted = withoutSubscription(filter, parsed.data.events);
+  return isTooLarge(wanted) ? { answer: TOO_MUCH, filter } : { answer: { ok: true }, filter: wanted };
 }
+
+const TOO_MUCH = refused(
+  'VAF_INPUT_INVALID',
+  `A socket has at most ${MAX_WANTED} names and ${MAX_WANTED} workspaces: unsubscribe some, or take \`area:*\`.`,
+);
 
 function misfit(error: z.ZodError): Answer {
   const problems = error.issues.map(({ path, message }) => `${path.join('.') || '(message)'}: ${message}`);

@@ -174,6 +174,53 @@ describe('messages', () => {
   });
 });
 
+describe('what one socket holds', () => {
+  test('is bounded: names, and how often it resumes', async () => {
+    const client = await connected();
+    const names = (from: number) => Array.from({ length: 60 }, (_, index) => `area-${from + index}:done`);
+    expect(await client.ask('subscribe', { events: names(0) })).toMatchObject({ ok: true });
+    const answer = await client.ask('subscribe', { events: names(60) });
+    expect(answer).toMatchObject({ ok: false, code: 'VAF_INPUT_INVALID' });
+    expect(await client.ask('subscribe', { events: names(0) })).toMatchObject({ ok: true, events: names(0) });
+    await client.ask('subscribe');
+    expect(await client.ask('unsubscribe', { events: names(0) })).toMatchObject({ ok: true });
+    expect(await client.ask('unsubscribe', { events: names(60) })).toMatchObject({ ok: false });
+
+    log.emit(10);
+    const other = await listening();
+    const codes: unknown[] = [];
+    for (let each = 0; each < 10; each += 1) codes.push((await other.ask('subscribe', { after: 'evt_1' }))['code']);
+    expect(codes).toEqual([...Array<undefined>(8).fill(undefined), 'RATE_LIMITED', 'RATE_LIMITED']);
+  });
+});
+
+describe('a session', () => {
+  const sessions = async (): Promise<string[]> => {
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, () => harness.fetch('/socket.io/?EIO=4&transport=polling')),
+    );
+    return Promise.all(replies.map(async (reply) => (reply.status === 200 ? reply.text() : String(reply.status))));
+  };
+
+  test('without a good handshake is one of few, and ends within five seconds', async () => {
+    const opened = (await sessions()).filter((text) => text.startsWith('0{'));
+    expect(opened).toHaveLength(64);
+    const { sid } = JSON.parse(opened[0]?.slice(1) ?? '') as { sid: string };
+    const startedAt = performance.now();
+    const reply = await harness.fetch(`/socket.io/?EIO=4&transport=polling&sid=${sid}`);
+    expect([await reply.text(), performance.now() - startedAt < 7000]).toEqual(['1', true]);
+    await until(async () => (await sessions()).some((text) => text.startsWith('0{')));
+  }, 30_000);
+
+  test('that listens to nothing any more is closed', async () => {
+    const { socket } = await connected();
+    const { engine } = socket.io;
+    const closed = new Promise((resolve) => engine.once('close', resolve));
+    (socket as unknown as { packet(packet: { type: number }): void }).packet({ type: 1 });
+    await closed;
+  });
+});
+
 describe('resume', () => {
   const after = (eventId: string) => (socket: Socket) => void socket.emit('subscribe', { after: eventId }, () => {});
 

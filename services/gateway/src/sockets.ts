@@ -7,15 +7,16 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
+import type { ClientAddresses } from './client-address.ts';
 import { type Credentials, type Presented, presentedIn } from './credentials.ts';
 import { startEventFeed } from './event-feed.ts';
 import type { EventSource, JudgedEvent } from './event-session.ts';
-import { remoteAddress } from './exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { headerText } from './header-text.ts';
 import { type Limits, rateLimited } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { SocketClient } from './socket-client.ts';
+import { SocketGate } from './socket-gate.ts';
 import {
   OPERATOR,
   type RightsKeeper,
@@ -27,6 +28,7 @@ import {
 
 export interface SocketParts {
   readonly platform: StatelessPlatform;
+  readonly addresses: ClientAddresses;
   readonly admission: Admission;
   readonly credentials: Pick<Credentials, 'tokenIn'>;
   readonly limits: Limits;
@@ -76,6 +78,8 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
       clients.delete(socket.id);
       client.close();
       metrics.sockets(-1);
+      // A session that listens to nothing any more would be held for nothing.
+      socket.conn.close();
     });
   });
 
@@ -94,18 +98,14 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
 }
 
 function createIo(server: HttpServer, parts: SocketParts, door: { readonly isOpen: boolean }): IoServer {
+  const { admission, addresses, metrics, platform } = parts;
+  const gate = new SocketGate({ admission, addresses, metrics, limits: platform.config, isOpen: () => door.isOpen });
   const io: IoServer = new Server(server, {
     serveClient: false,
     maxHttpBufferSize: MAX_MESSAGE_BYTES,
-    allowRequest(request, answer) {
-      try {
-        parts.admission.assertOrigin(request);
-        answer(door.isOpen ? null : 'SERVICE_UNAVAILABLE', door.isOpen);
-      } catch {
-        answer('FORBIDDEN', false);
-      }
-    },
+    allowRequest: gate.judge,
   });
+  gate.watch(io);
   io.use((socket, next) => {
     void decide(parts, socket, next);
   });
@@ -172,9 +172,9 @@ async function decide(parts: SocketParts, socket: GatewaySocket, next: (refusal?
 }
 
 async function admit(parts: SocketParts, socket: GatewaySocket): Promise<void> {
-  const { admission, limits, metrics, ports } = parts;
+  const { addresses, admission, limits, metrics, ports } = parts;
   const presented = presentedBy(socket);
-  const arrival = { address: remoteAddress(socket.request), nobody: 'refused' as const };
+  const arrival = { address: addresses.of(socket.request), nobody: 'refused' as const };
   const { identity } = await admission.identify(presented, arrival);
   const rate = await limits.count(identity);
   if (rate !== null && rate.exceededForMs !== null) {

@@ -39,10 +39,13 @@ export interface Announcement {
   readonly port?: number;
 }
 
-/** One thing a service needs in order to serve. */
+/**
+ * One thing a process looks after. `fail`: it cannot serve without it. `degraded`: something is wrong that concerns one
+ * account, brain or tenant, or that it can do without; everybody else is served.
+ */
 export interface Check {
   readonly name: string;
-  readonly status: 'ok' | 'fail';
+  readonly status: 'ok' | 'degraded' | 'fail';
 }
 
 export interface EventBatch {

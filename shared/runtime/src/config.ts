@@ -1,4 +1,5 @@
 /** The environment, read once at start: one table gives types, documentation, `.env.example` and start-up errors. */
+import { isIP } from 'node:net';
 import { type SettingKey, settingVariables, settingValue } from '@svc/contract/settings.ts';
 import { z } from 'zod';
 import { StartProblem } from './start-problem.ts';
@@ -53,6 +54,24 @@ const planLimits = text.transform((value, context) => {
   return limits;
 });
 
+const MAX_HOPS = 16;
+
+/** A number of hops, or addresses and networks in CIDR form. */
+const trustedProxies = text.transform((value, context): number | readonly string[] => {
+  if (/^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_HOPS) return Number(value);
+  const networks = value.split(',').map((item) => item.trim());
+  if (networks.every(isNetwork)) return networks;
+  context.addIssue({ code: 'custom', message: 'must be a number of hops, or networks like 10.0.0.0/8,fd00::/8' });
+  return z.NEVER;
+});
+
+function isNetwork(item: string): boolean {
+  const [address = '', bits, ...rest] = item.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
 export const CONFIG_TABLE = {
   SVC_API_KEY: secret(
     apiKey.optional(),
@@ -93,6 +112,21 @@ export const CONFIG_TABLE = {
     'Host names that requests may name.',
   ),
   SVC_CORS_ORIGINS: variable(list.optional(), 'none', 'Web origins that may call.'),
+  SVC_TRUST_PROXY: variable(
+    trustedProxies.optional(),
+    'nobody is believed',
+    'Proxies whose X-Forwarded-For names the client: how many of them a request passes, or their networks.',
+  ),
+  SVC_MAX_CONNECTIONS: variable(
+    count(16, 1_000_000).default(10_000),
+    '10000',
+    'Connections that a gateway has open at once.',
+  ),
+  SVC_MAX_CONNECTIONS_PER_ADDRESS: variable(
+    count(1, 1_000_000).default(500),
+    '500',
+    'Connections, and event sockets, that one client address may have at a gateway.',
+  ),
   SVC_DRAIN_WAIT_MS: variable(
     count(0, 60_000).optional(),
     '8000 on a cluster, 0 embedded',
@@ -136,6 +170,11 @@ export const CONFIG_TABLE = {
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
     'info',
     'Least level that is logged.',
+  ),
+  SVC_LOG_CALLS: variable(
+    onOff.default(false),
+    'off',
+    'Logs a line for each call that a gateway answers: who, which tool, the code, how long.',
   ),
   DATABASE_URL: secret(
     z.url({ protocol: /^postgres(ql)?$/ }).optional(),

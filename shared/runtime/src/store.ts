@@ -5,6 +5,7 @@ import type { Caller, IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Pool } from 'pg';
 import { type AuditRelay, createAuditRelay } from './audit-relay.ts';
 import { type AuditEntry, auditSubjectOf, writeAudit } from './audit.ts';
+import { check, storeChecks } from './checks.ts';
 import type { SqlClient } from './database.ts';
 import { createIdempotency, type Idempotency, type Once } from './idempotency.ts';
 import { migrate } from './migrations.ts';
@@ -61,7 +62,6 @@ export interface StoreOptions {
   readonly migrations: string;
 }
 
-const CHECK_MS = 1000;
 const SWEEP_EVENTS_MS = 5000;
 const SWEEP_ROWS_MS = 600_000;
 
@@ -90,7 +90,7 @@ export async function openStore(platform: Platform, { service, migrations }: Sto
     idempotency,
     change,
     transact,
-    checks: () => checksOf(platform),
+    checks: async () => [...(await storeChecks(platform)), check('migrations', true)],
     async start() {
       await outbox.start();
       audit.start();
@@ -179,15 +179,6 @@ async function undoneWhenDenied<Value, Code extends string>(
   if (!keyed) throw new Denied(decision);
   await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT effects');
   return decision;
-}
-
-async function checksOf({ database, bus }: Platform): Promise<Check[]> {
-  const answers = await database.ping(CHECK_MS).then(
-    () => true,
-    () => false,
-  );
-  const check = (name: string, ok: boolean): Check => ({ name, status: ok ? 'ok' : 'fail' });
-  return [check('database', answers), check('bus', bus.connected), check('migrations', true)];
 }
 
 interface UpkeepParts {

@@ -9,6 +9,14 @@ export interface EventFilter {
   readonly narrowed: boolean;
 }
 
+/** Of each list: what a socket is compared with for every event, and what is told to it in every answer. */
+export const MAX_WANTED = 100;
+
+/** Whether the filter is larger than a socket may hold. */
+export function isTooLarge({ names, except, workspaces }: EventFilter): boolean {
+  return [names, except, workspaces].some((list) => list !== null && list.length > MAX_WANTED);
+}
+
 export const EVERYTHING: EventFilter = { names: null, except: [], workspaces: null, narrowed: false };
 
 export function withSubscription(
