@@ -92,7 +92,7 @@ describe.skipIf(server === null)('NATS users', () => {
     expect(await heard([brain, [ENDED]], [gateway, ENDED], SUBJECTS.announce)).toEqual([]);
   });
 
-  test.each(['brain.layout', 'brain.prototypes'])('the registry asks the brain %s', async (subject) => {
+  test.each(['brain.layout', 'brain.prototypes', 'brain.home'])('the registry asks the brain %s', async (subject) => {
     const [habitat, brain] = await Promise.all([busOf('habitat'), busOf('brain')]);
     const answering = await brain.respond(subject, async () => 'answer', { queue: 'brain' });
     expect(await habitat.request(subject, '{}', soon())).toBe('answer');

@@ -114,6 +114,8 @@ const HABITAT: Record<string, AccessRule> = {
     resource: `brain:svc/${team}/${fresh}`,
     policy: { container: workspace },
   })),
+  // Without a boundary of its own, the container of the folder decides about what nobody has made yet.
+  svc_habitat_removePolicy: admins(({ team }, fresh) => ({ resource: `brain:svc/${team}/${fresh}` })),
   svc_habitat_getBoundaries: everybody(),
   svc_habitat_can: everybody(resource),
   svc_habitat_check: members(resource, 'RLS_DENIED'),

@@ -44,6 +44,10 @@ export const HABITAT = {
     'habitat acceptance 11',
     'An admin mints for agents at home with it alone, bound to the workspace, never for users or guests.',
   ],
+  'habitat:policies:home': [
+    'homes of brains, files and islands',
+    'An admin protects what its workspace made and gives it free again; nobody else does, an admin of the default workspace neither, nor by removing it and making it again.',
+  ],
   'habitat:policies:take-over': [
     'habitat acceptance 12',
     'An admin moves no resource of another workspace into its own, and a stranger does not get a workspace by making it again.',

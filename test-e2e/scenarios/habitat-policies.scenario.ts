@@ -1,6 +1,7 @@
 /** What boundaries decide, as every door shows it. */
 import { expect } from 'vitest';
 import { Caller, codeOf, type Fields } from '../client.ts';
+import { addMember, createMembers, memberAt } from '../instruments/members.ts';
 import { callerOf } from '../instruments/tenants.ts';
 import type { TargetPlace } from '../targets/target.ts';
 import { newName, verifies } from '../verifies.ts';
@@ -108,6 +109,35 @@ verifies('habitat:tokens:one-workspace', async ({ place }) => {
   expect(await write(inBeta, { workspace: beta })).toMatchObject({ allowed: true, workspace: beta });
   expect(await write(inBeta, { workspace: beta, roles: ['viewer'] })).toMatchObject({ allowed: false });
   expect(await write(inAcme, { workspace: acme, roles: ['admin'] })).toMatchObject({ allowed: false });
+});
+
+verifies('habitat:policies:home', async ({ place }) => {
+  const [own, others] = [await createMembers(place, 'admin', 'editor'), await createMembers(place, 'admin')];
+  const [admin, editor, other] = [memberAt(own, 0).caller, memberAt(own, 1).caller, memberAt(others, 0).caller];
+  const { caller: lord } = await addMember(place, 'default', 'admin');
+  const [brain, file, island] = [newName('b'), newName('f'), newName('i')];
+  await editor.ok('brain_push', { name: brain, create: true });
+  await editor.ok('brain_write', { brain: 'svc', name: `common/${file}`, content: 'ours' });
+  await editor.ok('svc_create_island', { brain: 'svc', name: island, content: 'ours' });
+  const set = (resource: string, container: string) => ({ resource, policy: { container, readableBy: [] } });
+  for (const resource of [`brain:${brain}`, `brain:svc/common/${file}.md`, `_island:${island}`]) {
+    for (const who of [lord, other, editor]) {
+      for (const container of ['default', others.workspace, own.workspace])
+        await who.fails('FORBIDDEN', 'svc_habitat_setPolicy', set(resource, container));
+    }
+    await admin.ok('svc_habitat_setPolicy', set(resource, own.workspace));
+  }
+  await other.refused('E_FILE_ABSENT', 'brain_read', { brain: 'svc', name: `common/${file}` });
+  await other.fails('RLS_DENIED', 'svc_load_island', { brain: 'svc', name: island });
+  await other.fails('BRAIN_LOAD_FAIL', 'brain_push', { name: brain });
+  const resource = `brain:svc/common/${file}.md`;
+  for (const who of [lord, other, editor]) await who.fails('FORBIDDEN', 'svc_habitat_removePolicy', { resource });
+  expect(await admin.ok('svc_habitat_removePolicy', { resource })).toEqual({ resource, removed: true });
+  // Open again: anybody may remove it and make it anew, and does not get it by that.
+  await lord.ok('brain_delete_file', { brain: 'svc', name: `common/${file}` });
+  await lord.ok('brain_write', { brain: 'svc', name: `common/${file}`, content: 'mine' });
+  await lord.fails('FORBIDDEN', 'svc_habitat_setPolicy', set(resource, 'default'));
+  await admin.ok('svc_habitat_setPolicy', set(resource, own.workspace));
 });
 
 verifies('habitat:policies:take-over', async ({ place }) => {

@@ -12,6 +12,7 @@ import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings } from './brain/remotes.ts';
 import type { BrainDeps } from './deps.ts';
 import { createGit } from './git/run.ts';
+import { answerForHomes } from './home-answers.ts';
 import { scheduleJobs } from './jobs.ts';
 import { LegacyLayout } from './legacy-layout.ts';
 import { startMembership } from './membership.ts';
@@ -71,6 +72,7 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
   await layout.migrate(router.brain(config.SVC_BRAIN), serviceContext(platform));
   const succession = await startSuccession(layout, platform);
   const prototypes = await answerForPrototypes(router, platform);
+  const homes = await answerForHomes(store.client, platform);
   await scheduleJobs({ platform, host, store, sessions: deps.sessions });
   return {
     deps,
@@ -78,6 +80,7 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
     async drain() {
       await succession.stop();
       await prototypes.drain();
+      await homes.drain();
       await router.drain();
       await host.handOver();
       await membership.leave();

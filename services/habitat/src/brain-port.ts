@@ -10,9 +10,15 @@ export interface BrainPort {
   layoutVersion(): Promise<number>;
   /** Prototypes of agents that everybody may read: the beginning of each, or the one of that name whole. None when nobody tells. */
   prototypes(name?: string): Promise<readonly Prototype[]>;
+  /** Of a brain, a file in one, or an island. Throws SERVICE_UNAVAILABLE when nobody tells. */
+  home(resource: string): Promise<HomesOfResource>;
 }
 
+export type HomesOfResource = z.output<typeof Homes>;
+
 const Layout = z.object({ version: z.int() });
+/** Workspaces: `own` = where the thing itself is at home, `brain` = where the brain is that it lies in; null = nowhere. */
+const Homes = z.object({ own: z.string().nullable(), brain: z.string().nullable() });
 const Prototypes = z.object({ files: z.array(z.object({ name: z.string(), content: z.string() })) });
 
 export function createBrainPort({ bus, clock }: Pick<Platform, 'bus' | 'clock'>): BrainPort {
@@ -23,6 +29,14 @@ export function createBrainPort({ bus, clock }: Pick<Platform, 'bus' | 'clock'>)
       const layout = Layout.safeParse(JSON.parse(reply));
       if (!layout.success) throw new CallError('SERVICE_UNAVAILABLE', 'The version of the brain cannot be read.');
       return layout.data.version;
+    },
+    async home(resource) {
+      const options = { deadlineAt: clock.now() + ASKED_WITHIN_MS };
+      const reply = await bus.request('brain.home', JSON.stringify({ resource }), options).catch(() => 'null');
+      const homes = Homes.safeParse(JSON.parse(reply));
+      if (!homes.success)
+        throw new CallError('SERVICE_UNAVAILABLE', 'Where the resource is at home cannot be told now.');
+      return homes.data;
     },
     async prototypes(name) {
       const options = { deadlineAt: clock.now() + ASKED_WITHIN_MS };

@@ -29,6 +29,12 @@ export const HABITAT_EVENTS = {
     audience: 'admins',
     payload: z.strictObject({ resource: z.string(), version: z.int(), by }),
   },
+  'policy:removed': {
+    service: 'habitat',
+    meaning: 'A boundary was taken away.',
+    audience: 'admins',
+    payload: z.strictObject({ resource: z.string(), by }),
+  },
   'access:denied': {
     service: 'habitat',
     meaning: 'An explicit check was denied.',

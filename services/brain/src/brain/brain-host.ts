@@ -16,6 +16,7 @@ import { CommitHandles } from '../rules/commit-handles.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import { IndexMemory } from '../search/index-memory.ts';
 import { isMoving, lockNames, openHome, readHome, writeHome } from '../store/home-store.ts';
+import { FileHomes } from '../store/file-homes.ts';
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
 import type { Counters } from '../writer/counters.ts';
@@ -273,9 +274,10 @@ export class BrainHost {
     const repository = await openBrainRepository(this.#options, { name, folder: this.folders.of(name), worktrees });
     const client = poolClient(platform.database.pool);
     await createLeaseRow(client, name);
-    const { id } = await openHome(client, name, platform.ids.next('brn'));
-    const handles = new CommitHandles(handleKey, id);
-    const parts = { indexes: this.indexes, handles, disk: this.disk, islands: new IslandPast(repository) };
+    const home = await openHome(client, name, platform.ids.next('brn'));
+    const handles = new CommitHandles(handleKey, home.id);
+    const homes = await FileHomes.read(client, home);
+    const parts = { indexes: this.indexes, handles, homes, disk: this.disk, islands: new IslandPast(repository) };
     const context = { ...shared, ...parts, name, owner, repository, gate: createGate() };
     const brain = new OpenBrain(
       context,

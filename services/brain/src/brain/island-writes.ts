@@ -83,7 +83,7 @@ function makeIsland(
 ): Decision<MadeIsland, FileRefusal> {
   const path = fileOf(name, content.kind);
   const bytes = Buffer.from(renderIsland(definition, content), 'utf8');
-  const outcome = staging.judge({ path, content: bytes, ifMatch: 'none', rows }, context.actor);
+  const outcome = staging.judge({ path, content: bytes, ifMatch: 'none', rows }, context);
   return outcome.ok ? allow({ name, file: path, hash: outcome.value.hash }) : outcome;
 }
 
@@ -121,7 +121,7 @@ function amendStaged(
   if (!amended.ok) return deny(amended.code, { name });
   const { rows, context } = write;
   const content = Buffer.from(amended.value, 'utf8');
-  const outcome = staging.judge({ path, content, ifMatch, rows }, context.actor);
+  const outcome = staging.judge({ path, content, ifMatch, rows }, context);
   if (!outcome.ok) return outcome;
   const { changed, hash } = outcome.value;
   const after = describeIsland(path, amended.value);
@@ -147,7 +147,7 @@ export function removeIsland(
     const [first] = files;
     if (first === undefined) return deny('E_ISLAND_ABSENT', { name });
     for (const path of files) {
-      const outcome = staging.judge({ path, content: null, ifMatch: null, rows: write.rows }, write.context.actor);
+      const outcome = staging.judge({ path, content: null, ifMatch: null, rows: write.rows }, write.context);
       if (!outcome.ok) return outcome;
     }
     return allow({ value: { name }, events: [told(write, 'island:deleted', name, first)] });

@@ -10,7 +10,7 @@ export interface Attribution {
  * rest is kept as it is.
  */
 export function composeMessage(message: string, { agent, fence }: Attribution): string {
-  const body = message.replace(/\n+$/, '').replace(/^(?=svc-)/gim, ' ');
+  const body = withoutLastNewlines(message).replace(/^(?=svc-)/gim, ' ');
   const trailers = [
     ...(agent === undefined ? [] : [`Svc-Agent: ${agent.replace(/\p{Cc}+/gu, ' ')}`]),
     ...(fence === undefined ? [] : [`Svc-Fence: ${fence}`]),
@@ -26,10 +26,17 @@ export interface ParsedMessage extends Attribution {
 export function parseMessage(text: string): ParsedMessage {
   const paragraph = /\n\n(?:Svc-Agent: (.*)\n?)?(?:Svc-Fence: (\d+)\n?)?$/.exec(text);
   const [whole = '', agent, fence] = paragraph ?? [];
-  const message = (whole === '' ? text : text.slice(0, -whole.length)).replace(/\n+$/, '');
+  const message = withoutLastNewlines(whole === '' ? text : text.slice(0, -whole.length));
   return {
     message,
     ...(agent === undefined ? {} : { agent }),
     ...(fence === undefined ? {} : { fence: Number(fence) }),
   };
+}
+
+/** A pattern that ends in `$` would begin anew at every newline of a long run. */
+function withoutLastNewlines(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charAt(end - 1) === '\n') end -= 1;
+  return text.slice(0, end);
 }

@@ -154,10 +154,15 @@ function signature({ name, email }: Identity, at: Date): string {
   return `${identityText(name)} <${identityText(email)}> ${gitDate(at).slice(1)}`;
 }
 
+const AROUND_NAMES = /[\s.,:;"'\\]/;
+
 /** As git itself cleans them: without these characters inside, and without punctuation around. */
 function identityText(text: string): string {
-  const kept = text.replace(/[\p{Cc}<>]/gu, '').replace(/^[\s.,:;"'\\]+|[\s.,:;"'\\]+$/g, '');
-  return kept === '' ? 'unknown' : kept;
+  const kept = text.replace(/[\p{Cc}<>]/gu, '');
+  let [start, end] = [0, kept.length];
+  while (start < end && AROUND_NAMES.test(kept.charAt(start))) start += 1;
+  while (end > start && AROUND_NAMES.test(kept.charAt(end - 1))) end -= 1;
+  return start === end ? 'unknown' : kept.slice(start, end);
 }
 
 export interface CommitEntry extends ParsedMessage {

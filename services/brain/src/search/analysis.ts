@@ -133,6 +133,19 @@ function scanCjk(text: string, start: number, sink: WordSink): number {
   return end;
 }
 
+/** About so many UTF-16 units are analysed in a slice's time. */
+const PIECE_LENGTH = 16_384;
+
+/** The text cut at blanks, so that the words of the pieces are those of the text. Only a run without blanks is longer. */
+export function* textPieces(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(from + PIECE_LENGTH, text.length);
+    while (to < text.length && text.charCodeAt(to) > 32) to += 1;
+    yield text.slice(from, to);
+    from = to;
+  }
+}
+
 /** Calls `sink` with each folded, lower-case, unstemmed word of a text in order. Linear in the text. */
 export function scanWords(text: string, sink: WordSink): void {
   const folded = foldMarks(text);

@@ -1,6 +1,7 @@
-import { analyse, analyseQuery } from './analysis.ts';
+import { analyseQuery, scanWords, stem, textPieces } from './analysis.ts';
 import { inverseFrequency } from './bm25.ts';
 import { countNewlines, sentenceSpans } from './sentences.ts';
+import { Slices } from './slices.ts';
 
 /** A sentence next to a good one is worth this share of its gain: evidence seldom ends at a full stop. */
 const CONTEXT_SHARE = 0.25;
@@ -70,14 +71,37 @@ function inDocumentOrder(passages: readonly CompressiblePassage[]): Compressible
     .map(({ passage }) => passage);
 }
 
-function sentencesOf(passage: CompressiblePassage, query: ReadonlySet<string>): Sentence[] {
-  let above = 0;
-  return sentenceSpans(passage.text).map(([start, end]) => {
-    const terms = new Set(analyse(passage.text.slice(start, end)).filter((term) => query.has(term)));
-    const gap = Math.max(byteLength(passage.text.slice(above, start)), SEPARATOR.length);
-    above = end;
-    return { passage, start, end, bytes: byteLength(passage.text.slice(start, end)) + gap, terms };
-  });
+/** Sentences beyond are not looked at: the better passages come first. */
+const MAX_SENTENCES = 50_000;
+const NO_TERMS: ReadonlySet<string> = new Set();
+
+async function sentencesOf(passages: readonly CompressiblePassage[], query: ReadonlySet<string>): Promise<Sentence[]> {
+  const slices = new Slices();
+  const sentences: Sentence[] = [];
+  for (const passage of passages) {
+    let above = 0;
+    for (const [start, end] of sentenceSpans(passage.text)) {
+      if (sentences.length === MAX_SENTENCES) return sentences;
+      const terms = await termsIn(passage.text.slice(start, end), query, slices);
+      const gap = Math.max(byteLength(passage.text.slice(above, start)), SEPARATOR.length);
+      above = end;
+      sentences.push({ passage, start, end, bytes: byteLength(passage.text.slice(start, end)) + gap, terms });
+      if (slices.isOver) await slices.pause();
+    }
+  }
+  return sentences;
+}
+
+async function termsIn(text: string, query: ReadonlySet<string>, slices: Slices): Promise<ReadonlySet<string>> {
+  let found: Set<string> | null = null;
+  for (const piece of textPieces(text)) {
+    scanWords(piece, (word) => {
+      const term = stem(word);
+      if (query.has(term)) found = (found ?? new Set()).add(term);
+    });
+    if (slices.isOver) await slices.pause();
+  }
+  return found ?? NO_TERMS;
 }
 
 /** Idf sum of a sentence's query terms, plus a share of its neighbours' in the same passage. */
@@ -113,7 +137,7 @@ function choose(sentences: readonly Sentence[], budgetBytes: number): Set<number
 }
 
 /** Chosen neighbours of one passage joined into runs, in document order. */
-function runsOf(sentences: readonly Sentence[], chosen: ReadonlySet<number>): Omit<Sentence, 'bytes' | 'terms'>[] {
+function runsOf(sentences: readonly Sentence[], chosen: ReadonlySet<number>): Run[] {
   const runs: { passage: CompressiblePassage; start: number; end: number }[] = [];
   sentences.forEach(({ passage, start, end }, index) => {
     if (!chosen.has(index)) return;
@@ -124,13 +148,33 @@ function runsOf(sentences: readonly Sentence[], chosen: ReadonlySet<number>): Om
   return runs;
 }
 
-function citationOf({ text, lines, ...source }: CompressiblePassage, start: number, end: number): Citation {
-  const from = (lines?.[0] ?? 1) + countNewlines(text, 0, start);
+interface Run {
+  readonly passage: CompressiblePassage;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The runs of one passage are in the order of its text, so that each line is counted once. */
+function citationsOf(runs: readonly Run[]): Citation[] {
+  let [counted, at, line] = [runs[0]?.passage, 0, 1];
+  return runs.map(({ passage, start, end }) => {
+    if (passage !== counted) [counted, at, line] = [passage, 0, 1];
+    line += countNewlines(passage.text, at, start);
+    const last = line + countNewlines(passage.text, start, end);
+    const citation = citationOf(passage, line, last);
+    [at, line] = [end, last];
+    return citation;
+  });
+}
+
+/** `from` and `to` are lines of the passage's text, 1-based. */
+function citationOf({ lines, ...source }: CompressiblePassage, from: number, to: number): Citation {
+  const above = (lines?.[0] ?? 1) - 1;
   const { file, index, commit, hash } = source;
   return {
     ...(file === undefined ? {} : { file }),
     ...(index === undefined ? {} : { index }),
-    lines: [from, from + countNewlines(text, start, end)],
+    lines: [above + from, above + to],
     ...(commit === undefined ? {} : { commit }),
     ...(hash === undefined ? {} : { hash }),
   };
@@ -138,17 +182,17 @@ function citationOf({ text, lines, ...source }: CompressiblePassage, start: numb
 
 /**
  * The sentences of the passages that tell most about the query within the budget, whole and verbatim, printed in
- * document order. Sentences far from any query term are left out even when there is room.
+ * document order. Sentences far from any query term are left out even when there is room. Lets others in between the
+ * pieces of its work, which is linear in the texts.
  */
-export function compress(request: {
+export async function compress(request: {
   readonly query: string;
   readonly passages: readonly CompressiblePassage[];
   readonly budgetTokens: number;
-}): CompressedText {
+}): Promise<CompressedText> {
   const query = new Set(analyseQuery(request.query).map(({ term }) => term));
-  const sentences = inDocumentOrder(request.passages).flatMap((passage) => sentencesOf(passage, query));
+  const sentences = await sentencesOf(inDocumentOrder(request.passages), query);
   const runs = runsOf(sentences, choose(sentences, request.budgetTokens * 4));
   const text = runs.map(({ passage, start, end }) => passage.text.slice(start, end)).join(SEPARATOR);
-  const citations = runs.map(({ passage, start, end }) => citationOf(passage, start, end));
-  return { text, tokens: Math.ceil(byteLength(text) / 4), citations };
+  return { text, tokens: Math.ceil(byteLength(text) / 4), citations: citationsOf(runs) };
 }

@@ -1,5 +1,6 @@
-import { analyse, analyseQuery } from './analysis.ts';
+import { analyseQuery, scanWords, stem, textPieces } from './analysis.ts';
 import { B, inverseFrequency, K1, roundScore } from './bm25.ts';
+import { Slices } from './slices.ts';
 
 const WEIGHTS = { bm25: 0.6, share: 0.25, proximity: 0.15 } as const;
 
@@ -18,38 +19,54 @@ function textOf(document: RerankDocument): string {
   return `${document.title ?? ''}\n${document.content ?? document.text ?? ''}`;
 }
 
-/** The shortest run of `tokens` that holds `wanted` distinct query terms; Infinity when they are not all there. */
-function smallestWindow(tokens: readonly string[], query: ReadonlySet<string>, wanted: number): number {
-  const inside = new Map<string, number>();
-  const hits = [...tokens.entries()].filter(([, token]) => query.has(token));
-  let smallest = Infinity;
-  let first = 0;
-  for (const [end, token] of hits) {
-    inside.set(token, (inside.get(token) ?? 0) + 1);
-    while (inside.size === wanted) {
-      const [start, oldest] = hits[first] ?? [end, token];
-      smallest = Math.min(smallest, end - start + 1);
-      const left = (inside.get(oldest) ?? 0) - 1;
-      if (left === 0) inside.delete(oldest);
-      else inside.set(oldest, left);
-      first += 1;
-    }
-  }
-  return smallest;
-}
-
 interface Counted {
+  /** Words of the text. */
   readonly length: number;
+  /** Of the query's terms only. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Query terms present per token of the smallest window that holds them; 0 with fewer than two. */
+  /** Query terms present per word of the shortest run of words that holds them all; 0 with fewer than two. */
   readonly closeness: number;
 }
 
-function count(tokens: readonly string[], query: ReadonlySet<string>): Counted {
-  const counts = new Map<string, number>();
-  for (const token of tokens) if (query.has(token)) counts.set(token, (counts.get(token) ?? 0) + 1);
-  const closeness = counts.size < 2 ? 0 : counts.size / smallestWindow(tokens, query, counts.size);
-  return { length: tokens.length, counts, closeness };
+/** Keeps nothing of a text but what its rank is made of, however long it is. */
+class TermCounter {
+  readonly #query: ReadonlySet<string>;
+  readonly #counts = new Map<string, number>();
+  /** Where each term was seen last, the one longest ago first. */
+  readonly #lastSeen = new Map<string, number>();
+  #length = 0;
+  #shortest = Infinity;
+
+  constructor(query: ReadonlySet<string>) {
+    this.#query = query;
+  }
+
+  add(term: string): void {
+    const place = this.#length;
+    this.#length += 1;
+    if (!this.#query.has(term)) return;
+    const before = this.#counts.get(term) ?? 0;
+    this.#counts.set(term, before + 1);
+    if (before === 0) this.#shortest = Infinity; // no run so far holds this one
+    this.#lastSeen.delete(term);
+    this.#lastSeen.set(term, place);
+    const [oldest = place] = this.#lastSeen.values();
+    this.#shortest = Math.min(this.#shortest, place - oldest + 1);
+  }
+
+  result(): Counted {
+    const { size } = this.#counts;
+    return { length: this.#length, counts: this.#counts, closeness: size < 2 ? 0 : size / this.#shortest };
+  }
+}
+
+async function count(text: string, query: ReadonlySet<string>, slices: Slices): Promise<Counted> {
+  const counter = new TermCounter(query);
+  for (const piece of textPieces(text)) {
+    scanWords(piece, (word) => counter.add(stem(word)));
+    if (slices.isOver) await slices.pause();
+  }
+  return counter.result();
 }
 
 /** BM25 of each text, the texts being the whole collection. */
@@ -71,13 +88,20 @@ function bm25Scores(documents: readonly Counted[], query: ReadonlyMap<string, nu
 
 /**
  * Ranks documents for a query by 0.6 BM25 (relative to the best) + 0.25 share of the query's terms + 0.15 proximity
- * (of those present, over the whole query's terms). Ties by input index. Returns the first `topK`.
+ * (of those present, over the whole query's terms). Ties by input index. Returns the first `topK`. Lets others in
+ * between the pieces of its work, which is linear in the documents.
  */
-export function rerank(query: string, documents: readonly RerankDocument[], topK: number): RankedDocument[] {
+export async function rerank(
+  query: string,
+  documents: readonly RerankDocument[],
+  topK: number,
+): Promise<RankedDocument[]> {
   const weights = new Map<string, number>();
   for (const { term } of analyseQuery(query)) weights.set(term, (weights.get(term) ?? 0) + 1);
   const terms = new Set(weights.keys());
-  const counted = documents.map((document) => count(analyse(textOf(document)), terms));
+  const slices = new Slices();
+  const counted: Counted[] = [];
+  for (const document of documents) counted.push(await count(textOf(document), terms, slices));
   const bm25 = bm25Scores(counted, weights);
   const top = bm25.reduce((best, score) => Math.max(best, score), 0);
   const ranked = counted.map(({ counts, closeness }, index): RankedDocument => {

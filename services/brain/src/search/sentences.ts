@@ -48,27 +48,25 @@ function isBreak(text: string, start: number, index: number, next: number): bool
 }
 
 /** The sentences of text[from, to), trimmed, in order; blank lines and list items end one too. Linear. */
-export function sentenceSpans(text: string, from = 0, to = text.length): Span[] {
-  const spans: Span[] = [];
+export function* sentenceSpans(text: string, from = 0, to = text.length): Generator<Span> {
   let start = skipSpace(text, from, to);
   let index = start;
   while (index < to) {
     if (WIDE_TERMINATORS.includes(text.charAt(index))) {
-      spans.push([start, index + 1]);
+      yield [start, index + 1];
       start = skipSpace(text, index + 1, to);
       index = start;
     } else if (isSpace(text.charCodeAt(index))) {
       const next = skipSpace(text, index, to);
       if (next < to && isBreak(text, start, index, next)) {
-        spans.push([start, index]);
+        yield [start, index];
         start = next;
       }
       index = next;
     } else index += 1;
   }
   const end = trimEnd(text, start, to);
-  if (end > start) spans.push([start, end]);
-  return spans;
+  if (end > start) yield [start, end];
 }
 
 /** How many line ends are in text[from, to). */

@@ -49,6 +49,55 @@ async function rows(table: string): Promise<number> {
   return found?.n ?? -1;
 }
 
+describe('where things are at home', () => {
+  const homeOf = async (resource: string) =>
+    JSON.parse(await node.bus.request('brain.home', JSON.stringify({ resource }), { deadlineAt: Date.now() + 5000 }));
+
+  test('a file is where who made it works, also after others removed and made it again', async () => {
+    await STRANGER.ok('brain_write', { brain, name: 'theirs', content: 'x' });
+    await OPERATOR.ok('brain_write', { brain, name: 'free', content: 'x' });
+    expect(await homeOf(`brain:${brain}`)).toEqual({ own: 'acme', brain: 'acme' });
+    expect(await homeOf(`brain:${brain}/theirs.md`)).toEqual({ own: 'default', brain: 'acme' });
+    for (const name of ['a', 'free']) {
+      expect(await homeOf(`brain:${brain}/${name}.md`)).toEqual({ own: null, brain: 'acme' });
+      await STRANGER.ok('brain_delete_file', { brain, name });
+      await STRANGER.ok('brain_write', { brain, name, content: 'mine now' });
+      expect(await homeOf(`brain:${brain}/${name}.md`)).toEqual({ own: null, brain: 'acme' });
+    }
+    await EDITOR.ok('brain_delete_file', { brain, name: 'theirs' });
+    await EDITOR.ok('brain_write', { brain, name: 'theirs', content: 'again' });
+    expect(await homeOf(`brain:${brain}/theirs.md`)).toMatchObject({ own: 'default' });
+    expect(await homeOf('brain:nowhere')).toEqual({ own: null, brain: null });
+  });
+
+  test('what is on another branch is at home where it is there; names and processes change nothing', async () => {
+    await EDITOR.ok('svc_create_branch', { brain, name: 'side', from: 'main' });
+    await EDITOR.ok('brain_write', { brain, branch: 'main', name: 'later', content: 'x' });
+    await STRANGER.ok('brain_write', { brain, branch: 'side', name: 'later', content: 'y' });
+    expect(await homeOf(`brain:${brain}/later.md`)).toMatchObject({ own: null });
+    await STRANGER.ok('brain_write', { brain, branch: 'side', name: 'new', content: 'y' });
+    await BOSS.ok('brain_rename', { name: brain, to: `${brain}-new` });
+    await node.stop();
+    node = await bed.start();
+    expect(await homeOf(`brain:${brain}-new/new.md`)).toEqual({ own: 'default', brain: 'acme' });
+  });
+
+  test('an island is where all of its name are', async () => {
+    const name = `island-${brain}`;
+    expect(await homeOf(`_island:${name}`)).toMatchObject({ own: null });
+    await STRANGER.ok('svc_create_island', { brain, name, content: 'x' });
+    expect(await homeOf(`_island:${name}`)).toMatchObject({ own: 'default' });
+    await EDITOR.ok('svc_create_island', { brain: 'svc', name, content: 'x' });
+    expect(await homeOf(`_island:${name}`)).toMatchObject({ own: null });
+  });
+
+  test('a write that comes to nothing notes nothing', async () => {
+    await STRANGER.no('brain_write', { brain, name: 'never', content: 'x', ifMatch: 'f'.repeat(64) });
+    await EDITOR.ok('brain_write', { brain, name: 'never', content: 'x' });
+    expect(await homeOf(`brain:${brain}/never.md`)).toMatchObject({ own: null });
+  });
+});
+
 describe('the lease', () => {
   test('is held for at most five minutes by who has no role where the brain is at home, and says so', async () => {
     const now = Date.now();

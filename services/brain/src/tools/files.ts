@@ -15,9 +15,9 @@ import {
 } from '@svc/contract/params.ts';
 import { hasExtension } from '@svc/contract/names.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
-import { parse as parseYaml } from 'yaml';
 import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
+import { MAX_YAML_LENGTH, readYaml } from '../domain/yaml-document.ts';
 import { readFile } from './reading.ts';
 import {
   opContext,
@@ -132,11 +132,20 @@ const brainWrite = defineTool({
 });
 
 function checkFormat(content: string, format: (typeof FORMATS)[number]): void {
-  try {
-    if (format === 'json') JSON.parse(content);
-    if (format === 'yaml') parseYaml(content, { logLevel: 'error', maxAliasCount: 100 });
-  } catch {
+  if (format === 'yaml' && content.length > MAX_YAML_LENGTH) {
+    const message = `is too long to be checked: at most ${MAX_YAML_LENGTH} characters; leave format out and name the file .yaml`;
+    throw invalidArguments([{ path: 'content', message }]);
+  }
+  if ((format === 'json' && !isJson(content)) || (format === 'yaml' && readYaml(content) === null))
     throw invalidArguments([{ path: 'content', message: `is not ${format}` }]);
+}
+
+function isJson(content: string): boolean {
+  try {
+    JSON.parse(content);
+    return true;
+  } catch {
+    return false;
   }
 }
 

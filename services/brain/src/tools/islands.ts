@@ -9,7 +9,7 @@ import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import type { LoadedIsland } from '../brain/islands.ts';
 import { defineTool } from '../deps.ts';
 import { IslandName } from '../domain/island/island.ts';
-import { matchingTriggers } from '../domain/island/trigger.ts';
+import { triggerMatcher } from '../domain/island/trigger.ts';
 import { assertBoundary, viewRules } from './island-boundary.ts';
 import { definition, findIsland, type FoundIsland, islandsOfStack, shownDefinition } from './island-reading.ts';
 import { cursorAfter, nextCursor } from './results.ts';
@@ -175,8 +175,9 @@ const findByTrigger = defineTool({
   async handler({ trigger, limit, cursor, ...wish }, context) {
     const position = positionOf(limit, cursor);
     const all = context.take(await islandsOfStack(context, wish, position.after));
+    const matching = triggerMatcher(trigger);
     const found = all.flatMap(({ island, brain }) => {
-      const matched = island.enabled ? matchingTriggers(island.triggers, trigger) : [];
+      const matched = island.enabled ? matching(island.triggers) : [];
       return matched.length === 0 ? [] : [{ island, matched, brain }];
     });
     const { items, next } = nextPage(found, position, ({ island }) => island.name);

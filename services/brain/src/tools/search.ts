@@ -122,7 +122,10 @@ const search = defineTool({
     const shown = { query, mode, results: best.map(shownRow), total };
     const budgetTokens = wanted ?? (asked === 'rag' ? RAG_BUDGET : null);
     if (budgetTokens === null) return shown;
-    return { ...shown, context: shownContext(compress({ query, passages: best.map(passageOfRow), budgetTokens })) };
+    return {
+      ...shown,
+      context: shownContext(await compress({ query, passages: best.map(passageOfRow), budgetTokens })),
+    };
   },
 });
 
@@ -196,11 +199,11 @@ const rerankTool = defineTool({
   aliases: { limit: 'topK', documents: 'docs' },
   example: { query: 'cats', docs: ['a cat sat', 'dogs bark'] },
   async handler({ query, docs, topK = DEFAULT_RESULTS, budget: tokens }) {
-    const ranked = rerank(query, docs.map(rankable), topK);
+    const ranked = await rerank(query, docs.map(rankable), topK);
     const results = ranked.map(({ index, score }) => ({ ...asObject(docs[index]), index, score }));
     if (tokens === undefined) return { query, results };
     const passages = ranked.map(({ index }) => passageOf(docs[index], index));
-    return { query, results, context: shownContext(compress({ query, passages, budgetTokens: tokens })) };
+    return { query, results, context: shownContext(await compress({ query, passages, budgetTokens: tokens })) };
   },
 });
 

@@ -6,8 +6,8 @@ import { allow } from '@svc/contract/decision.ts';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { checkedPath } from '../blocked-path.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
-import type { Caller } from '@svc/contract/tool.ts';
 import { defineTool } from '../deps.ts';
+import { homeOfMaker } from '../domain/home.ts';
 import { loadBrains, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
 import { shownStack, stackNames, stackShown } from './results.ts';
 import {
@@ -43,18 +43,16 @@ async function openBrain(
     // Boundaries below the name may be those of a brain that is gone; they are for whom they admit.
     const isOpenBelow = rows.scopes().every((path) => rows.mayWrite(path));
     if (!caller.operator && !isOpenBelow) throw new CallError('RLS_DENIED');
-    const outcome = await deps.host.create(name, { by: op.actor, workspace: homeFor(caller) });
+    const outcome = await deps.host.create(name, {
+      by: op.actor,
+      workspace: homeOfMaker(caller.subject) ?? DEFAULT_WORKSPACE,
+    });
     if (outcome === 'quota') throw new Refusal('E_QUOTA');
     created = outcome === 'created';
   }
   const opened = await deps.router.brain(name).openBranch({ context: op, branch: branch ?? 'main', create: false });
   if (!opened.ok) throw new Refusal(opened.code, opened.details);
   return created;
-}
-
-/** Operators and people's editors make brains for everybody. */
-function homeFor({ subject: { verified, workspace, roles = [] } }: Caller): string {
-  return verified === true && workspace !== undefined && roles.length > 0 ? workspace : DEFAULT_WORKSPACE;
 }
 
 const push = defineTool({

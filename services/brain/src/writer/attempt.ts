@@ -15,6 +15,7 @@ import { NoticedDifferences } from '../files/noticed-changes.ts';
 import type { Worktree } from '../files/worktree.ts';
 import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
+import type { HomeNote } from '../store/file-homes.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
 import { resourceKeys } from '../domain/resource-keys.ts';
 import type { HidesFields } from '../ports.ts';
@@ -44,6 +45,7 @@ export class Attempt {
   #described = new Map<string, DescribedFile | null>();
   #applied: AppliedChanges | null = null;
   #journal: Journal | null = null;
+  #homes: readonly HomeNote[] = [];
   #isCarriedOut = false;
 
   constructor(place: AttemptPlace) {
@@ -57,9 +59,20 @@ export class Attempt {
     this.#noticed = tree.takeNoticed();
     const hides = brain.rules.lastHiding(brain.name);
     await recordNoticed({ brain, branch: tree.branch, hides }, transaction, this.#noticed, 'external');
+    await this.#noteHomes(transaction);
     await this.#apply();
     await this.#record(transaction);
     this.#isCarriedOut = true;
+  }
+
+  /** Before anything is on disk, so that a file is never seen without its home. */
+  async #noteHomes(transaction: WriteSection['transaction']): Promise<void> {
+    const { brain, tree } = this.#place;
+    const notes = this.staging.events.flatMap(({ path, change, home }): HomeNote[] => {
+      if (home === null || home === brain.homes.home.workspace || change === 'updated') return [];
+      return [{ path, workspace: change === 'created' ? home : null }];
+    });
+    this.#homes = await brain.homes.note(transaction, { brain: brain.name, branch: tree.branch }, notes);
   }
 
   async #apply(): Promise<void> {
@@ -113,7 +126,9 @@ export class Attempt {
 
   /** The old bytes are back, unless it throws. */
   async undo(): Promise<void> {
-    const { tree } = this.#place;
+    const { brain, tree } = this.#place;
+    brain.homes.forget(this.#homes);
+    this.#homes = [];
     tree.putBackNoticed(this.#noticed);
     this.#noticed = NOTHING_NOTICED;
     try {

@@ -254,7 +254,7 @@ export class BranchWriter {
         const guarded = guardWrite(section.lease, context.caller, context.fence, section.now);
         if (!guarded.ok) return guarded;
         if (diverted) return deny('E_BRAIN_DIVERTED', { branch: this.tree.branch });
-        return staging.judge(request, context.actor);
+        return staging.judge(request, context);
       };
       try {
         const answer = await this.#brain.idempotency.once(section.transaction, context.idempotency, judge);

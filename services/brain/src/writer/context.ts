@@ -15,6 +15,7 @@ import type { IslandPast } from '../brain/island-past.ts';
 import type { CommitHandles } from '../rules/commit-handles.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import type { IndexMemory } from '../search/index-memory.ts';
+import type { FileHomes } from '../store/file-homes.ts';
 import { enterWriteSection, type WriteSection } from '../store/lease-store.ts';
 import type { Owner } from '../store/ownership.ts';
 import type { Counters } from './counters.ts';
@@ -54,6 +55,8 @@ export interface BrainContext {
   /** What commits are called for whom something of the brain is hidden. */
   readonly handles: CommitHandles;
   readonly islands: Pick<IslandPast, 'hasHeld'>;
+  /** Files that are at home elsewhere than the brain. */
+  readonly homes: FileHomes;
 }
 
 /** The brain moved to another process, or its working tree was closed; whoever asked looks for it again. */

@@ -10,7 +10,9 @@ import { type FileChange, obstacleAt } from '../files/durable-write.ts';
 import { createNameIndex } from '../files/name-index.ts';
 import { decodeText } from '../files/file-entry.ts';
 import type { Worktree } from '../files/worktree.ts';
+import { homeOfMaker } from '../domain/home.ts';
 import type { RowView } from '../ports.ts';
+import type { OpContext } from './context.ts';
 
 export interface FileRequest {
   /** As the caller named it; the extension rule has not been applied yet. */
@@ -39,9 +41,14 @@ export interface StagedChange {
   /** Null of a removed file, and of one with hidden fields. */
   readonly hash: string | null;
   readonly by: string;
+  /** Where what this caller makes is at home; null = where the brain is. */
+  readonly home: string | null;
 }
 
 export const BRAIN_LIMITS = { files: 100_000, bytes: 2 * 1024 ** 3 } as const;
+
+/** Whose change it is. */
+export type Doer = Pick<OpContext, 'actor' | 'subject'>;
 
 interface State {
   readonly content: Uint8Array | null;
@@ -59,8 +66,11 @@ export class Staging {
     this.#tree = tree;
   }
 
-  /** `by` = actor of the change. Throws VAF_PATH_BLOCKED, RLS_DENIED, E_ISLAND_WRITE_DENIED, VAF_INPUT_INVALID. */
-  judge(request: FileRequest, by: string): Decision<FileOutcome, 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA'> {
+  /** Throws VAF_PATH_BLOCKED, RLS_DENIED, E_ISLAND_WRITE_DENIED, VAF_INPUT_INVALID. */
+  judge(
+    request: FileRequest,
+    { actor: by, subject }: Doer,
+  ): Decision<FileOutcome, 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA'> {
     const { rows, content } = request;
     const path = this.#resolve(request.path, rows);
     const denial = rows.writeDenial(path);
@@ -76,7 +86,13 @@ export class Staging {
     const { changed, hash: now } = decision.value;
     if (changed) {
       const change = content === null ? 'deleted' : present === null ? 'created' : 'updated';
-      this.events.push({ path, change, hash: content === null || rows.hides(path) ? null : now, by });
+      this.events.push({
+        path,
+        change,
+        hash: content === null || rows.hides(path) ? null : now,
+        by,
+        home: homeOfMaker(subject),
+      });
     }
     return allow(this.#shown(path, present, decision.value, rows));
   }

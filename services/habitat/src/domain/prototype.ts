@@ -66,16 +66,23 @@ You look for what is wrong before it does harm.
 ];
 
 const FRONT_MATTER = /^---\r?\n(?<head>[\s\S]*?)\r?\n---(?:\r?\n|$)/;
-const DESCRIPTION = /^description:[ \t]*(?<quote>["']?)(?<text>.*?)\k<quote>[ \t]*$/m;
+const DESCRIPTION = /^description:(?<text>.*)$/m;
 const MAX_DESCRIPTION = 200;
 
 /** What its front matter says about it, else its first line of text that is no heading. */
 export function descriptionOf(content: string): string {
   const matter = FRONT_MATTER.exec(content);
-  const described = DESCRIPTION.exec(matter?.groups?.['head'] ?? '')?.groups?.['text'] ?? '';
+  const described = unquoted((DESCRIPTION.exec(matter?.groups?.['head'] ?? '')?.groups?.['text'] ?? '').trim());
   const body = content.slice(matter?.[0].length ?? 0);
   const line = body.split('\n').find((text) => text.trim() !== '' && !text.startsWith('#'));
   return (described === '' ? (line ?? '') : described).trim().slice(0, MAX_DESCRIPTION);
+}
+
+/** Without the quotes around it. */
+function unquoted(text: string): string {
+  const quote = text.charAt(0);
+  const isQuoted = (quote === '"' || quote === "'") && text.length > 1 && text.endsWith(quote);
+  return isQuoted ? text.slice(1, -1) : text;
 }
 
 /** In the order of their names. */

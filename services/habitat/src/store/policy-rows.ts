@@ -1,7 +1,6 @@
 /** Attached policies as rows. */
 import { canonicalJson } from '@svc/contract/canonical.ts';
 import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
-import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type StampRow, stampOf } from '../revision.ts';
 import type { HabitatUnit } from './habitat-store.ts';
@@ -65,11 +64,8 @@ export async function lockPolicy(tx: SqlClient, resource: string): Promise<Locke
   return row;
 }
 
-/**
- * The workspace whose admins decide about a resource without a policy of its own: that of the nearest resource above it
- * (`a/b` is above `a/b/c`) that has one.
- */
-export async function inheritedContainer(client: SqlClient, resource: string): Promise<string> {
+/** Container of the nearest resource above this one (`a/b` is above `a/b/c`) that has a policy; null = none has. */
+export async function containerAbove(client: SqlClient, resource: string): Promise<string | null> {
   const parts = resource.split('/');
   const above = parts.slice(1).map((_part, index) => parts.slice(0, index + 1).join('/'));
   const [row] = await client.$queryRawUnsafe<{ container: string }[]>(
@@ -77,7 +73,7 @@ export async function inheritedContainer(client: SqlClient, resource: string): P
      ORDER BY length(resource) DESC LIMIT 1`,
     above,
   );
-  return row?.container ?? DEFAULT_WORKSPACE;
+  return row?.container ?? null;
 }
 
 export interface PolicyChange {
@@ -115,6 +111,20 @@ export async function storePolicy(
     unit.audit({ event: 'policy:opened', workspace, data: { resource, version, by, opened } });
   }
   return version;
+}
+
+/** The row is locked, and gone then. */
+export async function removePolicy(
+  unit: HabitatUnit,
+  { resource, by }: Omit<PolicyChange, 'policy'>,
+  before: LockedPolicy,
+): Promise<void> {
+  await unit.tx.$executeRawUnsafe('DELETE FROM habitat.policies WHERE resource = $1', resource);
+  if (before.version === 0) return;
+  const workspace = before.policy.container;
+  unit.touch('policies');
+  unit.emit({ name: 'policy:removed', workspace, payload: { resource, by } });
+  unit.audit({ event: 'policy:removed', workspace, data: { resource, by, container: workspace } });
 }
 
 /** Null when something at or below `to` has another policy; the caller then takes back what was done. */

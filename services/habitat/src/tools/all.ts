@@ -8,6 +8,7 @@ import { delegationTools } from './delegation.ts';
 import { governanceTools } from './governance.ts';
 import { identityTools } from './identities.ts';
 import { policyTools } from './policies.ts';
+import { policyChangeTools } from './policy-changes.ts';
 import { prototypeTools } from './prototypes.ts';
 import { sudoAgentTools } from './sudo-agents.ts';
 import { sudoOverviewTools } from './sudo-overview.ts';
@@ -24,6 +25,7 @@ export const habitatTools: readonly Tool<HabitatDeps>[] = [
   ...workspaceTools,
   ...workspaceRoleTools,
   ...policyTools,
+  ...policyChangeTools,
   ...identityTools,
   ...tokenTools,
   ...authTools,

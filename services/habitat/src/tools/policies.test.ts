@@ -1,13 +1,21 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { useHabitat } from '../test-habitat.ts';
 import { withTokenOf } from '../test-people.ts';
 
 type Fields = Record<string, unknown>;
 
-const { node } = useHabitat();
+const bus = createLocalBus();
+const { node } = useHabitat({ platform: { bus } });
+/** What the brains say of where things are at home. */
+const homes = new Map<string, { own: string | null; brain: string | null }>();
 
 beforeAll(async () => {
-  for (const workspaceId of ['acme', 'beta']) {
+  await bus.respond('brain.home', async (payload) => {
+    const { resource } = JSON.parse(payload) as { resource: string };
+    return JSON.stringify(homes.get(resource) ?? { own: null, brain: 'default' });
+  });
+  for (const workspaceId of ['acme', 'beta', 'gamma']) {
     await node.call('svc_habitat_createWorkspace', { workspaceId, options: { owner: `${workspaceId}-admin` } });
   }
 });
@@ -126,6 +134,35 @@ describe('setting', () => {
     });
     await node.call('svc_habitat_addRole', { workspaceId: 'beta', userId: 'acme-admin', role: 'admin' });
     expect(await as(acme, 'brain:svc/plans', 'beta')).toMatchObject({ version: 2 });
+  });
+
+  test('what a workspace made is protected by its admin, by nobody else but operators', async () => {
+    await node.call('svc_habitat_addRole', { workspaceId: 'default', userId: 'default-admin', role: 'admin' });
+    const [gamma, lord] = [await tokenOf('gamma-admin'), await tokenOf('default-admin')];
+    const attach = (who: typeof gamma, resource: string, container: string) =>
+      who('svc_habitat_setPolicy', { resource, policy: { container } });
+    const remove = (who: typeof gamma, resource: string) => who('svc_habitat_removePolicy', { resource });
+    const things = ['brain:gammas', 'brain:svc/gamma.md', '_island:gamma'];
+    for (const thing of things) homes.set(thing, { own: 'gamma', brain: 'default' });
+    for (const thing of things) {
+      await expect(attach(lord, thing, 'default')).rejects.toThrow('FORBIDDEN');
+      expect(await attach(gamma, thing, 'gamma')).toMatchObject({ version: 1 });
+      expect(await attach(gamma, thing, 'gamma')).toMatchObject({ version: 1 });
+      await expect(remove(lord, thing)).rejects.toThrow('FORBIDDEN');
+      expect(await remove(gamma, thing)).toEqual({ resource: thing, removed: true });
+      expect(await remove(gamma, thing)).toEqual({ resource: thing, removed: false });
+      await expect(attach(lord, thing, 'default')).rejects.toThrow('FORBIDDEN');
+    }
+    // What nobody made of its own: whoever has the folder, then the brain; of nothing that is there, nobody.
+    expect(await attach(lord, 'brain:svc/common.md', 'default')).toMatchObject({ version: 1 });
+    homes.set('brain:ghost', { own: null, brain: null });
+    homes.set('_island:ghost', { own: null, brain: null });
+    for (const ghost of ['brain:ghost', '_island:ghost'])
+      await expect(attach(lord, ghost, 'default')).rejects.toThrow('FORBIDDEN');
+    // In another container: its admin changes it, and does not open it.
+    await node.call('svc_habitat_setPolicy', { resource: 'brain:gammas', policy: { container: 'default' } });
+    await expect(attach(gamma, 'brain:gammas', 'gamma')).rejects.toThrow('FORBIDDEN');
+    for (const who of [gamma, lord]) await expect(remove(who, 'brain:gammas')).rejects.toThrow('FORBIDDEN');
   });
 
   test('of many who set one resource at once none is lost', async () => {

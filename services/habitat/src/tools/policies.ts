@@ -1,64 +1,20 @@
-/** Boundaries: setting them, listing them, and what they decide for a subject. */
+/** Boundaries: listing them, and what they decide for a subject. */
 import { z } from 'zod';
-import { CallError } from '@svc/contract/codes.ts';
-import { allow, deny } from '@svc/contract/decision.ts';
+import { allow } from '@svc/contract/decision.ts';
 import { ResourceKey } from '@svc/contract/names.ts';
 import { page } from '@svc/contract/params.ts';
 import { decide, DEFAULT_POLICY, Policy, type Verdict } from '@svc/contract/policy.ts';
 import type { RegistryStamp } from '@svc/contract/registry.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
-import type { SqlClient } from '@svc/runtime/database.ts';
 import { defineTool, type HabitatDeps } from '../deps.ts';
-import { actorOf } from '../domain/actor.ts';
-import { memberships, requireRole } from '../roles.ts';
+import { memberships } from '../roles.ts';
 import { listPolicies } from '../store/listings.ts';
-import { inheritedContainer, lockPolicy, readPolicies, storePolicy } from '../store/policy-rows.ts';
-import { workspaceExists } from '../store/workspace-rows.ts';
+import { readPolicies } from '../store/policy-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
-import { PolicyWish, wholePolicy } from './policy-wish.ts';
-import { settled } from '@svc/runtime/idempotency.ts';
 
 const PUBLIC = 'public';
-
-const setPolicy = defineTool({
-  name: 'svc_habitat_setPolicy',
-  area: 'habitat',
-  description: 'Sets the boundary of a resource: who reads, who writes, where it lives, which fields are hidden.',
-  input: z.strictObject({
-    resource: ResourceKey,
-    policy: PolicyWish.describe('What is left out is as in the default policy, whatever was set before.'),
-  }),
-  output: z.strictObject({ resource: z.string(), policy: Policy, version: z.int() }),
-  access: 'identified',
-  effect: 'write-idempotent',
-  refuses: ['HABITAT_UNKNOWN_WORKSPACE'],
-  example: { resource: 'doc', policy: { readableBy: ['role:viewer'], container: 'acme' } },
-  async handler({ resource, policy: wish }, context) {
-    const { deps, caller } = context;
-    const policy = wholePolicy(wish);
-    const outcome = await deps.store.change(context, async (unit) => {
-      const before = await lockPolicy(unit.tx, resource);
-      if (!caller.operator) {
-        const old = before.version > 0 ? before.policy.container : await inheritedContainer(unit.tx, resource);
-        await requireAdminOf(unit.tx, caller, old);
-        const { container } = policy;
-        if (container !== PUBLIC && !(await workspaceExists(unit.tx, container)))
-          return deny('HABITAT_UNKNOWN_WORKSPACE');
-        await requireAdminOf(unit.tx, caller, container);
-      }
-      return allow(await storePolicy(unit, { resource, policy, by: actorOf(caller).name }, before));
-    });
-    return { resource, policy, version: settled(context, outcome) };
-  },
-});
-
-/** Nobody but an operator decides about what belongs to no workspace. */
-async function requireAdminOf(tx: SqlClient, caller: Caller, container: string): Promise<void> {
-  if (container === PUBLIC) throw new CallError('FORBIDDEN');
-  await requireRole(tx, caller, container, 'admin');
-}
 
 const getBoundaries = defineTool({
   name: 'svc_habitat_getBoundaries',
@@ -149,4 +105,4 @@ const check = defineTool({
   },
 });
 
-export const policyTools = [setPolicy, getBoundaries, can, check];
+export const policyTools = [getBoundaries, can, check];

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import { descriptionOf } from '../domain/prototype.ts';
+import { growthOf, LINEAR } from '@svc/testing/growth.ts';
 import { useHabitat } from '../test-habitat.ts';
 
 const bus = createLocalBus();
@@ -63,4 +64,10 @@ test('a description is what the front matter says, else the first line of text',
   expect(descriptionOf('---\nnever closed')).toBe('---');
   expect(descriptionOf('')).toBe('');
   expect(descriptionOf(`x`.repeat(1000))).toHaveLength(200);
+  expect(descriptionOf('---\ndescription: "\n---\n')).toBe('"');
+});
+
+test('a description is found in time that is linear in the file', async () => {
+  const { factor } = await growthOf((size) => descriptionOf(`---\ndescription: a${' '.repeat(size)}b\n---\n`), 20_000);
+  expect(factor).toBeLessThanOrEqual(LINEAR);
 });

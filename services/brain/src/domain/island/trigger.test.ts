@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { matchingTriggers, normalTriggers } from './trigger.ts';
+import { triggerMatcher, normalTriggers } from './trigger.ts';
 
 test.each([
   ['pr', 'review my pr', true],
@@ -23,7 +23,7 @@ test.each([
   ['𝐚𝐛', 'say AB twice', true],
   ['x', '𐐨x', false],
 ])('%s in "%s": %s', (trigger, text, matches) => {
-  expect(matchingTriggers(normalTriggers([trigger]), text).length > 0).toBe(matches);
+  expect(triggerMatcher(text)(normalTriggers([trigger])).length > 0).toBe(matches);
 });
 
 test('triggers are stored trimmed, folded and each once', () => {
@@ -35,8 +35,8 @@ test('a normal trigger is normal already, and matches itself alone or between sp
     fc.property(fc.string({ unit: 'grapheme', maxLength: 20 }), (text) => {
       const triggers = normalTriggers([text]);
       expect(normalTriggers(triggers)).toEqual(triggers);
-      expect(matchingTriggers(triggers, text)).toEqual(triggers);
-      expect(matchingTriggers(triggers, `say ${text} now`)).toEqual(triggers);
+      expect(triggerMatcher(text)(triggers)).toEqual(triggers);
+      expect(triggerMatcher(`say ${text} now`)(triggers)).toEqual(triggers);
     }),
     { numRuns: 2000, seed: 6 },
   );
@@ -47,7 +47,7 @@ test('a word inside a longer word never matches', () => {
   fc.assert(
     fc.property(word, word, word, (before, trigger, after) => {
       fc.pre(!(before + trigger + after).split(' ').includes(trigger));
-      expect(matchingTriggers([trigger], before + trigger + after)).toEqual([]);
+      expect(triggerMatcher(before + trigger + after)([trigger])).toEqual([]);
     }),
     { seed: 7 },
   );

@@ -6,10 +6,10 @@ export function normalTriggers(triggers: readonly string[]): string[] {
   return [...new Set(normal.filter((trigger) => trigger !== ''))];
 }
 
-/** The triggers, as `normalTriggers` gives them, that `text` is or contains as whole words. */
-export function matchingTriggers(triggers: readonly string[], text: string): string[] {
+/** Tells of triggers, as `normalTriggers` gives them, those that `text` is or contains as whole words. */
+export function triggerMatcher(text: string): (triggers: readonly string[]) => string[] {
   const words = spaced(lowered(text).trim());
-  return triggers.filter((trigger) => containsWords(words, spaced(trigger)));
+  return (triggers) => triggers.filter((trigger) => containsWords(words, spaced(trigger)));
 }
 
 function lowered(text: string): string {

@@ -50,7 +50,7 @@ function formatLike(model: string, value: Value): string {
   const text = JSON.stringify(toPlain(value), null, indent);
   const lineEnd = model.includes('\r\n') ? '\r\n' : '\n';
   const mark = model.startsWith('\uFEFF') ? '\uFEFF' : '';
-  return mark + text.replaceAll('\n', lineEnd) + (/\s*$/.exec(model)?.[0] ?? '');
+  return mark + text.replaceAll('\n', lineEnd) + model.slice(model.trimEnd().length);
 }
 
 function toPlain(value: Value): unknown {

@@ -10,8 +10,8 @@ export interface TextMerge {
   readonly clashes: boolean;
 }
 
-/** Beyond this much work (about half a second) a merge would hold up everyone else. */
-const MAX_COST = 400_000_000;
+/** Beyond this much work (about a tenth of a second) a merge would hold up everyone else. */
+const MAX_COST = 60_000_000;
 
 /** The answer when at most one side changed, or both made the same change; else null. */
 export function mergeOneSided(base: string, ours: string, theirs: string): TextMerge | null {

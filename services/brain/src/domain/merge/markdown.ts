@@ -24,8 +24,15 @@ export function mergeMarkdown(base: string, ours: string, theirs: string): TextM
   return { text: front.text + body.text, clashes: front.clashes || body.clashes };
 }
 
+/** Longer ones are merged by lines alone: several documents have to be read for the other way. */
+const MAX_READ_LENGTH = 16_384;
+
 /** As for JSON, a merge by lines is preferred when it says the same. */
 function mergeFront(base: string, ours: string, theirs: string): TextMerge {
+  if (Math.max(base.length, ours.length, theirs.length) > MAX_READ_LENGTH) {
+    const byLines = mergeLines(base, ours, theirs);
+    return byLines.clashes ? { text: ours, clashes: true } : byLines;
+  }
   const ourFront = parseFront(ours);
   const theirFront = parseFront(theirs);
   // not a mapping on one side: a half-merged block would be no front matter at all

@@ -1,0 +1,40 @@
+/** How the work on a text grows with the text: in processor time, because what else runs here does not count then. */
+
+export interface Growth {
+  /** Processor time of the work at twice the size over that at the size. */
+  readonly factor: number;
+  /** At twice the size, in milliseconds. */
+  readonly cpuMs: number;
+}
+
+/** What doubles with its input has 2; the rest is for the noise of collecting garbage and of warming up. */
+export const LINEAR = 2.6;
+
+const RUNS = 3;
+const ATTEMPTS = 4;
+/** Less than this much is mostly what a call costs anyway. */
+const LEAST_MS = 4;
+
+/** Tries again while it looks worse than linear: a noisy moment passes, a square does not. */
+export async function growthOf(work: (size: number) => unknown, size: number): Promise<Growth> {
+  let least: Growth = { factor: Infinity, cpuMs: Infinity };
+  for (let attempt = 0; attempt < ATTEMPTS && least.factor > LINEAR; attempt += 1) {
+    const once = await leastCpuMs(work, size);
+    const twice = await leastCpuMs(work, 2 * size);
+    const factor = twice / Math.max(once, LEAST_MS);
+    if (factor < least.factor) least = { factor, cpuMs: twice };
+  }
+  return least;
+}
+
+/** Of several runs: others can only add to what the work itself takes. */
+async function leastCpuMs(work: (size: number) => unknown, size: number): Promise<number> {
+  let least = Infinity;
+  for (let run = 0; run < RUNS; run += 1) {
+    const before = process.cpuUsage();
+    await work(size);
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least;
+}
