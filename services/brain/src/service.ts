@@ -66,7 +66,7 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
   const router = new BrainRouter(host, platform);
   await router.start();
   await host.finishMoves();
-  await host.create(config.SVC_BRAIN, { by: 'service', workspace: DEFAULT_WORKSPACE });
+  await host.create(config.SVC_BRAIN, { by: 'service', workspace: DEFAULT_WORKSPACE, family: null });
   await host.serve(config.SVC_BRAIN);
   const deps = await createDeps(parts, host, router, layout);
   await layout.migrate(router.brain(config.SVC_BRAIN), serviceContext(platform));

@@ -92,6 +92,11 @@ export const CONFIG_TABLE = {
   ),
   SVC_DATA_DIR: variable(text.default('./data'), './data', 'Directory of the brains and, embedded, of the database.'),
   SVC_BRAIN: variable(brainName.default('svc'), 'svc', 'Default brain, created at first start.'),
+  SVC_BRAINS_PER_HOME: variable(
+    count(1, 10_000).default(16),
+    '16',
+    'Brains at home in one workspace, and brains that one agent and whom it spawned may make; operators may make more.',
+  ),
   SVC_LEGACY_DIR: variable(
     list.optional(),
     'none',

@@ -7,6 +7,7 @@ import { type Decision, deny } from '@svc/contract/decision.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { createRepository } from '../git/repository.ts';
@@ -15,7 +16,7 @@ import type { RowRules } from '../ports.ts';
 import { CommitHandles } from '../rules/commit-handles.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import { IndexMemory } from '../search/index-memory.ts';
-import { isMoving, lockNames, openHome, readHome, writeHome } from '../store/home-store.ts';
+import { countHomes, isMoving, lockNames, openHome, readHome, writeHome } from '../store/home-store.ts';
 import { FileHomes } from '../store/file-homes.ts';
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
@@ -57,6 +58,14 @@ export interface HostOptions {
 export interface Maker {
   readonly by: string;
   readonly workspace: string;
+  /** Under which it counts; null = only the limit of the node holds. */
+  readonly family: string | null;
+}
+
+/** Which limit is reached, in words; `limit` brains. */
+export interface BrainQuota {
+  readonly message: string;
+  readonly limit: number;
 }
 
 interface Held {
@@ -114,7 +123,8 @@ export class BrainHost {
   }
 
   /** Throws VAF_INPUT_INVALID for a name that folds to another's, E_BUSY. */
-  async create(name: string, { by, workspace }: Maker): Promise<'created' | 'exists' | 'quota'> {
+  async create(name: string, maker: Maker): Promise<'created' | 'exists' | BrainQuota> {
+    const { by, workspace, family } = maker;
     const { git, outbox, platform } = this.#options;
     if (await this.exists(name)) return 'exists';
     await this.#moves.finish(name);
@@ -122,20 +132,35 @@ export class BrainHost {
       await lockNames(transaction);
       const names = await this.names();
       if (names.includes(name) || (await isMoving(transaction, name))) return 'exists';
-      if (names.length >= MAX_BRAINS) return 'quota';
+      const full = await this.#fullFor(transaction, maker, names.length);
+      if (full !== null) return full;
       if (names.some((other) => foldCase(other) === foldCase(name))) {
         throw new CallError('VAF_INPUT_INVALID', `brain: differs only in case from an existing one`);
       }
       const at = new Date(platform.clock.now());
       const repository = await createRepository(git, { dir: this.folders.of(name), at });
       repository[Symbol.dispose]();
-      await writeHome(transaction, name, { id: platform.ids.next('brn'), workspace });
+      await writeHome(transaction, name, { id: platform.ids.next('brn'), workspace, family });
       const payload = { brain: name, by, resources: [`brain:${name}`] };
       await outbox.write(transaction, [{ name: 'brain:created', payload }]);
       return 'created';
     });
     outbox.kick();
     return made;
+  }
+
+  async #fullFor(transaction: SqlClient, { workspace, family }: Maker, onNode: number): Promise<BrainQuota | null> {
+    const limit = this.#options.platform.config.SVC_BRAINS_PER_HOME;
+    if (family !== null) {
+      const { here, made } = await countHomes(transaction, workspace, family);
+      if (here >= limit)
+        return { message: `The workspace ${workspace} has ${limit} brains and may have no more.`, limit };
+      if (made >= limit)
+        return { message: `You and who you spawned have made ${limit} brains and may make no more.`, limit };
+    }
+    return onNode < MAX_BRAINS
+      ? null
+      : { message: `This node has ${MAX_BRAINS} brains and takes no more.`, limit: MAX_BRAINS };
   }
 
   /** The brain's operations when this process owns it or can claim it; null when another one has it. */

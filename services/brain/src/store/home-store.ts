@@ -13,15 +13,38 @@ export async function lockNames(transaction: SqlClient): Promise<void> {
   await transaction.$executeRawUnsafe('LOCK TABLE brain.brain_homes IN SHARE ROW EXCLUSIVE MODE');
 }
 
+export interface NewHome extends Home {
+  /** Under which its maker counts; null = an operator or the service made it. */
+  readonly family: string | null;
+}
+
 /** Of a brain that was made just now; what another one of that name left behind is gone. */
-export async function writeHome(transaction: SqlClient, brain: string, { id, workspace }: Home): Promise<void> {
+export async function writeHome(transaction: SqlClient, brain: string, home: NewHome): Promise<void> {
+  const { id, workspace, family } = home;
   await transaction.$executeRawUnsafe(
-    `INSERT INTO brain.brain_homes (brain, id, workspace, at) VALUES ($1, $2, $3, clock_timestamp())
-     ON CONFLICT (brain) DO UPDATE SET id = excluded.id, workspace = excluded.workspace, at = excluded.at`,
+    `INSERT INTO brain.brain_homes (brain, id, workspace, family, at) VALUES ($1, $2, $3, $4, clock_timestamp())
+     ON CONFLICT (brain) DO UPDATE
+       SET id = excluded.id, workspace = excluded.workspace, family = excluded.family, at = excluded.at`,
     brain,
     id,
     workspace,
+    family,
   );
+}
+
+/** How many brains are at home there, and how many the family has made anywhere. */
+export async function countHomes(
+  transaction: SqlClient,
+  workspace: string,
+  family: string,
+): Promise<{ readonly here: number; readonly made: number }> {
+  const [row] = await transaction.$queryRawUnsafe<{ here: number; made: number }[]>(
+    `SELECT count(*) FILTER (WHERE workspace = $1)::int AS here, count(*) FILTER (WHERE family = $2)::int AS made
+     FROM brain.brain_homes WHERE workspace = $1 OR family = $2`,
+    workspace,
+    family,
+  );
+  return row ?? { here: 0, made: 0 };
 }
 
 /**

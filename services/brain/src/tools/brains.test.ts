@@ -98,6 +98,34 @@ describe('where things are at home', () => {
   });
 });
 
+describe('how many brains', () => {
+  const make = (who: typeof EDITOR, name: string) => who.no('brain_push', { name, create: true });
+
+  test('a workspace has, and a family makes in all its workspaces, before the node is asked', async () => {
+    const family = 'root';
+    const maker = (n: number) =>
+      caller({ userId: `m${n}`, agentId: `m${n}`, workspace: `w${n}`, roles: ['admin'], family });
+    for (let n = 0; n < 16; n += 1) await maker(n % 4).ok('brain_push', { name: `fam-${n}`, create: true });
+    expect(await make(maker(9), 'fam-16')).toMatchObject({
+      code: 'E_QUOTA',
+      limit: 16,
+      error: expect.stringContaining('spawned'),
+    });
+    const others = (n: number) => caller({ userId: `o${n}`, agentId: `o${n}`, workspace: 'full', roles: ['editor'] });
+    for (let n = 0; n < 16; n += 1) await others(n).ok('brain_push', { name: `full-${n}`, create: true });
+    expect(await make(others(99), 'full-16')).toMatchObject({
+      code: 'E_QUOTA',
+      limit: 16,
+      error: expect.stringContaining('workspace full'),
+    });
+    await OPERATOR.ok('brain_push', { name: 'by-operator', create: true });
+    bed.registry.setRoles('o0', 'full', ['admin']);
+    const admin = caller({ userId: 'o0', agentId: 'o0', workspace: 'full', roles: ['admin'] });
+    await admin.ok('brain_delete', { name: 'full-3', confirm: 'full-3' });
+    await others(99).ok('brain_push', { name: 'full-16', create: true });
+  });
+});
+
 describe('the lease', () => {
   test('is held for at most five minutes by who has no role where the brain is at home, and says so', async () => {
     const now = Date.now();

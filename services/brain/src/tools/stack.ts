@@ -5,7 +5,7 @@ import { BrainName, BranchName } from '@svc/contract/names.ts';
 import { allow } from '@svc/contract/decision.ts';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { checkedPath } from '../blocked-path.ts';
-import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
+import { DEFAULT_WORKSPACE, familyOf } from '@svc/contract/subject.ts';
 import { defineTool } from '../deps.ts';
 import { homeOfMaker } from '../domain/home.ts';
 import { loadBrains, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
@@ -43,11 +43,10 @@ async function openBrain(
     // Boundaries below the name may be those of a brain that is gone; they are for whom they admit.
     const isOpenBelow = rows.scopes().every((path) => rows.mayWrite(path));
     if (!caller.operator && !isOpenBelow) throw new CallError('RLS_DENIED');
-    const outcome = await deps.host.create(name, {
-      by: op.actor,
-      workspace: homeOfMaker(caller.subject) ?? DEFAULT_WORKSPACE,
-    });
-    if (outcome === 'quota') throw new Refusal('E_QUOTA');
+    const workspace = homeOfMaker(caller.subject) ?? DEFAULT_WORKSPACE;
+    const family = caller.operator ? null : familyOf(caller.subject);
+    const outcome = await deps.host.create(name, { by: op.actor, workspace, family });
+    if (typeof outcome === 'object') throw new Refusal('E_QUOTA', { limit: outcome.limit }, outcome.message);
     created = outcome === 'created';
   }
   const opened = await deps.router.brain(name).openBranch({ context: op, branch: branch ?? 'main', create: false });

@@ -4,6 +4,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { WorkspaceName } from '@svc/contract/names.ts';
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, page, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
+import { familyOf } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { auditSubjectOf } from '@svc/runtime/audit.ts';
@@ -88,9 +89,10 @@ const svcAuditLog = defineTool({
     const content = loggedData(data);
     const where = named ?? (await currentWorkspace(deps, caller));
     const isAdmin = await holdsRole(deps.store.client, caller, where, 'admin');
+    const family = caller.operator ? null : familyOf(caller.subject);
     const outcome = await deps.store.change(context, async ({ tx }): Promise<Decision<ChainedEntry, 'E_QUOTA'>> => {
       if (!(await workspaceExists(tx, where))) throw problem('workspace', 'there is no such workspace');
-      const over = await useAudit(tx, deps.platform.config, { actor: actorOf(caller), workspace: where, isAdmin });
+      const over = await useAudit(tx, deps.platform.config, { family, workspace: where, isAdmin });
       if (over !== null) return deny('E_QUOTA', over.details, over.message);
       const id = deps.platform.ids.next('aud');
       const subject = auditSubjectOf(caller);
