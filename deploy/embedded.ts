@@ -1,12 +1,14 @@
 /** The whole system in one process, on embedded stores: `npm start`. */
 import { resolve } from 'node:path';
 import type { Config } from '@svc/runtime/config.ts';
+import { measureProcess } from '@svc/runtime/measures.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { brainService } from '@svc/brain/service.ts';
 import { escrowService } from '@svc/escrow/service.ts';
 import { startGateway } from '@svc/gateway/service.ts';
 import { habitatService } from '@svc/habitat/service.ts';
 import { takeDataDirectory } from './data-directory.ts';
+import { startHealthPort } from './health.ts';
 import { addStores, createEmbeddedDoors } from './platform.embedded.ts';
 import { runProcess } from './process.ts';
 
@@ -16,8 +18,12 @@ await runProcess('node', async ({ grounds, lifecycle }) => {
   const directory = takeDataDirectory(grounds.config);
   lifecycle.onShutdown('data directory', async () => directory.release());
   const doors = createEmbeddedDoors(grounds, lifecycle);
+  measureProcess(doors, 'embedded');
   const gateway = await startGateway(doors, { expectedServices: SERVICES });
   lifecycle.onShutdown('gateway', () => gateway.close());
+  const { SVC_HEALTH_PORT: healthPort } = grounds.config;
+  const health = healthPort === undefined ? null : await startHealthPort(grounds, lifecycle);
+  health?.serve(async () => (await gateway.ready()).checks);
   const platform = await addStores(doors, directory, lifecycle);
   directory.inUse();
   // First, because the others ask it who may.
@@ -28,6 +34,7 @@ await runProcess('node', async ({ grounds, lifecycle }) => {
   const brain = await startService(platform, brainService);
   lifecycle.onShutdown('brain', () => brain.stop());
   lifecycle.onShutdown('doors', () => gateway.drain());
+  lifecycle.onShutdown('readiness', async () => health?.leave());
   process.stdout.write(greeting(`http://${shownHost(gateway.address)}:${gateway.port}`, platform.config));
 });
 

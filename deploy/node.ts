@@ -1,6 +1,10 @@
 /** One process of a cluster: `node deploy/node.ts gateway`, `node deploy/node.ts brain`, …. */
+import { hostname } from 'node:os';
 import { type Config, ConfigProblem } from '@svc/runtime/config.ts';
+import { watchEventLoop } from '@svc/runtime/event-loop.ts';
+import { measureProcess } from '@svc/runtime/measures.ts';
 import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
+import { startHealthPort } from './health.ts';
 import { addStores, connectCluster } from './platform.cluster.ts';
 import { runProcess, type Start } from './process.ts';
 
@@ -9,10 +13,16 @@ type Run = (start: Start) => Promise<void>;
 /** Runs a service that keeps data of its own. */
 async function runService<Deps>({ grounds, lifecycle }: Start, definition: ServiceDefinition<Deps>): Promise<void> {
   requireSettings(grounds.config, ['NATS_URL', 'REDIS_URL', 'DATABASE_URL']);
+  const health = await startHealthPort(grounds, lifecycle);
   const platform = await addStores(await connectCluster(grounds, lifecycle, definition.name), lifecycle);
-  const service = await startService(platform, definition);
+  measureProcess(platform, definition.name);
+  const loop = watchEventLoop(platform.metrics);
+  lifecycle.onShutdown('event loop', async () => loop.close());
+  const service = await startService(platform, definition, { host: hostname(), port: health.port });
   lifecycle.onShutdown(definition.name, () => service.stop());
-  process.stdout.write(`${definition.name} is running\n`);
+  health.serve(() => service.checks());
+  lifecycle.onShutdown('readiness', async () => health.leave());
+  process.stdout.write(`${definition.name} is running, its health at http://${health.address}:${health.port}\n`);
 }
 
 // A process loads the code of its own role alone: it starts sooner and is smaller.
@@ -26,10 +36,14 @@ async function runGateway({ grounds, lifecycle }: Start): Promise<void> {
   requireSettings(grounds.config, ['NATS_URL', 'REDIS_URL']);
   requireKey(grounds.config);
   const { startGateway } = await import('@svc/gateway/service.ts');
+  const health = await startHealthPort(grounds, lifecycle);
   const platform = await connectCluster(grounds, lifecycle, 'gateway');
+  measureProcess(platform, 'gateway');
   const gateway = await startGateway(platform, { expectedServices: [...SERVICES.keys()] });
   lifecycle.onShutdown('gateway', () => gateway.close());
+  health.serve(async () => (await gateway.ready()).checks);
   lifecycle.onShutdown('doors', () => gateway.drain());
+  lifecycle.onShutdown('readiness', async () => health.leave());
   process.stdout.write(`listening on http://${gateway.address}:${gateway.port}\n`);
 }
 

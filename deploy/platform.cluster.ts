@@ -5,6 +5,7 @@ import { meetDatabase } from '@svc/runtime/database.patience.ts';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { createBullmqJobs } from '@svc/runtime/jobs.bullmq.ts';
 import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
+import { measuredJobs, measurePool } from '@svc/runtime/measures.ts';
 import type { Platform, StatelessPlatform } from '@svc/runtime/platform.ts';
 import { connectRedis } from '@svc/runtime/redis.ts';
 import type { Redis } from 'ioredis';
@@ -35,7 +36,7 @@ export async function connectCluster(grounds: Grounds, lifecycle: Lifecycle, ser
 }
 
 export async function addStores(connected: Connected, lifecycle: Lifecycle): Promise<Platform> {
-  const { config, log, node, redis, giveUpAt, role } = connected;
+  const { config, log, metrics, node, redis, giveUpAt, role } = connected;
   const url = required(config, 'DATABASE_URL');
   const database = await openPostgresDatabase({
     url,
@@ -46,7 +47,8 @@ export async function addStores(connected: Connected, lifecycle: Lifecycle): Pro
   });
   lifecycle.onShutdown('database', () => database.close());
   await meetDatabase(database, { url, log, giveUpAt });
-  const jobs = createBullmqJobs({ redis, log });
+  measurePool(metrics, database.pool);
+  const jobs = measuredJobs(createBullmqJobs({ redis, log }), metrics);
   lifecycle.onShutdown('jobs', () => jobs.close());
   return { ...connected, database, jobs };
 }

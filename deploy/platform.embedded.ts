@@ -4,6 +4,7 @@ import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
 import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
 import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
+import { measuredJobs, measurePool } from '@svc/runtime/measures.ts';
 import type { Platform, StatelessPlatform } from '@svc/runtime/platform.ts';
 import { DATABASE, type DataDirectory } from './data-directory.ts';
 import type { Grounds } from './grounds.ts';
@@ -20,10 +21,11 @@ export async function addStores(
   { path }: DataDirectory,
   lifecycle: Lifecycle,
 ): Promise<Platform> {
-  const { log, clock } = doors;
+  const { log, clock, metrics } = doors;
   const database = await openEmbeddedDatabase({ directory: join(path, DATABASE), log });
   lifecycle.onShutdown('database', () => database.close());
-  const jobs = createLocalJobs({ clock, log });
+  measurePool(metrics, database.pool);
+  const jobs = measuredJobs(createLocalJobs({ clock, log }), metrics);
   lifecycle.onShutdown('jobs', () => jobs.close());
   return { ...doors, database, jobs };
 }

@@ -62,6 +62,7 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
   await layout.open();
   await store.start();
   const host = createHost(parts);
+  measureBrains(platform, host);
   const membership = await startMembership(host, platform);
   const router = new BrainRouter(host, platform);
   await router.start();
@@ -91,6 +92,15 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
       await models.close();
     },
   };
+}
+
+function measureBrains({ metrics }: Platform, host: BrainHost): void {
+  metrics.gauge('svc_brains_open', 'Brains that this process works on.', [], (gauge) => {
+    gauge.set([...host.openBrains()].length);
+  });
+  metrics.gauge('svc_index_bytes', 'Memory of the search indexes that are loaded, estimated.', [], (gauge) => {
+    gauge.set(host.indexes.bytes);
+  });
 }
 
 /** Directories and tables as this version needs them. */

@@ -1,5 +1,5 @@
 /** What the gateway measures. Labels are bounded: tools, codes, doors, services, plans. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { watchEventLoop } from '@svc/runtime/event-loop.ts';
 import type { Metrics } from '@svc/runtime/metrics.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 
@@ -37,8 +37,6 @@ export interface GatewayMetrics {
   eventLoopDelayMs(): number;
   close(): void;
 }
-
-const LOOP_WINDOW_MS = 1000;
 
 export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const calls = metrics.counter('svc_calls_total', 'Calls by tool, code and door.', ['tool', 'code', 'door']);
@@ -100,24 +98,4 @@ function tokenMeter(metrics: Metrics): TokenMeter {
   );
   const sources = { memory: seconds.labels('memory'), registry: seconds.labels('registry') };
   return { verified: (source, elapsed) => sources[source].observe(elapsed) };
-}
-
-function watchEventLoop(metrics: Metrics): { delayMs(): number; close(): void } {
-  const gauge = metrics.gauge('svc_event_loop_delay_seconds', 'Event loop delay, 99th percentile of a second.');
-  const histogram = monitorEventLoopDelay({ resolution: 10 });
-  let delayMs = 0;
-  histogram.enable();
-  const timer = setInterval(() => {
-    delayMs = histogram.percentile(99) / 1e6;
-    gauge.set(delayMs / 1000);
-    histogram.reset();
-  }, LOOP_WINDOW_MS);
-  timer.unref();
-  return {
-    delayMs: () => delayMs,
-    close() {
-      clearInterval(timer);
-      histogram.disable();
-    },
-  };
 }

@@ -85,6 +85,16 @@ export const CONFIG_TABLE = {
   SVC_API_KEY_PREVIOUS: secret(apiKey.optional(), 'The key before, accepted too while clients change over.'),
   SVC_MCP_PORT: variable(port.default(3457), '3457', 'HTTP port of the gateway; 0 = any free one.'),
   SVC_BIND: variable(text.optional(), '127.0.0.1 without a key, else 0.0.0.0', 'Address the gateway listens on.'),
+  SVC_HEALTH_PORT: variable(
+    port.optional(),
+    'any free one on a cluster, none embedded',
+    'Port of /health, /ready and /metrics of this process, without credentials; 0 = any free one.',
+  ),
+  SVC_HEALTH_BIND: variable(
+    text.default('127.0.0.1'),
+    '127.0.0.1',
+    'Address that SVC_HEALTH_PORT listens on; wider only in a network without strangers.',
+  ),
   SVC_MODE: variable(
     z.enum(['cli', 'mcp', 'headless']).default('headless'),
     'headless',

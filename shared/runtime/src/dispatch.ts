@@ -38,6 +38,7 @@ export interface DispatchOptions<Deps> {
 export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
   const { tools, platform } = options;
   const seconds = platform.metrics.histogram('svc_tool_seconds', 'Time a tool took inside its service.', ['tool']);
+  const inHand = platform.metrics.gauge('svc_calls_in_hand', 'Calls that this process works on.');
   const decode = createEnvelopeDecoder();
   const prepared = new Map<string, PreparedTool<Deps>>();
   for (const tool of tools) {
@@ -56,6 +57,7 @@ export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
     let envelope: Envelope | null = null;
     let found: PreparedTool<Deps> | undefined;
     const reply = { replayed: false };
+    inHand.inc();
     try {
       envelope = decode(payload);
       found = prepared.get(envelope.tool);
@@ -67,6 +69,7 @@ export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
         platform.log.error({ err: error, requestId: envelope?.requestId, tool: envelope?.tool }, 'a call failed');
       });
     } finally {
+      inHand.dec();
       found?.observe((performance.now() - startedAt) / 1000);
     }
   };

@@ -26,6 +26,7 @@ export interface ServiceDefinition<Deps, On extends StatelessPlatform = Platform
 export interface RunningService<Deps> {
   readonly name: string;
   readonly deps: Deps;
+  checks(): Promise<readonly Check[]>;
   /** Stops taking calls, finishes those in flight, tells the others, hands over, closes. */
   stop(): Promise<void>;
 }
@@ -69,6 +70,7 @@ export async function startService<Deps, On extends StatelessPlatform>(
   return {
     name,
     deps,
+    checks: () => handle.checks(),
     async stop() {
       await calls.drain();
       await presence.leave();

@@ -9,6 +9,7 @@ import { check, storeChecks } from './checks.ts';
 import type { SqlClient } from './database.ts';
 import { createIdempotency, type Idempotency, type Once } from './idempotency.ts';
 import { migrate } from './migrations.ts';
+import { measureRelays } from './measures.ts';
 import { createOutbox, type NewEvent, type Outbox } from './outbox.ts';
 import type { Platform } from './platform.ts';
 import { type Isolation, poolClient, withPgTransaction } from './transaction.ts';
@@ -70,6 +71,7 @@ export async function openStore(platform: Platform, { service, migrations }: Sto
   const { pool } = database;
   await migrate({ pool, schema: service, directory: migrations, log });
   const client = poolClient(pool);
+  measureRelays(platform.metrics, client, service);
   const transact = <Value>(work: (tx: SqlClient) => Promise<Value>) => withPgTransaction(pool, work);
   const outbox = createOutbox({
     service,

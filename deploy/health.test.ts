@@ -1,0 +1,92 @@
+/** Every role tells how it is at a port of its own, and measures the same things. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { startNats } from '@svc/testing/servers/nats.ts';
+import { freePort } from '@svc/testing/servers/ports.ts';
+import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { startRedis } from '@svc/testing/servers/redis.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { folder, type Started, start } from './testing/started-process.ts';
+
+const READY_WITHIN_MS = 40_000;
+const EVERY_ROLE = ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'svc_event_loop_delay_seconds'];
+const WITH_STORE = ['svc_database_pool', 'svc_relay_lag_seconds', 'svc_relay_waiting', 'svc_job_runs_total'];
+const OWN: Readonly<Record<string, readonly string[]>> = {
+  gateway: ['svc_calls_total', 'svc_sockets'],
+  habitat: WITH_STORE,
+  escrow: WITH_STORE,
+  brain: [...WITH_STORE, 'svc_index_bytes', 'svc_brains_open'],
+};
+
+const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);
+afterAll(() => Promise.all([nats, redis, postgres].map(async (server) => server?.stop())));
+
+/** Exit code of the health check of the containers. */
+async function probe(port: number, path: string): Promise<number> {
+  const script = join(import.meta.dirname, 'probe.sh');
+  return promisify(execFile)(script, [String(port), path]).then(
+    () => 0,
+    (error: { code: number }) => error.code,
+  );
+}
+
+async function untilProbed(port: number, path: string, code: number, { ended }: Started): Promise<void> {
+  const giveUp = sleep(READY_WITHIN_MS, 'late', { ref: false });
+  while ((await probe(port, path)) !== code) {
+    const end = await Promise.race([giveUp, ended, sleep(100)]);
+    if (end !== undefined) throw new Error(`the probe of ${path} does not answer ${code}: ${JSON.stringify(end)}`);
+  }
+}
+
+interface RunningRole {
+  readonly role: string;
+  readonly port: number;
+  readonly process: Started;
+}
+
+async function assertMeasured({ role, port, process }: RunningRole): Promise<void> {
+  await untilProbed(port, '/ready', 0, process);
+  expect(await probe(port, '/health')).toBe(0);
+  expect(await probe(port, '/nothing')).toBe(1);
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  expect(text).toContain(`svc_process_info{role="${role}",version=`);
+  expect(text).toContain('svc_connected{server="redis"} 1');
+  for (const name of [...EVERY_ROLE, ...(OWN[role] ?? [])]) expect(text, role).toContain(`# TYPE ${name} `);
+  if (role === 'gateway') return;
+  expect(text).toMatch(/^svc_relay_lag_seconds\{service="\w+",relay="events"\} [\d.]+$/m);
+}
+
+describe.skipIf(nats === null || redis === null || postgres === null)('a process of a cluster', () => {
+  const common = {
+    NATS_URL: nats?.url ?? '',
+    REDIS_URL: redis?.url ?? '',
+    DATABASE_URL: postgres?.url ?? '',
+    SVC_API_KEY: 'operator-key-0123456789',
+    SVC_MCP_PORT: '0',
+    SVC_BIND: '127.0.0.1',
+    SVC_DRAIN_WAIT_MS: '0',
+    SVC_LOG_LEVEL: 'silent',
+  };
+
+  test('each role is ready, measured, and not ready without what it needs', async () => {
+    const dataDir = folder();
+    const roles = await Promise.all(
+      ['habitat', 'escrow', 'brain', 'gateway'].map(async (role) => {
+        const port = await freePort();
+        const environment = { ...common, SVC_DATA_DIR: dataDir, SVC_HEALTH_PORT: String(port) };
+        return { role, port, process: start(['node.ts', role], environment) };
+      }),
+    );
+    for (const running of roles) await assertMeasured(running);
+    await postgres?.control?.kill();
+    for (const { port, process } of roles) await untilProbed(port, '/ready', 1, process);
+    for (const { port } of roles) expect(await probe(port, '/health')).toBe(0);
+    await postgres?.control?.start();
+    for (const { port, process } of roles) await untilProbed(port, '/ready', 0, process);
+    for (const { process } of roles) process.kill('SIGTERM');
+    for (const { process } of roles) expect(await process.ended).toMatchObject({ code: 0 });
+    expect(await probe(roles[0]?.port ?? 0, '/health')).toBe(1);
+  }, 120_000);
+});
