@@ -13,7 +13,7 @@ import { newName, verifies } from '../verifies.ts';
 const SEEDS_PER_NODE = 50;
 const SEQUENCE_WITHIN_MS = 30_000;
 const LOGS_SHOWN = 3;
-const LINES_SHOWN = 120;
+const LINES_SHOWN = 250;
 
 /** The short run plays known sequences, so that it says something of a change; the soak looks for unknown ones. */
 const FIRST_KNOWN_SEED = 20_000;

@@ -142,3 +142,15 @@ export function leftovers(folder: string, below = ''): string[] {
     return child.name.startsWith('.svc-') || (path.startsWith('.git/') && child.name.endsWith('.lock')) ? [path] : [];
   });
 }
+
+/** Every commit there is, also what was set aside and dropped, each with its parents and what it changed; newest first. */
+export function commitsTold(folder: string): string[] {
+  const dropped = git(folder, 'fsck', '--no-reflogs', '--unreachable')
+    .split('\n')
+    .flatMap((line) => (line.startsWith('unreachable commit ') ? [line.slice(19)] : []));
+  const format = '--format=%h of %p by %cn at %cd: %s';
+  const shown = ['--name-status', '--no-renames', '--root', '-m', '--date=format:%H:%M:%S', format];
+  return git(folder, '-c', 'core.quotepath=off', 'log', '--all', ...shown, ...dropped, '--')
+    .split('\n')
+    .filter(Boolean);
+}

@@ -7,6 +7,7 @@ import { promised } from '../../settings.ts';
 import { brainFolder, logsOf, type OwnTarget } from '../../targets/target.ts';
 import * as agents from './agents.ts';
 import * as colleague from './colleague.ts';
+import { commitsTold } from './evidence.ts';
 import { type Ground, note } from './ground.ts';
 import { History } from './history.ts';
 import { judge } from './judge.ts';
@@ -37,7 +38,8 @@ export async function play(plan: Plan, place: Place, brain: string): Promise<Pla
   ground.log.push(`the person tidies up: ${await person.tidyUp(ground)} (${Math.round(performance.now() - from)} ms)`);
   await caller.call('svc_lock', { action: 'force', brain });
   await judge(ground, { caller, nextWriteWithinMs: NEXT_WRITE_WITHIN_MS });
-  if (ground.problems.length > 0) ground.log.push(...lastErrors(place.node));
+  if (ground.problems.length > 0)
+    ground.log.push(...commitsTold(ground.folder).map((line) => `git: ${line}`), ...lastErrors(place.node));
   return { plan, problems: ground.problems, log: ground.log };
 }
 
