@@ -1,5 +1,4 @@
 /** A text that holds named fields, cut so that whatever is not touched keeps its bytes. */
-import { isDeepStrictEqual } from 'node:util';
 import { MASKED } from '@svc/contract/transform.ts';
 
 export type Fields = Record<string, unknown>;
@@ -15,6 +14,7 @@ export interface Field {
 
 export interface FieldText {
   readonly data: Fields;
+  /** A name may come more than once: the last one counts. */
   readonly fields: readonly Field[];
   readonly head: string;
   readonly tail: string;
@@ -24,11 +24,13 @@ export interface FieldText {
 export interface FieldFormat {
   /** Null when the text holds no fields that could be told apart. */
   parse(text: string): FieldText | null;
+  /** The fields of a field's value, which is `data`; null when they cannot be cut out. */
+  inner(field: Field, data: Fields): FieldText | null;
   write(text: Omit<FieldText, 'data'>): string;
-  /** A field with another value. */
+  /** A field with another value, which is nested no deeper than the format reads. */
   replaced(field: Field, value: unknown): Field;
-  /** The whole text anew, where single fields cannot be cut out. */
-  serialise(data: Fields): string;
+  /** The whole text anew, where single fields cannot be cut out; null when that cannot be done. */
+  serialise(data: Fields): string | null;
 }
 
 /** A copy of the data with fields hidden; whatever is not hidden keeps its identity. */
@@ -38,22 +40,36 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The text as it is shown. */
-export function shownFields(format: FieldFormat, text: FieldText, hide: Hide): string {
-  const after = hide(text.data) as Fields;
-  if (after === text.data) return format.write(text);
+/**
+ * The text with its data as in `after`, which `Hide` made of it; null when that cannot be told apart. Recurses along
+ * the paths of what is hidden alone, however deep the data are.
+ */
+export function shownFields(format: FieldFormat, given: FieldText, after: Fields): string | null {
+  if (after === given.data) return format.write(given);
+  const text = lastOfEach(given);
   if (!isCutUp(text)) return format.serialise(after);
-  const fields = text.fields.flatMap((field) => {
-    if (!Object.hasOwn(after, field.name)) return [];
-    const value = after[field.name];
-    return [value === text.data[field.name] ? field : format.replaced(field, value)];
-  });
+  const fields: Field[] = [];
+  for (const field of text.fields) {
+    if (!Object.hasOwn(after, field.name)) continue;
+    const shown = shownField(format, field, text.data[field.name], after[field.name]);
+    if (shown === null) return null;
+    fields.push(shown);
+  }
   return format.write({ ...text, fields });
 }
 
-/** The text without its masked fields; its other lines keep their numbers. */
-export function withoutMasked(format: FieldFormat, text: FieldText): string {
-  if (!Object.values(text.data).includes(MASKED)) return format.write(text);
+function shownField(format: FieldFormat, field: Field, before: unknown, after: unknown): Field | null {
+  if (before === after) return field;
+  const inner = isFields(before) && isFields(after) ? format.inner(field, before) : null;
+  if (inner === null) return format.replaced(field, after);
+  const value = shownFields(format, inner, after as Fields);
+  return value === null ? null : { ...field, value };
+}
+
+/** The text without its masked fields; its other lines keep their numbers. Null as above. */
+export function withoutMasked(format: FieldFormat, given: FieldText): string | null {
+  if (!Object.values(given.data).includes(MASKED)) return format.write(given);
+  const text = lastOfEach(given);
   if (!isCutUp(text)) {
     return format.serialise(Object.fromEntries(Object.entries(text.data).filter(([, value]) => value !== MASKED)));
   }
@@ -69,21 +85,49 @@ export function withoutMasked(format: FieldFormat, text: FieldText): string {
   return format.write({ ...text, fields, tail: lines + text.tail });
 }
 
-/** What of `incoming` must become another value, so that what `hide` hid of `present` stays. */
-export function mergedFields(format: FieldFormat, present: FieldText, incoming: FieldText, hide: Hide): string {
-  const after = hide(present.data) as Fields;
+/** What of `incoming` must become another value, so that what was hidden of `present` (shown as `after`) stays. Null as above. */
+export function mergedFields(
+  format: FieldFormat,
+  present: FieldText,
+  after: Fields,
+  incoming: FieldText,
+): string | null {
   if (after === present.data) return format.write(incoming);
-  const data = keptData(present.data, after, incoming.data);
-  if (!isCutUp(present) || !isCutUp(incoming)) return format.serialise(data);
-  const kept = incoming.fields.map((field) => {
-    const value = data[field.name];
-    if (value === incoming.data[field.name]) return field;
-    const source = present.fields.find(({ name }) => name === field.name);
-    return source !== undefined && value === present.data[field.name]
-      ? { ...field, value: source.value }
-      : format.replaced(field, value);
-  });
-  return format.write({ ...incoming, fields: withMissing(kept, present.fields, data) });
+  const [old, given] = [lastOfEach(present), lastOfEach(incoming)];
+  if (!isCutUp(old) || !isCutUp(given)) return format.serialise(keptData(present.data, after, incoming.data));
+  const sources = new Map(old.fields.map((field) => [field.name, field]));
+  const kept: Field[] = [];
+  for (const field of given.fields) {
+    const merged = mergedField(format, { old, after, given }, sources.get(field.name), field);
+    if (merged === null) return null;
+    kept.push(merged);
+  }
+  const isMissing = ({ name }: Field): boolean => !Object.hasOwn(after, name) && !Object.hasOwn(given.data, name);
+  return format.write({ ...given, fields: withMissing(kept, old.fields, isMissing) });
+}
+
+interface Sides {
+  readonly old: FieldText;
+  readonly after: Fields;
+  readonly given: FieldText;
+}
+
+function mergedField(
+  format: FieldFormat,
+  { old, after, given }: Sides,
+  source: Field | undefined,
+  field: Field,
+): Field | null {
+  const { name } = field;
+  const [before, value] = [old.data[name], given.data[name]];
+  const shown = Object.hasOwn(after, name) ? after[name] : undefined;
+  if (source === undefined || shown === before) return field;
+  if (isMask(value)) return { ...field, value: source.value };
+  if (!isFields(before) || !isFields(shown) || !isFields(value)) return field;
+  const [innerOld, innerGiven] = [format.inner(source, before), format.inner(field, value)];
+  if (innerOld === null || innerGiven === null) return format.replaced(field, keptData(before, shown, value));
+  const merged = mergedFields(format, innerOld, shown, innerGiven);
+  return merged === null ? null : { ...field, value: merged };
 }
 
 /** Hidden values of `before` (shown as `after`) put where `incoming` leaves them out or shows them masked. */
@@ -101,19 +145,31 @@ function keptData(before: Fields, after: Fields, incoming: Fields): Fields {
 
 /** In YAML, `[masked]` without quotes is a list of one word. */
 function isMask(value: unknown): boolean {
-  return value === MASKED || isDeepStrictEqual(value, ['masked']);
+  return value === MASKED || (Array.isArray(value) && value.length === 1 && value[0] === 'masked');
 }
 
 /** Fields that only the present text has go behind the field that they followed there. */
-function withMissing(kept: readonly Field[], present: readonly Field[], data: Fields): Field[] {
-  const fields = [...kept];
-  for (const [index, field] of present.entries()) {
-    if (!Object.hasOwn(data, field.name) || fields.some(({ name }) => name === field.name)) continue;
-    const before = present.slice(0, index).findLast(({ name }) => fields.some((candidate) => candidate.name === name));
-    const at = before === undefined ? 0 : fields.findIndex(({ name }) => name === before.name) + 1;
-    fields.splice(at, 0, field);
+function withMissing(kept: readonly Field[], present: readonly Field[], isMissing: (field: Field) => boolean): Field[] {
+  const names = new Set(kept.map(({ name }) => name));
+  const behind = new Map<string | null, Field[]>([[null, []]]);
+  let last: string | null = null;
+  for (const field of present) {
+    if (names.has(field.name)) last = field.name;
+    else if (isMissing(field)) {
+      const fields = behind.get(last) ?? [];
+      fields.push(field);
+      behind.set(last, fields);
+    }
   }
-  return fields;
+  return [...(behind.get(null) ?? []), ...kept.flatMap((field) => [field, ...(behind.get(field.name) ?? [])])];
+}
+
+/** Without the fields that a later one of their name stands for: they must not show what that one hides. */
+export function lastOfEach(text: FieldText): FieldText {
+  const last = new Map(text.fields.map((field) => [field.name, field]));
+  return last.size === text.fields.length
+    ? text
+    : { ...text, fields: text.fields.filter((field) => last.get(field.name) === field) };
 }
 
 /** Every field of the data has one place in the text. */

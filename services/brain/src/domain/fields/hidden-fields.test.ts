@@ -63,7 +63,7 @@ describe('what is shown', () => {
   test('a dotted path hides inside one member and leaves the others as they are', () => {
     const dotted = [policy({ filter: ['owner.email'] })];
     expect(shownText('x.json', '{ "a":1,  "owner": {"email": "e@x.org", "n": 1} }', dotted)).toBe(
-      '{ "a":1,  "owner": {"n":1} }',
+      '{ "a":1,  "owner": { "n": 1} }',
     );
   });
 
@@ -88,6 +88,40 @@ test('masked fields are not indexed, and every other line keeps its number', () 
   const page = indexedText('a.md', PAGE, SALARY) ?? '';
   expect(page).not.toMatch(/salary|masked|May/);
   expect(page.split('\n').indexOf('# Ada')).toBe(shownText('a.md', PAGE, SALARY)?.split('\n').indexOf('# Ada'));
+});
+
+describe('data of any depth', () => {
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  const DOTTED = [policy({ filter: ['a.b.salary'], mask: ['_note'] })];
+
+  test.each([
+    ['a key that comes twice', `{"_note": 91000, "x": 1, "x": ${deep}}`],
+    ['an object of which a part is hidden', `{"a": {"b": {"salary": 91000, "x": ${deep}, "x": ${deep}}}}`],
+    ['a list', `[{"_note": 91000, "id": ${deep}}, ${deep}]`],
+  ])('%s is shown and kept', (_what, text) => {
+    const shown = shownText('x.json', text, DOTTED) ?? '';
+    expect(shown).toContain(deep);
+    expect(shown + (indexedText('x.json', text, DOTTED) ?? '')).not.toContain('91000');
+    expect(mergedText('x.json', text, shown, DOTTED)).toBe(text);
+    expect(mergedText('x.json', text, `${shown} `, DOTTED)).toContain('91000');
+    const island = `{"island": {}, "data": ${text}}`;
+    expect(shownText('islands/x.json', island, DOTTED)).not.toBeNull();
+    const boundary = [policy({ filter: ['a.b.salary'], mask: ['_note'] }, '_island:x')];
+    expect(shownText('islands/x.json', island, boundary)).toBe(`{"island": {}, "data": ${shown}}`);
+  });
+
+  test('of members with one name the last counts, further in too', () => {
+    const text = '{"a": {"b": {"salary": 1, "x": 2}}, "a": {"b": {"salary": 3, "x": 4, "salary": 5}}}';
+    expect(shownText('x.json', text, DOTTED)).toBe('{ "a": {"b": { "x": 4}}}');
+  });
+
+  test('numbers beside a hidden field stay as they are written', () => {
+    const present = '{"a": {"b": {"salary": 1, "x": 12345678901234567890.10}}}';
+    const incoming = '{"a": {"b": {"x": 12345678901234567890.10, "y": 1e400}}}';
+    expect(mergedText('x.json', present, incoming, DOTTED)).toBe(
+      '{"a": {"b": {"salary": 1,"x": 12345678901234567890.10, "y": 1e400}}}',
+    );
+  });
 });
 
 describe('what is written', () => {

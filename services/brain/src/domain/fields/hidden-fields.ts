@@ -2,18 +2,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { applyTransforms, hidesNothing, MASKED, type Transforms } from '@svc/contract/transform.ts';
 import { findFrontMatter, opensFrontMatter } from '../front-matter.ts';
+import { itemsOf, parseJson } from '../json-text.ts';
 import { readYaml } from '../yaml-document.ts';
 import {
-  type FieldFormat,
+  type Field,
   type Fields,
-  type FieldText,
   type Hide,
   isFields,
+  lastOfEach,
   mergedFields,
   shownFields,
   withoutMasked,
 } from './field-text.ts';
-import { itemPlaces, jsonFields, parseJson } from './json-fields.ts';
+import { cutObject, jsonFields } from './json-fields.ts';
 import { yamlFields } from './yaml-fields.ts';
 
 /** A policy that hides fields, and what it is attached to. */
@@ -37,19 +38,18 @@ export function hidesFieldsByName(path: string): boolean {
 
 /** The text as it is shown to everybody; null when hidden fields cannot be told apart in it. */
 export function shownText(path: string, text: string, policies: readonly HidingPolicy[]): string | null {
-  const { outer, inner } = hidesFor(path, text, policies);
-  return editText(path, text, {
-    outer: (format, object) => shownFields(format, object, outer),
-    inner: (format, object) => shownFields(format, object, inner),
-    other: outer,
-  });
+  const kind = kindOf(path);
+  if (kind === 'json') return shownJson(path, text, policies);
+  return kind === null ? text : shownMarkdown(text, hideBy(onFile(policies)));
 }
 
 /** The shown text without masked fields, each of the rest on its line; null when nothing of it may be found. */
 export function indexedText(path: string, text: string, policies: readonly HidingPolicy[]): string | null {
   const shown = shownText(path, text, policies);
   if (shown === null) return null;
-  return editText(path, shown, { outer: withoutMasked, inner: withoutMasked, other: (data) => data });
+  const kind = kindOf(path);
+  if (kind === 'json') return indexedJson(path, shown);
+  return kind === null ? shown : indexedMarkdown(shown);
 }
 
 /** The text to be written for `incoming`, with the hidden values of `present`; null when it cannot hold them. */
@@ -63,10 +63,9 @@ export function mergedText(
   const shown = present === null ? null : shownText(path, present, policies);
   if (present === null || shown === null) return incoming;
   if (shown === incoming) return present;
-  const hides = hidesFor(path, present, policies);
   return kindOf(path) === 'json'
-    ? mergedJson(path, present, incoming, hides)
-    : mergedMarkdown(present, incoming, hides.outer);
+    ? mergedJson(path, present, incoming, policies)
+    : mergedMarkdown(present, incoming, hideBy(onFile(policies)));
 }
 
 function kindOf(path: string): TextKind | null {
@@ -84,17 +83,8 @@ function isDataIsland(path: string, data: unknown): boolean {
   return /^islands\/[^/]+\.json$/i.test(path) && isFields(data) && Object.hasOwn(data, 'island');
 }
 
-interface Hides {
-  /** For the fields of the whole text. */
-  readonly outer: Hide;
-  /** For the fields of an island's `data`. */
-  readonly inner: Hide;
-}
-
-function hidesFor(path: string, text: string, policies: readonly HidingPolicy[]): Hides {
-  const onFile = policies.filter((policy) => !isBoundary(policy));
-  const hasInner = kindOf(path) === 'markdown' || isDataIsland(path, parseJson(text));
-  return { outer: hideBy(hasInner ? onFile : policies), inner: hideBy(policies) };
+function onFile(policies: readonly HidingPolicy[]): HidingPolicy[] {
+  return policies.filter((policy) => !isBoundary(policy));
 }
 
 /** Whoever calls has made sure that every transform is known. */
@@ -108,55 +98,69 @@ function hideBy(policies: readonly HidingPolicy[]): Hide {
     }, data);
 }
 
-type Edit = (format: FieldFormat, object: FieldText) => string;
-
-interface Edits {
-  readonly outer: Edit;
-  readonly inner: Edit;
-  /** For a front matter that is no mapping. */
-  readonly other: Hide;
-}
-
-function editText(path: string, text: string, { outer, inner, other }: Edits): string | null {
-  const kind = kindOf(path);
-  if (kind === null) return text;
-  if (kind === 'markdown') return editMarkdown(text, outer, other);
+function shownJson(path: string, text: string, policies: readonly HidingPolicy[]): string | null {
   const data = parseJson(text);
   if (data === undefined) return null;
-  const edited = editObjects(text, outer);
-  return isDataIsland(path, data) ? editMember(edited, 'data', (value) => editObjects(value, inner)) : edited;
+  if (!isDataIsland(path, data)) return shownObjects(text, data, hideBy(policies));
+  const shown = shownObjects(text, data, hideBy(onFile(policies)));
+  return shown === null ? null : editData(shown, (value, inner) => shownObjects(value, inner, hideBy(policies)));
 }
+
+function indexedJson(path: string, shown: string): string | null {
+  const data = parseJson(shown);
+  const indexed = editObjects(shown, data, (text, fields) => withoutMasked(jsonFields, cutObject(text, fields)));
+  if (indexed === null || !isDataIsland(path, data)) return indexed;
+  return editData(indexed, (value, inner) =>
+    editObjects(value, inner, (text, fields) => withoutMasked(jsonFields, cutObject(text, fields))),
+  );
+}
+
+function shownObjects(text: string, data: unknown, hide: Hide): string | null {
+  const after = hide(data);
+  return editObjects(text, data, (object, fields, index) => {
+    const shown = index === null ? after : (after as readonly unknown[])[index];
+    return isFields(shown) ? shownFields(jsonFields, cutObject(object, fields), shown) : null;
+  });
+}
+
+/** `index` = of the object in its list, null when it is the whole text. */
+type EditObject = (text: string, data: Fields, index: number | null) => string | null;
 
 /** The object that a JSON text is, or each object of the list that it is. */
-function editObjects(text: string, edit: Edit): string {
-  const data = parseJson(text);
-  if (isFields(data)) return edit(jsonFields, jsonFields.parse(text) ?? emptyObject(data));
+function editObjects(text: string, data: unknown, edit: EditObject): string | null {
+  if (isFields(data)) return edit(text, data, null);
   if (!Array.isArray(data)) return text;
-  return editItems(text, (item) => (isFields(parseJson(item)) ? editObjects(item, edit) : item));
+  const items: readonly unknown[] = data;
+  return editItems(text, (item, index) => {
+    const fields = items[index];
+    return isFields(fields) ? edit(item, fields, index) : item;
+  });
 }
 
-function emptyObject(data: Fields): FieldText {
-  return { data, fields: [], head: '', tail: '' };
-}
-
-function editItems(text: string, edit: (item: string, index: number) => string): string {
-  let edited = '';
+function editItems(text: string, edit: (item: string, index: number) => string | null): string | null {
+  const parts: string[] = [];
   let from = 0;
-  for (const [index, [start, end]] of itemPlaces(text).entries()) {
-    edited += text.slice(from, start) + edit(text.slice(start, end), index);
+  for (const [index, [start, end]] of itemsOf(text, text.indexOf('[')).entries()) {
+    const edited = edit(text.slice(start, end), index);
+    if (edited === null) return null;
+    parts.push(text.slice(from, start), edited);
     from = end;
   }
-  return edited + text.slice(from);
+  return parts.join('') + text.slice(from);
 }
 
-function editMember(text: string, name: string, edit: (value: string) => string): string {
+/** The member `data` of an island's text, by its text and its value. */
+function editData(text: string, edit: (value: string, data: unknown) => string | null): string | null {
   const object = jsonFields.parse(text);
-  const places = object?.fields.filter((field) => field.name === name) ?? [];
-  if (object === null || places.length === 0) return text;
-  // Of members with one name the last counts; the others must not show what it hides.
-  if (places.length > 1) return editMember(jsonFields.serialise(object.data), name, edit);
-  const fields = object.fields.map((field) => (field.name === name ? { ...field, value: edit(field.value) } : field));
-  return jsonFields.write({ ...object, fields });
+  if (object === null) return null;
+  const { data, ...cut } = lastOfEach(object);
+  const fields: Field[] = [];
+  for (const field of cut.fields) {
+    const value = field.name === 'data' ? edit(field.value, data['data']) : field.value;
+    if (value === null) return null;
+    fields.push({ ...field, value });
+  }
+  return jsonFields.write({ ...cut, fields });
 }
 
 interface Cut {
@@ -172,73 +176,109 @@ function splitFrontMatter(text: string): Cut | null {
   return { head: text.slice(0, start), yaml: text.slice(start, end), tail: text.slice(end) };
 }
 
-function editMarkdown(text: string, edit: Edit, other: Hide): string | null {
+function shownMarkdown(text: string, hide: Hide): string | null {
   const front = splitFrontMatter(text);
   // One that never ends may be somebody's half-written one, with the fields of a whole one.
   if (front === null) return opensFrontMatter(text) ? null : text;
   const fields = yamlFields.parse(front.yaml);
-  if (fields !== null) return front.head + edit(yamlFields, fields) + front.tail;
+  if (fields !== null) return withFront(front, shownFields(yamlFields, fields, hide(fields.data) as Fields));
   const read = readYaml(front.yaml);
   if (read === null) return null;
   // Fields of a list have no lines of their own that could be cut out.
-  return isDeepStrictEqual(other(read.data), read.data) ? text : null;
+  return isDeepStrictEqual(hide(read.data), read.data) ? text : null;
+}
+
+function indexedMarkdown(shown: string): string | null {
+  const front = splitFrontMatter(shown);
+  const fields = front === null ? null : yamlFields.parse(front.yaml);
+  return front === null || fields === null ? shown : withFront(front, withoutMasked(yamlFields, fields));
+}
+
+function withFront({ head, tail }: Cut, yaml: string | null): string | null {
+  return yaml === null ? null : head + yaml + tail;
 }
 
 function mergedMarkdown(present: string, incoming: string, hide: Hide): string | null {
   const before = splitFrontMatter(present);
-  const beforeFields = before === null ? null : yamlFields.parse(before.yaml);
-  if (before === null || beforeFields === null) return incoming;
+  const fields = before === null ? null : yamlFields.parse(before.yaml);
+  if (before === null || fields === null) return incoming;
+  const shown = hide(fields.data) as Fields;
   const after = splitFrontMatter(incoming);
   if (after === null) {
-    const kept = mergedFields(yamlFields, beforeFields, { data: {}, fields: [], head: '', tail: '' }, hide);
+    const kept = mergedFields(yamlFields, fields, shown, { data: {}, fields: [], head: '', tail: '' });
+    if (kept === null) return null;
     return kept === '' ? incoming : `${before.head}${kept}---\n${incoming}`;
   }
-  const afterFields = yamlFields.parse(after.yaml);
-  return afterFields === null
-    ? null
-    : after.head + mergedFields(yamlFields, beforeFields, afterFields, hide) + after.tail;
+  const given = yamlFields.parse(after.yaml);
+  return given === null ? null : withFront(after, mergedFields(yamlFields, fields, shown, given));
 }
 
-function mergedJson(path: string, present: string, incoming: string, { outer, inner }: Hides): string | null {
-  const merged = mergedValue(present, incoming, outer);
-  const before = parseJson(present);
-  if (merged === null || !isDataIsland(path, before)) return merged;
-  const data = jsonFields.parse(present)?.fields.findLast(({ name }) => name === 'data')?.value;
-  if (data === undefined) return merged;
-  let fits = true;
-  const edited = editMember(merged, 'data', (value) => {
-    const kept = mergedValue(data, value, inner);
-    fits &&= kept !== null;
-    return kept ?? value;
-  });
-  return fits ? edited : null;
+function mergedJson(path: string, present: string, incoming: string, policies: readonly HidingPolicy[]): string | null {
+  const before: JsonSide = { text: present, data: parseJson(present) };
+  const given: JsonSide = { text: incoming, data: parseJson(incoming) };
+  if (!isDataIsland(path, before.data)) return mergedObjects(before, given, hideBy(policies));
+  const merged = mergedObjects(before, given, hideBy(onFile(policies)));
+  const inner = jsonFields.parse(present)?.fields.findLast(({ name }) => name === 'data')?.value;
+  if (merged === null || inner === undefined) return merged;
+  const old: JsonSide = { text: inner, data: parseJson(inner) };
+  return editData(merged, (text, data) => mergedObjects(old, { text, data }, hideBy(policies)));
+}
+
+interface JsonSide {
+  readonly text: string;
+  readonly data: unknown;
 }
 
 /** Objects are matched as a whole, objects of lists by their id, key or name, else by their place. */
-function mergedValue(present: string, incoming: string, hide: Hide): string | null {
-  const before = jsonFields.parse(present);
-  const after = jsonFields.parse(incoming);
-  if (before !== null && after !== null) return mergedFields(jsonFields, before, after, hide);
-  const items = parseJson(present);
-  const hidden = hide(items);
-  if (before !== null) return hidden === items ? incoming : null;
-  if (!Array.isArray(items) || !Array.isArray(hidden)) return incoming;
-  if (items.every((item, index) => item === hidden[index])) return incoming;
-  if (!Array.isArray(parseJson(incoming))) return null;
-  const places = itemPlaces(present).map(([start, end], index) => ({
-    text: present.slice(start, end),
-    identity: identityOf(hidden[index]),
-  }));
-  return editItems(incoming, (item, index) => {
-    const identity = identityOf(parseJson(item));
-    const counterpart = identity === null ? places[index] : places.find((place) => place.identity === identity);
-    return counterpart === undefined ? item : (mergedValue(counterpart.text, item, hide) ?? item);
+function mergedObjects(before: JsonSide, given: JsonSide, hide: Hide): string | null {
+  const shown = hide(before.data);
+  if (isFields(before.data)) {
+    if (isFields(given.data)) return mergedObject(before.text, before.data, shown, given);
+    return shown === before.data ? given.text : null;
+  }
+  if (!Array.isArray(before.data) || !Array.isArray(shown)) return given.text;
+  return isSame(before.data, shown) ? given.text : mergedList(before.text, before.data, shown, given);
+}
+
+function isSame(items: readonly unknown[], others: readonly unknown[]): boolean {
+  return items.every((item, index) => item === others[index]);
+}
+
+function mergedObject(text: string, data: Fields, shown: unknown, given: JsonSide): string | null {
+  if (!isFields(shown) || !isFields(given.data)) return null;
+  return mergedFields(jsonFields, cutObject(text, data), shown, cutObject(given.text, given.data));
+}
+
+function mergedList(
+  text: string,
+  items: readonly unknown[],
+  shown: readonly unknown[],
+  given: JsonSide,
+): string | null {
+  if (!Array.isArray(given.data)) return null;
+  const incoming: readonly unknown[] = given.data;
+  const places = itemsOf(text, text.indexOf('['));
+  const known = new Map<string, number>();
+  for (const [index, item] of shown.entries()) {
+    const identity = identityOf(item);
+    if (identity !== null && !known.has(identity)) known.set(identity, index);
+  }
+  return editItems(given.text, (item, index) => {
+    const identity = identityOf(incoming[index]);
+    const source = identity === null ? index : (known.get(identity) ?? -1);
+    const [old, place] = [items[source], places[source]];
+    if (place === undefined || !isFields(old) || !isFields(incoming[index])) return item;
+    return mergedObject(text.slice(...place), old, shown[source], { text: item, data: incoming[index] });
   });
 }
 
 /** Null when nothing that is shown tells the item from the others. */
 function identityOf(item: unknown): string | null {
   if (!isFields(item)) return null;
-  const name = ['id', 'key', 'name'].find((candidate) => Object.hasOwn(item, candidate) && item[candidate] !== MASKED);
-  return name === undefined ? null : JSON.stringify([name, item[name]]);
+  for (const name of ['id', 'key', 'name']) {
+    const value = Object.hasOwn(item, name) ? item[name] : undefined;
+    const isPlain = typeof value === 'string' || typeof value === 'number';
+    if (isPlain && value !== MASKED) return JSON.stringify([name, value]);
+  }
+  return null;
 }

@@ -11,6 +11,7 @@ export const yamlFields: FieldFormat = {
     const fields = isMap(document.contents) ? (cutLines(text, document.contents) ?? []) : [];
     return { data, fields, head: text.slice(0, text.length - lengthOf(fields)), tail: '' };
   },
+  inner: () => null,
   write: ({ head, fields, tail }) => head + fields.map(({ lead, key, value }) => lead + key + value).join('') + tail,
   replaced: (field, value) => ({ ...field, lead: '', value: `: ${JSON.stringify(value)}${lineEnd(field.value)}` }),
   serialise: (data) => stringify(data),

@@ -4,6 +4,7 @@ import { filePathProblem, isFilePath, normalPath } from '@svc/contract/names.ts'
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { findFrontMatter } from '../front-matter.ts';
+import { isDeeper } from '../json-text.ts';
 import { inline, parseFrontMatter, setFrontMatterMember } from './front-matter.ts';
 import { objectOf, parseJsonObject, setJsonMember } from './json-member.ts';
 import { normalTriggers } from './trigger.ts';
@@ -135,13 +136,21 @@ export function readIsland(file: string, text: string): Island | null {
 }
 
 function definitionOf(kind: IslandKind, text: string): IslandDefinition | null {
-  const members = kind === 'data' ? objectOf(parseJsonObject(text)?.['island']) : frontMatterOf(text);
+  const members = kind === 'data' ? objectOf(dataIslandOf(text)?.['island']) : frontMatterOf(text);
   if (members === null || members === undefined) return null;
   const said = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
   const parsed = Definition.safeParse(said);
   if (!parsed.success) return null;
   const { type, triggers, enabled, description, source } = parsed.data;
   return { type, triggers: normalTriggers(triggers), enabled, description, source };
+}
+
+/** As deep as a body may be nested, within an answer: deeper data could be neither sent nor taken back. */
+const MAX_DATA_DEPTH = 60;
+
+function dataIslandOf(text: string): Record<string, unknown> | undefined {
+  const data = parseJsonObject(text);
+  return data === undefined || isDeeper(text, MAX_DATA_DEPTH) ? undefined : data;
 }
 
 function frontMatterOf(text: string): Record<string, unknown> | null {
@@ -151,7 +160,7 @@ function frontMatterOf(text: string): Record<string, unknown> | null {
 
 /** What the island holds besides its definition. */
 export function contentOf(kind: IslandKind, text: string): IslandContent {
-  if (kind === 'data') return { kind, data: parseJsonObject(text)?.['data'] ?? {} };
+  if (kind === 'data') return { kind, data: dataIslandOf(text)?.['data'] ?? {} };
   return { kind, text: text.slice(findFrontMatter(text)?.body ?? 0) };
 }
 
