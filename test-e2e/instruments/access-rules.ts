@@ -39,6 +39,8 @@ const BRAIN: Record<string, AccessRule> = {
   svc_branch_changed_brains: everybody(),
   svc_branch_is_dirty: everybody(),
   svc_commit: writers(() => ({ message: 'x' })),
+  svc_config_get: everybody(),
+  svc_config_set: operators(() => ({ key: 'market.skillsTradeTtlMs', value: 259_200_000 })),
   svc_create_branch: writers((_tenant, fresh) => ({ name: fresh })),
   svc_list_branches: everybody(),
   svc_switch_branch: everybody(() => ({ name: 'main' })),

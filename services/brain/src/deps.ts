@@ -1,8 +1,11 @@
 import { toolFor } from '@svc/contract/tool.ts';
+import type { RegistryAnswer, RegistryAsk } from '@svc/contract/registry.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import type { BrainRouter } from './brain/brain-router.ts';
 import type { RowRules } from './ports.ts';
+import type { RegistryClient } from '@svc/runtime/registry.ts';
+import type { Settings } from '@svc/runtime/settings.ts';
 import type { CopyBoundaries } from './rules/copy-boundaries.ts';
 import type { HomeRoles } from './rules/home-roles.ts';
 import type { LegacyLayout } from './legacy-layout.ts';
@@ -22,6 +25,10 @@ export interface BrainDeps {
   /** What a caller holds in a workspace. */
   readonly homeRoles: HomeRoles;
   readonly copyBoundaries: CopyBoundaries;
+  readonly settings: Settings;
+  /** Throws what the registry answers, SERVICE_UNAVAILABLE when it does not. */
+  changeSetting(wish: RegistryAsk<'changeSetting'>): Promise<RegistryAnswer<'changeSetting'>>;
+  readonly revision: RegistryClient['revision'];
   readonly tellDenials: TellDenials;
   readonly log: Platform['log'];
   /** Of this process. */

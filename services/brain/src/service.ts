@@ -4,8 +4,9 @@ import { join, resolve } from 'node:path';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { DEFAULT_DEADLINE_MS } from '@svc/contract/tool.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { createRegistryClient } from '@svc/runtime/registry.ts';
+import { createRegistryClient, type RegistryClient } from '@svc/runtime/registry.ts';
 import type { ServiceDefinition, ServiceHandle } from '@svc/runtime/service.ts';
+import { createSettings } from '@svc/runtime/settings.ts';
 import { openStore, type ServiceStore } from '@svc/runtime/store.ts';
 import { BrainHost } from './brain/brain-host.ts';
 import { BrainRouter } from './brain/brain-router.ts';
@@ -20,8 +21,8 @@ import type { RowRules } from './ports.ts';
 import { answerForPrototypes } from './prototype-files.ts';
 import { DenialLog } from './rules/denial-log.ts';
 import { readHashKey } from './rules/hash-key.ts';
-import { type CopyBoundaries, createCopyBoundaries } from './rules/copy-boundaries.ts';
-import { createHomeRoles, type HomeRoles } from './rules/home-roles.ts';
+import { createCopyBoundaries } from './rules/copy-boundaries.ts';
+import { createHomeRoles } from './rules/home-roles.ts';
 import { RegistryRules } from './rules/registry-rules.ts';
 import { readCatalogueSize, readCatalogueSizes } from './store/catalogue.ts';
 import { createTellDenials } from './store/island-denials.ts';
@@ -48,8 +49,7 @@ interface Parts {
   readonly models: Models;
   readonly counters: Counters;
   readonly rules: RowRules;
-  readonly homeRoles: HomeRoles;
-  readonly copyBoundaries: CopyBoundaries;
+  readonly registry: RegistryClient;
   readonly handleKey: Uint8Array;
   readonly denials: DenialLog;
 }
@@ -130,7 +130,7 @@ function framesOf(error: unknown): readonly string[] {
 async function createRules(
   platform: Platform,
   dataDir: string,
-): Promise<Pick<Parts, 'rules' | 'homeRoles' | 'copyBoundaries' | 'handleKey'>> {
+): Promise<Pick<Parts, 'rules' | 'registry' | 'handleKey'>> {
   const { random, node, log } = platform;
   const key = await readHashKey(dataDir, { randomBytes: (count) => random.bytes(count), unique: node.instance });
   const registry = createRegistryClient(platform);
@@ -141,8 +141,7 @@ async function createRules(
         'the hidden fields of a file could not be told apart; it is hidden',
       ),
     ),
-    homeRoles: createHomeRoles(registry),
-    copyBoundaries: createCopyBoundaries(registry),
+    registry,
     handleKey: key,
   };
 }
@@ -172,7 +171,7 @@ function createHost({
 }
 
 async function createDeps(
-  { platform, store, models, rules, homeRoles, copyBoundaries, counters }: Parts,
+  { platform, store, models, rules, registry, counters }: Parts,
   host: BrainHost,
   router: BrainRouter,
   layout: LegacyLayout,
@@ -188,8 +187,11 @@ async function createDeps(
     host,
     layout,
     rules,
-    homeRoles,
-    copyBoundaries,
+    homeRoles: createHomeRoles(registry),
+    copyBoundaries: createCopyBoundaries(registry),
+    settings: createSettings({ config, registry }),
+    changeSetting: (wish) => registry.ask('changeSetting', wish),
+    revision: registry.revision,
     tellDenials: createTellDenials({ schema, outbox, ids, transact }),
     log,
     counters,

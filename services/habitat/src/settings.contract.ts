@@ -23,7 +23,7 @@ export function describeSettings(name: string, open: () => Promise<Database>, no
     const { nodeOf, restart } = useHabitat({ open, nodes });
     const [one, other] = [nodeOf(0), nodeOf(nodes - 1)];
     const change = (node: HabitatNode, key: string, value: unknown, operator = true) =>
-      node.registry.ask('changeSetting', { key, value: value as never, by: 'operator', operator });
+      node.registry.ask('changeSetting', { key, value: value as never, by: 'operator', operator, idempotency: null });
 
     test('a change through one process holds at every other from the next call on, and survives a restart', async () => {
       const reader = readerAt(other);

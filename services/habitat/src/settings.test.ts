@@ -12,7 +12,13 @@ test('the environment fixes a value: another one is kept, and has no effect unti
   const { config } = readConfig({ SVC_MARKET_SKILLS_ENABLED: 'off', SVC_HABITAT_MAX_AGENTS: '1' }, () => '');
   const node = await bed.start({ config: { ...config, SVC_DATA_DIR: bed.dataDir } });
   const set = (value: boolean | null) =>
-    node.registry.ask('changeSetting', { key: 'market.skillsEnabled', value, by: 'operator', operator: true });
+    node.registry.ask('changeSetting', {
+      key: 'market.skillsEnabled',
+      value,
+      by: 'operator',
+      operator: true,
+      idempotency: null,
+    });
   expect(await set(true)).toMatchObject({
     changed: false,
     value: false,

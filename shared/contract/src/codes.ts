@@ -65,6 +65,8 @@ export const REFUSALS = {
   E_BRANCH_EXISTS: 'A branch with that name, or one it would collide with, exists.',
   E_BUDGET: 'The budget does not allow it.',
   E_BUSY: 'Too much is waiting; try again shortly.',
+  E_CONFIG_KEY: 'No such setting; nearest names some, svc_config_get shows all.',
+  E_CONFIG_SECRET: 'A secret is kept in the environment, never here.',
   E_CONFLICT: 'The file is not in the state the caller expected; read it again first.',
   E_CYCLE: 'That would make a circle.',
   E_DUPLICATE: 'That name is taken.',

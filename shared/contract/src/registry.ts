@@ -183,7 +183,8 @@ export const REGISTRY = {
   },
   /**
    * Sets a declared setting, or with null unsets it. Stored in any case; `changed` = another value is in effect than
-   * before; `shadowedBy` = the environment fixes another one. Throws FORBIDDEN, VAF_INPUT_INVALID.
+   * before; `shadowedBy` = the environment fixes another one. Throws FORBIDDEN, VAF_INPUT_INVALID,
+   * IDEMPOTENCY_KEY_REUSED.
    */
   changeSetting: {
     subject: 'habitat.changeSetting',
@@ -193,12 +194,17 @@ export const REGISTRY = {
       by: SubjectId,
       /** Of the caller, as the door established it. */
       operator: z.boolean(),
+      /** Of a keyed call: a repeat of it is answered as it was the first time. */
+      idempotency: z
+        .strictObject({ principal: z.string(), tool: z.string(), key: z.string(), argsHash: z.string() })
+        .nullable(),
     }),
     answer: stamped({
       changed: z.boolean(),
       value: z.json(),
       source: SettingSource,
       shadowedBy: z.literal('environment').nullable(),
+      replayed: z.boolean(),
     }),
   },
   /** Answered when every entry is in its chain for good; entries sent again under their ids are there once. */

@@ -3,6 +3,7 @@ import { branchMergeTools } from './branch-merge.ts';
 import { brainTools as wholeBrainTools } from './brains.ts';
 import { branchTools } from './branches.ts';
 import { conflictTools } from './conflicts.ts';
+import { configTools } from './config.ts';
 import { fileTools } from './files.ts';
 import { historyTools } from './history.ts';
 import { healthTools } from './health.ts';
@@ -35,4 +36,5 @@ export const brainTools = [
   ...sessionTools,
   ...wholeBrainTools,
   ...historyTools,
+  ...configTools,
 ];

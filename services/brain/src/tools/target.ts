@@ -116,7 +116,8 @@ export function opContext({ caller, idempotency }: CallContext, guard: Guard = {
   };
 }
 
-function actorOf({ subject, operator }: Caller, declared: string | undefined): string {
+/** As whom it is recorded. `declared` = an agent that the call names. */
+export function actorOf({ subject, operator }: Caller, declared?: string): string {
   return subject.agentId ?? subject.userId ?? declared ?? (operator ? 'operator' : 'anonymous');
 }
 

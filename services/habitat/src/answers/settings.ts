@@ -11,16 +11,16 @@ export const settingAnswers: Pick<Answers, 'settings' | 'changeSetting'> = {
     const { stamp, value } = await readSettings(store.client);
     return { stamp, stored: value, fixed: platform.config.fixed as FixedAnswer };
   },
-  async changeSetting({ operator, ...wish }, { store, platform, revision }) {
+  async changeSetting({ operator, idempotency, ...wish }, { store, platform, revision }) {
     if (!operator) throw new CallError('FORBIDDEN');
     const subject = wish.by === OPERATOR ? {} : { userId: wish.by };
     const caller = { subject, operator, deadlineAt: platform.clock.now() + ASKED_WITHIN_MS };
-    const { decision } = await store.change({ caller, idempotency: null }, (unit) =>
+    const { decision, replayed } = await store.change({ caller, idempotency }, (unit) =>
       changeSetting(unit, platform.config.fixed, wish),
     );
     if (!decision.ok) throw new Error('the change of a setting is not refused');
     const { stamp } = await revision.read();
-    return { stamp, ...decision.value };
+    return { stamp, ...decision.value, replayed };
   },
 };
 

@@ -55,7 +55,7 @@ export interface SettingWish {
   readonly by: string;
 }
 
-export type ChangedSetting = Omit<RegistryAnswer<'changeSetting'>, 'stamp'>;
+export type ChangedSetting = Omit<RegistryAnswer<'changeSetting'>, 'stamp' | 'replayed'>;
 
 const SETTINGS_LOCK = 'settings';
 
