@@ -19,6 +19,7 @@ import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
 import { HABITAT } from './requirements/habitat-registry.ts';
 import { ISLANDS } from './requirements/islands.ts';
 import { PEOPLE } from './requirements/people.ts';
+import { SETTINGS } from './requirements/settings.ts';
 import { TOKENS } from './requirements/tokens.ts';
 
 const ALL = {
@@ -43,6 +44,7 @@ const ALL = {
   ...ESCROW,
   ...PEOPLE,
   ...DISK,
+  ...SETTINGS,
 };
 
 export type RequirementId = keyof typeof ALL;

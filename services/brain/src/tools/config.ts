@@ -97,7 +97,8 @@ const configSet = defineTool({
     const { stamp: _stamp, replayed, shadowedBy, changed, ...now } = await deps.changeSetting(ask);
     if (replayed) context.markReplayed();
     const shadow = shadowedBy === null ? null : ('flag' as const);
-    return { key, ...shownValue(now), status: 'set', persisted: true, changed, brain, shadowedBy: shadow };
+    const done = { status: 'set' as const, persisted: true as const, changed };
+    return { key, ...shownValue(now), ...done, brain, shadowedBy: shadow };
   },
 });
 

@@ -1,0 +1,26 @@
+/** Settings that change while the service runs. */
+export const SETTINGS = {
+  'settings:next-call': [
+    'config port',
+    'What an operator sets through one gateway holds at every process from the next call on, whatever the process is.',
+  ],
+  'settings:types': [
+    'config port',
+    'Texts of switches and numbers are understood; what does not fit is VAF_INPUT_INVALID, a name nobody declared E_CONFIG_KEY.',
+  ],
+  'settings:secrets': ['config port', 'A secret is refused with E_CONFIG_SECRET, and its value is nowhere.'],
+  'settings:operators': [
+    'config port',
+    'Only operators set: an admin is FORBIDDEN. Whoever is somebody reads, and to nobody no setting is shown.',
+  ],
+  'settings:told': [
+    'config port',
+    'Each change is told to operators without its value and kept in the audit with what was before.',
+  ],
+  'settings:keyed': ['config port', 'A repeat under one idempotency key is the stored reply, on any gateway.'],
+  'settings:environment': [
+    'config port',
+    'A variable of the environment fixes a value: another one is kept, is not in effect, and the answer says so.',
+  ],
+  'settings:restart': ['config port', 'What is set is there after every process was ended.'],
+} as const;
