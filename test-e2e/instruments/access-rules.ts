@@ -151,7 +151,8 @@ const HABITAT: Record<string, AccessRule> = {
 };
 
 const AGENTS: Record<string, AccessRule> = {
-  agent_spawn: admins(({ team }) => ({ team })),
+  // Strangers get a workspace of their own, whatever is called like it.
+  agent_spawn: { args: ({ team }) => ({ team }), viewer: 'FORBIDDEN', admin: 'served', stranger: 'served' },
   // Without a team the agent comes to `default`, where nobody of a tenant holds a role.
   svc_agent_spawn: operators((_tenant, fresh) => ({ name: fresh })),
   agent_list: everybody(),

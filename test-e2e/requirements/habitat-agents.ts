@@ -12,6 +12,10 @@ export const HABITAT_AGENTS = {
     'agents acceptance 3',
     'A viewer who spawns an editor and an editor who spawns an admin are FORBIDDEN, and no agent comes of it.',
   ],
+  'habitat:agents:borrowed': [
+    'brain and team in row rules',
+    'A spawn gives row rules a brain or a team only from whoever has it, or runs its home; nobody reads what is for others by naming them.',
+  ],
   'habitat:agents:team-names': [
     'agents acceptance 4',
     'A team whose name could not name a workspace as it is, is VAF_INPUT_INVALID.',

@@ -42,12 +42,40 @@ verifies('habitat:agents:rights', async ({ place, caller }) => {
   await viewer.caller.fails('FORBIDDEN', 'agent_spawn', { name });
   const team = newTeam();
   await spawned(place, { team });
-  await editor.caller.fails('FORBIDDEN', 'agent_spawn', { name, team });
+  const elsewhere = await editor.caller.ok('agent_spawn', { name: newName('e'), team });
+  expect(elsewhere).toMatchObject({ team, roles: ['admin'] });
+  expect(elsewhere.workspace).not.toBe(`org-${team}`);
   for (const workspace of ['default', `org-${team}`]) {
     const { agents } = await caller().ok('agent_list', { workspace, limit: 1000 });
     expect((agents as Fields[]).filter((agent) => agent.name === name)).toEqual([]);
   }
   expect(await editor.caller.ok('agent_spawn', { name })).toMatchObject({ name, roles: ['editor'] });
+});
+
+verifies('habitat:agents:borrowed', async ({ place, caller, fresh }) => {
+  const operator = caller();
+  const { brain } = await fresh();
+  const team = newTeam();
+  await spawned(place, { team });
+  const resource = newName('r');
+  const readableBy = [`brain:${brain}`, `team:${team}`];
+  await operator.ok('svc_habitat_setPolicy', { resource, policy: { container: 'public', readableBy } });
+  const editor = await addMember(place, 'default', 'editor');
+  const admin = await addMember(place, 'default', 'admin');
+  const reader = async (spawner: Caller, wish: Fields): Promise<Caller> => {
+    const { agentId } = await spawner.ok('agent_spawn', wish);
+    const { token } = await operator.ok('svc_habitat_mintToken', { agentId });
+    return callerOf(place, String(token));
+  };
+  const reads = async (agent: Caller) => (await agent.ok('svc_habitat_can', { resource })).allowed;
+  for (const wish of [{ brain }, { team }, { brain, team }]) {
+    const child = await reader(editor.caller, wish);
+    expect([wish, await reads(child), await reads(await reader(child, wish))]).toEqual([wish, false, false]);
+  }
+  expect(await reads(await reader(admin.caller, { team }))).toBe(false);
+  expect(await reads(await reader(admin.caller, { brain }))).toBe(true);
+  const chosen = await reader(operator, { team });
+  expect([await reads(chosen), await reads(await reader(chosen, { team }))]).toEqual([true, true]);
 });
 
 verifies('habitat:agents:team-names', async ({ caller }) => {

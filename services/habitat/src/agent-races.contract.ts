@@ -1,7 +1,7 @@
 /** What holds of agents and organisations when several processes change them at once, on any database. */
 import { describe, expect, test } from 'vitest';
 import type { Database } from '@svc/runtime/database.ts';
-import { codeOf, enrol } from './test-people.ts';
+import { codeOf, enrol, type Person } from './test-people.ts';
 import { useHabitat } from './test-habitat.ts';
 
 type Fields = Record<string, unknown>;
@@ -23,11 +23,15 @@ export function describeAgentRaces(name: string, open: () => Promise<Database>, 
       }
     });
 
-    test('who comes second to a new team’s workspace is judged by the one that is there', async () => {
-      const people = await Promise.all(Array.from({ length: 2 }, (_, index) => enrol(next(), `racer${index}`)));
+    test('of two spawns of one person into a new team one makes its workspace, the other joins', async () => {
+      const [one, other] = [await enrol(next(), 'racer'), await enrol(next(), 'rival')];
       for (let trial = 0; trial < TRIALS; trial += 1) {
-        const codes = await Promise.all(people.map((one) => one.code('agent_spawn', { team: `new${trial}` }, next())));
-        expect(codes.map(String).sort()).toEqual(['FORBIDDEN', 'null']);
+        const spawn = (person: Person) => person.call('agent_spawn', { team: `new${trial}` }, next());
+        const both = await Promise.all([spawn(one), spawn(one)]);
+        expect(both.map(({ roles }) => String(roles)).sort()).toEqual(['admin', 'editor']);
+        expect(new Set(both.map(({ workspace }) => workspace)).size).toBe(1);
+        // Another family has a workspace of its own for a team of that name, and learns nothing of the first.
+        expect(await spawn(other)).toMatchObject({ roles: ['admin'] });
       }
     });
 

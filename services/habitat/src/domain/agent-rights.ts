@@ -12,21 +12,43 @@ export interface Home {
   readonly workspace: string;
   /** Roles of the actor there; null = there is no such workspace yet. */
   readonly held: readonly string[] | null;
-  /** The team of that id or name in the registry of teams, if there is one. */
-  readonly team: { readonly owner: string | null; readonly isMember: boolean } | null;
 }
 
-/** In a workspace up to one's own role; a new one is anybody's, unless it is that of a team of others. */
-export function maySpawn(actor: Actor, { workspace, held, team }: Home, role: Role): boolean {
+/** In a workspace up to one's own role; a new one is anybody's who may have a workspace of that name. */
+export function maySpawn(actor: Actor, { workspace, held }: Home, role: Role): boolean {
   if (actor.operator) return true;
   if (actor.identity === null || !mayActIn(actor, workspace)) return false;
-  if (held !== null) return holdsAtLeast(held, role);
-  return team === null || team.owner === actor.identity || team.isMember;
+  return held === null || holdsAtLeast(held, role);
 }
 
-/** A brain is part of what row rules match: nobody below an admin gives an agent another one than their own. */
-export function mayGiveBrain(actor: Actor, { held }: Home, brain: string | null, own: string | undefined): boolean {
-  return actor.operator || brain === null || brain === own || held === null || holdsAtLeast(held, 'admin');
+/** What a spawner has to do with a team. */
+export interface TeamClaim {
+  /** The registry knows a team of that id, of which the spawner is a member, or whose organisation it owns. */
+  readonly isOwnId: boolean;
+  /** The same for the name of a team, in an organisation that an operator has confirmed. */
+  readonly isOwnName: boolean;
+  /** Roles of the spawner in the workspace that is called like the team. */
+  readonly held: readonly string[];
+  /** An operator has made the spawner an admin there. */
+  readonly isAppointed: boolean;
+}
+
+/**
+ * Whether the agents of a team live in the workspace that is called like it. Other spawners have one of their own for each
+ * team, so that nobody learns which names are in use, and nobody takes one from others.
+ */
+export function sharesTeamName(actor: Actor, { isOwnId, isOwnName, held }: TeamClaim): boolean {
+  return actor.operator || isOwnId || isOwnName || held.length > 0;
+}
+
+/** Whether row rules see the team that a spawner gives: nobody becomes what others have made rules for. `own`: the spawner's. */
+export function passesTeamOn(actor: Actor, claim: TeamClaim, team: string, own: string | undefined): boolean {
+  return actor.operator || own === team || claim.isOwnId || claim.isAppointed;
+}
+
+/** The same for a brain. `isHomeAdmin`: the spawner is an admin where the brain is at home. */
+export function passesBrainOn(actor: Actor, brain: string, own: string | undefined, isHomeAdmin: boolean): boolean {
+  return actor.operator || own === brain || isHomeAdmin;
 }
 
 /** What an actor has to do with a live agent. */

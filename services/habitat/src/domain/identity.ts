@@ -8,6 +8,7 @@ export interface HeldRole {
 
 export interface AgentFacts {
   readonly name: string;
+  /** As row rules see them. */
   readonly team: string | null;
   readonly brain: string | null;
   /** Its home. */

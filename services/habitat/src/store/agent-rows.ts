@@ -72,17 +72,23 @@ export async function countSpawnsLastMinute(client: SqlClient, family: string): 
   return row?.spawned ?? 0;
 }
 
+/** What nobody is shown: its family, and whether row rules see its team and its brain. */
+export interface Belonging extends Lineage {
+  readonly teamHeld: boolean;
+  readonly brainHeld: boolean;
+}
+
 export async function insertAgent(
   tx: SqlClient,
   agent: Omit<AgentRow, 'createdAt'>,
-  { family, ancestors }: Lineage,
+  { family, ancestors, teamHeld, brainHeld }: Belonging,
 ): Promise<AgentRow> {
   const { agentId, name, role, parent, brain, team, workspace, roleId, reportsTo, createdBy } = agent;
   const [row] = await tx.$queryRawUnsafe<AgentRow[]>(
     `INSERT INTO habitat.agents
        (agent_id, name, role, parent, brain, team, workspace, role_id, reports_to, created_by, created_at,
-        family, ancestors)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), $11, $12) RETURNING ${COLUMNS}`,
+        family, ancestors, team_held, brain_held)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), $11, $12, $13, $14) RETURNING ${COLUMNS}`,
     agentId,
     name,
     role,
@@ -95,6 +101,8 @@ export async function insertAgent(
     createdBy,
     family,
     ancestors,
+    teamHeld,
+    brainHeld,
   );
   if (row === undefined) throw new Error('an inserted agent was not returned');
   return row;

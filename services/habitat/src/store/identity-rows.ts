@@ -11,7 +11,8 @@ export const IN_QUARANTINE = (id: string) => `EXISTS (SELECT 1 FROM habitat.trus
   AND entity_id = ANY(array_append((SELECT ancestors FROM habitat.agents WHERE agent_id = ${id}), ${id})))`;
 
 const IDENTITY = (id: string) => `
-  (SELECT row_to_json(a) FROM (SELECT name, team, brain, workspace, killed_at IS NOT NULL AS killed, coalesce(family, agent_id) AS family,
+  (SELECT row_to_json(a) FROM (SELECT name, CASE WHEN team_held THEN team END AS team,
+     CASE WHEN brain_held THEN brain END AS brain, workspace, killed_at IS NOT NULL AS killed, coalesce(family, agent_id) AS family,
      created_by AS "createdBy" FROM habitat.agents WHERE agent_id = ${id}) a) AS agent,
   ${IN_QUARANTINE(id)} AS quarantined,
   (SELECT coalesce(json_agg(json_build_object('workspace', workspace_id, 'role', role)

@@ -1,4 +1,5 @@
 /** How an identity gets its place: a role in a workspace, which is made for it when it is missing. */
+import { hash } from 'node:crypto';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Role } from '@svc/contract/registry.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
@@ -31,6 +32,15 @@ export interface Provisioned {
 /** Where the agents of a team live. The form of the team's name is the caller's business. */
 export function workspaceOfTeam(team?: string): string {
   return team === undefined ? DEFAULT_WORKSPACE : `org-${team}`;
+}
+
+const NAME_KEPT = 48;
+const MARK_LENGTH = 10;
+
+/** Where the agents live that a family spawns for a team it has no claim to: never a workspace of others, whatever they call theirs. */
+export function workspaceOfFamily(team: string, family: string): string {
+  const mark = hash('sha256', `${family}\n${team}`, 'hex').slice(0, MARK_LENGTH);
+  return `${workspaceOfTeam(team.slice(0, NAME_KEPT))}.${mark}`;
 }
 
 /**

@@ -1,10 +1,10 @@
 /** An agent comes into being and gets its place: one transaction. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import { foldCase } from '@svc/contract/names.ts';
+import type { Role } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type Acting, type Actor, actorOf } from '../domain/actor.ts';
-import { type Home, maySeeAgent, mayGiveBrain, maySpawn, workspaceRoleOf } from '../domain/agent-rights.ts';
+import { maySeeAgent, maySpawn, workspaceRoleOf } from '../domain/agent-rights.ts';
 import { isAbove, type Lineage, lineageOf, type Placed } from '../domain/family.ts';
 import { heldRoles } from '../roles.ts';
 import {
@@ -18,7 +18,8 @@ import {
 import { readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 import { lockNames } from './name-lock.ts';
-import { provision, workspaceOfTeam } from './provision.ts';
+import { provision } from './provision.ts';
+import { holdsBrain, placeInTeam, type TeamPlace } from './team-claim.ts';
 import { findOne } from './team-rows.ts';
 import { hasRoomForWorkspace, lockWorkspace } from './workspace-rows.ts';
 
@@ -30,6 +31,8 @@ export interface SpawnWish {
   readonly role?: string | undefined;
   readonly parent?: string | undefined;
   readonly brain?: string | undefined;
+  /** Workspace in which that brain is at home; null = in none. */
+  readonly brainHome?: string | null | undefined;
   readonly team?: string | undefined;
   /** Id or name of a team role. */
   readonly roleId?: string | undefined;
@@ -43,33 +46,41 @@ export interface Spawned {
 
 export type SpawnDenial = 'E_QUOTA' | 'E_RATE_LIMIT' | 'AGENT_NOT_FOUND' | 'E_NOT_FOUND';
 
-/** Throws FORBIDDEN to who may not spawn there, or not with that role or brain. */
+/** Throws FORBIDDEN to who may not spawn there, or not with that role. */
 export async function spawn(
   unit: HabitatUnit,
   caller: Acting,
   wish: SpawnWish,
 ): Promise<Decision<Spawned, SpawnDenial>> {
   const actor = actorOf(caller);
-  const spawner = actor.operator || actor.identity === null ? null : await readPlaced(unit.tx, actor.identity);
+  const spawner = await readSpawner(unit.tx, actor);
   if (!(await isWithinRate(unit.tx, spawner))) return deny('E_RATE_LIMIT');
   const relatives = await findRelatives(unit.tx, actor, wish);
   if (!relatives.ok) return relatives;
   const lineage = await placeOf(unit.tx, spawner, wish.agentId, relatives.value.parent);
   if (!lineage.ok) return lineage;
-  const home = await settle(unit, caller, wish);
-  if (!home.ok) return home;
+  const place = await placeInTeam(unit.tx, caller, spawner?.family ?? null, wish.team);
+  const { workspace, teamHeld } = place;
+  const settled = await settle(unit, caller, wish, place);
+  if (!settled.ok) return settled;
+  const brainHeld = await holdsBrain(unit.tx, caller, wish);
   const { agentId, name, role = null, brain = null, team = null } = wish;
-  const { workspace, roles } = home.value;
+  const roles = settled.value;
   const by = actor.name;
   const born = { agentId, name, role, brain, team, workspace, createdBy: by, ...relatives.value };
-  const agent = await insertAgent(unit.tx, born, lineage.value);
+  const agent = await insertAgent(unit.tx, born, { ...lineage.value, teamHeld, brainHeld });
   unit.touch();
   unit.emit({ name: 'agent:spawned', workspace, payload: { agentId, name, role, by } });
   unit.audit({ event: 'agent:spawned', workspace, data: { agentId, name, role, roles, ...relatives.value, by } });
   return allow({ agent, roles });
 }
 
-/** Spawns of one family come one after the other, so that each sees the ones before. Null = an operator. */
+/** Null = an operator. */
+async function readSpawner(tx: SqlClient, { operator, identity }: Actor): Promise<Placed | null> {
+  return operator || identity === null ? null : readPlaced(tx, identity);
+}
+
+/** Spawns of one family come one after the other, so that each sees the ones before. */
 async function isWithinRate(tx: SqlClient, spawner: Placed | null): Promise<boolean> {
   if (spawner === null) return true;
   await lockNames(tx, [`spawn:${spawner.family}`]);
@@ -120,55 +131,40 @@ async function findRelatives(
 async function settle(
   unit: HabitatUnit,
   caller: Acting,
-  wish: SpawnWish,
-): Promise<Decision<{ workspace: string; roles: readonly string[] }, 'E_QUOTA'>> {
-  const workspace = workspaceOfTeam(wish.team);
+  { agentId, role }: SpawnWish,
+  place: TeamPlace,
+): Promise<Decision<readonly string[], 'E_QUOTA'>> {
+  const actor = actorOf(caller);
+  const { workspace } = place;
+  const wanted = workspaceRoleOf(role);
   const isThere = (await lockWorkspace(unit.tx, workspace)) !== null;
-  await requireSpawner(unit.tx, caller, wish, isThere);
-  const { agentId } = wish;
-  const by = actorOf(caller).name;
-  const { operator } = actorOf(caller);
-  const source = operator ? 'operator' : 'family';
-  if (!isThere && !(await hasRoomForWorkspace(unit.tx, actorOf(caller)))) return deny('E_QUOTA');
-  const placed = await provision(unit, { agentId, workspace, role: workspaceRoleOf(wish.role), by, source });
+  await requireSpawner(unit.tx, caller, place, wanted);
+  if (!isThere && !(await hasRoomForWorkspace(unit.tx, actor))) return deny('E_QUOTA');
+  const source = actor.operator ? 'operator' : 'family';
+  const placed = await provision(unit, { agentId, workspace, role: wanted, by: actor.name, source });
   if (!placed.ok) return placed;
   const { roles, workspaceCreated } = placed.value;
-  if (!isThere && !workspaceCreated) await requireSpawner(unit.tx, caller, wish, true);
+  if (!isThere && !workspaceCreated) await requireSpawner(unit.tx, caller, place, wanted);
   const live = workspaceCreated ? 0 : await countLiveAgents(unit.tx, workspace);
-  return live >= (await unit.setting('habitat.maxAgents')) ? deny('E_QUOTA') : allow({ workspace, roles });
+  return live >= (await unit.setting('habitat.maxAgents')) ? deny('E_QUOTA') : allow(roles);
 }
 
-async function requireSpawner(
+async function requireSpawner(tx: SqlClient, caller: Acting, place: TeamPlace, role: Role): Promise<void> {
+  const { workspace } = place;
+  const row = await lockWorkspace(tx, workspace);
+  const held = row === null ? null : await rolesOfSpawner(tx, caller, place, row.owner);
+  if (!maySpawn(actorOf(caller), { workspace, held }, role)) throw new CallError('FORBIDDEN');
+}
+
+/** In a workspace of the family whoever is above its owner spawns as the owner may. */
+async function rolesOfSpawner(
   tx: SqlClient,
   caller: Acting,
-  { team, role, brain }: SpawnWish,
-  isThere: boolean,
-): Promise<void> {
-  const actor = actorOf(caller);
-  if (actor.operator) return;
-  const workspace = workspaceOfTeam(team);
-  const home: Home = {
-    workspace,
-    held: isThere ? await heldRoles(tx, caller, workspace) : null,
-    team: isThere || team === undefined ? null : await readNamedTeam(tx, team, actor.identity),
-  };
-  if (
-    !maySpawn(actor, home, workspaceRoleOf(role)) ||
-    !mayGiveBrain(actor, home, brain ?? null, caller.subject.brain)
-  ) {
-    throw new CallError('FORBIDDEN');
-  }
-}
-
-/** The team that the name of a workspace belongs to: that of the id, else the oldest of the name. */
-async function readNamedTeam(tx: SqlClient, team: string, identity: string | null): Promise<Home['team']> {
-  const [row] = await tx.$queryRawUnsafe<{ owner: string | null; isMember: boolean }[]>(
-    `SELECT o.owner, EXISTS (SELECT 1 FROM habitat.assignments s WHERE s.team = t.id AND s.agent_id = $3) AS "isMember"
-     FROM habitat.teams t JOIN habitat.orgs o ON o.id = t.org WHERE t.id = $1 OR t.folded = $2
-     ORDER BY t.id = $1 DESC, t.created_at, t.id LIMIT 1`,
-    team,
-    foldCase(team),
-    identity,
-  );
-  return row ?? null;
+  { workspace, isFamilys }: TeamPlace,
+  owner: string | null,
+): Promise<readonly string[]> {
+  const { identity } = actorOf(caller);
+  const isAboveOwner =
+    isFamilys && owner !== null && identity !== null && isAbove(identity, await readPlaced(tx, owner));
+  return isAboveOwner ? ['admin'] : heldRoles(tx, caller, workspace);
 }

@@ -37,15 +37,22 @@ const spawned = z.strictObject({
   createdAt: TimestampMs,
 });
 
-type Wish = Omit<SpawnWish, 'agentId' | 'name'> & { readonly name?: string | undefined };
+type Wish = Omit<SpawnWish, 'agentId' | 'name' | 'brainHome'> & { readonly name?: string | undefined };
 type SpawnContext = ToolContext<HabitatDeps, SpawnDenial, never>;
 
 async function spawnAs(context: SpawnContext, { name, ...wish }: Wish): Promise<z.input<typeof spawned>> {
   const { deps, caller } = context;
   const agentId = deps.platform.ids.next('agt');
-  const whole = { ...wish, agentId, name: name ?? `agent-${agentId.slice(-NAME_TAIL)}` };
+  const brainHome = await readBrainHome(context, wish.brain);
+  const whole = { ...wish, brainHome, agentId, name: name ?? `agent-${agentId.slice(-NAME_TAIL)}` };
   const outcome = await deps.store.change(context, (unit) => spawn(unit, caller, whole));
   return shownSpawned(settled(context, outcome));
+}
+
+/** Asked only where it decides. */
+async function readBrainHome({ deps, caller }: SpawnContext, brain: string | undefined): Promise<string | null> {
+  if (brain === undefined || caller.operator || caller.subject.brain === brain) return null;
+  return (await deps.brain.home(`brain:${brain}`)).own;
 }
 
 function shownSpawned({ agent, roles }: Spawned): z.input<typeof spawned> {
@@ -62,12 +69,17 @@ const agentSpawn = defineTool({
     name: spawnName,
     role: spawnRole,
     parent: IdentityId.optional().describe('Agent above it; default: the caller, if it is an agent.'),
-    brain: BrainName.optional().describe('Brain it works with.'),
+    brain: BrainName.optional().describe(
+      'Brain it works with; row rules see it when the caller has it too, or is admin of its home.',
+    ),
     team: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,60}$/, 'must be 1-60 letters, digits, dots, underscores or dashes')
       .optional()
-      .describe('Its workspace is org-<team>.'),
+
+      .describe(
+        'Its workspace is org-<team>, for operators and those of the team; for others one of their own, which the answer names.',
+      ),
     roleId: Reference.optional().describe('Team role it is meant for.'),
     reportsTo: IdentityId.optional().describe('Agent it reports to.'),
   }),

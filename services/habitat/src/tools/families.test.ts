@@ -3,6 +3,7 @@ import { codeOf, enrol, withTokenOf } from '../test-people.ts';
 import { useHabitat } from '../test-habitat.ts';
 
 type Fields = Record<string, unknown>;
+type Spawner = (tool: string, args: Fields) => Promise<Fields>;
 
 const { node } = useHabitat();
 
@@ -94,3 +95,59 @@ test('a line of agents that spawn each other ends', async () => {
   }
   expect(born).toHaveLength(64);
 }, 120_000);
+
+test('row rules see a team or a brain only when whoever gives it has it, or runs it', async () => {
+  await give('gus', 'default', 'editor');
+  const gus = await withTokenOf(node, 'gus');
+  const { bus } = node.deps.platform;
+  const homes: Record<string, string> = { vault: 'vaults', open: 'default' };
+  const telling = await bus.respond('brain.home', async (text) => {
+    const { resource } = JSON.parse(text) as { resource: string };
+    const own = homes[resource.slice('brain:'.length)] ?? null;
+    return JSON.stringify({ own, brain: own });
+  });
+  const seen = async (spawner: Spawner, wish: Fields) => {
+    const { agentId, team, brain } = await spawner('agent_spawn', wish);
+    expect({ team, brain }).toMatchObject(wish);
+    const { subject } = await node.registry.ask('context', { agentId: String(agentId) });
+    return [subject?.team, subject?.brain];
+  };
+  const operator: Spawner = (tool, args) => node.call(tool, args);
+  const wish = { team: 'blue', brain: 'vault' };
+  expect(await seen(gus, wish)).toEqual([undefined, undefined]);
+  expect(await seen(operator, wish)).toEqual(['blue', 'vault']);
+
+  // The admin of the home of the brain, and whom an operator made admin of the team's workspace.
+  await node.call('svc_habitat_createWorkspace', { workspaceId: 'vaults' });
+  await give('gus', 'vaults', 'editor');
+  expect(await seen(gus, { brain: 'vault' })).toEqual([undefined, undefined]);
+  await give('gus', 'vaults', 'admin');
+  expect(await seen(gus, { brain: 'vault' })).toEqual([undefined, 'vault']);
+  await give('gus', 'org-blue', 'editor');
+  expect(await seen(gus, { team: 'blue' })).toEqual([undefined, undefined]);
+  await give('gus', 'org-blue', 'admin');
+  const handed = await gus('agent_spawn', { team: 'blue', brain: 'vault' });
+  const child = await withTokenOf(node, String(handed.agentId));
+  expect(await seen(child, wish)).toEqual(['blue', 'vault']);
+  await telling.drain();
+  // Who has it passes it on, whoever does not answer.
+  expect(await seen(child, wish)).toEqual(['blue', 'vault']);
+  expect(await codeOf(gus('agent_spawn', { brain: 'vault' }))).toBe('SERVICE_UNAVAILABLE');
+});
+
+test('a spawn into the workspace of a team tells nobody which teams there are', async () => {
+  const hidden = ['taken', 'org-like'];
+  for (const team of hidden) await node.call('agent_spawn', { team });
+  await give('hal', 'default', 'viewer');
+  const hal = await withTokenOf(node, 'hal');
+  for (const team of [...hidden, 'free', 'x'.repeat(60)]) {
+    const { workspace, roles, code } = await hal('agent_spawn', { team });
+    expect([String(workspace).replace(/\.[0-9a-f]{10}$/, ''), roles, code]).toEqual([
+      `org-${team.slice(0, 48)}`,
+      ['admin'],
+      undefined,
+    ]);
+    expect(String(workspace).length).toBeLessThanOrEqual(64);
+    expect(await hal('agent_spawn', { team })).toMatchObject({ workspace, roles: ['editor'] });
+  }
+});
