@@ -1,4 +1,5 @@
 import { scanWords } from './analysis.ts';
+import { ownCopy } from './own-copy.ts';
 import { splitFile } from './passages.ts';
 import type { SplitFile, TextFormat } from './passages.ts';
 import { TermDictionary } from './term-dictionary.ts';
@@ -117,7 +118,8 @@ export class AnalysisCache {
       passage.headings.forEach(read);
     });
     const marks = this.#readLabels(split, tokens, read);
-    const { title, passages } = split;
+    const { passages } = split;
+    const title = split.title === null ? null : ownCopy(split.title);
     return { key, text, title, rows: passages.length, layout, tokens: Uint32Array.from(tokens), ...marks, uses: 1 };
   }
 

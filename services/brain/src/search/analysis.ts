@@ -1,13 +1,14 @@
 import porterStem from 'wink-porter2-stemmer';
+import { ownCopy } from './own-copy.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** Changes whenever the terms or passages of a text change; a snapshot of another version is not read. */
-export const ANALYSER_VERSION = 2;
+export const ANALYSER_VERSION = 3;
 
 /** Longer runs are cut to this many UTF-16 units: such text is data, not words, and must not fill the dictionary. */
 const MAX_WORD_LENGTH = 64;
 const MAX_STEMMED_LENGTH = 40;
-const STEM_CACHE_LIMIT = 65_536;
+const STEM_CACHE_LIMIT = 32_768;
 
 const OTHER = 0;
 const LOWER = 1;
@@ -173,9 +174,11 @@ function isStemmable(word: string): boolean {
 export function stem(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
-  const found = isStemmable(word) ? porterStem(word) : word;
+  if (!isStemmable(word)) return word;
+  const own = ownCopy(word);
+  const found = porterStem(own);
   if (stems.size >= STEM_CACHE_LIMIT) stems.clear();
-  stems.set(word, found);
+  stems.set(own, found);
   return found;
 }
 

@@ -186,3 +186,21 @@ test('any text: passages are verbatim, ordered, within the limit, with the right
     { numRuns: 500 },
   );
 });
+
+test('a glossary keeps its headings; headings, titles and tags that would cost many times the text do not', () => {
+  const glossary = splitFile(
+    'markdown',
+    Array.from({ length: 400 }, (_, index) => `## Term number ${index}\nWhat it means, in a line of its own.\n`).join(
+      '\n',
+    ),
+  );
+  expect(glossary.passages).toHaveLength(400);
+  expect(glossary.passages[7]?.headings).toEqual(['Term number 7']);
+  const long = 'a heading of many words '.repeat(8).trim();
+  const content = `---\ntags: [${'some tag, '.repeat(100)}]\n---\n# ${long}\n${'## a\nb\n'.repeat(500)}`;
+  const bounded = splitFile('markdown', content);
+  const labels = bounded.passages.reduce((sum, { headings }) => sum + headings.join('').length, 0);
+  expect(labels + bounded.passages.length * bounded.tags.join('').length).toBeLessThan(content.length * 3);
+  expect(bounded.title).toBe(long);
+  expect(bounded.passages.map(({ text }) => text).join('\n')).toContain('## a\nb\n## a\nb');
+});

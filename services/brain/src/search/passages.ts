@@ -78,7 +78,7 @@ function sectionPassages(content: string, section: Section, next: Section | unde
   return own.map((span) => ({ headings: section.headings, span }));
 }
 
-function splitMarkdown(content: string): { described: Described; found: Unplaced[] } {
+function splitMarkdown(content: string): Split {
   const front = readFrontMatter(content);
   const sections = markdownSections(content, front?.next ?? 0);
   const firstHeading = sections.find((section) => section.headings.length > 0)?.headings.at(-1) ?? null;
@@ -91,7 +91,7 @@ function splitMarkdown(content: string): { described: Described; found: Unplaced
   return { described: { title: title ?? (firstHeading === '' ? null : firstHeading), tags }, found };
 }
 
-function splitJson(content: string): { described: Described; found: Unplaced[] } | null {
+function splitJson(content: string): Split | null {
   try {
     const described = describe(JSON.parse(content));
     const blocks = jsonBlocks(content);
@@ -101,9 +101,40 @@ function splitJson(content: string): { described: Described; found: Unplaced[] }
   }
 }
 
-function splitYaml(content: string): { described: Described; found: Unplaced[] } | null {
+function splitYaml(content: string): Split | null {
   const blocks = yamlBlocks(content, 0, content.length);
   return blocks.length === 0 ? null : { described: UNDESCRIBED, found: blockPassages(content, blocks) };
+}
+
+/**
+ * What names a passage (its headings, the title and tags of its file) is indexed with each passage, so a file of many
+ * headings over little text would cost hundreds of times its size. Labels of all passages together, in UTF-16 units:
+ * twice the text and a little.
+ */
+const LABEL_SHARE = 2;
+const LABELS_OF_A_SMALL_FILE = 1_024;
+/** A passage costs as much as so many units of labels, whatever it is called. */
+const UNITS_PER_PASSAGE = 32;
+
+interface Split {
+  readonly described: Described;
+  readonly found: readonly Unplaced[];
+}
+
+/** A file that would cost too much is split as plain text, its headings being text like the rest; tags that fit stay. */
+function withinLabels(content: string, { described, found }: Split): Split {
+  const room = content.length * LABEL_SHARE + LABELS_OF_A_SMALL_FILE;
+  const eachPassage = UNITS_PER_PASSAGE + (described.title?.length ?? 0);
+  const headingUnits = found.reduce(
+    (sum, { headings }) => headings.reduce((part, { length }) => part + length, sum),
+    0,
+  );
+  const isTooMuch = headingUnits + found.length * eachPassage > room;
+  const kept = isTooMuch ? plainPassages(content) : found;
+  const left = room - (isTooMuch ? 0 : headingUnits) - kept.length * eachPassage;
+  let tagRoom = left / Math.max(kept.length, 1);
+  const tags = described.tags.filter(({ length }) => (tagRoom -= length) >= 0);
+  return { described: { title: described.title, tags }, found: kept };
 }
 
 /** Splits a file's text into passages; malformed structure falls back to plain text. Never throws. */
@@ -113,7 +144,10 @@ export function splitFile(format: TextFormat, content: string): SplitFile {
     (format === 'json' && splitJson(content)) ||
     (format === 'yaml' && splitYaml(content)) ||
     null;
-  const { described, found } = structured ?? { described: UNDESCRIBED, found: plainPassages(content) };
+  const { described, found } = withinLabels(
+    content,
+    structured ?? { described: UNDESCRIBED, found: plainPassages(content) },
+  );
   const passages = place(content, found);
   if (passages.length === 0) passages.push({ headings: [], lines: [1, 1], text: '', start: 0, end: 0 });
   return { ...described, passages };

@@ -27,7 +27,7 @@ function lastRow(chunk: Chunk | undefined): number {
 }
 
 /** First entry of the chunk whose row is not below `row`. */
-function lowerBound(chunk: Chunk, row: number): number {
+export function lowerBound(chunk: Chunk, row: number): number {
   let low = 0;
   let high = entriesOf(chunk);
   if (high > 0 && (chunk[high * 2 - 1] ?? 0) < row) return high;

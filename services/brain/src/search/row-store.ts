@@ -1,10 +1,9 @@
 import { tokenSpans } from './analysis-cache.ts';
 import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
 import { analyse } from './analysis.ts';
-import { BulkPostings } from './bulk-postings.ts';
 import { FIELDS, HEADING, PATH, TAGS, TEXT, TITLE, withOccurrence } from './fields.ts';
 import { grown } from './growable.ts';
-import { PostingList } from './posting-list.ts';
+import { Postings } from './postings.ts';
 import { fileTitle } from './title.ts';
 
 /** A file in one index. */
@@ -31,16 +30,22 @@ export interface FileIdentity {
 
 type TermSink = (term: number, row: number, packed: number) => void;
 
-const BYTES_PER_POSTING = 10;
-const BYTES_PER_LIST = 250;
 const BYTES_PER_ROW = 22;
-const BYTES_PER_TERM = 80;
 const BYTES_PER_FILE = 1_000;
 const TERMS_PER_YIELD = 256;
+/** UTF-16 units of the paths of all rows of one file, besides one for each byte of it. */
+const PATHS_OF_A_SMALL_FILE = 2_048;
+const LEAST_PATH = 16;
 
 function bytesOf({ analysed, rows, nameTokens }: IndexedFile): number {
   const { text, tokens, layout } = analysed;
   return text.length + tokens.byteLength + layout.byteLength + rows.byteLength + nameTokens.byteLength + BYTES_PER_FILE;
+}
+
+/** The names of a file are indexed with each of its rows: of a long path over many small rows only the end is. */
+function indexedPath(file: string, { text, rows }: AnalysedFile): string {
+  const room = Math.floor((text.length + PATHS_OF_A_SMALL_FILE) / Math.max(rows, 1));
+  return room < file.length ? file.slice(-Math.max(room, LEAST_PATH)) : file;
 }
 
 /** Sums over the rows of one chain (or of several); integers, so the order of summing does not matter. */
@@ -76,8 +81,7 @@ export class RowStore {
   /** By file slot. */
   readonly fileAt: (IndexedFile | undefined)[] = [];
   readonly chains = new Map<number, Totals>();
-  /** By term id. */
-  readonly postings: (PostingList | undefined)[] = [];
+  readonly postings = new Postings();
   /** Columns by row id. */
   slotOf = new Uint32Array(0);
   chainOf = new Uint32Array(0);
@@ -86,15 +90,11 @@ export class RowStore {
   lengths = new Uint16Array(0);
   /** Every row id is below this bound. */
   rowBound = 0;
-  /** Terms that occur in some row. */
-  terms = 0;
   readonly #freeRows: number[] = [];
   readonly #freeSlots: number[] = [];
   /** Working memory of #eachTerm. */
   #packed = new Uint32Array(0);
   readonly #seen: number[] = [];
-  /** Over all posting lists. */
-  #entries = 0;
   #fileBytes = 0;
 
   constructor(cache: AnalysisCache) {
@@ -117,31 +117,27 @@ export class RowStore {
       entries.push(this.#place(source, analysed));
       yield;
     }
-    const { idBound } = this.cache.dictionary;
-    const bulk = new BulkPostings(idBound);
+    const counts = new Uint32Array(this.cache.dictionary.idBound);
     const eachTermOf = function* (store: RowStore, sink: TermSink): Generator<void, void> {
       for (const entry of entries) {
         entry.rows.forEach((_row, ordinal) => store.#eachTerm(entry, ordinal, sink));
         yield;
       }
     };
-    yield* eachTermOf(this, (term) => bulk.count(term));
-    bulk.layOut();
-    yield* eachTermOf(this, (term, row, packed) => bulk.put(term, row, packed));
-    for (let term = 0; term < idBound; term += 1) {
-      const list = bulk.listOf(term);
-      if (list === null) continue;
-      this.postings[term] = list;
-      this.terms += 1;
-      this.#entries += list.count;
+    yield* eachTermOf(this, (term) => {
+      counts[term] = (counts[term] ?? 0) + 1;
+    });
+    for (const [term, entries] of counts.entries()) {
+      if (entries > 0) this.postings.reserve(term, entries);
       if (term % TERMS_PER_YIELD === 0) yield;
     }
+    yield* eachTermOf(this, this.#post);
   }
 
   #place(source: FileIdentity, analysed: AnalysedFile): IndexedFile {
     const { dictionary } = this.cache;
     const title = analysed.title ?? fileTitle(source.file);
-    const path = analyse(source.file);
+    const path = analyse(indexedPath(source.file, analysed));
     const entry: IndexedFile = {
       ...source,
       slot: this.#freeSlots.pop() ?? this.fileAt.length,
@@ -187,10 +183,8 @@ export class RowStore {
     }
     this.files.clear();
     this.fileAt.length = 0;
-    this.postings.length = 0;
+    this.postings.clear();
     this.chains.clear();
-    this.terms = 0;
-    this.#entries = 0;
     this.#fileBytes = 0;
   }
 
@@ -206,10 +200,9 @@ export class RowStore {
     this.#count(moved, 1);
   }
 
-  /** By rule of thumb, at no cost. */
+  /** With the dictionary, which other indexes may share; objects by rule of thumb, at no cost. */
   estimatedBytes(): number {
-    const postings = this.#entries * BYTES_PER_POSTING + this.terms * BYTES_PER_LIST;
-    return this.rowBound * BYTES_PER_ROW + this.cache.dictionary.size * BYTES_PER_TERM + postings + this.#fileBytes;
+    return this.rowBound * BYTES_PER_ROW + this.cache.dictionary.bytes + this.postings.bytes + this.#fileBytes;
   }
 
   #setColumns(entry: IndexedFile, row: number, ordinal: number): void {
@@ -221,25 +214,8 @@ export class RowStore {
     });
   }
 
-  readonly #post: TermSink = (term, row, packed) => {
-    let list = this.postings[term];
-    if (list === undefined) {
-      list = new PostingList();
-      this.postings[term] = list;
-      this.terms += 1;
-    }
-    list.insert(row, packed);
-    this.#entries += 1;
-  };
-
-  readonly #unpost: TermSink = (term, row) => {
-    const list = this.postings[term];
-    list?.remove(row);
-    this.#entries -= 1;
-    if (list?.count !== 0) return;
-    this.postings[term] = undefined;
-    this.terms -= 1;
-  };
+  readonly #post: TermSink = (term, row, packed) => this.postings.insert(term, row, packed);
+  readonly #unpost: TermSink = (term, row) => this.postings.remove(term, row);
 
   /** Calls `sink` with each distinct term of a row and its packed frequencies. */
   #eachTerm(entry: IndexedFile, ordinal: number, sink: TermSink): void {

@@ -71,7 +71,7 @@ export function prepareQuery(
   for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1);
   const terms = [...counts].map(([term, count]): QueryTerm => {
     const id = store.cache.dictionary.find(term) ?? -1;
-    const list = store.postings[id];
+    const list = store.postings.of(id);
     const frequency = list === undefined ? 0 : admittedRows(store, list, view.mask);
     const idf = inverseFrequency(view.totals.rows, frequency);
     return { term, id, count, idf, postings: frequency > 0 ? list : undefined };

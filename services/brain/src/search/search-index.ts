@@ -123,8 +123,13 @@ export class SearchIndex {
   }
 
   stats(): IndexStats {
-    const { files, terms } = this.#store;
-    return { files: files.size, rows: this.rowsIn(null), terms, estimatedBytes: this.#store.estimatedBytes() };
+    const { files, postings } = this.#store;
+    return {
+      files: files.size,
+      rows: this.rowsIn(null),
+      terms: postings.terms,
+      estimatedBytes: this.#store.estimatedBytes(),
+    };
   }
 
   #workspace(): Workspace {

@@ -1,44 +1,69 @@
 import { stem } from './analysis.ts';
 import { grown } from './growable.ts';
+import { ownCopy } from './own-copy.ts';
 
-const REMEMBERED_WORDS = 65_536;
+const REMEMBERED_WORDS = 16_384;
+const FIRST_SLOTS = 64;
+/** Less than this much of vanished terms is not worth moving the others for. */
+const SPARE_BYTES = 8_192;
+/** Added to the length of a term that has two bytes for each of its UTF-16 units instead of one. */
+const WIDE = 0x8000;
 
-/** Terms and their small integer ids, counted so that ids of vanished terms are used again. */
+/**
+ * Terms and their small integer ids, counted so that ids of vanished terms are used again. A term costs its own bytes
+ * and about thirty: all of them lie in one piece of memory and are found by their hashes.
+ */
 export class TermDictionary {
-  readonly #ids = new Map<string, number>();
-  readonly #terms: string[] = [];
-  readonly #free: number[] = [];
+  /** Open addressing: id + 1, 0 = free. */
+  #slots = new Uint32Array(FIRST_SLOTS);
+  /** By id. */
+  #hashes = new Uint32Array(0);
+  #starts = new Uint32Array(0);
+  #lengths = new Uint16Array(0);
+  #uses = new Uint32Array(0);
+  #bytes: Buffer = Buffer.alloc(0);
+  #bytesUsed = 0;
+  #bytesDead = 0;
+  #idBound = 0;
+  #size = 0;
+  #free: number[] = [];
   /** Ids of the stems of words, as long as no id has become another term's. */
   #words = new Map<string, number>();
-  #uses = new Uint32Array(0);
 
   /** Number of terms in use. */
   get size(): number {
-    return this.#ids.size;
+    return this.#size;
   }
 
   /** Every id is below this bound. */
   get idBound(): number {
-    return this.#terms.length;
+    return this.#idBound;
+  }
+
+  /** In memory. */
+  get bytes(): number {
+    const { byteLength } = this.#slots;
+    return byteLength + this.#idBound * 14 + this.#bytes.byteLength + this.#words.size * 80;
   }
 
   find(term: string): number | undefined {
-    return this.#ids.get(term);
+    const id = this.#slots[this.#slotOf(term, hashOf(term))] ?? 0;
+    return id === 0 ? undefined : id - 1;
   }
 
   termOf(id: number): string {
-    return this.#terms[id] ?? '';
+    const length = this.#lengths[id] ?? 0;
+    const start = this.#starts[id] ?? 0;
+    return length < WIDE
+      ? this.#bytes.toString('latin1', start, start + length)
+      : this.#bytes.toString('utf16le', start, start + (length - WIDE) * 2);
   }
 
   /** The term's id, with one use more. */
   retain(term: string): number {
-    let id = this.#ids.get(term);
-    if (id === undefined) {
-      id = this.#free.pop() ?? this.#terms.length;
-      this.#ids.set(term, id);
-      this.#terms[id] = term;
-      this.#uses = grown(this.#uses, id + 1);
-    }
+    const hash = hashOf(term);
+    const found = this.#slots[this.#slotOf(term, hash)] ?? 0;
+    const id = found === 0 ? this.#add(term, hash) : found - 1;
     this.#uses[id] = (this.#uses[id] ?? 0) + 1;
     return id;
   }
@@ -49,7 +74,7 @@ export class TermDictionary {
     if (known === undefined) {
       const id = this.retain(stem(word));
       if (this.#words.size >= REMEMBERED_WORDS) this.#words = new Map();
-      this.#words.set(word, id);
+      this.#words.set(ownCopy(word), id);
       return id;
     }
     this.#uses[known] = (this.#uses[known] ?? 0) + 1;
@@ -61,12 +86,10 @@ export class TermDictionary {
     for (const id of ids) {
       const left = (this.#uses[id] ?? 0) - 1;
       this.#uses[id] = left;
-      if (left > 0) continue;
-      this.#ids.delete(this.termOf(id));
-      this.#terms[id] = '';
-      this.#free.push(id);
-      if (this.#words.size > 0) this.#words = new Map();
+      if (left === 0) this.#drop(id);
     }
+    if (this.#size === 0) this.#clear();
+    else if (this.#bytesDead > SPARE_BYTES && this.#bytesDead * 2 > this.#bytesUsed) this.#moveTogether();
   }
 
   /** One use more for each id of the list; the ids must be in use. */
@@ -77,4 +100,124 @@ export class TermDictionary {
   retainAll(terms: readonly string[]): Uint32Array {
     return Uint32Array.from(terms, (term) => this.retain(term));
   }
+
+  /** Where the term is, or the free slot where it has to go. */
+  #slotOf(term: string, hash: number): number {
+    const mask = this.#slots.length - 1;
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const id = (this.#slots[slot] ?? 0) - 1;
+      if (id < 0 || (this.#hashes[id] === hash && this.#holds(id, term))) return slot;
+    }
+  }
+
+  #holds(id: number, term: string): boolean {
+    const length = this.#lengths[id] ?? 0;
+    const start = this.#starts[id] ?? 0;
+    const bytes = this.#bytes;
+    if (length >= WIDE) return length - WIDE === term.length && this.termOf(id) === term;
+    if (length !== term.length) return false;
+    for (let index = 0; index < length; index += 1) {
+      if (bytes[start + index] !== term.charCodeAt(index)) return false;
+    }
+    return true;
+  }
+
+  #add(term: string, hash: number): number {
+    if ((this.#size + 1) * 3 > this.#slots.length * 2) this.#growSlots();
+    const id = this.#free.pop() ?? this.#idBound++;
+    this.#hashes = grown(this.#hashes, id + 1);
+    this.#starts = grown(this.#starts, id + 1);
+    this.#lengths = grown(this.#lengths, id + 1);
+    this.#uses = grown(this.#uses, id + 1);
+    const start = this.#bytesUsed;
+    const isWide = /[^\0-\xff]/.test(term);
+    this.#bytesUsed += isWide ? term.length * 2 : term.length;
+    this.#bytes = roomyBuffer(this.#bytes, this.#bytesUsed);
+    this.#bytes.write(term, start, isWide ? 'utf16le' : 'latin1');
+    this.#hashes[id] = hash;
+    this.#starts[id] = start;
+    this.#lengths[id] = isWide ? term.length + WIDE : term.length;
+    this.#slots[this.#slotOf(term, hash)] = id + 1;
+    this.#size += 1;
+    return id;
+  }
+
+  #drop(id: number): void {
+    const mask = this.#slots.length - 1;
+    let gap = (this.#hashes[id] ?? 0) & mask;
+    while (this.#slots[gap] !== id + 1) gap = (gap + 1) & mask;
+    // Whoever would not be found over the gap moves into it.
+    for (let slot = (gap + 1) & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const other = this.#slots[slot] ?? 0;
+      const home = (this.#hashes[other - 1] ?? 0) & mask;
+      if (((slot - home) & mask) < ((slot - gap) & mask)) continue;
+      this.#slots[gap] = other;
+      gap = slot;
+    }
+    this.#slots[gap] = 0;
+    this.#bytesDead += bytesOfLength(this.#lengths[id] ?? 0);
+    this.#lengths[id] = 0;
+    this.#size -= 1;
+    this.#free.push(id);
+    if (this.#words.size > 0) this.#words = new Map();
+  }
+
+  #growSlots(): void {
+    const before = this.#slots;
+    this.#slots = new Uint32Array(before.length * 2);
+    const mask = this.#slots.length - 1;
+    for (const entry of before) {
+      if (entry === 0) continue;
+      let slot = (this.#hashes[entry - 1] ?? 0) & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = entry;
+    }
+  }
+
+  #moveTogether(): void {
+    const moved = Buffer.alloc(this.#bytesUsed - this.#bytesDead);
+    let at = 0;
+    for (let id = 0; id < this.#idBound; id += 1) {
+      const start = this.#starts[id] ?? 0;
+      this.#starts[id] = at;
+      at += this.#bytes.copy(moved, at, start, start + bytesOfLength(this.#lengths[id] ?? 0));
+    }
+    this.#bytes = moved;
+    this.#bytesUsed = at;
+    this.#bytesDead = 0;
+  }
+
+  #clear(): void {
+    this.#slots = new Uint32Array(FIRST_SLOTS);
+    this.#hashes = new Uint32Array(0);
+    this.#starts = new Uint32Array(0);
+    this.#lengths = new Uint16Array(0);
+    this.#uses = new Uint32Array(0);
+    this.#bytes = Buffer.alloc(0);
+    this.#bytesUsed = 0;
+    this.#bytesDead = 0;
+    this.#idBound = 0;
+    this.#free = [];
+    this.#words = new Map();
+  }
+}
+
+function bytesOfLength(length: number): number {
+  return length < WIDE ? length : (length - WIDE) * 2;
+}
+
+/** FNV-1a over UTF-16 units, mixed so that the low bits differ too. */
+function hashOf(term: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < term.length; index += 1) hash = Math.imul(hash ^ term.charCodeAt(index), 0x01000193);
+  hash ^= hash >>> 15;
+  hash = Math.imul(hash, 0x2c1b3c6d);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+function roomyBuffer(buffer: Buffer, bytes: number): Buffer {
+  if (buffer.length >= bytes) return buffer;
+  const copy = Buffer.alloc(Math.max(bytes, Math.ceil(buffer.length * 1.5), 1_024));
+  buffer.copy(copy);
+  return copy;
 }
