@@ -13,6 +13,8 @@ export const DATABASE = 'database';
 
 export interface DataDirectory {
   readonly path: string;
+  /** Nothing was in it. */
+  readonly isNew: boolean;
   /** The stores are open: from now on somebody may keep something there. */
   inUse(): void;
   /** Lets the next process have it; before it was in use, a new one goes again. */
@@ -41,6 +43,7 @@ function take(path: string, isMade: boolean): DataDirectory {
   const lock = takeLock(join(path, 'service.lock'));
   return {
     path,
+    isNew,
     inUse() {
       isInUse = true;
     },

@@ -1,6 +1,7 @@
 /** Everything in one process, on stores below the data directory, which no other process may use meanwhile. */
 import { join } from 'node:path';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
 import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
 import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
@@ -16,14 +17,37 @@ export function createEmbeddedDoors(grounds: Grounds, lifecycle: Lifecycle): Sta
   return { ...grounds, kind: 'embedded', durability: 'process-crash', bus, redis: null };
 }
 
+/** The database of a node that has its data directory for itself. */
+export interface EmbeddedStore {
+  /** Begins to open it; whoever asks for it hears what came of that. */
+  wake(): void;
+  /** Opened now, if it is not yet. Throws StartProblem. */
+  database(): Promise<Database>;
+}
+
+export function openStore({ log }: Grounds, { path }: DataDirectory, lifecycle: Lifecycle): EmbeddedStore {
+  let opening: Promise<Database> | null = null;
+  lifecycle.onShutdown('database', async () => {
+    const database = await opening?.catch(() => null); // said where it was asked for
+    await database?.close();
+  });
+  const database = (): Promise<Database> =>
+    (opening ??= openEmbeddedDatabase({ directory: join(path, DATABASE), log }));
+  return {
+    database,
+    wake() {
+      database().catch(() => {}); // said to whoever asks for it
+    },
+  };
+}
+
 export async function addStores(
   doors: StatelessPlatform,
-  { path }: DataDirectory,
+  store: EmbeddedStore,
   lifecycle: Lifecycle,
 ): Promise<Platform> {
   const { log, clock, metrics } = doors;
-  const database = await openEmbeddedDatabase({ directory: join(path, DATABASE), log });
-  lifecycle.onShutdown('database', () => database.close());
+  const database = await store.database();
   measurePool(metrics, database.pool);
   const jobs = measuredJobs(createLocalJobs({ clock, log }), metrics);
   lifecycle.onShutdown('jobs', () => jobs.close());
