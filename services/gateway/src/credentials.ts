@@ -3,12 +3,12 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Config } from '@svc/runtime/config.ts';
-import type { VerifiedToken } from '@svc/contract/registry.ts';
+import type { RegistryStamp, VerifiedToken } from '@svc/contract/registry.ts';
 import { familyOf, identityOf } from '@svc/contract/subject.ts';
 import type { Revision } from '@svc/runtime/registry.ts';
 import { clientNetwork } from './client-address.ts';
 import { headerText } from './header-text.ts';
-import type { Identity, Visit } from './identity.ts';
+import { type Identity, stampOf, type Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
 import type { SessionKeys } from './session.ts';
 import { type PresentedToken, presentedToken } from './token-memory.ts';
@@ -27,11 +27,13 @@ export interface Arrival {
   readonly call?: { readonly sessionName: string | undefined };
 }
 
-/** What a door does with a caller who presents nothing to a node that has a key. */
-export type Nobody = 'refused' | 'anonymous';
+/** What a door does with a caller who presents nothing to a node that has a key; `as-set` = as `mcp.requireKey` says. */
+export type Nobody = 'refused' | 'anonymous' | 'as-set';
 
 export interface Credentials {
   readonly keyed: boolean;
+  /** Whether doors that go by `mcp.requireKey` turn away whoever presents nothing. */
+  requiresKey(stamp: RegistryStamp | null): Promise<boolean>;
   /** Throws UNAUTHORIZED; SERVICE_UNAVAILABLE for a token that nobody can verify now. */
   identify(presented: Presented, arrival: Arrival): Visit | Promise<Visit>;
   /** The token in what is presented, or null. Throws UNAUTHORIZED. */
@@ -74,15 +76,35 @@ export function createCredentials(parts: CredentialParts): Credentials {
     return anonymousAt(address);
   }
 
+  function visitWithoutToken(presented: Presented, arrival: Arrival): Visit {
+    const identity = identityWithoutToken(presented, arrival);
+    if (arrival.call === undefined) return { identity, revision: NOT_ASKED };
+    return { identity, revision: ports.revision(sessions.find(identity.principal, arrival.call.sessionName)) };
+  }
+
+  async function requiresKey(stamp: RegistryStamp | null): Promise<boolean> {
+    return (await ports.settings.read('mcp.requireKey', stamp)) ?? keyed;
+  }
+
+  /** On a node without a key, what is no token counts for nothing. */
+  const presentsNothing = ({ authorization, apiKey }: Presented) =>
+    !keyed || (authorization === undefined && apiKey === undefined);
+
+  async function nobodyAsSet(presented: Presented, arrival: Arrival): Promise<Visit> {
+    const visit = visitWithoutToken(presented, arrival);
+    if (await requiresKey(await stampOf(visit))) throw new CallError('UNAUTHORIZED');
+    return visit;
+  }
+
   return {
     keyed,
+    requiresKey,
     tokenIn,
     identify(presented, arrival) {
       const token = tokenIn(presented);
       if (token !== null) return tokenVisit(parts, token, arrival);
-      const identity = identityWithoutToken(presented, arrival);
-      if (arrival.call === undefined) return { identity, revision: NOT_ASKED };
-      return { identity, revision: ports.revision(sessions.find(identity.principal, arrival.call.sessionName)) };
+      if (arrival.nobody === 'as-set' && presentsNothing(presented)) return nobodyAsSet(presented, arrival);
+      return visitWithoutToken(presented, arrival);
     },
   };
 }

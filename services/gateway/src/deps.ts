@@ -1,7 +1,9 @@
 /** What the gateway's own tools work with. */
+import type { RegistryStamp } from '@svc/contract/registry.ts';
 import { toolFor } from '@svc/contract/tool.ts';
 import type { Config } from '@svc/runtime/config.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
+import type { Ports } from './ports.ts';
 import type { Readiness } from './readiness.ts';
 import type { Registry } from './registry.ts';
 
@@ -12,7 +14,9 @@ export interface GatewayDeps {
   readonly registry: Registry;
   readonly readiness: Readiness;
   readonly keyed: boolean;
-  requireKey(): boolean;
+  readonly ports: Pick<Ports, 'profilesFor'>;
+  /** Whether the doors of the Model Context Protocol want a credential. */
+  requiresKey(stamp: RegistryStamp | null): Promise<boolean>;
 }
 
 export const defineTool = toolFor<GatewayDeps>();

@@ -9,12 +9,13 @@ import type { SendCall } from './calls.ts';
 import { type DeniedCaller, type Denials, deniedCallerOf } from './denials.ts';
 import { type CallForm, callFormOf, frameResult, type HttpDoor, innerCallOf, replyFormOf } from './domain/call-form.ts';
 import { assertBounded } from './domain/json-limits.ts';
-import { isShownBy } from './domain/profiles.ts';
+import { shownBy, type ToolPredicate } from './domain/profiles.ts';
 import { type Exchange, failureHeaders, failureText, type ReplyWriter } from './exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { headerText } from './header-text.ts';
-import type { Identity, Visit } from './identity.ts';
+import { stampOf, type Visit } from './identity.ts';
 import type { Orders } from './orders.ts';
+import type { Ports } from './ports.ts';
 import type { Registry, ToolRoute } from './registry.ts';
 
 export interface DoorParts {
@@ -22,15 +23,12 @@ export interface DoorParts {
   readonly admission: Admission;
   readonly bodies: Bodies;
   readonly registry: Registry;
+  readonly ports: Pick<Ports, 'profilesFor' | 'settings'>;
   readonly orders: Orders;
   readonly sendCall: SendCall;
   readonly metrics: GatewayMetrics;
   readonly denials: Denials;
   readonly writer: ReplyWriter;
-  /** Whether a caller without credential is turned away at this door of a node with a key. */
-  requiresKey(door: HttpDoor): boolean;
-  /** Whether each call leaves a line. */
-  readonly logsCalls: boolean;
 }
 
 /** Never rejects. */
@@ -38,13 +36,13 @@ export type DoorHandler = (exchange: Exchange, door: HttpDoor) => Promise<void>;
 
 /** What is known of a call when it ends. */
 interface Tally {
-  identity: Identity | null;
   route: ToolRoute | null;
   code: string;
+  visit: Visit | null;
 }
 
 export function createDoor(parts: DoorParts): DoorHandler {
-  const { admission, bodies, metrics, log, denials } = parts;
+  const { admission, bodies, metrics, log, denials, ports } = parts;
 
   /** False = the client left, and nobody is told anything. */
   async function serve(exchange: Exchange, door: HttpDoor, tally: Tally): Promise<boolean> {
@@ -52,8 +50,8 @@ export function createDoor(parts: DoorParts): DoorHandler {
     admission.assertOrigin(request);
     assertReadable(request);
     // Nothing of the body is taken in before its sender is known and has a request left.
-    const visit = await admission.admit(exchange, parts.requiresKey(door) ? 'refused' : 'anonymous', 'call');
-    tally.identity = visit.identity;
+    const visit = await admission.admit(exchange, door === 'call' ? 'refused' : 'as-set', 'call');
+    tally.visit = visit;
     const body = await bodies.read(request, visit.identity.bucket);
     if ('gone' in body) return false;
     await perform(parts, exchange, door, body.bytes, visit, tally);
@@ -69,7 +67,7 @@ export function createDoor(parts: DoorParts): DoorHandler {
   }
 
   return async function handle(exchange, door) {
-    const tally: Tally = { identity: null, route: null, code: 'ok' };
+    const tally: Tally = { route: null, code: 'ok', visit: null };
     try {
       if (!(await serve(exchange, door, tally))) return;
     } catch (error) {
@@ -79,7 +77,8 @@ export function createDoor(parts: DoorParts): DoorHandler {
     const meter = tally.route?.meter ?? metrics.unknownTool;
     meter.counted(tally.code, door);
     meter.took(tookMs / 1000);
-    if (parts.logsCalls) log.info(lineOf(exchange, door, tally, tookMs), 'call');
+    const stamp = tally.visit === null ? null : await stampOf(tally.visit);
+    if (await ports.settings.read('gateway.logCalls', stamp)) log.info(lineOf(exchange, door, tally, tookMs), 'call');
   };
 }
 
@@ -95,15 +94,15 @@ function answerFailure(writer: ReplyWriter, exchange: Exchange, error: CallError
 }
 
 function lineOf({ requestId, address }: Exchange, door: HttpDoor, tally: Tally, tookMs: number): object {
-  const { identity, route, code } = tally;
-  const principal = identity?.principal ?? `anon:${address}`;
+  const { visit, route, code } = tally;
+  const principal = visit?.identity.principal ?? `anon:${address}`;
   return { requestId, door, principal, tool: route?.card.name ?? NO_TOOL, code, ms: Math.round(tookMs * 10) / 10 };
 }
 
 const NO_TOOL = 'none';
 
-function callerOf({ identity }: Tally, exchange: Exchange): DeniedCaller {
-  return identity === null ? strangerAt(exchange) : deniedCallerOf(identity);
+function callerOf({ visit }: Tally, exchange: Exchange): DeniedCaller {
+  return visit === null ? strangerAt(exchange) : deniedCallerOf(visit.identity);
 }
 
 function strangerAt({ address }: Exchange): DeniedCaller {
@@ -111,7 +110,7 @@ function strangerAt({ address }: Exchange): DeniedCaller {
 }
 
 async function perform(
-  { registry, orders, sendCall, writer }: DoorParts,
+  { registry, ports, orders, sendCall, writer }: DoorParts,
   exchange: Exchange,
   door: HttpDoor,
   body: Buffer,
@@ -121,13 +120,17 @@ async function perform(
   const form = readCall(exchange, door, body);
   if (form.method === 'tools/list') {
     const profile = headerText(exchange.request.headers, 'x-svc-profile');
-    const { text } = registry.lists(visit.identity.token?.limits.profile ?? profile, undefined);
+    const chosen = visit.identity.token?.limits.profile ?? profile;
+    const { text } = registry.lists(chosen, undefined, await ports.profilesFor(chosen, () => stampOf(visit)));
     writer.json(exchange, 200, frameResult(exchange.form, `{"content":${text}}`));
     return;
   }
   const { name, args } = form.name === 'svc_call' ? innerCallOf(form.args) : form;
   const route = registry.route(name);
-  if (route === undefined) throw unknownTool(registry, name, visit.identity);
+  if (route === undefined) {
+    const profile = visit.identity.token?.limits.profile ?? null;
+    throw unknownTool(registry, name, shownBy(profile, await ports.profilesFor(profile, () => stampOf(visit))));
+  }
   tally.route = route;
   const order = await orders({ card: route.card, args, metaKey: form.metaKey, visit, exchange, door });
   const reply = await sendCall(route, order.payload, order.deadlineAt);
@@ -157,13 +160,13 @@ function parseJson(body: Buffer): unknown {
 }
 
 /** While a service has not spoken, nobody can say that there is no such tool. */
-function unknownTool(registry: Registry, name: string, { token }: Identity): CallError {
+function unknownTool(registry: Registry, name: string, isShown: ToolPredicate): CallError {
   const missing = registry.missing();
   if (missing.length > 0) {
     const text = `The tools of ${missing.join(', ')} are not known yet.`;
     return new CallError('SERVICE_UNAVAILABLE', text, { retryAfterMs: RETRY_UNKNOWN_MS });
   }
-  const nearest = registry.nearest(name, (card) => isShownBy(token?.limits.profile ?? null, card));
+  const nearest = registry.nearest(name, isShown);
   const hint = nearest.length === 0 ? '' : ` Nearest: ${nearest.join(', ')}.`;
   return new CallError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 100))}.${hint}`);
 }

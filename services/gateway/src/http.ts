@@ -6,6 +6,7 @@ import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
 import { presentedIn } from './credentials.ts';
 import { type Exchange, failureHeaders, type ReplyWriter } from './exchange.ts';
+import type { Ports } from './ports.ts';
 import type { Readiness } from './readiness.ts';
 import type { Registry } from './registry.ts';
 
@@ -13,6 +14,7 @@ export interface HttpParts {
   readonly platform: Pick<StatelessPlatform, 'clock' | 'log' | 'metrics' | 'node'>;
   readonly admission: Admission;
   readonly registry: Registry;
+  readonly ports: Pick<Ports, 'profilesFor' | 'revision'>;
   readonly readiness: Readiness;
   readonly writer: ReplyWriter;
   readonly corsOrigins: readonly string[] | undefined;
@@ -106,13 +108,17 @@ function ready({ platform, admission, readiness, writer }: HttpParts): Route {
   };
 }
 
-function tools({ admission, registry, writer }: HttpParts): Route {
+function tools({ admission, registry, ports, writer }: HttpParts): Route {
   return async (exchange, request, response) => {
     admission.assertOrigin(request);
-    const { token } = (await admission.admit(exchange, 'anonymous', 'look')).identity;
+    const visit = await admission.admit(exchange, 'anonymous', 'look');
+    const { token } = visit.identity;
     // The profile of a token is authority, any other is a wish.
     const profile = token?.limits.profile ?? single(request.query.profile) ?? single(request.headers['x-svc-profile']);
-    const { text, etag } = registry.lists(profile, single(request.query.area));
+    // A look is not judged by the registry, unless it names what only the registry knows.
+    const revision = () => (token === null ? ports.revision(undefined) : visit.revision);
+    const known = ports.profilesFor(profile, async () => (await revision())?.stamp ?? null);
+    const { text, etag } = registry.lists(profile, single(request.query.area), await known);
     const headers = ['ETag', etag, 'Cache-Control', 'no-cache'];
     if (!matchesEtag(request.headers['if-none-match'], etag)) return writer.json(exchange, 200, text, headers);
     response.writeHead(304, [...writer.headersFor(exchange), ...headers]).end();

@@ -1,5 +1,5 @@
 /** Who presented what at the door. */
-import type { PlanName, VerifiedToken } from '@svc/contract/registry.ts';
+import type { PlanName, RegistryStamp, VerifiedToken } from '@svc/contract/registry.ts';
 import type { Revision } from '@svc/runtime/registry.ts';
 
 export interface Identity {
@@ -17,4 +17,8 @@ export interface Visit {
   readonly identity: Identity;
   /** Read after the request came in; null = the registry does not answer. Never rejects. */
   readonly revision: Promise<Revision | null>;
+}
+
+export async function stampOf({ revision }: Pick<Visit, 'revision'>): Promise<RegistryStamp | null> {
+  return (await revision)?.stamp ?? null;
 }

@@ -7,7 +7,7 @@ import { assertActive, assertStaticAccess, assertTokenAllows } from './domain/ac
 import type { HttpDoor } from './domain/call-form.ts';
 import type { Exchange } from './exchange.ts';
 import { headerText } from './header-text.ts';
-import type { Visit } from './identity.ts';
+import { stampOf, type Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
 import type { SessionKeys } from './session.ts';
 import { subjectOf } from './subjects.ts';
@@ -48,7 +48,8 @@ export function createOrders({ platform: { clock, config }, ports, sessions }: O
     const idempotencyKey = keyOf(headerText(headers, 'idempotency-key') ?? metaKey);
     const deadlineAt = clock.now() + Math.min(card.deadlineMs, timeoutMs(headerText(headers, 'x-svc-timeout-ms')));
     const traceparent = headerText(headers, 'traceparent');
-    assertTokenAllows(identity.token, card);
+    const profiles = await ports.profilesFor(identity.token?.limits.profile, () => stampOf(visit));
+    assertTokenAllows(identity.token, card, profiles);
     const revision = await visit.revision;
     const agentId = headerText(headers, 'x-svc-agent') ?? config.SVC_AGENT_ID;
     const { subject, quarantined } = await subjectOf(ports, { identity, revision, args, agentId });

@@ -6,12 +6,17 @@ import type { RegistryAnswer, RegistryStamp } from '@svc/contract/registry.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, createStampedCache, type RegistryClient, type Revision } from '@svc/runtime/registry.ts';
+import { createSettings, type Settings } from '@svc/runtime/settings.ts';
+import { isBuiltIn, NO_PROFILES, type SetProfiles } from './domain/profiles.ts';
 import type { TokenMeter } from './gateway-metrics.ts';
 import { createPolicyMemory, type PolicyMemory } from './policy-memory.ts';
 import { createTokenMemory, type TokenMemory } from './token-memory.ts';
 
 /** An identity as it acts in a workspace, and its roles in each. Null subject = it has no role anywhere. */
 export type AgentContext = Pick<RegistryAnswer<'context'>, 'subject' | 'quarantined' | 'roles'>;
+
+/** Under what the caller is judged; null = the registry does not answer. Asked for only where it matters. */
+export type UnderStamp = () => Promise<RegistryStamp | null>;
 
 export interface Ports {
   /** What the registry stands at, read after this call began; null = it does not answer. Never throws. */
@@ -24,6 +29,9 @@ export interface Ports {
   /** Throws SERVICE_UNAVAILABLE. */
   isWorkspace(name: string, stamp: RegistryStamp): Promise<boolean>;
   readonly policiesOf: PolicyMemory;
+  readonly settings: Settings;
+  /** What has to be known of set profiles to tell what the named one is; null = no profile. */
+  profilesFor(name: string | null | undefined, under: UnderStamp): Promise<SetProfiles>;
   close(): void;
 }
 
@@ -33,8 +41,12 @@ const MAX_AGENTS = 10_000;
 const MAX_WORKSPACES = 10_000;
 const NO_AGENT: AgentContext = { subject: null, quarantined: false, roles: {} };
 
-export function createPorts(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>, meter: TokenMeter): Ports {
+export function createPorts(
+  platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'log' | 'config'>,
+  meter: TokenMeter,
+): Ports {
   const registry = createRegistryClient(platform);
+  const settings = createSettings({ config: platform.config, registry });
   const tokens = createTokenMemory({ platform, registry, meter });
   const agents = createStampedCache<AgentContext, { agentId: string; workspace: string | null }>({
     hangsOn: 'rev',
@@ -62,6 +74,11 @@ export function createPorts(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 
     },
     isWorkspace: async (name, stamp) => name === DEFAULT_WORKSPACE || workspaces.get(name, stamp),
     policiesOf: createPolicyMemory(registry),
+    settings,
+    async profilesFor(name, under) {
+      if (name === null || name === undefined || isBuiltIn(name)) return NO_PROFILES;
+      return settings.readGroup('profiles', await under());
+    },
     close: tokens.close,
   };
 }

@@ -52,12 +52,13 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
   const { config } = platform;
   const bind = bindOf(platform);
   const parts = await assemble(platform, bind, options);
-  const { registry, readiness, ports, denials, requireKey } = parts;
+  const { registry, readiness, ports, denials } = parts;
   const server = createHttpServer(createHandler(parts));
   limitConnections(server, config, parts.addresses, parts.metrics);
   const sockets = await startSockets(server, parts);
   const port = await listen(server, bind.host, config.SVC_MCP_PORT);
-  const deps: GatewayDeps = { platform, registry, readiness, keyed: parts.credentials.keyed, requireKey };
+  const { keyed, requiresKey } = parts.credentials;
+  const deps: GatewayDeps = { platform, registry, readiness, ports, keyed, requiresKey };
   const service = await startService(platform, definitionOf(deps), { host: hostname(), port });
 
   return {
@@ -97,7 +98,6 @@ interface Parts {
   readonly admission: Admission;
   readonly metrics: GatewayMetrics;
   readonly denials: Denials;
-  requireKey(): boolean;
   isDraining: boolean;
 }
 
@@ -125,7 +125,6 @@ async function assemble(
     admission: createAdmission({ config, loopback, credentials, limits, metrics }),
     metrics,
     denials: createDenials(platform),
-    requireKey: () => credentials.keyed,
     isDraining: false,
   };
 }
@@ -178,15 +177,14 @@ function createHandler(parts: Parts): RequestListener {
     admission,
     bodies: createBodies(),
     registry,
+    ports,
     orders: createOrders({ platform, ports, sessions }),
     sendCall: createSendCall(platform),
     metrics,
     denials,
     writer,
-    requiresKey: (which) => which === 'call' || parts.requireKey(),
-    logsCalls: platform.config.SVC_LOG_CALLS,
   });
-  const app = createHttpApp({ platform, admission, registry, readiness, writer, corsOrigins }, exchangeOf);
+  const app = createHttpApp({ platform, admission, registry, ports, readiness, writer, corsOrigins }, exchangeOf);
   return (request, response) => {
     const which = request.method === 'POST' ? doorAt(request.url ?? '') : null;
     if (which === null) app(request, response);

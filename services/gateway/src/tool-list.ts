@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { CallError } from '@svc/contract/codes.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
-import { FULL, profileNamed } from './domain/profiles.ts';
+import { FULL, isBuiltIn, profileNamed, type SetProfiles } from './domain/profiles.ts';
 
 export interface ToolList {
   readonly text: string;
@@ -10,20 +10,26 @@ export interface ToolList {
 }
 
 /** `profile` absent = every tool. Throws INVALID_REQUEST for an unknown profile. */
-export type ToolLists = (profile: string | undefined, area: string | undefined) => ToolList;
+export type ToolLists = (profile: string | undefined, area: string | undefined, set: SetProfiles) => ToolList;
+
+/** Of one catalogue; profiles and areas are few, but a profile may be set anew any number of times. */
+const MAX_LISTS = 500;
 
 export function createToolLists(cards: readonly ToolCard[]): ToolLists {
   const areas = new Set(cards.map((card) => card.area));
   const built = new Map<string, ToolList>();
-  return (profile = FULL, area) => {
-    const includes = profileNamed(profile);
+  return (profile = FULL, area, set) => {
+    const includes = profileNamed(profile, set);
     if (includes === null) throw new CallError('INVALID_REQUEST', 'There is no profile of that name.');
     const shownArea = area === undefined || areas.has(area) ? area : '';
-    const key = `${profile}/${shownArea ?? '*'}`;
+    // A set profile is known by what it is now.
+    const chosen = isBuiltIn(profile) ? profile : (set.get(profile) ?? []).join(' ');
+    const key = `${chosen}/${shownArea ?? '*'}`;
     let list = built.get(key);
     if (list === undefined) {
       const shown = cards.filter((card) => includes(card) && (shownArea === undefined || card.area === shownArea));
       list = toolList(shown);
+      if (built.size >= MAX_LISTS) built.clear();
       built.set(key, list);
     }
     return list;

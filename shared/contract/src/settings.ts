@@ -61,6 +61,12 @@ export const SETTINGS = {
     meaning: 'Only identities that the registry knows may vote.',
     variable: 'SVC_AGORA_REQUIRE_REGISTRY',
   }),
+  'gateway.logCalls': setting(z.boolean(), {
+    fallback: false,
+    service: 'gateway',
+    meaning: 'A line in the log for each call that a gateway answers: who, which tool, the code, how long.',
+    variable: 'SVC_LOG_CALLS',
+  }),
   'habitat.maxAgents': setting(count(1, 100_000), {
     fallback: 200,
     service: 'habitat',

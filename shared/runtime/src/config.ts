@@ -186,11 +186,6 @@ export const CONFIG_TABLE = {
     'info',
     'Least level that is logged.',
   ),
-  SVC_LOG_CALLS: variable(
-    onOff.default(false),
-    'off',
-    'Logs a line for each call that a gateway answers: who, which tool, the code, how long.',
-  ),
   DATABASE_URL: secret(
     z.url({ protocol: /^postgres(ql)?$/ }).optional(),
     'PostgreSQL of the cluster; embedded when absent.',

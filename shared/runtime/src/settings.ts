@@ -33,13 +33,16 @@ interface SettingsParts {
   readonly registry: Pick<RegistryClient, 'ask'>;
 }
 
-/** What is set, by key. A value that the registry's environment fixes counts like one of the own environment. */
+/** What is in effect, each value judged once. */
 interface Snapshot {
-  readonly stored: Readonly<Record<string, unknown>>;
-  readonly fixed: Readonly<Record<string, unknown>>;
+  readonly values: ReadonlyMap<string, InEffect>;
+  readonly groups: ReadonlyMap<string, ReadonlyMap<string, unknown>>;
 }
 
+type Values = Readonly<Record<string, unknown>>;
+
 const ALL = 'all';
+const NO_GROUP: ReadonlyMap<string, unknown> = new Map();
 
 export function createSettings(parts: SettingsParts): Settings {
   const { current, lastOf } = createSnapshots(parts);
@@ -55,26 +58,31 @@ export function createSettings(parts: SettingsParts): Settings {
       return valueIn(await known(key, stamp), key, key).value as EffectiveValue<typeof key>;
     },
     async readGroup(group, stamp) {
-      return groupIn(await known(`${group}.*`, stamp), group);
+      const { groups } = await known(`${group}.*`, stamp);
+      return (groups.get(group) ?? NO_GROUP) as ReadonlyMap<string, GroupValue<typeof group>>;
     },
     async inspect(key, declared, stamp) {
       return valueIn(await current(stamp), key, declared);
     },
     async inspectAll(stamp) {
-      return allIn(await current(stamp));
+      return (await current(stamp)).values;
     },
   };
 }
 
 /** The values that are set, read again when a stamp tells that one of them was changed. */
 function createSnapshots({ config, registry }: SettingsParts) {
-  let last: Snapshot = { stored: {}, fixed: config.fixed };
+  let last = snapshotOf({}, config.fixed);
+  let withoutStored = last;
   const snapshots = createStampedCache<Snapshot>({
     hangsOn: 'settings',
     max: 1,
     async read() {
       const { stamp, stored, fixed } = await registry.ask('settings', {});
-      return { stamp, value: { stored, fixed: { ...fixed, ...config.fixed } } };
+      // The registry's environment counts for whoever has none of its own.
+      const allFixed = { ...fixed, ...config.fixed };
+      withoutStored = snapshotOf({}, allFixed);
+      return { stamp, value: snapshotOf(stored, allFixed) };
     },
   });
   return {
@@ -84,40 +92,34 @@ function createSnapshots({ config, registry }: SettingsParts) {
       return last;
     },
     lastOf: (declared: DeclaredKey): Snapshot =>
-      SETTINGS[declared].whenUnknown === 'last-known' ? last : { ...last, stored: {} },
+      SETTINGS[declared].whenUnknown === 'last-known' ? last : withoutStored,
   };
 }
 
 type GroupValue<Group extends SettingGroup> = SettingValue<`${Group}.*` & DeclaredKey>;
 
-function groupIn<Group extends SettingGroup>(snapshot: Snapshot, group: Group): Map<string, GroupValue<Group>> {
-  const declared = `${group}.*` as const;
-  const found = new Map<string, GroupValue<Group>>();
-  for (const key of keysOf(snapshot)) {
-    if (declaredKey(key) !== declared) continue;
-    const { value } = valueIn(snapshot, key, declared);
-    if (value !== null) found.set(key.slice(group.length + 1), value as GroupValue<Group>);
-  }
-  return found;
-}
-
-function allIn(snapshot: Snapshot): Map<string, InEffect> {
-  const all = new Map<string, InEffect>();
-  for (const key of [...new Set([...Object.keys(SETTINGS), ...keysOf(snapshot)])].sort()) {
+/** Every setting of the table, and those of groups that are set. */
+function snapshotOf(stored: Values, fixed: Values): Snapshot {
+  const values = new Map<string, InEffect>();
+  const groups = new Map<string, Map<string, unknown>>();
+  const keys = new Set([...Object.keys(SETTINGS), ...Object.keys(stored), ...Object.keys(fixed)]);
+  for (const key of [...keys].sort()) {
     const declared = declaredKey(key);
-    if (declared !== null) all.set(key, valueIn(snapshot, key, declared));
+    if (declared === null) continue;
+    const value = inEffect(declared, { fixed: own(fixed, key), stored: own(stored, key) });
+    values.set(key, value);
+    if (declared === key || value.value === null) continue;
+    const dot = key.lastIndexOf('.');
+    const group = groups.get(key.slice(0, dot)) ?? new Map<string, unknown>();
+    groups.set(key.slice(0, dot), group.set(key.slice(dot + 1), value.value));
   }
-  return all;
+  return { values, groups };
 }
 
-function keysOf({ stored, fixed }: Snapshot): string[] {
-  return [...new Set([...Object.keys(stored), ...Object.keys(fixed)])].sort();
+function valueIn({ values }: Snapshot, key: string, declared: DeclaredKey): InEffect {
+  return values.get(key) ?? inEffect(declared, {});
 }
 
-function valueIn({ stored, fixed }: Snapshot, key: string, declared: DeclaredKey): InEffect {
-  return inEffect(declared, { fixed: own(fixed, key), stored: own(stored, key) });
-}
-
-function own(values: Readonly<Record<string, unknown>>, key: string): unknown {
+function own(values: Values, key: string): unknown {
   return Object.hasOwn(values, key) ? values[key] : undefined;
 }

@@ -5,7 +5,7 @@ import type { VerifiedToken } from '@svc/contract/registry.ts';
 import { DEFAULT_WORKSPACE, isAnonymous, type Subject } from '@svc/contract/subject.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import { z } from 'zod';
-import { isAllowedBy } from './profiles.ts';
+import { isAllowedBy, type SetProfiles } from './profiles.ts';
 
 /** `current`: the workspace that the session has set, or null. */
 export function anonymousIn(current: string | null): Subject {
@@ -45,11 +45,12 @@ function subjectIn({ subject, roles, limits }: VerifiedToken, workspace: string 
 }
 
 /** Throws FORBIDDEN when the token's own limits exclude the tool. */
-export function assertTokenAllows(token: VerifiedToken | null, card: ToolCard): void {
+export function assertTokenAllows(token: VerifiedToken | null, card: ToolCard, profiles: SetProfiles): void {
   if (token === null) return;
   const { readOnly, profile } = token.limits;
   if (readOnly && card.effect !== 'read') throw new CallError('FORBIDDEN', 'The token may only read.');
-  if (!isAllowedBy(profile, card)) throw new CallError('FORBIDDEN', "The token's profile does not include this tool.");
+  if (!isAllowedBy(profile, card, profiles))
+    throw new CallError('FORBIDDEN', "The token's profile does not include this tool.");
 }
 
 /** Throws E_QUARANTINED: whoever is in quarantine reads, and does nothing else. */

@@ -1,4 +1,5 @@
 /** Profiles: named lists of tool names and globs. */
+import { BUILT_IN_PROFILES } from '@svc/contract/settings.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 
 export type ToolPredicate = (card: Pick<ToolCard, 'name' | 'service'>) => boolean;
@@ -23,26 +24,56 @@ const CORE: ReadonlySet<string> = new Set([
   'svc_call',
 ]);
 
-const SERVICES: ReadonlySet<string> = new Set(['gateway', 'brain', 'habitat', 'escrow', 'agora', 'market', 'universe']);
+const BUILT_IN: ReadonlySet<string> = new Set(BUILT_IN_PROFILES);
 
 export const FULL = 'full';
 
+/** Profiles that operators have set: name -> names of tools, with `*` for any part of one. */
+export type SetProfiles = ReadonlyMap<string, readonly string[]>;
+
+export const NO_PROFILES: SetProfiles = new Map();
+
+/** Whether the profile is part of the product, so that nothing has to be known of those that are set. */
+export function isBuiltIn(name: string): boolean {
+  return BUILT_IN.has(name);
+}
+
 /** Null when there is no such profile. */
-export function profileNamed(name: string): ToolPredicate | null {
+export function profileNamed(name: string, set: SetProfiles): ToolPredicate | null {
   if (name === FULL) return () => true;
   if (name === 'core') return (card) => CORE.has(card.name);
-  return SERVICES.has(name) ? (card) => card.service === name : null;
+  if (BUILT_IN.has(name)) return (card) => card.service === name;
+  const patterns = set.get(name);
+  return patterns === undefined ? null : (card) => patterns.some((pattern) => fits(pattern, card.name));
+}
+
+/** In one pass over the name, however many `*` there are. */
+function fits(pattern: string, name: string): boolean {
+  const [start = '', ...others] = pattern.split('*');
+  const end = others.pop();
+  if (end === undefined) return name === start;
+  if (!name.startsWith(start) || !name.endsWith(end)) return false;
+  const until = name.length - end.length;
+  let from = start.length;
+  for (const part of others) {
+    const at = name.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return from <= until;
 }
 
 /** Tools that show the list of tools: whoever is held to a profile finds its own tools with them, and no others. */
 const DISCOVERY: ReadonlySet<string> = new Set(['tool_search', 'tool_describe']);
 
+type Named = Pick<ToolCard, 'name' | 'service'>;
+
 /** Whether a token held to that profile may call the tool; null = held to none. An unknown profile allows nothing more. */
-export function isAllowedBy(profile: string | null, card: Pick<ToolCard, 'name' | 'service'>): boolean {
-  return profile === null || DISCOVERY.has(card.name) || profileNamed(profile)?.(card) === true;
+export function isAllowedBy(profile: string | null, card: Named, set: SetProfiles): boolean {
+  return profile === null || DISCOVERY.has(card.name) || profileNamed(profile, set)?.(card) === true;
 }
 
-/** Whether it shows in lists and searches of such a token. */
-export function isShownBy(profile: string | null, card: Pick<ToolCard, 'name' | 'service'>): boolean {
-  return profile === null || profileNamed(profile)?.(card) === true;
+/** What shows in lists and searches of such a token. */
+export function shownBy(profile: string | null, set: SetProfiles): ToolPredicate {
+  return profile === null ? () => true : (profileNamed(profile, set) ?? (() => false));
 }

@@ -22,8 +22,10 @@ interface KeptToken extends MintOptions {
   readonly agentId: string;
 }
 
+type Json = RegistryAnswer<'settings'>['stored'][string];
+
 /** What a gateway asks while it serves. */
-type Question = Extract<RegistryQuestion, 'revision' | 'subject' | 'context' | 'roles' | 'policies'>;
+type Question = Extract<RegistryQuestion, 'revision' | 'subject' | 'context' | 'roles' | 'policies' | 'settings'>;
 
 export interface TestRegistry {
   /** Questions since the start. */
@@ -39,6 +41,8 @@ export interface TestRegistry {
   setPolicy(resource: string, policy: Partial<Policy>): void;
   /** From now on, or until now. */
   quarantine(agentId: string, quarantined: boolean): void;
+  /** Null unsets it. */
+  setSetting(key: string, value: Json): void;
   /** The workspace that a session has set. */
   setCurrent(session: string, workspace: string): void;
   /** Stops answering. */
@@ -55,6 +59,7 @@ class Rows {
   readonly tokens = new Map<string, KeptToken>();
   readonly quarantined = new Set<string>();
   readonly policies = new Map<string, Policy>();
+  readonly settings = new Map<string, Json>();
   readonly current = new Map<string, string>();
 
   heldBy(agentId: string): Record<string, string[]> {
@@ -123,6 +128,7 @@ function answersFrom(rows: Rows): Answers {
       known: rows.workspaces.has(workspaceId),
       roles: rows.roles.get(userId)?.get(workspaceId) ?? [],
     }),
+    settings: () => ({ stored: Object.fromEntries(rows.settings), fixed: {} }),
     policies: ({ resources }) => ({
       policies: Object.fromEntries([...rows.policies].filter(([resource]) => resources.includes(resource))),
     }),
@@ -146,7 +152,7 @@ export async function startTestRegistry(bus: Bus): Promise<TestRegistry> {
   const rows = new Rows();
   const { stamp } = rows;
   const answers = answersFrom(rows);
-  const asked: Record<Question, number> = { revision: 0, subject: 0, context: 0, roles: 0, policies: 0 };
+  const asked: Record<Question, number> = { revision: 0, subject: 0, context: 0, roles: 0, policies: 0, settings: 0 };
   let subscriptions = await listen(bus, rows, answers, asked);
   return {
     asked,
@@ -167,6 +173,12 @@ export async function startTestRegistry(bus: Bus): Promise<TestRegistry> {
       stamp.rev += 1;
       if (quarantined) rows.quarantined.add(agentId);
       else rows.quarantined.delete(agentId);
+    },
+    setSetting(key, value) {
+      stamp.rev += 1;
+      stamp.settings = stamp.rev;
+      if (value === null) rows.settings.delete(key);
+      else rows.settings.set(key, value);
     },
     setCurrent: (session, workspace) => void rows.current.set(session, workspace),
     async leave() {

@@ -2,8 +2,8 @@
 import { CallError } from '@svc/contract/codes.ts';
 import type { Caller, ToolCard } from '@svc/contract/tool.ts';
 import { z } from 'zod';
-import { defineTool } from '../deps.ts';
-import { isShownBy } from '../domain/profiles.ts';
+import { defineTool, type GatewayDeps } from '../deps.ts';
+import { shownBy, type ToolPredicate } from '../domain/profiles.ts';
 import type { Registry } from '../registry.ts';
 
 const DEFAULT_HITS = 5;
@@ -32,7 +32,7 @@ const toolSearch = defineTool({
   refuses: [],
   example: { query: 'write a file' },
   async handler({ query, limit = DEFAULT_HITS, area }, { deps, caller }) {
-    const hits = deps.registry.index.find(query, { limit, area, includes: shownTo(caller) });
+    const hits = deps.registry.index.find(query, { limit, area, includes: await shownTo(deps, caller) });
     const tools = hits.map(({ card: { name, description, area: place, effect }, score }) => {
       return { name, description, area: place, effect, score };
     });
@@ -68,8 +68,9 @@ const toolDescribe = defineTool({
   refuses: [],
   aliases: { name: 'names' },
   example: { names: ['tool_search'] },
-  async handler({ names }, { deps: { registry }, caller }) {
-    const isShown = shownTo(caller);
+  async handler({ names }, { deps, caller }) {
+    const { registry } = deps;
+    const isShown = await shownTo(deps, caller);
     const asked = [...new Set(typeof names === 'string' ? [names] : names)];
     const found = asked.map((name) => ({ name, card: shownCard(registry, name, isShown) }));
     return {
@@ -82,8 +83,9 @@ const toolDescribe = defineTool({
 });
 
 /** A token held to a profile learns of no other tools. */
-function shownTo({ token }: Caller): (card: ToolCard) => boolean {
-  return (card) => isShownBy(token?.profile ?? null, card);
+async function shownTo({ ports }: GatewayDeps, { token, registry }: Caller): Promise<ToolPredicate> {
+  const profile = token?.profile ?? null;
+  return shownBy(profile, await ports.profilesFor(profile, async () => registry));
 }
 
 function shownCard(registry: Registry, name: string, isShown: (card: ToolCard) => boolean): ToolCard | undefined {

@@ -74,7 +74,7 @@ const frameworkStatus = defineTool({
   access: 'identified',
   effect: 'read',
   refuses: [],
-  async handler(_input, { deps, now }) {
+  async handler(_input, { deps, caller, now }) {
     const { platform, registry } = deps;
     const { ready } = await deps.readiness.check();
     return {
@@ -89,7 +89,7 @@ const frameworkStatus = defineTool({
         services: registry.services().map((name) => serviceStatus(name, deps)),
         mcp: [],
         keyed: deps.keyed,
-        requireKey: deps.requireKey(),
+        requireKey: await deps.requiresKey(caller.registry),
         durability: platform.durability,
       },
     };
