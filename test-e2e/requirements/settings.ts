@@ -22,5 +22,14 @@ export const SETTINGS = {
     'config port',
     'A variable of the environment fixes a value: another one is kept, is not in effect, and the answer says so.',
   ],
+  'settings:require-key': [
+    'config port',
+    'mcp.requireKey opens and closes the door /mcp/exec of every gateway from the next request on; /call stays closed.',
+  ],
+  'settings:profiles': [
+    'config port',
+    'A profile that is set is there at every gateway from the next request on, for lists and for tokens held to it.',
+  ],
+  'settings:log': ['config port', 'Served calls are logged while gateway.logCalls is on, each with its request id.'],
   'settings:restart': ['config port', 'What is set is there after every process was ended.'],
 } as const;

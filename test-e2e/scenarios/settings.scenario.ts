@@ -1,9 +1,10 @@
 /** Settings are changed while everything runs. */
 import { expect } from 'vitest';
-import { Caller, type Fields } from '../client.ts';
+import { Caller, codeOf, type Fields } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
+import { callerOf } from '../instruments/tenants.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { API_KEY, logsOf } from '../targets/target.ts';
+import { API_KEY, logsOf, type TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
 const target = ownTarget({ SVC_API_KEY: API_KEY, SVC_MARKET_SKILLS_TRADE_TTL_MS: '5000' });
@@ -168,6 +169,86 @@ verifies(
   },
   on,
 );
+
+verifies(
+  'settings:require-key',
+  async ({ place }) => {
+    const operator = new Caller(place);
+    const nobody = [0, 1].map((gateway) => new Caller(place, { gateway, key: null }));
+    const ask = (door: '/call' | '/mcp/exec') =>
+      Promise.all(nobody.map(async (one) => codeOf(await one.call('tool_search', { query: 'search' }, { door }))));
+    for (const [value, code] of [
+      [null, 'UNAUTHORIZED'],
+      [false, null],
+      [true, 'UNAUTHORIZED'],
+      [false, null],
+      [null, 'UNAUTHORIZED'],
+    ] as const) {
+      await operator.ok('svc_config_set', { key: 'mcp.requireKey', value });
+      expect([value, await ask('/mcp/exec')]).toEqual([value, [code, code]]);
+      expect([value, await ask('/call')]).toEqual([value, ['UNAUTHORIZED', 'UNAUTHORIZED']]);
+    }
+  },
+  on,
+);
+
+verifies(
+  'settings:profiles',
+  async ({ place }) => {
+    const operator = new Caller(place);
+    const name = newName('p').replaceAll('-', '');
+    const lists = async () => {
+      const replies = await Promise.all(
+        [0, 1].map((gateway) => new Caller(place, { gateway }).get(`/tools?profile=${name}`)),
+      );
+      return replies.map(({ body }) => (body as { tools?: { name: string }[] }).tools?.map((tool) => tool.name));
+    };
+    expect(await lists()).toEqual([undefined, undefined]);
+    const { id, token } = await heldTo(place, name);
+    expect(codeOf(await token.call('escrow_status'))).toBe('FORBIDDEN');
+    for (const tools of [['escrow_status'], ['svc_health', 'escrow_stat*'], ['svc_health']]) {
+      await operator.ok('svc_config_set', { key: `profiles.${name}`, value: tools });
+      const shown = tools.map((tool) => tool.replace('*', 'us')).toSorted();
+      expect(await lists()).toEqual([shown, shown]);
+      const codes = await Promise.all(
+        [0, 1].map(async (gateway) => codeOf(await token.call('escrow_status', {}, { gateway }))),
+      );
+      const code = shown.includes('escrow_status') ? null : 'FORBIDDEN';
+      expect([id, tools, codes]).toEqual([id, tools, [code, code]]);
+    }
+    await operator.ok('svc_config_set', { key: `profiles.${name}`, value: null });
+    expect(await lists()).toEqual([undefined, undefined]);
+  },
+  on,
+);
+
+verifies(
+  'settings:log',
+  async ({ place }) => {
+    const operator = new Caller(place);
+    const [before, during] = [newName('before'), newName('during')];
+    const lineOf = (requestId: string) =>
+      logsOf(place)
+        .split('\n')
+        .find((line) => line.includes(requestId));
+    await operator.ok('svc_health', {}, { headers: { 'x-request-id': before } });
+    await operator.ok('svc_config_set', { key: 'gateway.logCalls', value: true });
+    await operator.ok('svc_health', {}, { headers: { 'x-request-id': during } });
+    await waitFor(() => lineOf(during) !== undefined, { what: 'a line of the call' });
+    expect(JSON.parse(lineOf(during) ?? '')).toMatchObject({ requestId: during, tool: 'svc_health', code: 'ok' });
+    expect(lineOf(before)).toBeUndefined();
+    await operator.ok('svc_config_set', { key: 'gateway.logCalls', value: null });
+  },
+  on,
+);
+
+async function heldTo(place: TargetPlace, profile: string): Promise<{ id: string; token: Caller }> {
+  const id = newName('held');
+  const operator = new Caller(place);
+  await operator.ok('svc_habitat_addRole', { workspaceId: 'default', userId: id, role: 'editor' });
+  const minted = await operator.ok('svc_habitat_mintToken', { agentId: id, profile });
+  return { id, token: callerOf(place, String(minted.token)) };
+}
 
 verifies(
   'settings:restart',
