@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIG_TABLE, secretVariables } from '@svc/runtime/config.ts';
-import { temporaryFolder } from '@svc/testing/servers/processes.ts';
-import { describe, expect, test } from 'vitest';
+import { findExecutable, temporaryFolder } from '@svc/testing/servers/processes.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 
 const root = join(import.meta.dirname, '..');
@@ -48,6 +48,10 @@ describe('Dockerfile', () => {
     expect(dockerfile).toMatch(/^ENTRYPOINT \["tini", "--"\]$/m);
   });
 
+  test('leaves no volume behind that nobody named', () => {
+    expect(dockerfile).not.toMatch(/^VOLUME/m);
+  });
+
   test('names every base with a tag that is not latest', () => {
     const stages = new Set([...dockerfile.matchAll(/ AS (\S+)$/gm)].map(([, name]) => name));
     const [, standard = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfile) ?? [];
@@ -60,7 +64,9 @@ describe('Dockerfile', () => {
 
   test('checks its health at the port it exposes, the default port', () => {
     expect(dockerfile).toMatch(new RegExp(`^EXPOSE ${httpPort}$`, 'm'));
-    expect(dockerfile).toContain(`process.env.SVC_MCP_PORT || ${httpPort}}/health`);
+    expect(dockerfile).toContain('CMD ["/app/deploy/probe.sh"]');
+    expect(read('deploy/probe.sh')).toContain(`\${SVC_MCP_PORT:-${httpPort}}`);
+    expect(statSync(join(root, 'deploy/probe.sh')).mode & 0o111).toBe(0o111);
   });
 
   test('holds no secret and sends none to the build', () => {
@@ -122,7 +128,7 @@ describe('docker-compose.yml', () => {
   test.each(ownServices)('%s runs an entry that exists and waits for healthy servers', (_name, service) => {
     expect(service.command[0]).toBe('node');
     expect(existsSync(join(root, service.command[1] ?? ''))).toBe(true);
-    expect(service.depends_on).toEqual({
+    expect(service.depends_on).toMatchObject({
       nats: { condition: 'service_healthy' },
       redis: { condition: 'service_healthy' },
       postgres: { condition: 'service_healthy' },
@@ -133,6 +139,20 @@ describe('docker-compose.yml', () => {
     expect(healthcheck?.test.length).toBeGreaterThan(1);
   });
 
+  test('callers end before those they call', () => {
+    const waitedFor = (name: string) => Object.keys(compose.services[name]?.depends_on ?? {});
+    expect(waitedFor('gateway')).toEqual(expect.arrayContaining(['brain', 'escrow', 'habitat']));
+    for (const name of ['brain', 'escrow']) expect(waitedFor(name)).toContain('habitat');
+  });
+
+  test.each(ownServices)('%s is probed at its own port, and has logins of its own', (name, service) => {
+    const { SVC_HEALTH_PORT: port = '', ...environment } = service.environment ?? {};
+    expect(service.healthcheck?.test).toEqual(['CMD', '/app/deploy/probe.sh', port, '/ready']);
+    for (const [variable, file] of Object.entries(environment)) {
+      if (variable.endsWith('_URL_FILE')) expect(file).toMatch(new RegExp(`_url_${name}$`));
+    }
+  });
+
   test('every service of the project has its block', () => {
     expect(ownServices.map(([name]) => name).sort()).toEqual(readdirSync(join(root, 'services')).sort());
   });
@@ -141,23 +161,34 @@ describe('docker-compose.yml', () => {
     const redis = compose.services['redis']?.command.join(' ');
     expect(redis).toContain('--maxmemory-policy noeviction');
     expect(redis).toContain('--appendonly yes');
+    expect(redis).toMatch(/--maxmemory \d+mb/);
     for (const name of ['brain', 'redis', 'postgres']) {
       expect(compose.services[name]?.volumes).toContainEqual(expect.stringMatching(`^${name}-data:/`));
     }
   });
 });
 
+const make = (...args: readonly string[]) =>
+  execFileSync(process.execPath, [join(root, 'deploy/make-secrets.ts'), ...args], { stdio: 'pipe', encoding: 'utf8' });
+
+function secretsFolder(): string {
+  const folder = temporaryFolder('svc-secrets');
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
 describe('secrets', () => {
   test('the script makes exactly those that the compose file names, once', () => {
-    const folder = temporaryFolder('svc-secrets');
-    const make = () =>
-      execFileSync(process.execPath, [join(root, 'deploy/make-secrets.ts'), folder], { stdio: 'pipe' });
-    const content = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
-    make();
+    const folder = secretsFolder();
+    const kept = (name: string) => !['nats_passwords', 'redis_users', 'database_logins'].includes(name);
+    const content = () =>
+      readdirSync(folder).map((name) => (kept(name) ? readFileSync(join(folder, name), 'utf8') : ''));
+    make(folder);
     const made = content();
-    make();
+    make(folder);
     expect(content()).toEqual(made);
-    expect(new Set(made).size).toBe(made.length);
+    const filled = made.filter((text) => text.trim() !== '');
+    expect(new Set(filled).size).toBe(filled.length);
     expect(statSync(folder).mode & 0o077).toBe(0);
     expect(
       Object.values(compose.secrets)
@@ -168,12 +199,51 @@ describe('secrets', () => {
         .map((name) => `deploy/secrets/${name}`)
         .sort(),
     );
-    rmSync(folder, { recursive: true });
+  });
+
+  const setpriv = findExecutable('setpriv');
+  test.skipIf(process.getuid?.() === 0 && setpriv === null)(
+    'the script runs twice for a user whom files refuse',
+    () => {
+      const folder = secretsFolder();
+      const command = [process.execPath, join(root, 'deploy/make-secrets.ts'), folder];
+      // root may write what nobody may write, unless it gives that up
+      if (process.getuid?.() === 0) command.unshift(setpriv ?? '', '--bounding-set=-dac_override');
+      const [file = '', ...args] = command;
+      for (let run = 0; run < 2; run += 1) execFileSync(file, args, { stdio: 'pipe' });
+      expect(statSync(join(folder, 'nats_passwords')).mode & 0o777).toBe(0o444);
+    },
+  );
+
+  test('a renewed secret counts beside the one before, until that is retired', () => {
+    const folder = secretsFolder();
+    const secret = (name: string) => readFileSync(join(folder, name), 'utf8').trim();
+    make(folder);
+    const [key, audit, url] = ['api_key', 'audit_key', 'redis_url_brain'].map(secret);
+    make('--renew', 'api_key', folder);
+    expect([secret('api_key') === key, secret('api_key_previous')]).toEqual([false, key]);
+    make('--retire', 'api_key', folder);
+    expect(secret('api_key_previous')).toBe('');
+    // everybody knows the new key of the audit before anybody signs with it
+    make('--renew', 'audit_key', folder);
+    const also = secret('audit_key_also');
+    expect([secret('audit_key'), also === '']).toEqual([audit, false]);
+    make('--renew', 'audit_key', folder);
+    expect([secret('audit_key'), secret('audit_key_also')]).toEqual([also, audit]);
+    make('--renew', 'redis_url_brain', folder);
+    expect(secret('redis_users').match(/^user brain(_b)? /gm)).toHaveLength(2);
+    expect(() => make('--renew', 'redis_url_brain', folder)).toThrow('retire redis_url_brain first');
+    make('--retire', 'redis_url_brain', folder);
+    expect([secret('redis_users').match(/^user brain(_b)? /gm), secret('redis_url_brain') === url]).toEqual([
+      ['user brain_b '],
+      false,
+    ]);
+    expect(() => make('--renew', 'database_url_gateway', folder)).toThrow('there is no secret database_url_gateway');
   });
 
   test('the files of NATS hold no password', () => {
-    const passwords = [...natsConfig.matchAll(/password: (\S+)/g)].map(([, value]) => value);
+    const passwords = [...natsConfig.matchAll(/password: ([^\s,]+)/g)].map(([, value]) => value);
     expect(passwords).not.toEqual([]);
-    for (const password of passwords) expect(password).toMatch(/^\$[A-Z]+_PASSWORD$/);
+    for (const password of passwords) expect(password).toMatch(/^\$[A-Z]+(_B)?_PASSWORD$/);
   });
 });

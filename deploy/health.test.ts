@@ -58,6 +58,10 @@ async function assertMeasured({ role, port, process }: RunningRole): Promise<voi
   expect(text).toMatch(/^svc_relay_lag_seconds\{service="\w+",relay="events"\} [\d.]+$/m);
 }
 
+async function everyProbe(roles: readonly RunningRole[], path: string, code: number): Promise<void> {
+  for (const { port, process } of roles) await untilProbed(port, path, code, process);
+}
+
 describe.skipIf(nats === null || redis === null || postgres === null)('a process of a cluster', () => {
   const common = {
     NATS_URL: nats?.url ?? '',
@@ -81,10 +85,10 @@ describe.skipIf(nats === null || redis === null || postgres === null)('a process
     );
     for (const running of roles) await assertMeasured(running);
     await postgres?.control?.kill();
-    for (const { port, process } of roles) await untilProbed(port, '/ready', 1, process);
-    for (const { port } of roles) expect(await probe(port, '/health')).toBe(0);
+    await everyProbe(roles, '/ready', 1);
+    await everyProbe(roles, '/health', 0);
     await postgres?.control?.start();
-    for (const { port, process } of roles) await untilProbed(port, '/ready', 0, process);
+    await everyProbe(roles, '/ready', 0);
     for (const { process } of roles) process.kill('SIGTERM');
     for (const { process } of roles) expect(await process.ended).toMatchObject({ code: 0 });
     expect(await probe(roles[0]?.port ?? 0, '/health')).toBe(1);

@@ -10,8 +10,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 
 const SERVICES = ['gateway', 'brain', 'habitat', 'escrow'];
 const config = readFileSync(join(import.meta.dirname, 'nats', 'nats.conf'), 'utf8');
-const passwords = SERVICES.map((service) => `${service.toUpperCase()}_PASSWORD: "pw-${service}"`).join('\n');
-const server = await startNats({ config: `${passwords}\n${config.slice(config.indexOf('authorization {'))}` });
+const USERS = SERVICES.flatMap((service) => [service, `${service}_b`]);
+const passwords = USERS.map((user) => `${user.toUpperCase()}_PASSWORD: "pw-${user}"`).join('\n');
+const server = await startNats({ config: `${passwords}\n${config.slice(config.indexOf('MAY_GATEWAY: {'))}` });
 const buses: Bus[] = [];
 const silent = { info() {}, warn() {}, error() {} };
 
@@ -20,9 +21,9 @@ afterAll(async () => {
   await server?.stop();
 });
 
-async function busOf(service: string): Promise<Bus> {
+async function busOf(service: string, user = service): Promise<Bus> {
   const bus = await connectNatsBus({
-    urls: [`nats://${service}:pw-${service}@${new URL(server?.url ?? '').host}`],
+    urls: [`nats://${user}:pw-${user}@${new URL(server?.url ?? '').host}`],
     name: service,
     inboxPrefix: `_INBOX_${service}`,
     log: silent,
@@ -131,10 +132,15 @@ describe.skipIf(server === null)('NATS users', () => {
     expect(await heard([gateway, [SUBJECTS.who]], [brain, SUBJECTS.who], SUBJECTS.who)).toContain(SUBJECTS.who);
   });
 
-  test('the probe of a service asks for its checks', async () => {
-    const [brain, probe] = await Promise.all([busOf('brain'), busOf('brain')]);
-    await brain.respond(SUBJECTS.checks('brain'), async () => 'checks');
-    expect(await probe.request(SUBJECTS.checks('brain'), '', soon())).toBe('checks');
+  test.each(SERVICES)('both users of %s do its work', async (service) => {
+    const [one, other] = await Promise.all([busOf(service), busOf(service, `${service}_b`)]);
+    for (const bus of [one, other]) {
+      const answering = await bus.respond(SUBJECTS.checks(service), async () => 'checks');
+      await answering.drain();
+    }
+    expect(
+      await heard([other, [SUBJECTS.announce]], [await busOf('gateway'), SUBJECTS.announce], SUBJECTS.leave),
+    ).toEqual([SUBJECTS.announce]);
   });
 
   test('two processes of the brain ask each other', async () => {

@@ -307,7 +307,8 @@ function rawValue(
   const file = environment[`${name}_FILE`];
   if (file === undefined || file === '') return undefined;
   try {
-    return readFile(file).trim();
+    const value = readFile(file).trim();
+    return value === '' ? undefined : value;
   } catch {
     problems.push(`${name}_FILE: cannot be read`);
     return undefined;

@@ -84,7 +84,8 @@ async function applyNext(tx: SqlClient, schema: string, migrations: readonly Mig
   const next = migrations.find(({ name }) => !names.has(name));
   if (!next) return null;
   const startedAt = new Date();
-  await tx.$executeRawUnsafe(next.sql);
+  // the schema is there, and IF NOT EXISTS asks for the right to create one all the same
+  await tx.$executeRawUnsafe(next.sql.replace(`CREATE SCHEMA IF NOT EXISTS "${schema}";`, ''));
   await tx.$executeRawUnsafe(
     `INSERT INTO "${schema}"."_prisma_migrations"
        ("id", "checksum", "migration_name", "started_at", "finished_at", "applied_steps_count", "logs")
@@ -100,7 +101,6 @@ async function applyNext(tx: SqlClient, schema: string, migrations: readonly Mig
 
 async function readApplied(tx: SqlClient, schema: string): Promise<AppliedMigration[]> {
   const [there] = await tx.$queryRawUnsafe<unknown[]>('SELECT 1 FROM pg_namespace WHERE nspname = $1', schema);
-  // IF NOT EXISTS asks for the right to create schemas even when there is nothing to create.
   if (there === undefined) await tx.$executeRawUnsafe(`CREATE SCHEMA "${schema}"`);
   await tx.$executeRawUnsafe(`
     CREATE TABLE IF NOT EXISTS "${schema}"."_prisma_migrations" (
