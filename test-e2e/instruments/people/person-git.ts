@@ -67,11 +67,19 @@ async function setAside({ folder, history }: Ground, { nth }: Act): Promise<stri
   const from = performance.now();
   const outcome = await persistently(folder, 'stash', 'push', '-q', ...(nth % 2 === 0 ? ['-u'] : []));
   history.sweeps.push({ from, to: performance.now() });
-  const added = await personGit(folder, 'diff', '-z', '--name-only', '--diff-filter=A', 'stash^1', 'stash');
-  const untracked = await personGit(folder, 'ls-tree', '-r', '-z', '--name-only', 'stash^3');
-  const paths = [added, untracked].flatMap(({ ok, output }) => (ok ? output.split('\0') : []));
+  const paths = await setAsidePaths(folder);
   for (const path of paths) history.removals.push({ deletes: true, path, from, to: performance.now() });
   return outcome;
+}
+
+/** Of every stash there is: git may set files aside, find the index locked and be asked again. */
+async function setAsidePaths(folder: string): Promise<string[]> {
+  const stashes = (await personGit(folder, 'stash', 'list', '--format=%H')).output.split('\n').filter(Boolean);
+  const asked = stashes.flatMap((id) => [
+    personGit(folder, 'diff', '-z', '--no-renames', '--name-only', '--diff-filter=A', `${id}^1`, id),
+    personGit(folder, 'ls-tree', '-r', '-z', '--name-only', `${id}^3`),
+  ]);
+  return (await Promise.all(asked)).flatMap(({ ok, output }) => (ok ? output.split('\0') : []));
 }
 
 /** The files stay; what only the commit held (the state before a merge, say) is given up. */
