@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
 import { ENDED, REGISTRY, type RegistryQuestion, TOKENS_USED } from '@svc/contract/registry.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
+import { addressOfMember } from '@svc/runtime/bus.members.ts';
 import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -15,6 +16,7 @@ const passwords = USERS.map((user) => `${user.toUpperCase()}_PASSWORD: "pw-${use
 const server = await startNats({ config: `${passwords}\n${config.slice(config.indexOf('MAY_GATEWAY: {'))}` });
 const buses: Bus[] = [];
 const silent = { info() {}, warn() {}, error() {} };
+let processes = 0;
 
 afterAll(async () => {
   await Promise.all(buses.map((bus) => bus.close()));
@@ -26,6 +28,7 @@ async function busOf(service: string, user = service): Promise<Bus> {
     urls: [`nats://${user}:pw-${user}@${new URL(server?.url ?? '').host}`],
     name: service,
     inboxPrefix: `_INBOX_${service}`,
+    member: { group: service, process: `${service}-${(processes += 1)}` },
     log: silent,
   });
   buses.push(bus);
@@ -84,6 +87,43 @@ describe.skipIf(server === null)('NATS users', () => {
     const answering = await habitat.respond(subject, async (text) => `answer ${text}`, { queue: 'habitat' });
     expect(await asker.request(subject, '{}', soon())).toBe('answer {}');
     await answering.drain();
+  });
+
+  const questions: readonly (readonly [string, string, string])[] = Object.entries(ASKED_BY).flatMap(
+    ([service, asked]) => asked.map((question) => [service, 'habitat', REGISTRY[question].subject] as const),
+  );
+  test.each<readonly [string, string, string]>([
+    ...questions,
+    ['gateway', 'brain', SUBJECTS.tool('brain', 'svc_search')],
+    ['gateway', 'gateway', SUBJECTS.tool('gateway', 'nodes_list')],
+    ['gateway', 'escrow', SUBJECTS.cards('escrow')],
+    ['gateway', 'habitat', SUBJECTS.eventsAfter('habitat')],
+    ['habitat', 'brain', 'brain.layout'],
+    ['habitat', 'brain', 'brain.prototypes'],
+  ])('%s may address a process of %s: %s', async (service, answering, subject) => {
+    const [asker, answerer] = await Promise.all([busOf(service), busOf(answering)]);
+    const address = addressOfMember({ group: answering, process: 'p1' });
+    const sent = [`${address}${subject}`];
+    expect(await heard([asker, sent], [answerer, `${address}>`], subject)).toEqual(sent);
+  });
+
+  test('nobody but the gateway may address a process with a call, and none with what it may not ask', async () => {
+    const [caller, owner, habitat] = await Promise.all([busOf('brain'), busOf('brain'), busOf('habitat')]);
+    const call = [`to.brain.p1.${SUBJECTS.tool('brain', 'svc_search')}`];
+    expect(await heard([caller, call], [owner, 'to.brain.p1.>'], 'brain.process.owner')).toEqual([]);
+    const unasked = [REGISTRY.recordTrade, REGISTRY.subject].map(({ subject }) => `to.habitat.p1.${subject}`);
+    expect(await heard([caller, unasked], [habitat, 'to.habitat.p1.>'], REGISTRY.revision.subject)).toEqual([]);
+  });
+
+  test('a service neither hears what is meant for a process of another, nor says that one lives', async () => {
+    const [brain, habitat] = await Promise.all([busOf('brain'), busOf('habitat')]);
+    await expect(brain.subscribe('to.escrow.>', () => {})).rejects.toThrow('does not let this service listen');
+    const said: string[] = [];
+    const listening = await habitat.subscribe('alive.escrow', (payload) => said.push(payload));
+    brain.publish('alive.escrow', 'forged');
+    await heard([brain, []], [habitat, REGISTRY.revision.subject], REGISTRY.revision.subject);
+    expect(said).not.toContain('forged');
+    await listening.drain();
   });
 
   test('the registry hears which tokens were used and tells which ended, and nobody else tells that', async () => {

@@ -27,6 +27,7 @@ export async function connectCluster(grounds: Grounds, lifecycle: Lifecycle, ser
     urls: [natsUrl],
     name: grounds.node.instance,
     inboxPrefix: `_INBOX_${service}`,
+    member: { group: service, process: grounds.node.instance },
     clock,
     log,
     giveUpAt,

@@ -1,6 +1,8 @@
 /** How every process of the system starts and ends. */
+import { url as inspectorUrl } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLifecycle, type Lifecycle } from '@svc/runtime/lifecycle.ts';
+import { startWatchdog } from '@svc/runtime/watchdog.ts';
 import { createGrounds, type Grounds, takeEnvironment } from './grounds.ts';
 import { startSentence } from './start-sentence.ts';
 
@@ -22,6 +24,9 @@ export async function runProcess(role: string, start: (given: Start) => Promise<
     grounds = createGrounds(takeEnvironment(), role);
     lifecycle = createLifecycle(grounds.log);
     endOnSignals(lifecycle, grounds.log);
+    // Who looks at it in a debugger stops it on purpose.
+    const watchdog = startWatchdog(inspectorUrl() === undefined ? grounds.config.SVC_WATCHDOG_MS : 0);
+    lifecycle.onShutdown('watchdog', () => watchdog.close());
     await start({ grounds, lifecycle });
   } catch (error) {
     const sentence = startSentence(error, grounds?.config ?? null);

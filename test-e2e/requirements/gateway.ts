@@ -190,6 +190,10 @@ export const GATEWAY = {
     'gateway acceptance 18',
     'Ten rolling restarts of a brain process under 50 clients fail no request.',
   ],
+  'gateway:faults:standstill': [
+    'reliability, fault tests',
+    'A replica that stands still is noticed within seconds; calls with a key and reads do not fail, nothing acknowledged is lost, nothing happens late.',
+  ],
   'gateway:faults:survived': [
     'reliability, fault tests',
     'Killed processes and restarted servers under load lose no acknowledged write and give typed errors only; traffic is back within 5 s.',

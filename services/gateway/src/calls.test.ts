@@ -1,4 +1,5 @@
-import { encodeReply } from '@svc/contract/rpc.ts';
+import { CallError } from '@svc/contract/codes.ts';
+import { encodeReply, failureOf } from '@svc/contract/rpc.ts';
 import type { Effect, ToolCard } from '@svc/contract/tool.ts';
 import { type Bus, BusError, type BusErrorCode } from '@svc/runtime/bus.ts';
 import { systemClock, systemRandom } from '@svc/runtime/clock.ts';
@@ -26,8 +27,8 @@ function failing(...failures: readonly (BusErrorCode | BusError)[]) {
   } as unknown as Bus;
   const sendCall = createSendCall({ bus, clock: systemClock, random: systemRandom });
   return {
-    send: (effect: Effect, withinMs = 5000) =>
-      sendCall(routeOf(effect), '{}', Date.now() + withinMs).then(
+    send: (effect: Effect, withinMs = 5000, isKeyed = false) =>
+      sendCall(routeOf(effect), { payload: '{}', deadlineAt: Date.now() + withinMs, isKeyed }).then(
         () => 'ok',
         (error: { code: string }) => error.code,
       ),
@@ -68,6 +69,38 @@ describe('a call that got no reply', () => {
       expect([await once.send(effect), once.requests()]).toEqual(['E_OUTCOME_UNKNOWN', 1]);
     }
     expect(await failing(new BusError('TOO_LARGE', 'reply', false)).send(effect)).toBe('E_OUTCOME_UNKNOWN');
+  });
+
+  test('is sent again when whoever had it is lost, where a second time is no harm', async () => {
+    for (const effect of ['read', 'write-idempotent'] as const) {
+      expect(await failing('SILENT', 'SILENT').send(effect)).toBe('ok');
+    }
+    const change = failing('SILENT');
+    expect([await change.send('write'), change.requests()]).toEqual(['E_OUTCOME_UNKNOWN', 1]);
+  });
+
+  test('with a key is sent again like a read, and a call to the outside never is', async () => {
+    for (const code of ['TIMEOUT', 'DISCONNECTED', 'SILENT'] as const) {
+      for (const effect of ['write', 'write-idempotent'] as const) {
+        expect(await failing(code, code).send(effect, 5000, true)).toBe('ok');
+      }
+      expect(await failing(code).send('external', 5000, true)).toBe('E_OUTCOME_UNKNOWN');
+    }
+  });
+
+  test('of which the service itself does not know the outcome is sent again with its key alone', async () => {
+    const unknown = encodeReply({ ok: false, failure: failureOf(new CallError('E_OUTCOME_UNKNOWN')) });
+    for (const [isKeyed, requests] of [
+      [true, 2],
+      [false, 1],
+    ] as const) {
+      const answers = [unknown, ANSWER];
+      let asked = 0;
+      const bus = { request: async () => answers[asked++] } as unknown as Bus;
+      const sendCall = createSendCall({ bus, clock: systemClock, random: systemRandom });
+      const reply = await sendCall(routeOf('write'), { payload: '{}', deadlineAt: Date.now() + 5000, isKeyed });
+      expect([reply.ok, asked]).toEqual([isKeyed, requests]);
+    }
   });
 
   test('is late, or too large', async () => {

@@ -7,45 +7,78 @@ import { BusError } from '@svc/runtime/bus.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { ToolRoute } from './registry.ts';
 
-/** `payload`: an encoded Envelope. Throws CallError when no service answered. */
-export type SendCall = (route: ToolRoute, payload: string, deadlineAt: number) => Promise<Reply>;
+/** `payload`: an encoded Envelope. `isKeyed`: it has an idempotency key, so that it takes effect once however often it is sent. */
+export interface OutgoingCall {
+  readonly payload: string;
+  readonly deadlineAt: number;
+  readonly isKeyed: boolean;
+}
+
+/** Throws CallError when no service answered. */
+export type SendCall = (route: ToolRoute, call: OutgoingCall) => Promise<Reply>;
 
 /** Together well under the 250 ms in which a caller hears that nobody answers. */
 const UNDELIVERED_PAUSES_MS = [10, 30, 60];
 const JITTER_MS = 10;
 const MAX_REPEATS = 2;
 const RETRY_AFTER_MS = 1000;
-/** How long a read waits for one process before it is sent to whoever answers now. */
+/** How long what may be repeated waits for one process before it is sent to whoever answers now. */
 const PATIENCE_MS = 5000;
 
 export function createSendCall({ bus, clock, random }: Pick<StatelessPlatform, 'bus' | 'clock' | 'random'>): SendCall {
-  return async function sendCall({ card, subject, meter }, payload, deadlineAt) {
-    const attempts = attemptsOf(card.effect, deadlineAt);
+  return async function sendCall({ card: { effect }, subject, meter }, { payload, deadlineAt, isKeyed }) {
+    const patience = patienceOf(effect, isKeyed);
+    const attempts = attemptsOf(patience, deadlineAt);
     let pauses: ReturnType<typeof pausesOf> | null = null;
+    const again = async (problem: Problem): Promise<boolean> => {
+      pauses ??= pausesOf(patience);
+      const pauseMs = pauses.next(problem) + ((random.bytes(1)[0] ?? 0) / 256) * JITTER_MS;
+      if (clock.now() + pauseMs >= deadlineAt) return false;
+      await sleep(pauseMs);
+      return true;
+    };
     for (;;) {
       try {
-        const frame = await bus.request(subject, payload, { deadlineAt: attempts.next(clock.now()) });
+        const options = { deadlineAt: attempts.next(clock.now()), isRepeatable: patience.lost };
+        const frame = await bus.request(subject, payload, options);
         meter.bus('reply');
-        return decodeReply(frame);
+        const reply = decodeReply(frame);
+        if (reply.ok || reply.failure.code !== 'E_OUTCOME_UNKNOWN' || !(await again(UNKNOWN))) return reply;
       } catch (error) {
         if (!(error instanceof BusError)) throw error;
         meter.bus(error.code);
-        pauses ??= pausesOf(card.effect);
-        const pauseMs = pauses.next(error) + ((random.bytes(1)[0] ?? 0) / 256) * JITTER_MS;
-        if (clock.now() + pauseMs >= deadlineAt) throw callErrorFor(error, card.effect);
-        await sleep(pauseMs);
+        if (!(await again(error))) throw callErrorFor(error, effect);
       }
     }
   };
 }
 
+/** What a failed attempt was. */
+type Problem = Pick<BusError, 'code' | 'undelivered'> | typeof UNKNOWN;
+
+/** The service itself lost somebody it had asked. */
+const UNKNOWN = { code: 'UNKNOWN', undelivered: false } as const;
+
+/** After which failures a call may be sent again: who had it is lost; it says nothing; it does not know what came of it. */
+interface Patience {
+  readonly lost: boolean;
+  readonly late: boolean;
+  readonly unknown: boolean;
+}
+
 /**
- * Until when each attempt waits. A service that dies with a call in hand says nothing, so a read is given a share of its
- * time and then sent again; the last attempt has all that is left. A change is not: the service may be slow rather than
+ * A read, and a change that takes effect once under its key, may be sent again at any time. Another change of which a
+ * second time is no harm is sent again only when who had it is lost: a process that says nothing may be slow rather than
  * dead, and the second attempt would tell the caller that it changed nothing.
  */
-function attemptsOf(effect: Effect, deadlineAt: number): { next(now: number): number } {
-  let left = effect === 'read' ? 1 + MAX_REPEATS : 1;
+function patienceOf(effect: Effect, isKeyed: boolean): Patience {
+  const isOnce = effect === 'read' || (isKeyed && effect !== 'external');
+  return { lost: isOnce || isRepeatable(effect), late: isOnce, unknown: isOnce };
+}
+
+/** Until when each attempt waits: a share of the time, and the last one for all that is left. */
+function attemptsOf({ late }: Patience, deadlineAt: number): { next(now: number): number } {
+  let left = late ? 1 + MAX_REPEATS : 1;
   return {
     next(now) {
       const share = (deadlineAt - now) / Math.max(1, left);
@@ -56,20 +89,24 @@ function attemptsOf(effect: Effect, deadlineAt: number): { next(now: number): nu
 }
 
 /** How long to wait before the call is sent again, or Infinity. */
-function pausesOf(effect: Effect): { next(error: BusError): number } {
+function pausesOf(patience: Patience): { next(problem: Problem): number } {
   let undelivered = 0;
-  let repeats = isRepeatable(effect) ? MAX_REPEATS : 0;
+  let repeats = MAX_REPEATS;
+  const mayRepeat = ({ code, undelivered: isUndelivered }: Problem): boolean => {
+    if (code === 'DISCONNECTED' || code === 'SILENT') return patience.lost;
+    if (code === 'UNKNOWN') return patience.unknown;
+    return code === 'TIMEOUT' && !isUndelivered && patience.late;
+  };
   return {
-    next(error) {
-      if (isNobodyThere(error)) return UNDELIVERED_PAUSES_MS[undelivered++] ?? Infinity;
-      const isLate = effect === 'read' && error.code === 'TIMEOUT' && !error.undelivered;
-      return (isLate || error.code === 'DISCONNECTED') && repeats-- > 0 ? 0 : Infinity;
+    next(problem) {
+      if (isNobodyThere(problem)) return UNDELIVERED_PAUSES_MS[undelivered++] ?? Infinity;
+      return mayRepeat(problem) && repeats-- > 0 ? 0 : Infinity;
     },
   };
 }
 
 /** Nobody got the message, and somebody may be there in a moment. */
-function isNobodyThere({ code, undelivered }: BusError): boolean {
+function isNobodyThere({ code, undelivered }: Problem): boolean {
   return undelivered && (code === 'NO_RESPONDERS' || code === 'NOT_CONNECTED');
 }
 

@@ -133,7 +133,7 @@ async function perform(
   }
   tally.route = route;
   const order = await orders({ card: route.card, args, metaKey: form.metaKey, visit, exchange, door });
-  const reply = await sendCall(route, order.payload, order.deadlineAt);
+  const reply = await sendCall(route, order);
   if (!reply.ok) throw callErrorOf(reply.failure);
   if (reply.refusal !== null) tally.code = reply.refusal;
   writer.json(exchange, 200, frameResult(exchange.form, reply.body), reply.replayed ? REPLAYED : undefined);

@@ -78,7 +78,7 @@ class Feed implements EventFeed {
 
   async page(service: string, after: EventsAfter): Promise<EventPage> {
     const { bus, clock } = this.#options.platform;
-    const options = { deadlineAt: clock.now() + PAGE_WITHIN_MS };
+    const options = { deadlineAt: clock.now() + PAGE_WITHIN_MS, isRepeatable: true };
     return JSON.parse(await bus.request(SUBJECTS.eventsAfter(service), JSON.stringify(after), options)) as EventPage;
   }
 

@@ -3,6 +3,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { encodeEnvelope } from '@svc/contract/rpc.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
+import type { OutgoingCall } from './calls.ts';
 import { assertActive, assertStaticAccess, assertTokenAllows } from './domain/access.ts';
 import type { HttpDoor } from './domain/call-form.ts';
 import type { Exchange } from './exchange.ts';
@@ -22,11 +23,7 @@ export interface Wanted {
   readonly door: HttpDoor;
 }
 
-export interface Order {
-  /** An encoded Envelope. */
-  readonly payload: string;
-  readonly deadlineAt: number;
-}
+export type Order = OutgoingCall;
 
 /** Throws what the door itself refuses: headers that do not fit, the limits of a token, quarantine, static access. */
 export type Orders = (wanted: Wanted) => Promise<Order>;
@@ -70,7 +67,7 @@ export function createOrders({ platform: { clock, config }, ports, sessions }: O
       ...(traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
       ...(idempotencyKey !== undefined && card.effect !== 'read' ? { idempotencyKey } : {}),
     });
-    return { payload, deadlineAt };
+    return { payload, deadlineAt, isKeyed: idempotencyKey !== undefined };
   };
 }
 

@@ -158,7 +158,10 @@ function createToolBook({ bus, clock, log }: RegistryPlatform, metrics: GatewayM
   let catalog = buildCatalog(known, metrics);
 
   async function fetchCards({ service, toolsDigest }: Announcement): Promise<void> {
-    const reply = await bus.request(SUBJECTS.cards(service), '', { deadlineAt: clock.now() + CARDS_WITHIN_MS });
+    const reply = await bus.request(SUBJECTS.cards(service), '', {
+      deadlineAt: clock.now() + CARDS_WITHIN_MS,
+      isRepeatable: true,
+    });
     const { cards, problems } = usableCards(service, JSON.parse(reply));
     for (const problem of problems) log.error({ service, problem }, 'a tool is not loaded');
     // Another instance may have answered with other tools: its digest makes the next announcement ask again.

@@ -1,14 +1,18 @@
 /** Requests that wait for a reply, with one coarse deadline sweep for all instead of a timer for each. */
 import type { Clock } from './clock.ts';
-import { BusError } from './bus.ts';
+import { BusError, type RequestOptions } from './bus.ts';
 import { IdleGate } from './idle-gate.ts';
 
 /** A timeout is reported at most this long after the deadline. */
 const SWEEP_MS = 20;
 
-interface PendingCall {
+/** `holder`: the process it was sent to, when one was chosen. */
+export interface PendingRequest extends RequestOptions {
   readonly subject: string;
-  readonly deadlineAt: number;
+  readonly holder?: string | undefined;
+}
+
+interface PendingCall extends PendingRequest {
   readonly resolve: (reply: string) => void;
   readonly reject: (error: BusError) => void;
 }
@@ -25,7 +29,8 @@ export class PendingCalls {
   }
 
   /** Opens a call and hands its id to `send`; an id is never used twice, so late replies find nothing. */
-  open(subject: string, deadlineAt: number, send: (id: number) => void): Promise<string> {
+  open(request: PendingRequest, send: (id: number) => void): Promise<string> {
+    const { subject, deadlineAt } = request;
     if (deadlineAt <= this.#clock.now()) {
       return Promise.reject(new BusError('TIMEOUT', `the deadline had passed before ${subject} was asked`, true));
     }
@@ -33,7 +38,7 @@ export class PendingCalls {
     const id = this.#lastId;
     return new Promise((resolve, reject) => {
       this.#open.enter();
-      this.#calls.set(id, { subject, deadlineAt, resolve, reject });
+      this.#calls.set(id, { ...request, resolve, reject });
       this.#sweep ??= setInterval(() => this.#rejectLate(), SWEEP_MS);
       try {
         send(id);
@@ -55,6 +60,21 @@ export class PendingCalls {
 
   rejectAll(describe: (subject: string) => BusError): void {
     for (const id of this.#calls.keys()) this.reject(id, describe);
+  }
+
+  /** What a process has in hand that shows no sign of life: where that does no harm, or all of it when it is `lost`. */
+  rejectHeldBy(process: string, lost: boolean): void {
+    for (const [id, { holder, isRepeatable = false }] of this.#calls) {
+      if (holder !== process || (!lost && !isRepeatable)) continue;
+      this.reject(id, (subject) => new BusError('SILENT', `who was asked ${subject} shows no sign of life`));
+    }
+  }
+
+  /** What was addressed to one process, on this subject. */
+  rejectSentTo(subject: string, describe: (subject: string) => BusError): void {
+    for (const [id, call] of this.#calls) {
+      if (call.subject === subject && call.holder !== undefined) this.reject(id, describe);
+    }
   }
 
   /** Resolves when no call is open. */

@@ -1,6 +1,13 @@
 /** The bus inside one process. It does what NATS does, limits included, so that what works here works on a cluster. */
 import type { Logger } from 'pino';
-import { type Bus, BusError, MAX_PAYLOAD_BYTES, type RespondOptions, type Subscription } from './bus.ts';
+import {
+  type Bus,
+  BusError,
+  MAX_PAYLOAD_BYTES,
+  type RequestOptions,
+  type RespondOptions,
+  type Subscription,
+} from './bus.ts';
 import { assertFits, exceeds, replyTooLarge } from './bus-payload.ts';
 import { PendingCalls } from './bus-pending.ts';
 import { assertPattern, assertSubject, matchesPattern } from './bus-subject.ts';
@@ -65,12 +72,12 @@ class LocalBus implements Bus {
     return this.#state !== 'closed';
   }
 
-  async request(subject: string, payload: string, { deadlineAt }: { readonly deadlineAt: number }): Promise<string> {
+  async request(subject: string, payload: string, { deadlineAt }: RequestOptions): Promise<string> {
     const route = this.#routeFor(subject, payload);
     if (route.all.length === 0 && route.groups.length === 0) {
       throw new BusError('NO_RESPONDERS', `nobody answers ${subject}`);
     }
-    return this.#pending.open(subject, deadlineAt, (callId) => this.#deliver(route, subject, payload, callId));
+    return this.#pending.open({ subject, deadlineAt }, (callId) => this.#deliver(route, subject, payload, callId));
   }
 
   publish(subject: string, payload: string): void {

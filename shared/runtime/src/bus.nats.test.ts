@@ -1,9 +1,12 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeBus } from '@svc/testing/bus.contract.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { pino } from 'pino';
-import { afterAll, describe, expect, test } from 'vitest';
-import type { Bus } from './bus.ts';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Bus, BusError } from './bus.ts';
 import { connectNatsBus } from './bus.nats.ts';
 
 const log = pino({ level: 'silent' });
@@ -18,9 +21,21 @@ function connectTo(url: string): Promise<Bus> {
   return connectNatsBus({ urls: [url], name: 'test', log });
 }
 
+let members = 0;
+function memberAt(url: string): Promise<Bus> {
+  const member = { group: 'test', process: `test-${(members += 1)}` };
+  return connectNatsBus({ urls: [url], name: 'test', log, member });
+}
+
 const pairAt = (url: string) => async () => ({ requester: await connectTo(url), responder: await connectTo(url) });
 
 describeBus('NATS', server === null ? null : pairAt(server.url));
+describeBus(
+  'NATS, among processes that follow each other',
+  server === null
+    ? null
+    : async () => ({ requester: await memberAt(server.url), responder: await memberAt(server.url) }),
+);
 describeBus('NATS with a smaller limit', small === null ? null : pairAt(small.url));
 
 describe.skipIf(small?.control === undefined)('NATS bus and its server', () => {
@@ -112,6 +127,55 @@ describe.skipIf(small?.control === undefined)('NATS bus and its server', () => {
     await control?.start();
     await (await connecting).close();
   });
+});
+
+describe.skipIf(server === null)('a process that stands still', () => {
+  const url = server?.url ?? '';
+  const inTime = (isRepeatable: boolean) => ({ deadlineAt: Date.now() + 30_000, isRepeatable });
+
+  /** One of two that answer `still.echo` with their name, and tell of each request that they do. */
+  async function echo(name: string): Promise<ChildProcess> {
+    const child = fork(join(import.meta.dirname, 'bus.echo.fixture.ts'), [url, name]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await once(child, 'message');
+    return child;
+  }
+
+  test('gets no more work, loses none that may be repeated, and does nothing late when it goes on', async () => {
+    const [requester, one, two] = [await memberAt(url), await echo('one'), await echo('two')];
+    const done: string[] = [];
+    await requester.subscribe('still.done', (id) => done.push(id));
+    let sent = 0;
+    const ask = async (isRepeatable: boolean): Promise<string> => {
+      const id = String((sent += 1));
+      for (;;) {
+        const answer = await requester.request('still.echo', id, inTime(isRepeatable)).catch((error: BusError) => {
+          if (!isRepeatable) return error.code;
+          expect(error.code).toBe('SILENT');
+          return null;
+        });
+        if (answer !== null) return answer;
+      }
+    };
+    const ten = (isRepeatable: boolean) => Promise.all(Array.from({ length: 10 }, () => ask(isRepeatable)));
+    const untilAnsweredBy = async (names: string) => {
+      while (!(await ten(true).then((answers) => [...new Set(answers)].sort().join() === names))) await delay(50);
+    };
+    await untilAnsweredBy('one,two');
+    one.kill('SIGSTOP');
+    const stoppedAt = performance.now();
+    const outcomes = await ten(false);
+    expect(outcomes.filter((outcome) => outcome === 'SILENT')).toHaveLength(5);
+    expect(outcomes.filter((outcome) => outcome === 'two')).toHaveLength(5);
+    expect(performance.now() - stoppedAt).toBeLessThan(15_000);
+    expect(new Set(await ten(true))).toEqual(new Set(['two']));
+    one.kill('SIGCONT');
+    await untilAnsweredBy('one,two');
+    const twice = done.filter((id, index) => done.indexOf(id) !== index);
+    expect([twice, new Set(done).size]).toEqual([[], sent - 5]);
+    two.kill('SIGKILL');
+    await requester.close();
+  }, 60_000);
 });
 
 describe('NATS users', async () => {

@@ -1,7 +1,19 @@
 /** The message bus as services see it. Payloads are text; both implementations pass `bus.contract.ts`. */
 
-/** NOT_CONNECTED: refused because there is no connection now. DISCONNECTED: the connection was lost after sending. */
-export type BusErrorCode = 'NO_RESPONDERS' | 'TIMEOUT' | 'NOT_CONNECTED' | 'DISCONNECTED' | 'TOO_LARGE' | 'CLOSED';
+/**
+ * NOT_CONNECTED: refused because there is no connection now. DISCONNECTED: the connection was lost after sending.
+ * SILENT: the process that has it in hand shows no sign of life any more.
+ */
+export type BusErrorCode =
+  | 'NO_RESPONDERS'
+  | 'TIMEOUT'
+  | 'NOT_CONNECTED'
+  | 'DISCONNECTED'
+  | 'SILENT'
+  | 'TOO_LARGE'
+  | 'CLOSED';
+
+const MAYBE_DONE: ReadonlySet<BusErrorCode> = new Set(['TIMEOUT', 'DISCONNECTED', 'SILENT']);
 
 /** Why a request got no reply, or a message was not sent. */
 export class BusError extends Error {
@@ -10,7 +22,7 @@ export class BusError extends Error {
   readonly undelivered: boolean;
 
   /** `undelivered` follows from the code, except where it depends on the moment: a late TIMEOUT, a TOO_LARGE reply. */
-  constructor(code: BusErrorCode, message: string, undelivered = code !== 'TIMEOUT' && code !== 'DISCONNECTED') {
+  constructor(code: BusErrorCode, message: string, undelivered = !MAYBE_DONE.has(code)) {
     super(message);
     this.code = code;
     this.undelivered = undelivered;
@@ -20,6 +32,13 @@ export class BusError extends Error {
 export interface Subscription {
   /** Stops taking new messages and resolves when those being handled are done. */
   drain(): Promise<void>;
+}
+
+export interface RequestOptions {
+  /** In ms since the epoch. */
+  readonly deadlineAt: number;
+  /** Being asked twice does no harm: the requester hears after seconds that who has it in hand shows no sign of life. */
+  readonly isRepeatable?: boolean;
 }
 
 export interface RespondOptions {
@@ -32,8 +51,8 @@ export interface Bus {
   /** Largest payload in bytes that a request, a reply or a message may have. */
   readonly maxPayloadBytes: number;
   readonly connected: boolean;
-  /** Sends to one responder and resolves with its reply. `deadlineAt` in ms since the epoch. Throws BusError. */
-  request(subject: string, payload: string, options: { readonly deadlineAt: number }): Promise<string>;
+  /** Sends to one responder, of a queue group to one that shows signs of life, and resolves with its reply. Throws BusError. */
+  request(subject: string, payload: string, options: RequestOptions): Promise<string>;
   /** Sends to every subscriber; at most once, nothing is kept for those away. Throws BusError when it cannot be sent. */
   publish(subject: string, payload: string): void;
   /** Answers requests. The handler must not throw: a reply says what failed. Resolves when the server knows of it. */

@@ -1,7 +1,7 @@
 /** The environment, read once at start: one table gives types, documentation, `.env.example` and start-up errors. */
-import { isIP } from 'node:net';
 import { type SettingKey, settingVariables, settingValue } from '@svc/contract/settings.ts';
 import { z } from 'zod';
+import { planLimits, trustedProxies } from './config-values.ts';
 import { StartProblem } from './start-problem.ts';
 
 interface Variable<Schema extends z.ZodType> {
@@ -39,38 +39,6 @@ const apiKey = z
   .min(16)
   .max(512)
   .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII');
-
-const planLimits = text.transform((value, context) => {
-  const limits: Record<string, number> = {};
-  for (const item of value.split(',')) {
-    const [name = '', figure = ''] = item.split('=');
-    const perMinute = Number(figure);
-    if (!plan.safeParse(name.trim()).success || !Number.isSafeInteger(perMinute) || perMinute < 1) {
-      context.addIssue({ code: 'custom', message: 'must look like free=60,pro=600,enterprise=6000' });
-      return z.NEVER;
-    }
-    limits[name.trim()] = perMinute;
-  }
-  return limits;
-});
-
-const MAX_HOPS = 16;
-
-/** A number of hops, or addresses and networks in CIDR form. */
-const trustedProxies = text.transform((value, context): number | readonly string[] => {
-  if (/^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_HOPS) return Number(value);
-  const networks = value.split(',').map((item) => item.trim());
-  if (networks.every(isNetwork)) return networks;
-  context.addIssue({ code: 'custom', message: 'must be a number of hops, or networks like 10.0.0.0/8,fd00::/8' });
-  return z.NEVER;
-});
-
-function isNetwork(item: string): boolean {
-  const [address = '', bits, ...rest] = item.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
-}
 
 export const CONFIG_TABLE = {
   SVC_API_KEY: secret(
@@ -185,6 +153,11 @@ export const CONFIG_TABLE = {
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
     'info',
     'Least level that is logged.',
+  ),
+  SVC_WATCHDOG_MS: variable(
+    count(0, 3_600_000).default(30_000),
+    '30000',
+    'A process whose event loop stands still for so long ends itself, so that it is started again; 0 = never.',
   ),
   DATABASE_URL: secret(
     z.url({ protocol: /^postgres(ql)?$/ }).optional(),

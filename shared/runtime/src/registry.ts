@@ -37,6 +37,8 @@ export type RegistryReply =
   | { readonly ok: false; readonly code: CallErrorCode; readonly message?: string };
 
 const UNDELIVERED_PAUSES_MS = [10, 30, 60];
+/** Asked again, they would answer that there was nothing to do. */
+const ASKED_ONCE: ReadonlySet<RegistryQuestion> = new Set(['claim', 'copyPolicies', 'provision', 'recordTrade']);
 const MAX_QUESTIONS_AT_ONCE = 2;
 
 type Parts = Pick<StatelessPlatform, 'bus' | 'clock'>;
@@ -47,7 +49,7 @@ export function createRegistryClient({ bus, clock }: Parts): RegistryClient {
     args: RegistryAsk<Question>,
   ): Promise<RegistryAnswer<Question>> {
     const { subject, answer } = REGISTRY[question];
-    const reply = await requestPatiently({ bus, clock }, subject, JSON.stringify(args));
+    const reply = await requestPatiently({ bus, clock }, subject, JSON.stringify(args), !ASKED_ONCE.has(question));
     if (!reply.ok) throw callErrorOf(reply);
     return answer.parse(reply.answer) as RegistryAnswer<Question>;
   }
@@ -74,14 +76,20 @@ function portionsOf(sessions: readonly string[]): string[][] {
 }
 
 /** A service that is being replaced is away for a moment. */
-async function requestPatiently({ bus, clock }: Parts, subject: string, payload: string): Promise<RegistryReply> {
+async function requestPatiently(
+  { bus, clock }: Parts,
+  subject: string,
+  payload: string,
+  isRepeatable: boolean,
+): Promise<RegistryReply> {
   const deadlineAt = clock.now() + ASKED_WITHIN_MS;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return JSON.parse(await bus.request(subject, payload, { deadlineAt })) as RegistryReply;
+      return JSON.parse(await bus.request(subject, payload, { deadlineAt, isRepeatable })) as RegistryReply;
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
-      const pauseMs = error.undelivered || error.code === 'DISCONNECTED' ? UNDELIVERED_PAUSES_MS[attempt] : undefined;
+      const isLost = error.code === 'DISCONNECTED' || (isRepeatable && error.code === 'SILENT');
+      const pauseMs = error.undelivered || isLost ? UNDELIVERED_PAUSES_MS[attempt] : undefined;
       if (pauseMs === undefined) throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 1000 });
       await sleep(pauseMs);
     }

@@ -1,0 +1,126 @@
+/** This process among those that answer on NATS: it says that it lives, and answers what is addressed to it alone. */
+import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { addressOfMember, BEAT_EVERY_MS, beatSubject, GIVEN_UP_AFTER_MS, type Member } from './bus.members.ts';
+import { matchesPattern } from './bus-subject.ts';
+
+const NOT_HERE = 503;
+
+/** `subject` is what was asked, without the address. */
+export type Answer = (message: Msg, subject: string) => void;
+
+interface Responder {
+  readonly pattern: string;
+  readonly answer: Answer;
+}
+
+export interface PresenceParts {
+  readonly connection: NatsConnection;
+  readonly member: Member;
+  isConnected(): boolean;
+  /** Resolves when everything that the server had for this process before has been handled. */
+  flush(): Promise<void>;
+  /** After each beat. */
+  onBeat(): void;
+}
+
+export class Presence {
+  readonly #parts: PresenceParts;
+  #answering: Responder[] = [];
+  #turn = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #beatAt = performance.now();
+  #isWaking = false;
+  #isBeatDue = false;
+
+  constructor(parts: PresenceParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const { connection, member } = this.#parts;
+    const address = addressOfMember(member);
+    connection.subscribe(`${address}>`, {
+      callback: (error, message) => {
+        if (error === null) this.#take(message, message.subject.slice(address.length));
+      },
+    });
+    this.#timer = setInterval(() => this.#beat(), BEAT_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** From now on others may send here what fits. */
+  add(pattern: string, answer: Answer): void {
+    this.#answering.push({ pattern, answer });
+    this.#beatSoon();
+  }
+
+  remove(answer: Answer): void {
+    this.#answering = this.#answering.filter((responder) => responder.answer !== answer);
+    this.#beatSoon();
+  }
+
+  /** Others have given this process up; what they sent before then they may have sent elsewhere since. */
+  get wasGivenUp(): boolean {
+    return this.#isWaking || performance.now() - this.#beatAt > GIVEN_UP_AFTER_MS;
+  }
+
+  /** Tells whoever asked that it must look elsewhere: nothing was done. */
+  decline({ reply }: Msg): void {
+    if (reply === undefined || reply === '') return;
+    this.#parts.connection.publish(reply, '', { headers: headers(NOT_HERE, 'Not Here') });
+  }
+
+  /** Says goodbye. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#answering = [];
+    this.#tell();
+  }
+
+  #take(message: Msg, subject: string): void {
+    const answer = this.wasGivenUp ? undefined : this.#answerFor(subject);
+    if (answer === undefined) this.decline(message);
+    else answer(message, subject);
+  }
+
+  #answerFor(subject: string): Answer | undefined {
+    const fitting = this.#answering.filter(({ pattern }) => matchesPattern(pattern, subject));
+    this.#turn += 1;
+    return fitting[this.#turn % fitting.length]?.answer;
+  }
+
+  #beat(): void {
+    if (this.#parts.isConnected() && !this.#isWaking) {
+      if (this.wasGivenUp) void this.#wake();
+      else this.#tell();
+    }
+    this.#parts.onBeat();
+  }
+
+  /** What waited here while this process stood still is declined before it is counted on again. */
+  async #wake(): Promise<void> {
+    this.#isWaking = true;
+    await this.#parts.flush().catch(() => {});
+    this.#isWaking = false;
+    this.#tell();
+  }
+
+  /** Once for all that changed in this turn. */
+  #beatSoon(): void {
+    if (this.#isBeatDue || this.#timer === undefined) return;
+    this.#isBeatDue = true;
+    queueMicrotask(() => {
+      this.#isBeatDue = false;
+      if (!this.wasGivenUp) this.#tell();
+    });
+  }
+
+  #tell(): void {
+    const { connection, member, isConnected } = this.#parts;
+    this.#beatAt = performance.now();
+    if (!isConnected()) return;
+    const { group, process } = member;
+    const beat = { group, process, patterns: [...new Set(this.#answering.map(({ pattern }) => pattern))].sort() };
+    connection.publish(beatSubject(group), JSON.stringify(beat));
+  }
+}

@@ -1,0 +1,38 @@
+/** Values of the environment that have a form of their own. */
+import { isIP } from 'node:net';
+import { PlanName } from '@svc/contract/registry.ts';
+import { z } from 'zod';
+
+const text = z.string().min(1);
+const MAX_HOPS = 16;
+
+/** `free=60,pro=600`: requests per minute of each plan. */
+export const planLimits = text.transform((value, context) => {
+  const limits: Record<string, number> = {};
+  for (const item of value.split(',')) {
+    const [name = '', figure = ''] = item.split('=');
+    const perMinute = Number(figure);
+    if (!PlanName.safeParse(name.trim()).success || !Number.isSafeInteger(perMinute) || perMinute < 1) {
+      context.addIssue({ code: 'custom', message: 'must look like free=60,pro=600,enterprise=6000' });
+      return z.NEVER;
+    }
+    limits[name.trim()] = perMinute;
+  }
+  return limits;
+});
+
+/** A number of hops, or addresses and networks in CIDR form. */
+export const trustedProxies = text.transform((value, context): number | readonly string[] => {
+  if (/^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_HOPS) return Number(value);
+  const networks = value.split(',').map((item) => item.trim());
+  if (networks.every(isNetwork)) return networks;
+  context.addIssue({ code: 'custom', message: 'must be a number of hops, or networks like 10.0.0.0/8,fd00::/8' });
+  return z.NEVER;
+});
+
+function isNetwork(item: string): boolean {
+  const [address = '', bits, ...rest] = item.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}

@@ -1,0 +1,141 @@
+/**
+ * A replica that stands still keeps its connections open, so nobody hears that it does nothing. Others must notice, go
+ * on without it, and lose nothing that was acknowledged; what waited for it must not happen late.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { Caller, codeOf, type Reply } from '../client.ts';
+import { Load, reader } from '../instruments/load.ts';
+import { createPool, poolFunds } from '../instruments/pools.ts';
+import { waitFor } from '../instruments/wait-for.ts';
+import type { OwnTarget } from '../targets/target.ts';
+import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
+
+const CLIENTS = 8;
+const LOAD_BEFORE = 60;
+const STANDS_STILL_MS = 14_000;
+/** A call that begins so long after is one like any other. */
+const NOTICED_WITHIN_MS = 5000;
+const AFTERWARDS = 60;
+
+const target = ownTarget({}, 'cluster');
+
+interface Heard {
+  readonly at: number;
+  readonly ms: number;
+  readonly kind: string;
+  readonly problem: string | null;
+}
+
+/** Asks one thing of each service again and again: reads, and changes with a key. */
+class Rounds {
+  readonly heard: Heard[] = [];
+  /** What was acknowledged, in credits. */
+  spent = 0;
+  readonly #end = new AbortController();
+  readonly #work: Promise<unknown>;
+
+  constructor(callers: readonly Caller[], workspace: string) {
+    this.#work = Promise.all(callers.map((caller) => this.#run(caller, workspace)));
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#work;
+  }
+
+  async #run(caller: Caller, workspace: string): Promise<void> {
+    while (!this.#end.signal.aborted) {
+      await this.#note('habitat read', () => caller.call('svc_habitat_listWorkspaces'));
+      await this.#note('escrow read', () => caller.call('escrow_getWorkspacePool', { workspaceId: workspace }));
+      const key = { headers: { 'idempotency-key': newName('spend') } };
+      const spend = { workspaceId: workspace, amount: 1 };
+      const problem = await this.#note('keyed spend', () => caller.call('escrow_workspaceRecordSpend', spend, key));
+      if (problem === null) this.spent += 1;
+      await delay(20);
+    }
+  }
+
+  async #note(kind: string, send: () => Promise<Reply>): Promise<string | null> {
+    const at = performance.now();
+    const reply = await send();
+    const problem = codeOf(reply) ?? (reply.status === 200 ? null : `status ${reply.status}`);
+    this.heard.push({ at, ms: performance.now() - at, kind, problem });
+    return problem;
+  }
+}
+
+const REPLICAS = ['brain', 'habitat', 'escrow', 'gateway'] as const;
+
+function replicaOf(cluster: OwnTarget, service: (typeof REPLICAS)[number]): OwnTarget['gateways'][number] {
+  const all = { brain: cluster.brains, habitat: cluster.habitats, escrow: cluster.escrows, gateway: cluster.gateways };
+  const replica = all[service].at(-1);
+  if (replica === undefined) throw new Error(`no ${service}`);
+  return replica;
+}
+
+async function endure(service: (typeof REPLICAS)[number], { place, report }: Scenario): Promise<void> {
+  const cluster = target.get();
+  const brain = newName('b');
+  const user = new Caller(place);
+  await user.ok('brain_switch', { name: brain, create: true });
+  const { workspace, admin, members } = await createPool(place, 1_000_000, 2);
+  // A gateway that stands still answers nobody: whoever comes through the balancer comes to the other.
+  const doors = service === 'gateway' ? [0] : [0, 1];
+  const load = new Load(
+    doors.map((gateway) => new Caller(place, { gateway })),
+    { clients: CLIENTS, brain, readEvery: 2, pauseMs: 20 },
+  );
+  const rounds = new Rounds(
+    members.map(({ caller }, index) => caller.with({ gateway: doors[index % doors.length] ?? 0 })),
+    workspace,
+  );
+  const replica = replicaOf(cluster, service);
+  try {
+    await waitFor(() => load.successes(0, Infinity) >= LOAD_BEFORE && rounds.heard.length >= LOAD_BEFORE, {
+      what: 'load before',
+    });
+    const stoppedAt = performance.now();
+    replica.signal('SIGSTOP');
+    await delay(STANDS_STILL_MS);
+    const goesOnAt = performance.now();
+    replica.signal('SIGCONT');
+    await waitFor(() => load.successes(goesOnAt, Infinity) >= AFTERWARDS, { what: 'load afterwards' });
+    await Promise.all([load.stop(), rounds.stop()]);
+
+    const heard = [
+      ...load.outcomes.map(({ at, ms, problem }) => ({ at: at - ms, ms, problem, kind: 'file' })),
+      ...rounds.heard,
+    ];
+    const during = heard.filter(({ at }) => at >= stoppedAt && at < goesOnAt);
+    const failed = heard.filter(({ problem }) => problem !== null);
+    const told = [...Map.groupBy(failed, ({ kind, problem }) => `${kind} ${problem}`)].map(
+      ([what, { length }]) => `${length} ${what}`,
+    );
+    const last = Math.max(0, ...failed.map(({ at }) => at - stoppedAt));
+    const longest = Math.max(...during.map(({ ms }) => ms));
+    report(
+      `${service} stands still: ${during.length} calls meanwhile, ${failed.length} failed (${told.join(', ') || 'none'}), the last began after ${Math.round(last)} ms, the longest took ${Math.round(longest)} ms`,
+    );
+    expect(during.length).toBeGreaterThan(LOAD_BEFORE);
+    expect(told.filter((what) => !/ (SERVICE_UNAVAILABLE|TIMEOUT|E_OUTCOME_UNKNOWN|E_BUSY)$/.test(what))).toEqual([]);
+    expect(failed.filter(({ at }) => at > stoppedAt + NOTICED_WITHIN_MS)).toEqual([]);
+    expect(failed.filter(({ kind }) => kind === 'keyed spend')).toEqual([]);
+    expect(await load.ledger.lost(reader(user, brain))).toEqual([]);
+    expect(await poolFunds(admin.caller, workspace)).toMatchObject({ spent: rounds.spent });
+  } finally {
+    replica.signal('SIGCONT');
+    await Promise.all([load.stop(), rounds.stop()]);
+  }
+}
+
+for (const service of REPLICAS) {
+  verifies(
+    'gateway:faults:standstill',
+    async (scenario) => {
+      await endure(service, scenario);
+      for (const gateway of target.get().gateways) await gateway.ready();
+    },
+    { on: target, timeoutMs: 120_000, title: `a ${service} that stands still` },
+  );
+}
