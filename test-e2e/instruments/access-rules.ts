@@ -195,6 +195,14 @@ const TEAMS: Record<string, AccessRule> = {
     'E_NOT_FOUND',
     (fresh) => ({ dept: `dpt_${fresh}` }),
   ),
+  teams_confirmOrg: operators((tenant) => ({ ...org(tenant) })),
+  teams_leave: {
+    args: ({ agent }) => ({ agentId: agent }),
+    viewer: 'FORBIDDEN',
+    admin: 'served',
+    stranger: 'FORBIDDEN',
+    unknown: (fresh) => ({ agentId: noAgent(fresh) }),
+  },
   teams_assign: admins((tenant) => ({ agentId: tenant.agent, ...org(tenant) }), 'E_NOT_FOUND'),
   teams_hasPermission: everybody(({ viewer }) => ({ agentId: viewer.id, permission: 'x' })),
 };

@@ -174,7 +174,7 @@ verifies('escrow:foreign', async ({ place, caller }) => {
 verifies(
   'escrow:foreign',
   async ({ place, caller }) => {
-    const members = await createMembers(place, 'editor', 'editor', 'editor', 'editor');
+    const members = await createMembers(place, 'admin', 'editor', 'editor', 'editor');
     const [owner, spender] = [memberAt(members, 0), memberAt(members, 1)];
     const [reader, stranger] = [memberAt(members, 2), memberAt(members, 3)];
     const { id } = await owner.caller.ok('teams_createOrg', { name: newName('org') });

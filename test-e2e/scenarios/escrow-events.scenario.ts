@@ -85,7 +85,7 @@ verifies('escrow:events:orgs', async (scenario) => {
   const [owner, member, leaver, late, stranger] = [at(0), at(1), at(2), at(3), at(4)];
   const org = String((await owner.caller.ok('teams_createOrg', { name: newName('org') })).id);
   const { id: elsewhere } = await operator.ok('teams_createOrg', { name: newName('org') });
-  for (const agentId of [member.id, leaver.id]) await owner.caller.ok('teams_assign', { agentId, org });
+  for (const agentId of [member.id, leaver.id]) await operator.ok('teams_assign', { agentId, org });
   const namesake = await addMember(place, workspace, 'viewer', org);
   const people = [owner, member, leaver, late, stranger, namesake];
   const sockets = await listenAll(people.map(({ id }) => id));
@@ -94,7 +94,7 @@ verifies('escrow:events:orgs', async (scenario) => {
   const isBudget = (event: Fields): boolean => event.name === 'escrow:budgeted' && event.account === org;
   for (const one of [...sockets.slice(0, 3), node]) await one.until('the budget', isBudget);
   await operator.ok('teams_assign', { agentId: leaver.id, org: elsewhere });
-  await owner.caller.ok('teams_assign', { agentId: late.id, org });
+  await operator.ok('teams_assign', { agentId: late.id, org });
   const holdId = newName('h');
   await owner.caller.ok('escrow_hold', { holdId, condition: { org, amount: 7 } });
   await owner.caller.ok('escrow_release', { holdId });

@@ -12,7 +12,7 @@ interface Company {
 }
 
 async function company(place: TargetPlace): Promise<Company> {
-  const owner = await addMember(place, 'default', 'viewer');
+  const owner = await addMember(place, 'default', 'admin');
   const name = newName('org');
   return { owner, name, org: String((await owner.caller.ok('teams_createOrg', { name })).id) };
 }

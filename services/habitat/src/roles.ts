@@ -3,6 +3,8 @@ import { CallError } from '@svc/contract/codes.ts';
 import { holdsAtLeast, type Role } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type Acting, actorOf, mayActIn } from './domain/actor.ts';
+import type { RoleSource } from './domain/family.ts';
+import { readSource } from './store/family-rows.ts';
 
 /** Roles of the caller in the workspace as they are now; none for a token bound elsewhere. */
 export async function heldRoles(client: SqlClient, caller: Acting, workspace: string): Promise<string[]> {
@@ -14,6 +16,26 @@ export async function heldRoles(client: SqlClient, caller: Acting, workspace: st
     actor.identity,
   );
   return rows.map(({ role }) => role);
+}
+
+/**
+ * The same without those that the caller's own family made: whoever makes a workspace is admin there, which tells nothing to
+ * others.
+ */
+export async function attestedRoles(client: SqlClient, caller: Acting, workspace: string): Promise<string[]> {
+  const held = await heldRoles(client, caller, workspace);
+  const { identity } = actorOf(caller);
+  if (held.length === 0 || identity === null) return [];
+  const rows = await client.$queryRawUnsafe<{ role: string; source: RoleSource; owner: string | null }[]>(
+    `SELECT r.role, r.source, w.owner FROM habitat.roles r JOIN habitat.workspaces w USING (workspace_id)
+     WHERE r.workspace_id = $1 AND r.user_id = $2`,
+    workspace,
+    identity,
+  );
+  const owner = rows[0]?.owner ?? null;
+  const isOwnMaking =
+    owner !== null && (await readSource(client, { name: owner, operator: false }, identity)) === 'family';
+  return rows.filter(({ source }) => !isOwnMaking || source !== 'family').map(({ role }) => role);
 }
 
 /** Operators hold every role. */

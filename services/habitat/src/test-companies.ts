@@ -9,9 +9,9 @@ export interface Company {
   readonly team: string;
 }
 
-/** An organisation with one department and one team, named after `name`. */
+/** An organisation with one department and one team, named after `name`; its owner has a say over who lives in the default workspace. */
 export async function foundCompany(node: HabitatNode, name: string): Promise<Company> {
-  const owner = await enrol(node, `${name.replace(' ', '')}-owner`, { role: 'viewer' });
+  const owner = await enrol(node, `${name.replace(' ', '')}-owner`, { role: 'admin' });
   const { id: org } = await owner.call('teams_createOrg', { name, desc: 'd' });
   const { id: dept } = await owner.call('teams_createDept', { name: `${name} dept`, org });
   const { id: team } = await owner.call('teams_createTeam', { name: `${name} team`, dept });

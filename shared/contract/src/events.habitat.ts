@@ -88,6 +88,12 @@ export const HABITAT_EVENTS = {
     audience: 'parties',
     payload: z.strictObject({ org: z.string(), name: z.string(), plan: z.string(), by, parties }),
   },
+  'org:confirmed': {
+    service: 'habitat',
+    meaning: 'An operator confirmed an organisation, or took that back; its plan is as told.',
+    audience: 'parties',
+    payload: z.strictObject({ org: z.string(), confirmed: z.boolean(), plan: z.string(), by, parties }),
+  },
   'dept:created': {
     service: 'habitat',
     meaning: 'A department was created.',
@@ -111,6 +117,12 @@ export const HABITAT_EVENTS = {
     meaning: 'An agent was assigned to a place in an organisation.',
     audience: 'parties',
     payload: z.strictObject({ agentId: z.string(), org: z.string(), team: z.string().nullable(), by, parties }),
+  },
+  'team:left': {
+    service: 'habitat',
+    meaning: 'An agent has no place in an organisation any more.',
+    audience: 'parties',
+    payload: z.strictObject({ agentId: z.string(), org: z.string(), by, parties }),
   },
   'trust:recorded': {
     service: 'habitat',

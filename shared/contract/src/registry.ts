@@ -43,7 +43,7 @@ export const VerifiedToken = z.strictObject({
   /** Ids of the accounts it may read: the agent's own, unless an organisation has that id, and those of the
    * organisations that it owns or is assigned to. */
   accounts: z.array(z.string()),
-  /** Organisation and plan of the agent's assignment. */
+  /** Organisation and plan of the agent's assignment, once an operator has confirmed that organisation. */
   org: z.string().nullable(),
   plan: PlanName.nullable(),
 });
@@ -152,14 +152,14 @@ export const REGISTRY = {
   },
   /**
    * Whether an identity belongs to `owner`: `org:`, `dept:`, `team:`, `workspace:` or `agent:` and an id, or a name that is
-   * unique on the node. Unknown or ambiguous = false.
+   * unique on the node, among confirmed organisations. Unknown or ambiguous = false.
    */
   member: {
     subject: 'habitat.member',
     ask: z.strictObject({ owner: z.string().max(200), agentId: z.string().max(128) }),
     answer: stamped({ member: z.boolean() }),
   },
-  /** Plan of the organisation the identity is assigned to; null = to none. */
+  /** Plan of the organisation the identity is assigned to; null = to none that an operator has confirmed. */
   plan: {
     subject: 'habitat.plan',
     ask: z.strictObject({ agentId: z.string().max(128) }),

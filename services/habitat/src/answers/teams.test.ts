@@ -68,7 +68,7 @@ test('the plan is that of the organisation, from the next question on', async ()
 });
 
 test('an account is an identity’s, an organisation’s or nobody’s, and says who may use it', async () => {
-  const owner = await enrol(node, 'acc-owner', { role: 'viewer' });
+  const owner = await enrol(node, 'acc-owner', { role: 'admin' });
   for (const id of ['acc-spender', 'acc-member']) await enrol(node, id, { role: 'viewer' });
   const { id } = await owner.call('teams_createOrg', { name: 'Acc' });
   const org = String(id);
@@ -89,8 +89,8 @@ test('an account is an identity’s, an organisation’s or nobody’s, and says
   expect(await account(agent)).toMatchObject({ kind: 'identity' });
   await node.call('agent_kill', { id: agent });
   expect(await account(agent, agent)).toEqual({ kind: null, maySpend: false, mayRead: false });
-  expect(await teamGrants(node.deps.store.client, 'acc-spender', 'spend')).toBe(true);
-  expect(await teamGrants(node.deps.store.client, 'acc-member', 'spend')).toBe(false);
+  expect(await teamGrants(node.deps.store.client, 'acc-spender', 'spend', org)).toBe(true);
+  expect(await teamGrants(node.deps.store.client, 'acc-member', 'spend', org)).toBe(false);
   expect(await teamGrants(node.deps.store.client, 'ghost', 'spend')).toBe(false);
 });
 
@@ -102,7 +102,7 @@ test('who takes the id of an organisation as a name gets nothing of its account'
 });
 
 test('a token names the accounts that its agent may read, the same that the question about an account allows', async () => {
-  const owner = await enrol(node, 'names-owner', { role: 'viewer' });
+  const owner = await enrol(node, 'names-owner', { role: 'admin' });
   const orgs = [];
   for (const name of ['Names', 'Names too'])
     orgs.push(String((await owner.call('teams_createOrg', { name, desc: '' })).id));

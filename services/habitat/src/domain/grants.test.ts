@@ -28,8 +28,8 @@ const AGENT: IdentityRows = {
   agent: { name: 'a', team: null, brain: null, workspace: 'home', killed: false, createdBy: 'maker', family: 'maker' },
   quarantined: false,
   roles: [
-    { workspace: 'away', role: 'viewer' },
-    { workspace: 'home', role: 'editor' },
+    { workspace: 'away', role: 'viewer', source: 'outside' },
+    { workspace: 'home', role: 'editor', source: 'family' },
   ],
   assignment: null,
 };

@@ -1,9 +1,11 @@
 /** An identity as the rows tell it, and the subject it is in one workspace. */
+import type { RoleSource } from './family.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 
 export interface HeldRole {
   readonly workspace: string;
   readonly role: string;
+  readonly source: RoleSource;
 }
 
 export interface AgentFacts {
@@ -26,7 +28,12 @@ export interface IdentityRows {
   /** It, or an agent it descends from, is in quarantine. */
   readonly quarantined: boolean;
   readonly roles: readonly HeldRole[];
-  readonly assignment: { readonly org: string; readonly team: string | null; readonly plan: string } | null;
+  readonly assignment: {
+    readonly org: string;
+    readonly team: string | null;
+    readonly plan: string;
+    readonly confirmed: boolean;
+  } | null;
 }
 
 /** The workspace in which an identity acts when it asks for no other; null = it has no role anywhere. */
@@ -34,6 +41,15 @@ export function homeOf({ agent, roles }: IdentityRows): string | null {
   const home = agent?.workspace;
   if (home !== undefined && roles.some(({ workspace }) => workspace === home)) return home;
   return roles[0]?.workspace ?? null;
+}
+
+/**
+ * The workspace whose admins have a say over an identity; null = none. Who spawned an agent chose its home; of a user it is
+ * where an operator gave the first role, because anybody may give roles where they are admin themselves.
+ */
+export function guardOf(rows: IdentityRows): string | null {
+  if (rows.agent !== null) return homeOf(rows);
+  return rows.roles.find(({ source }) => source === 'operator')?.workspace ?? homeOf(rows);
 }
 
 /** Roles of each workspace, sorted. */

@@ -4,10 +4,12 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { type StampRow, stampOf } from '../revision.ts';
 import type { Stamped } from './identity-rows.ts';
 
-/** The id itself when there is such a thing, else the only one on the node that has the name. */
+/** The id itself when there is such a thing, else the only one that has the name in a confirmed organisation: anybody may
+ * call theirs like others. */
 const meant = (table: 'orgs' | 'depts' | 'teams') =>
   `coalesce((SELECT id FROM habitat.${table} WHERE id = $2),
-    (SELECT min(id) FROM habitat.${table} WHERE folded = $3 HAVING count(*) = 1))`;
+    (SELECT min(x.id) FROM habitat.${table} x JOIN habitat.orgs o ON o.id = ${table === 'orgs' ? 'x.id' : 'x.org'}
+     WHERE x.folded = $3 AND o.confirmed_at IS NOT NULL HAVING count(*) = 1))`;
 const assigned = (part: 'org' | 'dept' | 'team') => `EXISTS (SELECT 1 FROM habitat.assignments
   WHERE agent_id = $1 AND ${part} = ${meant(`${part}s`)})`;
 
@@ -40,11 +42,11 @@ export async function isMemberOf(client: SqlClient, owner: string, agentId: stri
   return { stamp: stampOf(row), value: row.member === true };
 }
 
-/** Null = assigned to no organisation. */
+/** Null = assigned to no confirmed organisation. */
 export async function readPlan(client: SqlClient, agentId: string): Promise<Stamped<string | null>> {
   const [row] = await client.$queryRawUnsafe<(StampRow & { plan: string | null })[]>(
     `SELECT rev, policies, settings, (SELECT o.plan FROM habitat.assignments s JOIN habitat.orgs o ON o.id = s.org
-       WHERE s.agent_id = $1) AS plan FROM habitat.registry_revision`,
+       WHERE s.agent_id = $1 AND o.confirmed_at IS NOT NULL) AS plan FROM habitat.registry_revision`,
     agentId,
   );
   if (row === undefined) throw new Error('the row of the registry revision is missing');

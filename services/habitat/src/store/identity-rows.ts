@@ -15,9 +15,9 @@ const IDENTITY = (id: string) => `
      CASE WHEN brain_held THEN brain END AS brain, workspace, killed_at IS NOT NULL AS killed, coalesce(family, agent_id) AS family,
      created_by AS "createdBy" FROM habitat.agents WHERE agent_id = ${id}) a) AS agent,
   ${IN_QUARANTINE(id)} AS quarantined,
-  (SELECT coalesce(json_agg(json_build_object('workspace', workspace_id, 'role', role)
+  (SELECT coalesce(json_agg(json_build_object('workspace', workspace_id, 'role', role, 'source', source)
      ORDER BY granted_at, workspace_id, role), '[]') FROM habitat.roles WHERE user_id = ${id}) AS roles,
-  (SELECT row_to_json(s) FROM (SELECT s.org, s.team, o.plan FROM habitat.assignments s
+  (SELECT row_to_json(s) FROM (SELECT s.org, s.team, o.plan, o.confirmed_at IS NOT NULL AS confirmed FROM habitat.assignments s
      JOIN habitat.orgs o ON o.id = s.org WHERE s.agent_id = ${id}) s) AS assignment`;
 
 /** An organisation goes before an identity that has taken its id as a name. */
@@ -88,16 +88,21 @@ function verifiedToken({
   const subject = contextOf(identity, bound ?? undefined);
   if (subject === null || (bound !== null && subject.workspace !== bound)) return null;
   const roles = rolesByWorkspace(identity);
-  const plan = PlanName.safeParse(rows.assignment?.plan);
   return {
     limits: { tokenId, bound, readOnly, profile, expiresAt },
     subject: { ...subject, verified: true },
     quarantined: identity.quarantined,
     roles: bound === null ? roles : { [bound]: subject.roles ?? [] },
     accounts: [...accounts],
-    org: rows.assignment?.org ?? null,
-    plan: plan.success ? plan.data : null,
+    ...planOf(rows.assignment),
   };
+}
+
+/** An organisation that nobody has confirmed buys nothing, and holds nobody back. */
+function planOf(assignment: IdentityRows['assignment']): Pick<VerifiedToken, 'org' | 'plan'> {
+  if (assignment?.confirmed !== true) return { org: null, plan: null };
+  const plan = PlanName.safeParse(assignment.plan);
+  return { org: assignment.org, plan: plan.success ? plan.data : null };
 }
 
 /** Roles of an identity in one workspace; `known`: the workspace exists. */

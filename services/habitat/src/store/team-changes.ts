@@ -4,10 +4,11 @@ import { foldCase } from '@svc/contract/names.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs } from './epoch.ts';
+import { readPlaced } from './family-rows.ts';
 import { lockNames } from './name-lock.ts';
 
 export const MAX_ORGS = 1000;
-export const MAX_ORGS_OF_AN_IDENTITY = 20;
+export const MAX_ORGS_OF_A_FAMILY = 20;
 const MAX_IN_PARENT = { depts: 200, teams: 200, team_roles: 500 } as const;
 
 type Made = Decision<{ readonly createdAt: number }, 'E_DUPLICATE' | 'E_QUOTA'>;
@@ -20,27 +21,54 @@ export interface NewOrg {
   readonly plan: PlanName;
   readonly desc: string;
   readonly owner: string | null;
+  /** The operator who makes it; null = nobody has confirmed it. */
+  readonly confirmedBy: string | null;
 }
 
-export async function insertOrg(tx: SqlClient, { id, name, plan, desc, owner }: NewOrg): Promise<Made> {
+export async function insertOrg(tx: SqlClient, { id, name, plan, desc, owner, confirmedBy }: NewOrg): Promise<Made> {
   await lockNames(tx, ['orgs']);
   const [counted] = await tx.$queryRawUnsafe<{ all: number; own: number }[]>(
-    'SELECT count(*)::int AS "all", (count(*) FILTER (WHERE owner = $1))::int AS own FROM habitat.orgs',
-    owner,
+    `SELECT count(*)::int AS "all", (count(*) FILTER (WHERE coalesce(a.family, o.owner) = $1))::int AS own
+     FROM habitat.orgs o LEFT JOIN habitat.agents a ON a.agent_id = o.owner`,
+    owner === null ? null : (await readPlaced(tx, owner)).family,
   );
   const [row] = await tx.$queryRawUnsafe<{ createdAt: number }[]>(
-    `INSERT INTO habitat.orgs (id, name, folded, plan, "desc", owner, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp()) ON CONFLICT DO NOTHING RETURNING ${CREATED_AT}`,
+    `INSERT INTO habitat.orgs (id, name, folded, plan, "desc", owner, created_at, confirmed_by, confirmed_at)
+     VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp(), $7, CASE WHEN $7::text IS NOT NULL THEN clock_timestamp() END) ON CONFLICT DO NOTHING RETURNING ${CREATED_AT}`,
     id,
     name,
     foldCase(name),
     plan,
     desc,
     owner,
+    confirmedBy,
   );
   if (row === undefined) return deny('E_DUPLICATE');
   const { all = 0, own = 0 } = counted ?? {};
-  return all >= MAX_ORGS || own >= MAX_ORGS_OF_AN_IDENTITY ? deny('E_QUOTA') : allow(row);
+  return all >= MAX_ORGS || own >= MAX_ORGS_OF_A_FAMILY ? deny('E_QUOTA') : allow(row);
+}
+
+export interface Confirmation {
+  readonly confirmed: boolean;
+  /** Absent = as it is. */
+  readonly plan?: PlanName | undefined;
+  readonly by: string;
+}
+
+/** The row of the organisation is locked by the caller. An unconfirmed one has the free plan. */
+export async function writeConfirmation(
+  tx: SqlClient,
+  id: string,
+  { confirmed, plan, by }: Confirmation,
+): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `UPDATE habitat.orgs SET confirmed_at = CASE WHEN $2 THEN coalesce(confirmed_at, clock_timestamp()) END,
+       confirmed_by = CASE WHEN $2 THEN $4 END, plan = CASE WHEN $2 THEN coalesce($3, plan) ELSE 'free' END WHERE id = $1`,
+    id,
+    confirmed,
+    plan ?? null,
+    by,
+  );
 }
 
 export interface NewPart {

@@ -1,12 +1,13 @@
 /** Organisations and their parts come into being: each one transaction, under the lock of the organisation. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
+import type { PlanName } from '@svc/contract/registry.ts';
 import { type Acting, actorOf } from '../domain/actor.ts';
 import type { ReferenceDenial } from '../domain/reference.ts';
 import { grantsAll } from '../domain/team-permissions.ts';
 import { lockOrgs } from './assignment-rows.ts';
 import type { HabitatUnit } from './habitat-store.ts';
-import { insertDept, insertOrg, insertTeam, insertTeamRole, type NewOrg } from './team-changes.ts';
+import { insertDept, insertOrg, insertTeam, insertTeamRole, type NewOrg, writeConfirmation } from './team-changes.ts';
 import { isOrgAdmin, type OrgStanding, readOrgStanding } from './team-permissions.ts';
 import { type DeptRow, findOne, type OrgRow, type TeamRoleRow, type TeamRow, type TeamView } from './team-rows.ts';
 
@@ -18,13 +19,38 @@ export function teamViewOf(caller: Acting): TeamView {
 }
 
 /** The caller owns it; that of an operator without an identity is nobody's. */
-export async function makeOrg(unit: HabitatUnit, caller: Acting, wish: Omit<NewOrg, 'owner'>): Made<OrgRow, never> {
-  const { identity: owner, name: by } = actorOf(caller);
-  const made = await insertOrg(unit.tx, { ...wish, owner });
+export async function makeOrg(
+  unit: HabitatUnit,
+  caller: Acting,
+  wish: Omit<NewOrg, 'owner' | 'confirmedBy'>,
+): Made<OrgRow, never> {
+  const { identity: owner, name: by, operator: confirmed } = actorOf(caller);
+  const made = await insertOrg(unit.tx, { ...wish, owner, confirmedBy: confirmed ? by : null });
   if (!made.ok) return made;
   const { id, name, plan } = wish;
   tell(unit, { name: 'org:created', payload: { org: id, name, plan, by, parties: partiesOf(by, owner) } });
-  return allow({ ...wish, owner, ...made.value });
+  return allow({ ...wish, owner, confirmed, ...made.value });
+}
+
+/** An operator vouches for an organisation, with a plan if it is to have another one, or does so no more. */
+export async function confirmOrg(
+  unit: HabitatUnit,
+  caller: Acting,
+  reference: string,
+  { confirmed, plan: wanted }: { readonly confirmed: boolean; readonly plan: PlanName | undefined },
+): Promise<Decision<OrgRow, ReferenceDenial>> {
+  const { name: by } = actorOf(caller);
+  const view = teamViewOf(caller);
+  const found = await findOne(unit.tx, view, 'orgs', reference);
+  if (!found.ok) return found;
+  const { id, owner } = found.value;
+  await lockOrgs(unit.tx, [id]);
+  await writeConfirmation(unit.tx, id, { confirmed, plan: wanted, by });
+  const after = await findOne(unit.tx, view, 'orgs', id);
+  if (!after.ok) return after;
+  const { plan } = after.value;
+  tell(unit, { name: 'org:confirmed', payload: { org: id, confirmed, plan, by, parties: partiesOf(by, owner) } });
+  return after;
 }
 
 export interface PartWish {

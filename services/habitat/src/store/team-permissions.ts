@@ -1,10 +1,12 @@
 /** Who may what in an organisation, read from assignments and the roles in them. */
+import { foldCase } from '@svc/contract/names.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
 import { grantingPermission, ORG_ADMIN } from '../domain/team-permissions.ts';
 
 export interface Membership {
   readonly org: string;
+  readonly confirmed: boolean;
   /** Null = assigned without a role. */
   readonly permissions: readonly string[] | null;
 }
@@ -12,17 +14,37 @@ export interface Membership {
 /** The organisation an identity is assigned to, and what its role there permits; null = to none. */
 export async function readMembership(client: SqlClient, agentId: string): Promise<Membership | null> {
   const [row] = await client.$queryRawUnsafe<Membership[]>(
-    `SELECT s.org, r.permissions FROM habitat.assignments s LEFT JOIN habitat.team_roles r ON r.id = s.role
-     WHERE s.agent_id = $1`,
+    `SELECT s.org, o.confirmed_at IS NOT NULL AS confirmed, r.permissions FROM habitat.assignments s
+     JOIN habitat.orgs o ON o.id = s.org LEFT JOIN habitat.team_roles r ON r.id = s.role WHERE s.agent_id = $1`,
     agentId,
   );
   return row ?? null;
 }
 
-/** Whether the team role of an identity grants the permission now; an unknown identity has none. */
-export async function teamGrants(client: SqlClient, agentId: string, permission: string): Promise<boolean> {
+/**
+ * Whether the team role of an identity grants the permission now; an unknown identity has none. `within`: the id or the
+ * name of the organisation in which it is to count; null = anywhere, for which an operator must have confirmed the one it is from.
+ */
+export async function teamGrants(
+  client: SqlClient,
+  agentId: string,
+  permission: string,
+  within: string | null = null,
+): Promise<boolean> {
   const membership = await readMembership(client, agentId);
-  return grantingPermission(membership?.permissions ?? [], permission) !== null;
+  if (membership === null) return false;
+  const counts = within === null ? membership.confirmed : await isCalled(client, membership.org, within);
+  return counts && grantingPermission(membership.permissions ?? [], permission) !== null;
+}
+
+async function isCalled(client: SqlClient, org: string, reference: string): Promise<boolean> {
+  const rows = await client.$queryRawUnsafe<unknown[]>(
+    'SELECT 1 FROM habitat.orgs WHERE id = $1 AND (id = $2 OR folded = $3)',
+    org,
+    reference,
+    foldCase(reference),
+  );
+  return rows.length > 0;
 }
 
 /** What somebody may do in one organisation: `everything` for its owner and for operators. */

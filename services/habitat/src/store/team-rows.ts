@@ -12,6 +12,7 @@ export interface OrgRow extends Referable {
   readonly plan: PlanName;
   readonly desc: string;
   readonly owner: string | null;
+  readonly confirmed: boolean;
   readonly createdAt: number;
 }
 
@@ -45,7 +46,8 @@ type Table = keyof TeamTables;
 
 const CREATED_AT = `${epochMs('x.created_at')} AS "createdAt"`;
 const COLUMNS: Readonly<Record<Table, string>> = {
-  orgs: `x.id, x.name, x.plan, x."desc", x.owner, ${CREATED_AT}`,
+  orgs: `x.id, x.name, x.plan, x."desc", x.owner, x.confirmed_at IS NOT NULL AS confirmed,
+    ${CREATED_AT}`,
   depts: `x.id, x.name, x.org, x."desc", ${CREATED_AT}`,
   teams: `x.id, x.name, x.org, x.dept, x."desc", ${CREATED_AT}`,
   team_roles: `x.id, x.name, x.org, x.team, x.permissions, ${CREATED_AT}`,

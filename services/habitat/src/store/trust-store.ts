@@ -3,7 +3,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import { type Acting, actorOf } from '../domain/actor.ts';
-import { homeOf } from '../domain/identity.ts';
+import { guardOf } from '../domain/identity.ts';
 import {
   afterTrade,
   decideRating,
@@ -90,7 +90,7 @@ function operatorAs(name: string): Rater {
 
 /** Answers the entity's home. */
 async function requireWarden({ tx }: HabitatUnit, caller: Acting, entityId: string): Promise<string | null> {
-  const home = homeOf((await readIdentity(tx, entityId)).value);
+  const home = guardOf((await readIdentity(tx, entityId)).value);
   const entitled = caller.operator || (home !== null && (await holdsRole(tx, caller, home, 'admin')));
   if (!entitled) throw new CallError('FORBIDDEN');
   return home;

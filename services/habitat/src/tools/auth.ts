@@ -10,7 +10,8 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { defineTool } from '../deps.ts';
 import { actorOf, isSelf } from '../domain/actor.ts';
 import { permits } from '../domain/permissions.ts';
-import { heldRoles } from '../roles.ts';
+import { attestedRoles } from '../roles.ts';
+import { Reference } from './references.ts';
 import { teamGrants } from '../store/team-permissions.ts';
 import { insertToken, readAuthToken, readClock } from '../store/token-rows.ts';
 import { currentWorkspace } from './current.ts';
@@ -25,7 +26,8 @@ const token = z.string().min(1).max(200).describe('The raw token.');
 const create = defineTool({
   name: 'auth_create',
   area: 'auth',
-  description: 'Makes an application token for a user, good for an hour; it is shown this once and opens no door here.',
+  description:
+    'Makes an application token for a user, good for an hour; it is shown this once and opens no door here. Roles that one has by one’s own making are not in it.',
   input: z.strictObject({
     userId: IdentityId,
     roles: z.array(roleText).max(16).optional().describe('What the program may be told that the user is.'),
@@ -51,7 +53,7 @@ const create = defineTool({
     const raw = `auth_${platform.random.bytes(TOKEN_BYTES).toString('hex')}`;
     const tokenId = platform.ids.next('tok');
     const outcome = await store.change(context, async (unit) => {
-      const held = caller.operator ? null : await heldRoles(unit.tx, caller, workspace);
+      const held = caller.operator ? null : await attestedRoles(unit.tx, caller, workspace);
       if (held !== null && !roles.every((role) => holds(held, role))) throw new CallError('FORBIDDEN');
       const mintedAt = await readClock(unit.tx);
       const expiresAt = mintedAt + TTL_MS;
@@ -111,6 +113,9 @@ const requirePermission = defineTool({
   input: z.strictObject({
     token,
     permission: z.string().min(1).max(64).optional().describe('Absent = the token must be good.'),
+    org: Reference.optional().describe(
+      'Organisation, by id or name, in which a place there is to count; else only those count that an operator has confirmed.',
+    ),
   }),
   output: z.union([
     z.strictObject({ allowed: z.literal(true), userId: z.string(), permission: z.string().nullable() }),
@@ -123,12 +128,13 @@ const requirePermission = defineTool({
   access: 'public',
   effect: 'read',
   refuses: [],
-  async handler({ token: raw, permission = null }, { deps }) {
+  async handler({ token: raw, permission = null, org = null }, { deps }) {
     const { client } = deps.store;
     const payload = await found(client, raw);
     if (payload === null) return { allowed: false as const, permission, reason: 'invalid_token' as const };
     const { userId, roles } = payload;
-    const has = permission === null || permits(roles, permission) || (await teamGrants(client, userId, permission));
+    const has =
+      permission === null || permits(roles, permission) || (await teamGrants(client, userId, permission, org));
     return has
       ? { allowed: true as const, userId, permission }
       : { allowed: false as const, permission, reason: 'missing_permission' as const };

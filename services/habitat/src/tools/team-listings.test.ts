@@ -82,6 +82,8 @@ test('an admin by role gives nothing that it does not hold', async () => {
   }
   expect(await admin.code('teams_assign', { agentId: 'eleven-admin', role: spender })).toBe('FORBIDDEN');
   expect(await admin.code('teams_assign', { agentId: 'eleven-plain', role: spender })).toBe('FORBIDDEN');
+  expect(await admin.code('teams_assign', { agentId: 'eleven-plain', team, role: 'ok' })).toBe('FORBIDDEN');
+  await owner.call('teams_assign', { agentId: 'eleven-plain', org });
   expect(await admin.code('teams_assign', { agentId: 'eleven-plain', team, role: 'ok' })).toBeNull();
 });
 

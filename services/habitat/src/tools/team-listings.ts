@@ -1,13 +1,14 @@
 /** teams_*: what there is, as far as the caller belongs to it or owns it. */
 import { z } from 'zod';
-import { IdentityId } from '@svc/contract/names.ts';
+import { foldCase, IdentityId } from '@svc/contract/names.ts';
 import { page } from '@svc/contract/params.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
 import { defineTool } from '../deps.ts';
-import { isSelf, actorOf } from '../domain/actor.ts';
+import { type Acting, isSelf, actorOf } from '../domain/actor.ts';
 import { grantingPermission } from '../domain/team-permissions.ts';
 import { readOrgTree } from '../store/org-tree.ts';
 import { teamViewOf } from '../store/team-making.ts';
-import { readMembership } from '../store/team-permissions.ts';
+import { type Membership, readMembership } from '../store/team-permissions.ts';
 import { findOne, listVisible } from '../store/team-rows.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { Reference } from './references.ts';
@@ -116,7 +117,13 @@ const hasPermission = defineTool({
   name: 'teams_hasPermission',
   area: 'teams',
   description: 'Whether the team role of an agent or user grants a permission now.',
-  input: z.strictObject({ agentId: IdentityId, permission: Permission }),
+  input: z.strictObject({
+    agentId: IdentityId,
+    permission: Permission,
+    org: Reference.optional().describe(
+      'Organisation, by id or name, in which it is to count; else that of the caller, and those that an operator has confirmed.',
+    ),
+  }),
   output: z.strictObject({
     hasPermission: z.boolean(),
     agentId: z.string(),
@@ -127,19 +134,44 @@ const hasPermission = defineTool({
   effect: 'read',
   refuses: [],
   example: { agentId: 'agt_1', permission: 'doc:edit' },
-  async handler({ agentId, permission }, { deps, caller }) {
+  async handler({ agentId, permission, org }, { deps, caller }) {
     const { client } = deps.store;
     const membership = await readMembership(client, agentId);
     const permissions = membership?.permissions ?? null;
     if (membership === null || permissions === null) {
       return { hasPermission: false, agentId, permission, because: 'no-role' };
     }
-    const isKnown =
-      isSelf(actorOf(caller), agentId) || (await findOne(client, teamViewOf(caller), 'orgs', membership.org)).ok;
-    if (!isKnown) return { hasPermission: false, agentId, permission, because: 'no-role' };
+    const counts = await isKnownTo(client, caller, { agentId, membership, within: org });
+    if (!counts) return { hasPermission: false, agentId, permission, because: 'no-role' };
     const granting = grantingPermission(permissions, permission);
     return { hasPermission: granting !== null, agentId, permission, because: granting ?? 'no-match' };
   },
 });
+
+interface Question {
+  readonly agentId: string;
+  readonly membership: Membership;
+  /** Id or name of an organisation. */
+  readonly within: string | undefined;
+}
+
+/**
+ * Whether a membership is one that the caller may know of and that counts where it asks: in the organisation it names, else
+ * in its own. An operator stands in none, so to it only those count that are confirmed.
+ */
+async function isKnownTo(
+  client: SqlClient,
+  caller: Acting,
+  { agentId, membership, within }: Question,
+): Promise<boolean> {
+  const seen = await findOne(client, teamViewOf(caller), 'orgs', membership.org);
+  if (within !== undefined) return seen.ok && isCalled(seen.value, within);
+  const isKnown = seen.ok || isSelf(actorOf(caller), agentId);
+  return isKnown && (membership.confirmed || !caller.operator);
+}
+
+function isCalled({ id, name }: { readonly id: string; readonly name: string }, reference: string): boolean {
+  return id === reference || foldCase(name) === foldCase(reference);
+}
 
 export const teamListingTools = [getOrg, listOrgs, listDepts, listTeams, hasPermission];

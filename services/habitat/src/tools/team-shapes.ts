@@ -14,6 +14,7 @@ export const Org = z.strictObject({
   plan: PlanName,
   desc: z.string(),
   owner: z.string().nullable(),
+  confirmed: z.boolean().describe('By an operator; else its permissions and its plan count inside it alone.'),
   createdAt: TimestampMs,
 });
 

@@ -17,6 +17,7 @@ test('an organisation, a department, a team and a role, as they were made', asyn
     plan: 'free',
     desc: 'd',
     owner: 'One-owner',
+    confirmed: false,
     createdAt: expect.any(Number),
     depts: [{ id: dept, name: 'One dept', teams: [{ id: team, name: 'One team', members: 0 }] }],
   });

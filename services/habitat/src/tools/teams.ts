@@ -4,9 +4,11 @@ import { CallError } from '@svc/contract/codes.ts';
 import { DisplayName, IdentityId } from '@svc/contract/names.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
 import { PlanName } from '@svc/contract/registry.ts';
+import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { defineTool } from '../deps.ts';
-import { assign } from '../store/assign.ts';
-import { makeDept, makeOrg, makeTeam, makeTeamRole } from '../store/team-making.ts';
+import { actorOf } from '../domain/actor.ts';
+import { assign, leave } from '../store/assign.ts';
+import { confirmOrg, makeDept, makeOrg, makeTeam, makeTeamRole } from '../store/team-making.ts';
 import { Reference } from './references.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { Dept, Org, Permission, Team, TeamRole } from './team-shapes.ts';
@@ -35,6 +37,28 @@ const createOrg = defineTool({
     if (wish.plan !== 'free' && !caller.operator) throw new CallError('FORBIDDEN', 'Only an operator gives a plan.');
     const id = deps.platform.ids.next('org');
     return settled(context, await deps.store.change(context, (unit) => makeOrg(unit, caller, { id, ...wish })));
+  },
+});
+
+const confirm = defineTool({
+  name: 'teams_confirmOrg',
+  area: 'teams',
+  description:
+    'Confirms an organisation, so that its permissions and its plan count outside of it too, or takes that back.',
+  input: z.strictObject({
+    org: Reference.describe('Organisation, by id or name.'),
+    confirmed: z.boolean().default(true).describe('false takes it back, and the plan with it.'),
+    plan: PlanName.optional().describe('Default: the one it has.'),
+  }),
+  output: Org,
+  access: 'operator',
+  effect: 'write-idempotent',
+  refuses: ['E_NOT_FOUND', 'E_PARENT_REQUIRED', 'E_AMBIGUOUS'],
+  example: { org: 'Acme', plan: 'pro' },
+  async handler({ org: reference, confirmed, plan }, context) {
+    const { deps, caller } = context;
+    const wish = { confirmed, plan };
+    return settled(context, await deps.store.change(context, (unit) => confirmOrg(unit, caller, reference, wish)));
   },
 });
 
@@ -111,7 +135,8 @@ const createRole = defineTool({
 const teamsAssign = defineTool({
   name: 'teams_assign',
   area: 'teams',
-  description: 'Gives an agent or user its one place in an organisation, instead of the one it had.',
+  description:
+    'Gives an agent or user its one place in an organisation, instead of the one it had: by an admin of the organisation who is also the agent itself, above it, an admin of its home, or an operator.',
   input: z.strictObject({
     agentId: IdentityId,
     org,
@@ -140,4 +165,22 @@ const teamsAssign = defineTool({
   },
 });
 
-export const teamTools = [createOrg, createDept, createTeam, createRole, teamsAssign];
+const leaveOrg = defineTool({
+  name: 'teams_leave',
+  area: 'teams',
+  description: 'Ends the place of an agent or user in its organisation; everybody may leave.',
+  input: z.strictObject({ agentId: IdentityId.optional().describe('Default: the caller.') }),
+  output: z.strictObject({ left: z.boolean(), agentId: z.string(), org: z.string().nullable() }),
+  access: 'identified',
+  effect: 'write-idempotent',
+  refuses: [],
+  async handler({ agentId }, context) {
+    const { deps, caller } = context;
+    const who = agentId ?? actorOf(caller).identity;
+    if (who === null) throw invalidArguments([{ path: 'agentId', message: 'is needed: the caller has no identity' }]);
+    const { org: from } = settled(context, await deps.store.change(context, (unit) => leave(unit, caller, who)));
+    return { left: from !== null, agentId: who, org: from };
+  },
+});
+
+export const teamTools = [createOrg, confirm, createDept, createTeam, createRole, teamsAssign, leaveOrg];
