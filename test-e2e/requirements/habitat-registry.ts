@@ -48,6 +48,10 @@ export const HABITAT = {
     'homes of brains, files and islands',
     'An admin protects what its workspace made and gives it free again; nobody else does, an admin of the default workspace neither, nor by removing it and making it again.',
   ],
+  'habitat:policies:declared': [
+    'boundary of a workspace',
+    'What a workspace with a boundary makes is seen and heard by whom that admits, until the thing has one of its own.',
+  ],
   'habitat:policies:take-over': [
     'habitat acceptance 12',
     'An admin moves no resource of another workspace into its own, and a stranger does not get a workspace by making it again.',

@@ -140,6 +140,53 @@ verifies('habitat:policies:home', async ({ place }) => {
   await admin.ok('svc_habitat_setPolicy', set(resource, own.workspace));
 });
 
+verifies('habitat:policies:declared', async ({ place, socket }) => {
+  const [boss, others] = [newName('boss'), await createMembers(place, 'admin')];
+  const { operator, tokenOf } = policiesOf(place);
+  const [workspace, word] = [newName('w'), newName('word').replaceAll('-', '')];
+  const policy = { readableBy: ['role:admin', 'role:editor'], writableBy: ['role:editor'] };
+  await operator.ok('svc_habitat_createWorkspace', { workspaceId: workspace, options: { owner: boss, policy } });
+  const [admin, other] = [await tokenOf(boss), memberAt(others, 0).caller];
+  const { caller: editor } = await addMember(place, workspace, 'editor');
+  const { caller: viewer } = await addMember(place, workspace, 'viewer');
+  const hearing = async (who: Caller) => {
+    const opened = await socket({ headers: who.headers() });
+    await opened.subscribe({ events: ['*'] });
+    return opened;
+  };
+  const [ours, theirs] = [await hearing(editor), await hearing(other)];
+  const [brain, file] = [newName('b'), `common/${newName('f')}`];
+  await editor.ok('brain_push', { name: brain, create: true });
+  await editor.ok('brain_write', { brain: 'svc', name: file, content: word });
+  for (const who of [viewer, other]) {
+    await who.fails('BRAIN_LOAD_FAIL', 'brain_push', { name: brain });
+    await who.refused('E_FILE_ABSENT', 'brain_read', { brain: 'svc', name: file });
+    expect(await who.ok('svc_search', { brain: 'svc', query: word })).toMatchObject({ total: 0 });
+  }
+  await other.fails('RLS_DENIED', 'brain_write', { brain: 'svc', name: file, content: 'x' });
+  const isChange = ({ name, file: changed }: Fields) => name === 'brain:change' && changed === `${file}.md`;
+  const heard = await ours.until('of the file', isChange);
+  expect(JSON.stringify(heard)).not.toContain('_home:');
+  // A boundary of its own takes the place of that of its home, for readers and listeners.
+  const resource = `brain:svc/${file}.md`;
+  await operator.ok('svc_habitat_setPolicy', { resource, policy: { container: 'public', writableBy: ['public'] } });
+  await other.ok('brain_read', { brain: 'svc', name: file });
+  await editor.ok('brain_write', { brain: 'svc', name: file, content: `${word} again` });
+  await theirs.until('of the file', isChange);
+  expect(theirs.heard.filter(isChange)).toHaveLength(1);
+  await operator.ok('svc_habitat_removePolicy', { resource });
+  await other.refused('E_FILE_ABSENT', 'brain_read', { brain: 'svc', name: file });
+  // Its admin may change it: for everything that is at home there.
+  const all = { resource: `_home:${workspace}`, policy: { container: workspace, readableBy: [] } };
+  for (const who of [editor, other]) await who.fails('FORBIDDEN', 'svc_habitat_setPolicy', all);
+  await admin.fails('VAF_INPUT_INVALID', 'svc_habitat_setPolicy', { ...all, policy: { container: 'default' } });
+  await admin.ok('svc_habitat_setPolicy', all);
+  await viewer.ok('brain_read', { brain: 'svc', name: file });
+  await other.refused('E_FILE_ABSENT', 'brain_read', { brain: 'svc', name: file });
+  await admin.ok('svc_habitat_removePolicy', { resource: `_home:${workspace}` });
+  await other.ok('brain_read', { brain: 'svc', name: file });
+});
+
 verifies('habitat:policies:take-over', async ({ place }) => {
   const { operator, set, workspace, tokenOf } = policiesOf(place);
   const [owner, eve, doc] = [newName('owner'), newName('eve'), newName('doc')];

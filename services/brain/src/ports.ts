@@ -42,13 +42,17 @@ export interface RowView {
   readonly isWholeButIslands: boolean;
   /** Files and directories to which more policies apply than to the brain; whoever may open it reads all other files. */
   scopes(): string[];
-  /** Of those what may not be read; with directories all that is below them is meant. */
+  /** Files and directories with a boundary of their own, for which the one of their home does not count. */
+  bounded(): string[];
+  /** Workspaces whose files the subject may not read where they have no boundary of their own. */
+  shutHomes(): string[];
+  /** Single files and directories that may not be read; with directories all that is below them is meant. */
   unreadable(): string[];
   readonly chains: RowChains;
   mayRead(path: string): boolean;
   mayWrite(path: string): boolean;
-  /** Why the file may not be written, or null. */
-  writeDenial(path: string): WriteDenial | null;
+  /** Why the file may not be written, or null. `maker`: where it is at home when it is made by that; null = with the brain. */
+  writeDenial(path: string, maker?: string | null): WriteDenial | null;
   verdict(path: string, mode: PolicyMode): RowVerdict;
   /** The policy attached to an island's boundary, if there is one. */
   gate(island: string): Policy | null;
@@ -79,11 +83,20 @@ export interface EventRules {
   narrower(path: string): readonly string[];
 }
 
+/** Where the files of a brain are at home that are not where it is; changes as files are made. */
+export interface FilePlaces {
+  workspaceOf(path: string): string | null;
+  workspaces(): Iterable<string>;
+  pathsIn(workspace: string): readonly string[];
+}
+
 export interface RowRules {
   /** `stamp` null = the registry is asked for its own. Throws SERVICE_UNAVAILABLE when the rules cannot be had. */
   view(subject: Subject, brain: string, stamp: RegistryStamp | null): Promise<RowView>;
   /** The same for several brains, in their order. */
   views(subject: Subject, brains: readonly string[], stamp: RegistryStamp | null): Promise<RowView[]>;
+  /** Where the files of a brain are at home that is opened here; null = it was closed. */
+  place(brain: string, places: FilePlaces | null): void;
   /** Which files have hidden fields now; every file that could when the rules cannot be had. */
   hiding(brain: string): Promise<HidesFields>;
   /** As `hiding`, as of the last time anybody asked about the brain: for use where nothing may be waited for. */
@@ -100,6 +113,8 @@ export const UNJUDGED: RowView = {
   isWhole: true,
   isWholeButIslands: true,
   scopes: () => [],
+  bounded: () => [],
+  shutHomes: () => [],
   unreadable: () => [],
   chains: { chainOf: () => OPEN_CHAIN },
   mayRead: () => true,

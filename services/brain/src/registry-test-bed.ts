@@ -1,7 +1,7 @@
 /** A registry of identities in memory, which answers the brain's questions of the contract on a bus. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostedAuditEntry } from '@svc/contract/audit.ts';
-import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
+import { DEFAULT_POLICY, homeKey, type Policy } from '@svc/contract/policy.ts';
 import { REGISTRY, type RegistryStamp } from '@svc/contract/registry.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 
@@ -93,6 +93,14 @@ function answersOf(state: State): Record<string, Answer> {
     [REGISTRY.roles.subject](payload) {
       const { userId, workspaceId } = REGISTRY.roles.ask.parse(JSON.parse(payload));
       return { stamp: stampOf(state), known: true, roles: state.roles.get(`${userId} ${workspaceId}`) ?? [] };
+    },
+    [REGISTRY.claim.subject](payload) {
+      const { resource, workspaceId } = REGISTRY.claim.ask.parse(JSON.parse(payload));
+      const policy = state.policies.get(homeKey(workspaceId)) ?? null;
+      const claimed = policy !== null && !state.policies.has(resource);
+      if (claimed) state.revision += 1;
+      if (claimed) state.policies.set(resource, policy);
+      return { stamp: stampOf(state), claimed, policy };
     },
     [REGISTRY.copyPolicies.subject](payload) {
       const { from, to } = REGISTRY.copyPolicies.ask.parse(JSON.parse(payload));

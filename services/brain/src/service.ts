@@ -21,7 +21,7 @@ import type { RowRules } from './ports.ts';
 import { answerForPrototypes } from './prototype-files.ts';
 import { DenialLog } from './rules/denial-log.ts';
 import { readHashKey } from './rules/hash-key.ts';
-import { createCopyBoundaries } from './rules/copy-boundaries.ts';
+import { createClaimBoundary, createCopyBoundaries } from './rules/copy-boundaries.ts';
 import { createHomeRoles } from './rules/home-roles.ts';
 import { RegistryRules } from './rules/registry-rules.ts';
 import { readCatalogueSize, readCatalogueSizes } from './store/catalogue.ts';
@@ -151,6 +151,7 @@ function createHost({
   dataDir,
   store: { outbox, idempotency },
   rules,
+  registry,
   handleKey,
   denials,
   counters,
@@ -161,6 +162,7 @@ function createHost({
     idempotency,
     outbox,
     rules,
+    claimBoundary: createClaimBoundary(registry),
     denials,
     counters,
     handleKey,

@@ -4,6 +4,7 @@ import { createAdapter } from '@socket.io/redis-adapter';
 import type { Redis } from 'ioredis';
 import { type DefaultEventsMap, Server, type Socket } from 'socket.io';
 import { CallError } from '@svc/contract/codes.ts';
+import { keysOfResource, policyOfResource } from '@svc/contract/policy.ts';
 import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
@@ -119,11 +120,15 @@ async function withPolicies(
   ports: Ports,
 ): Promise<readonly JudgedEvent[]> {
   const { stamp } = await rights.current();
-  const attached = await ports.policiesOf(new Set(events.flatMap(({ event }) => resourcesOf(event))), stamp);
+  const attached = await ports.policiesOf(
+    new Set(events.flatMap(({ event }) => resourcesOf(event).flatMap(keysOfResource))),
+    stamp,
+  );
   return events.map(({ position, event }) => ({
     position,
     event,
-    policies: attached.size === 0 ? [] : resourcesOf(event).flatMap((resource) => attached.get(resource) ?? []),
+    policies:
+      attached.size === 0 ? [] : resourcesOf(event).flatMap((resource) => policyOfResource(resource, attached) ?? []),
   }));
 }
 

@@ -45,6 +45,41 @@ export const DEFAULT_POLICY: Policy = {
   mask: [],
 };
 
+const HOME_KEY = '_home:';
+
+/** Resource whose policy is that of everything at home in the workspace which has none of its own. */
+export function homeKey(workspace: string): string {
+  return `${HOME_KEY}${workspace}`;
+}
+
+/** The workspace whose home boundary a resource is; null = it is something else. */
+export function workspaceOfHomeKey(resource: string): string | null {
+  return resource.startsWith(HOME_KEY) && !resource.includes(OWN) ? resource.slice(HOME_KEY.length) : null;
+}
+
+/** Separates the keys of an event's resource that has a home; no key of a file or an island holds it. */
+const OWN = '|';
+
+/** How an event names a home boundary: it counts where none of `own`, the keys of the thing itself, has a policy. */
+export function homeResource(workspace: string, own: readonly string[]): string {
+  return [homeKey(workspace), ...own].join(OWN);
+}
+
+export function isHomeResource(resource: string): boolean {
+  return resource.startsWith(HOME_KEY);
+}
+
+/** The keys by which policies of an event's resource are looked up. */
+export function keysOfResource(resource: string): readonly string[] {
+  return isHomeResource(resource) ? resource.split(OWN) : [resource];
+}
+
+/** The policy that an event's resource stands for; null = none. */
+export function policyOfResource(resource: string, attached: ReadonlyMap<string, Policy>): Policy | null {
+  const [key = resource, ...own] = keysOfResource(resource);
+  return own.some((other) => attached.has(other)) ? null : (attached.get(key) ?? null);
+}
+
 /** Absent fields add nothing; a subject that claims an unknown workspace is nobody in particular. */
 export function keysOf(subject: Subject): KeySet {
   const keys = new Set(['public']);

@@ -112,10 +112,13 @@ export const REGISTRY = {
     ask: z.strictObject({ root: z.string().max(640), prefixes: z.array(z.string().max(640)).max(8) }),
     answer: stamped({ policies: z.record(z.string(), Policy) }),
   },
-  /** Gives a resource without a policy the boundary of the workspace. `policy`: what it has then; null = no such workspace. */
+  /**
+   * Gives a resource without a policy the boundary of the workspace. `policy`: what it has then; null = no such workspace.
+   * `declared`: only when the workspace has declared one, so that what nobody wanted to close stays open.
+   */
   claim: {
     subject: 'habitat.claim',
-    ask: z.strictObject({ resource: ResourceKey, workspaceId: WorkspaceName, by: SubjectId }),
+    ask: z.strictObject({ resource: ResourceKey, workspaceId: WorkspaceName, by: SubjectId, declared: z.literal(true).optional() }),
     answer: stamped({ claimed: z.boolean(), policy: Policy.nullable() }),
   },
   /**

@@ -14,6 +14,7 @@ import { createRepository } from '../git/repository.ts';
 import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
 import { CommitHandles } from '../rules/commit-handles.ts';
+import type { ClaimBoundary } from '../rules/copy-boundaries.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import { IndexMemory } from '../search/index-memory.ts';
 import { countHomes, isMoving, lockNames, openHome, readHome, writeHome } from '../store/home-store.ts';
@@ -44,6 +45,7 @@ export interface HostOptions {
   readonly idempotency: Idempotency;
   readonly outbox: Outbox;
   readonly rules: RowRules;
+  readonly claimBoundary: ClaimBoundary;
   readonly denials: DenialLog;
   readonly counters: Counters;
   readonly sync: SyncSettings;
@@ -128,6 +130,11 @@ export class BrainHost {
     const { git, outbox, platform } = this.#options;
     if (await this.exists(name)) return 'exists';
     await this.#moves.finish(name);
+    // Before the brain is there, so that nobody looks into it meanwhile; and not for who may not make it, so that nobody
+    // takes names by it.
+    const full = await this.#fullFor(poolClient(platform.database.pool), maker, (await this.names()).length);
+    if (full !== null) return full;
+    if (workspace !== DEFAULT_WORKSPACE) await this.#options.claimBoundary(name, workspace, by);
     const made = await withPgTransaction(platform.database.pool, async (transaction) => {
       await lockNames(transaction);
       const names = await this.names();
@@ -293,7 +300,7 @@ export class BrainHost {
 
   async #open(name: string, owner: Owner): Promise<Held> {
     const { dataDir, sync, git: _git, handleKey, defaultBrain: _default, ...shared } = this.#options;
-    const { platform } = shared;
+    const { platform, rules } = shared;
     const worktrees = join(dataDir, 'worktrees', name);
     const identity = this.folders.identity(name);
     const repository = await openBrainRepository(this.#options, { name, folder: this.folders.of(name), worktrees });
@@ -302,6 +309,7 @@ export class BrainHost {
     const home = await openHome(client, name, platform.ids.next('brn'));
     const handles = new CommitHandles(handleKey, home.id);
     const homes = await FileHomes.read(client, home);
+    rules.place(name, homes);
     const parts = { indexes: this.indexes, handles, homes, disk: this.disk, islands: new IslandPast(repository) };
     const context = { ...shared, ...parts, name, owner, repository, gate: createGate() };
     const brain = new OpenBrain(

@@ -14,7 +14,7 @@ import {
 } from '../domain/island/island.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter, Step } from '../writer/branch-writer.ts';
-import { resourceKeys } from '../domain/resource-keys.ts';
+import { eventResources } from '../domain/resource-keys.ts';
 import type { OpContext } from '../writer/context.ts';
 import type { Staging } from '../writer/staging.ts';
 import { describeIsland, type IslandRow } from './islands.ts';
@@ -157,10 +157,10 @@ export function removeIsland(
 type IslandEvent = 'island:created' | 'island:updated' | 'island:deleted';
 
 function told({ brain, branch, context }: Write, event: IslandEvent, island: string, file: string): NewEvent {
-  const { name } = brain.context;
+  const resources = eventResources(brain.context, file);
   return {
     name: event,
-    payload: { island, brain: name, branch, by: context.actor, resources: resourceKeys(name, file) },
+    payload: { island, brain: brain.context.name, branch, by: context.actor, resources },
   };
 }
 

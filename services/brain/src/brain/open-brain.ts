@@ -172,6 +172,7 @@ export class OpenBrain {
 
   /** Finishes what is queued and lets go of everything in memory. */
   async close(): Promise<void> {
+    this.context.rules.place(this.context.name, null);
     await this.sync.transfers.stop(this.context.name);
     for (const open of this.#trees.values()) {
       const { writer } = await open;

@@ -1,5 +1,7 @@
 /** Row-rule keys: what policies can be attached to on the way to a file. */
 
+import { homeResource } from '@svc/contract/policy.ts';
+
 /** Outermost first. */
 export function resourceKeys(brain: string, path: string): string[] {
   const keys = [`brain:${brain}`];
@@ -10,6 +12,21 @@ export function resourceKeys(brain: string, path: string): string[] {
   const island = islandOf(path);
   if (island !== null) keys.push(islandKey(island));
   return keys;
+}
+
+/** Those of the thing itself, among its keys. */
+export function ownKeys(brain: string, path: string): string[] {
+  const island = islandOf(path);
+  return [`brain:${brain}/${path}`, ...(island === null ? [] : [islandKey(island)])];
+}
+
+/** What an event of a file names: its keys, and where it is at home when that is not where the brain is. */
+export function eventResources(
+  { name, homes }: { readonly name: string; readonly homes: { workspaceOf(path: string): string | null } },
+  path: string,
+): string[] {
+  const home = homes.workspaceOf(path);
+  return [...resourceKeys(name, path), ...(home === null ? [] : [homeResource(home, ownKeys(name, path))])];
 }
 
 /** The island whose boundary guards the file, or null. */

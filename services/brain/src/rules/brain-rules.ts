@@ -1,11 +1,18 @@
 /** The policies attached in one brain, arranged by the files they apply to. */
-import { decide, type KeySet, type Policy, type PolicyMode } from '@svc/contract/policy.ts';
+import {
+  decide,
+  homeResource,
+  type KeySet,
+  type Policy,
+  type PolicyMode,
+  workspaceOfHomeKey,
+} from '@svc/contract/policy.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import { isKnownFilter, isKnownMask } from '@svc/contract/transform.ts';
 import { LRUCache } from 'lru-cache';
 import { hidesFieldsOf, indexedText, mergedText, shownText } from '../domain/fields/hidden-fields.ts';
-import { islandKey, islandOf, resourceKeys } from '../domain/resource-keys.ts';
-import { OPEN_CHAIN, type RowChain, type RowChains, type RowVerdict } from '../ports.ts';
+import { islandKey, islandOf, ownKeys, resourceKeys } from '../domain/resource-keys.ts';
+import { OPEN_CHAIN, type FilePlaces, type RowChain, type RowChains, type RowVerdict } from '../ports.ts';
 
 export interface AttachedPolicy extends Policy {
   readonly resource: string;
@@ -104,13 +111,25 @@ export function createChainNumbers(): ChainNumbers {
 export interface AttachedPolicies {
   readonly own: ReadonlyMap<string, AttachedPolicy>;
   readonly islands: ReadonlyMap<string, AttachedPolicy>;
+  /** By workspace: of what is at home there and has none of its own. */
+  readonly homes: ReadonlyMap<string, AttachedPolicy>;
 }
 
-/** Immutable but for what it remembers of its own answers. */
+export const NO_PLACES: FilePlaces = { workspaceOf: () => null, workspaces: () => [], pathsIn: () => [] };
+
+export interface RuleMeans {
+  readonly numbers: ChainNumbers;
+  readonly onUnjudged: OnUnjudged;
+  readonly placesOf: (brain: string) => FilePlaces;
+}
+
+/** Changes only with where files are at home, and in what it remembers of its own answers. */
 export class BrainRules implements RowChains {
   readonly brain: string;
   readonly #own: ReadonlyMap<string, AttachedPolicy>;
   readonly #islands: ReadonlyMap<string, AttachedPolicy>;
+  readonly #homes: ReadonlyMap<string, AttachedPolicy>;
+  readonly #placesNow: () => FilePlaces;
   readonly #numbers: ChainNumbers;
   readonly #onUnjudged: OnUnjudged;
   /** By directory, by a file's own path, by an island's key: whoever asks for names that nobody uses must not fill the memory. */
@@ -121,24 +140,27 @@ export class BrainRules implements RowChains {
   });
   readonly #chains = new Map<number, PolicyChain>([[NO_POLICIES.id, NO_POLICIES]]);
 
-  constructor(
-    brain: string,
-    { own, islands }: AttachedPolicies,
-    { numbers, onUnjudged }: { readonly numbers: ChainNumbers; readonly onUnjudged: OnUnjudged },
-  ) {
+  constructor(brain: string, { own, islands, homes }: AttachedPolicies, { numbers, onUnjudged, placesOf }: RuleMeans) {
     this.brain = brain;
+    this.#homes = homes;
+    this.#placesNow = () => placesOf(brain);
     this.#onUnjudged = onUnjudged;
     this.#own = own;
     this.#islands = islands;
     this.#numbers = numbers;
   }
 
+  /** Everybody is answered alike, whatever is made in the brain. */
+  get isEmpty(): boolean {
+    return this.#homes.size === 0 && this.isUnruled;
+  }
+
   get isUnruled(): boolean {
-    return this.#own.size + this.#islands.size === 0;
+    return this.#islands.size === 0 && this.isUnruledButIslands;
   }
 
   get isUnruledButIslands(): boolean {
-    return this.#own.size === 0;
+    return this.#own.size === 0 && this.homePolicies().length === 0;
   }
 
   /** The files and directories to which more applies than to the brain; files outside are all on its chain. */
@@ -153,6 +175,17 @@ export class BrainRules implements RowChains {
     return this.#own.values();
   }
 
+  /** Those of the workspaces in which something of this brain is at home. */
+  homePolicies(): readonly AttachedPolicy[] {
+    if (this.#homes.size === 0) return [];
+    return [...this.#placesNow().workspaces()].flatMap((workspace) => this.#homes.get(workspace) ?? []);
+  }
+
+  /** Workspaces with a boundary for what is at home there; of other processes it is not known which files are. */
+  homes(): Iterable<[workspace: string, policy: AttachedPolicy]> {
+    return this.#homes;
+  }
+
   /** Those of islands, which hold in every brain. */
   islandPolicies(): Iterable<AttachedPolicy> {
     return this.#islands.values();
@@ -160,13 +193,20 @@ export class BrainRules implements RowChains {
 
   /** Resources below the brain with a policy on the way to the file. */
   narrower(path: string): readonly string[] {
-    return this.chainOf(path).policies.flatMap(({ resource }) =>
-      resource === `brain:${this.brain}` ? [] : [resource],
-    );
+    return this.chainOf(path).policies.flatMap(({ resource }) => {
+      const home = workspaceOfHomeKey(resource);
+      if (home !== null) return [homeResource(home, ownKeys(this.brain, path))];
+      return resource === `brain:${this.brain}` ? [] : [resource];
+    });
   }
 
-  /** The scopes once more, with the files of each island that has a boundary instead of all islands. */
+  /** The scopes once more, with single files instead of what is at home elsewhere and of all islands. */
   places(): string[] {
+    return [...this.bounded(), ...[...this.#homes.keys()].flatMap((workspace) => this.#placesNow().pathsIn(workspace))];
+  }
+
+  /** What has a boundary of its own, in which the one of its home does not count. */
+  bounded(): string[] {
     const gated = [...this.#islands.keys()].map((key) => key.slice(islandKey('').length));
     const files = gated.flatMap((island) => ISLAND_FORMS.map((extension) => `${ISLANDS}/${island}.${extension}`));
     return [
@@ -180,15 +220,22 @@ export class BrainRules implements RowChains {
     return this.#chains.values();
   }
 
-  chainOf(path: string): PolicyChain {
-    if (this.isUnruled) return NO_POLICIES;
+  /** `maker`: where the file is at home when it is made now, and nothing is known of it; null = where the brain is. */
+  chainOf(path: string, maker: string | null = null): PolicyChain {
+    const home = this.#homes.size === 0 ? null : (this.#placesNow().workspaceOf(path) ?? maker);
+    const boundary = home === null ? undefined : this.#homes.get(home);
+    if (boundary === undefined && this.isUnruled) return NO_POLICIES;
     const own = `brain:${this.brain}/${path}`;
     if (this.#own.has(own)) return this.#remembered(own, () => resourceKeys(this.brain, path));
     const island = islandOf(path);
-    const boundary = island === null ? null : islandKey(island);
-    if (boundary !== null && this.#islands.has(boundary))
-      return this.#remembered(boundary, () => resourceKeys(this.brain, path));
-    return this.#directoryChain(path.slice(0, path.lastIndexOf('/') + 1));
+    const gate = island === null ? null : islandKey(island);
+    if (gate !== null && this.#islands.has(gate)) return this.#remembered(gate, () => resourceKeys(this.brain, path));
+    const directory = path.slice(0, path.lastIndexOf('/') + 1);
+    if (boundary === undefined) return this.#directoryChain(directory);
+    return this.#remembered(`${boundary.resource}/${directory}`, () => [
+      ...resourceKeys(this.brain, directory).slice(0, -1),
+      boundary.resource,
+    ]);
   }
 
   /** Of what belongs to the brain as a whole. */
@@ -218,8 +265,13 @@ export class BrainRules implements RowChains {
     return chain;
   }
 
+  #homeOfKey(key: string): AttachedPolicy | undefined {
+    const workspace = workspaceOfHomeKey(key);
+    return workspace === null ? undefined : this.#homes.get(workspace);
+  }
+
   #chainOfKeys(keys: readonly string[]): PolicyChain {
-    const policies = keys.flatMap((key) => this.#own.get(key) ?? this.#islands.get(key) ?? []);
+    const policies = keys.flatMap((key) => this.#own.get(key) ?? this.#islands.get(key) ?? this.#homeOfKey(key) ?? []);
     if (policies.length === 0) return NO_POLICIES;
     const id = this.#numbers.numberOf(policies);
     const known = this.#chains.get(id);

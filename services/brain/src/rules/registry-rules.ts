@@ -1,13 +1,14 @@
 /** Row rules as the registry of identities keeps them, remembered for exactly as long as they stay true. */
 import { CallError } from '@svc/contract/codes.ts';
 import { canonicalJson } from '@svc/contract/canonical.ts';
+import { homeKey, workspaceOfHomeKey } from '@svc/contract/policy.ts';
 import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import type { RegistryClient } from '@svc/runtime/registry.ts';
 import { LRUCache } from 'lru-cache';
 import { hidesFieldsByName } from '../domain/fields/hidden-fields.ts';
-import type { EventRules, HidesFields, RowRules, RowView } from '../ports.ts';
-import { type AttachedPolicy, BrainRules, createChainNumbers, type OnUnjudged } from './brain-rules.ts';
+import type { EventRules, FilePlaces, HidesFields, RowRules, RowView } from '../ports.ts';
+import { type AttachedPolicy, BrainRules, createChainNumbers, type OnUnjudged, NO_PLACES } from './brain-rules.ts';
 import { subjectKey, subjectView } from './subject-view.ts';
 
 interface RememberedRules {
@@ -15,7 +16,7 @@ interface RememberedRules {
   readonly under: number;
   /** Equal texts, equal policies. */
   readonly own: string;
-  readonly islands: string;
+  readonly everywhere: string;
   readonly rules: BrainRules;
   readonly views: LRUCache<string, RowView>;
 }
@@ -28,8 +29,9 @@ interface BrainMemory {
 /** Policies of one answer, apart for each brain. */
 interface ReadPolicies {
   readonly under: number;
-  readonly islands: PolicyMap;
-  readonly islandsText: string;
+  /** Those that hold in every brain. */
+  readonly everywhere: { readonly islands: PolicyMap; readonly homes: PolicyMap };
+  readonly everywhereText: string;
   ownOf(brain: string): PolicyMap;
 }
 
@@ -46,12 +48,20 @@ export class RegistryRules implements RowRules {
   readonly #numbers = createChainNumbers();
 
   readonly #onUnjudged: OnUnjudged;
+  /** Of the brains that are open here. */
+  readonly #places = new Map<string, FilePlaces>();
 
   /** `hashKey`: under which hashes of files with hidden fields are shown. */
   constructor(registry: RegistryClient, hashKey: Uint8Array, onUnjudged: OnUnjudged) {
     this.#registry = registry;
     this.#hashKey = hashKey;
     this.#onUnjudged = onUnjudged;
+  }
+
+  /** Where the files of a brain are at home that is opened here; null = it was closed. */
+  place(brain: string, places: FilePlaces | null): void {
+    if (places === null) this.#places.delete(brain);
+    else this.#places.set(brain, places);
   }
 
   async #stamp(): Promise<RegistryStamp> {
@@ -72,7 +82,7 @@ export class RegistryRules implements RowRules {
   }
 
   #viewIn({ rules, views }: RememberedRules, subject: Subject): RowView {
-    const key = rules.isUnruled ? '' : subjectKey(subject);
+    const key = rules.isEmpty ? '' : subjectKey(subject);
     const known = views.get(key);
     if (known !== undefined) return known;
     const view = subjectView(rules, subject, this.#hashKey);
@@ -123,10 +133,16 @@ export class RegistryRules implements RowRules {
   }
 
   async #read(root: string, prefixes: readonly string[]): Promise<ReadPolicies> {
-    const { stamp, policies } = await this.#registry.ask('attached', { root, prefixes: [ISLAND_KEY, ...prefixes] });
-    const islands = new Map<string, AttachedPolicy>();
+    const { stamp, policies } = await this.#registry.ask('attached', {
+      root,
+      prefixes: [ISLAND_KEY, HOME_PREFIX, ...prefixes],
+    });
+    const [islands, homes] = [new Map<string, AttachedPolicy>(), new Map<string, AttachedPolicy>()];
     const brains = new Map<string, Map<string, AttachedPolicy>>();
     for (const [resource, policy] of Object.entries(policies)) {
+      const home = workspaceOfHomeKey(resource);
+      if (home !== null) homes.set(home, { resource, ...policy });
+      if (home !== null) continue;
       const brain = brainOfKey(resource);
       const place = brain === null ? islands : (brains.get(brain) ?? new Map<string, AttachedPolicy>());
       place.set(resource, { resource, ...policy });
@@ -134,21 +150,23 @@ export class RegistryRules implements RowRules {
     }
     const none = new Map<string, AttachedPolicy>();
     const ownOf = (brain: string): PolicyMap => brains.get(brain) ?? none;
-    return { under: stamp.policies, islands, islandsText: textOf(islands), ownOf };
+    const everywhere = { islands, homes };
+    return { under: stamp.policies, everywhere, everywhereText: textOf(islands) + textOf(homes), ownOf };
   }
 
   /** What others know of the brain stays theirs while its policies are the same. */
-  #remember(brain: string, { under, islands, islandsText, ownOf }: ReadPolicies): RememberedRules {
+  #remember(brain: string, { under, everywhere, everywhereText, ownOf }: ReadPolicies): RememberedRules {
     const memory = this.#memoryOf(brain);
     const own = textOf(ownOf(brain));
     const before = memory.remembered;
-    const means = { numbers: this.#numbers, onUnjudged: this.#onUnjudged };
-    const same = before?.own === own && before.islands === islandsText ? before : null;
+    const placesOf = (name: string): FilePlaces => this.#places.get(name) ?? NO_PLACES;
+    const means = { numbers: this.#numbers, onUnjudged: this.#onUnjudged, placesOf };
+    const same = before?.own === own && before.everywhere === everywhereText ? before : null;
     memory.remembered = {
       under,
       own,
-      islands: islandsText,
-      rules: same?.rules ?? new BrainRules(brain, { own: ownOf(brain), islands }, means),
+      everywhere: everywhereText,
+      rules: same?.rules ?? new BrainRules(brain, { own: ownOf(brain), ...everywhere }, means),
       views: same?.views ?? new LRUCache<string, RowView>({ maxSize: VIEWS, sizeCalculation: () => 1 }),
     };
     return memory.remembered;
@@ -171,6 +189,7 @@ const UNKNOWN_RULES = (brain: string): EventRules => ({
 
 const BRAIN_KEY = 'brain:';
 const ISLAND_KEY = '_island:';
+const HOME_PREFIX = homeKey('');
 
 /** Null for the key of an island. */
 function brainOfKey(resource: string): string | null {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { AnalysisCache } from '../search/analysis-cache.ts';
 import { RuledIndex } from '../search/ruled-index.ts';
 import { SearchIndex } from '../search/search-index.ts';
+import type { FilePlaces } from '../ports.ts';
 import { BrainRules, createChainNumbers } from './brain-rules.ts';
 import { subjectView } from './subject-view.ts';
 
@@ -46,8 +47,10 @@ const resource = fc.oneof(
     '_island:deep',
   ),
   path.map((file) => `brain:b/${file}`),
+  fc.constantFrom(...WORKSPACES).map((workspace) => `_home:${workspace}`),
 );
-const attached = fc.dictionary(resource, policy, { maxKeys: 6 });
+const homes = fc.dictionary(path, fc.constantFrom(...WORKSPACES), { minKeys: 4, maxKeys: 24 });
+const attached = fc.dictionary(resource, policy, { maxKeys: 10 });
 const subject: fc.Arbitrary<Subject> = fc
   .record(
     {
@@ -62,15 +65,34 @@ const subject: fc.Arbitrary<Subject> = fc
   )
   .map((given) => given as Subject);
 
-function rulesOf(policies: Record<string, Policy>, numbers = createChainNumbers()): BrainRules {
+/** Where some files are at home that is not where the brain is. */
+type Homes = Record<string, string>;
+
+function placesIn(at: Homes): FilePlaces {
+  const paths = Object.keys(at);
+  return {
+    workspaceOf: (file) => at[file] ?? null,
+    workspaces: () => new Set(Object.values(at)),
+    pathsIn: (workspace) => paths.filter((file) => at[file] === workspace),
+  };
+}
+
+function rulesOf(policies: Record<string, Policy>, numbers = createChainNumbers(), at: Homes = {}): BrainRules {
   const attached = Object.entries(policies).map(([key, found]) => [key, { resource: key, ...found }] as const);
   const isOwn = (key: string) => key === 'brain:b' || key.startsWith('brain:b/');
   const own = new Map(attached.filter(([key]) => isOwn(key)));
   return new BrainRules(
     'b',
-    { own, islands: new Map(attached.filter(([key]) => key.startsWith('_island:'))) },
+    {
+      own,
+      islands: new Map(attached.filter(([key]) => key.startsWith('_island:'))),
+      homes: new Map(
+        attached.flatMap(([key, found]) => (key.startsWith('_home:') ? [[key.slice('_home:'.length), found]] : [])),
+      ),
+    },
     {
       numbers,
+      placesOf: () => placesIn(at),
       onUnjudged: (path, error) => {
         throw new Error(`${path} could not be judged`, { cause: error });
       },
@@ -79,7 +101,13 @@ function rulesOf(policies: Record<string, Policy>, numbers = createChainNumbers(
 }
 
 /** The contract's words once more, as plainly as they can be said. */
-function plainVerdict(policies: Record<string, Policy>, who: Subject, mode: 'read' | 'write', file: string): boolean {
+function plainVerdict(
+  policies: Record<string, Policy>,
+  who: Subject,
+  mode: 'read' | 'write',
+  file: string,
+  at: Homes = {},
+): boolean {
   const segments = file.split('/');
   const keys = ['brain:b', ...segments.map((_segment, index) => `brain:b/${segments.slice(0, index + 1).join('/')}`)];
   if (segments.length === 2 && segments[0] === 'islands') {
@@ -87,6 +115,9 @@ function plainVerdict(policies: Record<string, Policy>, who: Subject, mode: 'rea
     const dot = name.lastIndexOf('.');
     if (dot > 0 && dot < name.length - 1) keys.push(`_island:${name.slice(0, dot)}`);
   }
+  const own = keys.filter((key) => key === `brain:b/${file}` || key.startsWith('_island:'));
+  const home = at[file];
+  if (home !== undefined && own.every((key) => policies[key] === undefined)) keys.push(`_home:${home}`);
   return keys.every((key) => {
     const found = policies[key];
     return found === undefined || plainDecision(found, who, mode);
@@ -118,21 +149,23 @@ function plainDecision(found: Policy, who: Subject, mode: 'read' | 'write'): boo
   });
 }
 
+const hundred = fc.array(path, { minLength: 100, maxLength: 100 });
+
 describe('for any policies, subject and file', () => {
   test('100,000 verdicts equal those of the plain rules, and the search admits the chains of readable files', () => {
     let cases = 0;
     let denials = 0;
     fc.assert(
-      fc.property(attached, subject, fc.array(path, { minLength: 100, maxLength: 100 }), (policies, who, files) => {
-        const rules = rulesOf(policies);
+      fc.property(attached, subject, hundred, homes, (policies, who, files, at) => {
+        const rules = rulesOf(policies, createChainNumbers(), at);
         const view = subjectView(rules, who, KEY);
         for (const file of files) {
-          const readable = plainVerdict(policies, who, 'read', file);
+          const readable = plainVerdict(policies, who, 'read', file, at);
           cases += 1;
           denials += readable ? 0 : 1;
           const isRight =
             view.mayRead(file) === readable &&
-            view.verdict(file, 'write').allowed === plainVerdict(policies, who, 'write', file) &&
+            view.verdict(file, 'write').allowed === plainVerdict(policies, who, 'write', file, at) &&
             (view.admitted()?.has(rules.chainOf(file).id) ?? true) === readable;
           if (!isRight) throw new Error(`disagreement about ${file}`);
         }

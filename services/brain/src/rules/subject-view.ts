@@ -17,10 +17,10 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
   const verdict = (path: string, mode: PolicyMode): RowVerdict => verdictOf(rules.chainOf(path), mode);
   const gate = (island: string): Policy | null => rules.gate(island);
   const { hides } = rules;
-  const writeDenial = (path: string): WriteDenial | null => {
+  const writeDenial = (path: string, maker?: string | null): WriteDenial | null => {
     const island = islandOf(path);
     if (island !== null && isAnonymous(subject) && gate(island) !== null) return 'E_ISLAND_WRITE_DENIED';
-    return verdict(path, 'write').allowed ? null : 'RLS_DENIED';
+    return verdictOf(rules.chainOf(path, maker), 'write').allowed ? null : 'RLS_DENIED';
   };
   const hidesNone = (policies: Iterable<Policy>) =>
     [...policies].every((policy) => hidesNothing(policy, subject, keys));
@@ -29,15 +29,22 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
   return {
     mayOpen: verdictOf(rules.brainChain(), 'read').allowed,
     mayChange: verdictOf(rules.brainChain(), 'write').allowed,
-    isUnruled: rules.isUnruled,
+    get isUnruled() {
+      return rules.isUnruled;
+    },
     // Asked of the rules and never of the files: what it says must not tell whether there is something to hide.
     get isWhole() {
       return this.isWholeButIslands && (areIslandsOpen ??= hidesNone(rules.islandPolicies()));
     },
     get isWholeButIslands() {
-      return (isOwnWhole ??= hidesNone(rules.ownPolicies()));
+      return (isOwnWhole ??= hidesNone(rules.ownPolicies())) && hidesNone(rules.homePolicies());
     },
     scopes: () => rules.scopes(),
+    bounded: () => rules.bounded(),
+    shutHomes: () =>
+      [...rules.homes()].flatMap(([workspace, policy]) =>
+        decide(policy, subject, 'read', keys).allowed ? [] : [workspace],
+      ),
     unreadable: () => rules.places().filter((path) => !verdict(path, 'read').allowed),
     chains: rules,
     mayRead: (path) => verdict(path, 'read').allowed,

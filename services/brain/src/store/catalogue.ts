@@ -92,6 +92,9 @@ export async function readCatalogueSizes(
 /** Files below the scopes (or at them) are counted one by one, all others at once. */
 export interface Counted {
   readonly scopes: readonly string[];
+  /** Workspaces of whose files none counts, but for those that are among the `bounded` ones. */
+  readonly shutHomes: readonly string[];
+  readonly bounded: readonly string[];
   isCounted(path: string): boolean;
 }
 
@@ -99,20 +102,25 @@ export interface Counted {
 export async function readCatalogueSize(
   client: SqlClient,
   brain: string,
-  { scopes, isCounted }: Counted,
+  { scopes, shutHomes, bounded, isCounted }: Counted,
 ): Promise<CatalogueSize> {
   const rows = await client.$queryRawUnsafe<{ path: string | null; files: number; at_ms: number | null }[]>(
     `WITH scoped AS (
        SELECT f.path, f.at, EXISTS (
          SELECT 1 FROM json_array_elements_text($2::json) AS s(scope) WHERE f.path = s.scope OR starts_with(f.path, s.scope || '/')
        ) AS inside
-       FROM brain.brain_files f WHERE f.brain = $1 AND f.branch = 'main'
+       FROM brain.brain_files f WHERE f.brain = $1 AND f.branch = 'main' AND ($3::json::text = '[]' OR NOT EXISTS (
+         SELECT 1 FROM brain.brain_homes b JOIN brain.brain_file_homes h ON h.brain_id = b.id
+         WHERE b.brain = $1 AND h.path = f.path AND h.workspace IN (SELECT json_array_elements_text($3::json))
+           AND f.path NOT IN (SELECT json_array_elements_text($4::json))))
      )
      SELECT CASE WHEN inside THEN path END AS path, count(*)::int AS files,
        (extract(epoch from max(at)) * 1000)::double precision AS at_ms
      FROM scoped GROUP BY 1`,
     brain,
     JSON.stringify(scopes),
+    JSON.stringify(shutHomes),
+    JSON.stringify(bounded),
   );
   const counted = rows.filter(({ path }) => path === null || isCounted(path));
   const modifiedAt = counted.reduce<number | null>(

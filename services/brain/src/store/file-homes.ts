@@ -16,10 +16,12 @@ export class FileHomes {
   /** Of the brain. */
   readonly home: Home;
   readonly #homes: Map<string, string | null>;
+  readonly #workspaces = new Map<string, Set<string>>();
 
   constructor(home: Home, homes: Map<string, string | null>) {
     this.home = home;
     this.#homes = homes;
+    for (const [path, workspace] of homes) this.#add(path, workspace);
   }
 
   static async read(client: SqlClient, home: Home): Promise<FileHomes> {
@@ -33,6 +35,16 @@ export class FileHomes {
   /** Null = where the brain is. */
   workspaceOf(path: string): string | null {
     return this.#homes.get(path) ?? null;
+  }
+
+  /** Where something of the brain is at home that is not where the brain is, whether or not it is there now. */
+  workspaces(): Iterable<string> {
+    return this.#workspaces.keys();
+  }
+
+  /** Everything that is or was at home there. */
+  pathsIn(workspace: string): string[] {
+    return [...(this.#workspaces.get(workspace) ?? [])];
   }
 
   isNoted(path: string): boolean {
@@ -59,13 +71,26 @@ export class FileHomes {
       at.brain,
       at.branch,
     );
-    for (const { path, workspace } of written) this.#homes.set(path, workspace);
+    for (const { path, workspace } of written) this.#add(path, workspace);
     return written;
   }
 
   /** What was noted in a transaction that came to nothing. */
   forget(notes: readonly HomeNote[]): void {
-    for (const { path } of notes) this.#homes.delete(path);
+    for (const { path, workspace } of notes) {
+      this.#homes.delete(path);
+      if (workspace === null) continue;
+      const paths = this.#workspaces.get(workspace);
+      paths?.delete(path);
+      if (paths?.size === 0) this.#workspaces.delete(workspace);
+    }
+  }
+
+  #add(path: string, workspace: string | null): void {
+    this.#homes.set(path, workspace);
+    if (workspace === null) return;
+    const paths = this.#workspaces.get(workspace) ?? new Set();
+    this.#workspaces.set(workspace, paths.add(path));
   }
 }
 

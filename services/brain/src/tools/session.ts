@@ -111,10 +111,15 @@ const list = defineTool({
 
 /** Counted by the database where all files are alike; where some are not, those are judged one by one. */
 async function sizesOf(deps: BrainDeps, brains: readonly ReadableBrain[]): Promise<Map<string, CatalogueSize>> {
-  const ruled = brains.map(({ name, rows }) => ({ name, rows, scopes: rows.scopes() }));
-  const sizes = await deps.catalogueSizes(ruled.flatMap(({ name, scopes }) => (scopes.length === 0 ? [name] : [])));
-  for (const { name, rows, scopes } of ruled) {
-    if (scopes.length > 0) sizes.set(name, await deps.catalogueSizeOf(name, { scopes, isCounted: rows.mayRead }));
+  const ruled = brains.map(({ name, rows }) => ({
+    name,
+    counted: { scopes: rows.scopes(), shutHomes: rows.shutHomes(), bounded: rows.bounded(), isCounted: rows.mayRead },
+  }));
+  const isAlike = ({ counted: { scopes, shutHomes } }: (typeof ruled)[number]) =>
+    scopes.length + shutHomes.length === 0;
+  const sizes = await deps.catalogueSizes(ruled.filter(isAlike).map(({ name }) => name));
+  for (const brain of ruled) {
+    if (!isAlike(brain)) sizes.set(brain.name, await deps.catalogueSizeOf(brain.name, brain.counted));
   }
   return sizes;
 }

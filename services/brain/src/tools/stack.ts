@@ -9,6 +9,7 @@ import { DEFAULT_WORKSPACE, familyOf } from '@svc/contract/subject.ts';
 import { defineTool } from '../deps.ts';
 import { homeOfMaker } from '../domain/home.ts';
 import { loadBrains, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
+import type { RowView } from '../ports.ts';
 import { shownStack, stackNames, stackShown } from './results.ts';
 import {
   type CallContext,
@@ -32,26 +33,35 @@ async function openBrain(
   { create: wanted = false, branch }: { create?: boolean | undefined; branch?: string | undefined },
 ): Promise<boolean> {
   const { deps, caller } = context;
-  const op = opContext(context);
   let created = false;
   const rows = await deps.rules.view(caller.subject, name, caller.registry);
   if (!rows.mayOpen) throw new CallError('BRAIN_LOAD_FAIL'); // whether it is there or not
   if (!(await deps.host.exists(name))) {
     if (!wanted) throw new CallError('BRAIN_LOAD_FAIL');
-    requireWriter(caller);
-    if (!rows.mayChange) throw new CallError('RLS_DENIED');
-    // Boundaries below the name may be those of a brain that is gone; they are for whom they admit.
-    const isOpenBelow = rows.scopes().every((path) => rows.mayWrite(path));
-    if (!caller.operator && !isOpenBelow) throw new CallError('RLS_DENIED');
-    const workspace = homeOfMaker(caller.subject) ?? DEFAULT_WORKSPACE;
-    const family = caller.operator ? null : familyOf(caller.subject);
-    const outcome = await deps.host.create(name, { by: op.actor, workspace, family });
-    if (typeof outcome === 'object') throw new Refusal('E_QUOTA', { limit: outcome.limit }, outcome.message);
-    created = outcome === 'created';
+    created = await createBrain(context, name, rows);
   }
-  const opened = await deps.router.brain(name).openBranch({ context: op, branch: branch ?? 'main', create: false });
+  const opened = await deps.router.brain(name).openBranch({
+    context: opContext(context),
+    branch: branch ?? 'main',
+    create: false,
+  });
   if (!opened.ok) throw new Refusal(opened.code, opened.details);
   return created;
+}
+
+/** Makes a brain of a name that is free; false when somebody else made it at that moment. */
+async function createBrain(context: CallContext, name: string, rows: RowView): Promise<boolean> {
+  const { deps, caller } = context;
+  requireWriter(caller);
+  if (!rows.mayChange) throw new CallError('RLS_DENIED');
+  // Boundaries below the name may be those of a brain that is gone; they are for whom they admit.
+  const isOpenBelow = rows.scopes().every((path) => rows.mayWrite(path));
+  if (!caller.operator && !isOpenBelow) throw new CallError('RLS_DENIED');
+  const workspace = homeOfMaker(caller.subject) ?? DEFAULT_WORKSPACE;
+  const family = caller.operator ? null : familyOf(caller.subject);
+  const outcome = await deps.host.create(name, { by: opContext(context).actor, workspace, family });
+  if (typeof outcome === 'object') throw new Refusal('E_QUOTA', { limit: outcome.limit }, outcome.message);
+  return outcome === 'created';
 }
 
 const push = defineTool({

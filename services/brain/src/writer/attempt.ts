@@ -17,7 +17,7 @@ import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import type { HomeNote } from '../store/file-homes.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
-import { resourceKeys } from '../domain/resource-keys.ts';
+import { eventResources } from '../domain/resource-keys.ts';
 import type { HidesFields } from '../ports.ts';
 import type { BrainContext } from './context.ts';
 import { Staging } from './staging.ts';
@@ -102,10 +102,13 @@ export class Attempt {
     );
     await writeCatalogue(transaction, brain.name, tree.branch, rows);
     const { events } = this.staging;
+    // A file that was just made may have hidden fields because of where it is at home.
+    const hides = brain.rules.lastHiding(brain.name);
+    const shown = (path: string, hash: string | null): string | null => (hash === null || hides(path) ? null : hash);
     await brain.outbox.write(
       transaction,
       events.map(({ path, change, hash, by }) =>
-        changeEvent(brain, tree.branch, { file: path, change, hash, by, source: 'tool' }),
+        changeEvent(brain, tree.branch, { file: path, change, hash: shown(path, hash), by, source: 'tool' }),
       ),
     );
     const settled = rows.length === 0 ? [] : events.map(({ path }) => path).filter((path) => openConflicts.has(path));
@@ -197,8 +200,13 @@ export async function recordNoticed(
 /** `hash`: null of a removed file, and of one with hidden fields. */
 type Change = Pick<EventPayload<'brain:change'>, 'file' | 'change' | 'hash' | 'by' | 'source'>;
 
-export function changeEvent({ name: brain }: BrainContext, branch: string, change: Change): NewEvent<'brain:change'> {
-  return { name: 'brain:change', payload: { ...change, brain, branch, resources: resourceKeys(brain, change.file) } };
+export function changeEvent(
+  brain: Pick<BrainContext, 'name' | 'homes'>,
+  branch: string,
+  change: Change,
+): NewEvent<'brain:change'> {
+  const resources = eventResources(brain, change.file);
+  return { name: 'brain:change', payload: { ...change, brain: brain.name, branch, resources } };
 }
 
 /** Put where the disk spells it, as runnable as it was, and only in the place of what was judged. */

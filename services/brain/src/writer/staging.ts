@@ -73,7 +73,8 @@ export class Staging {
   ): Decision<FileOutcome, 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA'> {
     const { rows, content } = request;
     const path = this.#resolve(request.path, rows);
-    const denial = rows.writeDenial(path);
+    const home = homeOfMaker(subject);
+    const denial = rows.writeDenial(path, this.#hashNow(path) === null ? home : null);
     if (denial !== null) throw new CallError(denial);
     const obstacle = this.#unserved(path, rows);
     if (obstacle !== null) return deny('E_CONFLICT', { file: path, hash: null }, obstacle);
@@ -91,7 +92,7 @@ export class Staging {
         change,
         hash: content === null || rows.hides(path) ? null : now,
         by,
-        home: homeOfMaker(subject),
+        home,
       });
     }
     return allow(this.#shown(path, present, decision.value, rows));

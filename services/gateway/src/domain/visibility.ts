@@ -1,6 +1,6 @@
 /** Who may hear an event: one rule for live delivery and for replay. */
 import { type Audience, type EventName, EVENTS, type EventRecord } from '@svc/contract/events.ts';
-import { evaluate, type Policy } from '@svc/contract/policy.ts';
+import { evaluate, isHomeResource, type Policy } from '@svc/contract/policy.ts';
 import type { VerifiedToken } from '@svc/contract/registry.ts';
 import { identityOf, type Subject } from '@svc/contract/subject.ts';
 
@@ -69,11 +69,11 @@ function throughAll(
   return shown;
 }
 
-/** Who is meant is told to nobody. */
-function withoutParties(payload: Record<string, unknown>): Record<string, unknown> {
-  if (!('parties' in payload)) return payload;
-  const { parties: _parties, ...rest } = payload;
-  return rest;
+/** Who is meant is told to nobody, nor where a thing is at home. */
+function withoutParties({ parties: _parties, ...payload }: Record<string, unknown>): Record<string, unknown> {
+  const { resources } = payload;
+  if (!Array.isArray(resources) || !resources.some(isHomeResource)) return payload;
+  return { ...payload, resources: resources.filter((resource) => !isHomeResource(String(resource))) };
 }
 
 function isWorkspaceOpen(workspace: string | undefined, listener: Listener): boolean {

@@ -17,10 +17,11 @@ function onBehalfOfNobody({ platform }: HabitatDeps) {
 }
 
 export const workspaceAnswers: Pick<Answers, 'claim' | 'copyPolicies' | 'provision'> = {
-  async claim({ resource, workspaceId, by }, deps) {
+  async claim({ resource, workspaceId, by, declared = false }, deps) {
     const { decision } = await deps.store.change(onBehalfOfNobody(deps), async (unit) => {
       const workspace = await lockWorkspace(unit.tx, workspaceId);
-      return allow(workspace === null ? null : await claimResource(unit, { resource, workspace, by }));
+      const isOpen = workspace === null || (declared && workspace.policy === null);
+      return allow(isOpen ? null : await claimResource(unit, { resource, workspace, by }));
     });
     const { stamp } = await deps.revision.read();
     const claim = decision.ok ? decision.value : null;

@@ -31,6 +31,16 @@ export function lockWorkspace(tx: SqlClient, workspaceId: string): Promise<Works
   return readOne(tx, 'workspace_id = $1 FOR UPDATE', workspaceId);
 }
 
+/** What is at home there has this boundary from now on where it has none of its own; null = it has none. */
+export async function noteBoundary(tx: SqlClient, workspaceId: string, policy: Policy | null): Promise<void> {
+  const text = policy === null ? null : JSON.stringify(policy);
+  await tx.$executeRawUnsafe(
+    'UPDATE habitat.workspaces SET policy = $2::json WHERE workspace_id = $1',
+    workspaceId,
+    text,
+  );
+}
+
 /** The workspace that has the name in whatever case. */
 export function readWorkspaceNamed(tx: SqlClient, workspaceId: string): Promise<WorkspaceRow | null> {
   return readOne(tx, 'folded = $1', foldCase(workspaceId));

@@ -3,17 +3,18 @@ import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny } from '@svc/contract/decision.ts';
 import { ResourceKey } from '@svc/contract/names.ts';
-import { Policy } from '@svc/contract/policy.ts';
+import { Policy, workspaceOfHomeKey } from '@svc/contract/policy.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import type { HomesOfResource } from '../brain-port.ts';
 import { defineTool, type HabitatDeps } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
 import { requireRole } from '../roles.ts';
 import { containerAbove, lockPolicy, readPolicies, removePolicy, storePolicy } from '../store/policy-rows.ts';
-import { workspaceExists } from '../store/workspace-rows.ts';
+import { lockWorkspace, noteBoundary, workspaceExists } from '../store/workspace-rows.ts';
 import { PolicyWish, wholePolicy } from './policy-wish.ts';
 
 const PUBLIC = 'public';
@@ -26,7 +27,7 @@ const setPolicy = defineTool({
   description:
     'Sets the boundary of a resource: who reads, who writes, where it lives, which fields are hidden. For admins of where it is at home, or of the container it has.',
   input: z.strictObject({
-    resource: ResourceKey,
+    resource: ResourceKey.describe('`_home:<workspace>` = what is at home there and has no boundary of its own.'),
     policy: PolicyWish.describe('What is left out is as in the default policy, whatever was set before.'),
   }),
   output: z.strictObject({ resource: z.string(), policy: Policy, version: z.int() }),
@@ -38,8 +39,12 @@ const setPolicy = defineTool({
   async handler({ resource, policy: wish }, context) {
     const { deps, caller } = context;
     const policy = wholePolicy(wish);
+    const home = workspaceOfHomeKey(resource);
+    if (home !== null && policy.container !== home)
+      throw invalidArguments([{ path: 'policy.container', message: `must be ${home}, whose boundary it is` }]);
     const homes = caller.operator ? null : await homesUnlessAttached(deps, resource);
     const outcome = await deps.store.change(context, async (unit) => {
+      if (home !== null && (await lockWorkspace(unit.tx, home)) === null) return deny('HABITAT_UNKNOWN_WORKSPACE');
       const before = await lockPolicy(unit.tx, resource);
       if (!caller.operator) {
         const isAttached = before.version > 0;
@@ -53,6 +58,7 @@ const setPolicy = defineTool({
           return deny('HABITAT_UNKNOWN_WORKSPACE');
         await requireAdminOf(unit.tx, caller, container);
       }
+      if (home !== null) await noteBoundary(unit.tx, home, policy);
       return allow(await storePolicy(unit, { resource, policy, by: actorOf(caller).name }, before));
     });
     return { resource, policy, version: settled(context, outcome) };
@@ -75,6 +81,8 @@ const unsetPolicy = defineTool({
     const { deps, caller } = context;
     const homes = caller.operator ? null : await homesOf(deps, resource);
     const outcome = await deps.store.change(context, async (unit) => {
+      const home = workspaceOfHomeKey(resource);
+      if (home !== null) await noteBoundary(unit.tx, home, null);
       const before = await lockPolicy(unit.tx, resource);
       const isAttached = before.version > 0;
       if (!caller.operator) {
@@ -106,6 +114,8 @@ async function homesUnlessAttached(deps: HabitatDeps, resource: string): Promise
  * home, whatever lies around it. `public` = nobody's but the operators'.
  */
 async function deciderOf(tx: SqlClient, resource: string, homes: HomesOfResource | null): Promise<string> {
+  const workspace = workspaceOfHomeKey(resource);
+  if (workspace !== null) return workspace;
   const above = await containerAbove(tx, resource);
   if (homes !== null) return homes.own ?? above ?? homes.brain ?? PUBLIC;
   if (IN_BRAINS.test(resource)) throw new CallError('E_BUSY', 'Its boundary was removed just now; call again.');

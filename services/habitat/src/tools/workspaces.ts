@@ -4,7 +4,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { foldCase, IdentityId, WorkspaceName } from '@svc/contract/names.ts';
 import { MAX_LIMIT, page, TimestampMs } from '@svc/contract/params.ts';
-import { Policy } from '@svc/contract/policy.ts';
+import { homeKey, Policy } from '@svc/contract/policy.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { defineTool } from '../deps.ts';
@@ -13,6 +13,7 @@ import { mayCreateWorkspace } from '../domain/grants.ts';
 import { heldRoles, memberships } from '../roles.ts';
 import type { HabitatUnit } from '../store/habitat-store.ts';
 import { countVisible, listWorkspaces } from '../store/listings.ts';
+import { lockPolicy, storePolicy } from '../store/policy-rows.ts';
 import { grantRole } from '../store/role-rows.ts';
 import {
   boundaryOf,
@@ -115,7 +116,7 @@ const create = defineTool({
           .optional()
           .describe('Default: the id.'),
         owner: IdentityId.optional().describe("Default: the caller; an operator's choice."),
-        policy: PolicyWish.optional().describe('Boundary of resources that are claimed for it.'),
+        policy: PolicyWish.optional().describe('Boundary of what is at home there and has none of its own.'),
       })
       .optional(),
   }),
@@ -174,6 +175,10 @@ async function createOnce(unit: HabitatUnit, wish: CreateWish): Promise<Created>
   if (row === null) {
     const winner = await readWorkspaceNamed(unit.tx, workspaceId);
     return winner === null ? deny('HABITAT_WORKSPACE_EXISTS') : existing(winner, wish);
+  }
+  if (wish.policy !== undefined) {
+    const resource = homeKey(workspaceId);
+    await storePolicy(unit, { resource, policy: wish.policy, by }, await lockPolicy(unit.tx, resource));
   }
   if (owner !== null) {
     const source = actor.operator ? 'operator' : 'family';
