@@ -15,29 +15,24 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
   const keys = keysOf(subject);
   const verdictOf = remembered((chain, mode) => chain.verdict(subject, mode, keys));
   const verdict = (path: string, mode: PolicyMode): RowVerdict => verdictOf(rules.chainOf(path), mode);
-  const gate = (island: string): Policy | null => rules.gate(island);
   const { hides } = rules;
   const writeDenial = (path: string, maker?: string | null): WriteDenial | null => {
     const island = islandOf(path);
-    if (island !== null && isAnonymous(subject) && gate(island) !== null) return 'E_ISLAND_WRITE_DENIED';
+    if (island !== null && isAnonymous(subject) && rules.gate(island) !== null) return 'E_ISLAND_WRITE_DENIED';
     return verdictOf(rules.chainOf(path, maker), 'write').allowed ? null : 'RLS_DENIED';
   };
-  const hidesNone = (policies: Iterable<Policy>) =>
-    [...policies].every((policy) => hidesNothing(policy, subject, keys));
-  let isOwnWhole: boolean | null = null;
-  let areIslandsOpen: boolean | null = null;
+  const whole = wholeness(rules, (policy) => hidesNothing(policy, subject, keys));
   return {
     mayOpen: verdictOf(rules.brainChain(), 'read').allowed,
     mayChange: verdictOf(rules.brainChain(), 'write').allowed,
     get isUnruled() {
       return rules.isUnruled;
     },
-    // Asked of the rules and never of the files: what it says must not tell whether there is something to hide.
     get isWhole() {
-      return this.isWholeButIslands && (areIslandsOpen ??= hidesNone(rules.islandPolicies()));
+      return whole.butIslands() && whole.ofIslands();
     },
     get isWholeButIslands() {
-      return (isOwnWhole ??= hidesNone(rules.ownPolicies())) && hidesNone(rules.homePolicies());
+      return whole.butIslands();
     },
     scopes: () => rules.scopes(),
     bounded: () => rules.bounded(),
@@ -51,7 +46,7 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
     mayWrite: (path) => writeDenial(path) === null,
     writeDenial,
     verdict,
-    gate,
+    gate: (island) => rules.gate(island),
     admitted() {
       if (rules.isUnruled) return null;
       const chains = [...rules.chains].filter((chain) => verdictOf(chain, 'read').allowed);
@@ -65,6 +60,18 @@ export function subjectView(rules: BrainRules, subject: Subject, hashKey: Uint8A
       hides(path)
         ? createHmac('sha256', hashKey).update([rules.brain, state, path, hash].join('\0')).digest('hex')
         : hash,
+  };
+}
+
+/** Asked of the rules and never of the files: what it says must not tell whether there is something to hide. */
+function wholeness(rules: BrainRules, isOpen: (policy: Policy) => boolean) {
+  const areOpen = (policies: Iterable<Policy>): boolean => [...policies].every(isOpen);
+  let isOwnOpen: boolean | null = null;
+  let areIslandsOpen: boolean | null = null;
+  return {
+    // Where things are at home changes while the rules stay.
+    butIslands: () => (isOwnOpen ??= areOpen(rules.ownPolicies())) && areOpen(rules.homePolicies()),
+    ofIslands: () => (areIslandsOpen ??= areOpen(rules.islandPolicies())),
   };
 }
 
