@@ -75,6 +75,11 @@ export const CONFIG_TABLE = {
     '16',
     'Brains at home in one workspace, and brains that one agent and whom it spawned may make; operators may make more.',
   ),
+  SVC_SEARCH_MEMORY_MIB: variable(
+    count(16, 65_536).default(448),
+    '448',
+    'Memory that the search indexes of a process may take; files beyond are not searched, which health tells.',
+  ),
   SVC_LEGACY_DIR: variable(
     list.optional(),
     'none',

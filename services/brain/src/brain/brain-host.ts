@@ -91,7 +91,7 @@ export class BrainHost {
   readonly disk: DiskWatch;
   readonly #options: HostOptions;
   /** Of all brains. */
-  readonly indexes = new IndexMemory();
+  readonly indexes: IndexMemory;
   readonly #entries = new Map<string, Entry>();
   readonly #moves: BrainMoves;
   /** Brains that are about to go; whoever comes for them waits. */
@@ -100,6 +100,7 @@ export class BrainHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.indexes = new IndexMemory({ limitBytes: options.platform.config.SVC_SEARCH_MEMORY_MIB * 1024 * 1024 });
     this.#moves = new BrainMoves(options);
     this.folders = new BrainFolders(options.dataDir);
     this.disk = new DiskWatch(options.platform, options.dataDir);

@@ -1,5 +1,6 @@
 /** A branch as readers see it: its working tree, or, without one, its last commit; and any past commit. */
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { candidatePaths, filesOfStem } from '@svc/contract/names.ts';
 import { decodeText, type FileEntry } from '../files/file-entry.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
@@ -17,8 +18,8 @@ export interface ViewedFile extends ListedFile {
 
 export interface BranchView {
   readonly commit: string;
-  /** In order of their paths. */
-  files(): Promise<ListedFile[]>;
+  /** Those that are wanted, in order of their paths; each is looked at when it is asked for. */
+  files(isWanted: (path: string) => boolean): AsyncIterable<ListedFile>;
   /** In no particular order. */
   paths(): Promise<Iterable<string>>;
   read(path: string): Promise<ViewedFile | null>;
@@ -30,17 +31,16 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
   const { tree } = writer;
   return {
     commit,
-    async files() {
+    async *files(isWanted) {
       await tree.catchUp();
       const { table } = tree;
       const files = table.sortedPaths().flatMap((path) => {
-        const entry = table.get(path);
+        const entry = isWanted(path) ? table.get(path) : undefined;
         return entry === undefined ? [] : [listed(entry, table.problemOf(entry))];
       });
-      const skipped = table.unserved().filter(({ file }) => table.get(file) === undefined);
-      if (skipped.length === 0) return files;
+      const skipped = table.unserved().filter(({ file }) => table.get(file) === undefined && isWanted(file));
       const unseen = skipped.map((entry) => ({ ...entry, bytes: 0, hash: '', modifiedAt: null }));
-      return [...files, ...unseen].sort(byFile);
+      yield* skipped.length === 0 ? files : [...files, ...unseen].sort(byFile);
     },
     async paths() {
       await tree.catchUp();
@@ -58,35 +58,49 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
   };
 }
 
+/** About 250 bytes each. */
+const KEPT_TREE_ENTRIES = 200_000;
+
 export interface CommitView extends BranchView {
   /** Lets go of what is in memory. */
   close(): Promise<void>;
 }
 
-/** A commit never changes, so whatever was read of it is kept as long as the view is; texts only by its index. */
+/** Files of commits, of all repositories; in order of their paths. */
+const trees = new LRUCache<string, ReadonlyMap<string, TreeEntry>>({
+  maxSize: KEPT_TREE_ENTRIES,
+  sizeCalculation: (tree) => tree.size + 1,
+});
+
+/** A commit never changes, so what it holds is remembered, as far as there is room; texts are kept only by its index. */
 export function commitView(
   repository: Repository,
   commit: string,
   newIndex: (source: TextSource) => BranchIndex,
 ): CommitView {
-  let tree: Promise<Map<string, TreeEntry>> | null = null;
-  let all: Promise<ListedFile[]> | null = null;
   let index: BranchIndex | null = null;
 
-  const plainTree = (): Promise<Map<string, TreeEntry>> => (tree ??= readPlainTree(repository, commit));
+  async function plainTree(): Promise<ReadonlyMap<string, TreeEntry>> {
+    const key = `${commit} ${repository.gitDir}`;
+    const known = trees.get(key);
+    if (known !== undefined) return known;
+    const entries = await readPlainTree(repository, commit);
+    const tree = new Map([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
+    trees.set(key, tree);
+    return tree;
+  }
 
   async function readOne(path: string): Promise<ViewedFile | null> {
     const entry = (await plainTree()).get(path);
     return entry === undefined ? null : viewed(path, await readBlob(repository, entry.oid));
   }
 
-  async function listAll(): Promise<ListedFile[]> {
-    const files: ListedFile[] = [];
+  async function* files(isWanted: (path: string) => boolean): AsyncGenerator<ListedFile> {
     for (const [path, { oid }] of await plainTree()) {
+      if (!isWanted(path)) continue;
       const { text: _text, ...names } = viewed(path, await readBlob(repository, oid));
-      files.push(names);
+      yield names;
     }
-    return files.sort(byFile);
   }
 
   async function indexed(): Promise<RuledIndex> {
@@ -100,7 +114,7 @@ export function commitView(
 
   return {
     commit,
-    files: () => (all ??= listAll()),
+    files,
     paths: async () => (await plainTree()).keys(),
     read: readOne,
     isDirty: () => false,

@@ -13,7 +13,6 @@ import {
 } from '../domain/island/island.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchView, ViewedFile } from './branch-view.ts';
-import type { ListedFile } from './ops.ts';
 
 export interface IslandRow extends Island {
   readonly file: string;
@@ -58,7 +57,7 @@ export class IslandReader {
 
   /** Definitions of the readable islands with names after `after`. */
   async list(seen: Seen, after: string | null): Promise<IslandPage> {
-    const files = firstOfEachName(await seen.view.files(), seen.rows);
+    const files = firstOfEachName(await seen.view.paths(), seen.rows);
     const islands: IslandRow[] = [];
     let bytes = 0;
     for (const [name, path] of files) {
@@ -124,9 +123,9 @@ function shownText(rows: RowView, { file, text }: ViewedFile): string | null {
 }
 
 /** The file of each readable island by its name, in order of the names. */
-function firstOfEachName(files: readonly ListedFile[], rows: RowView): [string, string][] {
+function firstOfEachName(paths: Iterable<string>, rows: RowView): [string, string][] {
   const found = new Map<string, string>();
-  for (const { file } of files) {
+  for (const file of paths) {
     const named = namedIn(file);
     if (named === null || !rows.mayRead(file)) continue;
     if (named.kind === 'text' || !found.has(named.name)) found.set(named.name, file);
@@ -144,8 +143,8 @@ async function appendSources(
   const files: string[] = [];
   let appended = '';
   let left = MAX_APPENDED_BYTES;
-  for (const { file } of await view.files()) {
-    if (file === own || !isSourced(source, file) || !rows.mayRead(file)) continue;
+  const sourced = [...(await view.paths())].filter((file) => file !== own && isSourced(source, file));
+  for (const file of sourced.filter(rows.mayRead).sort()) {
     const found = await view.read(file);
     const shown = found === null ? null : shownText(rows, found);
     if (shown === null) continue;

@@ -50,10 +50,8 @@ export async function listFiles(seen: Seen, op: OpOf<'list'>): Promise<FilePage>
   const isWanted = (file: string): boolean =>
     file.startsWith(prefix) && (op.after === null || file > op.after) && seen.rows.mayRead(file);
   const page: ListedFile[] = [];
-  for (const listed of await seen.view.files()) {
-    const { file } = listed;
-    if (!isWanted(file)) continue;
-    const shown = seen.rows.hides(file) ? await shownListed(seen, listed) : listed;
+  for await (const listed of seen.view.files(isWanted)) {
+    const shown = seen.rows.hides(listed.file) ? await shownListed(seen, listed) : listed;
     if (shown === null) continue;
     if (page.length === op.limit) return { files: await described(seen, page, op), next: page.at(-1)?.file ?? null };
     page.push(shown);

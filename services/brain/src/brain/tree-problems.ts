@@ -22,6 +22,10 @@ export async function treeProblems(
       const text = `the working tree of ${branch} has more entries than are taken in; the rest is neither served nor committed`;
       problems.push({ code: 'E_QUOTA', text });
     }
+    if (tree.index.leftOut > 0) {
+      const text = `the search index of ${branch} has no room for all files (SVC_SEARCH_MEMORY_MIB): some are not searched`;
+      problems.push({ code: 'E_QUOTA', text });
+    }
   }
   return problems;
 }

@@ -78,7 +78,8 @@ class ReaderSession {
 
   /** Takes one whole answer off the front; false when more bytes are needed first. */
   #takeAnswer(): boolean {
-    const buffer = Buffer.concat(this.#chunks);
+    const [only] = this.#chunks;
+    const buffer = only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
     this.#chunks = [buffer];
     const headerEnd = buffer.indexOf(10);
     if (headerEnd < 0) return false;

@@ -4,6 +4,7 @@
  */
 import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
 import type { IndexMemory, TendedIndex } from './index-memory.ts';
+import { IndexRoom } from './index-room.ts';
 import { IndexSaver, type SnapshotPlace } from './index-saver.ts';
 import { formatOf } from './passages.ts';
 import { type PendingChange, PendingChanges } from './pending-changes.ts';
@@ -40,6 +41,7 @@ export class BranchIndex implements TendedIndex {
   readonly #wanted = new Map<string, string | null>();
   readonly #pending = new PendingChanges();
   readonly #saver: IndexSaver | null;
+  readonly #room: IndexRoom;
   #index: RuledIndex | null = null;
   #loading: Promise<RuledIndex> | null = null;
   #taking: Promise<void> | null = null;
@@ -56,6 +58,7 @@ export class BranchIndex implements TendedIndex {
     this.#options = options;
     this.#usedAt = options.memory.now();
     this.#saver = options.snapshot === null ? null : new IndexSaver(options.snapshot);
+    this.#room = new IndexRoom(options.memory, this);
     options.memory.add(this);
   }
 
@@ -72,6 +75,7 @@ export class BranchIndex implements TendedIndex {
   }
 
   delete(path: string): void {
+    this.#room.forget(path);
     if (this.#wanted.delete(path)) this.#note(path, undefined, null);
   }
 
@@ -99,7 +103,14 @@ export class BranchIndex implements TendedIndex {
   }
 
   get bytes(): number {
-    return this.#index?.stats().estimatedBytes ?? 0;
+    if (this.#index !== null) return this.#index.stats().estimatedBytes;
+    const { loadingBytes } = this.#room;
+    return loadingBytes === 0 ? 0 : loadingBytes + this.#options.cache.dictionary.bytes;
+  }
+
+  /** Files that no search finds, because there is no memory for them. */
+  get leftOut(): number {
+    return this.#room.leftOut;
   }
 
   get usedAt(): number {
@@ -129,6 +140,7 @@ export class BranchIndex implements TendedIndex {
       if (this.#loading === null && this.#isWorthWarming(now)) this.#inBackground(this.ready());
       return;
     }
+    for (const path of this.#room.takeLeft(now)) this.#pending.note(path, this.#wanted.get(path) ?? null, null);
     if (this.#pending.size > 0) this.#inBackground((this.#taking ??= this.#take(this.#index)));
     else if (this.#saver?.isDue(now) === true) this.#inBackground(this.snapshot());
   }
@@ -177,6 +189,7 @@ export class BranchIndex implements TendedIndex {
     // What waits is found again as the difference between the snapshot and what is wanted.
     this.#changes = this.#pending.size;
     this.#pending.clear();
+    this.#room.clear();
     this.#saver?.forget();
     return index;
   }
@@ -199,6 +212,7 @@ export class BranchIndex implements TendedIndex {
       throw error;
     } finally {
       this.#loading = null;
+      this.#room.loaded();
     }
   }
 
@@ -209,7 +223,7 @@ export class BranchIndex implements TendedIndex {
     const isWanted = (path: string, hash: string) => this.#wanted.get(path) === hash;
     const slices = new Slices();
     for (const some of saved.restore(cache, isWanted)) {
-      for (const file of some) files.push(file);
+      for (const file of some) await this.#keep(files, file);
       if (slices.isOver) await slices.pause();
     }
     const restored = new Set(files.map(([{ file }]) => file));
@@ -220,19 +234,29 @@ export class BranchIndex implements TendedIndex {
     const { memory } = this.#options;
     const known = new Set(files.map(([{ file }]) => file));
     const missing = [...this.#wanted].filter(([path]) => !known.has(path));
-    for (let from = 0; from < missing.length; from += BATCH_FILES) {
+    for (let from = 0; from < missing.length; ) {
       const batch = missing.slice(from, from + BATCH_FILES);
-      const texts = await readTexts(
+      const { texts, count } = await readTexts(
         this.#options,
         batch.map(([path, hash]) => ({ path, hash, text: null })),
       );
+      from += count;
       const analyses = await this.#analyse(texts);
       for (const [place, analysed] of analyses.entries()) {
         const { path, hash } = texts[place] ?? { path: '', hash: '' };
-        files.push([{ file: path, hash, chain: 0 }, analysed]);
+        await this.#keep(files, [{ file: path, hash, chain: 0 }, analysed]);
         this.#saver?.note(path, memory.now());
       }
     }
+  }
+
+  /** Takes over the hold on the analysis. */
+  async #keep(files: (readonly [FileIdentity, AnalysedFile])[], file: readonly [FileIdentity, AnalysedFile]) {
+    const [{ file: path }, analysed] = file;
+    if (await this.#room.admits(path, analysed.text.length)) {
+      this.#room.load(analysed);
+      files.push(file);
+    } else this.#options.cache.release(analysed);
   }
 
   #analyse(texts: readonly ReadText[]): Promise<AnalysedFile[]> {
@@ -251,7 +275,7 @@ export class BranchIndex implements TendedIndex {
     }
     for (const [path, hash] of this.#wanted) {
       const isHeld = hash === null ? index.hashOf(path) !== null : index.hashOf(path) === hash;
-      if (!isHeld && !this.#pending.has(path)) this.#pending.note(path, hash, null);
+      if (!isHeld && !this.#pending.has(path) && !this.#room.isLeft(path)) this.#pending.note(path, hash, null);
     }
   }
 
@@ -262,8 +286,11 @@ export class BranchIndex implements TendedIndex {
       const gone = changes.filter(({ hash }) => hash === undefined);
       for (const { path } of gone) index.delete(path);
       const changed = changes.flatMap(({ path, hash, text }) => (hash === undefined ? [] : [{ path, hash, text }]));
-      await this.#put(index, await readTexts(this.#options, changed), changed);
-      for (const change of changes) this.#finish(index, change);
+      const { texts, count } = await readTexts(this.#options, changed);
+      const done = changed.slice(0, count);
+      await this.#put(index, texts, done);
+      const waiting = new Set(changed.slice(count).map(({ path }) => path));
+      for (const change of changes) if (!waiting.has(change.path)) this.#finish(index, change);
     } finally {
       this.#taking = null;
     }
@@ -286,7 +313,8 @@ export class BranchIndex implements TendedIndex {
     const found = new Set(texts.map(({ path }) => path));
     for (const { path } of asked) if (!found.has(path)) index.delete(path);
     for (const [place, { path, hash, content }] of texts.entries()) {
-      index.set(path, { hash, content });
+      if (await this.#room.admits(path, content.length)) index.set(path, { hash, content });
+      else index.delete(path); // what it was before must not be found either
       const analysed = analyses[place];
       if (analysed !== undefined) cache.release(analysed);
       if (slices.isOver) await slices.pause();

@@ -12,14 +12,19 @@ export interface TendedIndex {
 }
 
 export interface IndexMemoryOptions {
+  /** Beyond this, indexes that are not in use go. */
   readonly maxBytes: number;
+  /** Beyond this nothing is taken in: the process must not die of what somebody stores. */
+  readonly limitBytes: number;
   readonly idleMs: number;
   /** Monotonic. */
   now(): number;
 }
 
+const MEBIBYTE = 1024 * 1024;
 const DEFAULTS: IndexMemoryOptions = {
-  maxBytes: 256 * 1024 * 1024,
+  maxBytes: 256 * MEBIBYTE,
+  limitBytes: 448 * MEBIBYTE,
   idleMs: 10 * 60_000,
   now: () => performance.now(),
 };
@@ -53,6 +58,27 @@ export class IndexMemory {
     let bytes = 0;
     for (const index of this.#indexes) bytes += index.bytes;
     return bytes;
+  }
+
+  get limitBytes(): number {
+    return this.#options.limitBytes;
+  }
+
+  /** What was left out has hardly a chance. */
+  get isNearlyFull(): boolean {
+    return this.bytes > this.#options.limitBytes * 0.9;
+  }
+
+  /** Lets go of the others, the longest unused first, as far as is needed. False when that is not enough. */
+  async makeRoom(wanting: TendedIndex): Promise<boolean> {
+    const { limitBytes } = this.#options;
+    if (this.bytes < limitBytes) return true;
+    const others = [...this.#indexes].filter((index) => index !== wanting && index.bytes > 0);
+    for (const index of others.sort((a, b) => a.usedAt - b.usedAt)) {
+      await index.evict();
+      if (this.bytes < limitBytes) return true;
+    }
+    return false;
   }
 
   tend(): void {

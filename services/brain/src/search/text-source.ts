@@ -27,22 +27,36 @@ export interface WantedText {
   readonly text: string | null;
 }
 
-const READS_AT_ONCE = 32;
+const READS_AT_ONCE = 16;
+/** UTF-16 units of text in hand at once, about. */
+const UNITS_AT_ONCE = 8 * 1024 * 1024;
+
+export interface TextsRead {
+  readonly texts: ReadText[];
+  /** How many of the wanted, from the first on, were looked at. */
+  readonly count: number;
+}
 
 /**
- * The texts that can be had. One that is no longer what was noted is taken as it is, under its own hash: whoever
- * changed it is noticed with the next look at the tree.
+ * The texts that can be had, as many as may be in hand at once. One that is no longer what was noted is taken as it is,
+ * under its own hash: whoever changed it is noticed with the next look at the tree.
  */
-export async function readTexts(reading: TextReading, wanted: readonly WantedText[]): Promise<ReadText[]> {
+export async function readTexts(reading: TextReading, wanted: readonly WantedText[]): Promise<TextsRead> {
   const texts: ReadText[] = [];
   const slices = new Slices();
-  for (let from = 0; from < wanted.length; from += READS_AT_ONCE) {
-    const some = wanted.slice(from, from + READS_AT_ONCE);
+  let [count, units] = [0, 0];
+  while (count < wanted.length && units < UNITS_AT_ONCE) {
+    const some = wanted.slice(count, count + READS_AT_ONCE);
     const contents = await Promise.all(some.map((one) => readText(reading, one)));
-    for (const content of contents) if (content !== null) texts.push(content);
+    for (const read of contents) {
+      if (read === null) continue;
+      texts.push(read);
+      units += read.content.length;
+    }
+    count += some.length;
     if (slices.isOver) await slices.pause();
   }
-  return texts;
+  return { texts, count };
 }
 
 /** Null also when it cannot be read: one bad file spoils itself alone. */

@@ -1,7 +1,7 @@
 /** The judgement of a batch: each call sees the effect of those before it; nothing touches the disk here. */
 import { hash } from 'node:crypto';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { allow, deny, type Decision, type Denial } from '@svc/contract/decision.ts';
 import { decideWrite } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
@@ -44,6 +44,10 @@ export interface StagedChange {
   /** Where what this caller makes is at home; null = where the brain is. */
   readonly home: string | null;
 }
+
+/** What came by an editor or a pull is kept all the same. */
+const INDEX_FULL =
+  'The search index of this branch has no room for more text: make files smaller, remove some, or let the node take more memory (SVC_SEARCH_MEMORY_MIB).';
 
 export const BRAIN_LIMITS = { files: 100_000, bytes: 2 * 1024 ** 3 } as const;
 
@@ -130,10 +134,16 @@ export class Staging {
       if (this.#tree.table.size + this.#states.size >= BRAIN_LIMITS.files) return deny('E_QUOTA');
       this.#newNames.add(path);
     }
-    if (content.byteLength > MAX_CONTENT_BYTES) return deny('E_QUOTA');
-    if (this.#tree.table.totalBytes + content.byteLength > BRAIN_LIMITS.bytes) return deny('E_QUOTA');
+    const denied = this.#judgeSize(path, content.byteLength);
+    if (denied !== null) return denied;
     this.#states.set(path, { content, hash: wanted });
     return allow({ hash: wanted, bytes: content.byteLength, changed: true });
+  }
+
+  #judgeSize(path: string, bytes: number): Denial<'E_QUOTA'> | null {
+    const { table, index } = this.#tree;
+    if (bytes > MAX_CONTENT_BYTES || table.totalBytes + bytes > BRAIN_LIMITS.bytes) return deny('E_QUOTA');
+    return index.leftOut > 0 && bytes > (table.get(path)?.bytes ?? 0) ? deny('E_QUOTA', undefined, INDEX_FULL) : null;
   }
 
   #judgeRemoval(
