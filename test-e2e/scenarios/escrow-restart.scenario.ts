@@ -67,11 +67,11 @@ async function tamper(sql: string, values: readonly unknown[]): Promise<void> {
   });
 }
 
-/** Of the ledger, as the gateway shows it. */
-async function ledgerCheck(caller: Caller): Promise<string | undefined> {
-  const { text } = await sendTo(`${caller.url()}/ready`, { method: 'GET' });
+/** Status of the gateway, and of the ledger as it shows it. */
+async function ledgerCheck(caller: Caller): Promise<string> {
+  const { status, text } = await sendTo(`${caller.url()}/ready`, { method: 'GET' });
   const { checks } = JSON.parse(text) as { checks: { name: string; status: string }[] };
-  return checks.find(({ name }) => name === 'escrow:ledger')?.status;
+  return `${status} ${checks.find(({ name }) => name === 'escrow:ledger')?.status}`;
 }
 
 verifies(
@@ -103,8 +103,8 @@ verifies(
     });
     await operator.ok('escrow_hold', holdOn(good));
     await editor.caller.ok('escrow_workspaceRecordSpend', spend);
-    await waitFor(async () => (await ledgerCheck(operator)) === 'fail', {
-      what: '/ready to show it',
+    await waitFor(async () => (await ledgerCheck(operator)) === '200 degraded', {
+      what: '/ready to show it, and to stay ready',
     });
 
     await tamper('UPDATE escrow.members SET spent = spent - 1000000 WHERE workspace_id = $1', [workspaceId]);
@@ -120,7 +120,7 @@ verifies(
     await operator.ok('escrow_setWorkspaceBudget', limit);
     await operator.ok('escrow_hold', holdOn(bad));
     expect(await editor.caller.ok('escrow_workspaceRecordSpend', spend)).toMatchObject({ spent: 3, poolSpent: 3 });
-    await waitFor(async () => (await ledgerCheck(operator)) === 'ok', { what: '/ready to be well' });
+    await waitFor(async () => (await ledgerCheck(operator)) === '200 ok', { what: '/ready to be well' });
     for (const event of ['escrow:frozen', 'escrow:repaired']) {
       const audited = async () => {
         const { entries } = await operator.ok<{ entries: Fields[] }>('svc_audit_list', { event, limit: 100 });

@@ -165,6 +165,7 @@ describe('probes and figures', () => {
     const text = await (await harness.fetch('/metrics', { headers: { 'x-api-key': KEY } })).text();
     expect(text).toContain('svc_degraded{check="books:ledger"} 1');
     await Promise.all([answers.drain(), cards.drain()]);
+    await until(async () => JSON.stringify(await standing()) === '[200,["books"]]');
   });
 
   test('metrics are for operators', async () => {

@@ -42,7 +42,7 @@ describe('members', () => {
     expect(chosen(members)).toEqual(['one', 'two']);
     expect(pass(members, 1, two)).toEqual({ silent: ['one'], lost: [] });
     expect(chosen(members)).toEqual(['two']);
-    expect(pass(members, 4, two)).toEqual({ silent: [], lost: ['one'] });
+    expect(pass(members, 16, two)).toEqual({ silent: [], lost: ['one'] });
     members.heard(one);
     expect(chosen(members)).toEqual(['one', 'two']);
     expect(pass(members, 200, two)).toEqual({ silent: ['one'], lost: ['one'] });

@@ -11,8 +11,8 @@ export const BEAT_EVERY_MS = 500;
 const SILENT_AFTER_BEATS = 4;
 /** A process that was silent for longer may have been given up by others, who count their own beats. */
 export const GIVEN_UP_AFTER_MS = (SILENT_AFTER_BEATS - 1) * BEAT_EVERY_MS;
-/** Whoever missed so many is not waited for at all. */
-const LOST_AFTER_BEATS = 8;
+/** Whoever missed so many is not waited for at all, although nobody knows what became of its work: it might only be slow. */
+const LOST_AFTER_BEATS = 20;
 const FORGOTTEN_AFTER_BEATS = 120;
 /** Subjects whose members are remembered; beyond it the memory starts anew. */
 const MAX_ROUTES = 10_000;

@@ -186,10 +186,9 @@ export class NatsBus implements Bus {
     const subscription = this.#connection.subscribe(pattern, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
-        if (error === null) {
-          if (presence?.wasGivenUp === true) presence.decline(message);
-          else answer(message, message.subject);
-        } else {
+        // Not declined, however late: who asks the whole group sends it nowhere else meanwhile.
+        if (error === null) answer(message, message.subject);
+        else {
           refused = error;
           this.#log.error({ err: error, subject: pattern }, 'a NATS subscription failed');
         }

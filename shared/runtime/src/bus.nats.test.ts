@@ -167,7 +167,7 @@ describe.skipIf(server === null)('a process that stands still', () => {
     const outcomes = await ten(false);
     expect(outcomes.filter((outcome) => outcome === 'SILENT')).toHaveLength(5);
     expect(outcomes.filter((outcome) => outcome === 'two')).toHaveLength(5);
-    expect(performance.now() - stoppedAt).toBeLessThan(15_000);
+    expect(performance.now() - stoppedAt).toBeLessThan(25_000);
     expect(new Set(await ten(true))).toEqual(new Set(['two']));
     one.kill('SIGCONT');
     await untilAnsweredBy('one,two');

@@ -15,7 +15,7 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 /** A statement that was ended by its time says so within this; what is silent for longer is lost. */
 const SILENCE_MARGIN_MS = 10_000;
 /** A process that stands still in the middle of a transaction must not hold its locks against all others. */
-const IDLE_IN_TRANSACTION_MS = 4000;
+const IDLE_IN_TRANSACTION_MS = 5000;
 /** Servers keep a named statement until the connection ends; texts beyond this many stay unnamed. */
 const NAMED_STATEMENTS = 1000;
 
