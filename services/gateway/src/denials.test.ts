@@ -47,6 +47,7 @@ const caller = (agentId: string): DeniedCaller => ({
   principal: `tok:${agentId}`,
   workspace: 'acme',
   subject: { agentId, verified: true },
+  family: agentId.split('-')[0] ?? agentId,
 });
 const total = (entries: readonly Received[]) => entries.reduce((sum, { data }) => sum + data.count, 0);
 
@@ -80,6 +81,31 @@ test('ten thousand equal denials of a minute are two entries with that number; o
   expect(entries[0]).toMatchObject({ event: 'call:denied', workspace: 'acme', subject: { agentId: 'a1' } });
   expect(received.filter(({ data }) => data.principal === 'tok:a2').map(({ data }) => data.count)).toEqual([1]);
   expect(received.map(({ data }) => data.code)).not.toContain('TIMEOUT');
+  await denials.close();
+});
+
+test('a family that is denied in ever new ways causes sixty entries and one for the rest, others as before', async () => {
+  const { denials, received, listen, pass } = await audited();
+  await listen();
+  for (let agent = 0; agent < 200; agent += 1) {
+    for (const tool of ['svc_lock', 'svc_commit', 'brain_write'])
+      denials.note(caller(`root-${agent}`), tool, 'FORBIDDEN', 'r1');
+  }
+  denials.note(caller('calm'), 'svc_lock', 'FORBIDDEN', 'r1');
+  pass(70_000);
+  await denials.flush();
+  const loud = received.filter(({ data }) => data.principal !== 'tok:calm');
+  expect([total(loud), loud.length]).toEqual([600, 62]);
+  expect(loud.filter(({ data }) => data.tool === '*').map(({ data }) => [data.principal, data.count])).toEqual([
+    ['family:root', 1],
+    ['family:root', 539],
+  ]);
+  expect(received.filter(({ data }) => data.principal === 'tok:calm')).toHaveLength(1);
+  // Once it is quiet, each denial is told apart again.
+  pass(130_000);
+  denials.note(caller('root-1'), 'svc_sync', 'FORBIDDEN', 'r1');
+  await denials.flush();
+  expect(received.at(-1)?.data).toMatchObject({ principal: 'tok:root-1', tool: 'svc_sync' });
   await denials.close();
 });
 

@@ -1,7 +1,8 @@
 /** Denied calls in the audit and the log: the first at once, further equal ones of a minute as one entry with their number. */
 import { type AuditSubject, auditedSubject } from '@svc/runtime/audit.ts';
+import { familyOf } from '@svc/contract/subject.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
-import { createAuditPost } from './audit-post.ts';
+import { type AuditPost, createAuditPost } from './audit-post.ts';
 import type { Identity } from './identity.ts';
 
 /** Who was denied. `workspace`: whose audit it belongs to; null = the node's. */
@@ -9,6 +10,16 @@ export interface DeniedCaller {
   readonly principal: string;
   readonly workspace: string | null;
   readonly subject: AuditSubject;
+  /** With whom it shares the number of entries that it may cause; null = an operator, who causes any number. */
+  readonly family: string | null;
+}
+
+/** All who showed no credential that is one. */
+const STRANGERS = 'strangers';
+
+/** Somebody without a good credential. */
+export function strangerFrom(address: string): DeniedCaller {
+  return { principal: `anon:${address}`, workspace: null, subject: { verified: false }, family: STRANGERS };
 }
 
 export interface Denials {
@@ -21,6 +32,9 @@ export interface Denials {
 
 const FOLD_MS = 60_000;
 const SWEEP_MS = 10_000;
+/** Different denials of one family that are counted apart at a time; the rest is one entry for each code. */
+const MAX_APART = 60;
+const ANY_TOOL = '*';
 /** Many different denials at once are written early rather than kept. */
 const MAX_KEPT = 10_000;
 
@@ -49,26 +63,51 @@ export function deniedCallerOf({ principal, operator, token }: Identity): Denied
     principal,
     workspace: token?.subject.workspace ?? null,
     subject: operator ? { ...subject, operator: true } : subject,
+    family: operator ? null : token === null ? STRANGERS : familyOf(token.subject),
+  };
+}
+
+/** Windows of each family, of denials that are counted apart. */
+function createApart() {
+  const apart = new Map<string, number>();
+  return {
+    add({ caller: { family }, tool }: Window, change: 1 | -1): void {
+      if (family === null || tool === ANY_TOOL) return;
+      const count = (apart.get(family) ?? 0) + change;
+      if (count > 0) apart.set(family, count);
+      else apart.delete(family);
+    },
+    isFull: ({ family }: DeniedCaller): boolean => family !== null && (apart.get(family) ?? 0) >= MAX_APART,
+    clear: () => apart.clear(),
+  };
+}
+
+function writeTo(post: AuditPost, log: StatelessPlatform['log']) {
+  return ({ caller, tool, code, requestId }: Window, count: number, firstAt: number): void => {
+    const { principal, workspace, subject } = caller;
+    const data = { principal, tool, code, count, firstAt };
+    log.warn({ ...data, requestId }, 'denied');
+    post.send({ event: 'call:denied', workspace, subject, data });
   };
 }
 
 export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'ids' | 'log'>): Denials {
   const { clock, log } = platform;
   const post = createAuditPost(platform);
+  const write = writeTo(post, log);
   const windows = new Map<string, Window>();
+  const apart = createApart();
 
-  function write({ caller, tool, code, requestId }: Window, count: number, firstAt: number): void {
-    const { principal, workspace, subject } = caller;
-    const data = { principal, tool, code, count, firstAt };
-    log.warn({ ...data, requestId }, 'denied');
-    post.send({ event: 'call:denied', workspace, subject, data });
+  function end(key: string, window: Window): void {
+    windows.delete(key);
+    apart.add(window, -1);
   }
 
   /** Ends the windows that are due; one that counted something is followed by the next. */
   function sweep(isDue: (window: Window) => boolean): void {
     for (const [key, window] of windows) {
       if (!isDue(window)) continue;
-      if (window.count === 0) windows.delete(key);
+      if (window.count === 0) end(key, window);
       else write(window, window.count, window.openedAt);
       window.count = 0;
       window.openedAt = clock.now();
@@ -78,24 +117,32 @@ export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' 
   function writeAll(): void {
     sweep(({ count }) => count > 0);
     windows.clear();
+    apart.clear();
   }
 
   function open(key: string, window: Window): void {
     if (windows.size >= MAX_KEPT) writeAll();
     windows.set(key, window);
+    apart.add(window, 1);
     write(window, 1, window.openedAt);
+  }
+
+  function count(caller: DeniedCaller, tool: string, code: string, requestId: string): void {
+    const key = `${caller.principal} ${tool} ${code}`;
+    const known = windows.get(key);
+    if (known !== undefined) {
+      known.count += 1;
+      known.requestId = requestId;
+    } else if (apart.isFull(caller) && tool !== ANY_TOOL) {
+      count({ ...caller, principal: `family:${caller.family}` }, ANY_TOOL, code, requestId);
+    } else open(key, { caller, tool, code, openedAt: clock.now(), count: 0, requestId });
   }
 
   const timer = setInterval(() => sweep(({ openedAt }) => clock.now() - openedAt >= FOLD_MS), SWEEP_MS);
   timer.unref();
   return {
     note(caller, tool, code, requestId) {
-      if (!DENIAL_CODES.has(code)) return;
-      const key = `${caller.principal} ${tool} ${code}`;
-      const known = windows.get(key);
-      if (known === undefined) return open(key, { caller, tool, code, openedAt: clock.now(), count: 0, requestId });
-      known.count += 1;
-      known.requestId = requestId;
+      if (DENIAL_CODES.has(code)) count(caller, tool, code, requestId);
     },
     async flush() {
       sweep(({ count }) => count > 0);

@@ -6,7 +6,7 @@ import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
 import { assertReadable, type Bodies, endAfterDiscarding, isAsGoodAsRead } from './body.ts';
 import type { SendCall } from './calls.ts';
-import { type DeniedCaller, type Denials, deniedCallerOf } from './denials.ts';
+import { type DeniedCaller, type Denials, deniedCallerOf, strangerFrom } from './denials.ts';
 import { type CallForm, callFormOf, frameResult, type HttpDoor, innerCallOf, replyFormOf } from './domain/call-form.ts';
 import { assertBounded } from './domain/json-limits.ts';
 import { shownBy, type ToolPredicate } from './domain/profiles.ts';
@@ -102,11 +102,7 @@ function lineOf({ requestId, address }: Exchange, door: HttpDoor, tally: Tally, 
 const NO_TOOL = 'none';
 
 function callerOf({ visit }: Tally, exchange: Exchange): DeniedCaller {
-  return visit === null ? strangerAt(exchange) : deniedCallerOf(visit.identity);
-}
-
-function strangerAt({ address }: Exchange): DeniedCaller {
-  return { principal: `anon:${address}`, workspace: null, subject: { verified: false } };
+  return visit === null ? strangerFrom(exchange.address) : deniedCallerOf(visit.identity);
 }
 
 async function perform(

@@ -18,6 +18,7 @@ export interface GateParts {
   readonly limits: ConnectionLimits;
   readonly metrics: Pick<GatewayMetrics, 'connectionRefused'>;
   isOpen(): boolean;
+  onForeignOrigin(address: string): void;
 }
 
 /** Of the transport below Socket.IO. */
@@ -45,6 +46,7 @@ export class SocketGate {
     try {
       this.#parts.admission.assertOrigin(request);
     } catch {
+      this.#parts.onForeignOrigin(this.#parts.addresses.of(request));
       return answer('FORBIDDEN', false);
     }
     const bound = this.#boundBy(this.#clientOf(request));

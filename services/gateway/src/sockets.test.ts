@@ -67,6 +67,22 @@ describe('a handshake', () => {
     expect(await refusal({ auth: {}, headers: { authorization: `Bearer ${KEY}` } })).toBe('connected');
   });
 
+  test('that is refused is in the audit', async () => {
+    const entries: { event: string; data: Record<string, unknown> }[] = [];
+    await harness.platform.bus.respond('habitat.audit', async (text) => {
+      entries.push(...(JSON.parse(text) as { entries: typeof entries }).entries);
+      return JSON.stringify({ ok: true, answer: {} });
+    });
+    expect(await refusal({ auth: { token: `svc_${'0'.repeat(64)}` } })).toBe('UNAUTHORIZED');
+    await refusal({ headers: { origin: 'https://evil.example' } });
+    await until(() => entries.length === 2);
+    expect(entries).toMatchObject([
+      { event: 'call:denied', data: { tool: 'socket', code: 'UNAUTHORIZED', principal: 'anon:127.0.0.1' } },
+      { event: 'call:denied', data: { tool: 'socket', code: 'FORBIDDEN', principal: 'anon:127.0.0.1' } },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain('svc_0');
+  });
+
   test('from a foreign origin is refused', async () => {
     expect(await refusal({ headers: { origin: 'https://evil.example' } })).not.toBe('connected');
   });

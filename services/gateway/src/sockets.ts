@@ -17,6 +17,7 @@ import { headerText } from './header-text.ts';
 import { type Limits, rateLimited } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { SocketClient } from './socket-client.ts';
+import { type Denials, strangerFrom } from './denials.ts';
 import { SocketGate } from './socket-gate.ts';
 import {
   OPERATOR,
@@ -35,7 +36,11 @@ export interface SocketParts {
   readonly limits: Limits;
   readonly ports: Ports;
   readonly metrics: GatewayMetrics;
+  readonly denials: Pick<Denials, 'note'>;
 }
+
+/** Under this name a handshake is in the audit, where calls have the name of their tool. */
+export const HANDSHAKE = 'socket';
 
 export interface Sockets {
   /** Tells every socket why, then ends the transports, so that clients connect to another gateway by themselves. */
@@ -99,8 +104,15 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
 }
 
 function createIo(server: HttpServer, parts: SocketParts, door: { readonly isOpen: boolean }): IoServer {
-  const { admission, addresses, metrics, platform } = parts;
-  const gate = new SocketGate({ admission, addresses, metrics, limits: platform.config, isOpen: () => door.isOpen });
+  const { admission, addresses, denials, metrics, platform } = parts;
+  const gate = new SocketGate({
+    admission,
+    addresses,
+    metrics,
+    limits: platform.config,
+    isOpen: () => door.isOpen,
+    onForeignOrigin: (address) => denials.note(strangerFrom(address), HANDSHAKE, 'FORBIDDEN', 'none'),
+  });
   const io: IoServer = new Server(server, {
     serveClient: false,
     maxHttpBufferSize: MAX_MESSAGE_BYTES,
@@ -171,6 +183,8 @@ async function decide(parts: SocketParts, socket: GatewaySocket, next: (refusal?
   try {
     await admit(parts, socket);
   } catch (error) {
+    const { code } = error instanceof CallError ? error : { code: 'INTERNAL' };
+    parts.denials.note(strangerFrom(parts.addresses.of(socket.request)), HANDSHAKE, code, socket.id);
     return next(handshakeError(error, parts.platform));
   }
   next();
