@@ -18,6 +18,7 @@ import { HABITAT_SUDO } from './requirements/habitat-sudo.ts';
 import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
 import { HABITAT } from './requirements/habitat-registry.ts';
 import { ISLANDS } from './requirements/islands.ts';
+import { OPERATION } from './requirements/operation.ts';
 import { PEOPLE } from './requirements/people.ts';
 import { SETTINGS } from './requirements/settings.ts';
 import { TOKENS } from './requirements/tokens.ts';
@@ -34,6 +35,7 @@ const ALL = {
   ...BRAIN_ROWS,
   ...ACCESS,
   ...GUIDES,
+  ...OPERATION,
   ...HABITAT,
   ...ISLANDS,
   ...TOKENS,

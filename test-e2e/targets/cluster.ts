@@ -33,11 +33,17 @@ export async function startCluster(environment: Environment = {}): Promise<OwnTa
   const root = mkdtempSync(join(tmpdir(), 'svc-e2e-cluster-'));
   const servers = { nats: nats.url, redis: redis.url, database: postgres.url };
   const ground: ClusterGround = { root, dataDir: join(root, 'data'), servers };
-  const replicas = (service: string): ServiceProcess[] =>
-    Array.from({ length: REPLICAS }, (_, index) =>
-      serviceProcess(ground, service, `${service}-${index + 1}`, environment),
+  const replicas = (service: string): Promise<ServiceProcess[]> =>
+    Promise.all(
+      Array.from({ length: REPLICAS }, (_, index) =>
+        serviceProcess(ground, service, `${service}-${index + 1}`, environment),
+      ),
     );
-  const behind = { habitats: replicas('habitat'), escrows: replicas('escrow'), brains: replicas('brain') };
+  const behind = {
+    habitats: await replicas('habitat'),
+    escrows: await replicas('escrow'),
+    brains: await replicas('brain'),
+  };
   const services = Object.values(behind).flat();
   const gateways: ServiceProcess[] = [];
   for (let index = 1; index <= GATEWAYS; index += 1) {
@@ -65,12 +71,13 @@ export async function startCluster(environment: Environment = {}): Promise<OwnTa
 }
 
 /** One process of a service without doors. */
-function serviceProcess(
+async function serviceProcess(
   { root, dataDir, servers }: ClusterGround,
   service: string,
   name: string,
   environment: Environment,
-): ServiceProcess {
+): Promise<ServiceProcess> {
+  const health = await freePort();
   return new ServiceProcess({
     name,
     command: ['deploy/node.ts', service],
@@ -79,10 +86,12 @@ function serviceProcess(
       SVC_NODE_ID: name,
       ...withoutKey(environment),
       SVC_MCP_PORT: '0',
+      SVC_HEALTH_PORT: String(health),
       SVC_DATA_DIR: dataDir,
     },
     root,
     url: null,
+    health: `http://127.0.0.1:${health}`,
   });
 }
 

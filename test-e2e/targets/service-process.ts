@@ -15,6 +15,8 @@ export interface ServiceProcessOptions {
   readonly root: string;
   /** Base URL to ask for readiness; null = ready means announced, which the gateways tell. */
   readonly url: string | null;
+  /** Base URL of its health port, where that is another one. */
+  readonly health?: string;
 }
 
 const PROJECT = join(import.meta.dirname, '..', '..');
@@ -29,6 +31,8 @@ process.once('exit', () => {
 export class ServiceProcess {
   readonly name: string;
   readonly url: string | null;
+  /** Base URL of `/health` and `/ready`; null = it has none. */
+  readonly health: string | null;
   readonly logFile: string;
   readonly #options: ServiceProcessOptions;
   #child: ChildProcess | null = null;
@@ -37,6 +41,7 @@ export class ServiceProcess {
     this.#options = options;
     this.name = options.name;
     this.url = options.url;
+    this.health = options.health ?? options.url;
     mkdirSync(join(options.root, 'logs'), { recursive: true });
     mkdirSync(join(options.root, 'cwd'), { recursive: true });
     this.logFile = join(options.root, 'logs', `${options.name}.log`);
