@@ -16,6 +16,8 @@ export const LEDGER_KILL_ROUNDS = count('E2E_KILL_ROUNDS', 5);
 export const NAMES = count('E2E_NAMES', 300);
 /** Spends that are each sent three times. */
 export const REPEATED_SPENDS = count('E2E_REPEATED_SPENDS', 1000);
+/** Agents that one editor spawns to get more than is its due; a minute for each sixty. */
+export const SPAWNED_VOICES = count('E2E_SPAWNED_VOICES', 40);
 /** A process is killed every three seconds of it. */
 export const BANK_SECONDS = count('E2E_BANK_SECONDS', 9);
 

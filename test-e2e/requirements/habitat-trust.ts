@@ -24,6 +24,11 @@ export const HABITAT_TRUST = {
     'quarantine on every door',
     'Who is in quarantine, and whoever descends from it, only reads: on every door, with tokens minted before, for decisions, grants, spends, files and new agents alike.',
   ],
+  'habitat:families:voices': [
+    'families',
+    'An editor with however many spawned agents moves no rating, no decision and no quota further than alone.',
+  ],
+  'habitat:families:bucket': ['families', 'An editor and all the agents it spawns share one rate bucket.'],
   'habitat:trust:values': [
     'trust acceptance 8',
     'Values outside 0 to 1 and texts are VAF_INPUT_INVALID; only an operator sets one at all.',

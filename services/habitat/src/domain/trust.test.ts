@@ -20,8 +20,11 @@ const peer = (over: Partial<Rater> = {}): Rater => ({
   name: 'ann',
   operator: false,
   score: 500_000,
+  isSelf: false,
   isKin: false,
   sharesWorkspace: true,
+  hasStanding: true,
+  hasCounted: false,
   ratingsLastMinute: 0,
   ratingsOfEntityLastDay: 0,
   ...over,
@@ -49,6 +52,26 @@ test('an operator weighs fully, others by their own score', () => {
   expect(decideRating(UNRATED, { type: 'task' }, peer({ score: 0 }), NOW)).toMatchObject({
     value: { delta: 0, standing: { score: 500_000, karma: 1 } },
   });
+});
+
+test('a second opinion of a family within a day, and one of whom nobody outside it has placed, move nothing', () => {
+  for (const rater of [peer({ hasCounted: true }), peer({ hasStanding: false })]) {
+    expect(decideRating(at(700_000), { type: 'task' }, rater, NOW + DAY_MS)).toEqual({
+      ok: true,
+      value: { standing: at(700_000), delta: 0, counts: false, turned: null },
+    });
+  }
+});
+
+test('an admin puts its own family into quarantine too, which then is no opinion; nobody does so to themselves', () => {
+  const kin = peer({ isKin: true, ratingsOfEntityLastDay: 99 });
+  expect(decideRating(UNRATED, { type: 'quarantine' }, kin, NOW)).toMatchObject({
+    value: { turned: 'quarantined', delta: 0, counts: false, standing: { score: TRUST.start, karma: 0, lastAt: NOW } },
+  });
+  expect(decideRating(at(0, { quarantinedAt: NOW }), { type: 'release' }, kin, NOW)).toMatchObject({ ok: true });
+  expect(decideRating(UNRATED, { type: 'task' }, kin, NOW)).toEqual({ ok: false, code: 'E_SELF_TRUST' });
+  const self = peer({ isSelf: true, isKin: true });
+  expect(decideRating(UNRATED, { type: 'quarantine' }, self, NOW)).toEqual({ ok: false, code: 'E_SELF_TRUST' });
 });
 
 test('bad types are negative unless said otherwise', () => {
@@ -94,7 +117,12 @@ test('a quarantine counts as a negative once set, is kept when set again, and en
   });
   expect(decideRating(standing, { type: 'release' }, operator, NOW + DAY_MS)).toEqual({
     ok: true,
-    value: { turned: 'released', delta: 0, standing: { ...standing, quarantinedAt: null, quarantinedBy: null } },
+    value: {
+      turned: 'released',
+      delta: 0,
+      counts: false,
+      standing: { ...standing, quarantinedAt: null, quarantinedBy: null },
+    },
   });
   expect(decideRating(UNRATED, { type: 'release' }, operator, NOW)).toMatchObject({
     value: { turned: null, delta: 0, standing: UNRATED },

@@ -71,17 +71,22 @@ export function judgeTrust(
   return { allowed: score >= required, because: 'score', score };
 }
 
-/** What matters of the one who rates; an operator stands above the limits. */
+/** What matters of the one who rates; an operator stands above the limits. Numbers are those of the rater's whole family. */
 export interface Rater {
   readonly name: string;
   readonly operator: boolean;
   /** Effective score of the rater. */
   readonly score: number;
-  /** The entity is the rater itself, its parent or one of its children. */
+  readonly isSelf: boolean;
+  /** The entity is of the rater's family, or one of them is above the other. */
   readonly isKin: boolean;
   readonly sharesWorkspace: boolean;
+  /** Somebody outside its family has given it a role. */
+  readonly hasStanding: boolean;
   readonly ratingsLastMinute: number;
   readonly ratingsOfEntityLastDay: number;
+  /** A rating of the entity has moved its score within a day. */
+  readonly hasCounted: boolean;
 }
 
 export interface Rating {
@@ -94,6 +99,8 @@ export interface Rating {
 export interface Rated {
   readonly standing: Standing;
   readonly delta: number;
+  /** It moved score and karma, by however little. */
+  readonly counts: boolean;
   /** Whether the quarantine changed. */
   readonly turned: 'quarantined' | 'released' | null;
 }
@@ -106,20 +113,35 @@ export function decideRating(
   rater: Rater,
   now: number,
 ): Decision<Rated, RatingDenial> {
-  if (!rater.operator) {
-    if (rater.isKin) return deny('E_SELF_TRUST');
-    if (!rater.sharesWorkspace) return deny('E_NOT_RELATED');
-    if (rater.ratingsLastMinute >= TRUST.ratingsAMinute) return deny('E_RATE_LIMIT');
-    if (rater.ratingsOfEntityLastDay >= TRUST.ratingsOfOneADay) return deny('E_RATE_LIMIT');
-  }
+  const denial = rater.operator ? null : denialOf(rating, rater);
+  if (denial !== null) return deny(denial);
   if (rating.type === RELEASE) return allow(released(standing));
-  const delta = deltaOf(rating, rater);
-  const moved = { ...move(standing, delta, now), karma: standing.karma + (isPositive(rating) ? 1 : -1) };
+  const counts = countsFrom(rater);
+  const delta = counts ? deltaOf(rating, rater) : 0;
+  const moved = counts ? moveBy(standing, rating, delta, now) : standing;
   if (rating.type !== QUARANTINE || standing.quarantinedAt !== null) {
-    return allow({ standing: moved, delta, turned: null });
+    return allow({ standing: moved, delta, counts, turned: null });
   }
-  const quarantined = { ...moved, quarantinedAt: now, quarantinedBy: rater.name };
-  return allow({ standing: quarantined, delta, turned: 'quarantined' });
+  const quarantined = { ...moved, lastAt: moved.lastAt ?? now, quarantinedAt: now, quarantinedBy: rater.name };
+  return allow({ standing: quarantined, delta, counts, turned: 'quarantined' });
+}
+
+/** Quarantine and release are for admins to give, whoever it is and however often; they are not an opinion. */
+function denialOf({ type }: Rating, rater: Rater): RatingDenial | null {
+  const isOpinion = type !== QUARANTINE && type !== RELEASE;
+  if (rater.isSelf || (isOpinion && rater.isKin)) return 'E_SELF_TRUST';
+  if (!rater.sharesWorkspace) return 'E_NOT_RELATED';
+  if (rater.ratingsLastMinute >= TRUST.ratingsAMinute) return 'E_RATE_LIMIT';
+  return isOpinion && rater.ratingsOfEntityLastDay >= TRUST.ratingsOfOneADay ? 'E_RATE_LIMIT' : null;
+}
+
+/** A family has one voice about an entity each day, and who has no standing outside of it has none. */
+function countsFrom({ operator, isKin, hasStanding, hasCounted }: Rater): boolean {
+  return operator || (!isKin && hasStanding && !hasCounted);
+}
+
+function moveBy(standing: Standing, rating: Rating, delta: number, now: number): Standing {
+  return { ...move(standing, delta, now), karma: standing.karma + (isPositive(rating) ? 1 : -1) };
 }
 
 export function isPositive({ type, positive }: Rating): boolean {
@@ -140,7 +162,7 @@ function move(standing: Standing, delta: number, now: number): Standing {
 
 function released(standing: Standing): Rated {
   const turned = standing.quarantinedAt === null ? null : 'released';
-  return { standing: { ...standing, quarantinedAt: null, quarantinedBy: null }, delta: 0, turned };
+  return { standing: { ...standing, quarantinedAt: null, quarantinedBy: null }, delta: 0, counts: false, turned };
 }
 
 export type TradeOutcome = 'confirmed' | 'refuted' | 'expired' | 'cancelled';

@@ -10,7 +10,10 @@ import {
   type TrustVerdict,
   UNRATED,
 } from '../domain/trust.ts';
+import type { Actor } from '../domain/actor.ts';
+import { isKin } from '../domain/family.ts';
 import { epochMs } from './epoch.ts';
+import { readPlaced } from './family-rows.ts';
 import { IN_QUARANTINE } from './identity-rows.ts';
 import { lockNames } from './name-lock.ts';
 
@@ -70,9 +73,30 @@ export async function isQuarantined(client: SqlClient, entityId: string): Promis
   return row?.quarantined === true;
 }
 
-/** Whether an entity may do something as far as trust goes; scores in millionths. */
+/** Whether the actor shares a workspace with the entity, is of its family, or is an operator: others learn nothing of it. */
+export async function knowsOf(
+  client: SqlClient,
+  { identity, operator, token }: Actor,
+  entityId: string,
+): Promise<boolean> {
+  if (operator || identity === entityId) return true;
+  if (identity === null) return false;
+  const [row] = await client.$queryRawUnsafe<{ shared: boolean }[]>(
+    `SELECT ${shareWorkspace('$1', '$2', '$3')} AS shared`,
+    identity,
+    entityId,
+    token?.bound ?? null,
+  );
+  return row?.shared === true || isKin(await readPlaced(client, identity), await readPlaced(client, entityId));
+}
+
+/**
+ * Whether an entity may do something as far as trust goes; scores in millionths. To who does not know of it, it is one that
+ * nobody has rated.
+ */
 export async function readVerdict(
   client: SqlClient,
+  actor: Actor,
   entityId: string,
   action: string,
 ): Promise<TrustVerdict & { readonly required: number }> {
@@ -84,7 +108,8 @@ export async function readVerdict(
   );
   const found = standingNow(row);
   const required = row?.required ?? TRUST.required;
-  return { ...judgeTrust(found, required, found.now), required };
+  const known = (await knowsOf(client, actor, entityId)) ? found : { standing: UNRATED, quarantined: false };
+  return { ...judgeTrust(known, required, found.now), required };
 }
 
 /** What each action requires for which a score has been set, as callers see scores. */
@@ -118,34 +143,41 @@ export function lockEntities(tx: SqlClient, entityIds: readonly string[]): Promi
   );
 }
 
-type RaterRow = StandingRow & Omit<Rater, 'name' | 'operator' | 'score'>;
+type RaterRow = StandingRow &
+  Omit<Rater, 'name' | 'operator' | 'score' | 'isSelf' | 'isKin'> & { readonly isRelative: boolean };
 
 /** The caller as a rater of the entity. `bound`: the only workspace in which it acts, or null. */
 export async function readRater(
   tx: SqlClient,
   { name, bound }: { readonly name: string; readonly bound: string | null },
   entityId: string,
-): Promise<Rater> {
+): Promise<Rater & { readonly family: string }> {
+  const [placed, entity] = [await readPlaced(tx, name), await readPlaced(tx, entityId)];
   const [row] = await tx.$queryRawUnsafe<RaterRow[]>(
     `SELECT ${NOW}, ${standingOf('$1')},
-       $1 = $2 OR EXISTS (SELECT 1 FROM habitat.agents
-         WHERE (agent_id = $2 AND parent = $1) OR (agent_id = $1 AND parent = $2)) AS "isKin",
+       EXISTS (SELECT 1 FROM habitat.agents
+         WHERE (agent_id = $2 AND parent = $1) OR (agent_id = $1 AND parent = $2)) AS "isRelative",
        ${shareWorkspace('$1', '$2', '$3')} AS "sharesWorkspace",
+       EXISTS (SELECT 1 FROM habitat.roles WHERE user_id = $1 AND source <> 'family') AS "hasStanding",
        (SELECT count(*) FROM habitat.trust_records
-         WHERE "by" = $1 AND at > clock_timestamp() - interval '1 minute')::int AS "ratingsLastMinute",
+         WHERE family = $4 AND at > clock_timestamp() - interval '1 minute')::int AS "ratingsLastMinute",
        (SELECT count(*) FROM habitat.trust_records
-         WHERE entity_id = $2 AND "by" = $1 AND at > clock_timestamp() - interval '24 hours')::int
-         AS "ratingsOfEntityLastDay"
+         WHERE entity_id = $2 AND family = $4 AND at > clock_timestamp() - interval '24 hours')::int
+         AS "ratingsOfEntityLastDay",
+       EXISTS (SELECT 1 FROM habitat.trust_records WHERE entity_id = $2 AND family = $4 AND counted
+         AND at > clock_timestamp() - interval '24 hours') AS "hasCounted"
      FROM (SELECT) one LEFT JOIN habitat.trust t ON t.entity_id = $1`,
     name,
     entityId,
     bound,
+    placed.family,
   );
   if (row === undefined) throw new Error('a read of one rater found no row');
-  const { isKin, sharesWorkspace, ratingsLastMinute, ratingsOfEntityLastDay } = row;
+  const { isRelative, sharesWorkspace, hasStanding, ratingsLastMinute, ratingsOfEntityLastDay, hasCounted } = row;
   const { standing, now } = standingNow(row);
-  const score = effectiveScore(standing, now);
-  return { name, operator: false, score, isKin, sharesWorkspace, ratingsLastMinute, ratingsOfEntityLastDay };
+  const is = { isSelf: name === entityId, isKin: isRelative || isKin(placed, entity), sharesWorkspace, hasStanding };
+  const counted = { ratingsLastMinute, ratingsOfEntityLastDay, hasCounted };
+  return { name, operator: false, family: placed.family, score: effectiveScore(standing, now), ...is, ...counted };
 }
 
 /** The caller holds the lock of the entity. */
@@ -172,19 +204,24 @@ export interface TrustRecord {
   readonly delta: number;
   readonly note: string | null;
   readonly by: string;
+  /** Of the rater; null = no opinion of an identity. */
+  readonly family: string | null;
+  readonly counted: boolean;
 }
 
 export async function insertRecord(tx: SqlClient, record: TrustRecord): Promise<void> {
-  const { id, entityId, type, delta, note, by } = record;
+  const { id, entityId, type, delta, note, by, family, counted } = record;
   await tx.$executeRawUnsafe(
-    `INSERT INTO habitat.trust_records (id, entity_id, type, delta, note, "by", at)
-     VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())`,
+    `INSERT INTO habitat.trust_records (id, entity_id, type, delta, note, "by", at, family, counted)
+     VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp(), $7, $8)`,
     id,
     entityId,
     type,
     delta,
     note,
     by,
+    family,
+    counted,
   );
 }
 

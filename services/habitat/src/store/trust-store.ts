@@ -20,6 +20,7 @@ import {
   type TradeOutcome,
 } from '../domain/trust.ts';
 import { holdsRole } from '../roles.ts';
+import { readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 import { readIdentity } from './identity-rows.ts';
 import {
@@ -58,7 +59,8 @@ export async function rate(
   const { tx } = unit;
   const { entityId } = wish;
   const { name, operator, token } = actorOf(caller);
-  await lockEntities(tx, operator ? [entityId] : [entityId, name]);
+  const family = operator ? null : (await readPlaced(tx, name)).family;
+  await lockEntities(tx, family === null ? [entityId] : [entityId, name, family]);
   const home = wish.type === QUARANTINE || wish.type === RELEASE ? await requireWarden(unit, caller, entityId) : null;
   const { standing, now } = await readStanding(tx, entityId);
   const rater = operator ? operatorAs(name) : await readRater(tx, { name, bound: token?.bound ?? null }, entityId);
@@ -72,6 +74,8 @@ export async function rate(
     delta: value.delta,
     note: wish.note ?? null,
     by: name,
+    family,
+    counted: value.counts,
   };
   await insertRecord(tx, record);
   if (value.standing.lastAt !== null) await writeStanding(tx, entityId, value.standing);
@@ -84,8 +88,8 @@ export async function rate(
 
 /** No limit holds for it, and it weighs fully. */
 function operatorAs(name: string): Rater {
-  const nothing = { isKin: false, ratingsLastMinute: 0, ratingsOfEntityLastDay: 0 };
-  return { name, operator: true, score: millionthsOf(1), sharesWorkspace: true, ...nothing };
+  const nothing = { isSelf: false, isKin: false, ratingsLastMinute: 0, ratingsOfEntityLastDay: 0, hasCounted: false };
+  return { name, operator: true, score: millionthsOf(1), sharesWorkspace: true, hasStanding: true, ...nothing };
 }
 
 /** Answers the entity's home. */
@@ -146,6 +150,8 @@ export async function recordTrade(
       delta: after.delta,
       note: tradeId,
       by: SYSTEM,
+      family: null,
+      counted: true,
     };
     await insertRecord(tx, record);
     await writeStanding(tx, seller, after.standing);

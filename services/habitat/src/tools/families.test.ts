@@ -151,3 +151,40 @@ test('a spawn into the workspace of a team tells nobody which teams there are', 
     expect(await hal('agent_spawn', { team })).toMatchObject({ workspace, roles: ['editor'] });
   }
 });
+
+test('however many agents a family spawns, it has one voice, none about itself, and tells strangers nothing', async () => {
+  await give('ida', 'default', 'editor');
+  const ida = await withTokenOf(node, 'ida');
+  const rated = await enrol(node, 'rated', { role: 'viewer' });
+  const voices: Spawner[] = [];
+  const ids: string[] = [];
+  for (let index = 0; index < 12; index += 1) {
+    ids.push(await idOf(ida('agent_spawn')));
+    voices.push(await withTokenOf(node, ids[index] ?? ''));
+  }
+  const opinion = { entityId: 'rated', type: 'spam' };
+  const done = async (voice: Spawner, wish: Fields = opinion) => {
+    const { delta, code } = await voice('trust_record', wish);
+    return delta ?? code;
+  };
+  expect(await Promise.all(voices.slice(0, 3).map((voice) => done(voice)))).toEqual([0, 0, 0]);
+  expect([await done(ida), await done(ida), await done(ida)]).toEqual([-0.05, 0, 'E_RATE_LIMIT']);
+  expect(await rated.call('trust_getScore', { entityId: 'rated' })).toMatchObject({ score: 0.45, karma: -1 });
+  expect(await done(ida, { entityId: ids[0], type: 'task' })).toBe('E_SELF_TRUST');
+  expect(await done(voices[1] ?? ida, { entityId: ids[0], type: 'task' })).toBe('E_SELF_TRUST');
+  // An operator's role gives an agent a voice of its own, and a family of its own.
+  await give(ids[0] ?? '', 'default', 'viewer');
+  expect(await done(voices[0] ?? ida)).toBe(-0.05);
+  expect(await done(ida, { entityId: ids[0], type: 'task' })).toBe('E_SELF_TRUST');
+
+  const stranger = await enrol(node, 'stranger', { workspace: 'far-away' });
+  const asked = async (entityId: string) => [
+    await stranger.call('trust_getScore', { entityId }),
+    await stranger.call('trust_can', { entityId, action: 'vote' }),
+    await stranger.call('governance_isAllowed', { entity: entityId, action: 'vote' }),
+  ];
+  await node.call('trust_record', { entityId: 'rated', type: 'quarantine' });
+  const told = JSON.stringify(await asked('rated'));
+  expect(told).toBe(JSON.stringify(await asked('nobody')).replaceAll('nobody', 'rated'));
+  expect(await ida('trust_getScore', { entityId: 'rated' })).toMatchObject({ known: true, quarantined: true });
+}, 60_000);

@@ -98,7 +98,7 @@ const governanceIsAllowed = defineTool({
     const who = entity === '' ? actorOf(caller).name : entity;
     const workspace = await currentWorkspace(deps, caller);
     const [trust, standing] = await Promise.all([
-      readVerdict(client, who, action),
+      readVerdict(client, actorOf(caller), who, action),
       readStandingDecision(client, workspace, action, who),
     ]);
     return { action, entity: who, ...isAllowed(trust, standing) };

@@ -5,8 +5,8 @@ import { allow, type Decision } from '@svc/contract/decision.ts';
 import { IdentityId } from '@svc/contract/names.ts';
 import { defineTool } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
-import { effectiveScore, millionthsOf, QUARANTINE, RELEASE, shownScore } from '../domain/trust.ts';
-import { readLeaderboard, readStanding, readVerdict, writeRequired } from '../store/trust-rows.ts';
+import { effectiveScore, millionthsOf, QUARANTINE, RELEASE, shownScore, UNRATED } from '../domain/trust.ts';
+import { knowsOf, readLeaderboard, readStanding, readVerdict, writeRequired } from '../store/trust-rows.ts';
 import { rate } from '../store/trust-store.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
@@ -21,18 +21,25 @@ const note = z
   .max(500)
   .regex(/^(?:[^\p{Cc}\p{Cs}]|[\n\r\t])*$/u, 'must be text without control characters');
 
+/** What anybody learns of whom they share nothing with, whether there is such an id or not. */
+const STRANGER = { standing: UNRATED, known: false, quarantined: false };
+
 const trustGetScore = defineTool({
   name: 'trust_getScore',
   area: 'trust',
-  description: 'The trust score of an entity, 0 to 1; 0.5 when nobody rated it.',
+  description:
+    'The trust score of an entity, 0 to 1; 0.5 when nobody rated it, or when it shares no workspace with the caller.',
   input: z.strictObject({ entityId }),
   output: z.strictObject({ entityId: z.string(), score, karma: z.int(), known: z.boolean(), quarantined: z.boolean() }),
   access: 'identified',
   effect: 'read',
   refuses: [],
   example: { entityId: 'agt_1' },
-  async handler({ entityId: id }, { deps }) {
-    const { standing, known, quarantined, now } = await readStanding(deps.store.client, id);
+  async handler({ entityId: id }, { deps, caller }) {
+    const { client } = deps.store;
+    const read = await readStanding(client, id);
+    const isKnown = await knowsOf(client, actorOf(caller), id);
+    const { standing, known, quarantined, now } = isKnown ? read : { ...read, ...STRANGER };
     return {
       entityId: id,
       score: shownScore(effectiveScore(standing, now)),
@@ -46,7 +53,8 @@ const trustGetScore = defineTool({
 const trustCan = defineTool({
   name: 'trust_can',
   area: 'trust',
-  description: 'Whether an entity is trusted enough for an action, and not in quarantine.',
+  description:
+    'Whether an entity is trusted enough for an action, and not in quarantine; one that shares no workspace with the caller is judged as if nobody had rated it.',
   input: z.strictObject({ entityId, action }),
   output: z.strictObject({
     entityId: z.string(),
@@ -60,8 +68,8 @@ const trustCan = defineTool({
   effect: 'read',
   refuses: [],
   example: { entityId: 'agt_1', action: 'vote' },
-  async handler({ entityId: id, action: wanted }, { deps }) {
-    const { allowed, because, ...figures } = await readVerdict(deps.store.client, id, wanted);
+  async handler({ entityId: id, action: wanted }, { deps, caller }) {
+    const { allowed, because, ...figures } = await readVerdict(deps.store.client, actorOf(caller), id, wanted);
     const [shown, required] = [shownScore(figures.score), shownScore(figures.required)];
     return { entityId: id, action: wanted, allowed, score: shown, required, because };
   },
@@ -71,7 +79,7 @@ const trustRecord = defineTool({
   name: 'trust_record',
   area: 'trust',
   description:
-    'Rates an entity of a shared workspace; type quarantine stops it from acting (it can still read), type release ends that.',
+    'Rates an entity of a shared workspace and another family, which counts once a day from each family; type quarantine stops it from acting (it can still read), type release ends that.',
   input: z
     .strictObject({
       entityId,
