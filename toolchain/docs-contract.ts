@@ -44,7 +44,7 @@ export function eventsPage(): string {
   return page(
     '# Events',
     GENERATED,
-    'Events arrive over Socket.IO at the address of the service. Every payload has the fields below beside its own:',
+    'Events arrive over Socket.IO at the address of the service; [listening.md](listening.md) shows how to hear them. Every payload has the fields below beside its own:',
     table(
       ['Field', 'Type', 'Description'],
       [

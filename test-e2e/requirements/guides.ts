@@ -4,4 +4,6 @@ export const GUIDES = {
   'guides:tokens': ['docs/tokens.md', 'Every call of the guide to tokens works as it shows.'],
   'guides:boundaries': ['docs/boundaries.md', 'Every call of the guide to boundaries works as it shows.'],
   'guides:budgets': ['docs/budgets.md', 'Every call of the guide to budgets works as it shows.'],
+  'guides:calls': ['docs/calls.md', 'Every call of the guide to calls, headers and limits works as it shows.'],
+  'guides:listening': ['docs/listening.md', 'Every client of the guide to events works as it shows.'],
 } as const;

@@ -1,28 +1,34 @@
 /** The guides do what they say: every command in them is pasted into a shell, every answer they show is what comes. */
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { followGuide, readGuide } from '../instruments/guide.ts';
+import { followGuide, type GuideStep, patternOf, readGuide } from '../instruments/guide.ts';
 import { ownTarget, verifies } from '../verifies.ts';
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');
-const target = ownTarget({}, 'embedded');
+const GUIDES = ['access.md', 'tokens.md', 'boundaries.md', 'budgets.md', 'calls.md', 'listening.md'];
+const target = ownTarget({ SVC_RATE_LIMIT: 'on' }, 'embedded');
 
 verifies(
-  ['guides:access', 'guides:tokens', 'guides:boundaries', 'guides:budgets'],
+  ['guides:access', 'guides:tokens', 'guides:boundaries', 'guides:budgets', 'guides:calls', 'guides:listening'],
   async () => {
     const { place } = target.get();
-    for (const guide of ['access.md', 'tokens.md', 'boundaries.md', 'budgets.md']) {
+    for (const guide of GUIDES) {
       const steps = readGuide(join(DOCS, guide));
       const answers = await followGuide(steps, place.gateways[0] ?? '');
-      const shown = steps.map(({ answer, line }, index) => ({ answer, line, printed: answers[index] ?? '' }));
-      expect(shown.filter(({ answer }) => answer !== null).length).toBeGreaterThan(2);
-      for (const { answer, line, printed } of shown) {
-        if (answer !== null) expect(saidBy(printed), `${guide}, line ${line}`).toMatchObject(answer as object);
-      }
+      expect(steps.filter(({ answer, lines }) => answer !== null || lines !== null).length).toBeGreaterThan(2);
+      for (const [index, step] of steps.entries()) expectShown(guide, step, answers[index] ?? []);
     }
   },
-  { on: target },
+  { on: target, timeoutMs: 120_000 },
 );
+
+function expectShown(guide: string, { answer, lines, line }: GuideStep, printed: readonly string[]): void {
+  const where = `${guide}, line ${line}`;
+  if (answer !== null) expect(saidBy(printed.at(-1) ?? ''), where).toMatchObject(answer as object);
+  if (lines === null) return;
+  const last = printed.slice(-lines.length);
+  for (const [index, shown] of lines.entries()) expect(last[index] ?? '', where).toMatch(patternOf(shown));
+}
 
 /** What a guide shows of a reply: the result without its envelope, or the error. */
 function saidBy(printed: string): unknown {
