@@ -51,11 +51,12 @@ verifies(
         # the toolchain hands SIGTERM on, as to any supervisor's child
         trap 'for pid in $(cat ${folder}/cluster/*.pid); do kill $pid && tail --pid=$pid -f /dev/null; done' EXIT`,
       answer: null,
+      lines: null,
       line: 0,
     };
     const answers = await followGuide([environment, ...steps], '');
     const shown = steps.flatMap(({ answer, line }, index) =>
-      answer === null ? [] : [{ answer, line, said: answers[index + 1] ?? '' }],
+      answer === null ? [] : [{ answer, line, said: answers[index + 1]?.at(-1) ?? '' }],
     );
     expect(shown).toHaveLength(2);
     for (const { answer, line, said } of shown) {
