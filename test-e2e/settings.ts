@@ -21,6 +21,9 @@ export const SPAWNED_VOICES = count('E2E_SPAWNED_VOICES', 40);
 /** A process is killed every three seconds of it. */
 export const BANK_SECONDS = count('E2E_BANK_SECONDS', 9);
 
+/** Answers over files that are made to break whoever hides parts of them. */
+export const POISON_ANSWERS = count('E2E_POISON_ANSWERS', 300);
+
 /** Sequences of people and agents, and the acts of each. */
 export const PEOPLE_SEEDS = count('E2E_PEOPLE_SEEDS', 12);
 export const PEOPLE_STEPS = count('E2E_PEOPLE_STEPS', 40);

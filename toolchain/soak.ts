@@ -31,6 +31,12 @@ const PARTS: readonly Part[] = [
     counts: { E2E_GARBAGE_REQUESTS: 200_000 },
   },
   {
+    name: 'poison',
+    projects: ['e2e-embedded'],
+    files: scenarios('brain-poison'),
+    counts: { E2E_POISON_ANSWERS: 20_000 },
+  },
+  {
     name: 'cluster',
     projects: ['e2e-cluster'],
     files: scenarios('brain-crash', 'escrow-crash', 'rolling'),

@@ -12,6 +12,10 @@ export const BRAIN_ROWS = {
     'brain rows',
     'A thousand reads and searches through every door show a hidden value in no answer, event, log line or metric.',
   ],
+  'rows:poison': [
+    'brain rows',
+    'Files that are deep, wide, broken or ambiguous, by tool, editor and pull, break no answer and show nothing hidden in answers, events, logs, metrics or hashes.',
+  ],
   'rows:absent': [
     'brain rows',
     'A file that may not be read answers like one that is not there, byte for byte; so does a brain.',

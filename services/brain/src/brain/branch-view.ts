@@ -6,6 +6,7 @@ import { decodeText, type FileEntry } from '../files/file-entry.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
+import type { RowChains } from '../ports.ts';
 import type { BranchIndex, TextSource } from '../search/branch-index.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
@@ -24,7 +25,8 @@ export interface BranchView {
   paths(): Promise<Iterable<string>>;
   read(path: string): Promise<ViewedFile | null>;
   isDirty(path: string): boolean;
-  index(): Promise<RuledIndex>;
+  /** What `ask` says of the index of these files, as it is to be under those rules. */
+  ask<Answer>(chains: RowChains, ask: (index: RuledIndex) => Answer): Promise<Answer>;
 }
 
 export function worktreeView(writer: BranchWriter, commit: string): BranchView {
@@ -51,9 +53,9 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
       return found === null ? null : { ...listed(found.entry, found.entry.problem), text: found.text };
     },
     isDirty: (path) => tree.table.isDirty(path),
-    async index() {
+    async ask(chains, ask) {
       await tree.catchUp();
-      return tree.index.ready();
+      return tree.index.ask(chains, ask);
     },
   };
 }
@@ -103,13 +105,13 @@ export function commitView(
     }
   }
 
-  async function indexed(): Promise<RuledIndex> {
+  async function askIndex<Answer>(chains: RowChains, ask: (found: RuledIndex) => Answer): Promise<Answer> {
     const paths = (await plainTree()).keys();
     if (index === null) {
       index = newIndex({ text: async (path) => (await readOne(path))?.text ?? null });
       for (const path of paths) index.set(path, null);
     }
-    return index.ready();
+    return index.ask(chains, ask);
   }
 
   return {
@@ -118,7 +120,7 @@ export function commitView(
     paths: async () => (await plainTree()).keys(),
     read: readOne,
     isDirty: () => false,
-    index: indexed,
+    ask: askIndex,
     close: async () => index?.close(),
   };
 }

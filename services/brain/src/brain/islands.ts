@@ -12,6 +12,7 @@ import {
   truncated,
 } from '../domain/island/island.ts';
 import type { RowView } from '../ports.ts';
+import { Slices } from '../search/slices.ts';
 import type { BranchView, ViewedFile } from './branch-view.ts';
 
 export interface IslandRow extends Island {
@@ -60,7 +61,9 @@ export class IslandReader {
     const files = firstOfEachName(await seen.view.paths(), seen.rows);
     const islands: IslandRow[] = [];
     let bytes = 0;
+    const slices = new Slices();
     for (const [name, path] of files) {
+      if (slices.isOver) await slices.pause();
       if (after !== null && name <= after) continue;
       if (bytes > PAGE_BYTES) return { islands, next: islands.at(-1)?.name ?? null };
       const file = await seen.view.read(path);

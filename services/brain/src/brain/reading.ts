@@ -1,6 +1,8 @@
 /** What one subject reads of a branch or of a past state: readable files only, and of those what is shown. */
 import { allow, deny, type Decision, type Denial } from '@svc/contract/decision.ts';
 import type { RowView } from '../ports.ts';
+import type { SearchAnswer, SearchResult } from '../search/search-answer.ts';
+import { Slices } from '../search/slices.ts';
 import { titleOfText } from '../search/title.ts';
 import { type BranchView, findFile, type ViewedFile } from './branch-view.ts';
 import type { BrainOps, FilePage, FileView, ListedFile, SearchRow } from './ops.ts';
@@ -50,7 +52,9 @@ export async function listFiles(seen: Seen, op: OpOf<'list'>): Promise<FilePage>
   const isWanted = (file: string): boolean =>
     file.startsWith(prefix) && (op.after === null || file > op.after) && seen.rows.mayRead(file);
   const page: ListedFile[] = [];
+  const slices = new Slices();
   for await (const listed of seen.view.files(isWanted)) {
+    if (slices.isOver) await slices.pause();
     const shown = seen.rows.hides(listed.file) ? await shownListed(seen, listed) : listed;
     if (shown === null) continue;
     if (page.length === op.limit) return { files: await described(seen, page, op), next: page.at(-1)?.file ?? null };
@@ -74,7 +78,9 @@ async function described(
 ): Promise<FilePage['files']> {
   if (!withContent && !withTitle) return page;
   const rowsOfPage: (ListedFile & { title?: string; content?: string })[] = [];
+  const slices = new Slices();
   for (const row of page) {
+    if (slices.isOver) await slices.pause();
     const file = await view.read(row.file);
     if (file === null || file.text === null) continue;
     const shown = rows.shown(row.file, file.text);
@@ -95,24 +101,29 @@ export async function searchFiles(
   { view, rows, state }: Seen,
   { query, mode, limit, group, explain, pathPrefix }: OpOf<'search'>,
 ): Promise<{ rows: SearchRow[]; total: number }> {
-  const files = await view.index();
-  // From here to the answer nothing is waited for: the index stays under these rules.
-  const index = files.under(rows.chains);
-  const answer = index.search({
-    query,
-    mode,
-    limit,
-    group,
-    explain,
-    admitted: rows.admitted(),
-    ...(pathPrefix === null ? {} : { pathPrefix }),
+  return view.ask(rows.chains, (files) => {
+    const search = (): SearchAnswer =>
+      files.under(rows.chains).search({
+        query,
+        mode,
+        limit,
+        group,
+        explain,
+        admitted: rows.admitted(),
+        ...(pathPrefix === null ? {} : { pathPrefix }),
+      });
+    const isStale = ({ file }: SearchResult): boolean => !files.isUnder(rows.chains, file);
+    let answer = search();
+    const stale = answer.results.filter(isStale);
+    for (const { file } of stale) files.arrangeAgain(rows.chains, file);
+    if (stale.length > 0) answer = search();
+    // Once more where it leaves: whatever the index holds, nothing goes out that the rules do not let this subject have.
+    const found = answer.results.filter((row) => rows.mayRead(row.file) && !isStale(row));
+    const shown = found.map((row) => ({
+      ...row,
+      hash: rows.shownHash(state, row.file, files.hashOf(row.file) ?? row.hash),
+      commit: view.isDirty(row.file) ? null : view.commit,
+    }));
+    return { rows: shown, total: answer.total - (answer.results.length - found.length) };
   });
-  // Once more where it leaves: whatever the index holds, nothing goes out that the rules do not let this subject have.
-  const found = answer.results.filter(({ file }) => rows.mayRead(file) && files.isUnder(rows.chains, file));
-  const shown = found.map((row) => ({
-    ...row,
-    hash: rows.shownHash(state, row.file, files.hashOf(row.file) ?? row.hash),
-    commit: view.isDirty(row.file) ? null : view.commit,
-  }));
-  return { rows: shown, total: answer.total - (answer.results.length - found.length) };
 }

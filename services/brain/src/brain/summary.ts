@@ -3,6 +3,7 @@ import { readHeads } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { OpenBrain } from './open-brain.ts';
+import type { RuledIndex } from '../search/ruled-index.ts';
 import type { BrainSummary, UnservedGroup } from './ops.ts';
 import type { EntryKind } from '../files/file-entry.ts';
 import { remoteState } from './remote-state.ts';
@@ -30,13 +31,21 @@ export async function summarise(brain: OpenBrain, rows: RowView): Promise<BrainS
       oldestMs: Math.max(0, ...trees.map((writer) => writer.oldestMs())),
     },
     index: {
-      rows: sum(trees, ({ tree }) => tree.index.loaded?.under(rows.chains).rowsIn(rows.admitted()) ?? 0),
+      rows: await rowsInMemory(trees, rows),
       // Over all files: they would tell when something hidden changes.
       pending: rows.isUnruled ? sum(trees, ({ tree }) => tree.index.pending()) : 0,
       bytes: rows.isUnruled ? sum(trees, ({ tree }) => tree.index.bytes) : 0,
     },
     counters: { mutex: brain.context.counters.mutex, lease: brain.context.counters.lease },
   };
+}
+
+/** Of files that may be read. */
+async function rowsInMemory(trees: readonly BranchWriter[], rows: RowView): Promise<number> {
+  const loaded = trees.filter(({ tree }) => tree.index.loaded !== null);
+  const count = (index: RuledIndex): number => index.under(rows.chains).rowsIn(rows.admitted());
+  const counts = await Promise.all(loaded.map(({ tree }) => tree.index.ask(rows.chains, count)));
+  return counts.reduce((total, one) => total + one, 0);
 }
 
 /** Uncommitted files that may be read. */

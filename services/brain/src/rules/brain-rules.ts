@@ -12,6 +12,7 @@ import { isKnownFilter, isKnownMask } from '@svc/contract/transform.ts';
 import { LRUCache } from 'lru-cache';
 import { hidesFieldsOf, indexedText, mergedText, shownText } from '../domain/fields/hidden-fields.ts';
 import { islandKey, islandOf, ownKeys, resourceKeys } from '../domain/resource-keys.ts';
+import { JudgedTexts } from './judged-texts.ts';
 import { OPEN_CHAIN, type FilePlaces, type RowChain, type RowChains, type RowVerdict } from '../ports.ts';
 
 export interface AttachedPolicy extends Policy {
@@ -20,20 +21,17 @@ export interface AttachedPolicy extends Policy {
 
 const NO_POLICY: RowVerdict = { allowed: true, because: 'no-policy', container: null };
 
-/** Told of a file whose hidden fields could not be told apart because the attempt threw, which is a bug. */
-export type OnUnjudged = (path: string, error: unknown) => void;
-
 /** All policies on the way to some files; every one of them must admit. */
 export class PolicyChain implements RowChain {
   readonly id: number;
   readonly policies: readonly AttachedPolicy[];
   readonly #isKnown: boolean;
-  readonly #onUnjudged: OnUnjudged;
+  readonly #texts: JudgedTexts;
 
-  constructor(id: number, policies: readonly AttachedPolicy[], onUnjudged: OnUnjudged) {
+  constructor(id: number, policies: readonly AttachedPolicy[], texts: JudgedTexts) {
     this.id = id;
     this.policies = policies;
-    this.#onUnjudged = onUnjudged;
+    this.#texts = texts;
     this.#isKnown = policies.every(({ filter, mask }) => isKnownFilter(filter) && isKnownMask(mask));
   }
 
@@ -54,31 +52,26 @@ export class PolicyChain implements RowChain {
   }
 
   indexed(path: string, text: string): string | null {
-    return this.#isKnown ? this.#judged(path, () => indexedText(path, text, this.policies)) : null;
+    if (!this.#isKnown) return null;
+    const judge = (): string | null => indexedText(path, text, this.policies);
+    return this.#texts.remembered(`indexed ${this.id}`, path, text, judge);
   }
 
   /** The text as it is shown; null = nothing of it is. */
   shown(path: string, text: string): string | null {
-    return this.hides(path) ? this.#judged(path, () => shownText(path, text, this.policies)) : text;
+    if (!this.hides(path)) return text;
+    const judge = (): string | null => shownText(path, text, this.policies);
+    return this.#texts.remembered(`shown ${this.id}`, path, text, judge);
   }
 
   /** What a write of `incoming` makes of the file; null when that cannot hold what is hidden. */
   merged(path: string, present: string | null, incoming: string): string | null {
-    return this.hides(path) ? this.#judged(path, () => mergedText(path, present, incoming, this.policies)) : incoming;
-  }
-
-  /** One file that cannot be judged is hidden, and spoils neither the list nor the index it is in. */
-  #judged(path: string, judge: () => string | null): string | null {
-    try {
-      return judge();
-    } catch (error) {
-      this.#onUnjudged(path, error);
-      return null;
-    }
+    if (!this.hides(path)) return incoming;
+    return this.#texts.judged(path, () => mergedText(path, present, incoming, this.policies));
   }
 }
 
-const NO_POLICIES = new PolicyChain(OPEN_CHAIN.id, [], () => {});
+const NO_POLICIES = new PolicyChain(OPEN_CHAIN.id, [], new JudgedTexts(() => {}));
 
 /** Gives equal lists of policies equal numbers, also from one state of the rules to the next. */
 export interface ChainNumbers {
@@ -119,7 +112,7 @@ export const NO_PLACES: FilePlaces = { workspaceOf: () => null, workspaces: () =
 
 export interface RuleMeans {
   readonly numbers: ChainNumbers;
-  readonly onUnjudged: OnUnjudged;
+  readonly texts: JudgedTexts;
   readonly placesOf: (brain: string) => FilePlaces;
 }
 
@@ -131,7 +124,7 @@ export class BrainRules implements RowChains {
   readonly #homes: ReadonlyMap<string, AttachedPolicy>;
   readonly #placesNow: () => FilePlaces;
   readonly #numbers: ChainNumbers;
-  readonly #onUnjudged: OnUnjudged;
+  readonly #texts: JudgedTexts;
   /** By directory, by a file's own path, by an island's key: whoever asks for names that nobody uses must not fill the memory. */
   readonly #known = new LRUCache<string, PolicyChain>({
     // Not `max`, which takes room for all of them at once, in every open brain.
@@ -140,11 +133,11 @@ export class BrainRules implements RowChains {
   });
   readonly #chains = new Map<number, PolicyChain>([[NO_POLICIES.id, NO_POLICIES]]);
 
-  constructor(brain: string, { own, islands, homes }: AttachedPolicies, { numbers, onUnjudged, placesOf }: RuleMeans) {
+  constructor(brain: string, { own, islands, homes }: AttachedPolicies, { numbers, texts, placesOf }: RuleMeans) {
     this.brain = brain;
     this.#homes = homes;
     this.#placesNow = () => placesOf(brain);
-    this.#onUnjudged = onUnjudged;
+    this.#texts = texts;
     this.#own = own;
     this.#islands = islands;
     this.#numbers = numbers;
@@ -276,7 +269,7 @@ export class BrainRules implements RowChains {
     const id = this.#numbers.numberOf(policies);
     const known = this.#chains.get(id);
     if (known !== undefined) return known;
-    const chain = new PolicyChain(id, policies, this.#onUnjudged);
+    const chain = new PolicyChain(id, policies, this.#texts);
     this.#chains.set(id, chain);
     return chain;
   }

@@ -8,7 +8,8 @@ import type { RegistryClient } from '@svc/runtime/registry.ts';
 import { LRUCache } from 'lru-cache';
 import { hidesFieldsByName } from '../domain/fields/hidden-fields.ts';
 import type { EventRules, FilePlaces, HidesFields, RowRules, RowView } from '../ports.ts';
-import { type AttachedPolicy, BrainRules, createChainNumbers, type OnUnjudged, NO_PLACES } from './brain-rules.ts';
+import { type AttachedPolicy, BrainRules, createChainNumbers, NO_PLACES } from './brain-rules.ts';
+import { JudgedTexts, type OnUnjudged } from './judged-texts.ts';
 import { subjectKey, subjectView } from './subject-view.ts';
 
 interface RememberedRules {
@@ -47,7 +48,7 @@ export class RegistryRules implements RowRules {
   // One for all brains and for good: an index that outlives what is remembered here must not meet a number again.
   readonly #numbers = createChainNumbers();
 
-  readonly #onUnjudged: OnUnjudged;
+  readonly #texts: JudgedTexts;
   /** Of the brains that are open here. */
   readonly #places = new Map<string, FilePlaces>();
 
@@ -55,7 +56,7 @@ export class RegistryRules implements RowRules {
   constructor(registry: RegistryClient, hashKey: Uint8Array, onUnjudged: OnUnjudged) {
     this.#registry = registry;
     this.#hashKey = hashKey;
-    this.#onUnjudged = onUnjudged;
+    this.#texts = new JudgedTexts(onUnjudged);
   }
 
   /** Where the files of a brain are at home that is opened here; null = it was closed. */
@@ -160,7 +161,7 @@ export class RegistryRules implements RowRules {
     const own = textOf(ownOf(brain));
     const before = memory.remembered;
     const placesOf = (name: string): FilePlaces => this.#places.get(name) ?? NO_PLACES;
-    const means = { numbers: this.#numbers, onUnjudged: this.#onUnjudged, placesOf };
+    const means = { numbers: this.#numbers, texts: this.#texts, placesOf };
     const same = before?.own === own && before.everywhere === everywhereText ? before : null;
     memory.remembered = {
       under,

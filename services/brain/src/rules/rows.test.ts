@@ -7,6 +7,7 @@ import { RuledIndex } from '../search/ruled-index.ts';
 import { SearchIndex } from '../search/search-index.ts';
 import type { FilePlaces } from '../ports.ts';
 import { BrainRules, createChainNumbers } from './brain-rules.ts';
+import { JudgedTexts } from './judged-texts.ts';
 import { subjectView } from './subject-view.ts';
 
 const KEY = new Uint8Array(32);
@@ -93,9 +94,9 @@ function rulesOf(policies: Record<string, Policy>, numbers = createChainNumbers(
     {
       numbers,
       placesOf: () => placesIn(at),
-      onUnjudged: (path, error) => {
+      texts: new JudgedTexts((path, error) => {
         throw new Error(`${path} could not be judged`, { cause: error });
-      },
+      }),
     },
   );
 }
@@ -271,4 +272,26 @@ test('what an index is handed over with, from a snapshot of other rules, is unde
   expect(taken.files()).toEqual(['hr/b.txt']);
   expect(taken.contentOf('hr/a.json', 'hash-33')).toBeNull();
   expect([...given.files()].map(({ chain }) => chain)).toEqual([0]);
+});
+
+test("an index that is arranged in steps is nobody's until the last, whatever happens between them", () => {
+  const hidden = { readableBy: [], writableBy: [], container: 'public', filter: ['salary'], mask: [] };
+  const numbers = createChainNumbers();
+  const [before, after] = [rulesOf({}, numbers), rulesOf({ 'brain:b': hidden }, numbers)];
+  const names = ['a.json', 'b.json', 'c.json'];
+  const text = '{"salary": 91000, "name": "rome"}';
+  const index = fill(names.map((name) => ({ name, text })));
+  const request = { query: '91000', mode: 'plain', limit: 10, group: 'file', explain: false, admitted: null } as const;
+  expect(index.under(before).search(request).total).toBe(3);
+  const steps = index.arrange(after);
+  steps.next();
+  index.set('d.json', { hash: 'new', content: text });
+  expect(['a.json', 'c.json', 'd.json'].map((name) => index.isUnder(after, name))).toEqual([true, false, true]);
+  expect(index.under(before).search(request).total).toBe(4);
+  expect(steps.next().done).toBe(true);
+  expect(index.under(after).search(request).total).toBe(0);
+  const again = index.arrange(before);
+  again.next();
+  again.return();
+  expect(index.under(after).search(request).total).toBe(0);
 });

@@ -9,6 +9,7 @@ import { IndexSaver, type SnapshotPlace } from './index-saver.ts';
 import { formatOf } from './passages.ts';
 import { type PendingChange, PendingChanges } from './pending-changes.ts';
 import type { FileIdentity } from './row-store.ts';
+import type { RowChains } from '../ports.ts';
 import { RuledIndex } from './ruled-index.ts';
 import { type IndexStats, SearchIndex } from './search-index.ts';
 import { Slices } from './slices.ts';
@@ -35,6 +36,8 @@ const WARM_AFTER_CHANGES = 256;
 const QUIET_MS = 500;
 const LATEST_MS = 10_000;
 
+const nothing = (): void => {};
+
 export class BranchIndex implements TendedIndex {
   readonly #options: BranchIndexOptions;
   /** By path: the hash of what it holds, null = as the source has it. */
@@ -45,6 +48,8 @@ export class BranchIndex implements TendedIndex {
   #index: RuledIndex | null = null;
   #loading: Promise<RuledIndex> | null = null;
   #taking: Promise<void> | null = null;
+  /** Settles when nobody asks. */
+  #asking: Promise<void> = Promise.resolve();
   /** Calls that are about to hand out the index. */
   #users = 0;
   #usedAt: number;
@@ -129,6 +134,27 @@ export class BranchIndex implements TendedIndex {
       const upTo = this.#pending.last;
       while (this.#pending.oldest <= upTo) await (this.#taking ??= this.#take(index));
       return index;
+    } finally {
+      this.#users -= 1;
+      if (this.#isClosed) this.#inBackground(this.evict());
+    }
+  }
+
+  /**
+   * What `ask` says of the index as it is ready under these rules. After a change of the rules every file of the index
+   * is judged anew, in slices; only then, and for those who ask under other rules one after the other, it is `ask`ed.
+   */
+  async ask<Answer>(chains: RowChains, ask: (index: RuledIndex) => Answer): Promise<Answer> {
+    this.#users += 1;
+    const mine = this.#asking.then(async () => {
+      const index = await this.ready();
+      await new Slices().run(index.arrange(chains));
+      // What came in meanwhile is there too.
+      return ask(await this.ready());
+    });
+    this.#asking = mine.then(nothing, nothing);
+    try {
+      return await mine;
     } finally {
       this.#users -= 1;
       if (this.#isClosed) this.#inBackground(this.evict());

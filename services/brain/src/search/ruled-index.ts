@@ -18,7 +18,10 @@ export class RuledIndex {
   readonly #onProblem: (error: unknown) => void;
   /** Files with hidden fields as they lie on disk; the index holds what is left of them, or nothing. */
   readonly #hidden = new Map<string, FileText>();
+  /** What is put in its place from now on is placed by these. */
   #chains: RowChains = NO_CHAINS;
+  /** Every file stands as `#chains` wants it. */
+  #isArranged = true;
 
   /**
    * Takes over an index of which it is not known under which rules it was made. `onProblem`: a file could not be
@@ -73,15 +76,35 @@ export class RuledIndex {
 
   /** The index as it must be under these rules. Costs nothing while they are the same as before. */
   under(chains: RowChains): SearchIndex {
-    if (chains === this.#chains) return this.#index;
-    for (const entry of this.#index.files()) this.#rearrange(entry, chains.chainOf(entry.file));
+    if (chains !== this.#chains || !this.#isArranged) for (const _step of this.arrange(chains));
+    return this.#index;
+  }
+
+  /** The same in steps, between which anything else may happen to the index; it ends when that was `under` other rules. */
+  *arrange(chains: RowChains): Generator<void, void> {
+    if (chains === this.#chains && this.#isArranged) return;
+    this.#chains = chains;
+    this.#isArranged = false;
+    for (const entry of this.#index.files()) {
+      this.#rearrange(entry, chains.chainOf(entry.file));
+      yield;
+      if (this.#chains !== chains) return;
+    }
     // Those of which nothing was left are in no index.
     for (const [file, text] of this.#hidden) {
-      if (!this.#index.has(file)) this.#place(file, text, chains.chainOf(file));
+      if (this.#index.has(file)) continue;
+      this.#place(file, text, chains.chainOf(file));
+      yield;
+      if (this.#chains !== chains) return;
     }
-    // Last: an index that was left in the middle is arranged again before anybody is answered from it.
-    this.#chains = chains;
-    return this.#index;
+    // Last: one that was left in the middle is arranged again before anybody is answered from it.
+    this.#isArranged = true;
+  }
+
+  /** Puts one file in its place again: what holds for it changed while the rules stayed the same. */
+  arrangeAgain(chains: RowChains, file: string): void {
+    const entry = this.#index.fileOf(file);
+    if (entry !== null) this.#rearrange(entry, chains.chainOf(file));
   }
 
   /** Whether the file stands in the index as these rules want it. */

@@ -54,6 +54,7 @@ describe('what is shown', () => {
     ['x.md', '---\nsalary: "91000\n---\n'],
     ['x.md', '---\nsalary: 1\nsalary: 2\n---\n'],
     ['x.md', '---\n- salary: 91000\n---\n'],
+    ['x.md', '---\n{salary: &s 91000, a: *s}\n---\n'],
   ])('nothing when hidden fields cannot be told apart: %s %j', (path, text) => {
     expect(shownText(path, text, SALARY)).toBeNull();
     expect(indexedText(path, text, SALARY)).toBeNull();

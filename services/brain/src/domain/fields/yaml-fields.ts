@@ -1,5 +1,5 @@
 /** Fields of a block mapping in YAML, cut by lines. */
-import { isMap, isScalar, type Pair, stringify, type YAMLMap } from 'yaml';
+import { type Document, isMap, isScalar, type Pair, stringify, visit, type YAMLMap } from 'yaml';
 import { readYaml } from '../yaml-document.ts';
 import { type Field, type FieldFormat, isFields } from './field-text.ts';
 
@@ -8,14 +8,27 @@ export const yamlFields: FieldFormat = {
     const read = readYaml(text);
     if (read === null || !isFields(read.data)) return null;
     const { data, document } = read;
-    const fields = isMap(document.contents) ? (cutLines(text, document.contents) ?? []) : [];
-    return { data, fields, head: text.slice(0, text.length - lengthOf(fields)), tail: '' };
+    const fields = isMap(document.contents) ? cutLines(text, document.contents) : [];
+    // Written anew, an alias would show what it stands for, which may be hidden.
+    if (fields === null && hasAlias(document)) return null;
+    return { data, fields: fields ?? [], head: text.slice(0, text.length - lengthOf(fields ?? [])), tail: '' };
   },
   inner: () => null,
   write: ({ head, fields, tail }) => head + fields.map(({ lead, key, value }) => lead + key + value).join('') + tail,
   replaced: (field, value) => ({ ...field, lead: '', value: `: ${JSON.stringify(value)}${lineEnd(field.value)}` }),
   serialise: (data) => stringify(data),
 };
+
+function hasAlias(document: Document): boolean {
+  let isFound = false;
+  visit(document, {
+    Alias() {
+      isFound = true;
+      return visit.BREAK;
+    },
+  });
+  return isFound;
+}
 
 /** Null when a field does not begin at the start of a line, so that lines cannot be cut out. */
 function cutLines(text: string, { items, flow }: YAMLMap): Field[] | null {
