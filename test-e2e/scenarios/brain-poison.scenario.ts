@@ -219,6 +219,7 @@ class Ear {
   readonly hexes = new Set<string>();
   readonly commits = new Set<string>();
   answers = 0;
+  late = 0;
 
   hear(what: string, text: string, isAdmin: boolean): void {
     const isTold = text.includes(MASKED) || (!isAdmin && text.includes(SHUT)) || (!isAdmin && text.includes('shut/'));
@@ -230,7 +231,9 @@ class Ear {
     this.answers += 1;
     const what = `${tool} ${JSON.stringify(args).slice(0, 200)}`;
     const code = codeOf(reply);
-    if (reply.status >= 500 || code === 'INTERNAL')
+    // A busy machine may be late; what it must not do is fail.
+    if (code === 'SERVICE_UNAVAILABLE' || code === 'TIMEOUT') this.late += 1;
+    else if (reply.status >= 500 || code === 'INTERNAL')
       this.traces.push(`${what}: ${reply.status} ${reply.text.slice(0, 200)}`);
     // The question itself may name what it looks for.
     this.hear(
@@ -312,6 +315,7 @@ verifies(
       }
     }
     expect(ear.traces.slice(0, 10)).toEqual([]);
+    expect(ear.late).toBeLessThan(ear.answers / 10);
     await waitFor(() => listener.of(brain, 'brain:save').length > 2, { what: 'the events of the commits' });
     for (const event of listener.heard) ear.hear(`event ${event.name}`, JSON.stringify(event), false);
     ear.hear('a log', logsOf(place), false);
@@ -326,7 +330,7 @@ verifies(
       expect([path, text.includes(MASKED)]).toEqual([path, true]);
     }
     report(
-      `poison: ${ground.all.length} files, ${ear.answers} answers, ${listener.heard.length} events, 0 INTERNAL, 0 traces`,
+      `poison: ${ground.all.length} files, ${ear.answers} answers (${ear.late} late), ${listener.heard.length} events, 0 INTERNAL, 0 traces`,
     );
   },
   { on: target, timeoutMs: 1_800_000 },

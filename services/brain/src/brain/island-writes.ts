@@ -58,7 +58,9 @@ export function createIslands(
     const taken = new Set<string>();
     for (const island of islands) {
       assertWritable(write, fileOf(island.name, island.content.kind));
-      const isThere = taken.has(island.name) || islandFiles(island.name).some((path) => tree.refresh(path) !== null);
+      // One that may not be read is written over like any other file: a refusal would tell that it is there.
+      const isSeen = (path: string): boolean => write.rows.mayRead(path) && tree.refresh(path) !== null;
+      const isThere = taken.has(island.name) || islandFiles(island.name).some(isSeen);
       const decision = isThere ? deny('E_ISLAND_EXISTS') : makeIsland(write, staging, island);
       taken.add(island.name);
       if (decision.ok) made.push(decision.value);

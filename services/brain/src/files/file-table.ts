@@ -108,8 +108,10 @@ export class FileTable {
   /** Why the entry is not served, or not written; null when it is both. */
   problemOf({ path, problem }: FileEntry): string | null {
     if (problem !== null) return problem;
-    const other = this.collision(path);
-    return other === null ? null : `differs from ${other} only in what some file systems do not tell apart`;
+    // Not which: whoever reads this file may not know of that one.
+    return this.collision(path) === null
+      ? null
+      : 'has a name that some file systems do not tell apart from another one';
   }
 
   /** Compares with another commit. */

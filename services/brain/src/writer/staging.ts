@@ -11,6 +11,7 @@ import { createNameIndex } from '../files/name-index.ts';
 import { decodeText } from '../files/file-entry.ts';
 import type { Worktree } from '../files/worktree.ts';
 import { homeOfMaker } from '../domain/home.ts';
+import { couldMeetHidden } from '../domain/unseen-names.ts';
 import type { RowView } from '../ports.ts';
 import type { OpContext } from './context.ts';
 
@@ -130,7 +131,7 @@ export class Staging {
     if (isRepeated) return allow({ hash: wanted, bytes: content.byteLength, changed: false });
     if (!isExpected) return deny('E_CONFLICT', { file: path, hash: this.#shownHash(path, present, rows) });
     if (present === null) {
-      this.#checkNewName(path);
+      this.#checkNewName(path, rows);
       if (this.#tree.table.size + this.#states.size >= BRAIN_LIMITS.files) return deny('E_QUOTA');
       this.#newNames.add(path);
     }
@@ -207,7 +208,7 @@ export class Staging {
     const entry = this.#tree.refresh(path);
     if (entry?.kind === 'text') {
       const other = this.#tree.table.collision(path);
-      if (other !== null) throw confusedPath(path, other);
+      if (other !== null) throw this.#isSeen(other, rows) ? confusedPath(path, other) : new CallError('RLS_DENIED');
       return null;
     }
     if (entry === null) return null;
@@ -215,9 +216,19 @@ export class Staging {
     return `What lies at ${path} ${problem}; a tool never writes over it.`;
   }
 
-  #checkNewName(path: string): void {
+  /** Whether the name in use, of a file or of a directory, is one that the caller may know of. */
+  #isSeen(name: string, rows: RowView): boolean {
+    if (rows.isUnruled) return true;
+    const isMeant = (path: string): boolean => path === name || path.startsWith(`${name}/`);
+    const paths = [...Array.from(this.#tree.table.entries(), ({ path }) => path), ...this.#states.keys()];
+    return paths.some((path) => isMeant(path) && rows.mayRead(path));
+  }
+
+  #checkNewName(path: string, rows: RowView): void {
     const other = this.#tree.table.collision(path) ?? this.#newNames.collision(path);
-    if (other !== null) throw confusedPath(path, other);
+    if (other !== null && this.#isSeen(other, rows)) throw confusedPath(path, other);
+    // Denied whether or not the name is taken by what may not be seen.
+    if (other !== null || couldMeetHidden(path, rows.unreadable())) throw new CallError('RLS_DENIED');
     if (this.#tree.isIgnored(path)) throw blockedPath('is one that the ignore files of the brain leave out of it');
     const obstacle = obstacleAt(this.#tree.root, this.#tree.onDisk(path));
     if (obstacle !== null) throw blockedPath(obstacle);
