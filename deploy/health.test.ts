@@ -17,7 +17,7 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
   gateway: ['svc_calls_total', 'svc_sockets'],
   habitat: WITH_STORE,
   escrow: WITH_STORE,
-  brain: [...WITH_STORE, 'svc_index_bytes', 'svc_brains_open'],
+  brain: [...WITH_STORE, 'svc_index_bytes', 'svc_index_pending', 'svc_writes_waiting', 'svc_brains_open'],
 };
 
 const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);
@@ -54,6 +54,7 @@ async function assertMeasured({ role, port, process }: RunningRole): Promise<voi
   expect(text).toContain(`svc_process_info{role="${role}",version=`);
   expect(text).toContain('svc_connected{server="redis"} 1');
   for (const name of [...EVERY_ROLE, ...(OWN[role] ?? [])]) expect(text, role).toContain(`# TYPE ${name} `);
+  if (role === 'brain') expect(text).toMatch(/^svc_writes_waiting 0$/m);
   if (role === 'gateway') return;
   expect(text).toMatch(/^svc_relay_lag_seconds\{service="\w+",relay="events"\} [\d.]+$/m);
 }

@@ -31,6 +31,7 @@ import { SessionStore } from './store/session-store.ts';
 import { startSuccession } from './succession.ts';
 import { brainTools } from './tools/all.ts';
 import { type Counters, createCounters } from './writer/counters.ts';
+import type { BranchWriter } from './writer/branch-writer.ts';
 import type { OpContext } from './writer/context.ts';
 
 const DIRECTORIES = ['brains', 'worktrees', 'journal', 'cache', 'backups'];
@@ -95,11 +96,21 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
 }
 
 function measureBrains({ metrics }: Platform, host: BrainHost): void {
+  const overTrees = async (figure: (writer: BranchWriter) => number): Promise<number> => {
+    const trees = await Promise.all(host.openBrains().map((brain) => brain.openTrees()));
+    return trees.flatMap((open) => [...open.values()]).reduce((sum, writer) => sum + figure(writer), 0);
+  };
   metrics.gauge('svc_brains_open', 'Brains that this process works on.', [], (gauge) => {
-    gauge.set([...host.openBrains()].length);
+    gauge.set(host.openBrains().length);
+  });
+  metrics.gauge('svc_writes_waiting', 'Writes in the queues of branches.', [], async (gauge) => {
+    gauge.set(await overTrees(({ depth }) => depth));
   });
   metrics.gauge('svc_index_bytes', 'Memory of the search indexes that are loaded, estimated.', [], (gauge) => {
     gauge.set(host.indexes.bytes);
+  });
+  metrics.gauge('svc_index_pending', 'Changed files that the next searches take in.', [], async (gauge) => {
+    gauge.set(await overTrees(({ tree }) => tree.index.pending()));
   });
 }
 

@@ -48,7 +48,7 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
 
   async function saveNow(chains: readonly string[] | null): Promise<void> {
     // all checkpoints of the other key prove nothing once it counts no more: the ends are saved again
-    if (chains === null) await saveAnew();
+    if (chains === null && seal.isChanging) await saveAnew();
     const ends = await readUnsaved(client, seal, chains);
     if (ends.length === 0) return;
     await file.append(ends);

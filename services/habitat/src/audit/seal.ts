@@ -12,6 +12,8 @@ export interface Seal {
   sign(end: ChainEnd): string;
   /** Also when the other key that counts made it. */
   isSignatureOf(mac: string, end: ChainEnd): boolean;
+  /** Another key counts too. */
+  readonly isChanging: boolean;
   /** The signature is that of the other key, so it is to be replaced before that key counts no more. */
   isBorrowed(mac: string, end: ChainEnd): boolean;
 }
@@ -50,6 +52,7 @@ export function createSeal(key: Buffer, origin = 'the key', also: Buffer | null 
   const isBorrowed = (mac: string, end: ChainEnd) => also !== null && !isOf(mac, end, key) && isOf(mac, end, also);
   return {
     origin,
+    isChanging: also !== null,
     sign: (end) => macOf(key, end),
     isSignatureOf: (mac, end) => isOf(mac, end, key) || isBorrowed(mac, end),
     isBorrowed,
