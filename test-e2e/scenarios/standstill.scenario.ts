@@ -8,6 +8,9 @@ import { Caller, codeOf, type Reply } from '../client.ts';
 import { Load, reader } from '../instruments/load.ts';
 import { createPool, poolFunds } from '../instruments/pools.ts';
 import { waitFor } from '../instruments/wait-for.ts';
+import { promised } from '../settings.ts';
+import { serviceAlive } from '../targets/cluster.ts';
+import type { ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget } from '../targets/target.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
@@ -16,6 +19,8 @@ const LOAD_BEFORE = 60;
 const STANDS_STILL_MS = 14_000;
 /** A call that begins so long after is one like any other. */
 const NOTICED_WITHIN_MS = 5000;
+/** What a call costs that was in the hands of a process that is lost. */
+const COSTS_AT_MOST_MS = 5000;
 const AFTERWARDS = 60;
 
 const target = ownTarget({}, 'cluster');
@@ -65,16 +70,47 @@ class Rounds {
   }
 }
 
-const REPLICAS = ['brain', 'habitat', 'escrow', 'gateway'] as const;
+type Service = 'brain' | 'habitat' | 'escrow' | 'gateway';
 
-function replicaOf(cluster: OwnTarget, service: (typeof REPLICAS)[number]): OwnTarget['gateways'][number] {
+/** What happens to a replica; resolves when it is over. */
+interface Fault {
+  readonly title: string;
+  happen(replica: ServiceProcess): Promise<void>;
+}
+
+interface Case {
+  readonly service: Service;
+  readonly index: number;
+  readonly fault: Fault;
+}
+
+const STANDSTILL: Fault = {
+  title: 'stands still',
+  async happen(replica) {
+    replica.signal('SIGSTOP');
+    await delay(STANDS_STILL_MS);
+    replica.signal('SIGCONT');
+  },
+};
+
+const KILL: Fault = {
+  title: 'is killed',
+  async happen(replica) {
+    await replica.kill();
+    await delay(NOTICED_WITHIN_MS + 1000);
+    replica.spawn();
+  },
+};
+
+function replicaOf(cluster: OwnTarget, { service, index }: Case): ServiceProcess {
   const all = { brain: cluster.brains, habitat: cluster.habitats, escrow: cluster.escrows, gateway: cluster.gateways };
-  const replica = all[service].at(-1);
+  const replica = all[service][index];
   if (replica === undefined) throw new Error(`no ${service}`);
   return replica;
 }
 
-async function endure(service: (typeof REPLICAS)[number], { place, report }: Scenario): Promise<void> {
+async function endure(tried: Case, { place, report }: Scenario): Promise<void> {
+  const { service, index, fault } = tried;
   const cluster = target.get();
   const brain = newName('b');
   const user = new Caller(place);
@@ -90,16 +126,14 @@ async function endure(service: (typeof REPLICAS)[number], { place, report }: Sce
     members.map(({ caller }, index) => caller.with({ gateway: doors[index % doors.length] ?? 0 })),
     workspace,
   );
-  const replica = replicaOf(cluster, service);
+  const replica = replicaOf(cluster, tried);
   try {
     await waitFor(() => load.successes(0, Infinity) >= LOAD_BEFORE && rounds.heard.length >= LOAD_BEFORE, {
       what: 'load before',
     });
     const stoppedAt = performance.now();
-    replica.signal('SIGSTOP');
-    await delay(STANDS_STILL_MS);
+    await fault.happen(replica);
     const goesOnAt = performance.now();
-    replica.signal('SIGCONT');
     await waitFor(() => load.successes(goesOnAt, Infinity) >= AFTERWARDS, { what: 'load afterwards' });
     await Promise.all([load.stop(), rounds.stop()]);
 
@@ -115,12 +149,13 @@ async function endure(service: (typeof REPLICAS)[number], { place, report }: Sce
     const last = Math.max(0, ...failed.map(({ at }) => at - stoppedAt));
     const longest = Math.max(...during.map(({ ms }) => ms));
     report(
-      `${service} stands still: ${during.length} calls meanwhile, ${failed.length} failed (${told.join(', ') || 'none'}), the last began after ${Math.round(last)} ms, the longest took ${Math.round(longest)} ms`,
+      `${service} ${index + 1} ${fault.title}: ${during.length} calls meanwhile, ${failed.length} failed (${told.join(', ') || 'none'}), the last began after ${Math.round(last)} ms, the longest took ${Math.round(longest)} ms`,
     );
     expect(during.length).toBeGreaterThan(LOAD_BEFORE);
     expect(told.filter((what) => !/ (SERVICE_UNAVAILABLE|TIMEOUT|E_OUTCOME_UNKNOWN|E_BUSY)$/.test(what))).toEqual([]);
     expect(failed.filter(({ at }) => at > stoppedAt + NOTICED_WITHIN_MS)).toEqual([]);
     expect(failed.filter(({ kind }) => kind === 'keyed spend')).toEqual([]);
+    expect(longest).toBeLessThan(promised(COSTS_AT_MOST_MS));
     expect(await load.ledger.lost(reader(user, brain))).toEqual([]);
     expect(await poolFunds(admin.caller, workspace)).toMatchObject({ spent: rounds.spent });
   } finally {
@@ -129,13 +164,25 @@ async function endure(service: (typeof REPLICAS)[number], { place, report }: Sce
   }
 }
 
-for (const service of REPLICAS) {
+// Of the brain processes one owns the brain and the other sends it the work. A killed gateway takes its connections with
+// it: that is another promise.
+const CASES: readonly Case[] = [STANDSTILL, KILL].flatMap((fault) => [
+  { service: 'brain', index: 0, fault },
+  { service: 'brain', index: 1, fault },
+  { service: 'habitat', index: 1, fault },
+  { service: 'escrow', index: 1, fault },
+  ...(fault === KILL ? [] : [{ service: 'gateway', index: 1, fault } as const]),
+]);
+
+for (const tried of CASES) {
+  const { service, index, fault } = tried;
   verifies(
     'gateway:faults:standstill',
     async (scenario) => {
-      await endure(service, scenario);
+      await endure(tried, scenario);
       for (const gateway of target.get().gateways) await gateway.ready();
+      if (service !== 'gateway') await serviceAlive(scenario.place.gateways[0] ?? '', service, 2);
     },
-    { on: target, timeoutMs: 120_000, title: `a ${service} that stands still` },
+    { on: target, timeoutMs: 120_000, title: `${service} process ${index + 1} ${fault.title}` },
   );
 }

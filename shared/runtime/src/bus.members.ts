@@ -36,6 +36,11 @@ export function addressOfMember({ group, process }: Member): string {
   return `to.${group}.${process}.`;
 }
 
+/** Every subject names the service that answers it, so nobody draws the questions of another to itself. */
+function isOwn(pattern: string, group: string): boolean {
+  return pattern.split('.').includes(group);
+}
+
 /** What was asked; null when it was not addressed to one process. */
 export function withoutAddress(subject: string): string | null {
   return /^to\.[^.]+\.[^.]+\.(.+)$/.exec(subject)?.[1] ?? null;
@@ -66,16 +71,20 @@ export class Members {
   readonly #routes = new Map<string, Route>();
   readonly #unaddressable = new Set<string>();
 
-  heard(text: string): void {
+  /** What came on `subject`, on which the server lets that group alone speak. */
+  heard(text: string, subject: string): void {
     const same = this.#byText.get(text);
-    if (same !== undefined) {
+    if (same !== undefined && beatSubject(same.group) === subject) {
       same.missed = 0;
       same.declined = false;
       return;
     }
     const beat = beatIn(text);
-    if (beat === null) return;
-    const { group, process, patterns } = beat;
+    if (beat === null || beatSubject(beat.group) !== subject) return;
+    const { group, process } = beat;
+    const patterns = beat.patterns.filter((pattern) => isOwn(pattern, group));
+    const before = this.#known.get(process);
+    if (before !== undefined && before.group !== group) return;
     this.#forget(process);
     if (patterns.length === 0) return;
     const member: Known = { group, process, patterns, text, missed: 0, declined: false };

@@ -98,7 +98,7 @@ export class NatsBus implements Bus {
       this.#connection.subscribe(ALL_BEATS, {
         callback: (error, message) => {
           refused ??= error;
-          if (error === null) this.#members.heard(textOf(message));
+          if (error === null) this.#members.heard(textOf(message), message.subject);
         },
       });
       this.#presence.start();

@@ -14,9 +14,9 @@ const FAR_MS = 30_000;
 const inTime = () => ({ deadlineAt: Date.now() + FAR_MS });
 const echo = async (payload: string) => payload;
 
-/** A subject nobody else uses, so that suites may share a server. */
+/** A subject nobody else uses, so that suites may share a server, below the name of the group whose members answer. */
 function ownSubject(): string {
-  return `t${randomUUID().replaceAll('-', '')}`;
+  return `test.t${randomUUID().replaceAll('-', '')}`;
 }
 
 async function failure(call: Promise<unknown>): Promise<BusError> {
