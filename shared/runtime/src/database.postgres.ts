@@ -14,8 +14,7 @@ const IDLE_CONNECTION_MS = 20_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 /** A statement that was ended by its time says so within this; what is silent for longer is lost. */
 const SILENCE_MARGIN_MS = 10_000;
-/** A process that stands still in the middle of a transaction must not hold its locks against all others. */
-const IDLE_IN_TRANSACTION_MS = 5000;
+const IDLE_IN_TRANSACTION_MS = 60_000;
 /** Servers keep a named statement until the connection ends; texts beyond this many stay unnamed. */
 const NAMED_STATEMENTS = 1000;
 
@@ -30,6 +29,8 @@ export async function openPostgresDatabase(options: {
   /** Shown in pg_stat_activity. */
   applicationName?: string;
   statementTimeoutMs?: number;
+  /** How long a process that stands still in the middle of a transaction holds its locks. */
+  idleInTransactionMs?: number;
   /** After how long without a byte a connection counts as lost; for tests. */
   silenceMs?: number;
 }): Promise<Database> {
@@ -46,7 +47,7 @@ export async function openPostgresDatabase(options: {
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     statement_timeout: statementTimeoutMs,
     ...(options.applicationName === undefined ? {} : { application_name: options.applicationName }),
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
     options: '-c TimeZone=UTC', // the Prisma adapter writes and reads times without their zone
   });
   const onPoolError = (error: Error) => options.log.warn({ err: error }, 'database connection lost');
