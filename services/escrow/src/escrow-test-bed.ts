@@ -1,6 +1,6 @@
 /** The ledger as a service in this process, called over the local bus, beside a registry of which a test says what it knows. */
 import { type EscrowAsk, type EscrowOperation, type EscrowReply, escrowSubject } from '@svc/contract/escrow.ts';
-import { REGISTRY, type RegistryQuestion } from '@svc/contract/registry.ts';
+import { REGISTRY, type RegistryAnswer, type RegistryQuestion } from '@svc/contract/registry.ts';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import type { Bus, Subscription } from '@svc/runtime/bus.ts';
 import type { Database } from '@svc/runtime/database.ts';
@@ -90,7 +90,7 @@ async function callOperation<Operation extends EscrowOperation>(
   return JSON.parse(reply) as EscrowReply;
 }
 
-type Answering = { readonly [Question in RegistryQuestion]?: (ask: never) => object };
+type Answering = { readonly [Question in RegistryQuestion]?: (ask: never) => RegistryAnswer<Question> };
 
 /** Roles may be changed by a test at any time: each answer is of now, under a stamp of its own. */
 async function answerAsRegistry(bus: Bus, { workspaces, orgs }: KnownPeople): Promise<Subscription[]> {
@@ -105,7 +105,12 @@ async function answerAsRegistry(bus: Bus, { workspaces, orgs }: KnownPeople): Pr
       known: workspaces[workspaceId] !== undefined,
       roles: workspaces[workspaceId]?.[userId] ?? [],
     }),
-    context: ({ agentId }: { agentId: string }) => ({ stamp: stamp(), subject: null, roles: rolesOf(agentId) }),
+    context: ({ agentId }: { agentId: string }) => ({
+      stamp: stamp(),
+      subject: null,
+      quarantined: false,
+      roles: rolesOf(agentId),
+    }),
     account: ({ account, by = '' }: { account: string; by?: string }) => {
       const org = orgs[account];
       const isIdentity = Object.keys(rolesOf(account)).length > 0;

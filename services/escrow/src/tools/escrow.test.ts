@@ -166,11 +166,11 @@ describe('holds of callers', () => {
     const org = newOrg();
     await call('escrow_create', { org, budget: 10 });
     const holdId = newHold();
-    await call('escrow_hold', { holdId, condition: { amount: 10, agent: org, ttlMs: 50 } });
+    await call('escrow_hold', { holdId, condition: { amount: 10, agent: org, ttlMs: 600_000 } });
     expect(await node.bus('debit', { payer: { agent: org }, amount: 10, ref: `early ${org}` })).toMatchObject({
       code: 'E_BUDGET',
     });
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await database.pool.query(`UPDATE escrow.holds SET expires_at = now() WHERE hold_id = $1`, [holdId]);
     expect(await call('escrow_canSpend', { agent: org, amount: 10 })).toMatchObject({ allowed: true });
     expect(await node.bus('debit', { payer: { agent: org }, amount: 10, ref: `late ${org}` })).toMatchObject({
       ok: true,
