@@ -1,5 +1,6 @@
 /** Tasks and messages of agents as rows: kept until somebody carries them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { OF_FAMILY } from './family-rows.ts';
 
 export async function countOpenTasks(client: SqlClient, agentId: string): Promise<number> {
   const [row] = await client.$queryRawUnsafe<{ open: number }[]>(
@@ -37,11 +38,11 @@ export function failOpenTasks(tx: SqlClient, agentId: string, reason: string): P
   );
 }
 
-export async function countMessagesLastMinute(client: SqlClient, by: string): Promise<number> {
+export async function countMessagesLastMinute(client: SqlClient, family: string): Promise<number> {
   const [row] = await client.$queryRawUnsafe<{ sent: number }[]>(
     `SELECT count(*)::int AS sent FROM habitat.agent_messages
-     WHERE "by" = $1 AND at > clock_timestamp() - interval '1 minute'`,
-    by,
+     WHERE ${OF_FAMILY('"by"', '$1')} AND at > clock_timestamp() - interval '1 minute'`,
+    family,
   );
   return row?.sent ?? 0;
 }

@@ -14,6 +14,7 @@ import {
   type Recipient,
 } from './agent-inbox.ts';
 import { lockAgent, readRelation } from './agent-rows.ts';
+import { readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 import { lockNames } from './name-lock.ts';
 import { isQuarantined } from './trust-rows.ts';
@@ -71,9 +72,10 @@ export async function broadcast(
 ): Promise<Decision<Broadcast, 'E_RATE_LIMIT'>> {
   const { tx } = unit;
   const by = actorOf(caller).name;
-  await lockNames(tx, [`broadcast:${by}`]);
+  const { family } = await readPlaced(tx, by);
+  await lockNames(tx, [`broadcast:${family}`]);
   await requireRole(tx, caller, workspace, 'editor');
-  if ((await countMessagesLastMinute(tx, by)) >= MAX_MESSAGES_A_MINUTE) return deny('E_RATE_LIMIT');
+  if ((await countMessagesLastMinute(tx, family)) >= MAX_MESSAGES_A_MINUTE) return deny('E_RATE_LIMIT');
   const recipients = await insertMessage(tx, { messageId, workspace, message, by });
   unit.emit({
     name: 'agent:messaged',

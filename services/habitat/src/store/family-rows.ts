@@ -13,6 +13,10 @@ export async function readPlaced(client: SqlClient, id: string): Promise<Placed>
   return row ?? { id, family: id, ancestors: [] };
 }
 
+/** Condition that `column` names one of the family that a parameter of the statement is. */
+export const OF_FAMILY = (column: string, family: string) =>
+  `(${column} = ${family} OR ${column} IN (SELECT agent_id FROM habitat.agents WHERE family = ${family}))`;
+
 export async function readSource(
   client: SqlClient,
   { name, operator }: Pick<Actor, 'name' | 'operator'>,

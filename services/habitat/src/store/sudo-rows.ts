@@ -4,6 +4,7 @@ import type { Denials, Grant, ScopeRequest, ScopeState } from '../domain/sudo.ts
 import type { Scope } from '../domain/sudo-scopes.ts';
 import { epochMs } from './epoch.ts';
 import type { HabitatUnit } from './habitat-store.ts';
+import { OF_FAMILY } from './family-rows.ts';
 import { lockNames } from './name-lock.ts';
 
 const INSTANT = `(SELECT date_trunc('milliseconds', clock_timestamp()) AS at) n`;
@@ -39,8 +40,8 @@ export function lockPrincipal(tx: SqlClient, principal: string): Promise<void> {
   return lockNames(tx, [`sudo:${principal}`]);
 }
 
-export function lockNewTask(tx: SqlClient, taskId: string, owner: string): Promise<void> {
-  return lockNames(tx, [`sudo:${principalOfTask(taskId)}`, `sudo-owner:${owner}`]);
+export function lockNewTask(tx: SqlClient, taskId: string, family: string): Promise<void> {
+  return lockNames(tx, [`sudo:${principalOfTask(taskId)}`, `sudo-owner:${family}`]);
 }
 
 /** Null = unknown, or past its time. */
@@ -52,10 +53,11 @@ export async function readTask(client: SqlClient, taskId: string): Promise<SudoT
   return row ?? null;
 }
 
-export async function countTasks(tx: SqlClient, owner: string): Promise<number> {
+export async function countTasks(tx: SqlClient, family: string): Promise<number> {
   const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
-    `SELECT count(*)::int AS count FROM habitat.sudo_tasks WHERE owner = $1 AND expires_at > clock_timestamp()`,
-    owner,
+    `SELECT count(*)::int AS count FROM habitat.sudo_tasks
+     WHERE ${OF_FAMILY('owner', '$1')} AND expires_at > clock_timestamp()`,
+    family,
   );
   return row?.count ?? 0;
 }

@@ -6,6 +6,7 @@ import { actorOf, mayActIn } from '../domain/actor.ts';
 import { SUDO } from '../domain/sudo.ts';
 import type { Scope } from '../domain/sudo-scopes.ts';
 import { holdsRole } from '../roles.ts';
+import { readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 import {
   countTasks,
@@ -43,13 +44,14 @@ export async function openTask(
 ): Promise<Decision<TaskOpened, 'E_SUDO_TASK_EXISTS' | 'E_QUOTA'>> {
   const { tx } = unit;
   const actor = actorOf(call.caller);
-  await lockNewTask(tx, taskId, actor.name);
+  const { family } = await readPlaced(tx, actor.name);
+  await lockNewTask(tx, taskId, family);
   const present = await readTask(tx, taskId);
   if (present !== null) {
     const isOwn = present.owner === actor.name && mayActIn(actor, present.workspace);
     return isOwn ? allow(await asOpened(tx, present, false)) : deny('E_SUDO_TASK_EXISTS');
   }
-  if ((await countTasks(tx, actor.name)) >= SUDO.liveTasks) return deny('E_QUOTA');
+  if ((await countTasks(tx, family)) >= SUDO.liveTasks) return deny('E_QUOTA');
   const task = await insertTask(tx, { taskId, owner: actor.name, workspace, forMs: SUDO.taskMs });
   const principal = taskPrincipal(task);
   for (const scope of scopes) {

@@ -4,7 +4,7 @@ import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
 import { epochMs } from './epoch.ts';
-import { readPlaced } from './family-rows.ts';
+import { OF_FAMILY, readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './habitat-store.ts';
 import { lockNames } from './name-lock.ts';
 
@@ -96,8 +96,7 @@ export async function hasRoomForWorkspace(
   const { family } = await readPlaced(tx, identity);
   await lockNames(tx, [`owner:${family}`]);
   const [row] = await tx.$queryRawUnsafe<{ owned: number }[]>(
-    `SELECT count(*)::int AS owned FROM habitat.workspaces WHERE owner = $1
-       OR owner IN (SELECT agent_id FROM habitat.agents WHERE family = $1)`,
+    `SELECT count(*)::int AS owned FROM habitat.workspaces WHERE ${OF_FAMILY('owner', '$1')}`,
     family,
   );
   return (row?.owned ?? 0) < MAX_OWNED;

@@ -188,3 +188,19 @@ test('however many agents a family spawns, it has one voice, none about itself, 
   expect(told).toBe(JSON.stringify(await asked('nobody')).replaceAll('nobody', 'rated'));
   expect(await ida('trust_getScore', { entityId: 'rated' })).toMatchObject({ known: true, quarantined: true });
 }, 60_000);
+
+test('one family sends ten messages a minute and has a hundred live tasks', async () => {
+  await give('jon', 'default', 'editor');
+  const jon = await withTokenOf(node, 'jon');
+  const child = await withTokenOf(node, await idOf(jon('agent_spawn')));
+  const other = await enrol(node, 'other-voice', { role: 'editor' });
+  const say = (voice: Spawner) => codeOf(voice('svc_agents_broadcast', { message: 'x', workspace: 'default' }));
+  for (let index = 0; index < 10; index += 1) expect(await say(index % 2 === 0 ? jon : child)).toBeNull();
+  expect([await say(jon), await say(child), await say(other.call)]).toEqual(['E_RATE_LIMIT', 'E_RATE_LIMIT', null]);
+  await node.rows(
+    `INSERT INTO habitat.sudo_tasks (task_id, owner, workspace, created_at, expires_at)
+     SELECT 'jon' || n, 'jon', 'default', now(), now() + interval '1 hour' FROM generate_series(1, 100) n`,
+  );
+  expect(await codeOf(child('svc_sudo_createTask', {}))).toBe('E_QUOTA');
+  expect(await codeOf(other.call('svc_sudo_createTask'))).toBeNull();
+});
