@@ -7,7 +7,9 @@ import { measureCommits } from './commits.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
+import { measureGrowth } from './growth.ts';
 import { measureIndex } from './index.ts';
+import { measureIndexMemory } from './index-memory.ts';
 import { measureLargeBrain } from './large-brain.ts';
 import { measureMoney } from './money.ts';
 import { startPeers } from './peers.ts';
@@ -67,6 +69,8 @@ try {
   if (wants('commits')) console.log(`\n${await measureCommits(seconds)}`);
   if (wants('large')) console.log(`\n${await measureLargeBrain()}`);
   if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
+  if (wants('memory')) console.log(`\n${await measureIndexMemory()}`);
+  if (wants('growth')) console.log(`\n${await measureGrowth()}`);
   if (wants('index')) console.log(`\n${await measureIndex()}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
   if (wants('recovery')) console.log(`\n${await measureRecovery(rounds * 4)}`);

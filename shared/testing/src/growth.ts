@@ -15,12 +15,24 @@ const ATTEMPTS = 4;
 /** Less than this much is mostly what a call costs anyway. */
 const LEAST_MS = 4;
 
-/** Tries again while it looks worse than linear: a noisy moment passes, a square does not. */
-export async function growthOf(work: (size: number) => unknown, size: number): Promise<Growth> {
+/**
+ * Tries again while it looks worse than linear: a noisy moment passes, a square does not. `prepare` comes before each
+ * time the work is done and does not count.
+ */
+export async function growthOf(
+  work: (size: number) => unknown,
+  size: number,
+  prepare: (size: number) => unknown = () => {},
+): Promise<Growth> {
+  const leastCpuMs = (asked: number): Promise<number> =>
+    leastOf(
+      () => prepare(asked),
+      () => work(asked),
+    );
   let least: Growth = { factor: Infinity, cpuMs: Infinity };
   for (let attempt = 0; attempt < ATTEMPTS && least.factor > LINEAR; attempt += 1) {
-    const once = await leastCpuMs(work, size);
-    const twice = await leastCpuMs(work, 2 * size);
+    const once = await leastCpuMs(size);
+    const twice = await leastCpuMs(2 * size);
     const factor = twice / Math.max(once, LEAST_MS);
     if (factor < least.factor) least = { factor, cpuMs: twice };
   }
@@ -28,11 +40,12 @@ export async function growthOf(work: (size: number) => unknown, size: number): P
 }
 
 /** Of several runs: others can only add to what the work itself takes. */
-async function leastCpuMs(work: (size: number) => unknown, size: number): Promise<number> {
+async function leastOf(prepare: () => unknown, work: () => unknown): Promise<number> {
   let least = Infinity;
   for (let run = 0; run < RUNS; run += 1) {
+    await prepare();
     const before = process.cpuUsage();
-    await work(size);
+    await work();
     const { user, system } = process.cpuUsage(before);
     least = Math.min(least, (user + system) / 1000);
   }
