@@ -131,19 +131,29 @@ async function say(ground: Ground, { caller, nth }: AgentAct, tool: string, args
     if (!ground.isKilled) ground.problems.push(`#${nth} ${text}`);
     return { result: null, isUnsure: true, isWritten: false, outcome: text };
   }
+  return judged(ground, nth, { tool, args, reply });
+}
+
+interface Asked {
+  readonly tool: string;
+  readonly args: Fields;
+  readonly reply: Reply;
+}
+
+function judged(ground: Ground, nth: number, { tool, args, reply }: Asked): Said {
   const code = codeOf(reply);
   const content = reply.body.result?.['content'];
-  if (code === null) {
+  const fields = isFields(content) ? content : null;
+  if (code === null)
     return {
-      result: isFields(content) ? content : (reply.body.result ?? {}),
+      result: fields ?? reply.body.result ?? {},
       isUnsure: false,
       isWritten: false,
       outcome: `${tool} done`,
     };
-  }
   if (!RIGHT_NOS.has(code) && !(ground.isKilled && UNSURE.has(code)))
     ground.problems.push(`#${nth} ${tool} ${JSON.stringify(args).slice(0, 120)} answered ${reply.text.slice(0, 300)}`);
-  const isWritten = isFields(content) && content['written'] !== undefined;
+  const isWritten = fields?.['written'] !== undefined;
   return { result: null, isUnsure: UNSURE.has(code), isWritten, outcome: `${tool} ${code}` };
 }
 
