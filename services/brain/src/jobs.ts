@@ -1,8 +1,11 @@
 /** Recurring work of the brain. The truth is in the database and on disk; a run only looks. */
+import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import { maintainBrain, packBrainWhenDue } from './brain/housekeeping.ts';
+import { sweepConflicts } from './store/conflict-store.ts';
+import { sweepHomes } from './store/file-homes.ts';
 import { freeExpiredLeases } from './store/lease-store.ts';
 import type { SessionStore } from './store/session-store.ts';
 import { leaseReleased } from './writer/lease-keeper.ts';
@@ -10,7 +13,7 @@ import { leaseReleased } from './writer/lease-keeper.ts';
 export interface JobParts {
   readonly platform: Platform;
   readonly host: BrainHost;
-  readonly store: Pick<ServiceStore, 'outbox' | 'transact'>;
+  readonly store: Pick<ServiceStore, 'client' | 'outbox' | 'transact'>;
   readonly sessions: SessionStore;
 }
 
@@ -38,8 +41,14 @@ export async function scheduleJobs({ platform, host, store, sessions }: JobParts
     everyMs: 10 * MINUTE,
     scope: 'cluster',
     async run() {
-      await sessions.sweep();
+      await sessions.sweep(platform.config.SVC_KEEP_SESSIONS_DAYS);
     },
+  });
+  await jobs.schedule({
+    id: 'brain.trace-sweep',
+    everyMs: HOUR,
+    scope: 'cluster',
+    run: () => sweepTraces(store.client, platform.config.SVC_KEEP_TRACES_DAYS),
   });
   await jobs.schedule({
     id: 'brain.maintenance',
@@ -57,6 +66,12 @@ export async function scheduleJobs({ platform, host, store, sessions }: JobParts
       for (const brain of host.openBrains()) await packBrainWhenDue(brain);
     },
   });
+}
+
+/** What only tells of things that are gone. */
+async function sweepTraces(client: SqlClient, keptDays: number): Promise<void> {
+  await sweepHomes(client, keptDays);
+  await sweepConflicts(client, keptDays);
 }
 
 async function endExpiredLeases({ outbox, transact }: JobParts['store']): Promise<void> {

@@ -91,10 +91,7 @@ function writeTo(post: AuditPost, log: StatelessPlatform['log']) {
   };
 }
 
-export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'ids' | 'log'>): Denials {
-  const { clock, log } = platform;
-  const post = createAuditPost(platform);
-  const write = writeTo(post, log);
+function createWindows(clock: StatelessPlatform['clock'], write: ReturnType<typeof writeTo>) {
   const windows = new Map<string, Window>();
   const apart = createApart();
 
@@ -138,6 +135,13 @@ export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' 
     } else open(key, { caller, tool, code, openedAt: clock.now(), count: 0, requestId });
   }
 
+  return { count, sweep, writeAll };
+}
+
+export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'ids' | 'log'>): Denials {
+  const { clock, log } = platform;
+  const post = createAuditPost(platform);
+  const { count, sweep, writeAll } = createWindows(clock, writeTo(post, log));
   const timer = setInterval(() => sweep(({ openedAt }) => clock.now() - openedAt >= FOLD_MS), SWEEP_MS);
   timer.unref();
   return {

@@ -10,6 +10,7 @@ import type { HabitatDeps } from './deps.ts';
 import { createRevision } from './revision.ts';
 import { holdsRole } from './roles.ts';
 import { createSessions } from './sessions.ts';
+import { sweepMessages } from './store/agent-inbox.ts';
 import { createHabitatStore, type HabitatStore } from './store/habitat-store.ts';
 import { scheduleTokenSweep, startTokenUse } from './token-use.ts';
 import { sweepSudo } from './store/sudo-rows.ts';
@@ -20,6 +21,7 @@ import { createTurns } from './turns.ts';
 const SWEEP_SUDO_MS = 600_000;
 const SAVE_AUDIT_MS = 60_000;
 const SWEEP_AUDIT_USE_MS = 3_600_000;
+const SWEEP_MESSAGES_MS = 3_600_000;
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 
 export const habitatService: ServiceDefinition<HabitatDeps> = {
@@ -47,7 +49,7 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
     inTurn: createTurns(),
   };
   await store.start();
-  await scheduleTokenSweep(platform.jobs, store.client);
+  await scheduleTokenSweep(platform, store.client);
   await scheduleUpkeep(platform, store, audit);
   const answering = await answerQuestions(deps, platform);
   return {
@@ -65,11 +67,16 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
   };
 }
 
-async function scheduleUpkeep({ jobs }: Platform, { client }: HabitatStore, audit: Audit): Promise<void> {
+async function scheduleUpkeep({ jobs, config }: Platform, { client }: HabitatStore, audit: Audit): Promise<void> {
   const upkeep = [
     { id: 'habitat.sudo-sweep', everyMs: SWEEP_SUDO_MS, run: () => sweepSudo(client) },
     { id: 'habitat.audit-checkpoints', everyMs: SAVE_AUDIT_MS, run: () => audit.saveAll() },
     { id: 'habitat.audit-use-sweep', everyMs: SWEEP_AUDIT_USE_MS, run: () => sweepAuditUse(client) },
+    {
+      id: 'habitat.message-sweep',
+      everyMs: SWEEP_MESSAGES_MS,
+      run: () => sweepMessages(client, config.SVC_KEEP_MESSAGES_DAYS),
+    },
   ];
   for (const { id, everyMs, run } of upkeep) {
     await jobs.schedule({

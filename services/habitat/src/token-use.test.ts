@@ -49,7 +49,7 @@ test('a token that ended 30 days ago goes, others stay', async () => {
   await set(lately, "expires_at = now() - interval '29 days'");
   await set(expired, "expires_at = now() - interval '31 days'");
   await set(revoked, "revoked_at = now() - interval '31 days'");
-  expect(await sweepTokens(client)).toBe(2);
+  expect(await sweepTokens(client, 30)).toBe(2);
   const { tokens } = await node.call('svc_habitat_listTokens', { agentId: 'ann' });
   const left = (tokens as Fields[]).map(({ tokenId }) => tokenId).filter((id) => ids.includes(String(id)));
   expect(new Set(left)).toEqual(new Set([live, lately]));

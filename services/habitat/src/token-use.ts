@@ -57,13 +57,13 @@ export async function startTokenUse(client: SqlClient, { bus, log }: Pick<Platfo
 }
 
 /** Tokens that ended long ago go. */
-export async function scheduleTokenSweep(jobs: Platform['jobs'], client: SqlClient): Promise<void> {
+export async function scheduleTokenSweep({ jobs, config }: Platform, client: SqlClient): Promise<void> {
   await jobs.schedule({
     id: 'habitat.token-sweep',
     everyMs: SWEEP_EVERY_MS,
     scope: 'cluster',
     async run() {
-      await sweepTokens(client);
+      await sweepTokens(client, config.SVC_KEEP_TOKENS_DAYS);
     },
   });
 }

@@ -153,6 +153,23 @@ export const CONFIG_TABLE = {
     '0',
     'Draws that one member may make from a pool within a minute; 0 = any number.',
   ),
+  SVC_KEEP_EVENTS_DAYS: variable(
+    count(1, 36_500).default(7),
+    '7',
+    'Days for which events can be resumed from; at most a million of each service are kept.',
+  ),
+  SVC_KEEP_SESSIONS_DAYS: variable(
+    count(1, 36_500).default(30),
+    '30',
+    'Days after which a session that nobody uses forgets its stack of brains.',
+  ),
+  SVC_KEEP_TOKENS_DAYS: variable(count(1, 36_500).default(30), '30', 'Days for which tokens that ended are listed.'),
+  SVC_KEEP_MESSAGES_DAYS: variable(count(1, 36_500).default(30), '30', 'Days for which broadcasts to agents are kept.'),
+  SVC_KEEP_TRACES_DAYS: variable(
+    count(1, 36_500).default(90),
+    '90',
+    'Days for which settled conflicts are listed, and for which a file that is gone keeps the home it had.',
+  ),
   SVC_NODE_ID: variable(text.max(64).optional(), 'host name', 'Name of this process in node lists and events.'),
   SVC_LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),

@@ -17,7 +17,6 @@ import type { SqlClient } from './database.ts';
 import { answerPage, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
 
-export const EVENTS_KEPT_DAYS = 7;
 export const EVENTS_KEPT_ROWS = 1_000_000;
 /** Rows that are numbered at once. */
 const RELAY_ROWS = 50;
@@ -58,7 +57,7 @@ export interface OutboxOptions {
   readonly exclusive: boolean;
   /** Runs `work` in one transaction. */
   readonly transact: <Value>(work: (transaction: SqlClient) => Promise<Value>) => Promise<Value>;
-  readonly platform: Pick<Platform, 'bus' | 'clock' | 'ids' | 'log' | 'node'>;
+  readonly platform: Pick<Platform, 'bus' | 'clock' | 'config' | 'ids' | 'log' | 'node'>;
 }
 
 export function createOutbox(options: OutboxOptions): Outbox {
@@ -79,7 +78,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     write: (transaction, events) => writeEvents(options, transaction, events),
     kick: relay.kick,
     flush: relay.flush,
-    sweep: () => deleteOldEvents(client, schema),
+    sweep: () => deleteOldEvents(options),
     async start() {
       const answer = (payload: string) => answerPage(client, schema, payload);
       subscriptions.push(await platform.bus.respond(SUBJECTS.eventsAfter(service), answer, { queue: service }));
@@ -124,10 +123,11 @@ async function writeEvents(
   await insertRows(transaction, `"${schema}".event_batches`, EVENT_COLUMNS, rows);
 }
 
-function deleteOldEvents(client: SqlClient, schema: string): Promise<number> {
+function deleteOldEvents({ client, schema, platform }: OutboxOptions): Promise<number> {
   return client.$executeRawUnsafe(
-    `DELETE FROM "${schema}".event_batches WHERE last IS NOT NULL AND (at < now() - interval '${EVENTS_KEPT_DAYS} days'
+    `DELETE FROM "${schema}".event_batches WHERE last IS NOT NULL AND (at < now() - make_interval(days => $1::int)
        OR last <= (SELECT head FROM "${schema}".outbox_head) - ${EVENTS_KEPT_ROWS})`,
+    platform.config.SVC_KEEP_EVENTS_DAYS,
   );
 }
 

@@ -53,3 +53,11 @@ export async function readConflict(client: SqlClient, brain: string, id: string)
   const sql = `SELECT ${COLUMNS} FROM brain.brain_conflicts WHERE brain = $1 AND id = $2`;
   return (await client.$queryRawUnsafe<StoredConflict[]>(sql, brain, id))[0] ?? null;
 }
+
+/** Deletes conflicts that were settled long ago; returns how many. */
+export function sweepConflicts(client: SqlClient, keptDays: number): Promise<number> {
+  return client.$executeRawUnsafe(
+    'DELETE FROM brain.brain_conflicts WHERE resolved_at < now() - make_interval(days => $1::int)',
+    keptDays,
+  );
+}

@@ -125,3 +125,14 @@ export async function readIslandHome(client: SqlClient, files: readonly string[]
   );
   return { ...NOWHERE, own: rows.length === 1 ? (rows[0]?.home ?? null) : null };
 }
+
+/** Forgets where files were at home that are on no branch any more, and long ago were made; not those of kept brains. */
+export async function sweepHomes(client: SqlClient, keptDays: number): Promise<number> {
+  return client.$executeRawUnsafe(
+    `DELETE FROM brain.brain_file_homes h WHERE at < now() - make_interval(days => $1::int)
+       AND NOT EXISTS (SELECT 1 FROM brain.brain_homes b JOIN brain.brain_files f ON f.brain = b.brain AND f.path = h.path
+                       WHERE b.id = h.brain_id)
+       AND NOT EXISTS (SELECT 1 FROM brain.brain_deleted d WHERE d.id = h.brain_id)`,
+    keptDays,
+  );
+}

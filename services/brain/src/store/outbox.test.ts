@@ -1,4 +1,5 @@
 import { type EventBatch, type EventPage, SUBJECTS } from '@svc/contract/discovery.ts';
+import { readConfig } from '@svc/runtime/config.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
@@ -22,6 +23,7 @@ function replica(bus = createLocalBus()) {
   const platform = {
     bus,
     clock: systemClock,
+    config: readConfig({}, () => '').config,
     ids: createIds(systemClock, systemRandom),
     log: createLog('silent', {}),
     node: { nodeId: 'n', instance: 'i', startedAt: 0, version: '1' },

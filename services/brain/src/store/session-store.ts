@@ -5,8 +5,6 @@ import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
 import { freshPointer, type Pointer } from '../domain/stack.ts';
 
-export const SESSION_KEPT_DAYS = 30;
-
 export interface SessionStoreOptions {
   readonly client: SqlClient;
   readonly transact: <Value>(work: (transaction: SqlClient) => Promise<Value>) => Promise<Value>;
@@ -73,9 +71,10 @@ export class SessionStore {
   }
 
   /** Deletes pointers idle for too long; returns how many. */
-  sweep(): Promise<number> {
+  sweep(keptDays: number): Promise<number> {
     return this.#options.client.$executeRawUnsafe(
-      `DELETE FROM brain.brain_sessions WHERE touched_at < now() - interval '${SESSION_KEPT_DAYS} days'`,
+      'DELETE FROM brain.brain_sessions WHERE touched_at < now() - make_interval(days => $1::int)',
+      keptDays,
     );
   }
 

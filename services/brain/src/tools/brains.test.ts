@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sweepHomes } from '../store/file-homes.ts';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
@@ -80,6 +81,18 @@ describe('where things are at home', () => {
     await node.stop();
     node = await bed.start();
     expect(await homeOf(`brain:${brain}-new/new.md`)).toEqual({ own: 'default', brain: 'acme' });
+  });
+
+  test('that a file was there is forgotten long after it is gone, and not while it is there', async () => {
+    for (const name of ['gone', 'there']) await STRANGER.ok('brain_write', { brain, name, content: 'x' });
+    await EDITOR.ok('brain_delete_file', { brain, name: 'gone' });
+    const client = poolClient(bed.database.pool);
+    await sweepHomes(client, 90);
+    expect(await homeOf(`brain:${brain}/gone.md`)).toMatchObject({ own: 'default' });
+    await client.$executeRawUnsafe(`UPDATE brain.brain_file_homes SET at = now() - interval '100 days'`);
+    await sweepHomes(client, 90);
+    expect(await homeOf(`brain:${brain}/gone.md`)).toMatchObject({ own: null });
+    expect(await homeOf(`brain:${brain}/there.md`)).toMatchObject({ own: 'default' });
   });
 
   test('an island is where all of its name are', async () => {

@@ -80,3 +80,11 @@ export async function insertMessage(
   );
   return recipients;
 }
+
+/** Deletes broadcasts of long ago; returns how many. */
+export function sweepMessages(client: SqlClient, keptDays: number): Promise<number> {
+  return client.$executeRawUnsafe(
+    'DELETE FROM habitat.agent_messages WHERE at < now() - make_interval(days => $1::int)',
+    keptDays,
+  );
+}

@@ -171,11 +171,10 @@ export async function readAuthToken(client: SqlClient, hash: string): Promise<Au
   return row === undefined ? null : { ...row.claims, expiresAt: row.expiresAt };
 }
 
-const KEPT_DAYS = 30;
-
 /** Deletes tokens that ended long ago; returns how many. */
-export function sweepTokens(client: SqlClient): Promise<number> {
+export function sweepTokens(client: SqlClient, keptDays: number): Promise<number> {
   return client.$executeRawUnsafe(
-    `DELETE FROM habitat.tokens WHERE least(expires_at, revoked_at) < now() - interval '${KEPT_DAYS} days'`,
+    'DELETE FROM habitat.tokens WHERE least(expires_at, revoked_at) < now() - make_interval(days => $1::int)',
+    keptDays,
   );
 }
