@@ -2,8 +2,17 @@
 import { readRefs } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
 import { objectId } from '../git/run.ts';
+import type { RowView } from '../ports.ts';
 
 export const ISLANDS = 'islands/';
+
+/** Places in which the subject may not read what was committed. */
+export async function unreadableEver(islands: Pick<IslandPast, 'hasHeld'>, rows: RowView): Promise<string[]> {
+  const places = rows.unreadable();
+  const isIsland = (path: string): boolean => path.startsWith(ISLANDS);
+  if (!places.some(isIsland) || (await islands.hasHeld())) return places;
+  return places.filter((path) => !isIsland(path));
+}
 
 export class IslandPast {
   readonly #repository: Repository;

@@ -13,13 +13,13 @@ import { listConflicts, readConflict, resolveConflict } from './conflicts.ts';
 import { amend, createIslands, removeIsland } from './island-writes.ts';
 import { compareStates, uncommittedOf } from './diff.ts';
 import { readPage } from './history.ts';
-import { ISLANDS } from './island-past.ts';
+import { unreadableEver } from './island-past.ts';
 import { IslandReader } from './islands.ts';
 import { mergeBranch } from './merge-branch.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, BrainSummary, BranchOp, ReadRefusal } from './ops.ts';
 import { listFiles, readFile, searchFiles, type Seen } from './reading.ts';
-import { remoteDivergence } from './remote-state.ts';
+import { divergenceFor } from './remote-state.ts';
 import type { RetireWish } from './retirement.ts';
 import { WITHOUT_IDS, withShownIds } from './shown-ids.ts';
 import { summarise } from './summary.ts';
@@ -87,7 +87,7 @@ export class BrainOperations implements BrainOps {
 
   async branches(op: OpOf<'branches'>): ResultOf<'branches'> {
     const rows = await this.#rows(op.context);
-    return listBranches(this.#brain, op, rows, (branch, head) => remoteDivergence(this.#brain, branch, head));
+    return listBranches(this.#brain, op, rows, await divergenceFor(this.#brain, rows));
   }
 
   async createBranch(op: OpOf<'createBranch'>): ResultOf<'createBranch'> {
@@ -201,8 +201,7 @@ export class BrainOperations implements BrainOps {
     const { view, rows } = seen.value;
     const names = await this.#brain.namesFor(rows);
     const { repository, islands } = this.#brain.context;
-    const hadIslands = await islands.hasHeld();
-    const unreadable = rows.unreadable().filter((path) => hadIslands || !path.startsWith(ISLANDS));
+    const unreadable = await unreadableEver(islands, rows);
     const page = await readPage(repository, { ...op, from: view.commit }, { rows, names, unreadable });
     return allow({ ...page, tip: view.commit });
   }

@@ -1,4 +1,6 @@
 /** What is known of a brain's remote without asking it. */
+import type { RowView } from '../ports.ts';
+import { unreadableEver } from './island-past.ts';
 import { countDivergence, readHead, readRef } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
 import type { Divergence } from './branches.ts';
@@ -9,15 +11,25 @@ import { DEFAULT_REMOTE } from './remotes.ts';
 const UNKNOWN: Divergence = { ahead: null, behind: null };
 
 /** Against the default remote as last fetched; nulls without a remote or before the first fetch. */
-export async function remoteDivergence(brain: OpenBrain, branch: string, head: string): Promise<Divergence> {
+async function remoteDivergence(brain: OpenBrain, branch: string, head: string): Promise<Divergence> {
   const remote = brain.sync.remoteFor(brain.context.name, DEFAULT_REMOTE);
   if (remote === null) return UNKNOWN;
   const theirs = await readRef(brain.context.repository, trackingRef(remote, branch));
   return theirs === null ? UNKNOWN : countDivergence(brain.context.repository, head, theirs);
 }
 
-export async function remoteState(brain: OpenBrain): Promise<BrainSummary['remote']> {
+/** The same for one subject: were some of the commits hidden from it, their number would tell that they are there. */
+export async function divergenceFor(
+  brain: OpenBrain,
+  rows: RowView,
+): Promise<(branch: string, head: string) => Promise<Divergence>> {
+  const unreadable = await unreadableEver(brain.context.islands, rows);
+  return async (branch, head) => (unreadable.length > 0 ? UNKNOWN : remoteDivergence(brain, branch, head));
+}
+
+export async function remoteState(brain: OpenBrain, rows: RowView): Promise<BrainSummary['remote']> {
   const configured = brain.sync.remoteFor(brain.context.name, DEFAULT_REMOTE) !== null;
   const head = await readHead(brain.context.repository, 'main');
-  return { configured, ...(head === null ? UNKNOWN : await remoteDivergence(brain, 'main', head)) };
+  const divergence = await divergenceFor(brain, rows);
+  return { configured, ...(head === null ? UNKNOWN : await divergence('main', head)) };
 }

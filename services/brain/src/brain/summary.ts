@@ -25,7 +25,7 @@ export async function summarise(brain: OpenBrain, rows: RowView): Promise<BrainS
     problems: [...(await brain.problems()), ...(await brain.context.disk.problemsOf(brain.context.name))],
     unserved: unservedGroups(trees, rows),
     openConflicts: sum(trees, ({ openConflicts }) => [...openConflicts].filter(rows.mayRead).length),
-    remote: await remoteState(brain),
+    remote: await remoteState(brain, rows),
     queue: {
       depth: sum(trees, ({ depth }) => depth),
       oldestMs: Math.max(0, ...trees.map((writer) => writer.oldestMs())),

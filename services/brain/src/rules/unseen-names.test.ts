@@ -1,17 +1,24 @@
 /** New names beside what may not be read: the answer hangs on the rules, never on what is there. */
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode;
+let remote = '';
 
 beforeAll(async () => {
   bed = await openBrainTestBed();
-  node = await bed.start();
+  remote = join(bed.dataDir, '..', `${basename(bed.dataDir)}-remote.git`);
+  execFileSync('git', ['init', '-q', '--bare', '-b', 'main', remote]);
+  node = await bed.start({ SVC_SYNC_ALLOW_FILE: 'on', SVC_SYNC_REMOTES: `origin=file://${remote}` });
 }, 60_000);
 
 afterAll(async () => {
   await node.stop();
+  rmSync(remote, { recursive: true, force: true });
   await bed[Symbol.asyncDispose]();
 });
 
@@ -66,4 +73,19 @@ test('an island that may not be read is made as if there were none', async () =>
   const told = answers.map(({ brain: _brain, ...rest }) => rest);
   expect(told[0]).toEqual(told[1]);
   bed.registry.setPolicy('_island:staff', null);
+});
+
+test('how far a branch is from its remote is told to whom no commit of it is hidden', async () => {
+  const [brain = ''] = await twins('r', [], []);
+  await OPERATOR.ok('svc_commit', { brain, message: 'base' });
+  await OPERATOR.ok('svc_sync', { brain, remote: 'origin', direction: 'push' });
+  await OPERATOR.ok('brain_save', { brain, name: 'hr/pay.md', content: 'kept' });
+  const told = async (caller: typeof BOB): Promise<unknown> => {
+    const { branches } = (await caller.ok('svc_list_branches', { brain })) as { branches: Record<string, unknown>[] };
+    return branches.map(({ ahead, behind }) => [ahead, behind]);
+  };
+  expect(await told(BOB)).toEqual([[1, 0]]);
+  bed.registry.setPolicy(`brain:${brain}/hr`, SHUT);
+  expect(await told(BOB)).toEqual([[null, null]]);
+  expect(await told(BOSS)).toEqual([[1, 0]]);
 });

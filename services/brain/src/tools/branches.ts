@@ -35,7 +35,12 @@ const list = defineTool({
         dirty: z.boolean(),
         changedFiles: z.int(),
         worktree: z.boolean().describe('Whether it has a working tree open.'),
-        ahead: z.int().nullable().describe('Commits the remote lacks; null without a remote.'),
+        ahead: z
+          .int()
+          .nullable()
+          .describe(
+            'Commits the remote lacks; null without a remote, and where files that may not be read could be in some.',
+          ),
         behind: z.int().nullable(),
         updatedAt: TimestampMs,
       }),
