@@ -81,6 +81,32 @@ describe('applying changes', () => {
     );
   });
 
+  it('puts nothing back over what somebody else has put there since', async () => {
+    writeFileSync(join(root, 'old.md'), 'old');
+    writeFileSync(join(root, 'gone.md'), 'gone');
+    writeFileSync(join(root, 'kept.md'), 'before');
+    const applied = await applyChanges(
+      root,
+      [
+        { path: 'old.md', content: bytes('ours') },
+        { path: 'new.md', content: bytes('ours') },
+        { path: 'gone.md', content: null },
+        { path: 'kept.md', content: bytes('ours') },
+      ],
+      tempName,
+    );
+    await applyChanges(root, [{ path: 'old.md', content: bytes('by the next owner') }], tempName);
+    writeFileSync(join(root, 'new.md'), 'in place, by an editor');
+    writeFileSync(join(root, 'gone.md'), 'made again');
+    await applied.undo();
+    expect(['old.md', 'new.md', 'gone.md', 'kept.md'].map(read)).toEqual([
+      'by the next owner',
+      'in place, by an editor',
+      'made again',
+      'before',
+    ]);
+  });
+
   it('puts everything back on undo', async () => {
     writeFileSync(join(root, 'old.md'), 'old');
     writeFileSync(join(root, 'gone.md'), 'gone');

@@ -33,8 +33,20 @@ export interface FileChange {
 /** Leftovers of a killed process; boot removes them. */
 export const TEMP_PREFIX = '.svc-';
 
+/** What a change left behind, so that it can be taken back. */
+interface Done {
+  readonly path: string;
+  /** What was there before; null = nothing. */
+  readonly content: Uint8Array | null;
+  /** Stamp of what the change put there; null = nothing. */
+  readonly placed: string | null;
+}
+
 export interface AppliedChanges {
-  /** Puts the old bytes back, durably; throws when that fails, and the state is then unsure. */
+  /**
+   * Puts the old bytes back, durably, where nobody has put anything else since: an owner that slept may have lost the
+   * brain to another process meanwhile. Throws when that fails, and the state is then unsure.
+   */
   undo(): Promise<void>;
 }
 
@@ -52,7 +64,7 @@ export async function applyChanges(
 ): Promise<AppliedChanges> {
   const touched = new Set<string>();
   const staged: string[] = [];
-  const previous: FileChange[] = [];
+  const previous: Done[] = [];
   try {
     // Removals first: a file may take the place of a directory, or a directory that of a file.
     for (const change of changes) if (change.content === null) await removeFile(root, change, previous, touched);
@@ -112,17 +124,17 @@ function placeFile(
   root: string,
   { path, expects }: PlacedFile,
   temp: string,
-  previous: FileChange[],
+  previous: Done[],
   touched: Set<string>,
 ): void {
   const target = join(root, path);
   assertExpected(target, expects);
   const content = readIfPresent(target);
   const isLinked = expects === null && linkNew(temp, target);
-  if (!isLinked) renameSync(temp, target);
-  previous.push({ path, content });
-  touched.add(dirname(target));
   if (isLinked) unlinkSync(temp);
+  else renameSync(temp, target);
+  previous.push({ path, content, placed: stampAt(target) });
+  touched.add(dirname(target));
 }
 
 /** Fails where a rename would replace what somebody else has put there at this moment; false = no links here. */
@@ -137,23 +149,26 @@ function linkNew(temp: string, target: string): boolean {
 }
 
 function assertExpected(target: string, expects: string | null | undefined): void {
-  if (expects === undefined) return;
+  if (expects !== undefined && stampAt(target) !== expects) throw new ChangedUnderneath();
+}
+
+function stampAt(target: string): string | null {
   const stat = lstatSync(target, { bigint: true, throwIfNoEntry: false });
-  if ((stat === undefined ? null : fileStamp(stat)) !== expects) throw new ChangedUnderneath();
+  return stat === undefined ? null : fileStamp(stat);
 }
 
 /** Directories that become empty go too: git keeps none. */
 async function removeFile(
   root: string,
   { path, expects }: FileChange,
-  previous: FileChange[],
+  previous: Done[],
   touched: Set<string>,
 ): Promise<void> {
   assertExpected(join(root, path), expects);
   const content = readIfPresent(join(root, path));
   if (content === null) return;
   await unlink(join(root, path));
-  previous.push({ path, content });
+  previous.push({ path, content, placed: null });
   await removeEmptyParents(root, path, touched);
 }
 
@@ -188,10 +203,11 @@ async function syncDirectories(directories: Iterable<string>): Promise<void> {
   await Promise.all([...directories].map(fsyncPath));
 }
 
-async function putBack(root: string, previous: readonly FileChange[], tempName: () => string): Promise<void> {
+async function putBack(root: string, previous: readonly Done[], tempName: () => string): Promise<void> {
   const touched = new Set<string>();
-  for (const { path, content } of previous.toReversed()) {
+  for (const { path, content, placed } of previous.toReversed()) {
     const target = join(root, path);
+    if (stampAt(target) !== placed) continue;
     if (content === null) {
       await rm(target, { force: true });
       await removeEmptyParents(root, path, touched);
