@@ -118,7 +118,12 @@ export const REGISTRY = {
    */
   claim: {
     subject: 'habitat.claim',
-    ask: z.strictObject({ resource: ResourceKey, workspaceId: WorkspaceName, by: SubjectId, declared: z.literal(true).optional() }),
+    ask: z.strictObject({
+      resource: ResourceKey,
+      workspaceId: WorkspaceName,
+      by: SubjectId,
+      declared: z.literal(true).optional(),
+    }),
     answer: stamped({ claimed: z.boolean(), policy: Policy.nullable() }),
   },
   /**
