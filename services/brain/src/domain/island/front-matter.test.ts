@@ -63,6 +63,7 @@ test('a list in lines that becomes empty stays readable', () => {
 test.each([
   ['broken YAML', '---\na: [\n---\nB'],
   ['a list', '---\n- a\n---\nB'],
+  ['no end', '---\nsalary: 1\nB'],
   ['a key twice', '---\na: 1\na: 2\n---\nB'],
   ['an anchor that another member uses', '---\nenabled: &on true\nother: *on\n---\nB'],
   ['more than is read', `---\na: ${'x'.repeat(70_000)}\n---\nB`],

@@ -1,7 +1,7 @@
 /** The front matter of an island: read, and changed in one member with the rest kept as it is. */
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isNode, isScalar, isSeq, stringify, type Document, type Pair, type YAMLMap } from 'yaml';
-import { findFrontMatter } from '../front-matter.ts';
+import { findFrontMatter, opensFrontMatter } from '../front-matter.ts';
 import { readYaml } from '../yaml-document.ts';
 import { objectOf } from './json-member.ts';
 
@@ -17,6 +17,8 @@ export function parseFrontMatter(yaml: string): Record<string, unknown> | null {
 export function setFrontMatterMember(text: string, key: string, value: unknown): string | null {
   const found = findFrontMatter(text);
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
+  // One that never ends would become body, and with it whatever is hidden of its fields.
+  if (found === null && opensFrontMatter(text)) return null;
   if (found === null) {
     const bom = text.startsWith('\uFEFF') ? 1 : 0;
     return `${text.slice(0, bom)}---${lineEnd}${key}: ${inline(value)}${lineEnd}---${lineEnd}${text.slice(bom)}`;

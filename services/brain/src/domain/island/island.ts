@@ -3,7 +3,7 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import { filePathProblem, isFilePath, normalPath } from '@svc/contract/names.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { findFrontMatter } from '../front-matter.ts';
+import { findFrontMatter, opensFrontMatter } from '../front-matter.ts';
 import { isDeeper } from '../json-text.ts';
 import { inline, parseFrontMatter, setFrontMatterMember } from './front-matter.ts';
 import { objectOf, parseJsonObject, setJsonMember } from './json-member.ts';
@@ -155,7 +155,8 @@ function dataIslandOf(text: string): Record<string, unknown> | undefined {
 
 function frontMatterOf(text: string): Record<string, unknown> | null {
   const found = findFrontMatter(text);
-  return found === null ? {} : parseFrontMatter(text.slice(found.start, found.end));
+  if (found === null) return opensFrontMatter(text) ? null : {};
+  return parseFrontMatter(text.slice(found.start, found.end));
 }
 
 /** What the island holds besides its definition. */
