@@ -1,5 +1,5 @@
 /** What the container files promise, held against the code they deploy. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIG_TABLE, secretVariables } from '@svc/runtime/config.ts';
@@ -25,6 +25,7 @@ interface ComposeService {
   readonly security_opt: readonly string[];
   readonly pids_limit: number;
   readonly mem_limit: string;
+  readonly deploy?: { readonly replicas: string };
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
@@ -153,6 +154,10 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  test.each(ownServices)('how many there are of %s is set', (name, { deploy }) => {
+    expect(deploy?.replicas).toBe(`\${${name.toUpperCase()}S:-1}`);
+  });
+
   test('every service of the project has its block', () => {
     expect(ownServices.map(([name]) => name).sort()).toEqual(readdirSync(join(root, 'services')).sort());
   });
@@ -166,6 +171,20 @@ describe('docker-compose.yml', () => {
       expect(compose.services[name]?.volumes).toContainEqual(expect.stringMatching(`^${name}-data:/`));
     }
   });
+});
+
+test('a server is never run twice on its files to replace it', () => {
+  for (const server of ['redis', 'postgres', 'nats']) {
+    // nothing is on this path: no container is asked for before that is settled
+    const { status, stderr } = spawnSync(process.execPath, [join(root, 'deploy/roll.ts'), 'compose', 'brain', server], {
+      env: { PATH: '/nowhere' },
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([
+      1,
+      `${server} is not replaced one by one, only brain, escrow, gateway, habitat are\n`,
+    ]);
+  }
 });
 
 const make = (...args: readonly string[]) =>

@@ -2,6 +2,8 @@
 //   roll.ts compose ROLE…                  containers of docker-compose.yml: a new one beside each old one, then the old one ends
 //   roll.ts each URL COMMAND [URL COMMAND…]  any supervisor: COMMAND restarts the process whose health port is at URL
 import { execFile, spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 
@@ -29,9 +31,16 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-async function containersOf(role: string): Promise<string[]> {
-  const ids = await docker('compose', 'ps', '--quiet', role);
+async function containersOf(role: string, ...options: readonly string[]): Promise<string[]> {
+  const ids = await docker('compose', 'ps', ...options, '--quiet', role);
   return ids === '' ? [] : ids.split('\n');
+}
+
+/** Two servers beside each other would write into the same files. */
+function requireRoles(roles: readonly string[]): void {
+  const known = readdirSync(join(import.meta.dirname, '..', 'services')).sort();
+  const other = roles.find((role) => !known.includes(role));
+  if (other !== undefined) throw new Error(`${other} is not replaced one by one, only ${known.join(', ')} are`);
 }
 
 const isHealthy = async (id: string): Promise<boolean> =>
@@ -40,6 +49,10 @@ const isHealthy = async (id: string): Promise<boolean> =>
 async function rollContainers(role: string): Promise<void> {
   const old = await containersOf(role);
   if (old.length === 0) throw new Error(`no container of ${role} runs`);
+  // it would be started in the place of a new one
+  if ((await containersOf(role, '--all')).length > old.length) {
+    throw new Error(`a container of ${role} is stopped: start it, or remove it with docker compose rm ${role}`);
+  }
   for (const [index, id] of old.entries()) {
     const before = new Set(await containersOf(role));
     await docker(
@@ -54,9 +67,12 @@ async function rollContainers(role: string): Promise<void> {
     );
     const made = (await containersOf(role)).find((one) => !before.has(one));
     if (made === undefined) throw new Error(`no new container of ${role} was made`);
-    await until(`${role} ${made.slice(0, 12)} is not healthy`, () => isHealthy(made));
+    const short = made.slice(0, 12);
+    await until(`${role} ${short} (docker logs ${short}; docker rm --force ${short}) is not healthy`, () =>
+      isHealthy(made),
+    );
     await sleep(settleMs);
-    await docker('stop', '--time', STOP_WITHIN_S, id);
+    await docker('stop', '-t', STOP_WITHIN_S, id);
     await docker('rm', id);
     tell(`${role} ${index + 1} of ${old.length} is replaced`);
     await sleep(settleMs);
@@ -107,8 +123,10 @@ async function rollEach(pairs: readonly string[]): Promise<void> {
 
 try {
   const [how, ...what] = positionals;
-  if (how === 'compose' && what.length > 0) for (const role of what) await rollContainers(role);
-  else if (how === 'each') await rollEach(what);
+  if (how === 'compose' && what.length > 0) {
+    requireRoles(what);
+    for (const role of what) await rollContainers(role);
+  } else if (how === 'each') await rollEach(what);
   else throw new Error('usage: roll.ts compose ROLE… | roll.ts each URL COMMAND [URL COMMAND…]');
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
