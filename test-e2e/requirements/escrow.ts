@@ -9,6 +9,10 @@ export const ESCROW = {
     'A hold lowers what is available and spends nothing; one that does not fit is refused and leaves no trace.',
   ],
   'escrow:hold:one-id': ['escrow acceptance 3', 'One id names one live hold; once released, it is free again.'],
+  'escrow:hold:own-ids': [
+    'escrow holds',
+    "Ids of holds are each caller's own: who takes one that is taken is answered as by a free one, and neither hold touches the other.",
+  ],
   'escrow:hold:record': [
     'escrow acceptance 4',
     'A hold without an amount reserves nothing, shows in the status, and is gone after five minutes.',

@@ -108,6 +108,35 @@ verifies('escrow:hold:one-id', async ({ caller }) => {
   expect(await budgetOf(one, org)).toMatchObject({ pending: 1 });
 });
 
+verifies('escrow:hold:own-ids', async ({ place, caller }) => {
+  const members = await createMembers(place, 'editor', 'editor', 'viewer');
+  const [first, second, third] = [memberAt(members, 0), memberAt(members, 1), memberAt(members, 2)];
+  const [taken, free] = [newName('h'), newName('h')];
+  const hold = (who: typeof first, holdId: string, amount: number) =>
+    who.caller.call('escrow_hold', { holdId, condition: { amount, agent: who.id } });
+  const shape = async (who: typeof first, holdId: string) => {
+    const { status, body } = await hold(who, holdId, 3);
+    return [status, { ...(body.result?.content as Fields), holdId: '', expiresAt: 0 }];
+  };
+  await hold(first, taken, 10);
+  expect(await shape(second, taken)).toEqual(await shape(second, free));
+  expect(await shape(second, taken)).toEqual(await shape(second, free));
+  expect(await third.caller.ok('escrow_release', { holdId: taken })).toEqual({ released: false, holdId: taken });
+  await third.caller.fails('FORBIDDEN', 'escrow_release', { holdId: taken, agent: first.id });
+  await third.caller.fails('FORBIDDEN', 'escrow_release', { holdId: newName('h'), agent: first.id });
+
+  const [operator, other] = [caller(), caller({ gateway: 1 })];
+  const ambiguous = await operator.refused('E_AMBIGUOUS', 'escrow_release', { holdId: taken });
+  expect(ambiguous).toMatchObject({ released: false, holdId: taken });
+  const named = { holdId: taken, agent: second.id };
+  expect(await other.ok('escrow_release', named)).toEqual({ released: true, holdId: taken });
+  expect(await operator.ok('escrow_release', named)).toEqual({ released: false, holdId: taken });
+  expect(await budgetOf(first.caller, first.id)).toMatchObject({ pending: 10 });
+  expect(await operator.ok('escrow_release', { holdId: taken })).toEqual({ released: true, holdId: taken });
+  expect(await budgetOf(first.caller, first.id)).toMatchObject({ pending: 0 });
+  expect(await budgetOf(second.caller, second.id)).toMatchObject({ pending: 3 });
+});
+
 verifies('escrow:hold:record', async ({ caller }) => {
   const user = caller();
   const org = newName('o');

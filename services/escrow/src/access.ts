@@ -11,6 +11,11 @@ export function verifiedIdentity({ subject, operator }: Pick<Caller, 'subject' |
   return subject.verified === true || operator ? identityOf(subject) : null;
 }
 
+/** The principal as which tokens of the agent act, and place their holds. */
+export function principalOf(agentId: string): string {
+  return `tok:${agentId}`;
+}
+
 /** As whom a change is recorded. */
 export function actorName(caller: Caller): string {
   return verifiedIdentity(caller) ?? (caller.operator ? 'operator' : caller.principal);

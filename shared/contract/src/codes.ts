@@ -76,7 +76,7 @@ export const REFUSALS = {
   E_FILE_ABSENT: 'No such file.',
   E_HOLD_ABSENT: 'No such hold.',
   E_HOLD_CLOSED: 'The hold is closed.',
-  E_HOLD_EXISTS: 'A hold with that id exists.',
+  E_HOLD_EXISTS: 'The caller holds under that id already.',
   E_HOLD_EXPIRED: 'The hold is past its time.',
   E_HOLD_LIMIT: 'Too many live holds.',
   E_INBOX_FULL: 'The inbox of the agent is full.',

@@ -4,7 +4,7 @@
  */
 import { type Account, isSink } from './account.ts';
 import { type Entry, type EntryKind, postingsOf } from './entry.ts';
-import { claimOf, type Hold, isDue } from './hold.ts';
+import { claimOf, type Hold, holdKey, type HoldName, isDue } from './hold.ts';
 import type { Member } from './member.ts';
 
 export type LedgerEvent =
@@ -64,7 +64,7 @@ export interface BookRows {
   readonly now: number;
   readonly accounts: readonly Account[];
   readonly members: readonly Member[];
-  /** Those with a claim. */
+  /** Those that have their names now, and some that only wait to be tidied up. */
   readonly holds: readonly Hold[];
   readonly paid: readonly PaidEntry[];
   readonly references: readonly UsedReference[];
@@ -84,7 +84,8 @@ export class Book {
   readonly now: number;
   readonly #accounts: Map<string, Account>;
   readonly #members: Map<string, Member>;
-  readonly #claims: Map<string, Hold>;
+  readonly #due: readonly Hold[];
+  readonly #named: Map<string, Hold>;
   readonly #paid: Map<string, PaidEntry>;
   readonly #references: Map<string, UsedReference>;
   readonly #holdCounts: Map<string, number>;
@@ -98,7 +99,9 @@ export class Book {
     this.now = now;
     this.#accounts = new Map(accounts.map((account) => [account.accountId, account]));
     this.#members = new Map(members.map((member) => [memberKey(member), member]));
-    this.#claims = new Map(holds.map((hold) => [hold.holdId, hold]));
+    this.#due = holds.filter((hold) => isDue(hold, now));
+    const rest = holds.filter((hold) => !isDue(hold, now));
+    this.#named = new Map([...this.#due, ...rest].map((hold) => [holdKey(hold), hold]));
     this.#paid = new Map(paid.map((entry) => [entry.entryId, entry]));
     this.#references = new Map(references.map((used) => [referenceKey(used.kind, used.ref), used]));
     this.#holdCounts = new Map(holdCounts);
@@ -112,14 +115,21 @@ export class Book {
     return this.#members.get(memberKey(key)) ?? null;
   }
 
-  /** The hold that has the id now. */
-  hold(holdId: string): Hold | null {
-    return this.#claims.get(holdId) ?? null;
+  /** The hold that has the name now. */
+  hold(name: HoldName): Hold | null {
+    return this.#named.get(holdKey(name)) ?? null;
+  }
+
+  /** Live holds that callers have given the id: each principal has at most one. */
+  holdsWithId(holdId: string): readonly Hold[] {
+    const named = [...this.#named.values()].filter((hold) => hold.holdId === holdId && hold.ownerKind === 'caller');
+    return named.filter((hold) => !isDue(hold, this.now));
   }
 
   /** Those past their time, not tidied up yet. */
   dueHolds(): readonly Hold[] {
-    return [...this.#claims.values()].filter((hold) => isDue(hold, this.now));
+    const known = [...this.#due, ...this.#named.values()].map((hold) => this.#holds.get(hold.seq) ?? hold);
+    return [...new Set(known)].filter((hold) => isDue(hold, this.now));
   }
 
   paid(entryId: string): PaidEntry | null {
@@ -166,8 +176,9 @@ export class Book {
     const isNew = hold.seq < 0n && !this.#holds.has(hold.seq);
     this.#holds.set(hold.seq, hold);
     if (hold.seq < this.#lastNewSeq) this.#lastNewSeq = hold.seq;
-    if (claimOf(hold) === null) this.#claims.delete(hold.holdId);
-    else this.#claims.set(hold.holdId, hold);
+    const key = holdKey(hold);
+    if (claimOf(hold) !== null) this.#named.set(key, hold);
+    else if (this.#named.get(key)?.seq === hold.seq) this.#named.delete(key);
     const change = hold.state !== 'held' ? -1 : isNew ? 1 : 0;
     if (hold.ownerKind === 'caller') this.#holdCounts.set(hold.owner, this.liveHolds(hold.owner) + change);
   }

@@ -51,8 +51,8 @@ export function decideHold(
   book: Book,
   wish: HoldWish,
 ): Ruling<HeldAnswer, FundsCode | 'E_HOLD_EXISTS' | 'E_HOLD_CLOSED' | 'E_HOLD_LIMIT'> {
-  const { holdId, payer, amount, ownerKind, owner } = wish;
-  const earlier = book.hold(holdId);
+  const { payer, amount, ownerKind, owner } = wish;
+  const earlier = book.hold(wish);
   if (earlier !== null) return decideHeldAlready(earlier, wish);
   if (ownerKind === 'caller' && book.liveHolds(owner) >= MAX_HOLDS) {
     return deny('E_HOLD_LIMIT', { reason: 'max_holds_exceeded' });
@@ -148,8 +148,8 @@ export interface CapturedAnswer {
 type CaptureCode = 'E_HOLD_ABSENT' | 'E_HOLD_EXPIRED' | 'E_HOLD_CLOSED' | 'E_AMOUNT' | 'E_LEDGER_FROZEN';
 
 export function decideCapture(book: Book, wish: CaptureWish): Ruling<CapturedAnswer, CaptureCode> {
-  const hold = book.hold(wish.holdId);
-  if (hold === null || hold.ownerKind !== 'service' || hold.owner !== wish.owner) return deny('E_HOLD_ABSENT');
+  const hold = book.hold({ ...wish, ownerKind: 'service' });
+  if (hold === null || hold.owner !== wish.owner) return deny('E_HOLD_ABSENT');
   const amount = wish.amount ?? hold.amount;
   if (hold.state !== 'held') return decideCapturedAlready(hold, amount, wish.payee);
   if (isDue(hold, book.now)) return deny('E_HOLD_EXPIRED');
@@ -219,9 +219,9 @@ export function decideVoid(
   book: Book,
   { holdId, owner }: VoidWish,
 ): Ruling<VoidedAnswer, 'E_HOLD_CLOSED' | 'E_LEDGER_FROZEN'> {
-  const hold = book.hold(holdId);
+  const hold = book.hold({ holdId, ownerKind: 'service', owner });
   if (hold === null) return allow({ answer: { voided: true }, effects: { holds: [burnt(book, holdId, owner)] } });
-  if (hold.ownerKind !== 'service' || hold.owner !== owner) return deny('E_HOLD_CLOSED', { state: 'foreign' });
+  if (hold.owner !== owner) return deny('E_HOLD_CLOSED', { state: 'foreign' });
   if (hold.state === 'posted') return deny('E_HOLD_CLOSED', { state: hold.state });
   if (hold.state === 'expired') return allow({ answer: { voided: true, expired: true }, effects: {} });
   if (hold.state === 'released') return allow({ answer: { voided: true, replay: true }, effects: {} });
@@ -248,19 +248,24 @@ function released(book: Book, hold: Hold, by: string): Effects | 'frozen' {
 
 export interface ReleaseWish {
   readonly holdId: string;
+  /** Who releases. */
   readonly principal: string;
-  readonly operator: boolean;
+  /** Whose hold it is; null = the only one under that id, whoever placed it. For operators, but for the own. */
+  readonly owner: string | null;
 }
 
 /** False tells nothing: unknown, closed, expired and somebody else's look the same. */
 export function decideRelease(
   book: Book,
-  { holdId, principal, operator }: ReleaseWish,
-): Ruling<{ released: boolean }, 'E_LEDGER_FROZEN'> {
-  const hold = book.hold(holdId);
-  const isTheirs = hold !== null && hold.ownerKind === 'caller' && (operator || hold.owner === principal);
-  if (!isTheirs || hold.state !== 'held' || isDue(hold, book.now))
-    return allow({ answer: { released: false }, effects: {} });
+  { holdId, principal, owner }: ReleaseWish,
+): Ruling<{ released: boolean }, 'E_LEDGER_FROZEN' | 'E_AMBIGUOUS'> {
+  const isMeant = (hold: Hold): boolean => owner === null || hold.owner === owner;
+  const [hold, another] = book.holdsWithId(holdId).filter(isMeant);
+  if (hold === undefined) return allow({ answer: { released: false }, effects: {} });
+  if (another !== undefined) {
+    const message = 'Several callers hold under that id: name the agent, or operator for a hold of your own.';
+    return deny('E_AMBIGUOUS', { reason: 'several_holders' }, message);
+  }
   const effects = released(book, hold, principal);
   return effects === 'frozen' ? frozen() : allow({ answer: { released: true }, effects });
 }

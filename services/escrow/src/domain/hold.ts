@@ -48,9 +48,16 @@ export function isDue(hold: Pick<Hold, 'state' | 'expiresAt'>, now: number): boo
   return hold.state === 'held' && hold.expiresAt <= now;
 }
 
-/** The id that nobody else may use, see the schema. */
-export function claimOf({ holdId, state, ownerKind }: Hold): string | null {
-  return state === 'held' || ownerKind === 'service' ? holdId : null;
+/** What tells one hold from others. An id that a caller chose is its own: it says nothing of anybody else's. */
+export type HoldName = Pick<Hold, 'holdId' | 'ownerKind' | 'owner'>;
+
+export function holdKey({ holdId, ownerKind, owner }: HoldName): string {
+  return ownerKind === 'service' ? holdId : JSON.stringify([owner, holdId]);
+}
+
+/** The key for as long as no other hold may have it, see the schema. */
+export function claimOf(hold: HoldName & Pick<Hold, 'state'>): string | null {
+  return hold.state === 'held' || hold.ownerKind === 'service' ? holdKey(hold) : null;
 }
 
 /** The next state, or null when the hold is closed already. */

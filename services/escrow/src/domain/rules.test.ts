@@ -129,14 +129,32 @@ describe('a hold', () => {
     book.apply(expire(book, due) ?? {});
     expect(book.account('a')).toMatchObject({ pending: 0n });
     expect(book.dueHolds()).toEqual([]);
-    expect(closeHold(book.hold('trade:1') ?? due, 'released', { at: NOW, by: 'x' })).toBeNull();
+    expect(
+      closeHold(book.hold({ holdId: 'trade:1', ownerKind: 'service', owner: 'market' }) ?? due, 'released', {
+        at: NOW,
+        by: 'x',
+      }),
+    ).toBeNull();
+  });
+
+  it('has an id of its own principal, and an operator who names nobody means the only one', () => {
+    const book = bookOf();
+    const record = { payer: null, ownerKind: 'caller', holdId: 'h' } as const;
+    const release = (owner: string | null) => decideRelease(book, { holdId: 'h', principal: 'op', owner });
+    for (const owner of ['p', 'q']) ruled(book, (at) => decideHold(at, holdWish({ ...record, owner })));
+    expect(decideHold(book, holdWish({ ...record, owner: 'p' }))).toMatchObject({ code: 'E_HOLD_EXISTS' });
+    expect(release(null)).toMatchObject({ code: 'E_AMBIGUOUS' });
+    expect(release('r')).toMatchObject({ value: { answer: { released: false }, effects: {} } });
+    ruled(book, () => release('p'));
+    expect(release('p')).toMatchObject({ value: { answer: { released: false } } });
+    expect(release(null)).toMatchObject({ value: { effects: { holds: [{ owner: 'q', closedBy: 'op' }] } } });
   });
 
   it('of a frozen account stays as it is', () => {
     const book = bookOf({ accounts: [account('a', 10n)] });
     ruled(book, (at) => decideHold(at, holdWish({ ownerKind: 'caller', owner: 'p', holdId: 'h' })));
     book.apply({ accounts: [{ ...account('a', 10n), pending: 6n * CREDIT, frozen: true }] });
-    expect(decideRelease(book, { holdId: 'h', principal: 'p', operator: false })).toMatchObject({
+    expect(decideRelease(book, { holdId: 'h', principal: 'p', owner: 'p' })).toMatchObject({
       code: 'E_LEDGER_FROZEN',
     });
     expect(

@@ -1,7 +1,7 @@
 /** The rows of one sequence of the model test, held against the reference. */
 import { deepStrictEqual } from 'node:assert/strict';
 import type { Database } from '@svc/runtime/database.ts';
-import type { ReferenceLedger } from './reference-ledger.ts';
+import { callersName, type ReferenceLedger } from './reference-ledger.ts';
 import { ACCOUNTS, named, OWNERS, POOL } from './steps.ts';
 
 /** What belongs to one sequence. */
@@ -28,9 +28,11 @@ const READ = `
     (SELECT coalesce(json_object_agg('ws:' || workspace_id || ' ' || agent_id,
        concat_ws(' ', coalesce("limit"::text, '-'), spent, pending)), '{}')
        FROM escrow.members WHERE workspace_id = substr($2, 4)) AS members,
-    (SELECT coalesce(json_object_agg(hold_id, concat_ws(' ', state, amount, coalesce(captured::text, '-'))), '{}')
-       FROM (SELECT DISTINCT ON (hold_id) * FROM escrow.holds WHERE owner = ANY($3::text[])
-             ORDER BY hold_id, seq DESC) h) AS holds,
+    (SELECT coalesce(json_object_agg(name, concat_ws(' ', state, amount, coalesce(captured::text, '-'))), '{}')
+       FROM (SELECT DISTINCT ON (name) * FROM
+             (SELECT *, CASE owner_kind WHEN 'caller' THEN owner || '/' ELSE '' END || hold_id AS name
+              FROM escrow.holds WHERE owner = ANY($3::text[])) named
+             ORDER BY name, seq DESC) h) AS holds,
     (SELECT count(*)::int FROM escrow.outbox WHERE position IS NULL AND written > $4) AS events`;
 
 async function readState(pool: Database['pool'], { prefix, firstEvent }: Sequence): Promise<State> {
@@ -59,8 +61,8 @@ function stateOf(reference: ReferenceLedger, prefix: string): State {
       named(prefix, name),
       [limit ?? '-', spent, pending].join(' '),
     ]),
-    holds: record(holds, (name, { state, amount, captured }) => [
-      prefix + name,
+    holds: record(holds, (_name, { id, owner, service, state, amount, captured }) => [
+      service ? prefix + id : callersName(prefix + owner, prefix + id),
       [state, amount, captured ?? '-'].join(' '),
     ]),
     events,

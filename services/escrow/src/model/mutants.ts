@@ -103,6 +103,13 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'one namespace for the ids of all callers',
+    edits: [
+      { file: 'domain/hold.ts', from: 'JSON.stringify([owner, holdId])', to: 'holdId' },
+      { file: 'store/load.ts', from: 'n.owner = wanted.owner AND', to: '' },
+    ],
+  },
+  {
     name: 'lost event',
     edits: [{ file: 'store/ledger-store.ts', from: 'eventsOf(folded.told)', to: 'eventsOf(folded.told.slice(1))' }],
   },

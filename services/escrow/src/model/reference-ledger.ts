@@ -14,6 +14,7 @@ export interface ReferenceMember {
 }
 
 export interface ReferenceHold {
+  id: string;
   account: string | null;
   member: string | null;
   amount: number;
@@ -44,7 +45,7 @@ export interface ReferencePayer {
 export class ReferenceLedger {
   readonly accounts = new Map<string, ReferenceAccount>();
   readonly members = new Map<string, ReferenceMember>();
-  /** The newest of each id. */
+  /** The newest of each name: a service's is its id, a caller's belongs to the caller. */
   readonly holds = new Map<string, ReferenceHold>();
   readonly payments: Payment[] = [];
   readonly references = new Map<string, { body: string; said: Said }>();
@@ -104,13 +105,15 @@ export class ReferenceLedger {
   ): Said {
     const { payer, amount, owner, service, ttlMs } = wish;
     const body = JSON.stringify([payer, amount, ttlMs]);
-    const earlier = this.#claimed(id);
+    const name = nameOf(id, wish);
+    const earlier = this.#claimed(name);
     if (earlier !== undefined) return heldAlready(earlier, owner, body);
     const reserves = payer !== null && amount > 0;
     const refusal = reserves ? this.#shortage(payer, amount) : null;
     if (refusal !== null) return no(refusal);
     if (reserves) this.#reserve(payer, amount);
-    this.holds.set(id, {
+    this.holds.set(name, {
+      id,
       account: payer?.account ?? null,
       member: payer?.member ?? null,
       amount: reserves ? amount : 0,
@@ -126,9 +129,9 @@ export class ReferenceLedger {
     return { reserved: reserves ? amount : 0 };
   }
 
-  /** A closed hold of a caller leaves its id to others. */
-  #claimed(id: string): ReferenceHold | undefined {
-    const hold = this.holds.get(id);
+  /** A closed hold of a caller leaves its name to the next. */
+  #claimed(name: string): ReferenceHold | undefined {
+    const hold = this.holds.get(name);
     return hold?.service === true || hold?.state === 'held' ? hold : undefined;
   }
 
@@ -150,7 +153,7 @@ export class ReferenceLedger {
     const hold = this.holds.get(id);
     if (hold === undefined) {
       const nothing = { account: null, member: null, amount: 0, captured: null, payee: null, body: '' };
-      this.holds.set(id, { ...nothing, owner, service: true, state: 'released', expiresAt: this.now });
+      this.holds.set(id, { ...nothing, id, owner, service: true, state: 'released', expiresAt: this.now });
       return { voided: true };
     }
     if (hold.owner !== owner || hold.state === 'posted') return no('E_HOLD_CLOSED');
@@ -160,12 +163,21 @@ export class ReferenceLedger {
     return { voided: true };
   }
 
-  release(id: string, principal: string, operator: boolean): Said {
-    const hold = this.holds.get(id);
-    if (hold === undefined || hold.service || hold.state !== 'held' || !(operator || hold.owner === principal))
-      return { released: false };
+  /** `owner` null = the only one that anybody has under the id. */
+  release(id: string, owner: string | null): Said {
+    const live = this.live(id);
+    const [name, another] = owner === null ? live : live.filter((one) => one === callersName(owner, id));
+    const hold = name === undefined ? undefined : this.holds.get(name);
+    if (another !== undefined) return no('E_AMBIGUOUS');
+    if (hold === undefined) return { released: false };
     this.#release(hold, 'released');
     return { released: true };
+  }
+
+  /** Names of the live holds that callers have under the id. */
+  live(id: string): readonly string[] {
+    const live = [...this.holds].filter(([, hold]) => !hold.service && hold.id === id && hold.state === 'held');
+    return live.filter(([, { expiresAt }]) => expiresAt > this.now).map(([name]) => name);
   }
 
   refund(index: number, wanted: number | null, ref: string): Said {
@@ -202,13 +214,13 @@ export class ReferenceLedger {
   /** What the store does to an account that it touches. */
   expireOn(accounts: readonly string[], holds: readonly string[]): void {
     const touched = new Set(accounts);
-    for (const id of holds) {
-      const hold = this.holds.get(id);
+    for (const name of holds) {
+      const hold = this.holds.get(name);
       if (hold !== undefined && hold.account !== null && (hold.service || hold.state === 'held'))
         touched.add(hold.account);
     }
-    for (const [id, hold] of this.holds) {
-      const isTouched = holds.includes(id) || (hold.account !== null && touched.has(hold.account));
+    for (const [name, hold] of this.holds) {
+      const isTouched = holds.includes(name) || (hold.account !== null && touched.has(hold.account));
       if (isTouched && hold.state === 'held' && hold.expiresAt <= this.now) this.#release(hold, 'expired');
     }
   }
@@ -272,6 +284,14 @@ export class ReferenceLedger {
     if (!('code' in said)) this.references.set(key, { body, said });
     return said;
   }
+}
+
+function nameOf(id: string, { service, owner }: Pick<ReferenceHold, 'service' | 'owner'>): string {
+  return service ? id : callersName(owner, id);
+}
+
+export function callersName(owner: string, id: string): string {
+  return `${owner}/${id}`;
 }
 
 function heldAlready(earlier: ReferenceHold, owner: string, body: string): Said {

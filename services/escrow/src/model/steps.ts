@@ -1,7 +1,7 @@
 /** What the model test does to the ledger and to the reference beside it. */
 import type { LedgerStore } from '../store/ledger-store.ts';
 import type { MoveCall, Outcome } from '../store/move.ts';
-import type { ReferenceLedger, ReferencePayer, Said } from './reference-ledger.ts';
+import { callersName, type ReferenceLedger, type ReferencePayer, type Said } from './reference-ledger.ts';
 
 export type Step =
   | { readonly kind: 'set-limit'; readonly account: string; readonly limit: number }
@@ -138,7 +138,10 @@ const PERFORMERS: { readonly [Kind in Step['kind']]: Performer<Kind> } = {
     shown: (answer, { amount }) => ({ paid: amount, ...replayed(answer) }),
   },
   hold: {
-    touches: ({ id, payer }) => ({ accounts: payer === null ? [] : [payer.account], holds: [id] }),
+    touches: ({ id, payer, service, owner }) => ({
+      accounts: payer === null ? [] : [payer.account],
+      holds: [service ? id : callersName(owner, id)],
+    }),
     refer: ({ id, ...wish }, reference) => reference.hold(id, wish),
     perform: ({ id, payer, amount, owner, service, ttlMs }, ledger, call, names) =>
       ledger.placeHold(call, {
@@ -174,10 +177,17 @@ const PERFORMERS: { readonly [Kind in Step['kind']]: Performer<Kind> } = {
     shown: (answer) => answer,
   },
   release: {
-    touches: ({ id }) => ({ accounts: [], holds: [id] }),
-    refer: ({ id, owner, operator }, reference) => reference.release(id, owner, operator),
+    touches: ({ id, owner, operator }, reference) => ({
+      accounts: [],
+      holds: operator ? reference.live(id) : [callersName(owner, id)],
+    }),
+    refer: ({ id, owner, operator }, reference) => reference.release(id, operator ? null : owner),
     perform: ({ id, owner, operator }, ledger, call, { prefix }) =>
-      ledger.release(call, { holdId: prefix + id, principal: prefix + owner, operator }),
+      ledger.release(call, {
+        holdId: prefix + id,
+        principal: prefix + owner,
+        owner: operator ? null : prefix + owner,
+      }),
     shown: (answer) => answer,
   },
   refund: {

@@ -25,10 +25,10 @@ export interface ServiceHold {
   readonly entryId: string | null;
 }
 
-/** Whose holds are meant; null = everybody's. */
+/** Holds that reserve from the account or name it, and those that the principal has placed; null = none. */
 export interface HoldView {
-  readonly account: string;
-  readonly owner: string;
+  readonly account: string | null;
+  readonly owner: string | null;
 }
 
 const MAX_SHOWN_HOLDS = 1000;
@@ -117,25 +117,33 @@ export class LedgerReads {
     return rows.map(({ agent_id: id, ...row }) => ({ ...row, workspaceId, agentId: id, drawsSince: null }));
   }
 
-  async holdsOf({ account, owner }: HoldView): Promise<Record<string, ShownHold>> {
+  /**
+   * By their ids. Where several principals have placed one under the same id, it is that of the viewer or else the oldest;
+   * the others stand beside it under `<id>#<principal>`, which is nobody's id.
+   */
+  async holdsOf({ account, owner }: HoldView, viewer: string): Promise<Record<string, ShownHold>> {
     const rows = await this.#client.$queryRawUnsafe<HoldRow[]>(
-      `SELECT hold_id, condition, amount, floor(extract(epoch FROM expires_at) * 1000)::float8 AS expires_at
-       FROM escrow.holds WHERE (account = $1 OR owner = $2) AND ${LIVE} ORDER BY seq LIMIT ${MAX_SHOWN_HOLDS}`,
+      `SELECT hold_id, owner, condition, amount, floor(extract(epoch FROM expires_at) * 1000)::float8 AS expires_at
+       FROM escrow.holds WHERE (account = $1 OR owner = $2) AND ${LIVE}
+       ORDER BY owner = $3 DESC, seq LIMIT ${MAX_SHOWN_HOLDS}`,
       account,
       owner,
+      viewer,
     );
-    return Object.fromEntries(
-      rows.map(({ hold_id: holdId, condition, amount, expires_at: expiresAt }) => [
-        holdId,
-        { held: true, condition, amount: credits(amount), expiresAt },
-      ]),
-    );
+    const shown: Record<string, ShownHold> = {};
+    for (const { hold_id: holdId, owner: placer, condition, amount, expires_at: expiresAt } of rows) {
+      const name = Object.hasOwn(shown, holdId) ? `${holdId}#${placer}` : holdId;
+      shown[name] = { held: true, condition, amount: credits(amount), expiresAt };
+    }
+    return shown;
   }
 
+  /** `view` null = everybody's. */
   async holdCounts(view: HoldView | null): Promise<HoldCounts> {
     const [row] = await this.#client.$queryRawUnsafe<HoldCounts[]>(
       `SELECT count(*)::int AS holds, (count(*) FILTER (WHERE condition->>'type' = 'approval'))::int AS approvals
-       FROM escrow.holds WHERE ($1::text IS NULL OR account = $1 OR owner = $2) AND ${LIVE}`,
+       FROM escrow.holds WHERE ($1 OR account = $2 OR owner = $3) AND ${LIVE}`,
+      view === null,
       view?.account ?? null,
       view?.owner ?? null,
     );
@@ -173,6 +181,7 @@ interface MemberRow {
 
 interface HoldRow {
   readonly hold_id: string;
+  readonly owner: string;
   readonly condition: Record<string, unknown> | null;
   readonly amount: bigint;
   readonly expires_at: number;

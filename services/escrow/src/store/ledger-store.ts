@@ -8,6 +8,7 @@ import type { ServiceStore } from '@svc/runtime/store.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { poolOf, workspaceOfAccount } from '../domain/account.ts';
 import type { Payer } from '../domain/funds.ts';
+import type { HoldName } from '../domain/hold.ts';
 import {
   type CaptureWish,
   decideCapture,
@@ -66,7 +67,7 @@ export class LedgerStore {
   placeHold(call: MoveCall, wish: HoldWish) {
     const needs = {
       ...payerNeeds(wish.payer),
-      holds: [wish.holdId],
+      holds: [wish],
       ...(wish.ownerKind === 'caller' ? { owner: wish.owner } : {}),
     };
     return this.#submit(call, needs, (book) => decideHold(book, wish));
@@ -74,16 +75,18 @@ export class LedgerStore {
 
   capture(call: MoveCall, wish: Named<CaptureWish>) {
     const named = { ...wish, entryId: this.#ids.next('ent') };
-    const needs = { holds: [wish.holdId], accounts: [wish.payee] };
+    const needs = { holds: [ofService(wish)], accounts: [wish.payee] };
     return this.#submit(call, needs, (book) => decideCapture(book, named));
   }
 
   voidHold(call: MoveCall, wish: VoidWish) {
-    return this.#submit(call, { holds: [wish.holdId] }, (book) => decideVoid(book, wish));
+    return this.#submit(call, { holds: [ofService(wish)] }, (book) => decideVoid(book, wish));
   }
 
   release(call: MoveCall, wish: ReleaseWish) {
-    return this.#submit(call, { holds: [wish.holdId] }, (book) => decideRelease(book, wish));
+    const { holdId, owner } = wish;
+    const needs = owner === null ? { holdIds: [holdId] } : { holds: [{ holdId, ownerKind: 'caller' as const, owner }] };
+    return this.#submit(call, needs, (book) => decideRelease(book, wish));
   }
 
   debit(call: MoveCall, wish: Named<DebitWish>) {
@@ -142,6 +145,10 @@ export class LedgerStore {
   ): Promise<Outcome<Answer, Code>> {
     return this.#writer.submit({ call, needs, decide });
   }
+}
+
+function ofService({ holdId, owner }: VoidWish): HoldName {
+  return { holdId, ownerKind: 'service', owner };
 }
 
 function payerNeeds(payer: Payer | null): Needs {

@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
+import { holdKey } from '../domain/hold.ts';
 import type { Folded } from './fold.ts';
 import type { Move, Outcome } from './move.ts';
 
@@ -44,7 +45,8 @@ export function createLedgerWriter({ lanes, clock, commit }: WriterOptions): Led
 }
 
 function laneOf({ accounts, holds, paid, owner }: Move['needs'], lanes: number): number {
-  const name = accounts?.[0] ?? holds?.[0] ?? paid?.[0] ?? owner ?? '';
+  const held = holds?.[0];
+  const name = accounts?.[0] ?? (held && holdKey(held)) ?? paid?.[0] ?? owner ?? '';
   let sum = 0;
   for (let index = 0; index < name.length; index += 1) sum = (Math.imul(sum, 31) + name.charCodeAt(index)) >>> 0;
   return sum % lanes;

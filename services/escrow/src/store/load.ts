@@ -3,7 +3,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { isSink, workspaceOfAccount } from '../domain/account.ts';
 import type { Account, AccountKind } from '../domain/account.ts';
 import { Book, memberKey, type PaidEntry, type UsedReference } from '../domain/book.ts';
-import type { Hold } from '../domain/hold.ts';
+import { type Hold, holdKey } from '../domain/hold.ts';
 import type { Member } from '../domain/member.ts';
 import { type Needs, Overtaken } from './move.ts';
 
@@ -13,21 +13,23 @@ type Wanted = { readonly [Field in Exclude<keyof Needs, 'owner'>]-?: readonly No
 
 /** Locks what the decisions may change, in one order for everybody, and reads what they judge by. */
 export async function openBook(tx: SqlClient, needs: readonly Needs[]): Promise<Book> {
-  const wanted = await followed(tx, mergedNeeds(needs));
+  const asked = mergedNeeds(needs);
+  const names = namesOf(asked, needs.length);
+  const wanted = await followed(tx, asked, names);
   await lockOwners(tx, wanted.owners);
   const { accounts, lockedAt } = await lockAccounts(tx, wanted.accounts);
   if (lockedAt !== null && isJustAccounts(wanted) && accounts.every(({ pending }) => pending === 0n)) {
     const nothing = { members: [], holds: [], paid: [], references: [], holdCounts: new Map<string, number>() };
     return new Book({ ...nothing, now: lockedAt, accounts });
   }
-  const rows = await readRows(tx, wanted);
+  const rows = await readRows(tx, wanted, names);
   assertLocked(wanted, rows);
   return new Book({ ...rows, accounts, holdCounts: new Map(Object.entries(rows.holdCounts)) });
 }
 
 /** Beside accounts without a reservation no hold can be due that matters: a record may wait for whoever looks at it. */
-function isJustAccounts({ members, holds, paid, references, owners }: Wanted): boolean {
-  return [members, holds, paid, references, owners].every(({ length }) => length === 0);
+function isJustAccounts({ members, holds, holdIds, paid, references, owners }: Wanted): boolean {
+  return [members, holds, holdIds, paid, references, owners].every(({ length }) => length === 0);
 }
 
 function mergedNeeds(needs: readonly Needs[]): Wanted {
@@ -35,7 +37,8 @@ function mergedNeeds(needs: readonly Needs[]): Wanted {
   return {
     accounts: [...new Set(all((one) => one.accounts).filter((accountId) => !isSink(accountId)))],
     members: [...new Map(all((one) => one.members).map((member) => [memberKey(member), member])).values()],
-    holds: [...new Set(all((one) => one.holds))],
+    holds: [...new Map(all((one) => one.holds).map((hold) => [holdKey(hold), hold])).values()],
+    holdIds: [...new Set(all((one) => one.holdIds))],
     paid: [...new Set(all((one) => one.paid))],
     references: all((one) => one.references),
     owners: [...new Set(all((one) => (one.owner === undefined ? [] : [one.owner])))],
@@ -48,15 +51,42 @@ interface LedTo {
   readonly payee: string | null;
 }
 
+/**
+ * Those of services by their ids, those of callers by owner and id, and the live ones under an id whoever placed them: of
+ * these no more than tell apart one and several, also after each request of the transaction has closed one.
+ */
+const NAMED_HOLDS = `
+  SELECT * FROM escrow.holds WHERE claim = ANY($1::text[])
+  UNION SELECT own.* FROM unnest($2::text[], $3::text[]) AS wanted (owner, id), LATERAL (
+    SELECT * FROM escrow.holds n WHERE n.hold_id = wanted.id AND n.owner = wanted.owner AND n.owner_kind = 'caller'
+      AND n.state = 'held' ORDER BY n.seq LIMIT 1) own
+  UNION SELECT one.* FROM unnest($4::text[]) AS wanted (id), LATERAL (
+    SELECT * FROM escrow.holds n WHERE n.hold_id = wanted.id AND n.owner_kind = 'caller' AND n.state = 'held'
+      AND n.expires_at > clock_timestamp() ORDER BY n.owner LIMIT $5::int) one`;
+
+function namesOf({ holds, holdIds }: Wanted, requests: number) {
+  const ofServices = holds.filter(({ ownerKind }) => ownerKind === 'service');
+  const ofCallers = holds.filter(({ ownerKind }) => ownerKind === 'caller');
+  return [
+    ofServices.map(holdKey),
+    ofCallers.map(({ owner }) => owner),
+    ofCallers.map(({ holdId }) => holdId),
+    holdIds,
+    requests + 1,
+  ] as const;
+}
+
+type HoldNames = ReturnType<typeof namesOf>;
+
 const LED_TO = `
-  SELECT account, member, NULL AS payee FROM escrow.holds WHERE claim = ANY($1::text[])
+  SELECT account, member, NULL AS payee FROM (${NAMED_HOLDS}) named
   UNION ALL
-  SELECT account, member, payee FROM escrow.entries WHERE entry_id = ANY($2::text[])`;
+  SELECT account, member, payee FROM escrow.entries WHERE entry_id = ANY($6::text[])`;
 
 /** With the accounts and members that named holds and entries lead to; these never change. */
-async function followed(tx: SqlClient, wanted: Wanted): Promise<Wanted> {
-  if (wanted.holds.length === 0 && wanted.paid.length === 0) return wanted;
-  const rows = await tx.$queryRawUnsafe<LedTo[]>(LED_TO, wanted.holds, wanted.paid);
+async function followed(tx: SqlClient, wanted: Wanted, names: HoldNames): Promise<Wanted> {
+  if ([wanted.holds, wanted.holdIds, wanted.paid].every(({ length }) => length === 0)) return wanted;
+  const rows = await tx.$queryRawUnsafe<LedTo[]>(LED_TO, ...names, wanted.paid);
   const accounts = rows.flatMap(({ account, payee }) => [account, payee]).filter((id) => id !== null);
   const members = rows.flatMap(({ account, member: agentId }) => {
     const workspaceId = account === null ? null : workspaceOfAccount(account);
@@ -125,9 +155,9 @@ const HOLD_FIELDS = `json_build_object('seq', h.seq::text, 'holdId', h.hold_id, 
 const READ_ROWS = `
   WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
   h AS MATERIALIZED (
-    SELECT * FROM escrow.holds WHERE claim = ANY($4::text[])
+    ${NAMED_HOLDS}
     UNION SELECT * FROM escrow.holds
-      WHERE account = ANY($1::text[]) AND state = 'held' AND expires_at <= (SELECT now FROM clock)
+      WHERE account = ANY($6::text[]) AND state = 'held' AND expires_at <= (SELECT now FROM clock)
   )
   SELECT
     (SELECT floor(extract(epoch FROM now) * 1000)::float8 FROM clock) AS now,
@@ -135,18 +165,18 @@ const READ_ROWS = `
         'spent', m.spent::text, 'pending', m.pending::text,
         'drawsSince', floor(extract(epoch FROM m.draws_since) * 1000), 'draws', m.draws, 'version', m.version::text))
       FROM escrow.members m
-      WHERE (m.workspace_id, m.agent_id) IN (SELECT * FROM unnest($2::text[], $3::text[])
+      WHERE (m.workspace_id, m.agent_id) IN (SELECT * FROM unnest($7::text[], $8::text[])
         UNION SELECT substr(h.account, 4), h.member FROM h WHERE h.account LIKE 'ws:%')) AS members,
     (SELECT json_agg(${HOLD_FIELDS}) FROM h) AS holds,
     (SELECT json_agg(json_build_object('entryId', e.entry_id, 'kind', e.kind, 'account', e.account, 'member', e.member,
         'payee', e.payee, 'amount', e.amount::text, 'refunded',
         (SELECT coalesce(sum(r.amount), 0) FROM escrow.entries r WHERE r.refund_of = e.entry_id)::text))
-      FROM escrow.entries e WHERE e.entry_id = ANY($5::text[])) AS paid,
+      FROM escrow.entries e WHERE e.entry_id = ANY($9::text[])) AS paid,
     (SELECT json_agg(json_build_object('kind', e.kind, 'ref', e.ref, 'bodyHash', e.body_hash, 'answer', e.answer))
-      FROM escrow.entries e WHERE (e.kind, e.ref) IN (SELECT * FROM unnest($6::text[], $7::text[]))) AS "references",
+      FROM escrow.entries e WHERE (e.kind, e.ref) IN (SELECT * FROM unnest($10::text[], $11::text[]))) AS "references",
     (SELECT json_object_agg(owner, live) FROM (
         SELECT owner, count(*) AS live FROM escrow.holds
-        WHERE owner = ANY($8::text[]) AND owner_kind = 'caller' AND state = 'held'
+        WHERE owner = ANY($12::text[]) AND owner_kind = 'caller' AND state = 'held'
           AND expires_at > (SELECT now FROM clock) GROUP BY owner) c) AS hold_counts`;
 
 /** Numbers beyond what JSON carries exactly travel as text. */
@@ -166,13 +196,13 @@ interface Rows {
   readonly hold_counts: Record<string, number> | null;
 }
 
-async function readRows(tx: SqlClient, wanted: Wanted) {
+async function readRows(tx: SqlClient, wanted: Wanted, names: HoldNames) {
   const [row] = await tx.$queryRawUnsafe<Rows[]>(
     READ_ROWS,
+    ...names,
     wanted.accounts,
     wanted.members.map(({ workspaceId }) => workspaceId),
     wanted.members.map(({ agentId }) => agentId),
-    wanted.holds,
     wanted.paid,
     wanted.references.map(({ kind }) => kind),
     wanted.references.map(({ ref }) => ref),

@@ -5,6 +5,7 @@ import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { AuditSubject } from '@svc/runtime/audit.ts';
 import type { Book } from '../domain/book.ts';
 import type { EntryKind } from '../domain/entry.ts';
+import type { HoldName } from '../domain/hold.ts';
 import type { Ruling } from '../domain/hold-rules.ts';
 import type { Member } from '../domain/member.ts';
 
@@ -12,7 +13,9 @@ import type { Member } from '../domain/member.ts';
 export interface Needs {
   readonly accounts?: readonly string[];
   readonly members?: readonly Pick<Member, 'workspaceId' | 'agentId'>[];
-  readonly holds?: readonly string[];
+  readonly holds?: readonly HoldName[];
+  /** Ids under which the live holds of any caller are looked for. */
+  readonly holdIds?: readonly string[];
   /** Entries that are to be refunded. */
   readonly paid?: readonly string[];
   readonly references?: readonly { readonly kind: EntryKind; readonly ref: string }[];

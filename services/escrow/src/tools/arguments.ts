@@ -12,7 +12,7 @@ export const OrgId = AccountId.refine((id) => !/^(ws|sink):/.test(id), {
 
 export const CallerHoldId = HoldId.refine((id) => !isServiceHoldId(id), {
   message: 'begins like the hold of a service',
-}).describe('Id of the hold, free to choose.');
+}).describe('Id of the hold, free to choose: each caller has ids of its own.');
 
 const MAX_CONDITION_BYTES = 8192;
 

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { LimitCredits, microsOf, PositiveCredits } from '@svc/contract/amount.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
-import { actorName, drawFor, mayRead, maySpendFrom } from '../access.ts';
+import { IdentityId } from '@svc/contract/names.ts';
+import { actorName, drawFor, mayRead, maySpendFrom, principalOf } from '../access.ts';
 import { defineTool, type EscrowDeps } from '../deps.ts';
 import { available, budgetOf, credits, openedAccount, poolOf } from '../domain/account.ts';
 import { HOLD_TTL } from '../domain/hold.ts';
@@ -144,20 +145,40 @@ async function payerOf({ amount, agent, org, workspace }: HoldCondition, { deps,
   return { account, member: null, opensWith: await deps.openings.ofPayer(account, { operator, stamp }) };
 }
 
+/** Whoever presents the key of the node, or comes from its machine when it has none. */
+const OPERATOR = 'operator';
+
+/** Null = the only one under the id, whoever placed it. Throws FORBIDDEN, whether or not there is such a hold. */
+function ownerMeant({ principal, operator }: CallOf['caller'], agent: string | undefined): string | null {
+  if (agent === undefined) return operator ? null : principal;
+  const owner = operator && agent === OPERATOR ? principal : principalOf(agent);
+  if (owner !== principal && !operator) throw new CallError('FORBIDDEN');
+  return owner;
+}
+
 const release = defineTool({
   name: 'escrow_release',
   area: 'escrow',
-  description: "Give back what a hold of the caller's own reserves.",
-  input: z.strictObject({ holdId: z.string().min(1).max(200) }),
+  description: "Give back what a hold of the caller's own reserves; an operator also another caller's.",
+  input: z.strictObject({
+    holdId: z.string().min(1).max(200),
+    agent: z
+      .union([z.literal(OPERATOR), IdentityId])
+      .optional()
+      .describe('Whose hold: of an agent, or operator. Operators need it where several callers use the id.'),
+  }),
   output: z.strictObject({ released: z.boolean(), holdId: z.string() }),
   access: 'identified',
   effect: 'write-idempotent',
-  refuses: ['E_LEDGER_FROZEN'],
+  refuses: ['E_AMBIGUOUS', 'E_LEDGER_FROZEN'],
+  raises: ['FORBIDDEN'],
+  aliases: { agentId: 'agent' },
   dress: { released: false },
   example: { holdId: 'h1' },
-  async handler({ holdId }, context) {
-    const { principal, operator } = context.caller;
-    const outcome = await context.deps.ledger.release(moveCall(context), { holdId, principal, operator });
+  async handler({ holdId, agent }, context) {
+    const { caller, deps } = context;
+    const wish = { holdId, principal: caller.principal, owner: ownerMeant(caller, agent) };
+    const outcome = await deps.ledger.release(moveCall(context), wish);
     return { released: settled(context, outcome, { holdId }).released, holdId };
   },
 });
@@ -216,7 +237,9 @@ async function statusOf(deps: EscrowDeps, caller: CallOf['caller'], org: string)
   const known = await deps.reads.account(org);
   const limit = known === null ? await deps.openings.ofPayer(org, { operator: false, stamp: caller.registry }) : null;
   const account = known ?? (limit === null ? null : openedAccount(org, limit));
-  const holds = await deps.reads.holdsOf({ account: org, owner: `tok:${org}` });
+  // Whoever reads the account of an organisation sees nothing of an agent that has its id for a name.
+  const isAgents = caller.operator || caller.principal === principalOf(org);
+  const holds = await deps.reads.holdsOf({ account: org, owner: isAgents ? principalOf(org) : null }, caller.principal);
   return { ...shown, budget: account === null ? null : budgetOf(account), holds };
 }
 

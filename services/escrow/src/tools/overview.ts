@@ -1,7 +1,7 @@
 /** What there is in the ledger within the view of a caller. */
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
-import { verifiedIdentity } from '../access.ts';
+import { mayRead, verifiedIdentity } from '../access.ts';
 import type { EscrowDeps } from '../deps.ts';
 import { type Account, budgetOf, workspaceOfAccount } from '../domain/account.ts';
 
@@ -26,14 +26,23 @@ export function poolShown(pool: Account) {
   return { workspace: workspaceOfAccount(pool.accountId) ?? '', spent, limit, available, pending };
 }
 
+/** Null also for one who has the id of an organisation for a name: the account of that id is then the organisation's. */
+async function ownAccount({ registry }: EscrowDeps, caller: Caller): Promise<string | null> {
+  const identity = verifiedIdentity(caller);
+  return identity !== null && (await mayRead(registry, caller, identity)) ? identity : null;
+}
+
+async function countOf(reads: EscrowDeps['reads'], account: string | null): Promise<number> {
+  return account !== null && (await reads.account(account)) !== null ? 1 : 0;
+}
+
 const MAX_POOLS = 1000;
 
 export async function overview(deps: EscrowDeps, caller: Caller) {
   const { reads, qos } = deps;
-  const identity = verifiedIdentity(caller);
-  const view = caller.operator ? null : { account: identity ?? '', owner: caller.principal };
+  const view = caller.operator ? null : { account: await ownAccount(deps, caller), owner: caller.principal };
   const [budgets, holds, quotas, pools] = await Promise.all([
-    view === null ? reads.countBudgets() : reads.accounts([view.account]).then(({ length }) => length),
+    view === null ? reads.countBudgets() : countOf(reads, view.account),
     reads.holdCounts(view),
     qos.countOpen(caller.operator ? null : qosScope(caller)),
     visibleWorkspaces(deps, caller).then((workspaces) => reads.pools(workspaces, null, MAX_POOLS)),
