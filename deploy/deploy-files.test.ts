@@ -167,6 +167,7 @@ describe('docker-compose.yml', () => {
     expect(redis).toContain('--maxmemory-policy noeviction');
     expect(redis).toContain('--appendonly yes');
     expect(redis).toMatch(/--maxmemory \d+mb/);
+    expect(redis).toContain('--protected-mode no');
     for (const name of ['brain', 'redis', 'postgres']) {
       expect(compose.services[name]?.volumes).toContainEqual(expect.stringMatching(`^${name}-data:/`));
     }
