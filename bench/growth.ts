@@ -1,8 +1,8 @@
 /** How calls grow with the nastiest of what they are given, and for how long each keeps the event loop to itself. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as settled } from 'node:timers/promises';
-import { GROWTH_CASES, type GrowthCase, MASKED_FOLDER, type ToolCall } from '@svc/testing/growth-cases.ts';
-import { growthOf, LINEAR } from '@svc/testing/growth.ts';
+import { GROWTH_CASES, MASKED_FOLDER } from '@svc/testing/growth-cases.ts';
+import { type GrowthCase, growthOf, LINEAR, type ToolCall } from '@svc/testing/growth.ts';
 import { type BrainNode, openBrainTestBed, testCaller } from '../services/brain/src/brain-test-bed.ts';
 import { markdownTable, shown } from './figures.ts';
 

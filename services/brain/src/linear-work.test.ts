@@ -28,7 +28,17 @@ const WORK: readonly [string, number, (size: number) => unknown][] = [
       return mergeFile({ path: 'a.md', base, ours: `---\n${front}---\n`, theirs: `---\nz: z\n---\n` });
     },
   ],
-  ['keys of a mapping', 30_000, (size) => readYamlDocument(keys(size))],
+  [
+    'a change below many levels of merged JSON',
+    80_000,
+    (size) => {
+      const [items, levels] = [repeated('1234567,', size), size / 1_000];
+      const text = (change: number): string =>
+        `${'{"a":'.repeat(levels)}{"b":[${items}0],"c":${change}}${'}'.repeat(levels)}`;
+      return mergeFile({ path: 'a.json', base: text(0), ours: text(1), theirs: text(2) });
+    },
+  ],
+  ['keys of a mapping', 15_000, (size) => readYamlDocument(keys(size))],
   ['newlines in a message', 20_000, (size) => composeMessage(newlines(size), {})],
   ['newlines in a stored message', 20_000, (size) => parseMessage(newlines(size))],
   [

@@ -81,8 +81,12 @@ function hider(
   registered: Readonly<Record<string, FieldTest>>,
   hide: Hide,
 ): (row: Fields) => Fields {
-  if (typeof transform !== 'string')
-    return (row) => transform.reduce((shown, path) => hidePath(shown, path, hide), row);
+  if (typeof transform !== 'string') {
+    return (row) => {
+      const copies = new Set<Fields>();
+      return transform.reduce((shown, path) => hidePath(shown, path, hide, copies), row);
+    };
+  }
   const test = registered[transform];
   return (row) => {
     const copy = copyOf(row);
@@ -91,9 +95,10 @@ function hider(
   };
 }
 
-function hidePath(row: Fields, path: string, hide: Hide): Fields {
+/** `copies`: objects made here before, which may be changed; so that many paths copy a wide object once. */
+function hidePath(row: Fields, path: string, hide: Hide, copies: Set<Fields>): Fields {
   if (Object.hasOwn(row, path)) {
-    const copy = copyOf(row);
+    const copy = ownCopy(row, copies);
     hide(copy, path);
     return copy;
   }
@@ -102,7 +107,15 @@ function hidePath(row: Fields, path: string, hide: Hide): Fields {
   const parent = path.slice(0, dot);
   const inner = Object.hasOwn(row, parent) ? row[parent] : undefined;
   if (!isFields(inner)) return row;
-  return Object.assign(copyOf(row), { [parent]: hidePath(inner, path.slice(dot + 1), hide) });
+  const shown = hidePath(inner, path.slice(dot + 1), hide, copies);
+  return shown === inner ? row : Object.assign(ownCopy(row, copies), { [parent]: shown });
+}
+
+function ownCopy(row: Fields, copies: Set<Fields>): Fields {
+  if (copies.has(row)) return row;
+  const copy = copyOf(row);
+  copies.add(copy);
+  return copy;
 }
 
 /** Own properties only; a field named `__proto__` stays a field. */

@@ -1,31 +1,10 @@
 /** Calls with the nasty kinds of text and structure, at any size: what they cost must not grow faster than they do. */
-
-type Args = Readonly<Record<string, unknown>>;
-export type ToolCall = readonly [tool: string, args: Args];
-
-export interface GrowthCase {
-  readonly name: string;
-  /** UTF-16 units at which twice as much is still legal, and a square would show. */
-  readonly size: number;
-  /** Made before the measured call; `run` is different each time, so that nothing is remembered. */
-  prepare?(size: number, run: number): readonly ToolCall[];
-  call(size: number, run: number): ToolCall;
-}
+import type { Args, GrowthCase, ToolCall } from './growth.ts';
+import { numbered, repeated } from './growth-texts.ts';
+import { VERSION_CASES } from './growth-versions.ts';
 
 /** Below it the fields `k5` and `salary` are masked where the measuring side can attach a policy. */
 export const MASKED_FOLDER = 'masked';
-
-const repeated = (unit: string, size: number): string => unit.repeat(Math.ceil(size / unit.length)).slice(0, size);
-
-function numbered(size: number, unit: (at: number) => string): string {
-  const parts: string[] = [];
-  for (let length = 0, at = 0; length < size; at += 1) {
-    const part = unit(at);
-    parts.push(part);
-    length += part.length;
-  }
-  return parts.join('');
-}
 
 const frontMatter = (yaml: string): string => `---\n${yaml}---\nbody\n`;
 const yamlKeys = (size: number): string => numbered(size, (at) => `k${at}: value ${at}\n`);
@@ -33,26 +12,26 @@ const jsonKeys = (size: number): string => `{${numbered(size, (at) => `"k${at}":
 const jsonItems = (size: number): string => `[${numbered(size, (at) => `{"id": ${at}, "k5": "v"},\n`)}{"id": -1}]`;
 
 const TEXTS: readonly (readonly [name: string, extension: string, size: number, (size: number) => string])[] = [
-  ['keys in front matter', 'md', 30_000, (size) => frontMatter(yamlKeys(size))],
-  ['a flow list in front matter', 'md', 30_000, (size) => frontMatter(`tags: [${repeated('a, ', size)}]\n`)],
+  ['keys in front matter', 'md', 15_000, (size) => frontMatter(yamlKeys(size))],
+  ['a flow list in front matter', 'md', 15_000, (size) => frontMatter(`tags: [${repeated('a, ', size)}]\n`)],
   [
     'brackets in front matter',
     'md',
-    30_000,
+    15_000,
     (size) => frontMatter(`a: ${'['.repeat(size / 2)}${']'.repeat(size / 2)}\n`),
   ],
-  ['anchors in front matter', 'md', 30_000, (size) => frontMatter(numbered(size, (at) => `a${at}: &x${at} 1\n`))],
-  ['fences that never end', 'md', 400_000, (size) => repeated('---\n```\n', size)],
-  ['headings', 'md', 400_000, (size) => repeated('# a\nb\n', size)],
-  ['blanks', 'md', 400_000, (size) => `# a\n${' '.repeat(size)}b`],
-  ['line ends', 'md', 400_000, (size) => `a${'\n'.repeat(size)}b`],
-  ['marks on one letter', 'md', 200_000, (size) => `a${repeated('\u0301\u0323', size)}`],
-  ['one long word', 'txt', 400_000, (size) => 'x'.repeat(size)],
-  ['distinct words', 'txt', 250_000, (size) => numbered(size, (at) => `w${at.toString(36)} `)],
-  ['members', 'json', 200_000, jsonKeys],
-  ['items', 'json', 200_000, jsonItems],
-  ['nested items', 'json', 200_000, (size) => `${'['.repeat(size / 2)}${']'.repeat(size / 2)}`],
-  ['keys', 'yaml', 200_000, yamlKeys],
+  ['anchors in front matter', 'md', 15_000, (size) => frontMatter(numbered(size, (at) => `a${at}: &x${at} 1\n`))],
+  ['fences that never end', 'md', 500_000, (size) => repeated('---\n```\n', size)],
+  ['headings', 'md', 500_000, (size) => repeated('# a\nb\n', size)],
+  ['blanks', 'md', 500_000, (size) => `# a\n${' '.repeat(size)}b`],
+  ['line ends', 'md', 500_000, (size) => `a${'\n'.repeat(size)}b`],
+  ['marks on one letter', 'md', 250_000, (size) => `a${repeated('\u0301\u0323', size)}`],
+  ['one long word', 'txt', 500_000, (size) => 'x'.repeat(size)],
+  ['distinct words', 'txt', 500_000, (size) => numbered(size, (at) => `w${at.toString(36)} `)],
+  ['members', 'json', 500_000, jsonKeys],
+  ['items', 'json', 500_000, jsonItems],
+  ['nested items', 'json', 500_000, (size) => `${'['.repeat(size / 2)}${']'.repeat(size / 2)}`],
+  ['keys', 'yaml', 500_000, yamlKeys],
 ];
 
 /** Not the same file twice, and no file that is there. */
@@ -101,6 +80,51 @@ const masked = TEXTS.filter(([, extension]) => extension === 'md' || extension =
   ],
 );
 
+const islandFile = (extension: string, content: string, run: number): ToolCall => [
+  'brain_write',
+  { name: `islands/grown.${extension}`, content: stored(content, run, extension) },
+];
+const island = { name: 'grown' };
+
+const islands: readonly GrowthCase[] = [
+  {
+    name: 'island made: a long text',
+    size: 500_000,
+    prepare: () => [['svc_delete_island', island]],
+    call: (size) => ['svc_create_island', { ...island, content: `# a\n${' '.repeat(size)}b` }],
+  },
+  {
+    name: 'island made: an object of many members',
+    size: 250_000,
+    prepare: () => [['svc_delete_island', island]],
+    call: (size) => ['svc_create_island', { ...island, content: JSON.parse(jsonKeys(size)) as Args }],
+  },
+  {
+    name: 'island made: marks in its description',
+    size: 900,
+    prepare: () => [['svc_delete_island', island]],
+    call: (size) => ['svc_create_island', { ...island, description: `a${repeated('\u0301\u0323', size)}` }],
+  },
+  {
+    name: 'island switched: keys in its front matter',
+    size: 15_000,
+    prepare: (size, run) => [
+      ['svc_delete_island', island],
+      islandFile('md', frontMatter(`enabled: true\n${yamlKeys(size)}`), run),
+    ],
+    call: () => ['svc_disable_island', island],
+  },
+  {
+    name: 'island given triggers: members of its data',
+    size: 500_000,
+    prepare: (size, run) => [
+      ['svc_delete_island', island],
+      islandFile('json', `{"island": {"triggers": []}, "data": ${jsonKeys(size)}}`, run),
+    ],
+    call: (_size, run) => ['svc_update_island_triggers', { ...island, triggers: [`run ${run}`] }],
+  },
+];
+
 const others: readonly GrowthCase[] = [
   {
     name: 'rerank: one long text',
@@ -132,7 +156,7 @@ const others: readonly GrowthCase[] = [
   },
   {
     name: 'format yaml: keys',
-    size: 30_000,
+    size: 15_000,
     call: (size, run) => [
       'brain_write',
       { name: 'plain/y', format: 'yaml', content: `${yamlKeys(size)}run: ${run}\n` },
@@ -140,4 +164,11 @@ const others: readonly GrowthCase[] = [
   },
 ];
 
-export const GROWTH_CASES: readonly GrowthCase[] = [...writes, ...searches, ...masked, ...others];
+export const GROWTH_CASES: readonly GrowthCase[] = [
+  ...writes,
+  ...searches,
+  ...masked,
+  ...islands,
+  ...VERSION_CASES,
+  ...others,
+];

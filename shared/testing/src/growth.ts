@@ -7,6 +7,19 @@ export interface Growth {
   readonly cpuMs: number;
 }
 
+export type Args = Readonly<Record<string, unknown>>;
+export type ToolCall = readonly [tool: string, args: Args];
+
+/** One call at any size. */
+export interface GrowthCase {
+  readonly name: string;
+  /** UTF-16 units at which twice as much is still legal, and a square would show. */
+  readonly size: number;
+  /** Made before the measured call; `run` is different each time, so that nothing is remembered. */
+  prepare?(size: number, run: number): readonly ToolCall[];
+  call(size: number, run: number): ToolCall;
+}
+
 /** What doubles with its input has 2; the rest is for the noise of collecting garbage and of warming up. */
 export const LINEAR = 2.6;
 

@@ -147,7 +147,9 @@ async function appendSources(
   let appended = '';
   let left = MAX_APPENDED_BYTES;
   const sourced = [...(await view.paths())].filter((file) => file !== own && isSourced(source, file));
+  const slices = new Slices();
   for (const file of sourced.filter(rows.mayRead).sort()) {
+    if (slices.isOver) await slices.pause();
     const found = await view.read(file);
     const shown = found === null ? null : shownText(rows, found);
     if (shown === null) continue;

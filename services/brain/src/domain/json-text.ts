@@ -47,42 +47,54 @@ export function itemsOf(text: string, opener: number): [start: number, end: numb
 export function isDeeper(text: string, levels: number): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; ) {
-    const character = text.charAt(at);
-    if (character === '{' || character === '[') depth += 1;
-    if (character === '}' || character === ']') depth -= 1;
+    const unit = text.charCodeAt(at);
+    depth += nesting(unit);
     if (depth > levels) return true;
-    at = character === '"' ? stringEnd(text, at) : at + 1;
+    at = unit === QUOTE ? stringEnd(text, at) : at + 1;
   }
   return false;
 }
 
+// Units and not characters: the text may be as long as a file, and each call looks at all of it.
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+function nesting(unit: number): number {
+  if (unit === OPEN_LIST || unit === OPEN_OBJECT) return 1;
+  return unit === CLOSE_LIST || unit === CLOSE_OBJECT ? -1 : 0;
+}
+
+/** Blank, tab, and both line ends. */
+function isBlank(unit: number): boolean {
+  return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
+}
+
 function skipBlanks(text: string, from: number): number {
   let at = from;
-  while (at < text.length && ' \t\r\n'.includes(text.charAt(at))) at += 1;
+  while (isBlank(text.charCodeAt(at))) at += 1;
   return at;
 }
 
 /** Behind the closing quote of the string that opens at `from`. */
 function stringEnd(text: string, from: number): number {
-  let at = from + 1;
-  while (at < text.length && text.charAt(at) !== '"') at += text.charAt(at) === '\\' ? 2 : 1;
-  return at + 1;
+  for (let at = from + 1; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) return at + 1;
+    if (unit === BACKSLASH) at += 1;
+  }
+  return text.length;
 }
 
 /** Behind the last character of the value that begins at `from`. */
 function endOfValue(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; ) {
-    const character = text.charAt(at);
-    if (depth === 0 && ',}] \t\r\n'.includes(character)) return at;
-    if (character === '"') {
-      at = stringEnd(text, at);
-    } else {
-      if (character === '{' || character === '[') depth += 1;
-      if (character === '}' || character === ']') depth -= 1;
-      at += 1;
-    }
-    if (depth === 0 && '"}]'.includes(text.charAt(at - 1))) return at;
+    const unit = text.charCodeAt(at);
+    const change = nesting(unit);
+    if (depth === 0 && (unit === COMMA || change === -1 || isBlank(unit))) return at;
+    depth += change;
+    at = unit === QUOTE ? stringEnd(text, at) : at + 1;
+    if (depth === 0 && (unit === QUOTE || change === -1)) return at;
   }
   return text.length;
 }

@@ -14,8 +14,8 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-/** Longer texts are not read. */
-export const MAX_YAML_LENGTH = 65_536;
+/** Longer texts are not read: a call may read several of this length in one piece, and others wait meanwhile. */
+export const MAX_YAML_LENGTH = 32_768;
 
 /** Collections in one another; the library recurses over them. */
 const MAX_DEPTH = 64;
@@ -30,12 +30,8 @@ export type YamlOptions = Pick<ParseOptions, 'intAsBigInt' | 'keepSourceTokens'>
  * Null when it is no YAML or more than one document, has a key twice in one mapping, contains itself, has lines that
  * end in a lone carriage return, which the library takes for text, or goes beyond the bounds.
  */
-export function readYamlDocument(
-  text: string,
-  options: YamlOptions = {},
-  maxLength: number = MAX_YAML_LENGTH,
-): Document.Parsed | null {
-  if (text.length > maxLength || /\r(?!\n)/.test(text)) return null;
+export function readYamlDocument(text: string, options: YamlOptions = {}): Document.Parsed | null {
+  if (text.length > MAX_YAML_LENGTH || /\r(?!\n)/.test(text)) return null;
   try {
     const tokens = tokensOf(text);
     if (tokens === null) return null;
@@ -49,8 +45,13 @@ export function readYamlDocument(
   }
 }
 
+export interface YamlRead {
+  readonly data: unknown;
+  readonly document: Document.Parsed;
+}
+
 /** A text as plain data with the document it came from; that of an empty text is an empty object. Null as above. */
-export function readYaml(text: string): { readonly data: unknown; readonly document: Document.Parsed } | null {
+export function readYaml(text: string): YamlRead | null {
   const document = readYamlDocument(text);
   if (document === null) return null;
   try {

@@ -1,6 +1,6 @@
 /** Merges the trees of commits and tells what a working tree has to change. Writes objects only. */
-import { mergeFile } from '../domain/merge/file.ts';
 import { type Conflict, type ContentMerge, mergeTrees } from '../domain/merge/tree.ts';
+import { MergeThread } from './merge-thread.ts';
 import { readBlob, readTree, type TreeEdit, type TreeEntry, writeBlobs, writeEditedTree } from './objects.ts';
 import type { Repository } from './repository.ts';
 import { isCheckedOut, isKeptWhereItIs, MAX_FILE_BYTES } from './worktrees.ts';
@@ -28,7 +28,10 @@ export async function mergeCommitTrees(
   const contents: MergedContent[] = [];
   const sizeOf = (path: string): number =>
     Math.max(...[baseTree, ourTree, theirTree].map((tree) => tree.get(path)?.bytes ?? 0));
-  for (const content of merge.contents) contents.push(await mergeContent(repository, content, sizeOf(content.path)));
+  await using thread = new MergeThread();
+  for (const content of merge.contents) {
+    contents.push(await mergeContent(repository, thread, { content, size: sizeOf(content.path) }));
+  }
   const merged = contents.flatMap(({ path, mode, bytes }) => (bytes === null ? [] : [{ path, mode, bytes }]));
   const written = await writeBlobs(
     repository,
@@ -62,8 +65,18 @@ interface MergedContent extends ContentMerge {
   readonly clashes: boolean;
 }
 
-/** What is not text, or is or would grow too large, stays ours as a whole. `size`: of the largest version. */
-async function mergeContent(repository: Repository, content: ContentMerge, size: number): Promise<MergedContent> {
+interface WantedMerge {
+  readonly content: ContentMerge;
+  /** Of the largest version, in bytes. */
+  readonly size: number;
+}
+
+/** What is not text, is or would grow too large, or cannot be merged stays ours as a whole. */
+async function mergeContent(
+  repository: Repository,
+  thread: MergeThread,
+  { content, size }: WantedMerge,
+): Promise<MergedContent> {
   const isOurs = content.base === content.theirs || content.ours === content.theirs;
   if (isOurs || content.base === content.ours) {
     return { ...content, bytes: null, oid: isOurs ? content.ours : content.theirs, clashes: false };
@@ -74,7 +87,8 @@ async function mergeContent(repository: Repository, content: ContentMerge, size:
   const ours = decodeText(await readBlob(repository, content.ours));
   const theirs = decodeText(await readBlob(repository, content.theirs));
   if (base === null || ours === null || theirs === null) return asOurs;
-  const merged = mergeFile({ path: content.path, base, ours, theirs });
+  const merged = await thread.merge({ path: content.path, base, ours, theirs });
+  if (merged === null) return asOurs;
   const bytes = new TextEncoder().encode(merged.text);
   if (bytes.length > MAX_FILE_BYTES) return asOurs;
   return { ...content, bytes, oid: '', clashes: merged.clashes };

@@ -295,3 +295,25 @@ test("an index that is arranged in steps is nobody's until the last, whatever ha
   again.return();
   expect(index.under(after).search(request).total).toBe(0);
 });
+
+test('of a large file it is told before what will be indexed of it; what becomes of the file meanwhile counts', () => {
+  const hidden = { readableBy: [], writableBy: [], container: 'public', filter: ['salary'], mask: [] };
+  const numbers = createChainNumbers();
+  const [before, after] = [rulesOf({}, numbers), rulesOf({ 'brain:b': hidden }, numbers)];
+  const text = JSON.stringify({ salary: 91000, name: 'rome '.repeat(5_000) });
+  const index = fill(['a.json', 'b.json'].map((name) => ({ name, text })));
+  index.under(before);
+  const steps = index.arrange(after);
+  const told = steps.next().value;
+  expect(told).toEqual(index.analysable('a.json', { hash: `hash-${text.length}`, content: text }));
+  expect(JSON.parse(told?.content ?? '')).toEqual({ name: 'rome '.repeat(5_000) });
+  expect(index.isUnder(after, 'a.json')).toBe(false);
+  expect(steps.next().value).toBeNull();
+  expect(index.isUnder(after, 'a.json')).toBe(true);
+  expect(steps.next().value?.content).toBe(told?.content);
+  index.delete('b.json');
+  while (steps.next().done !== true);
+  expect(index.files()).toEqual(['a.json']);
+  const request = { query: '91000', mode: 'plain', limit: 10, group: 'file', explain: false, admitted: null } as const;
+  expect(index.under(after).search(request).total).toBe(0);
+});

@@ -3,6 +3,7 @@
  * it merely knows which content each path has, and makes up for that when it is asked.
  */
 import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
+import type { TextToAnalyse } from './analysis-thread.ts';
 import type { IndexMemory, TendedIndex } from './index-memory.ts';
 import { IndexRoom } from './index-room.ts';
 import { IndexSaver, type SnapshotPlace } from './index-saver.ts';
@@ -148,7 +149,7 @@ export class BranchIndex implements TendedIndex {
     this.#users += 1;
     const mine = this.#asking.then(async () => {
       const index = await this.ready();
-      await new Slices().run(index.arrange(chains));
+      await this.#arrange(index, chains);
       // What came in meanwhile is there too.
       return ask(await this.ready());
     });
@@ -158,6 +159,21 @@ export class BranchIndex implements TendedIndex {
     } finally {
       this.#users -= 1;
       if (this.#isClosed) this.#inBackground(this.evict());
+    }
+  }
+
+  async #arrange(index: RuledIndex, chains: RowChains): Promise<void> {
+    const { cache, memory } = this.#options;
+    const slices = new Slices();
+    let held: AnalysedFile[] = [];
+    try {
+      for (const text of index.arrange(chains)) {
+        for (const analysed of held.splice(0)) cache.release(analysed);
+        if (text !== null) held = await analyseTexts(cache, memory.thread, [text]);
+        if (slices.isOver) await slices.pause();
+      }
+    } finally {
+      for (const analysed of held) cache.release(analysed);
     }
   }
 
@@ -333,17 +349,22 @@ export class BranchIndex implements TendedIndex {
   }
 
   async #put(index: RuledIndex, texts: readonly ReadText[], asked: readonly { path: string }[]): Promise<void> {
-    const { cache } = this.#options;
-    const analyses = await this.#analyse(texts);
+    const { cache, memory } = this.#options;
     const slices = new Slices();
-    const found = new Set(texts.map(({ path }) => path));
-    for (const { path } of asked) if (!found.has(path)) index.delete(path);
-    for (const [place, { path, hash, content }] of texts.entries()) {
-      if (await this.#room.admits(path, content.length)) index.set(path, { hash, content });
-      else index.delete(path); // what it was before must not be found either
-      const analysed = analyses[place];
-      if (analysed !== undefined) cache.release(analysed);
+    const analysable: TextToAnalyse[] = [];
+    for (const { path, hash, content } of texts) {
+      const text = index.analysable(path, { hash, content });
+      if (text !== null) analysable.push(text);
       if (slices.isOver) await slices.pause();
     }
+    const analyses = await analyseTexts(cache, memory.thread, analysable);
+    const found = new Set(texts.map(({ path }) => path));
+    for (const { path } of asked) if (!found.has(path)) index.delete(path);
+    for (const { path, hash, content } of texts) {
+      if (await this.#room.admits(path, content.length)) index.set(path, { hash, content });
+      else index.delete(path); // what it was before must not be found either
+      if (slices.isOver) await slices.pause();
+    }
+    for (const analysed of analyses) cache.release(analysed);
   }
 }

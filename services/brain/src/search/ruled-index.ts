@@ -1,5 +1,7 @@
 /** The search index of one branch under the row rules: each file on its chain, and nothing indexed that is not shown. */
 import { OPEN_CHAIN, type RowChain, type RowChains } from '../ports.ts';
+import type { TextToAnalyse } from './analysis-thread.ts';
+import { formatOf } from './passages.ts';
 import type { IndexedFile } from './row-store.ts';
 import type { IndexStats, SearchIndex } from './search-index.ts';
 
@@ -9,6 +11,9 @@ interface FileText {
 }
 
 const NO_CHAINS: RowChains = { chainOf: () => OPEN_CHAIN };
+
+/** UTF-16 units from which on an analysis is worth a thread of its own. */
+const LARGE_TEXT = 16 * 1024;
 
 /** Marks the hash of a text of which something is left out; never the hash of any content. */
 const PARTIAL = 'partial:';
@@ -39,6 +44,17 @@ export class RuledIndex {
   /** Adds or replaces a file, by its text as it lies on disk. */
   set(file: string, { hash, content }: FileText): void {
     this.#place(file, { hash, content }, this.#chains.chainOf(file));
+  }
+
+  /**
+   * What `set` will index of the file as the rules are now, so that it can be analysed before; null when nothing of it
+   * is to be found.
+   */
+  analysable(file: string, text: FileText): TextToAnalyse | null {
+    const chain = this.#chains.chainOf(file);
+    if (!chain.hides(file)) return { format: formatOf(file), ...text };
+    const content = chain.indexed(file, text.content);
+    return content === null ? null : { format: formatOf(file), hash: partialHash(chain, text), content };
   }
 
   delete(file: string): boolean {
@@ -80,21 +96,21 @@ export class RuledIndex {
     return this.#index;
   }
 
-  /** The same in steps, between which anything else may happen to the index; it ends when that was `under` other rules. */
-  *arrange(chains: RowChains): Generator<void, void> {
+  /**
+   * The same in steps, between which anything else may happen to the index; it ends when that was `under` other rules.
+   * A step with a text is one before which that should be analysed, and held until the next one is over.
+   */
+  *arrange(chains: RowChains): Generator<TextToAnalyse | null, void> {
     if (chains === this.#chains && this.#isArranged) return;
     this.#chains = chains;
     this.#isArranged = false;
-    for (const entry of this.#index.files()) {
-      this.#rearrange(entry, chains.chainOf(entry.file));
-      yield;
+    for (const { file } of this.#index.files()) {
+      yield* this.#arrangeOne(chains, file, () => this.arrangeAgain(chains, file));
       if (this.#chains !== chains) return;
     }
     // Those of which nothing was left are in no index.
-    for (const [file, text] of this.#hidden) {
-      if (this.#index.has(file)) continue;
-      this.#place(file, text, chains.chainOf(file));
-      yield;
+    for (const [file] of this.#hidden) {
+      if (!this.#index.has(file)) yield* this.#arrangeOne(chains, file, () => this.#placeAgain(chains, file));
       if (this.#chains !== chains) return;
     }
     // Last: one that was left in the middle is arranged again before anybody is answered from it.
@@ -127,11 +143,35 @@ export class RuledIndex {
     for (const file of this.#index.files()) if (!this.#hidden.has(file.file)) yield file;
   }
 
-  #rearrange({ file, hash, chain: before, analysed }: IndexedFile, chain: RowChain): void {
-    if (before === chain.id) return;
+  *#arrangeOne(chains: RowChains, file: string, place: () => void): Generator<TextToAnalyse | null, void> {
+    const large = this.#largeToPlace(file, chains.chainOf(file));
+    if (large !== null) yield large;
+    if (this.#chains !== chains) return;
+    place();
+    yield null;
+  }
+
+  /** Of a file that is in no index, as it is now. */
+  #placeAgain(chains: RowChains, file: string): void {
+    const text = this.#hidden.get(file);
+    if (text !== undefined && !this.#index.has(file)) this.#place(file, text, chains.chainOf(file));
+  }
+
+  /** What is to be indexed of a file that must be placed anew; null when it is small or need not be. */
+  #largeToPlace(file: string, chain: RowChain): TextToAnalyse | null {
+    const entry = this.#index.fileOf(file);
+    const hidden = this.#hidden.get(file);
+    if (entry?.chain === chain.id || (hidden === undefined && !chain.hides(file))) return null;
+    const text = hidden ?? (entry === null ? null : textOf(entry));
+    return text === null || text.content.length < LARGE_TEXT ? null : this.analysable(file, text);
+  }
+
+  #rearrange(entry: IndexedFile, chain: RowChain): void {
+    const { file } = entry;
+    if (entry.chain === chain.id) return;
     const hidden = this.#hidden.get(file);
     if (hidden === undefined && !chain.hides(file)) this.#index.rechain(file, chain.id);
-    else this.#place(file, hidden ?? { hash, content: analysed.text.toString() }, chain);
+    else this.#place(file, hidden ?? textOf(entry), chain);
   }
 
   /** What was indexed of the file goes first, so that nothing of it is left where anything fails. */
@@ -150,6 +190,10 @@ export class RuledIndex {
       this.#onProblem(error);
     }
   }
+}
+
+function textOf({ hash, analysed }: IndexedFile): FileText {
+  return { hash, content: analysed.text.toString() };
 }
 
 function partialHash({ id }: RowChain, { hash }: FileText): string {

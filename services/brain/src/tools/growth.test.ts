@@ -1,6 +1,6 @@
 /** No call costs more than in proportion to what it was given; the large form of this table is in the bench. */
-import { GROWTH_CASES, type GrowthCase, MASKED_FOLDER, type ToolCall } from '@svc/testing/growth-cases.ts';
-import { growthOf, LINEAR } from '@svc/testing/growth.ts';
+import { GROWTH_CASES, MASKED_FOLDER } from '@svc/testing/growth-cases.ts';
+import { type GrowthCase, growthOf, LINEAR, type ToolCall } from '@svc/testing/growth.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
 

@@ -22,8 +22,6 @@ export interface FieldText {
 
 /** How one kind of text is read and written. */
 export interface FieldFormat {
-  /** Null when the text holds no fields that could be told apart. */
-  parse(text: string): FieldText | null;
   /** The fields of a field's value, which is `data`; null when they cannot be cut out. */
   inner(field: Field, data: Fields): FieldText | null;
   write(text: Omit<FieldText, 'data'>): string;

@@ -1,9 +1,6 @@
 /** What policies hide inside a file: top-level fields of JSON and of Markdown front matter; of a data island, fields of its `data`. */
-import { isDeepStrictEqual } from 'node:util';
 import { applyTransforms, hidesNothing, MASKED, type Transforms } from '@svc/contract/transform.ts';
-import { findFrontMatter, opensFrontMatter } from '../front-matter.ts';
 import { itemsOf, parseJson } from '../json-text.ts';
-import { readYaml } from '../yaml-document.ts';
 import {
   type Field,
   type Fields,
@@ -14,8 +11,8 @@ import {
   shownFields,
   withoutMasked,
 } from './field-text.ts';
-import { cutObject, jsonFields } from './json-fields.ts';
-import { yamlFields } from './yaml-fields.ts';
+import { cutObject, jsonFields, readObject } from './json-fields.ts';
+import { indexedMarkdown, mergedMarkdown, readMarkdown, shownMarkdown } from './markdown-fields.ts';
 
 /** A policy that hides fields, and what it is attached to. */
 export interface HidingPolicy extends Transforms {
@@ -39,8 +36,8 @@ export function hidesFieldsByName(path: string): boolean {
 /** The text as it is shown to everybody; null when hidden fields cannot be told apart in it. */
 export function shownText(path: string, text: string, policies: readonly HidingPolicy[]): string | null {
   const kind = kindOf(path);
-  if (kind === 'json') return shownJson(path, text, policies);
-  return kind === null ? text : shownMarkdown(text, hideBy(onFile(policies)));
+  if (kind === 'json') return shownJson(path, readJson(text), policies);
+  return kind === null ? text : shownMarkdown(readMarkdown(text), hideBy(onFile(policies)));
 }
 
 /** The shown text without masked fields, each of the rest on its line; null when nothing of it may be found. */
@@ -59,13 +56,37 @@ export function mergedText(
   incoming: string,
   policies: readonly HidingPolicy[],
 ): string | null {
-  if (shownText(path, incoming, policies) === null) return null;
-  const shown = present === null ? null : shownText(path, present, policies);
-  if (present === null || shown === null) return incoming;
-  if (shown === incoming) return present;
-  return kindOf(path) === 'json'
-    ? mergedJson(path, present, incoming, policies)
-    : mergedMarkdown(present, incoming, hideBy(onFile(policies)));
+  const kind = kindOf(path);
+  if (kind === null) return incoming;
+  // Each text is read once, whatever is made of it: what reads YAML takes the longest by far.
+  if (kind === 'markdown') {
+    const hide = hideBy(onFile(policies));
+    const old = present === null ? null : readMarkdown(present);
+    return mergedTexts(old, readMarkdown(incoming), {
+      shown: (text) => shownMarkdown(text, hide),
+      merged: (before, given) => mergedMarkdown(before, given, hide),
+    });
+  }
+  return mergedTexts(present === null ? null : readJson(present), readJson(incoming), {
+    shown: (side) => shownJson(path, side, policies),
+    merged: (before, given) => mergedJson(path, before, given, policies),
+  });
+}
+
+interface Merging<Text extends { readonly text: string }> {
+  shown(text: Text): string | null;
+  merged(present: Text, incoming: Text): string | null;
+}
+
+function mergedTexts<Text extends { readonly text: string }>(
+  present: Text | null,
+  incoming: Text,
+  merging: Merging<Text>,
+): string | null {
+  if (merging.shown(incoming) === null) return null;
+  const shown = present === null ? null : merging.shown(present);
+  if (present === null || shown === null) return incoming.text;
+  return shown === incoming.text ? present.text : merging.merged(present, incoming);
 }
 
 function kindOf(path: string): TextKind | null {
@@ -98,8 +119,7 @@ function hideBy(policies: readonly HidingPolicy[]): Hide {
     }, data);
 }
 
-function shownJson(path: string, text: string, policies: readonly HidingPolicy[]): string | null {
-  const data = parseJson(text);
+function shownJson(path: string, { text, data }: JsonSide, policies: readonly HidingPolicy[]): string | null {
   if (data === undefined) return null;
   if (!isDataIsland(path, data)) return shownObjects(text, data, hideBy(policies));
   const shown = shownObjects(text, data, hideBy(onFile(policies)));
@@ -151,7 +171,7 @@ function editItems(text: string, edit: (item: string, index: number) => string |
 
 /** The member `data` of an island's text, by its text and its value. */
 function editData(text: string, edit: (value: string, data: unknown) => string | null): string | null {
-  const object = jsonFields.parse(text);
+  const object = readObject(text);
   if (object === null) return null;
   const { data, ...cut } = lastOfEach(object);
   const fields: Field[] = [];
@@ -163,70 +183,23 @@ function editData(text: string, edit: (value: string, data: unknown) => string |
   return jsonFields.write({ ...cut, fields });
 }
 
-interface Cut {
-  readonly head: string;
-  readonly yaml: string;
-  readonly tail: string;
-}
-
-function splitFrontMatter(text: string): Cut | null {
-  const found = findFrontMatter(text);
-  if (found === null) return null;
-  const { start, end } = found;
-  return { head: text.slice(0, start), yaml: text.slice(start, end), tail: text.slice(end) };
-}
-
-function shownMarkdown(text: string, hide: Hide): string | null {
-  const front = splitFrontMatter(text);
-  // One that never ends may be somebody's half-written one, with the fields of a whole one.
-  if (front === null) return opensFrontMatter(text) ? null : text;
-  const fields = yamlFields.parse(front.yaml);
-  if (fields !== null) return withFront(front, shownFields(yamlFields, fields, hide(fields.data) as Fields));
-  const read = readYaml(front.yaml);
-  if (read === null) return null;
-  // Fields of a list have no lines of their own that could be cut out.
-  return isDeepStrictEqual(hide(read.data), read.data) ? text : null;
-}
-
-function indexedMarkdown(shown: string): string | null {
-  const front = splitFrontMatter(shown);
-  const fields = front === null ? null : yamlFields.parse(front.yaml);
-  return front === null || fields === null ? shown : withFront(front, withoutMasked(yamlFields, fields));
-}
-
-function withFront({ head, tail }: Cut, yaml: string | null): string | null {
-  return yaml === null ? null : head + yaml + tail;
-}
-
-function mergedMarkdown(present: string, incoming: string, hide: Hide): string | null {
-  const before = splitFrontMatter(present);
-  const fields = before === null ? null : yamlFields.parse(before.yaml);
-  if (before === null || fields === null) return incoming;
-  const shown = hide(fields.data) as Fields;
-  const after = splitFrontMatter(incoming);
-  if (after === null) {
-    const kept = mergedFields(yamlFields, fields, shown, { data: {}, fields: [], head: '', tail: '' });
-    if (kept === null) return null;
-    return kept === '' ? incoming : `${before.head}${kept}---\n${incoming}`;
-  }
-  const given = yamlFields.parse(after.yaml);
-  return given === null ? null : withFront(after, mergedFields(yamlFields, fields, shown, given));
-}
-
-function mergedJson(path: string, present: string, incoming: string, policies: readonly HidingPolicy[]): string | null {
-  const before: JsonSide = { text: present, data: parseJson(present) };
-  const given: JsonSide = { text: incoming, data: parseJson(incoming) };
+function mergedJson(path: string, before: JsonSide, given: JsonSide, policies: readonly HidingPolicy[]): string | null {
   if (!isDataIsland(path, before.data)) return mergedObjects(before, given, hideBy(policies));
   const merged = mergedObjects(before, given, hideBy(onFile(policies)));
-  const inner = jsonFields.parse(present)?.fields.findLast(({ name }) => name === 'data')?.value;
+  const inner = readObject(before.text)?.fields.findLast(({ name }) => name === 'data')?.value;
   if (merged === null || inner === undefined) return merged;
-  const old: JsonSide = { text: inner, data: parseJson(inner) };
+  const old = readJson(inner);
   return editData(merged, (text, data) => mergedObjects(old, { text, data }, hideBy(policies)));
 }
 
 interface JsonSide {
   readonly text: string;
+  /** Undefined when it is no JSON. */
   readonly data: unknown;
+}
+
+function readJson(text: string): JsonSide {
+  return { text, data: parseJson(text) };
 }
 
 /** Objects are matched as a whole, objects of lists by their id, key or name, else by their place. */

@@ -3,10 +3,6 @@ import { membersOf, parseJson } from '../json-text.ts';
 import { type Field, type FieldFormat, type Fields, type FieldText, isFields } from './field-text.ts';
 
 export const jsonFields: FieldFormat = {
-  parse(text) {
-    const data = parseJson(text);
-    return isFields(data) ? cutObject(text, data) : null;
-  },
   inner: ({ value }, data) => cutObject(value, data),
   write({ head, fields, tail }) {
     const members = fields.map(({ lead, key, value }, index) => separated(lead, index === 0) + key + value);
@@ -16,6 +12,12 @@ export const jsonFields: FieldFormat = {
   // Never asked for: each member of an object has a place of its own.
   serialise: () => null,
 };
+
+/** Null when the text is no object. */
+export function readObject(text: string): FieldText | null {
+  const data = parseJson(text);
+  return isFields(data) ? cutObject(text, data) : null;
+}
 
 /** The text of an object of which the data is known. */
 export function cutObject(text: string, data: Fields): FieldText {

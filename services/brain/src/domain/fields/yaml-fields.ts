@@ -1,23 +1,23 @@
 /** Fields of a block mapping in YAML, cut by lines. */
 import { type Document, isMap, isScalar, type Pair, stringify, visit, type YAMLMap } from 'yaml';
-import { readYaml } from '../yaml-document.ts';
-import { type Field, type FieldFormat, isFields } from './field-text.ts';
+import type { YamlRead } from '../yaml-document.ts';
+import { type Field, type FieldFormat, type FieldText, isFields } from './field-text.ts';
 
 export const yamlFields: FieldFormat = {
-  parse(text) {
-    const read = readYaml(text);
-    if (read === null || !isFields(read.data)) return null;
-    const { data, document } = read;
-    const fields = isMap(document.contents) ? cutLines(text, document.contents) : [];
-    // Written anew, an alias would show what it stands for, which may be hidden.
-    if (fields === null && hasAlias(document)) return null;
-    return { data, fields: fields ?? [], head: text.slice(0, text.length - lengthOf(fields ?? [])), tail: '' };
-  },
   inner: () => null,
   write: ({ head, fields, tail }) => head + fields.map(({ lead, key, value }) => lead + key + value).join('') + tail,
   replaced: (field, value) => ({ ...field, lead: '', value: `: ${JSON.stringify(value)}${lineEnd(field.value)}` }),
   serialise: (data) => stringify(data),
 };
+
+/** The fields of a text that was read; null when it holds none that could be told apart. */
+export function cutYaml(text: string, { data, document }: YamlRead): FieldText | null {
+  if (!isFields(data)) return null;
+  const fields = isMap(document.contents) ? cutLines(text, document.contents) : [];
+  // Written anew, an alias would show what it stands for, which may be hidden.
+  if (fields === null && hasAlias(document)) return null;
+  return { data, fields: fields ?? [], head: text.slice(0, text.length - lengthOf(fields ?? [])), tail: '' };
+}
 
 function hasAlias(document: Document): boolean {
   let isFound = false;
