@@ -14,13 +14,6 @@ import type { Grounds } from './grounds.ts';
 /** NAMEDATALEN less one. */
 const LONGEST_APPLICATION_NAME = 63;
 
-/**
- * Services whose transactions change rows and nothing else: one that stands still in a transaction loses it soon, and can do
- * nothing more when it goes on. The locks of a brain process guard files, which it would go on to write: they are kept.
- */
-const ROWS_ALONE: ReadonlySet<string> = new Set(['habitat', 'escrow']);
-const IDLE_IN_TRANSACTION_MS = 5000;
-
 type Connected = StatelessPlatform & { readonly redis: Redis; readonly giveUpAt: number; readonly role: string };
 
 /** For services that keep nothing: they get no credential for the database. */
@@ -52,7 +45,6 @@ export async function addStores(connected: Connected, lifecycle: Lifecycle): Pro
     poolSize: config.SVC_DATABASE_POOL,
     applicationName: config.SVC_DATABASE_APPLICATION ?? applicationName(role, node.nodeId),
     statementTimeoutMs: config.SVC_DATABASE_STATEMENT_MS,
-    ...(ROWS_ALONE.has(role) ? { idleInTransactionMs: IDLE_IN_TRANSACTION_MS } : {}),
   });
   lifecycle.onShutdown('database', () => database.close());
   await meetDatabase(database, { url, log, giveUpAt });

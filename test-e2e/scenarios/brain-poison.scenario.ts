@@ -216,7 +216,8 @@ function questions({ brain, all }: Ground, random: Scenario['random'], told: rea
 /** What answers say: the texts that were hidden, and every hash and commit that was told. */
 class Ear {
   readonly traces: string[] = [];
-  readonly hexes = new Set<string>();
+  /** Hash -> who told it first. */
+  readonly hexes = new Map<string, string>();
   readonly commits = new Set<string>();
   answers = 0;
   late = 0;
@@ -224,7 +225,8 @@ class Ear {
   hear(what: string, text: string, isAdmin: boolean): void {
     const isTold = text.includes(MASKED) || (!isAdmin && text.includes(SHUT)) || (!isAdmin && text.includes('shut/'));
     if (isTold) this.traces.push(`${what}: ${excerpt(text)}`);
-    for (const [hex] of text.matchAll(/(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])/g)) this.hexes.add(hex);
+    for (const [hex] of text.matchAll(/(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])/g))
+      if (!this.hexes.has(hex)) this.hexes.set(hex, what);
   }
 
   answer([tool, args]: Ask, reply: Reply, isAdmin: boolean): void {
@@ -285,6 +287,15 @@ function hiddenObjects(folder: string): string[] {
   });
 }
 
+/** The bytes of a hidden file may be those of an open one too, whose id anybody may know. */
+function isOfOpenFile(folder: string, id: string): boolean {
+  if (git(folder, 'cat-file', '-t', id).trim() !== 'blob') return false;
+  const shown = ['--all', '-m', '--root', '--no-renames', '--format=', '--name-only', `--find-object=${id}`];
+  return git(folder, 'log', ...shown)
+    .split('\n')
+    .some((path) => path.startsWith('open/'));
+}
+
 verifies(
   'rows:poison',
   async (scenario) => {
@@ -323,8 +334,12 @@ verifies(
       ear.hear('metrics', (await operator.with({ gateway: index }).get('/metrics')).text, false);
     expect(ear.traces.slice(0, 10)).toEqual([]);
     // Neither the bytes, nor any commit or tree, which could be computed again from a guess.
-    const told = [...hiddenHashes, ...hiddenObjects(brainFolder(place, brain))].filter((id) => ear.hexes.has(id));
-    expect(told).toEqual([]);
+    const folder = brainFolder(place, brain);
+    const told = [
+      ...hiddenHashes.filter((id) => ear.hexes.has(id)),
+      ...hiddenObjects(folder).filter((id) => ear.hexes.has(id) && !isOfOpenFile(folder, id)),
+    ];
+    expect(told.map((id) => `${id}: ${ear.hexes.get(id)}`)).toEqual([]);
     for (const { path } of masked.filter(({ isText }) => isText)) {
       const text = readFileSync(join(brainFolder(place, brain), path), 'utf8');
       expect([path, text.includes(MASKED)]).toEqual([path, true]);

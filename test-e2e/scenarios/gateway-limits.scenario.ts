@@ -21,7 +21,8 @@ verifies(
     );
     const passed = replies.filter(({ status }) => status === 200);
     const limited = replies.filter(({ status }) => status === 429);
-    expect([passed.length, limited.length]).toEqual([60, 240]);
+    const others = replies.filter(({ status }) => status !== 200 && status !== 429).map(({ text }) => text);
+    expect([passed.length, limited.length, others]).toEqual([60, 240, []]);
     for (const { headers, body } of limited) {
       expect(body.error?.code).toBe('RATE_LIMITED');
       expect(headers['x-ratelimit-remaining']).toBe('0');

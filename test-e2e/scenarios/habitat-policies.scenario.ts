@@ -150,7 +150,7 @@ verifies('habitat:policies:declared', async ({ place, socket }) => {
   const { caller: editor } = await addMember(place, workspace, 'editor');
   const { caller: viewer } = await addMember(place, workspace, 'viewer');
   const hearing = async (who: Caller) => {
-    const opened = await socket({ headers: who.headers() });
+    const opened = await socket({ auth: { token: who.headers()['x-habitat-token'] ?? '' } });
     await opened.subscribe({ events: ['*'] });
     return opened;
   };

@@ -34,12 +34,17 @@ test('each job is declared once, and the sweeps delete what is past its time', a
     'brain.packing',
     'brain.row-sweep',
     'brain.session-sweep',
+    'brain.trace-sweep',
   ]);
 
   await database.pool.query(`INSERT INTO brain.brain_sessions (session_key, stack, branches, touched_at)
     SELECT age, '[]', '{}', now() - age::interval FROM unnest(ARRAY['29 days', '31 days']) age`);
   await database.pool.query(`INSERT INTO brain.idempotency (principal, tool, key, args_hash, outcome, at)
     SELECT 'p', 't', age, 'h', '{}', now() - age::interval FROM unnest(ARRAY['23 hours', '25 hours']) age`);
+  await database.pool.query(`INSERT INTO brain.brain_conflicts (id, brain, branch, file, kind, at, resolved_at)
+    SELECT 'c' || n, 'b', 'main', 'f', 'content', now() - interval '3 years',
+      CASE n WHEN 1 THEN NULL WHEN 2 THEN now() - interval '1 day' ELSE now() - interval '2 years' END
+    FROM generate_series(1, 3) n`);
   const run = (id: string) =>
     declared.find((job) => job.id === id)?.run({ scheduledAt: 0, signal: new AbortController().signal });
   await run('brain.session-sweep');
@@ -48,6 +53,10 @@ test('each job is declared once, and the sweeps delete what is past its time', a
   expect(sessions.rows).toEqual([{ session_key: '29 days' }]);
   const keys = await database.pool.query(`SELECT key FROM brain.idempotency WHERE principal = 'p'`);
   expect(keys.rows).toEqual([{ key: '23 hours' }]);
+
+  await run('brain.trace-sweep');
+  const conflicts = await database.pool.query('SELECT id FROM brain.brain_conflicts ORDER BY id');
+  expect(conflicts.rows).toEqual([{ id: 'c1' }, { id: 'c2' }]);
 
   await service.stop();
   await platform.jobs.close();

@@ -45,6 +45,21 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     await expect(sleep()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     await database.close();
   });
+
+  test('a transaction goes on while its process is at work on something else, and ends when that stands still', async () => {
+    const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 2, idleInTransactionMs: 1500 });
+    const one = (meanwhile: () => Promise<unknown>) =>
+      withPgTransaction(database.pool, async (tx) => {
+        await tx.$executeRawUnsafe('SELECT 1');
+        await meanwhile();
+        return tx.$executeRawUnsafe('SELECT 1');
+      });
+    await expect(one(() => delay(2500))).resolves.toBe(1);
+    const standStill = async () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);
+    await expect(one(standStill)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await expect(one(() => delay(10))).resolves.toBe(1);
+    await database.close();
+  });
 });
 
 describe.skipIf(server?.control === undefined)('PostgreSQL that goes away', { timeout: 60_000 }, () => {

@@ -14,7 +14,8 @@ const IDLE_CONNECTION_MS = 20_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 /** A statement that was ended by its time says so within this; what is silent for longer is lost. */
 const SILENCE_MARGIN_MS = 10_000;
-const IDLE_IN_TRANSACTION_MS = 60_000;
+/** Several signs of life of a transaction. */
+const IDLE_IN_TRANSACTION_MS = 4000;
 /** Servers keep a named statement until the connection ends; texts beyond this many stay unnamed. */
 const NAMED_STATEMENTS = 1000;
 
@@ -29,7 +30,7 @@ export async function openPostgresDatabase(options: {
   /** Shown in pg_stat_activity. */
   applicationName?: string;
   statementTimeoutMs?: number;
-  /** How long a process that stands still in the middle of a transaction holds its locks. */
+  /** Of a process that stands still in the middle of a transaction: how long it holds its locks; for tests. */
   idleInTransactionMs?: number;
   /** After how long without a byte a connection counts as lost; for tests. */
   silenceMs?: number;

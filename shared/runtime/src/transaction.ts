@@ -126,12 +126,29 @@ async function commitOnClient<Result>(
   const begun = client.query(BEGIN[isolation]);
   if (readsFirst) begun.catch(() => {});
   else await begun;
-  const result = await work(sqlClientOf(client, statementNamesOf(pool)));
+  const result = await whileShowingLife(client, () => work(sqlClientOf(client, statementNamesOf(pool))));
   await begun;
   attempt.committing();
   const { command } = await client.query('COMMIT');
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was swallowed');
   return result;
+}
+
+const SIGN_OF_LIFE_MS = 1000;
+
+/**
+ * The server soon ends a transaction whose process says nothing, so that one which stands still holds no lock against the
+ * others. One that is at work on files meanwhile says that it is there.
+ */
+async function whileShowingLife<Result>(client: PoolClient, work: () => Promise<Result>): Promise<Result> {
+  const timer = setInterval(() => {
+    client.query('SELECT 1').catch(() => {}); // whatever is wrong, the next statement of the work says it
+  }, SIGN_OF_LIFE_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 async function rollback(client: PoolClient): Promise<boolean> {
