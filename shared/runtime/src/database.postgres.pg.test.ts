@@ -47,7 +47,12 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
   });
 
   test('a transaction goes on while its process is at work on something else, and ends when that stands still', async () => {
-    const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 2, idleInTransactionMs: 1500 });
+    const database = await openPostgresDatabase({
+      url: server?.url ?? '',
+      log,
+      poolSize: 2,
+      idleInTransactionMs: 1500,
+    });
     const one = (meanwhile: () => Promise<unknown>) =>
       withPgTransaction(database.pool, async (tx) => {
         await tx.$executeRawUnsafe('SELECT 1');
