@@ -51,6 +51,19 @@ it('loses no acknowledged write to a closing working tree', async () => {
   for (const name of names) expect(await node.call('brain_read', { name })).toMatchObject({ content: name });
 }, 60_000);
 
+it('finds a branch absent that is deleted while its working tree is made', async () => {
+  const seen = new Set<unknown>();
+  for (let round = 0; round < 24; round += 1) {
+    const branch = `gone${round}`;
+    await node.call('svc_create_branch', { name: branch, from: 'main' });
+    const removal = node.call('svc_branch_delete', { name: branch });
+    const writing = setTimeout(round % 12).then(() => node.call('brain_write', { branch, name: 'late', content: 'x' }));
+    const [written] = await Promise.all([writing, removal]);
+    seen.add(written['code'] ?? 'written');
+  }
+  expect(seen.difference(new Set(['written', 'E_BRANCH_ABSENT']))).toEqual(new Set());
+}, 60_000);
+
 it('shows where a person has moved a branch, in the very next read', async () => {
   await node.call('svc_switch_branch', { name: 'main' });
   const person = simpleGit({ baseDir: join(bed.dataDir, 'brains', 'svc') });

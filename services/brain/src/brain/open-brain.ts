@@ -139,7 +139,12 @@ export class OpenBrain {
     if ((await readHead(this.context.repository, branch)) === null) return deny('E_BRANCH_ABSENT', { branch });
     if (this.#trees.size >= MAX_WORKTREES && !(await this.#closeIdleTree()))
       return deny('E_LIMIT', { limit: MAX_WORKTREES });
-    return allow((await this.#openTree(branch)).writer);
+    try {
+      return allow((await this.#openTree(branch)).writer);
+    } catch (error) {
+      if ((await readHead(this.context.repository, branch)) !== null) throw error;
+      return deny('E_BRANCH_ABSENT', { branch }); // deleted while its tree was made
+    }
   }
 
   /** Where the branch stands now; an open file table is brought up to it. */
