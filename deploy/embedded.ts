@@ -3,13 +3,13 @@ import { takeDataDirectory } from './data-directory.ts';
 import { openStore } from './platform.embedded.ts';
 import { runProcess } from './process.ts';
 
-await runProcess('node', async ({ grounds, lifecycle }) => {
-  const directory = takeDataDirectory(grounds.config);
+await runProcess('node', async ({ context, lifecycle }) => {
+  const directory = takeDataDirectory(context.config);
   lifecycle.onShutdown('data directory', async () => directory.release());
-  const store = openStore(grounds, directory, lifecycle);
-  // A database that is there wakes in its thread while the code of the services is loaded: half a second of each start.
+  const store = openStore(context, directory, lifecycle);
+  // A database that is there wakes in its thread while the code of the services is loaded.
   // A new one is made when the doors are open, so that a start that fails leaves nothing behind.
   if (!directory.isNew) store.wake();
   const { startWholeNode } = await import('./whole-node.ts');
-  await startWholeNode({ grounds, lifecycle }, directory, store);
+  await startWholeNode({ context, lifecycle }, directory, store);
 });

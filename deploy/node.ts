@@ -11,10 +11,10 @@ import { runProcess, type Start } from './process.ts';
 type Run = (start: Start) => Promise<void>;
 
 /** Runs a service that keeps data of its own. */
-async function runService<Deps>({ grounds, lifecycle }: Start, definition: ServiceDefinition<Deps>): Promise<void> {
-  requireSettings(grounds.config, ['NATS_URL', 'REDIS_URL', 'DATABASE_URL']);
-  const health = await startHealthPort(grounds, lifecycle);
-  const platform = await addStores(await connectCluster(grounds, lifecycle, definition.name), lifecycle);
+async function runService<Deps>({ context, lifecycle }: Start, definition: ServiceDefinition<Deps>): Promise<void> {
+  requireSettings(context.config, ['NATS_URL', 'REDIS_URL', 'DATABASE_URL']);
+  const health = await startHealthPort(context, lifecycle);
+  const platform = await addStores(await connectCluster(context, lifecycle, definition.name), lifecycle);
   measureProcess(platform, definition.name);
   const loop = watchEventLoop(platform.metrics);
   lifecycle.onShutdown('event loop', async () => loop.close());
@@ -32,12 +32,12 @@ const SERVICES = new Map<string, Run>([
   ['brain', async (start) => runService(start, (await import('@svc/brain/service.ts')).brainService)],
 ]);
 
-async function runGateway({ grounds, lifecycle }: Start): Promise<void> {
-  requireSettings(grounds.config, ['NATS_URL', 'REDIS_URL']);
-  requireKey(grounds.config);
+async function runGateway({ context, lifecycle }: Start): Promise<void> {
+  requireSettings(context.config, ['NATS_URL', 'REDIS_URL']);
+  requireKey(context.config);
   const { startGateway } = await import('@svc/gateway/service.ts');
-  const health = await startHealthPort(grounds, lifecycle);
-  const platform = await connectCluster(grounds, lifecycle, 'gateway');
+  const health = await startHealthPort(context, lifecycle);
+  const platform = await connectCluster(context, lifecycle, 'gateway');
   measureProcess(platform, 'gateway');
   const gateway = await startGateway(platform, { expectedServices: [...SERVICES.keys()] });
   lifecycle.onShutdown('gateway', () => gateway.close());

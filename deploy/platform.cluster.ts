@@ -9,7 +9,7 @@ import { measuredJobs, measurePool } from '@svc/runtime/measures.ts';
 import type { Platform, StatelessPlatform } from '@svc/runtime/platform.ts';
 import { connectRedis } from '@svc/runtime/redis.ts';
 import type { Redis } from 'ioredis';
-import type { Grounds } from './grounds.ts';
+import type { ProcessContext } from './process-context.ts';
 
 /** NAMEDATALEN less one. */
 const LONGEST_APPLICATION_NAME = 63;
@@ -17,23 +17,27 @@ const LONGEST_APPLICATION_NAME = 63;
 type Connected = StatelessPlatform & { readonly redis: Redis; readonly giveUpAt: number; readonly role: string };
 
 /** For services that keep nothing: they get no credential for the database. */
-export async function connectCluster(grounds: Grounds, lifecycle: Lifecycle, service: string): Promise<Connected> {
-  const { config, log, clock } = grounds;
+export async function connectCluster(
+  context: ProcessContext,
+  lifecycle: Lifecycle,
+  service: string,
+): Promise<Connected> {
+  const { config, log, clock } = context;
   const natsUrl = required(config, 'NATS_URL');
   const giveUpAt = clock.now() + config.SVC_START_WAIT_MS;
   const redis = await connectRedis({ url: required(config, 'REDIS_URL'), name: service, log, giveUpAt });
   lifecycle.onShutdown('redis', async () => redis.disconnect());
   const bus = await connectNatsBus({
     urls: [natsUrl],
-    name: grounds.node.instance,
+    name: context.node.instance,
     inboxPrefix: `_INBOX_${service}`,
-    member: { group: service, process: grounds.node.instance },
+    member: { group: service, process: context.node.instance },
     clock,
     log,
     giveUpAt,
   });
   lifecycle.onShutdown('bus', () => bus.close());
-  return { ...grounds, kind: 'cluster', durability: 'full', bus, redis, giveUpAt, role: service };
+  return { ...context, kind: 'cluster', durability: 'full', bus, redis, giveUpAt, role: service };
 }
 
 export async function addStores(connected: Connected, lifecycle: Lifecycle): Promise<Platform> {

@@ -8,13 +8,13 @@ import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
 import { measuredJobs, measurePool } from '@svc/runtime/measures.ts';
 import type { Platform, StatelessPlatform } from '@svc/runtime/platform.ts';
 import { DATABASE, type DataDirectory } from './data-directory.ts';
-import type { Grounds } from './grounds.ts';
+import type { ProcessContext } from './process-context.ts';
 
 /** The part that is there at once; the doors open on it while the database still wakes. */
-export function createEmbeddedDoors(grounds: Grounds, lifecycle: Lifecycle): StatelessPlatform {
-  const bus = createLocalBus({ clock: grounds.clock, log: grounds.log });
+export function createEmbeddedDoors(context: ProcessContext, lifecycle: Lifecycle): StatelessPlatform {
+  const bus = createLocalBus({ clock: context.clock, log: context.log });
   lifecycle.onShutdown('bus', () => bus.close());
-  return { ...grounds, kind: 'embedded', durability: 'process-crash', bus, redis: null };
+  return { ...context, kind: 'embedded', durability: 'process-crash', bus, redis: null };
 }
 
 /** The database of a node that has its data directory for itself. */
@@ -25,7 +25,7 @@ export interface EmbeddedStore {
   database(): Promise<Database>;
 }
 
-export function openStore({ log }: Grounds, { path }: DataDirectory, lifecycle: Lifecycle): EmbeddedStore {
+export function openStore({ log }: ProcessContext, { path }: DataDirectory, lifecycle: Lifecycle): EmbeddedStore {
   let opening: Promise<Database> | null = null;
   lifecycle.onShutdown('database', async () => {
     const database = await opening?.catch(() => null); // said where it was asked for

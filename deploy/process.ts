@@ -3,7 +3,7 @@ import { url as inspectorUrl } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLifecycle, type Lifecycle } from '@svc/runtime/lifecycle.ts';
 import { startWatchdog } from '@svc/runtime/watchdog.ts';
-import { createGrounds, type Grounds, takeEnvironment } from './grounds.ts';
+import { createProcessContext, type ProcessContext, takeEnvironment } from './process-context.ts';
 import { startSentence } from './start-sentence.ts';
 
 /** After SIGTERM nothing may take longer, also with the wait for balancers. */
@@ -12,31 +12,31 @@ const HARD_STOP_MS = 25_000;
 const FAILED_STOP_MS = 700;
 
 export interface Start {
-  readonly grounds: Grounds;
+  readonly context: ProcessContext;
   readonly lifecycle: Lifecycle;
 }
 
 /** Runs `start`; what the operator must mend is said in a sentence, without a stack. */
 export async function runProcess(role: string, start: (given: Start) => Promise<void>): Promise<void> {
-  let grounds: Grounds | null = null;
+  let context: ProcessContext | null = null;
   let lifecycle: Lifecycle | null = null;
   try {
-    grounds = createGrounds(takeEnvironment(), role);
-    lifecycle = createLifecycle(grounds.log);
-    endOnSignals(lifecycle, grounds.log);
+    context = createProcessContext(takeEnvironment(), role);
+    lifecycle = createLifecycle(context.log);
+    endOnSignals(lifecycle, context.log);
     // Who looks at it in a debugger stops it on purpose.
-    const watchdog = startWatchdog(inspectorUrl() === undefined ? grounds.config.SVC_WATCHDOG_MS : 0);
+    const watchdog = startWatchdog(inspectorUrl() === undefined ? context.config.SVC_WATCHDOG_MS : 0);
     lifecycle.onShutdown('watchdog', () => watchdog.close());
-    await start({ grounds, lifecycle });
+    await start({ context, lifecycle });
   } catch (error) {
-    const sentence = startSentence(error, grounds?.config ?? null);
+    const sentence = startSentence(error, context?.config ?? null);
     process.stderr.write(`${sentence ?? (error instanceof Error ? error.stack : String(error))}\n`);
     await Promise.race([lifecycle?.shutdown('start failed'), sleep(FAILED_STOP_MS)]);
     process.exit(1);
   }
 }
 
-function endOnSignals(lifecycle: Lifecycle, log: Grounds['log']): void {
+function endOnSignals(lifecycle: Lifecycle, log: ProcessContext['log']): void {
   let asked = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {

@@ -15,16 +15,16 @@ import type { Start } from './process.ts';
 const SERVICES = [habitatService.name, escrowService.name, brainService.name];
 
 export async function startWholeNode(
-  { grounds, lifecycle }: Start,
+  { context, lifecycle }: Start,
   directory: DataDirectory,
   store: EmbeddedStore,
 ): Promise<void> {
-  const doors = createEmbeddedDoors(grounds, lifecycle);
+  const doors = createEmbeddedDoors(context, lifecycle);
   measureProcess(doors, 'embedded');
   const gateway = await startGateway(doors, { expectedServices: SERVICES });
   lifecycle.onShutdown('gateway', () => gateway.close());
-  const { SVC_HEALTH_PORT: healthPort } = grounds.config;
-  const health = healthPort === undefined ? null : await startHealthPort(grounds, lifecycle);
+  const { SVC_HEALTH_PORT: healthPort } = context.config;
+  const health = healthPort === undefined ? null : await startHealthPort(context, lifecycle);
   health?.serve(async () => (await gateway.ready()).checks);
   const platform = await addStores(doors, store, lifecycle);
   directory.inUse();

@@ -54,10 +54,10 @@ const child = spawn(node, [...options, ...process.argv.slice(2)], {
     ...process.env,
     PATH: `${dirname(node)}:${join(root, 'node_modules', '.bin')}:${process.env.PATH}`,
     UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? '16',
-    // The C library keeps what is freed for each thread that ever asked: a third of the memory of a node, for nothing.
+    // By default the C library keeps what is freed in an arena for each thread that ever asked.
     MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? '2',
     MALLOC_TRIM_THRESHOLD_: process.env.MALLOC_TRIM_THRESHOLD_ ?? '131072',
-    // Types are stripped and code is compiled once for every process that follows: half of the work of a start.
+    // Types are stripped and code is compiled once for every process that follows.
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(root, 'node_modules', '.compile-cache'),
   },
 });

@@ -36,13 +36,17 @@ function hashOf(body: object): string {
 }
 
 /** Null = the workspace is not known. */
-async function payerOf({ registry, openings }: EscrowDeps, payer: NamedPayer, call: BusCall): Promise<Payer | null> {
+async function payerOf(
+  { registry, accountOpening }: EscrowDeps,
+  payer: NamedPayer,
+  call: BusCall,
+): Promise<Payer | null> {
   if ('workspace' in payer) {
     const { known } = await rolesOrUnknown(registry, null, payer.agent, payer.workspace);
     return known ? { account: poolOf(payer.workspace), member: payer.agent, opensWith: null } : null;
   }
   const account = 'org' in payer ? payer.org : payer.agent;
-  const opensWith = await openings.ofPayer(account, { operator: call.request.operator, stamp: null });
+  const opensWith = await accountOpening.ofPayer(account, { operator: call.request.operator, stamp: null });
   return { account, member: null, opensWith };
 }
 
@@ -71,7 +75,7 @@ async function capture(deps: EscrowDeps, { holdId, amount, payee = DEFAULT_SINK 
     owner: call.service,
     amount: amount === undefined ? null : microsOf(amount),
     payee,
-    payeeOpensWith: await deps.openings.ofPayee(payee, { operator: call.request.operator, stamp: null }),
+    payeeOpensWith: await deps.accountOpening.ofPayee(payee, { operator: call.request.operator, stamp: null }),
   });
   return shown(decision);
 }
@@ -97,7 +101,7 @@ async function debit(deps: EscrowDeps, body: Body<'debit'>, call: BusCall): Prom
     payer,
     amount: microsOf(amount),
     payee,
-    payeeOpensWith: await deps.openings.ofPayee(payee, { operator: call.request.operator, stamp: null }),
+    payeeOpensWith: await deps.accountOpening.ofPayee(payee, { operator: call.request.operator, stamp: null }),
     by: call.service,
     memo: null,
     reference: { ref, bodyHash: hashOf(what) },
@@ -129,7 +133,7 @@ async function balance(deps: EscrowDeps, { account }: Body<'balance'>, { request
   if (isSink(account)) return { ok: true, value: { budget: await deps.reads.sinkBudget(account) } };
   const known = await deps.reads.account(account);
   if (known !== null) return { ok: true, value: { budget: budgetOf(known) } };
-  const limit = await deps.openings.ofPayer(account, { operator: request.operator, stamp: null });
+  const limit = await deps.accountOpening.ofPayer(account, { operator: request.operator, stamp: null });
   return { ok: true, value: { budget: limit === null ? null : budgetOf(openedAccount(account, limit)) } };
 }
 

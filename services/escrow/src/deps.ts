@@ -1,8 +1,8 @@
 import { toolFor } from '@svc/contract/tool.ts';
-import type { Openings } from './openings.ts';
+import type { AccountOpening } from './account-opening.ts';
 import type { Registry } from './ports.ts';
 import type { Qos } from './qos/qos.ts';
-import type { LedgerAudit } from './store/ledger-audit.ts';
+import type { Reconciliation } from './store/reconciliation.ts';
 import type { LedgerReads } from './store/ledger-reads.ts';
 import type { LedgerStore } from './store/ledger-store.ts';
 
@@ -10,9 +10,9 @@ import type { LedgerStore } from './store/ledger-store.ts';
 export interface EscrowDeps {
   readonly ledger: LedgerStore;
   readonly reads: LedgerReads;
-  readonly audit: LedgerAudit;
+  readonly audit: Reconciliation;
   readonly registry: Registry;
-  readonly openings: Openings;
+  readonly accountOpening: AccountOpening;
   readonly qos: Qos;
   /** Micro-credits. */
   readonly defaultBudget: bigint;

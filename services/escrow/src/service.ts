@@ -9,13 +9,13 @@ import { holdsRole } from './access.ts';
 import { answerOperations } from './bus.ts';
 import type { EscrowDeps } from './deps.ts';
 import { scheduleJobs } from './jobs.ts';
-import { createOpenings } from './openings.ts';
+import { createAccountOpening } from './account-opening.ts';
 import { createRegistry } from './ports.ts';
 import { createMemoryKeyStates } from './qos/key-states.memory.ts';
 import { createRedisKeyStates } from './qos/key-states.redis.ts';
 import { createQos } from './qos/qos.ts';
 import { sweepHolds } from './store/hold-sweep.ts';
-import { createLedgerAudit } from './store/ledger-audit.ts';
+import { createReconciliation } from './store/reconciliation.ts';
 import { LedgerReads } from './store/ledger-reads.ts';
 import { LedgerStore } from './store/ledger-store.ts';
 import { allTools } from './tools/all.ts';
@@ -57,9 +57,9 @@ function createDeps(store: ServiceStore, platform: Platform): EscrowDeps {
   return {
     ledger: new LedgerStore(store, platform),
     reads: new LedgerReads(store.client, store.pool),
-    audit: createLedgerAudit(store, platform),
+    audit: createReconciliation(store, platform),
     registry,
-    openings: createOpenings(store.client, registry, defaultBudget),
+    accountOpening: createAccountOpening(store.client, registry, defaultBudget),
     qos: createQos(redis === null ? createMemoryKeyStates(clock) : createRedisKeyStates(redis)),
     defaultBudget,
     drawsPerMinute: config.SVC_ESCROW_DRAWS_PER_MINUTE,

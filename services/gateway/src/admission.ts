@@ -11,7 +11,7 @@ import {
   WrongCredential,
 } from './credentials.ts';
 import { isHostAllowed, isOriginAllowed } from './domain/addresses.ts';
-import type { Exchange } from './exchange.ts';
+import type { HttpExchange } from './http-exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { headerText } from './header-text.ts';
 import type { Visit } from './identity.ts';
@@ -25,7 +25,7 @@ export interface Admission {
   /** Throws UNAUTHORIZED, RATE_LIMITED after too many wrong credentials from one address, SERVICE_UNAVAILABLE. */
   identify(presented: Presented, arrival: Arrival): Promise<Visit>;
   /** Identifies the caller and counts the request on the exchange; throws RATE_LIMITED beyond the limit. */
-  admit(exchange: Exchange, nobody: Nobody, what: 'call' | 'look'): Promise<Visit>;
+  admit(exchange: HttpExchange, nobody: Nobody, what: 'call' | 'look'): Promise<Visit>;
 }
 
 export interface AdmissionParts {

@@ -7,7 +7,7 @@ import { createMetrics } from '@svc/runtime/metrics.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSendCall } from './calls.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
-import type { ToolRoute } from './registry.ts';
+import type { ToolRoute } from './service-directory.ts';
 import { type Harness, startHarness } from './testing/harness.ts';
 
 const metrics = createGatewayMetrics(createMetrics());

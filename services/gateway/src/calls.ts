@@ -5,7 +5,7 @@ import { decodeReply, type Reply } from '@svc/contract/rpc.ts';
 import type { Effect } from '@svc/contract/tool.ts';
 import { BusError } from '@svc/runtime/bus.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
-import type { ToolRoute } from './registry.ts';
+import type { ToolRoute } from './service-directory.ts';
 
 /** `payload`: an encoded Envelope. `isKeyed`: it has an idempotency key, so that it takes effect once however often it is sent. */
 export interface OutgoingCall {

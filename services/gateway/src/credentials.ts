@@ -11,7 +11,7 @@ import { headerText } from './header-text.ts';
 import { type Identity, stampOf, type Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
 import type { SessionKeys } from './session.ts';
-import { type PresentedToken, presentedToken } from './token-memory.ts';
+import { type PresentedToken, presentedToken } from './token-cache.ts';
 
 export interface Presented {
   readonly authorization: string | undefined;

@@ -5,13 +5,13 @@ import type { Config } from '@svc/runtime/config.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Ports } from './ports.ts';
 import type { Readiness } from './readiness.ts';
-import type { Registry } from './registry.ts';
+import type { ServiceDirectory } from './service-directory.ts';
 
 export interface GatewayDeps {
   readonly platform: Pick<StatelessPlatform, 'kind' | 'node' | 'durability'> & {
     readonly config: Pick<Config, 'SVC_MODE'>;
   };
-  readonly registry: Registry;
+  readonly directory: ServiceDirectory;
   readonly readiness: Readiness;
   readonly keyed: boolean;
   readonly ports: Pick<Ports, 'profilesFor'>;

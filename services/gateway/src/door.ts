@@ -10,21 +10,21 @@ import { type DeniedCaller, type Denials, deniedCallerOf, strangerFrom } from '.
 import { type CallForm, callFormOf, frameResult, type HttpDoor, innerCallOf, replyFormOf } from './domain/call-form.ts';
 import { assertBounded } from './domain/json-limits.ts';
 import { shownBy, type ToolPredicate } from './domain/profiles.ts';
-import { type Exchange, failureHeaders, failureText, type ReplyWriter } from './exchange.ts';
+import { type HttpExchange, failureHeaders, failureText, type ReplyWriter } from './http-exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { headerText } from './header-text.ts';
 import { stampOf, type Visit } from './identity.ts';
-import type { Orders } from './orders.ts';
+import type { EnvelopeBuilder } from './envelope-builder.ts';
 import type { Ports } from './ports.ts';
-import type { Registry, ToolRoute } from './registry.ts';
+import type { ServiceDirectory, ToolRoute } from './service-directory.ts';
 
 export interface DoorParts {
   readonly log: StatelessPlatform['log'];
   readonly admission: Admission;
   readonly bodies: Bodies;
-  readonly registry: Registry;
+  readonly directory: ServiceDirectory;
   readonly ports: Pick<Ports, 'profilesFor' | 'settings'>;
-  readonly orders: Orders;
+  readonly buildEnvelope: EnvelopeBuilder;
   readonly sendCall: SendCall;
   readonly metrics: GatewayMetrics;
   readonly denials: Denials;
@@ -32,7 +32,7 @@ export interface DoorParts {
 }
 
 /** Never rejects. */
-export type DoorHandler = (exchange: Exchange, door: HttpDoor) => Promise<void>;
+export type DoorHandler = (exchange: HttpExchange, door: HttpDoor) => Promise<void>;
 
 /** What is known of a call when it ends. */
 interface Tally {
@@ -45,7 +45,7 @@ export function createDoor(parts: DoorParts): DoorHandler {
   const { admission, bodies, metrics, log, denials, ports } = parts;
 
   /** False = the client left, and nobody is told anything. */
-  async function serve(exchange: Exchange, door: HttpDoor, tally: Tally): Promise<boolean> {
+  async function serve(exchange: HttpExchange, door: HttpDoor, tally: Tally): Promise<boolean> {
     const { request } = exchange;
     admission.assertOrigin(request);
     assertReadable(request);
@@ -58,7 +58,7 @@ export function createDoor(parts: DoorParts): DoorHandler {
     return true;
   }
 
-  function refuse(exchange: Exchange, tally: Tally, error: unknown): void {
+  function refuse(exchange: HttpExchange, tally: Tally, error: unknown): void {
     const failure = error instanceof CallError ? error : new CallError('INTERNAL');
     if (failure !== error) log.error({ err: error, requestId: exchange.requestId }, 'the door failed');
     tally.code = failure.code;
@@ -83,7 +83,7 @@ export function createDoor(parts: DoorParts): DoorHandler {
 }
 
 /** A connection on which much may still come is closed, after some of it was dropped. */
-function answerFailure(writer: ReplyWriter, exchange: Exchange, error: CallError): void {
+function answerFailure(writer: ReplyWriter, exchange: HttpExchange, error: CallError): void {
   const { request, response } = exchange;
   if (isAsGoodAsRead(request)) return writer.failure(exchange, error);
   const body = failureText(exchange, error);
@@ -93,7 +93,7 @@ function answerFailure(writer: ReplyWriter, exchange: Exchange, error: CallError
   endAfterDiscarding(request, response, body);
 }
 
-function lineOf({ requestId, address }: Exchange, door: HttpDoor, tally: Tally, tookMs: number): object {
+function lineOf({ requestId, address }: HttpExchange, door: HttpDoor, tally: Tally, tookMs: number): object {
   const { visit, route, code } = tally;
   const principal = visit?.identity.principal ?? `anon:${address}`;
   return { requestId, door, principal, tool: route?.card.name ?? NO_TOOL, code, ms: Math.round(tookMs * 10) / 10 };
@@ -101,13 +101,13 @@ function lineOf({ requestId, address }: Exchange, door: HttpDoor, tally: Tally, 
 
 const NO_TOOL = 'none';
 
-function callerOf({ visit }: Tally, exchange: Exchange): DeniedCaller {
+function callerOf({ visit }: Tally, exchange: HttpExchange): DeniedCaller {
   return visit === null ? strangerFrom(exchange.address) : deniedCallerOf(visit.identity);
 }
 
 async function perform(
-  { registry, ports, orders, sendCall, writer }: DoorParts,
-  exchange: Exchange,
+  { directory, ports, buildEnvelope, sendCall, writer }: DoorParts,
+  exchange: HttpExchange,
   door: HttpDoor,
   body: Buffer,
   visit: Visit,
@@ -117,19 +117,19 @@ async function perform(
   if (form.method === 'tools/list') {
     const profile = headerText(exchange.request.headers, 'x-svc-profile');
     const chosen = visit.identity.token?.limits.profile ?? profile;
-    const { text } = registry.lists(chosen, undefined, await ports.profilesFor(chosen, () => stampOf(visit)));
+    const { text } = directory.lists(chosen, undefined, await ports.profilesFor(chosen, () => stampOf(visit)));
     writer.json(exchange, 200, frameResult(exchange.form, `{"content":${text}}`));
     return;
   }
   const { name, args } = form.name === 'svc_call' ? innerCallOf(form.args) : form;
-  const route = registry.route(name);
+  const route = directory.route(name);
   if (route === undefined) {
     const profile = visit.identity.token?.limits.profile ?? null;
-    throw unknownTool(registry, name, shownBy(profile, await ports.profilesFor(profile, () => stampOf(visit))));
+    throw unknownTool(directory, name, shownBy(profile, await ports.profilesFor(profile, () => stampOf(visit))));
   }
   tally.route = route;
-  const order = await orders({ card: route.card, args, metaKey: form.metaKey, visit, exchange, door });
-  const reply = await sendCall(route, order);
+  const call = await buildEnvelope({ card: route.card, args, metaKey: form.metaKey, visit, exchange, door });
+  const reply = await sendCall(route, call);
   if (!reply.ok) throw callErrorOf(reply.failure);
   if (reply.refusal !== null) tally.code = reply.refusal;
   writer.json(exchange, 200, frameResult(exchange.form, reply.body), reply.replayed ? REPLAYED : undefined);
@@ -139,7 +139,7 @@ async function perform(
 const RETRY_UNKNOWN_MS = 1000;
 const REPLAYED = ['Idempotency-Replayed', 'true'];
 
-function readCall(exchange: Exchange, door: HttpDoor, body: Buffer): CallForm {
+function readCall(exchange: HttpExchange, door: HttpDoor, body: Buffer): CallForm {
   const parsed = parseJson(body);
   exchange.form = replyFormOf(parsed, door);
   assertBounded(parsed);
@@ -156,13 +156,13 @@ function parseJson(body: Buffer): unknown {
 }
 
 /** While a service has not spoken, nobody can say that there is no such tool. */
-function unknownTool(registry: Registry, name: string, isShown: ToolPredicate): CallError {
-  const missing = registry.missing();
+function unknownTool(directory: ServiceDirectory, name: string, isShown: ToolPredicate): CallError {
+  const missing = directory.missing();
   if (missing.length > 0) {
     const text = `The tools of ${missing.join(', ')} are not known yet.`;
     return new CallError('SERVICE_UNAVAILABLE', text, { retryAfterMs: RETRY_UNKNOWN_MS });
   }
-  const nearest = registry.nearest(name, isShown);
+  const nearest = directory.nearest(name, isShown);
   const hint = nearest.length === 0 ? '' : ` Nearest: ${nearest.join(', ')}.`;
   return new CallError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 100))}.${hint}`);
 }

@@ -5,22 +5,22 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
 import { presentedIn } from './credentials.ts';
-import { type Exchange, failureHeaders, type ReplyWriter } from './exchange.ts';
+import { type HttpExchange, failureHeaders, type ReplyWriter } from './http-exchange.ts';
 import type { Ports } from './ports.ts';
 import type { Readiness } from './readiness.ts';
-import type { Registry } from './registry.ts';
+import type { ServiceDirectory } from './service-directory.ts';
 
 export interface HttpParts {
   readonly platform: Pick<StatelessPlatform, 'clock' | 'log' | 'metrics' | 'node'>;
   readonly admission: Admission;
-  readonly registry: Registry;
+  readonly directory: ServiceDirectory;
   readonly ports: Pick<Ports, 'profilesFor' | 'revision'>;
   readonly readiness: Readiness;
   readonly writer: ReplyWriter;
   readonly corsOrigins: readonly string[] | undefined;
 }
 
-type Route = (exchange: Exchange, request: Request, response: Response) => Promise<void>;
+type Route = (exchange: HttpExchange, request: Request, response: Response) => Promise<void>;
 
 const TOOLS_PATHS = ['/tools', '/mcp/tools'];
 const PREFLIGHT_HEADERS =
@@ -37,7 +37,7 @@ export function securityHeaders(): string[] {
 /** `exchangeOf` gives each request its id. */
 export function createHttpApp(
   parts: HttpParts,
-  exchangeOf: (request: Request, response: Response) => Exchange,
+  exchangeOf: (request: Request, response: Response) => HttpExchange,
 ): Express {
   const { admission } = parts;
   const app = express();
@@ -74,7 +74,7 @@ export function createHttpApp(
 }
 
 /** Errors outside a call have no JSON-RPC frame. */
-function fail({ platform, writer }: HttpParts, exchange: Exchange, error: unknown): void {
+function fail({ platform, writer }: HttpParts, exchange: HttpExchange, error: unknown): void {
   const failure = error instanceof CallError ? error : failureOfExpress(error);
   if (failure.code === 'INTERNAL') {
     platform.log.error({ err: error, requestId: exchange.requestId }, 'a route failed');
@@ -108,7 +108,7 @@ function ready({ platform, admission, readiness, writer }: HttpParts): Route {
   };
 }
 
-function tools({ admission, registry, ports, writer }: HttpParts): Route {
+function tools({ admission, directory, ports, writer }: HttpParts): Route {
   return async (exchange, request, response) => {
     admission.assertOrigin(request);
     const visit = await admission.admit(exchange, 'anonymous', 'look');
@@ -118,7 +118,7 @@ function tools({ admission, registry, ports, writer }: HttpParts): Route {
     // A look is not judged by the registry, unless it names what only the registry knows.
     const revision = () => (token === null ? ports.revision(undefined) : visit.revision);
     const known = ports.profilesFor(profile, async () => (await revision())?.stamp ?? null);
-    const { text, etag } = registry.lists(profile, single(request.query.area), await known);
+    const { text, etag } = directory.lists(profile, single(request.query.area), await known);
     const headers = ['ETag', etag, 'Cache-Control', 'no-cache'];
     if (!matchesEtag(request.headers['if-none-match'], etag)) return writer.json(exchange, 200, text, headers);
     response.writeHead(304, [...writer.headersFor(exchange), ...headers]).end();

@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartProblem } from '@svc/runtime/start-problem.ts';
+import { listenProblem } from '@svc/runtime/start-problem.ts';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_WITHIN_MS = 10_000;
@@ -25,24 +25,14 @@ export function createHttpServer(handler: RequestListener): Server {
 /** Resolves with the port. */
 export function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException): void => reject(listenProblem(error, host, port));
+    const fail = (error: NodeJS.ErrnoException): void =>
+      reject(listenProblem(error, { host, port, settings: { host: 'SVC_BIND', port: 'SVC_MCP_PORT' } }));
     server.once('error', fail);
     server.listen(port, host, () => {
       server.off('error', fail);
       resolve((server.address() as AddressInfo).port);
     });
   });
-}
-
-function listenProblem(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: `SVC_MCP_PORT: port ${port} of ${host} is in use by another process`,
-    EACCES: `SVC_MCP_PORT: this user may not listen on port ${port}`,
-    EADDRNOTAVAIL: `SVC_BIND: ${host} is no address of this machine`,
-    ENOTFOUND: `SVC_BIND: there is no host ${host}`,
-  };
-  const sentence = reasons[error.code ?? ''];
-  return sentence === undefined ? error : new StartProblem(sentence);
 }
 
 /**

@@ -9,8 +9,8 @@ import { createRegistryClient, createStampedCache, type RegistryClient, type Rev
 import { createSettings, type Settings } from '@svc/runtime/settings.ts';
 import { isBuiltIn, NO_PROFILES, type SetProfiles } from './domain/profiles.ts';
 import type { TokenMeter } from './gateway-metrics.ts';
-import { createPolicyMemory, type PolicyMemory } from './policy-memory.ts';
-import { createTokenMemory, type TokenMemory } from './token-memory.ts';
+import { createPolicyCache, type PolicyCache } from './policy-cache.ts';
+import { createTokenCache, type TokenCache } from './token-cache.ts';
 
 /** An identity as it acts in a workspace, and its roles in each. Null subject = it has no role anywhere. */
 export type AgentContext = Pick<RegistryAnswer<'context'>, 'subject' | 'quarantined' | 'roles'>;
@@ -23,12 +23,12 @@ export interface Ports {
   revision(session: string | undefined): Promise<Revision | null>;
   /** The same for whoever cannot go on without. Throws SERVICE_UNAVAILABLE. */
   requireRevision(session?: string): Promise<Revision>;
-  readonly tokens: TokenMemory;
+  readonly tokens: TokenCache;
   /** The identity in `workspace` if it has a role there, else at home. Throws SERVICE_UNAVAILABLE. */
   agentContext(agentId: string, workspace: string | null, stamp: RegistryStamp): Promise<AgentContext>;
   /** Throws SERVICE_UNAVAILABLE. */
   isWorkspace(name: string, stamp: RegistryStamp): Promise<boolean>;
-  readonly policiesOf: PolicyMemory;
+  readonly policiesOf: PolicyCache;
   readonly settings: Settings;
   /** What has to be known of set profiles to tell what the named one is; null = no profile. */
   profilesFor(name: string | null | undefined, under: UnderStamp): Promise<SetProfiles>;
@@ -47,7 +47,7 @@ export function createPorts(
 ): Ports {
   const registry = createRegistryClient(platform);
   const settings = createSettings({ config: platform.config, registry });
-  const tokens = createTokenMemory({ platform, registry, meter });
+  const tokens = createTokenCache({ platform, registry, meter });
   const agents = createStampedCache<AgentContext, { agentId: string; workspace: string | null }>({
     hangsOn: 'rev',
     max: MAX_AGENTS,
@@ -73,7 +73,7 @@ export function createPorts(
       return IdentityId.safeParse(agentId).success ? agents.get({ agentId, workspace }, stamp) : NO_AGENT;
     },
     isWorkspace: async (name, stamp) => name === DEFAULT_WORKSPACE || workspaces.get(name, stamp),
-    policiesOf: createPolicyMemory(registry),
+    policiesOf: createPolicyCache(registry),
     settings,
     async profilesFor(name, under) {
       if (name === null || name === undefined || isBuiltIn(name)) return NO_PROFILES;

@@ -4,7 +4,7 @@ import { check, wireChecks } from '@svc/runtime/checks.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { Registry } from './registry.ts';
+import type { ServiceDirectory } from './service-directory.ts';
 
 /** `degraded`: names of what is wrong although this gateway serves. */
 export interface Standing {
@@ -28,7 +28,7 @@ const Checks = z.array(z.object({ name: z.string(), status: z.enum(['ok', 'degra
 
 export function createReadiness(
   platform: Pick<StatelessPlatform, 'kind' | 'bus' | 'clock' | 'redis'>,
-  registry: Registry,
+  directory: ServiceDirectory,
   metrics: GatewayMetrics,
   expectedServices: readonly string[],
 ): Readiness {
@@ -44,7 +44,7 @@ export function createReadiness(
       const reply = await bus.request(SUBJECTS.checks(service), '', { deadlineAt: clock.now() + ANSWER_WITHIN_MS });
       const checks = Checks.parse(JSON.parse(reply));
       return [
-        check(service, registry.knows(service)),
+        check(service, directory.knows(service)),
         ...checks.map(({ name, status }) => ({ name: `${service}:${name}`, status })),
       ];
     } catch {
@@ -54,7 +54,7 @@ export function createReadiness(
   }
 
   async function allServiceChecks(): Promise<Check[]> {
-    const services = [...new Set([...expectedServices, ...registry.services()])].sort();
+    const services = [...new Set([...expectedServices, ...directory.services()])].sort();
     return (await Promise.all(services.map(serviceChecks))).flat();
   }
 

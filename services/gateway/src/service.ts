@@ -16,15 +16,15 @@ import type { GatewayDeps } from './deps.ts';
 import { bindAddress, type DoorAddress } from './domain/addresses.ts';
 import type { HttpDoor } from './domain/call-form.ts';
 import { createDoor } from './door.ts';
-import { createReplyWriter, Exchange } from './exchange.ts';
+import { createReplyWriter, HttpExchange } from './http-exchange.ts';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
 import { createHttpApp, securityHeaders } from './http.ts';
 import { createLimits, type Limits } from './limits.ts';
 import { createHttpServer, finishInFlight, listen } from './listener.ts';
-import { createOrders } from './orders.ts';
+import { createEnvelopeBuilder } from './envelope-builder.ts';
 import { createPorts, type Ports } from './ports.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
-import { type Registry, startRegistry } from './registry.ts';
+import { type ServiceDirectory, startServiceDirectory } from './service-directory.ts';
 import { createSessionKeys, type SessionKeys } from './session.ts';
 import { startSockets } from './sockets.ts';
 import { discoveryTools } from './tools/discovery.ts';
@@ -52,13 +52,13 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
   const { config } = platform;
   const bind = bindOf(platform);
   const parts = await assemble(platform, bind, options);
-  const { registry, readiness, ports, denials } = parts;
+  const { directory, readiness, ports, denials } = parts;
   const server = createHttpServer(createHandler(parts));
   limitConnections(server, config, parts.addresses, parts.metrics);
   const sockets = await startSockets(server, parts);
   const port = await listen(server, bind.host, config.SVC_MCP_PORT);
   const { keyed, requiresKey } = parts.credentials;
-  const deps: GatewayDeps = { platform, registry, readiness, ports, keyed, requiresKey };
+  const deps: GatewayDeps = { platform, directory, readiness, ports, keyed, requiresKey };
   const service = await startService(platform, definitionOf(deps), { host: hostname(), port });
 
   return {
@@ -78,7 +78,7 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
       server.closeAllConnections();
       await sockets.close();
       await service.stop();
-      await registry.close();
+      await directory.close();
       ports.close();
       await denials.close();
       parts.metrics.close();
@@ -89,7 +89,7 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
 interface Parts {
   readonly platform: StatelessPlatform;
   readonly addresses: ClientAddresses;
-  readonly registry: Registry;
+  readonly directory: ServiceDirectory;
   readonly readiness: Readiness;
   readonly ports: Ports;
   readonly sessions: SessionKeys;
@@ -108,7 +108,7 @@ async function assemble(
 ): Promise<Parts> {
   const { config } = platform;
   const metrics = createGatewayMetrics(platform.metrics);
-  const registry = await startRegistry(platform, metrics, expectedServices);
+  const directory = await startServiceDirectory(platform, metrics, expectedServices);
   const ports = createPorts(platform, metrics.tokens);
   const sessions = createSessionKeys();
   const credentials = createCredentials({ config, ports, sessions });
@@ -116,8 +116,8 @@ async function assemble(
   return {
     platform,
     addresses: createClientAddresses(config.SVC_TRUST_PROXY),
-    registry,
-    readiness: createReadiness(platform, registry, metrics, expectedServices),
+    directory,
+    readiness: createReadiness(platform, directory, metrics, expectedServices),
     ports,
     sessions,
     credentials,
@@ -150,21 +150,21 @@ const REQUEST_ID = /^[A-Za-z0-9-]{1,64}$/;
 function exchanges({
   platform: { ids },
   addresses,
-}: Parts): (request: IncomingMessage, response: ServerResponse) => Exchange {
+}: Parts): (request: IncomingMessage, response: ServerResponse) => HttpExchange {
   const prefix = ids.next('r').slice(-24);
   let count = 0;
   return (request, response) => {
     const given = request.headers['x-request-id'];
     const address = addresses.of(request);
-    if (typeof given === 'string' && REQUEST_ID.test(given)) return new Exchange(request, response, given, address);
+    if (typeof given === 'string' && REQUEST_ID.test(given)) return new HttpExchange(request, response, given, address);
     count += 1;
-    return new Exchange(request, response, `${prefix}-${count.toString(36)}`, address);
+    return new HttpExchange(request, response, `${prefix}-${count.toString(36)}`, address);
   };
 }
 
 /** The calls go straight to their door; everything else goes through Express. */
 function createHandler(parts: Parts): RequestListener {
-  const { platform, admission, registry, readiness, ports, sessions, metrics, denials } = parts;
+  const { platform, admission, directory, readiness, ports, sessions, metrics, denials } = parts;
   const corsOrigins = platform.config.SVC_CORS_ORIGINS;
   const writer = createReplyWriter({
     securityHeaders: securityHeaders(),
@@ -176,15 +176,15 @@ function createHandler(parts: Parts): RequestListener {
     log: platform.log,
     admission,
     bodies: createBodies(),
-    registry,
+    directory,
     ports,
-    orders: createOrders({ platform, ports, sessions }),
+    buildEnvelope: createEnvelopeBuilder({ platform, ports, sessions }),
     sendCall: createSendCall(platform),
     metrics,
     denials,
     writer,
   });
-  const app = createHttpApp({ platform, admission, registry, ports, readiness, writer, corsOrigins }, exchangeOf);
+  const app = createHttpApp({ platform, admission, directory, ports, readiness, writer, corsOrigins }, exchangeOf);
   return (request, response) => {
     const which = request.method === 'POST' ? doorAt(request.url ?? '') : null;
     if (which === null) app(request, response);

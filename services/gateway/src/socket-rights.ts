@@ -7,7 +7,7 @@ import { anonymousIn } from './domain/access.ts';
 import { type Listener, listenerOf, listenerOfToken } from './domain/visibility.ts';
 import type { Ports } from './ports.ts';
 import { agentSubject } from './subjects.ts';
-import type { PresentedToken } from './token-memory.ts';
+import type { PresentedToken } from './token-cache.ts';
 
 /** What a socket was opened with; what it is worth is asked again and again. */
 export type SocketCredential =

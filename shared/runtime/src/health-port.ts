@@ -8,7 +8,7 @@ import type { Check } from '@svc/contract/discovery.ts';
 import type { Logger } from 'pino';
 import type { Metrics } from './metrics.ts';
 import type { Platform } from './platform.ts';
-import { StartProblem } from './start-problem.ts';
+import { listenProblem } from './start-problem.ts';
 
 export interface HealthPort {
   readonly address: string;
@@ -56,7 +56,9 @@ export async function openHealthPort(options: HealthPortOptions): Promise<Health
   });
   server.maxConnections = MAX_CONNECTIONS;
   const port = await new Promise<number>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenProblem(error, options)));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(listenProblem(error, { ...options, settings: { host: 'SVC_HEALTH_BIND', port: 'SVC_HEALTH_PORT' } })),
+    );
     server.listen(options.port, host, () => resolve((server.address() as AddressInfo).port));
   });
   return {
@@ -124,15 +126,4 @@ function send({ method }: IncomingMessage, response: ServerResponse, { status, t
     'Cache-Control': 'no-store',
   });
   response.end(method === 'HEAD' ? undefined : body);
-}
-
-function listenProblem(error: NodeJS.ErrnoException, { host, port }: HealthPortOptions): Error {
-  const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: `SVC_HEALTH_PORT: port ${port} of ${host} is in use by another process`,
-    EACCES: `SVC_HEALTH_PORT: this user may not listen on port ${port}`,
-    EADDRNOTAVAIL: `SVC_HEALTH_BIND: ${host} is no address of this machine`,
-    ENOTFOUND: `SVC_HEALTH_BIND: there is no host ${host}`,
-  };
-  const sentence = reasons[error.code ?? ''];
-  return sentence === undefined ? error : new StartProblem(sentence);
 }

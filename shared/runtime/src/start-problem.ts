@@ -25,3 +25,22 @@ export function reasonOf(error: unknown): string {
   };
   return words[code] ?? (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
 }
+
+export interface ListenPlace {
+  readonly host: string;
+  readonly port: number;
+  /** The variables that an operator changes. */
+  readonly settings: { readonly host: string; readonly port: string };
+}
+
+/** Why a server cannot listen, naming the setting; errors of other kinds as they are. */
+export function listenProblem(error: NodeJS.ErrnoException, { host, port, settings }: ListenPlace): Error {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: `${settings.port}: port ${port} of ${host} is in use by another process`,
+    EACCES: `${settings.port}: this user may not listen on port ${port}`,
+    EADDRNOTAVAIL: `${settings.host}: ${host} is no address of this machine`,
+    ENOTFOUND: `${settings.host}: there is no host ${host}`,
+  };
+  const sentence = reasons[error.code ?? ''];
+  return sentence === undefined ? error : new StartProblem(sentence);
+}

@@ -23,8 +23,8 @@ import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
 import type { Counters } from '../writer/counters.ts';
 import type { OpContext } from '../writer/context.ts';
-import { createGate } from '../writer/gate.ts';
-import { Attendance } from './attendance.ts';
+import { createRwLock } from '../writer/rw-lock.ts';
+import { ReferenceCount } from './reference-count.ts';
 import { BrainFolders } from './brain-folders.ts';
 import { BrainMoves } from './brain-moves.ts';
 import { damageOf, openBrainRepository } from './brain-opening.ts';
@@ -72,7 +72,7 @@ export interface BrainQuota {
 
 interface Held {
   readonly brain: OpenBrain;
-  readonly attendance: Attendance;
+  readonly users: ReferenceCount;
   readonly operations: BrainOperations;
   readonly owner: Owner;
   /** Of the repository that was opened. */
@@ -191,9 +191,7 @@ export class BrainHost {
   async enter(name: string): Promise<{ operations: BrainOperations; leave: () => void } | null> {
     const operations = await this.serve(name);
     const held = this.#entries.get(name)?.held ?? null;
-    return operations === null || held?.operations !== operations
-      ? null
-      : { operations, leave: held.attendance.enter() };
+    return operations === null || held?.operations !== operations ? null : { operations, leave: held.users.enter() };
   }
 
   /** Whether the brain is open here, or will be in a moment; never claims. */
@@ -267,14 +265,14 @@ export class BrainHost {
     return idempotency.find(poolClient(platform.database.pool), scope);
   }
 
-  async #retire({ brain, attendance }: Held, wish: RetireWish): Promise<Once<Retired, RetireRefusal>> {
+  async #retire({ brain, users }: Held, wish: RetireWish): Promise<Once<Retired, RetireRefusal>> {
     const { name } = brain.context;
     const busy = { decision: deny('E_BUSY', { retryAfterMs: 1000 }), replayed: false } as const;
     if (this.#retiring.has(name)) return busy;
     this.#retiring.add(name);
     try {
       const waitMs = wish.context.deadlineAt - this.#options.platform.clock.now() - FAREWELL_MS;
-      if (!(await attendance.alone(waitMs))) return busy;
+      if (!(await users.alone(waitMs))) return busy;
       // Whatever is decided: the next call opens it again, if it is still there.
       this.#entries.delete(name);
       await brain.close();
@@ -312,17 +310,17 @@ export class BrainHost {
     const homes = await FileHomes.read(client, home);
     rules.place(name, homes);
     const parts = { indexes: this.indexes, handles, homes, disk: this.disk, islands: new IslandPast(repository) };
-    const context = { ...shared, ...parts, name, owner, repository, gate: createGate() };
+    const context = { ...shared, ...parts, name, owner, repository, rwLock: createRwLock() };
     const brain = new OpenBrain(
       context,
       { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },
       sync,
     );
     await brain.start();
-    const attendance = new Attendance();
+    const users = new ReferenceCount();
     const operations = new BrainOperations(brain, (wish) =>
-      this.#retire({ brain, attendance, owner, operations, identity }, wish),
+      this.#retire({ brain, users, owner, operations, identity }, wish),
     );
-    return { brain, attendance, operations, owner, identity };
+    return { brain, users, operations, owner, identity };
   }
 }

@@ -5,7 +5,7 @@ import { readSkipped } from '../git/worktree-index.ts';
 import type { HeadEntry } from '../files/file-table.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext } from '../writer/context.ts';
-import { tellHandCommit } from './hand-commits.ts';
+import { tellHandCommit } from './external-commits.ts';
 
 export class OpenTree {
   readonly writer: BranchWriter;

@@ -5,7 +5,7 @@ import { fetchKeeping } from '../git/rewritten.ts';
 import { type Pushed, pushBranch, type Remote } from '../git/remote.ts';
 import type { TransferWatch } from '../git/spawner.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { Direction, SyncTelling } from './sync-telling.ts';
+import type { Direction, SyncTelling } from './sync-events.ts';
 
 export interface NetworkStage {
   readonly brain: OpenBrain;

@@ -19,7 +19,7 @@ import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, noRemote } from './remotes.ts';
 import { fetchInTime, type NetworkStage, pushInTime } from './sync-network.ts';
-import { SyncTelling } from './sync-telling.ts';
+import { SyncTelling } from './sync-events.ts';
 
 type SyncOp = Parameters<BrainOps['sync']>[0] & { readonly rows: RowView };
 type Answer = Decision<SyncOutcome, SyncRefusal>;

@@ -19,7 +19,7 @@ import type { FileHomes } from '../store/file-homes.ts';
 import { enterWriteSection, type WriteSection } from '../store/lease-store.ts';
 import type { Owner } from '../store/ownership.ts';
 import type { Counters } from './counters.ts';
-import type { Gate } from './gate.ts';
+import type { RwLock } from './rw-lock.ts';
 
 /** Who asks a brain for something, as far as brains care; plain data, it crosses the bus. */
 export interface OpContext {
@@ -48,7 +48,7 @@ export interface BrainContext {
   readonly rules: RowRules;
   readonly denials: DenialLog;
   readonly counters: Counters;
-  readonly gate: Gate;
+  readonly rwLock: RwLock;
   /** What the disk refused lately. */
   readonly disk: { problemsOf(brain: string): Promise<readonly { readonly code: string; readonly text: string }[]> };
   readonly indexes: IndexMemory;
@@ -72,14 +72,14 @@ export async function writeSection<Value>(
   deadlineAt: number,
   work: (section: WriteSection, irrevocable: () => void) => Promise<Value>,
 ): Promise<Value> {
-  const { platform, counters, gate, outbox } = brain;
+  const { platform, counters, rwLock, outbox } = brain;
   let leave: ((failed: boolean) => void) | null = null;
   let isDone = false;
   const irrevocable = (): void => {
     isDone = true;
   };
   try {
-    const value = await gate.shared(() =>
+    const value = await rwLock.shared(() =>
       withPgTransaction(
         platform.database.pool,
         async (transaction) => {

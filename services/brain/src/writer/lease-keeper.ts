@@ -124,8 +124,8 @@ export class LeaseKeeper {
     scope: IdempotencyScope | null,
     decide: (row: LeaseRow, now: number, transaction: SqlClient) => Promise<Decision<Value, Code>>,
   ): Promise<Once<Value, Code>> {
-    const { gate, idempotency, name, outbox, platform } = this.#brain;
-    const outcome = await gate.exclusive(() =>
+    const { rwLock, idempotency, name, outbox, platform } = this.#brain;
+    const outcome = await rwLock.exclusive(() =>
       withPgTransaction(platform.database.pool, (transaction) =>
         idempotency.once(transaction, scope, async () => {
           const { lease, now } = await lockLease(transaction, name);

@@ -35,10 +35,10 @@ import {
   type DrawWish,
   type RefundWish,
 } from '../domain/spend-rules.ts';
-import { foldMoves, type Folded } from './fold.ts';
+import { judgeGroup, type JudgedGroup } from './group-commit.ts';
 import { createLedgerWriter, type LedgerWriter } from './ledger-writer.ts';
 import type { Move, MoveCall, Needs, Outcome } from './move.ts';
-import { auditEntriesOf, eventsOf } from './telling.ts';
+import { auditEntriesOf, eventsOf } from './ledger-events.ts';
 import { writeChanges } from './write.ts';
 
 /** Wishes without the ids that the store gives. */
@@ -163,11 +163,11 @@ async function commit(
   { ids, clock }: Pick<Platform, 'ids' | 'clock'>,
   moves: readonly Move[],
   deadlineAt: number,
-): Promise<Folded['results']> {
+): Promise<JudgedGroup['results']> {
   const { results, told } = await withPgTransaction(
     pool,
     async (tx) => {
-      const folded = await foldMoves(tx, moves);
+      const folded = await judgeGroup(tx, moves);
       await Promise.all([
         writeChanges(tx, folded.changes, folded.writing),
         outbox.write(tx, eventsOf(folded.told)),

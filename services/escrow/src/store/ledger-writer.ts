@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import { holdKey } from '../domain/hold.ts';
-import type { Folded } from './fold.ts';
+import type { JudgedGroup } from './group-commit.ts';
 import type { Move, Outcome } from './move.ts';
 
 export interface WriterOptions {
@@ -11,7 +11,7 @@ export interface WriterOptions {
   readonly lanes: number;
   readonly clock: Clock;
   /** Folds the requests into one transaction and commits it. */
-  commit(moves: readonly Move[], deadlineAt: number): Promise<Folded['results']>;
+  commit(moves: readonly Move[], deadlineAt: number): Promise<JudgedGroup['results']>;
 }
 
 export interface LedgerWriter {
@@ -102,7 +102,7 @@ class Lane {
   }
 }
 
-function settle(batch: readonly Waiting[], results: Folded['results']): void {
+function settle(batch: readonly Waiting[], results: JudgedGroup['results']): void {
   for (const [index, { settled }] of batch.entries()) {
     const result = results[index];
     if (result === undefined) settled.reject(new Error('a request was folded and has no result'));

@@ -68,7 +68,7 @@ const canSpend = defineTool({
   async handler({ agent, amount = 1 }, { deps, caller, fail }) {
     if (!(await mayRead(deps.registry, caller, agent))) throw fail('FORBIDDEN');
     const known = await deps.reads.account(agent);
-    const limit = await deps.openings.ofPayer(agent, { operator: caller.operator, stamp: caller.registry });
+    const limit = await deps.accountOpening.ofPayer(agent, { operator: caller.operator, stamp: caller.registry });
     const account = known ?? (limit === null ? null : openedAccount(agent, limit));
     const layer = 'Escrow' as const;
     if (account === null) return { allowed: false, reason: 'unknown_budget' as const, layer, available: 0 };
@@ -142,7 +142,7 @@ async function payerOf({ amount, agent, org, workspace }: HoldCondition, { deps,
     throw new CallError('FORBIDDEN');
   }
   const { operator, registry: stamp } = caller;
-  return { account, member: null, opensWith: await deps.openings.ofPayer(account, { operator, stamp }) };
+  return { account, member: null, opensWith: await deps.accountOpening.ofPayer(account, { operator, stamp }) };
 }
 
 /** Whoever presents the key of the node, or comes from its machine when it has none. */
@@ -235,7 +235,8 @@ async function statusOf(deps: EscrowDeps, caller: CallOf['caller'], org: string)
   const shown = { ok: true as const, org };
   if (!(await mayRead(deps.registry, caller, org))) return { ...shown, budget: null, holds: {} };
   const known = await deps.reads.account(org);
-  const limit = known === null ? await deps.openings.ofPayer(org, { operator: false, stamp: caller.registry }) : null;
+  const limit =
+    known === null ? await deps.accountOpening.ofPayer(org, { operator: false, stamp: caller.registry }) : null;
   const account = known ?? (limit === null ? null : openedAccount(org, limit));
   // Whoever reads the account of an organisation sees nothing of an agent that has its id for a name.
   const isAgents = caller.operator || caller.principal === principalOf(org);

@@ -4,7 +4,7 @@ import type { Caller, ToolCard } from '@svc/contract/tool.ts';
 import { z } from 'zod';
 import { defineTool, type GatewayDeps } from '../deps.ts';
 import { shownBy, type ToolPredicate } from '../domain/profiles.ts';
-import type { Registry } from '../registry.ts';
+import type { ServiceDirectory } from '../service-directory.ts';
 
 const DEFAULT_HITS = 5;
 const MAX_HITS = 20;
@@ -32,7 +32,7 @@ const toolSearch = defineTool({
   refuses: [],
   example: { query: 'write a file' },
   async handler({ query, limit = DEFAULT_HITS, area }, { deps, caller }) {
-    const hits = deps.registry.index.find(query, { limit, area, includes: await shownTo(deps, caller) });
+    const hits = deps.directory.index.find(query, { limit, area, includes: await shownTo(deps, caller) });
     const tools = hits.map(({ card: { name, description, area: place, effect }, score }) => {
       return { name, description, area: place, effect, score };
     });
@@ -69,15 +69,15 @@ const toolDescribe = defineTool({
   aliases: { name: 'names' },
   example: { names: ['tool_search'] },
   async handler({ names }, { deps, caller }) {
-    const { registry } = deps;
+    const { directory } = deps;
     const isShown = await shownTo(deps, caller);
     const asked = [...new Set(typeof names === 'string' ? [names] : names)];
-    const found = asked.map((name) => ({ name, card: shownCard(registry, name, isShown) }));
+    const found = asked.map((name) => ({ name, card: shownCard(directory, name, isShown) }));
     return {
       tools: found.flatMap(({ card }) => (card === undefined ? [] : describe(card))),
       unknown: found
         .filter(({ card }) => card === undefined)
-        .map(({ name }) => ({ name, nearest: registry.nearest(name, isShown) })),
+        .map(({ name }) => ({ name, nearest: directory.nearest(name, isShown) })),
     };
   },
 });
@@ -88,8 +88,12 @@ async function shownTo({ ports }: GatewayDeps, { token, registry }: Caller): Pro
   return shownBy(profile, await ports.profilesFor(profile, async () => registry));
 }
 
-function shownCard(registry: Registry, name: string, isShown: (card: ToolCard) => boolean): ToolCard | undefined {
-  const card = registry.route(name)?.card;
+function shownCard(
+  directory: ServiceDirectory,
+  name: string,
+  isShown: (card: ToolCard) => boolean,
+): ToolCard | undefined {
+  const card = directory.route(name)?.card;
   return card !== undefined && isShown(card) ? card : undefined;
 }
 

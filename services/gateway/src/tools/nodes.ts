@@ -2,7 +2,7 @@
 import { TimestampMs } from '@svc/contract/params.ts';
 import { z } from 'zod';
 import { defineTool, type GatewayDeps } from '../deps.ts';
-import type { Instance } from '../registry.ts';
+import type { Instance } from '../service-directory.ts';
 
 const Node = z.object({
   id: z.string(),
@@ -26,13 +26,13 @@ const nodesList = defineTool({
   effect: 'read',
   refuses: [],
   async handler(_input, { deps, caller }) {
-    const processes = Map.groupBy(deps.registry.instances(), ({ instance }) => instance);
+    const processes = Map.groupBy(deps.directory.instances(), ({ instance }) => instance);
     const nodes = [...processes.values()].map((parts) => nodeOf(parts, deps, caller.operator));
     return { nodes, self: deps.platform.node.instance };
   },
 });
 
-function nodeOf(parts: readonly Instance[], { registry }: GatewayDeps, operator: boolean): z.output<typeof Node> {
+function nodeOf(parts: readonly Instance[], { directory }: GatewayDeps, operator: boolean): z.output<typeof Node> {
   const [first] = parts;
   if (first === undefined) throw new Error('a process without a service');
   const host = parts.find((part) => part.host !== undefined)?.host;
@@ -41,7 +41,7 @@ function nodeOf(parts: readonly Instance[], { registry }: GatewayDeps, operator:
     id: first.instance,
     name: first.nodeId,
     service: parts.map(({ service }) => service).join(','),
-    status: parts.some(registry.isAlive) ? 'alive' : 'stale',
+    status: parts.some(directory.isAlive) ? 'alive' : 'stale',
     version: first.version,
     startedAt: first.startedAt,
     lastSeenAt: Math.max(...parts.map(({ lastSeenAt }) => lastSeenAt)),
@@ -75,7 +75,7 @@ const frameworkStatus = defineTool({
   effect: 'read',
   refuses: [],
   async handler(_input, { deps, caller, now }) {
-    const { platform, registry } = deps;
+    const { platform, directory } = deps;
     const { ready } = await deps.readiness.check();
     return {
       status: {
@@ -85,8 +85,8 @@ const frameworkStatus = defineTool({
         platform: platform.kind,
         uptime: (now - platform.node.startedAt) / 1000,
         ready,
-        tools: registry.cards().length,
-        services: registry.services().map((name) => serviceStatus(name, deps)),
+        tools: directory.cards().length,
+        services: directory.services().map((name) => serviceStatus(name, deps)),
         mcp: [],
         keyed: deps.keyed,
         requireKey: await deps.requiresKey(caller.registry),
@@ -96,12 +96,14 @@ const frameworkStatus = defineTool({
   },
 });
 
-function serviceStatus(name: string, { registry }: GatewayDeps) {
-  const instances = registry.instances().filter((instance) => instance.service === name && registry.isAlive(instance));
+function serviceStatus(name: string, { directory }: GatewayDeps) {
+  const instances = directory
+    .instances()
+    .filter((instance) => instance.service === name && directory.isAlive(instance));
   return {
     name,
     ready: instances.some(({ ready }) => ready),
-    tools: registry.cards().filter(({ service }) => service === name).length,
+    tools: directory.cards().filter(({ service }) => service === name).length,
     instances: instances.length,
   };
 }

@@ -1,6 +1,6 @@
 /** Who is at work in a brain, so that it can be closed when nobody is. */
 
-export class Attendance {
+export class ReferenceCount {
   #present = 0;
   #onLeft: (() => void) | null = null;
 

@@ -5,7 +5,7 @@ import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { RegistryClient } from '@svc/runtime/registry.ts';
 
 /** Resource -> attached policy, of those that have one. Throws SERVICE_UNAVAILABLE. */
-export type PolicyMemory = (
+export type PolicyCache = (
   resources: ReadonlySet<string>,
   stamp: RegistryStamp,
 ) => Promise<ReadonlyMap<string, Policy>>;
@@ -13,7 +13,7 @@ export type PolicyMemory = (
 const ASKED_AT_ONCE = 1000;
 const MAX_KEPT = 50_000;
 
-export function createPolicyMemory(registry: Pick<RegistryClient, 'ask'>): PolicyMemory {
+export function createPolicyCache(registry: Pick<RegistryClient, 'ask'>): PolicyCache {
   /** Null = none attached. */
   const kept = new Map<string, Policy | null>();
   let under: number | null = null;

@@ -33,7 +33,7 @@ interface Catalog {
   readonly index: ToolIndex;
 }
 
-export interface Registry {
+export interface ServiceDirectory {
   route(tool: string): ToolRoute | undefined;
   /** Names that a misspelt one may mean, of the tools that `isShown` lets through. */
   nearest(tool: string, isShown: (card: ToolCard) => boolean): string[];
@@ -61,13 +61,13 @@ interface KnownTools {
   readonly cards: readonly ToolCard[];
 }
 
-export type RegistryPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
+export type DirectoryPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
 
-export async function startRegistry(
-  platform: RegistryPlatform,
+export async function startServiceDirectory(
+  platform: DirectoryPlatform,
   metrics: GatewayMetrics,
   expectedServices: readonly string[] = [],
-): Promise<Registry> {
+): Promise<ServiceDirectory> {
   const { bus } = platform;
   const processes = createInstanceBook(platform.clock);
   const tools = createToolBook(platform, metrics);
@@ -152,7 +152,7 @@ function byServiceAndStart(a: Instance, b: Instance): number {
 }
 
 /** Fetches the cards of each service once per digest. */
-function createToolBook({ bus, clock, log }: RegistryPlatform, metrics: GatewayMetrics) {
+function createToolBook({ bus, clock, log }: DirectoryPlatform, metrics: GatewayMetrics) {
   const known = new Map<string, KnownTools>();
   const fetching = new Set<string>();
   let catalog = buildCatalog(known, metrics);

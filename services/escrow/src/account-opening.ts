@@ -10,7 +10,7 @@ export interface OpeningCall {
   readonly stamp: RegistryStamp | null;
 }
 
-export interface Openings {
+export interface AccountOpening {
   /** Null = it does not exist and does not open, or it exists and needs no opening. */
   ofPayer(account: string, call: OpeningCall): Promise<bigint | null>;
   /** Somebody who is paid always has an account; the default budget is for those who are known. */
@@ -19,7 +19,7 @@ export interface Openings {
 
 const REMEMBERED = 100_000;
 
-export function createOpenings(client: SqlClient, registry: Registry, defaultBudget: bigint): Openings {
+export function createAccountOpening(client: SqlClient, registry: Registry, defaultBudget: bigint): AccountOpening {
   /** Accounts are never deleted. */
   const existing = new Set<string>();
 

@@ -21,10 +21,10 @@ export function takeEnvironment(): Environment {
   return environment;
 }
 
-export type Grounds = Pick<Platform, 'config' | 'log' | 'metrics' | 'clock' | 'ids' | 'random' | 'node'>;
+export type ProcessContext = Pick<Platform, 'config' | 'log' | 'metrics' | 'clock' | 'ids' | 'random' | 'node'>;
 
 /** `role` names the process in logs. */
-export function createGrounds({ config, warnings }: Environment, role: string): Grounds {
+export function createProcessContext({ config, warnings }: Environment, role: string): ProcessContext {
   const nodeId = config.SVC_NODE_ID ?? hostname();
   const log = createLog(config.SVC_LOG_LEVEL, { node: nodeId, role });
   for (const warning of warnings) log.warn(warning);

@@ -4,7 +4,7 @@ import type { CallError } from '@svc/contract/codes.ts';
 import { frameError, type ReplyForm, UNREADABLE } from './domain/call-form.ts';
 import type { Rate } from './limits.ts';
 
-export class Exchange {
+export class HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
@@ -25,10 +25,10 @@ export class Exchange {
 
 export interface ReplyWriter {
   /** Header names and values in turn, for every reply of every door. */
-  headersFor(exchange: Exchange): string[];
-  json(exchange: Exchange, status: number, body: string, headers?: readonly string[]): void;
+  headersFor(exchange: HttpExchange): string[];
+  json(exchange: HttpExchange, status: number, body: string, headers?: readonly string[]): void;
   /** The failure in the form of a call's reply. */
-  failure(exchange: Exchange, error: CallError): void;
+  failure(exchange: HttpExchange, error: CallError): void;
 }
 
 export interface ReplyPolicy {
@@ -41,7 +41,7 @@ const EXPOSED =
   'x-request-id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotency-Replayed';
 
 export function createReplyWriter({ securityHeaders, corsOrigins, isDraining }: ReplyPolicy): ReplyWriter {
-  function headersFor({ request, requestId, rate }: Exchange): string[] {
+  function headersFor({ request, requestId, rate }: HttpExchange): string[] {
     const headers = [...securityHeaders, 'x-request-id', requestId];
     if (rate !== null) {
       headers.push('X-RateLimit-Limit', String(rate.limit), 'X-RateLimit-Remaining', String(rate.remaining));
@@ -55,7 +55,7 @@ export function createReplyWriter({ securityHeaders, corsOrigins, isDraining }: 
     return headers;
   }
 
-  function json(exchange: Exchange, status: number, body: string, extra?: readonly string[]): void {
+  function json(exchange: HttpExchange, status: number, body: string, extra?: readonly string[]): void {
     const headers = headersFor(exchange);
     headers.push('Content-Type', 'application/json; charset=utf-8');
     headers.push('Content-Length', String(Buffer.byteLength(body)));
@@ -73,7 +73,7 @@ export function createReplyWriter({ securityHeaders, corsOrigins, isDraining }: 
   };
 }
 
-export function failureText({ form, requestId }: Exchange, { code, message, details }: CallError): string {
+export function failureText({ form, requestId }: HttpExchange, { code, message, details }: CallError): string {
   return frameError(form, { code, message, data: { requestId, ...details } });
 }
 

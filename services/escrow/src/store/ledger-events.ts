@@ -3,7 +3,7 @@ import type { AuditEntry } from '@svc/runtime/audit.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { credits, identityOfAccount, workspaceOfAccount } from '../domain/account.ts';
 import type { Fact, LedgerEvent } from '../domain/book.ts';
-import type { Told } from './fold.ts';
+import type { Told } from './group-commit.ts';
 
 /** Limits change nothing but what may be spent, holds nothing but what is left: money moves with these. */
 const AUDITED: ReadonlySet<LedgerEvent> = new Set<LedgerEvent>([

@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createGate } from './gate.ts';
+import { createRwLock } from './rw-lock.ts';
 
 it('lets a lease change pass every writer that came after it, and never together with one', async () => {
-  const gate = createGate();
+  const rwLock = createRwLock();
   const order: string[] = [];
   let inside = 0;
   const write = (name: string) =>
-    gate.shared(async () => {
+    rwLock.shared(async () => {
       inside += 1;
       order.push(name);
       await turn();
@@ -15,7 +15,7 @@ it('lets a lease change pass every writer that came after it, and never together
       inside -= 1;
     });
   const first = [write('w1'), write('w2')];
-  const change = gate.exclusive(async () => {
+  const change = rwLock.exclusive(async () => {
     expect(inside).toBe(0);
     order.push('lease');
     await turn();
@@ -26,8 +26,8 @@ it('lets a lease change pass every writer that came after it, and never together
 });
 
 it('opens again after a body that threw', async () => {
-  const gate = createGate();
-  await expect(gate.exclusive(() => Promise.reject(new Error('body')))).rejects.toThrow('body');
-  await expect(gate.shared(() => Promise.reject(new Error('body')))).rejects.toThrow('body');
-  expect(await gate.exclusive(async () => 'in')).toBe('in');
+  const rwLock = createRwLock();
+  await expect(rwLock.exclusive(() => Promise.reject(new Error('body')))).rejects.toThrow('body');
+  await expect(rwLock.shared(() => Promise.reject(new Error('body')))).rejects.toThrow('body');
+  expect(await rwLock.exclusive(async () => 'in')).toBe('in');
 });

@@ -12,7 +12,7 @@ export interface PresentedToken {
   readonly digest: string;
 }
 
-export interface TokenMemory {
+export interface TokenCache {
   /** Whose the token was when it was last seen: good for finding a session, not for believing. */
   ownerOf(token: PresentedToken): string | undefined;
   /** The token as it stands at `revision`; null = not valid. Throws SERVICE_UNAVAILABLE. */
@@ -21,7 +21,7 @@ export interface TokenMemory {
   close(): void;
 }
 
-export interface TokenMemoryParts {
+export interface TokenCacheParts {
   readonly platform: Pick<StatelessPlatform, 'bus' | 'log'>;
   readonly registry: Pick<RegistryClient, 'ask'>;
   readonly meter: TokenMeter;
@@ -46,7 +46,7 @@ interface Question {
   asked: boolean;
 }
 
-export function createTokenMemory({ platform, registry, meter }: TokenMemoryParts): TokenMemory {
+export function createTokenCache({ platform, registry, meter }: TokenCacheParts): TokenCache {
   const owners = new Map<string, string>();
   const uses = createUseReports(platform);
   const cacheOf = (max: number) =>
@@ -94,7 +94,7 @@ export function createTokenMemory({ platform, registry, meter }: TokenMemoryPart
 }
 
 /** At most one report a minute, because every use would be a write. */
-function createUseReports({ bus, log }: TokenMemoryParts['platform']): { note(tokenId: string): void; close(): void } {
+function createUseReports({ bus, log }: TokenCacheParts['platform']): { note(tokenId: string): void; close(): void } {
   let used = new Set<string>();
 
   function report(): void {

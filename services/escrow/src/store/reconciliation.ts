@@ -6,11 +6,11 @@ import type { ServiceStore } from '@svc/runtime/store.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { isSink, workspaceOfAccount } from '../domain/account.ts';
 import { readViolations, type Violation } from './invariants.ts';
-import { partyOf } from './telling.ts';
+import { partyOf } from './ledger-events.ts';
 
 type Base = Pick<ServiceStore, 'pool' | 'client' | 'schema' | 'outbox'>;
 
-export interface LedgerAudit {
+export interface Reconciliation {
   /** Looks at everything and freezes what does not hold; answers what it found. */
   run(): Promise<readonly Violation[]>;
   isWhole(account: string): Promise<boolean>;
@@ -21,7 +21,7 @@ export interface LedgerAudit {
 /** A long ledger takes its time to read. */
 const TIMEOUT_MS = 600_000;
 
-export function createLedgerAudit(base: Base, platform: Pick<Platform, 'ids' | 'log'>): LedgerAudit {
+export function createReconciliation(base: Base, platform: Pick<Platform, 'ids' | 'log'>): Reconciliation {
   let unfrozen: readonly Violation[] = [];
   return {
     async run() {

@@ -6,7 +6,7 @@ import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { OutgoingCall } from './calls.ts';
 import { assertActive, assertStaticAccess, assertTokenAllows } from './domain/access.ts';
 import type { HttpDoor } from './domain/call-form.ts';
-import type { Exchange } from './exchange.ts';
+import type { HttpExchange } from './http-exchange.ts';
 import { headerText } from './header-text.ts';
 import { stampOf, type Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
@@ -19,26 +19,28 @@ export interface Wanted {
   /** `_meta.idempotencyKey` as it came. */
   readonly metaKey: unknown;
   readonly visit: Visit;
-  readonly exchange: Exchange;
+  readonly exchange: HttpExchange;
   readonly door: HttpDoor;
 }
 
-export type Order = OutgoingCall;
-
 /** Throws what the door itself refuses: headers that do not fit, the limits of a token, quarantine, static access. */
-export type Orders = (wanted: Wanted) => Promise<Order>;
+export type EnvelopeBuilder = (wanted: Wanted) => Promise<OutgoingCall>;
 
 const VISIBLE_KEY = /^[\x21-\x7e]{1,255}$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-export interface OrderParts {
+export interface EnvelopeParts {
   readonly platform: Pick<StatelessPlatform, 'clock' | 'config'>;
   readonly ports: Ports;
   readonly sessions: SessionKeys;
 }
 
-export function createOrders({ platform: { clock, config }, ports, sessions }: OrderParts): Orders {
-  return async function order({ card, args, metaKey, visit, exchange, door }) {
+export function createEnvelopeBuilder({
+  platform: { clock, config },
+  ports,
+  sessions,
+}: EnvelopeParts): EnvelopeBuilder {
+  return async function buildEnvelope({ card, args, metaKey, visit, exchange, door }) {
     const { identity } = visit;
     const { headers } = exchange.request;
     const session = sessions.of(identity.principal, headerText(headers, 'x-svc-session'));

@@ -1,6 +1,6 @@
 /** Many writers or one lease change at a time; a waiting lease change goes before the writers that come after it. */
 
-export interface Gate {
+export interface RwLock {
   shared<Value>(work: () => Promise<Value>): Promise<Value>;
   exclusive<Value>(work: () => Promise<Value>): Promise<Value>;
 }
@@ -10,7 +10,7 @@ interface Waiter {
   readonly enter: () => void;
 }
 
-export function createGate(): Gate {
+export function createRwLock(): RwLock {
   const waiting: Waiter[] = [];
   let sharers = 0;
   let taken = false;

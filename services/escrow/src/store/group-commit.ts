@@ -21,7 +21,7 @@ export interface Told {
 /** A rejected request says what to throw; the others of its transaction are unaffected. */
 export type Result = Outcome | { readonly rejected: CallError };
 
-export interface Folded {
+export interface JudgedGroup {
   /** In the order of the requests. */
   readonly results: readonly Result[];
   readonly told: readonly Told[];
@@ -31,7 +31,7 @@ export interface Folded {
 
 const BY_ITSELF: AuditSubject = { verified: false };
 
-export async function foldMoves(tx: SqlClient, moves: readonly Move[]): Promise<Folded> {
+export async function judgeGroup(tx: SqlClient, moves: readonly Move[]): Promise<JudgedGroup> {
   const outcomes = await readOutcomes(tx, moves);
   const fresh = moves.filter((move) => !outcomes.has(keyOf(move)));
   const book = await openBook(
