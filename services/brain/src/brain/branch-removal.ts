@@ -23,6 +23,7 @@ import type { BranchDeleted } from './branch-results.ts';
 import { dropWorktree, isWorktreeHeld, type KeptWork } from './drop-worktree.ts';
 import type { OpenBrain } from './open-brain.ts';
 import type { BrainOps, CommitRefusal } from './ops.ts';
+import { hiddenSpellings } from './island-past.ts';
 
 type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
 type Refusal = CommitRefusal | 'E_BRANCH_PROTECTED' | 'E_BRANCH_EXISTS';
@@ -40,7 +41,8 @@ export async function deleteBranch(
     const saved = await saveWork(brain, context, writer, head);
     const kept = { commit: saved?.commit ?? head, id: rescue };
     const { repository, outbox, name } = brain.context;
-    const unmerged = await countUnmerged(repository, branch, head);
+    const without = await hiddenSpellings(brain.context.islands, rows);
+    const unmerged = await countUnmerged(repository, { branch, head, without });
     const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
     const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
       if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {

@@ -14,6 +14,7 @@ import type { Repository } from '../git/repository.ts';
 import { GitError } from '../git/run.ts';
 import type { RowView } from '../ports.ts';
 import type { CommitNames } from '../rules/commit-handles.ts';
+import { spellings } from './island-past.ts';
 import type { ChangedFile, HistoryPage, HistoryRow } from './ops.ts';
 
 export interface HistoryWish {
@@ -64,11 +65,6 @@ function filterFor(path: string | null, { rows, names, unreadable }: Seer): Hist
   if (path === null) return { only: null, without };
   const readable = candidatePaths(path).filter((candidate) => rows.mayRead(candidate));
   return readable.length === 0 ? null : { only: readable.flatMap(spellings), without };
-}
-
-/** Names that are not normal are known by their normal form, and lie in commits as they were on a disk. */
-function spellings(path: string): string[] {
-  return [...new Set([path, path.normalize('NFD')])];
 }
 
 function visible(changes: readonly EntryChange[], { only }: HistoryFilter, rows: RowView): ChangedFile[] {

@@ -14,6 +14,15 @@ export async function unreadableEver(islands: Pick<IslandPast, 'hasHeld'>, rows:
   return places.filter((path) => !isIsland(path));
 }
 
+/** The same as git spells them: names that are not normal are known by their normal form, and lie in commits as they were on a disk. */
+export async function hiddenSpellings(islands: Pick<IslandPast, 'hasHeld'>, rows: RowView): Promise<string[]> {
+  return (await unreadableEver(islands, rows)).flatMap(spellings);
+}
+
+export function spellings(path: string): string[] {
+  return [...new Set([path, path.normalize('NFD')])];
+}
+
 export class IslandPast {
   readonly #repository: Repository;
   /** Commits whose whole past holds none. */

@@ -5,7 +5,8 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { readRef } from '../git/refs.ts';
-import { countNew, readRemoteHeads, trackingRef } from '../git/remote.ts';
+import { countNew } from '../git/history.ts';
+import { readRemoteHeads, trackingRef } from '../git/remote.ts';
 import { RemoteError } from '../git/remote-error.ts';
 import { RepositoryProblem } from '../git/repository.ts';
 import { noteSync } from '../store/sync-store.ts';
@@ -20,6 +21,7 @@ import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
 import { DEFAULT_REMOTE, noRemote } from './remotes.ts';
 import { fetchInTime, type NetworkStage, pushInTime } from './sync-network.ts';
 import { SyncTelling } from './sync-events.ts';
+import { hiddenSpellings } from './island-past.ts';
 
 type SyncOp = Parameters<BrainOps['sync']>[0] & { readonly rows: RowView };
 type Answer = Decision<SyncOutcome, SyncRefusal>;
@@ -214,10 +216,11 @@ async function tryPush(sync: Sync, integrated: SyncOutcome | null): Promise<Answ
   const { result, replaced } = sent.value;
   if (result === 'moved') return null;
   const before = replaced === null ? known : [replaced, ...known];
+  const without = await hiddenSpellings(brain.context.islands, sync.op.rows);
   const local: Pulled = integrated ?? { ...NOTHING_PULLED, status: result, before: commit, after: commit };
   return allow({
     ...(await outcomeOf(sync, 'push', { ...local, after: commit }, commit)),
-    pushed: result === 'pushed' ? await countNew(repository, commit, before) : 0,
+    pushed: result === 'pushed' ? await countNew(repository, commit, { known: before, without }) : 0,
     rewritten: integrated?.rewritten ?? false,
   });
 }

@@ -6,7 +6,8 @@ import { foldCase } from '@svc/contract/names.ts';
 import { fsyncPath } from '../files/fsync.ts';
 import { readHeads, type RefMove } from './refs.ts';
 import type { Repository } from './repository.ts';
-import { branchRef, objectId } from './run.ts';
+import { branchRef } from './run.ts';
+import { countNew } from './history.ts';
 import { worktreeGitDir } from './worktree-state.ts';
 import { pruneWorktrees, relinkWorktrees, worktreeName } from './worktrees.ts';
 
@@ -19,15 +20,13 @@ export function deletionMoves(branch: string, rescue: string, head: string, work
   ];
 }
 
-/** How many commits of `head` no branch but `branch` has. */
-export async function countUnmerged(repository: Repository, branch: string, head: string): Promise<number> {
-  const others = [...(await readHeads(repository))].flatMap(([name, commit]) => (name === branch ? [] : [commit]));
-  const { stdout } = await repository.git.run({
-    args: ['rev-list', '--count', '--stdin'],
-    gitDir: repository.gitDir,
-    stdin: [objectId(head), ...others.map((commit) => `^${objectId(commit)}`), ''].join('\n'),
-  });
-  return Number(stdout.toString('latin1').trim());
+/** How many commits of `head` no branch but `branch` has; those that only touch `without` do not count. */
+export async function countUnmerged(
+  repository: Repository,
+  { branch, head, without }: { readonly branch: string; readonly head: string; readonly without: readonly string[] },
+): Promise<number> {
+  const known = [...(await readHeads(repository))].flatMap(([name, commit]) => (name === branch ? [] : [commit]));
+  return countNew(repository, head, { known, without });
 }
 
 /** Whether a branch with another name than `except` is `name`, but for case, or would be above or below it. */

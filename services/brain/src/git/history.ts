@@ -47,20 +47,40 @@ async function list(
   { only, without }: HistoryFilter,
   limits: readonly string[],
 ): Promise<Buffer> {
-  const isWhole = only === null && without.length === 0;
-  const paths = [
-    ...(only === null ? [':(top,glob)**'] : only.map((path) => `:(top,literal)${path}`)),
-    ...without.map((path) => `:(top,exclude,literal)${path}`),
-  ];
+  const { options, paths } = limitsOf({ only, without });
   const { stdout } = await repository.git.run({
-    // Without what is left out, as it would be had it never been there: no parent is a commit that is not told of.
-    args: ['rev-list', '--parents', ...limits, ...(isWhole ? [] : ['--full-history', '--simplify-merges']), '--stdin'],
+    args: ['rev-list', '--parents', ...limits, ...options, '--stdin'],
     gitDir: repository.gitDir,
-    stdin: [objectId(from), '--', ...(isWhole ? [] : paths), ''].join('\n'),
+    stdin: [objectId(from), '--', ...paths, ''].join('\n'),
     maxOutputBytes: MAX_LIST_BYTES,
     timeoutMs: LISTING_MS,
   });
   return stdout;
+}
+
+/** Without what is left out, as it would be had it never been there: no parent is a commit that is not told of. */
+function limitsOf({ only, without }: HistoryFilter): { readonly options: string[]; readonly paths: string[] } {
+  if (only === null && without.length === 0) return { options: [], paths: [] };
+  const paths = [
+    ...(only === null ? [':(top,glob)**'] : only.map((path) => `:(top,literal)${path}`)),
+    ...without.map((path) => `:(top,exclude,literal)${path}`),
+  ];
+  return { options: ['--full-history', '--simplify-merges'], paths };
+}
+
+/** How many commits `commit` brings to who has all of `known` already; those that only touch `without` do not count. */
+export async function countNew(
+  repository: Repository,
+  commit: string,
+  { known, without }: { readonly known: Iterable<string>; readonly without: readonly string[] },
+): Promise<number> {
+  const { options, paths } = limitsOf({ only: null, without });
+  const { stdout } = await repository.git.run({
+    args: ['rev-list', '--count', ...options, '--stdin'],
+    gitDir: repository.gitDir,
+    stdin: [objectId(commit), ...[...known].map((id) => `^${objectId(id)}`), '--', ...paths, ''].join('\n'),
+  });
+  return Number(stdout.toString('latin1'));
 }
 
 const LINE_END = 10;

@@ -12,7 +12,8 @@ import { diagnose, remoteWords } from './remote-diagnosis.ts';
 import { RemoteError } from './remote-error.ts';
 import { serveRepositories, TestHost } from './remote-test-host.ts';
 import { parseRemoteUrl } from './remote-url.ts';
-import { countNew, fetchRemote, pushBranch, type Remote } from './remote.ts';
+import { countNew } from './history.ts';
+import { fetchRemote, pushBranch, type Remote } from './remote.ts';
 import { GitError } from './run.ts';
 import type { TransferProgress } from './transfer-output.ts';
 
@@ -124,9 +125,9 @@ describe('a push that is refused', () => {
     for (const content of ['2', '3']) await saveFiles(bed.repository, { 'x.md': content });
     expect(await push(remote())).toEqual({ result: 'pushed', replaced: before });
     const head = await mustRead(bed.repository, 'main');
-    expect(await countNew(bed.repository, head, [before])).toBe(2);
-    expect(await countNew(bed.repository, head, [])).toBe(4);
-    expect(await countNew(bed.repository, head, [head, before])).toBe(0);
+    expect(await countNew(bed.repository, head, { known: [before], without: [] })).toBe(2);
+    expect(await countNew(bed.repository, head, { known: [], without: [] })).toBe(4);
+    expect(await countNew(bed.repository, head, { known: [head, before], without: [] })).toBe(0);
   });
 });
 

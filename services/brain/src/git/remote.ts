@@ -144,16 +144,6 @@ function pushReport(
   throw refusal;
 }
 
-/** How many commits `commit` brings to who has all of `known` already. */
-export async function countNew(repository: Repository, commit: string, known: Iterable<string>): Promise<number> {
-  const { stdout } = await repository.git.run({
-    args: ['rev-list', '--count', '--stdin'],
-    gitDir: repository.gitDir,
-    stdin: [objectId(commit), ...[...known].map((id) => `^${objectId(id)}`), ''].join('\n'),
-  });
-  return Number(stdout.toString('latin1'));
-}
-
 /** The remote has the commit; a fetch that noted it first is no failure. */
 async function track(repository: Repository, ref: string, commit: string, at: Date): Promise<void> {
   const from = await readRef(repository, ref);

@@ -18,7 +18,9 @@ let brain = '';
 
 beforeAll(async () => {
   bed = await openBrainTestBed();
-  node = await bed.start();
+  const remote = join(bed.dataDir, 'remote.git');
+  execFileSync('git', ['init', '--quiet', '--bare', remote]);
+  node = await bed.start({ SVC_SYNC_ALLOW_FILE: '1', SVC_SYNC_REMOTES: `origin=file://${remote}` });
   await node.bus.subscribe(SUBJECTS.events('brain'), (payload) => {
     for (const { event } of (JSON.parse(payload) as EventBatch).events)
       events.push({ name: event.name, payload: event.payload });
@@ -171,6 +173,28 @@ test('who is not told of a file hears of no commit that has nothing else, and co
   expect(await ADA.ok('brain_read', { brain, name: 'hr/a', at: saves()[1]?.payload['commit'] })).toMatchObject({
     content: 'again',
   });
+});
+
+test('commits that touch nothing else than what is hidden are not counted, neither pushed nor unmerged', async () => {
+  bed.registry.setPolicy(`brain:${brain}/hr`, ADMINS);
+  const save = (by: typeof ADA, name: string, branch: string) =>
+    by.ok('brain_save', { brain, name, content: `${name} ${branch}`, branch });
+  const push = async (by: typeof ADA) => (await by.ok('svc_sync', { brain, direction: 'push' }))['pushed'];
+  await push(ADA);
+  for (const name of ['hr/a', 'open/b', 'hr/c']) await save(ADA, name, 'main');
+  expect(await push(BOB)).toBe(1);
+  for (const name of ['hr/d', 'open/e']) await save(ADA, name, 'main');
+  expect(await push(ADA)).toBe(2);
+  await save(ADA, 'hr/f', 'main');
+  expect(await push(BOB)).toBe(0);
+  for (const [by, branch, unmerged] of [
+    [BOB, 'one', 1],
+    [ADA, 'two', 3],
+  ] as const) {
+    await ADA.ok('svc_create_branch', { brain, name: branch });
+    for (const name of ['hr/g', 'open/h', 'hr/i']) await save(ADA, name, branch);
+    expect(await by.ok('svc_branch_delete', { brain, name: branch })).toMatchObject({ unmerged });
+  }
 });
 
 test('handles stay the same through a restart', async () => {
