@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { SERVICE_NAMES } from '../deploy/services.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { freePort } from '@svc/testing/servers/ports.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
@@ -109,7 +110,7 @@ export async function startCluster(
   const brains = Array.from({ length: counts.brains }, (_, index) =>
     startNode('deploy/node.ts', ['brain'], { ...shared, SVC_NODE_ID: `brain-${index}` }),
   );
-  const others = ['habitat', 'escrow'].map((service) =>
+  const others = SERVICE_NAMES.filter((name) => name !== 'brain').map((service) =>
     startNode('deploy/node.ts', [service], { ...shared, SVC_NODE_ID: service }),
   );
   const gateways: NodeProcess[] = [];

@@ -6,6 +6,7 @@ import { CONFIG_TABLE, secretVariables } from '@svc/runtime/config.ts';
 import { findExecutable, temporaryFolder } from '@svc/testing/servers/processes.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { ROLES, SERVICE_NAMES } from './services.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -142,8 +143,8 @@ describe('docker-compose.yml', () => {
 
   test('callers end before those they call', () => {
     const waitedFor = (name: string) => Object.keys(compose.services[name]?.depends_on ?? {});
-    expect(waitedFor('gateway')).toEqual(expect.arrayContaining(['brain', 'escrow', 'habitat']));
-    for (const name of ['brain', 'escrow']) expect(waitedFor(name)).toContain('habitat');
+    expect(waitedFor('gateway')).toEqual(expect.arrayContaining([...SERVICE_NAMES]));
+    for (const name of SERVICE_NAMES.filter((one) => one !== 'habitat')) expect(waitedFor(name)).toContain('habitat');
   });
 
   test.each(ownServices)('%s is probed at its own port, and has logins of its own', (name, service) => {
@@ -159,7 +160,8 @@ describe('docker-compose.yml', () => {
   });
 
   test('every service of the project has its block', () => {
-    expect(ownServices.map(([name]) => name).sort()).toEqual(readdirSync(join(root, 'services')).sort());
+    expect(ownServices.map(([name]) => name).sort()).toEqual(ROLES.toSorted());
+    expect(readdirSync(join(root, 'services')).sort()).toEqual(ROLES.toSorted());
   });
 
   test('keeps what is acknowledged: Redis never evicts and writes its log, every store has a volume', () => {
@@ -181,10 +183,7 @@ test('a server is never run twice on its files to replace it', () => {
       env: { PATH: '/nowhere' },
       encoding: 'utf8',
     });
-    expect([status, stderr]).toEqual([
-      1,
-      `${server} is not replaced one by one, only brain, escrow, gateway, habitat are\n`,
-    ]);
+    expect([status, stderr]).toEqual([1, `${server} is not replaced one by one, only ${ROLES.join(', ')} are\n`]);
   }
 });
 

@@ -2,6 +2,7 @@
 import { takeDataDirectory } from './data-directory.ts';
 import { openStore } from './platform.embedded.ts';
 import { runProcess } from './process.ts';
+import { SERVICES } from './services.ts';
 
 await runProcess('node', async ({ context, lifecycle }) => {
   const directory = takeDataDirectory(context.config);
@@ -10,6 +11,6 @@ await runProcess('node', async ({ context, lifecycle }) => {
   // A database that is there wakes in its thread while the code of the services is loaded.
   // A new one is made when the doors are open, so that a start that fails leaves nothing behind.
   if (!directory.isNew) store.wake();
-  const { startWholeNode } = await import('./whole-node.ts');
-  await startWholeNode({ context, lifecycle }, directory, store);
+  const [{ startWholeNode }] = await Promise.all([import('./whole-node.ts'), ...SERVICES.map(({ load }) => load())]);
+  await startWholeNode({ context, lifecycle }, { directory, store, services: SERVICES });
 });

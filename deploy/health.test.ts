@@ -8,6 +8,7 @@ import { freePort } from '@svc/testing/servers/ports.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
 import { startRedis } from '@svc/testing/servers/redis.ts';
 import { afterAll, describe, expect, test } from 'vitest';
+import { ROLES } from './services.ts';
 import { folder, type Started, start } from './testing/started-process.ts';
 
 const READY_WITHIN_MS = 40_000;
@@ -15,9 +16,7 @@ const EVERY_ROLE = ['process_cpu_seconds_total', 'process_resident_memory_bytes'
 const WITH_STORE = ['svc_database_pool', 'svc_relay_lag_seconds', 'svc_relay_waiting', 'svc_job_runs_total'];
 const OWN: Readonly<Record<string, readonly string[]>> = {
   gateway: ['svc_calls_total', 'svc_sockets'],
-  habitat: WITH_STORE,
-  escrow: WITH_STORE,
-  brain: [...WITH_STORE, 'svc_index_bytes', 'svc_index_pending', 'svc_writes_waiting', 'svc_brains_open'],
+  brain: ['svc_index_bytes', 'svc_index_pending', 'svc_writes_waiting', 'svc_brains_open'],
 };
 
 const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);
@@ -53,7 +52,8 @@ async function assertMeasured({ role, port, process }: RunningRole): Promise<voi
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   expect(text).toContain(`svc_process_info{role="${role}",version=`);
   expect(text).toContain('svc_connected{server="redis"} 1');
-  for (const name of [...EVERY_ROLE, ...(OWN[role] ?? [])]) expect(text, role).toContain(`# TYPE ${name} `);
+  for (const name of [...EVERY_ROLE, ...(role === 'gateway' ? [] : WITH_STORE), ...(OWN[role] ?? [])])
+    expect(text, role).toContain(`# TYPE ${name} `);
   if (role === 'brain') expect(text).toMatch(/^svc_writes_waiting 0$/m);
   if (role === 'gateway') return;
   expect(text).toMatch(/^svc_relay_lag_seconds\{service="\w+",relay="events"\} [\d.]+$/m);
@@ -78,7 +78,7 @@ describe.skipIf(nats === null || redis === null || postgres === null)('a process
   test('each role is ready, measured, and not ready without what it needs', async () => {
     const dataDir = folder();
     const roles = await Promise.all(
-      ['habitat', 'escrow', 'brain', 'gateway'].map(async (role) => {
+      ROLES.map(async (role) => {
         const port = await freePort();
         const environment = { ...common, SVC_DATA_DIR: dataDir, SVC_HEALTH_PORT: String(port) };
         return { role, port, process: start(['node.ts', role], environment) };

@@ -10,9 +10,9 @@ import { findExecutable, temporaryFolder, type TestServer } from '@svc/testing/s
 import { startRedis } from '@svc/testing/servers/redis.ts';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, test } from 'vitest';
+import { ROLES } from './services.ts';
 import { folder, type Started, start } from './testing/started-process.ts';
 
-const STORES = ['habitat', 'escrow', 'brain'];
 const READY_WITHIN_MS = 60_000;
 
 const secrets = temporaryFolder('svc-logins');
@@ -135,7 +135,7 @@ describe.skipIf(nats === null || redis === null || postgres === null || psql ===
   test('every role does its work with them, and Redis refuses it nothing', async () => {
     const dataDir = folder();
     const processes = await Promise.all(
-      [...STORES, 'gateway'].map(async (role) => {
+      ROLES.map(async (role) => {
         const [health, port] = [await freePort(), await freePort()];
         const process = start(['node.ts', role], {
           ...environmentOf(role),
@@ -147,7 +147,7 @@ describe.skipIf(nats === null || redis === null || postgres === null || psql ===
       }),
     );
     for (const { health, process } of processes) await untilReady(health, process);
-    const door = processes.at(-1)?.door ?? '';
+    const door = processes[ROLES.indexOf('gateway')]?.door ?? '';
     const call = async (name: string, args: object): Promise<unknown> => {
       const reply = await fetch(`${door}/call`, {
         method: 'POST',

@@ -4,18 +4,16 @@
 //   make-secrets.ts --retire NAME    ends the one before
 // NAME: api_key, audit_key, nats_url_<service>, redis_url_<service> or database_url_<service>; see docs/operations.md.
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ROLES, SERVICE_NAMES, SERVICES } from './services.ts';
 
 const { values, positionals } = parseArgs({
   options: { renew: { type: 'string' }, retire: { type: 'string' } },
   allowPositionals: true,
 });
 const folder = positionals[0] ?? join(import.meta.dirname, 'secrets');
-const services = readdirSync(join(import.meta.dirname, '..', 'services')).sort();
-/** The gateway keeps nothing. */
-const withDatabase = services.filter((service) => service !== 'gateway');
 
 /** Where the other one stands while two count. */
 const OTHER: Readonly<Record<string, string>> = { api_key: 'api_key_previous', audit_key: 'audit_key_also' };
@@ -66,7 +64,7 @@ function fill(): void {
   for (const name of ['api_key', 'audit_key', 'postgres_password']) keep(name, newPassword);
   for (const name of Object.values(OTHER)) if (!existsSync(join(folder, name))) write(name, '');
   for (const [kind, make] of Object.entries(URLS)) {
-    const among = kind === 'database_url' ? withDatabase : services;
+    const among = kind === 'database_url' ? SERVICE_NAMES : ROLES; // the gateway keeps nothing
     for (const service of among) keep(`${kind}_${service}`, () => make(service, 'a'));
   }
 }
@@ -74,20 +72,20 @@ function fill(): void {
 /** What the servers read: made of the addresses, each time. */
 function writeServerFiles(): void {
   const nats = new Map(
-    services.flatMap((service) => ['a', 'b'].map((letter) => [loginOf(service, letter), newPassword()])),
+    ROLES.flatMap((service) => ['a', 'b'].map((letter) => [loginOf(service, letter), newPassword()])),
   );
-  for (const { user, password } of urls('nats_url', services)) nats.set(user, password);
+  for (const { user, password } of urls('nats_url', ROLES)) nats.set(user, password);
   write(
     'nats_passwords',
     Array.from(nats, ([user, password]) => `${user.toUpperCase()}_PASSWORD: "${password}"`).join('\n'),
   );
-  const redis = urls('redis_url', services).map(({ service, user, password }) => {
+  const redis = urls('redis_url', ROLES).map(({ service, user, password }) => {
     const digest = createHash('sha256').update(password).digest('hex');
     return `user ${user} on #${digest} ${redisRights(service)}`;
   });
   // Whoever has no password may find out that it lives.
   write('redis_users', ['user default on nopass resetkeys resetchannels -@all +ping', ...redis].join('\n'));
-  const logins = urls('database_url', withDatabase);
+  const logins = urls('database_url', SERVICE_NAMES);
   write('database_logins', logins.map(({ service, user, password }) => `${service} ${user} ${password}`).join('\n'));
 }
 
@@ -96,8 +94,9 @@ function redisRights(service: string): string {
   const commands = '+@all -@admin -@dangerous +info';
   // a pattern may be subscribed to when it is named as it is
   if (service === 'gateway') return `~svc:rate:* ~svc:failed:* &socket.io* &socket.io#/#* ${commands}`;
-  const own = service === 'escrow' ? ' ~svc:qos:*' : '';
-  return `~${service}:* ~{svc-jobs}:${service}.* ~{svc-jobs}:cancelled${own} resetchannels ${commands}`;
+  const own = SERVICES.find(({ name }) => name === service)?.redisKeys ?? [];
+  const keys = [`${service}:*`, `{svc-jobs}:${service}.*`, '{svc-jobs}:cancelled', ...own].map((key) => `~${key}`);
+  return `${keys.join(' ')} resetchannels ${commands}`;
 }
 
 /** The key of the audit counts everywhere before anybody signs with it, so it takes two steps. */

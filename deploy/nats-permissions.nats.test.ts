@@ -8,10 +8,10 @@ import { addressOfMember } from '@svc/runtime/bus.members.ts';
 import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { afterAll, describe, expect, test } from 'vitest';
+import { ROLES } from './services.ts';
 
-const SERVICES = ['gateway', 'brain', 'habitat', 'escrow'];
 const config = readFileSync(join(import.meta.dirname, 'nats', 'nats.conf'), 'utf8');
-const USERS = SERVICES.flatMap((service) => [service, `${service}_b`]);
+const USERS = ROLES.flatMap((service) => [service, `${service}_b`]);
 const passwords = USERS.map((user) => `${user.toUpperCase()}_PASSWORD: "pw-${user}"`).join('\n');
 const server = await startNats({ config: `${passwords}\n${config.slice(config.indexOf('MAY_GATEWAY: {'))}` });
 const buses: Bus[] = [];
@@ -172,7 +172,7 @@ describe.skipIf(server === null)('NATS users', () => {
     expect(await heard([gateway, [SUBJECTS.who]], [brain, SUBJECTS.who], SUBJECTS.who)).toContain(SUBJECTS.who);
   });
 
-  test.each(SERVICES)('both users of %s do its work', async (service) => {
+  test.each(ROLES)('both users of %s do its work', async (service) => {
     const [one, other] = await Promise.all([busOf(service), busOf(service, `${service}_b`)]);
     for (const bus of [one, other]) {
       const answering = await bus.respond(SUBJECTS.checks(service), async () => 'checks');

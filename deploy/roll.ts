@@ -2,10 +2,9 @@
 //   roll.ts compose ROLE…                  containers of docker-compose.yml: a new one beside each old one, then the old one ends
 //   roll.ts each URL COMMAND [URL COMMAND…]  any supervisor: COMMAND restarts the process whose health port is at URL
 import { execFile, spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
+import { ROLES } from './services.ts';
 
 const { values, positionals } = parseArgs({
   options: { 'within-ms': { type: 'string', default: '120000' }, 'settle-ms': { type: 'string', default: '3000' } },
@@ -38,9 +37,8 @@ async function containersOf(role: string, ...options: readonly string[]): Promis
 
 /** Two servers beside each other would write into the same files. */
 function requireRoles(roles: readonly string[]): void {
-  const known = readdirSync(join(import.meta.dirname, '..', 'services')).sort();
-  const other = roles.find((role) => !known.includes(role));
-  if (other !== undefined) throw new Error(`${other} is not replaced one by one, only ${known.join(', ')} are`);
+  const other = roles.find((role) => !ROLES.includes(role));
+  if (other !== undefined) throw new Error(`${other} is not replaced one by one, only ${ROLES.join(', ')} are`);
 }
 
 const isHealthy = async (id: string): Promise<boolean> =>

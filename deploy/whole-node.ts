@@ -2,39 +2,36 @@
 import { resolve } from 'node:path';
 import type { Config } from '@svc/runtime/config.ts';
 import { measureProcess } from '@svc/runtime/measures.ts';
-import { startService } from '@svc/runtime/service.ts';
-import { brainService } from '@svc/brain/service.ts';
-import { escrowService } from '@svc/escrow/service.ts';
 import { startGateway } from '@svc/gateway/service.ts';
-import { habitatService } from '@svc/habitat/service.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { startHealthPort } from './health.ts';
 import { addStores, createEmbeddedDoors, type EmbeddedStore } from './platform.embedded.ts';
 import type { Start } from './process.ts';
+import type { CataloguedService } from './services.ts';
 
-const SERVICES = [habitatService.name, escrowService.name, brainService.name];
+export interface WholeNode {
+  readonly directory: DataDirectory;
+  readonly store: EmbeddedStore;
+  readonly services: readonly CataloguedService[];
+}
 
 export async function startWholeNode(
   { context, lifecycle }: Start,
-  directory: DataDirectory,
-  store: EmbeddedStore,
+  { directory, store, services }: WholeNode,
 ): Promise<void> {
   const doors = createEmbeddedDoors(context, lifecycle);
   measureProcess(doors, 'embedded');
-  const gateway = await startGateway(doors, { expectedServices: SERVICES });
+  const gateway = await startGateway(doors, { expectedServices: services.map(({ name }) => name) });
   lifecycle.onShutdown('gateway', () => gateway.close());
   const { SVC_HEALTH_PORT: healthPort } = context.config;
   const health = healthPort === undefined ? null : await startHealthPort(context, lifecycle);
   health?.serve(async () => (await gateway.ready()).checks);
   const platform = await addStores(doors, store, lifecycle);
   directory.inUse();
-  // First, because the others ask it who may.
-  const habitat = await startService(platform, habitatService);
-  lifecycle.onShutdown('habitat', () => habitat.stop());
-  const escrow = await startService(platform, escrowService);
-  lifecycle.onShutdown('escrow', () => escrow.stop());
-  const brain = await startService(platform, brainService);
-  lifecycle.onShutdown('brain', () => brain.stop());
+  for (const { name, start } of services) {
+    const service = await start(platform);
+    lifecycle.onShutdown(name, () => service.stop());
+  }
   lifecycle.onShutdown('doors', () => gateway.drain());
   lifecycle.onShutdown('readiness', async () => health?.leave());
   process.stdout.write(greeting(`http://${shownHost(gateway.address)}:${gateway.port}`, platform.config));

@@ -3,22 +3,21 @@
 //   generate.ts --check   fails, showing the first difference, when a committed one is out of date
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brainTools } from '../services/brain/src/tools/all.ts';
-import { allTools as escrowTools } from '../services/escrow/src/tools/all.ts';
+import { SERVICES } from '../deploy/services.ts';
 import { gatewayTools } from '../services/gateway/src/service.ts';
-import { habitatTools } from '../services/habitat/src/tools/all.ts';
 import { configPage, environmentExample, errorsPage, eventsPage } from './docs-contract.ts';
-import { toolsPage } from './docs-tools.ts';
+import { type ServiceTools, toolsPage } from './docs-tools.ts';
 
 const root = join(import.meta.dirname, '..');
 
+async function toolsOfServices(): Promise<ServiceTools[]> {
+  const behind = SERVICES.map(async ({ name, tools }) => ({ service: name, tools: await tools() }));
+  const all = [{ service: 'gateway', tools: gatewayTools }, ...(await Promise.all(behind))];
+  return all.sort((a, b) => (a.service < b.service ? -1 : 1));
+}
+
 const documents: Readonly<Record<string, string>> = {
-  'docs/tools.md': toolsPage([
-    { service: 'brain', tools: brainTools },
-    { service: 'escrow', tools: escrowTools },
-    { service: 'gateway', tools: gatewayTools },
-    { service: 'habitat', tools: habitatTools },
-  ]),
+  'docs/tools.md': toolsPage(await toolsOfServices()),
   'docs/errors.md': errorsPage(),
   'docs/events.md': eventsPage(),
   'docs/config.md': configPage(),

@@ -1,0 +1,52 @@
+/**
+ * The services beside the gateway, in the order in which they start: each after those it asks. Nothing is imported before a
+ * service runs: a process loads the code of its own role alone, and scripts read the list without any installed package.
+ */
+import type { Tool } from '@svc/contract/tool.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import type { RunningService, ServiceDefinition, ServicePlace } from '@svc/runtime/service.ts';
+
+interface ServiceEntry<Deps> {
+  /** Also that of its PostgreSQL schema and of its logins. */
+  readonly name: string;
+  readonly load: () => Promise<ServiceDefinition<Deps>>;
+  /** Patterns of keys in Redis beside those that begin with its name. */
+  readonly redisKeys?: readonly string[];
+}
+
+export interface CataloguedService {
+  readonly name: string;
+  readonly redisKeys: readonly string[];
+  /** Its code; starting it loads it too. */
+  load(): Promise<unknown>;
+  tools(): Promise<readonly Tool<never>[]>;
+  start(platform: Platform, place?: ServicePlace): Promise<RunningService<unknown>>;
+}
+
+export function service<Deps>({ name, load, redisKeys = [] }: ServiceEntry<Deps>): CataloguedService {
+  return {
+    name,
+    redisKeys,
+    load,
+    tools: async () => (await load()).tools,
+    async start(platform, place) {
+      const { startService } = await import('@svc/runtime/service.ts');
+      return startService(platform, await load(), place);
+    },
+  };
+}
+
+export const SERVICES: readonly CataloguedService[] = [
+  service({ name: 'habitat', load: async () => (await import('@svc/habitat/service.ts')).habitatService }),
+  service({
+    name: 'escrow',
+    load: async () => (await import('@svc/escrow/service.ts')).escrowService,
+    redisKeys: ['svc:qos:*'],
+  }),
+  service({ name: 'brain', load: async () => (await import('@svc/brain/service.ts')).brainService }),
+];
+
+export const SERVICE_NAMES: readonly string[] = SERVICES.map(({ name }) => name);
+
+/** What a process of a cluster can be. */
+export const ROLES: readonly string[] = ['gateway', ...SERVICE_NAMES];
