@@ -1,10 +1,11 @@
-// Documents that are read from the code.
+// Documents that are read from the code, and database clients that are read from the schemas.
 //   generate.ts           writes them
 //   generate.ts --check   fails, showing the first difference, when a committed one is out of date
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { SERVICES } from '../deploy/services.ts';
 import { gatewayTools } from '../services/gateway/src/service.ts';
+import { DATABASE_CLIENTS, databaseClients } from './database-clients.ts';
 import { configPage, environmentExample, errorsPage, eventsPage } from './docs-contract.ts';
 import { type ServiceTools, toolsPage } from './docs-tools.ts';
 
@@ -16,7 +17,8 @@ async function toolsOfServices(): Promise<ServiceTools[]> {
   return all.sort((a, b) => (a.service < b.service ? -1 : 1));
 }
 
-const documents: Readonly<Record<string, string>> = {
+const generated: Readonly<Record<string, string>> = {
+  ...(await databaseClients(root)),
   'docs/tools.md': toolsPage(await toolsOfServices()),
   'docs/errors.md': errorsPage(),
   'docs/events.md': eventsPage(),
@@ -24,17 +26,26 @@ const documents: Readonly<Record<string, string>> = {
   '.env.example': environmentExample(),
 };
 
+/** Files of models that are gone. */
+const left = globSync(DATABASE_CLIENTS, { cwd: root }).filter((path) => !(path in generated));
+
 function write(): void {
-  mkdirSync(join(root, 'docs'), { recursive: true });
-  for (const [path, content] of Object.entries(documents)) writeFileSync(join(root, path), content);
+  for (const path of left) rmSync(join(root, path));
+  for (const [path, content] of Object.entries(generated)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
 }
 
 function check(): number {
-  const stale = Object.entries(documents).filter(([path, content]) => committed(path) !== content);
+  const stale = Object.entries(generated).filter(([path, content]) => committed(path) !== content);
   for (const [path, content] of stale)
-    console.error(`${path} is out of date:\n${firstDifference(committed(path), content)}`);
-  if (stale.length > 0) console.error('Run `npm run gen` and commit the result.');
-  return stale.length === 0 ? 0 : 1;
+    console.error(`${path} is out of date:
+${firstDifference(committed(path), content)}`);
+  for (const path of left) console.error(`${path} is not generated any more`);
+  if (stale.length + left.length === 0) return 0;
+  console.error('Run `npm run gen` and commit the result.');
+  return 1;
 }
 
 function committed(path: string): string {

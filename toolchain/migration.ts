@@ -3,7 +3,7 @@
 //   migration.ts new <service> <name>   writes the migration that closes the difference
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { migrationDiff } from '../shared/runtime/src/migration-diff.ts';
+import { migrationDiff } from './migration-diff.ts';
 import { embeddedDatabase } from '../shared/testing/src/database.ts';
 import { type ServiceSchema, schemasOfServices } from './prisma-schemas.ts';
 

@@ -1,5 +1,6 @@
 // Runs a TypeScript entry of this project under the pinned Node, on whatever Node (20 or newer) npm found.
 // The first run installs with the pinned pnpm; later runs see that nothing changed and start at once.
+// An entry in `deploy` runs the service and needs its dependencies alone; any other one needs those of development too.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -8,15 +9,15 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { toolchain } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+/** Also said in deploy/Dockerfile. */
+const PRODUCTION = "--prod --filter-prod '@svc/deploy...'";
 const stampFile = join(root, 'node_modules', '.toolchain.json');
 
 function fingerprint() {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}`);
   const manifests = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'toolchain/install.ts'];
-  for (const group of ['services', 'shared']) {
-    for (const name of list(join(root, group)))
-      manifests.push(`${group}/${name}/package.json`, `${group}/${name}/prisma/schema.prisma`);
-  }
+  for (const group of ['services', 'shared'])
+    for (const name of list(join(root, group))) manifests.push(`${group}/${name}/package.json`);
   for (const file of manifests)
     if (existsSync(join(root, file))) hash.update(file).update(readFileSync(join(root, file)));
   return hash.digest('hex');
@@ -26,26 +27,37 @@ function list(directory) {
   return existsSync(directory) ? readdirSync(directory).sort() : [];
 }
 
-function installedNode() {
+function readStamp() {
   try {
-    const stamp = JSON.parse(readFileSync(stampFile, 'utf8'));
-    return stamp.fingerprint === fingerprint() && existsSync(stamp.node) ? stamp.node : null;
+    return JSON.parse(readFileSync(stampFile, 'utf8'));
   } catch {
-    return null; // no stamp yet: install
+    return null; // nothing is installed yet
   }
 }
 
-function install() {
-  const command = `pnpm install --frozen-lockfile && node toolchain/install.ts ${fingerprint()}`;
+function installedNode(needed) {
+  const stamp = readStamp();
+  const enough = stamp?.kind === 'all' || stamp?.kind === needed;
+  return enough && stamp.fingerprint === fingerprint() && existsSync(stamp.node) ? stamp.node : null;
+}
+
+/** What was installed whole stays so. */
+function install(needed) {
+  const stamp = readStamp();
+  const kind = stamp === null || stamp.kind === 'production' ? needed : 'all';
+  const selection = kind === 'all' ? '' : ` ${PRODUCTION}`;
+  const command = `pnpm install --frozen-lockfile${selection} && node toolchain/install.ts ${kind} ${fingerprint()}`;
   const packages = ['-p', `node@${toolchain.node}`, '-p', `pnpm@${toolchain.pnpm}`];
   const { status } = spawnSync('npx', ['-y', ...packages, '-c', command], { cwd: root, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
-  const node = installedNode();
+  const node = installedNode(needed);
   if (!node) throw new Error('the installation left no usable stamp; remove node_modules and try again');
   return node;
 }
 
-const node = installedNode() ?? install();
+const entry = process.argv.slice(2).find((argument) => !argument.startsWith('-')) ?? '';
+const needed = entry.startsWith('deploy/') ? 'production' : 'all';
+const node = installedNode(needed) ?? install(needed);
 const options = ['--disable-warning=ExperimentalWarning'];
 const child = spawn(node, [...options, ...process.argv.slice(2)], {
   cwd: root,

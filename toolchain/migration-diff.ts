@@ -1,4 +1,4 @@
-/** Development only: the SQL that leads from a service's migrations to its schema, computed on a throw-away database. */
+/** The SQL that leads from a service's migrations to its schema, computed on a throw-away database. */
 import type { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { ColumnTypeEnum, bindMigrationAwareSqlAdapterFactory } from '@prisma/dri
 import { PrismaPg } from '@prisma/adapter-pg';
 import { SchemaEngine } from '@prisma/schema-engine-wasm';
 import { type Pool, types } from 'pg';
-import { migrationNames } from './migrations.ts';
+import { migrationNames } from '../shared/runtime/src/migrations.ts';
 
 /** Answers '' when schema and migrations agree. `pool` must lead to an empty database that nobody needs afterwards. */
 export async function migrationDiff(pool: Pool, files: { schema: string; migrations: string }): Promise<string> {

@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+let root: string;
+
+/** A project with the real run.mjs and an npx that only writes down what it was asked for and leaves the stamp. */
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'svc-run-'));
+  for (const folder of ['toolchain', 'deploy', 'bin', 'node_modules']) mkdirSync(join(root, folder));
+  cpSync(join(import.meta.dirname, 'run.mjs'), join(root, 'toolchain', 'run.mjs'));
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ toolchain: { node: '24.0.0', pnpm: '12.0.0' } }));
+  for (const entry of ['deploy/embedded.ts', 'toolchain/test.ts']) writeFileSync(join(root, entry), '');
+  writeFileSync(
+    join(root, 'bin', 'npx'),
+    `#!${process.execPath}
+     const { appendFileSync, writeFileSync } = require('node:fs');
+     const command = process.argv.at(-1);
+     const [kind, fingerprint] = command.split('toolchain/install.ts ')[1].split(' ');
+     appendFileSync('asked', command.split(' && ')[0] + '\\n');
+     writeFileSync('node_modules/.toolchain.json', JSON.stringify({ kind, fingerprint, node: process.execPath }));`,
+    { mode: 0o755 },
+  );
+});
+
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const START = ['--env-file-if-exists=.env', 'deploy/embedded.ts'];
+const TEST = ['toolchain/test.ts'];
+const ALL = 'pnpm install --frozen-lockfile';
+const PRODUCTION = `${ALL} --prod --filter-prod '@svc/deploy...'`;
+
+function run(args: readonly string[]): void {
+  const env = { ...process.env, PATH: `${join(root, 'bin')}${delimiter}${process.env['PATH']}` };
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'toolchain', 'run.mjs'), ...args], { env });
+  expect({ status, stderr: stderr.toString() }).toMatchObject({ status: 0 });
+}
+
+const installs = (): string[] => readFileSync(join(root, 'asked'), 'utf8').trimEnd().split('\n');
+
+test('what runs the service installs what running needs, the rest comes with the first tool of development', () => {
+  run(START);
+  run(START);
+  expect(installs()).toEqual([PRODUCTION]);
+  run(TEST);
+  run(TEST);
+  run(START);
+  expect(installs()).toEqual([PRODUCTION, ALL]);
+});
+
+test('a changed lockfile is installed, and what was whole stays whole', () => {
+  run(START);
+  writeFileSync(join(root, 'pnpm-lock.yaml'), 'changed');
+  run(START);
+  run(TEST);
+  writeFileSync(join(root, 'pnpm-lock.yaml'), 'changed again');
+  run(START);
+  run(START);
+  expect(installs()).toEqual([PRODUCTION, PRODUCTION, ALL, ALL]);
+});
