@@ -8,9 +8,10 @@ import { DEFAULT_WORKSPACE, isAnonymous } from '@svc/contract/subject.ts';
 import type { Role } from '@svc/contract/registry.ts';
 import type { Access, Caller, IdempotencyScope, Tool, ToolContext } from '@svc/contract/tool.ts';
 import { argumentParser } from './arguments.ts';
+import { isUnstorableText } from './database-errors.ts';
 import { diskRefusalOf } from './disk-errors.ts';
+import { callErrorFor } from './failures.ts';
 import type { Platform } from './platform.ts';
-import { isDatabaseAway, isUnstorableText } from './transaction.ts';
 
 type AnyContext<Deps> = ToolContext<Deps, RefusalCode, CallErrorCode>;
 
@@ -158,16 +159,8 @@ function answerFailure<Deps>(
     const body = JSON.stringify(refusalResult(tool, error));
     return encodeReply({ ok: true, body, replayed, refusal: error.code });
   }
-  if (isUnstorableText(error)) {
-    return encodeReply({ ok: false, failure: failureOf(new CallError('VAF_INPUT_INVALID', 'A text holds a NUL.')) });
-  }
-  report();
-  if (error instanceof Refusal && error.code === 'E_STATE_WRITE') {
-    // A tool that has no word for it, such as a read that keeps something on the way.
-    return encodeReply({ ok: false, failure: failureOf(new CallError('SERVICE_UNAVAILABLE', error.message)) });
-  }
-  const code = isDatabaseAway(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL';
-  return encodeReply({ ok: false, failure: failureOf(new CallError(code)) });
+  if (!isUnstorableText(error)) report();
+  return encodeReply({ ok: false, failure: failureOf(callErrorFor(error)) });
 }
 
 /** A bare tool shows its refusal twice, so that a reader of `content` and a reader of `code` both find it. */

@@ -7,7 +7,7 @@ import { isConflict, isDatabaseAway, isOutOfTime } from './database-errors.ts';
 import { allowSilence, type StatementNames, statementNamesOf } from './database.postgres.ts';
 import type { SqlClient } from './database.ts';
 
-export { isDatabaseAway, isUnstorableText } from './database-errors.ts';
+export { isDatabaseAway } from './database-errors.ts';
 
 export type Isolation = 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
 
