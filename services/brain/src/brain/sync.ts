@@ -109,7 +109,12 @@ async function tried(sync: Sync, direction: (sync: Sync) => Promise<Answer>): Pr
   try {
     return await direction(sync);
   } catch (error) {
-    if (error instanceof RemoteError) return refusalOf(error, sync);
+    if (error instanceof RemoteError) {
+      const { kind, detail } = error;
+      const { log } = sync.brain.context.platform;
+      log.warn({ brain: sync.brain.context.name, remote: sync.remote.name, kind, detail }, 'a remote failed');
+      return refusalOf(error, sync);
+    }
     // its configuration became dangerous while it was open
     if (error instanceof RepositoryProblem) throw new CallError('BRAIN_LOAD_FAIL', error.message, {}, 503);
     throw error;

@@ -23,8 +23,18 @@ export function remoteWords(stderr: string, token?: string): string | null {
     const clean = cleaned(REMOTE_LINE.exec(line)?.[1] ?? '');
     return clean === '' ? [] : [clean];
   });
-  const text = token === undefined || token === '' ? lines.join('\n') : lines.join('\n').replaceAll(token, '***');
-  return text === '' ? null : bounded(text);
+  return shown(lines, token);
+}
+
+/** All that git said, cleaned like what the remote said. */
+function ownWords(stderr: string, token?: string): string | null {
+  return shown(stderr.split(/[\r\n]/).map(cleaned), token);
+}
+
+function shown(lines: readonly string[], token?: string): string | null {
+  const text = lines.filter((line) => line !== '').join('\n');
+  const safe = token === undefined || token === '' ? text : text.replaceAll(token, '***');
+  return safe === '' ? null : bounded(safe);
 }
 
 /** Without what a terminal would obey: colours, clearing of lines, changes of direction. */
@@ -129,5 +139,6 @@ export function remoteError(
   { stderr, ...happening }: Partial<Happening> & { readonly stderr: string },
 ): RemoteError {
   const sentence = sentenceOf(kind, remote, { limitMs: 0, reason: null, ...happening, stage });
-  return new RemoteError(kind, sentence, { said: remoteWords(stderr, remote.credential?.token), stage });
+  const token = remote.credential?.token;
+  return new RemoteError(kind, sentence, { said: remoteWords(stderr, token), stage, detail: ownWords(stderr, token) });
 }

@@ -34,6 +34,8 @@ export interface RemoteCircumstances {
   readonly stage?: TransferStage | null;
   /** Set while the breaker is open. */
   readonly retryAfterMs?: number | null;
+  /** What git said, without a credential: for the operator's log alone, because it may name paths. */
+  readonly detail?: string | null;
 }
 
 export class RemoteError extends Error {
@@ -42,6 +44,7 @@ export class RemoteError extends Error {
   readonly said: string | null;
   readonly stage: TransferStage | null;
   readonly retryAfterMs: number | null;
+  readonly detail: string | null;
 
   /** `message` is shown to callers: it names the host, never a credential or a path. */
   constructor(kind: RemoteKind, message: string, circumstances: RemoteCircumstances = {}) {
@@ -52,6 +55,7 @@ export class RemoteError extends Error {
     this.said = circumstances.said ?? null;
     this.stage = circumstances.stage ?? null;
     this.retryAfterMs = circumstances.retryAfterMs ?? null;
+    this.detail = circumstances.detail ?? null;
   }
 }
 
