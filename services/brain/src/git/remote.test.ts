@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { chmod, cp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
@@ -65,6 +66,21 @@ describe('file remotes', () => {
     expect(await push(bed.repository, fileRemote())).toBe('up-to-date');
     expect(inBare('rev-parse', 'refs/heads/main')).toBe(commit);
     expect((await readRemoteHeads(bed.repository, fileRemote())).get('main')).toBe(commit);
+    await fetchRemote(second, fileRemote());
+    expect(await readRemoteHeads(second, fileRemote())).toEqual(new Map([['main', commit]]));
+    second[Symbol.dispose]();
+  });
+
+  it('is no worse for a working tree that is being made meanwhile', async () => {
+    const second = await secondNode();
+    const { commit } = await saveFiles(bed.repository, { 'x.md': '1' });
+    await push(bed.repository, fileRemote());
+    // As git leaves it for a moment while it adds a working tree.
+    const half = join(second.gitDir, 'worktrees', 'half');
+    mkdirSync(half, { recursive: true });
+    for (const [file, text] of Object.entries({ HEAD: '0'.repeat(40), commondir: '../..', gitdir: `${half}/x/.git` }))
+      writeFileSync(join(half, file), `${text}\n`);
+    setTimeout(() => writeFileSync(join(half, 'HEAD'), 'ref: refs/heads/main\n'), 500);
     await fetchRemote(second, fileRemote());
     expect(await readRemoteHeads(second, fileRemote())).toEqual(new Map([['main', commit]]));
     second[Symbol.dispose]();

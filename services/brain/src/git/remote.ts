@@ -1,9 +1,11 @@
 /** The network stage: fetch and push. Runs outside every queue; moves only references under `refs/remotes/`. */
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { withJournal } from './journal.ts';
 import { moveRefs, readRef, readRefs } from './refs.ts';
 import type { RemoteAddress } from './remote-url.ts';
 import { type Attempt, diagnose, refusedPush, remoteError } from './remote-diagnosis.ts';
+import { RemoteError } from './remote-error.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { configurationProblem } from './repository-config.ts';
 import { branchRef, type GitCall, type GitOutput, objectId, refName } from './run.ts';
@@ -82,8 +84,26 @@ export async function fetchRemote(repository: Repository, remote: Remote, watch:
         ...others,
       ],
     });
-  await withJournal(repository, [tracking], () => withoutTornPacks(repository, fetch));
+  await withJournal(repository, [tracking], () => withoutTornPacks(repository, () => pastHalfMadeTrees(fetch)));
   await repository.objectDirectories.fsyncChanged();
+}
+
+/** Git looks at the heads of all working trees; while one is being made, its head is an object that nobody has. */
+const HALF_MADE_TREE = /bad object worktrees\/[^\n]+\/HEAD/;
+const TREE_IS_MADE_WITHIN_MS = 2000;
+const LOOK_AGAIN_MS = 50;
+
+async function pastHalfMadeTrees(fetch: () => Promise<GitOutput>): Promise<GitOutput> {
+  const giveUpAt = performance.now() + TREE_IS_MADE_WITHIN_MS;
+  for (;;) {
+    try {
+      return await fetch();
+    } catch (error) {
+      const isHalfMade = error instanceof RemoteError && HALF_MADE_TREE.test(error.detail ?? '');
+      if (!isHalfMade || performance.now() >= giveUpAt) throw error;
+      await sleep(LOOK_AGAIN_MS);
+    }
+  }
 }
 
 export interface Pushed {
