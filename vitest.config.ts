@@ -11,6 +11,8 @@ function suites(name: string, files: string, exclude: readonly string[]): TestPr
       include: FOLDERS.map((folder) => `${folder}/${files}`),
       exclude: ['**/node_modules/**', ...exclude],
       pool: 'forks',
+      // Node loads our modules itself, as it does when they run: no transform, and its compile cache.
+      experimental: { viteModuleRunner: false, nodeLoader: false },
       // By default one core stays free for a person at the keyboard; on two cores that doubles the time.
       maxWorkers: '100%',
       // Some start a server or a database first.

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { commandStage, tallyOf, type VitestReport } from './stages.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { commandStage, runStages, tallyOf, type VitestReport } from './stages.ts';
 
 const allPassed: VitestReport = {
   numPassedTests: 3,
@@ -58,4 +58,13 @@ describe('a command', () => {
   ])('%s counts as one test', async (_what, [command = '', ...args], tally) => {
     expect(await commandStage('sample', command, ...args).run()).toEqual(tally);
   });
+});
+
+test('the run ends with the files that took longest', async () => {
+  const written: string[] = [];
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  const slowest = [{ file: 'a.test.ts', seconds: 12.34 }];
+  await runStages([{ name: 'sample', run: async () => ({ passed: 1, failed: 0, skipped: 0, slowest }) }]);
+  stdout.mockRestore();
+  expect(written.join('')).toContain('── slowest files: sample\n    12.3 s  a.test.ts\n');
 });

@@ -3,8 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FileSeconds } from './file-seconds.ts';
 
 const root = join(import.meta.dirname, '..');
+const SLOWEST_FILES = 15;
 
 export interface Tally {
   readonly passed: number;
@@ -12,6 +14,8 @@ export interface Tally {
   readonly skipped: number;
   /** A line or two for each failure of which more is known. */
   readonly failures?: readonly string[];
+  /** Of those that took longest, with their seconds. */
+  readonly slowest?: readonly FileSeconds[];
 }
 
 export interface Stage {
@@ -38,14 +42,18 @@ export function vitestStage(name: string, projects: readonly string[], files: re
     async run() {
       const folder = mkdtempSync(join(tmpdir(), 'svc-vitest-'));
       const report = join(folder, 'report.json');
+      const seconds = join(folder, 'seconds.json');
       const selection = projects.map((project) => `--project=${project}`);
+      const reporters = ['default', 'json', './toolchain/file-seconds.ts'].map((reporter) => `--reporter=${reporter}`);
+      const outputs = [`--outputFile.json=${report}`, `--outputFile.seconds=${seconds}`];
       try {
         const { exitCode } = await execute(
           'vitest',
-          ['run', ...files, ...selection, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+          ['run', ...files, ...selection, ...reporters, ...outputs],
           'inherit',
         );
-        return tallyOf(readReport(report), exitCode);
+        const slowest = slowestOf(readReport<FileSeconds[]>(seconds) ?? []);
+        return { ...tallyOf(readReport<VitestReport>(report), exitCode), slowest };
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }
@@ -100,9 +108,13 @@ function failureLine(name: string, message: string): string {
   return `${name.slice(0, 200)}\n    ${firstLine.slice(0, 600)}`;
 }
 
-function readReport(path: string): VitestReport | null {
+function slowestOf(files: readonly FileSeconds[]): FileSeconds[] {
+  return [...files].sort((one, other) => other.seconds - one.seconds).slice(0, SLOWEST_FILES);
+}
+
+function readReport<Report>(path: string): Report | null {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as VitestReport;
+    return JSON.parse(readFileSync(path, 'utf8')) as Report;
   } catch {
     return null;
   }
@@ -111,6 +123,7 @@ function readReport(path: string): VitestReport | null {
 /** Runs all stages, also after a failure; ends with what failed and the sum. Returns the exit code. */
 export async function runStages(stages: readonly Stage[]): Promise<number> {
   const rows: string[] = [];
+  const slow: string[] = [];
   const tallies: Tally[] = [];
   for (const { name, run } of stages) {
     process.stdout.write(`\n── ${name}\n`);
@@ -121,13 +134,19 @@ export async function runStages(stages: readonly Stage[]): Promise<number> {
     process.stdout.write(`${row}\n`);
     rows.push(row);
     tallies.push(tally);
+    if (tally.slowest !== undefined) slow.push(`\n── slowest files: ${name}`, ...tally.slowest.map(secondsLine));
   }
   const sum = (key: 'passed' | 'failed' | 'skipped') => tallies.reduce((total, tally) => total + tally[key], 0);
   const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
   const failures = tallies.flatMap((tally) => tally.failures ?? []).map((line) => `  ${line}\n`);
   if (failures.length > 0) process.stdout.write(`\n── failed\n${failures.join('')}`);
+  if (slow.length > 0) process.stdout.write(`${slow.join('\n')}\n`);
   process.stdout.write(`\n── summary\n${rows.join('\n')}\n\n${sentence(total)}\n`);
   return total.failed === 0 ? 0 : 1;
+}
+
+function secondsLine({ file, seconds }: FileSeconds): string {
+  return `${seconds.toFixed(1).padStart(8)} s  ${file}`;
 }
 
 function sentence({ passed, failed, skipped }: Tally): string {

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { describe, expect, test } from 'vitest';
 import { MAX_PASSAGE_LENGTH } from './passage-packing.ts';
 import { formatOf, splitFile } from './passages.ts';
@@ -183,7 +184,7 @@ test('any text: passages are verbatim, ordered, within the limit, with the right
           .replaceAll(/\s/g, ''),
       ).toBe(content.replaceAll(/\s/g, ''));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { describe, expect, test } from 'vitest';
 import { compress } from './compress.ts';
 import { rerank } from './rerank.ts';
@@ -126,7 +127,7 @@ describe('compress', () => {
           expect(rest.trim()).toBe('');
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { SearchRequest } from './search-answer.ts';
@@ -99,7 +100,7 @@ test('an answer over admitted chains is that of an index of the admitted files a
       const alone = build([...files.values()].filter(({ chain }) => admitted.has(chain)));
       for (const question of asked) expect(ask(index, question, admitted)).toBe(ask(alone, question, null));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -118,7 +119,7 @@ test('incremental changes equal a rebuild in any order, and a snapshot of it', (
         expect(ask(index, question, null)).toBe(answer);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -176,6 +177,6 @@ test('the title of a text is the one that the index has', () => {
       const index = build([{ file, content: text, hash: 'h', chain: 0 }]);
       expect(titleOfText(file, text)).toBe(index.titleOf(file));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -1,5 +1,6 @@
 /** The rules on their own: a book goes in, a ruling comes out, and only what is applied changes the book. */
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { describe, expect, it } from 'vitest';
 import { type Account, available, openedAccount } from './account.ts';
 import { Book, type BookRows } from './book.ts';
@@ -283,6 +284,6 @@ it('whatever is asked in whatever order, nothing is overspent and nothing is los
       const held = holds.filter(({ state }) => state === 'held').reduce((sum, hold) => sum + hold.amount, 0n);
       expect(a.pending).toBe(held);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

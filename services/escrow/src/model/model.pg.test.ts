@@ -1,5 +1,6 @@
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { runs } from '@svc/testing/counts.ts';
 import { afterAll, test } from 'vitest';
 import { openModelPlace } from './model-place.ts';
 import { runModel } from './run-model.ts';
@@ -14,7 +15,7 @@ test.skipIf(server === null)(
   async () => {
     const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 16 });
     await runModel(await openModelPlace(database), {
-      sequences: Number(process.env['MODEL_SEQUENCES'] ?? 100),
+      sequences: runs(100),
       maxSteps: 60,
     });
     await database.close();

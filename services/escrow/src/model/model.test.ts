@@ -1,4 +1,5 @@
 import { migratedDatabase } from '@svc/testing/database.ts';
+import { runs } from '@svc/testing/counts.ts';
 import { test } from 'vitest';
 import { openModelPlace } from './model-place.ts';
 import { runModel } from './run-model.ts';
@@ -6,7 +7,7 @@ import { runModel } from './run-model.ts';
 test('random sequences of steps do what the reference says: embedded', { timeout: 300_000 }, async () => {
   await using database = await migratedDatabase();
   await runModel(await openModelPlace(database), {
-    sequences: Number(process.env['MODEL_SEQUENCES'] ?? 100),
+    sequences: runs(100),
     maxSteps: 60,
   });
 });

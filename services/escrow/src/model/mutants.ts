@@ -88,7 +88,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'repeated without its key',
     edits: [
-      { file: 'store/fold.ts', from: "return idempotency === null ? ''", to: "return idempotency !== undefined ? ''" },
+      {
+        file: 'store/group-commit.ts',
+        from: "return idempotency === null ? ''",
+        to: "return idempotency !== undefined ? ''",
+      },
     ],
   },
   {

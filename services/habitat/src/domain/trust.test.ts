@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
 import {
   afterTrade,
@@ -179,7 +180,7 @@ test('whatever happens, scores are whole millionths between nothing and one', ()
       }
       expect(Number.isInteger(standing.score)).toBe(true);
     }),
-    { seed: 7, numRuns: 300 },
+    { seed: 7, numRuns: runs(300) },
   );
 });
 

@@ -28,8 +28,8 @@ export async function startPostgres(): Promise<TestServer | null> {
   return firstThatStarts('PostgreSQL server', [containerPostgres, localPostgres]);
 }
 
-/** A fresh database on a server we were given; everything else there stays as it is. */
-async function databaseAt(serverUrl: string): Promise<TestServer> {
+/** A fresh database on a server that runs already; everything else there stays as it is. */
+export async function databaseAt(serverUrl: string): Promise<TestServer> {
   const database = `svc_test_${randomBytes(6).toString('hex')}`;
   await withClient(serverUrl, async (client) => {
     const { rows } = await client.query<{ version: string }>('SELECT version()');

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
 import { lineEdits, linesOf } from './line-edits.ts';
 import { textDifference } from './unified.ts';
@@ -24,7 +25,7 @@ test('the edits make the one text of the other, whatever the two are', () => {
     fc.property(text, text, (before, after) => {
       expect(applied(before, after)).toBe(after);
     }),
-    { numRuns: 3000, seed: 5 },
+    { numRuns: runs(3000), seed: 5 },
   );
 });
 

@@ -1,5 +1,6 @@
 import { applyTransforms, type Transforms } from '@svc/contract/transform.ts';
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { type HidingPolicy, hidesFieldsOf, indexedText, mergedText, shownText } from './hidden-fields.ts';
@@ -202,7 +203,7 @@ describe('for any data and any policies', () => {
         expect(JSON.parse(again ?? '')).toEqual(JSON.parse(text));
         expect(() => JSON.parse(indexedText('x.json', text, hiding) ?? '')).not.toThrow();
       }),
-      { numRuns: 3000, seed: 7 },
+      { numRuns: runs(3000), seed: 7 },
     );
   });
 
@@ -217,7 +218,7 @@ describe('for any data and any policies', () => {
         const again = mergedText('x.md', text, `${shown}more\n`, hiding)?.split(/^---\n/m)[1] ?? '';
         expect(parse(again)).toEqual(parse(stringify(data)));
       }),
-      { numRuns: 2000, seed: 8 },
+      { numRuns: runs(2000), seed: 8 },
     );
   });
 });

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { findFrontMatter } from '../front-matter.ts';
@@ -127,7 +128,7 @@ test('whatever the front matter, one member changes and the rest stays', () => {
         expect(setFrontMatterMember(changed ?? '', key, value)).toBe(changed);
       },
     ),
-    { numRuns: 3000, seed: 11 },
+    { numRuns: runs(3000), seed: 11 },
   );
 });
 
@@ -147,6 +148,6 @@ test('lines of other members stay byte for byte', () => {
         expect(others(changed)).toEqual(others(text));
       },
     ),
-    { numRuns: 2000, seed: 12 },
+    { numRuns: runs(2000), seed: 12 },
   );
 });

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
 import {
   amendIsland,
@@ -56,7 +57,7 @@ test('what was written is what is read', () => {
       });
       expect(contentOf(content.kind, text)).toEqual(content);
     }),
-    { numRuns: 1500, seed: 3 },
+    { numRuns: runs(1500), seed: 3 },
   );
 });
 
@@ -80,7 +81,7 @@ test('an amendment changes what it says and nothing else', () => {
         expect(amended.value === text).toBe(says);
       }
     }),
-    { numRuns: 1500, seed: 4 },
+    { numRuns: runs(1500), seed: 4 },
   );
 });
 

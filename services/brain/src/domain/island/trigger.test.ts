@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
 import { triggerMatcher, normalTriggers } from './trigger.ts';
 
@@ -38,7 +39,7 @@ test('a normal trigger is normal already, and matches itself alone or between sp
       expect(triggerMatcher(text)(triggers)).toEqual(triggers);
       expect(triggerMatcher(`say ${text} now`)(triggers)).toEqual(triggers);
     }),
-    { numRuns: 2000, seed: 6 },
+    { numRuns: runs(2000), seed: 6 },
   );
 });
 

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
+import { runs } from '@svc/testing/counts.ts';
 import { describe, expect, it } from 'vitest';
 import { mergeFile } from './file.ts';
 import { type Entry, mergeTrees, type Tree } from './tree.ts';
 
-const RUNS = { numRuns: 3_000 };
+const RUNS = { numRuns: runs(3_000) };
 const MARKERS = /^(?:<{7}|={7}|>{7}|\|{7})/m;
 
 function merge(path: string, base: string, ours: string, theirs: string) {
