@@ -7,6 +7,7 @@ export interface FileSeconds {
   readonly seconds: number;
 }
 
+// oxlint-disable-next-line import/no-default-export -- how vitest finds a reporter
 export default class FileSecondsReporter implements Reporter {
   readonly #files: FileSeconds[] = [];
   #output = '';

@@ -52,8 +52,8 @@ export function vitestStage(name: string, projects: readonly string[], files: re
           ['run', ...files, ...selection, ...reporters, ...outputs],
           'inherit',
         );
-        const slowest = slowestOf(readReport<FileSeconds[]>(seconds) ?? []);
-        return { ...tallyOf(readReport<VitestReport>(report), exitCode), slowest };
+        const slowest = slowestOf((readJson(seconds) ?? []) as FileSeconds[]);
+        return { ...tallyOf(readJson(report) as VitestReport | null, exitCode), slowest };
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }
@@ -112,9 +112,9 @@ function slowestOf(files: readonly FileSeconds[]): FileSeconds[] {
   return [...files].sort((one, other) => other.seconds - one.seconds).slice(0, SLOWEST_FILES);
 }
 
-function readReport<Report>(path: string): Report | null {
+function readJson(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Report;
+    return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
     return null;
   }

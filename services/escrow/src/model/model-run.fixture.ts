@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
+import { runs } from '@svc/testing/counts.ts';
 import { type Edit, MUTANTS } from './mutants.ts';
 
 const SEQUENCES = 60;
@@ -35,7 +36,8 @@ const { runModel } = await import('./run-model.ts');
 const database = await openPostgresDatabase({ url, log: { warn() {}, fatal() {} }, poolSize: 16 });
 const place = await openModelPlace(database);
 try {
-  await runModel(place, { sequences: SEQUENCES, maxSteps: MAX_STEPS, seed: Number(seed), shrink: false });
+  const sequences = edits.length > 0 ? SEQUENCES : runs(SEQUENCES);
+  await runModel(place, { sequences, maxSteps: MAX_STEPS, seed: Number(seed), shrink: false });
   process.stdout.write('nothing noticed\n');
 } catch (error) {
   process.stdout.write(`noticed: ${inspect(error)}\n`);
