@@ -3,6 +3,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { ASKED_WITHIN_MS } from '@svc/contract/registry.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
+import type { HomesOfResource } from './domain/policy-decider.ts';
 import type { Prototype } from './domain/prototype.ts';
 
 export interface BrainPort {
@@ -14,10 +15,7 @@ export interface BrainPort {
   home(resource: string): Promise<HomesOfResource>;
 }
 
-export type HomesOfResource = z.output<typeof Homes>;
-
 const Layout = z.object({ version: z.int() });
-/** Workspaces: `own` = where the thing itself is at home, `brain` = where the brain is that it lies in; null = nowhere. */
 const Homes = z.object({ own: z.string().nullable(), brain: z.string().nullable() });
 const Prototypes = z.object({ files: z.array(z.object({ name: z.string(), content: z.string() })) });
 

@@ -6,7 +6,6 @@ import type { Revision } from './revision.ts';
 import type { Sessions } from './sessions.ts';
 import type { HabitatStore } from './store/habitat-store.ts';
 import type { TokenUse } from './token-use.ts';
-import type { Turns } from './turns.ts';
 
 /** What the registry's tools work with. */
 export interface HabitatDeps {
@@ -17,7 +16,6 @@ export interface HabitatDeps {
   readonly tokenUse: TokenUse;
   readonly audit: Audit;
   readonly brain: BrainPort;
-  readonly inTurn: Turns;
 }
 
 export const defineTool = toolFor<HabitatDeps>();

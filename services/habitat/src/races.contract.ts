@@ -1,7 +1,6 @@
 /** What holds when several processes change the registry at once, on any database. */
 import { describe, expect, test } from 'vitest';
 import type { Database } from '@svc/runtime/database.ts';
-import { provision } from './store/provision.ts';
 import { useHabitat } from './test-habitat.ts';
 import { identified } from './test-people.ts';
 
@@ -106,9 +105,9 @@ export function describeRaces(name: string, open: () => Promise<Database>, nodes
       for (let trial = 0; trial < TRIALS; trial += 1) {
         const place = async (agentId: string) => {
           const { store, platform } = next().deps;
-          const caller = { subject: {}, operator: true, deadlineAt: platform.clock.now() + 10_000 };
+          const caller = { subject: {}, operator: true, token: null, deadlineAt: platform.clock.now() + 10_000 };
           const wish = { agentId, workspace: `org-${trial}`, by: 'operator', source: 'operator' as const };
-          const { decision } = await store.change({ caller, idempotency: null }, (unit) => provision(unit, wish));
+          const { decision } = await store.provision({ caller, idempotency: null }, wish);
           if (!decision.ok) throw new Error(decision.code);
           return decision.value;
         };

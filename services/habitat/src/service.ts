@@ -16,7 +16,6 @@ import { scheduleTokenSweep, startTokenUse } from './token-use.ts';
 import { sweepSudo } from './store/sudo-rows.ts';
 import { sweepAuditUse } from './store/audit-use.ts';
 import { habitatTools } from './tools/all.ts';
-import { createTurns } from './turns.ts';
 
 const SWEEP_SUDO_MS = 600_000;
 const SAVE_AUDIT_MS = 60_000;
@@ -34,9 +33,9 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
   const base = await openStore(platform, { service: 'habitat', migrations: MIGRATIONS });
   const { database, clock } = platform;
   const revision = createRevision({ client: base.client, exclusive: database.exclusive, clock });
-  const store = createHabitatStore(base, revision, platform);
   const audit = await openAudit(platform, base.client);
   await audit.assertKey();
+  const store = createHabitatStore({ store: base, revision, audit, platform });
   const tokenUse = await startTokenUse(base.client, platform);
   const deps: HabitatDeps = {
     platform,
@@ -46,7 +45,6 @@ async function startHabitat(platform: Platform): Promise<ServiceHandle<HabitatDe
     tokenUse,
     audit,
     brain: createBrainPort(platform),
-    inTurn: createTurns(),
   };
   await store.start();
   await scheduleTokenSweep(platform, store.client);

@@ -1,7 +1,7 @@
 /** The settings of the node, for whoever goes by them, and their change on behalf of a caller. */
 import { CallError } from '@svc/contract/codes.ts';
 import { ASKED_WITHIN_MS, type RegistryAnswer } from '@svc/contract/registry.ts';
-import { changeSetting, readSettings } from '../store/setting-rows.ts';
+import { readSettings } from '../store/setting-rows.ts';
 import type { Answers } from './answers.ts';
 
 type FixedAnswer = RegistryAnswer<'settings'>['fixed'];
@@ -14,10 +14,8 @@ export const settingAnswers: Pick<Answers, 'settings' | 'changeSetting'> = {
   async changeSetting({ operator, idempotency, ...wish }, { store, platform, revision }) {
     if (!operator) throw new CallError('FORBIDDEN');
     const subject = wish.by === OPERATOR ? {} : { userId: wish.by };
-    const caller = { subject, operator, deadlineAt: platform.clock.now() + ASKED_WITHIN_MS };
-    const { decision, replayed } = await store.change({ caller, idempotency }, (unit) =>
-      changeSetting(unit, platform.config.fixed, wish),
-    );
+    const caller = { subject, operator, token: null, deadlineAt: platform.clock.now() + ASKED_WITHIN_MS };
+    const { decision, replayed } = await store.changeSetting({ caller, idempotency }, wish);
     if (!decision.ok) throw new Error('the change of a setting is not refused');
     const { stamp } = await revision.read();
     return { stamp, ...decision.value, replayed };

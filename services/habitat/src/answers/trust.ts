@@ -1,12 +1,7 @@
 /** What other services ask about trust, and what they tell of it. */
-import { ASKED_WITHIN_MS } from '@svc/contract/registry.ts';
 import { effectiveScore, shownScore } from '../domain/trust.ts';
 import { readStanding } from '../store/trust-rows.ts';
-import { recordTrade } from '../store/trust-store.ts';
-import type { Answers } from './answers.ts';
-
-/** Nobody's call: a service tells what has happened. */
-const NOBODY = { subject: {}, operator: false };
+import { type Answers, onBehalfOfNobody } from './answers.ts';
 
 export const trustAnswers: Pick<Answers, 'trust' | 'recordTrade'> = {
   async trust({ entityId }, { store }) {
@@ -14,10 +9,7 @@ export const trustAnswers: Pick<Answers, 'trust' | 'recordTrade'> = {
     return { score: shownScore(effectiveScore(standing, now)), quarantined };
   },
   async recordTrade(trade, { store, platform }) {
-    const caller = { ...NOBODY, deadlineAt: platform.clock.now() + ASKED_WITHIN_MS };
-    const { decision } = await store.change({ caller, idempotency: null }, (unit) =>
-      recordTrade(unit, platform.ids, trade),
-    );
+    const { decision } = await store.recordTrade(onBehalfOfNobody(platform), trade);
     if (!decision.ok) throw new Error('a report of a trade is not refused');
     return { ...decision.value, score: shownScore(decision.value.score) };
   },

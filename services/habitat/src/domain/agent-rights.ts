@@ -1,4 +1,5 @@
 /** Who may spawn agents where, and who may do what with one that is there. */
+import { type Denial, deny } from '@svc/contract/decision.ts';
 import { holdsAtLeast, type Role, ROLES } from '@svc/contract/registry.ts';
 import { type Actor, isSelf, mayActIn } from './actor.ts';
 
@@ -49,6 +50,11 @@ export function passesTeamOn(actor: Actor, claim: TeamClaim, team: string, own: 
 /** The same for a brain. `isHomeAdmin`: the spawner is an admin where the brain is at home. */
 export function passesBrainOn(actor: Actor, brain: string, own: string | undefined, isHomeAdmin: boolean): boolean {
   return actor.operator || own === brain || isHomeAdmin;
+}
+
+/** Said of agents that are unknown, killed or not to be seen, all in the same words. */
+export function agentNotFound(agentId: string): Denial<'AGENT_NOT_FOUND'> {
+  return deny('AGENT_NOT_FOUND', undefined, `AGENT_NOT_FOUND: ${agentId}`);
 }
 
 /** What an actor has to do with a live agent. */

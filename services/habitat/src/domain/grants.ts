@@ -41,10 +41,10 @@ export function visibleWorkspaces(actor: Actor, rows: IdentityRows, shared: read
 }
 
 export interface MintWish {
-  readonly ttlMs: number | undefined;
-  readonly workspace: string | undefined;
-  readonly readOnly: boolean | undefined;
-  readonly profile: string | undefined;
+  readonly ttlMs?: number | undefined;
+  readonly workspace?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly profile?: string | undefined;
 }
 
 export interface MintFacts {

@@ -1,4 +1,6 @@
-/** What the roles of an application token permit. */
+/** What the roles of an application token permit, and who may put which into one. */
+import { holdsAtLeast, ROLES, type Role } from '@svc/contract/registry.ts';
+
 const OF_ROLE: ReadonlyMap<string, readonly string[]> = new Map([
   ['viewer', ['read']],
   ['editor', ['read', 'write']],
@@ -21,4 +23,9 @@ export function permits(roles: readonly string[], permission: string): boolean {
 
 function meaningOf(permission: string): string {
   return CAPABILITIES.get(permission) ?? permission;
+}
+
+/** A stronger workspace role holds the weaker ones. */
+export function holdsNamed(held: readonly string[], role: string): boolean {
+  return (ROLES as readonly string[]).includes(role) ? holdsAtLeast(held, role as Role) : held.includes(role);
 }

@@ -21,7 +21,7 @@ import {
   writeAssignment,
 } from './assignment-rows.ts';
 import { readPlaced } from './family-rows.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import { readIdentity } from './identity-rows.ts';
 import { type PlaceWish, resolvePlace } from './place.ts';
 import { isOrgAdmin, type OrgStanding, readOrgStanding } from './team-permissions.ts';
@@ -33,12 +33,8 @@ export interface AssignmentWish extends PlaceWish {
 type Denied = ReferenceDenial | 'E_CYCLE' | 'E_QUOTA';
 
 /** Throws FORBIDDEN to who is no admin of both organisations, or gives away more than they hold. */
-export async function assign(
-  unit: HabitatUnit,
-  caller: Acting,
-  wish: AssignmentWish,
-): Promise<Decision<AssignmentRow, Denied>> {
-  const { tx } = unit;
+export async function assign(unit: HabitatUnit, wish: AssignmentWish): Promise<Decision<AssignmentRow, Denied>> {
+  const { tx, caller } = unit;
   const { agentId } = wish;
   const actor = actorOf(caller);
   const found = await resolvePlace(tx, { everything: actor.operator, identity: actor.identity }, wish);
@@ -120,10 +116,9 @@ async function hasSay(tx: SqlClient, caller: Acting, agentId: string): Promise<b
 /** `org`: the one that was left, null when there was none. Throws FORBIDDEN. */
 export async function leave(
   unit: HabitatUnit,
-  caller: Acting,
   agentId: string,
 ): Promise<Decision<{ readonly org: string | null }, never>> {
-  const { tx } = unit;
+  const { tx, caller } = unit;
   const actor = actorOf(caller);
   const old = await holdAssignment(tx, agentId);
   const org = old === null ? undefined : (await lockOrgs(tx, [old.org])).get(old.org);

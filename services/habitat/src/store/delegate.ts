@@ -1,8 +1,8 @@
 /** What is put into the inboxes of agents: a task for one, a message to all of a workspace. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import { type Acting, actorOf } from '../domain/actor.ts';
-import { mayDelegateTo, maySeeAgent } from '../domain/agent-rights.ts';
+import { actorOf } from '../domain/actor.ts';
+import { agentNotFound, mayDelegateTo, maySeeAgent } from '../domain/agent-rights.ts';
 import { requireRole } from '../roles.ts';
 import {
   countMessagesLastMinute,
@@ -15,7 +15,7 @@ import {
 } from './agent-inbox.ts';
 import { lockAgent, readRelation } from './agent-rows.ts';
 import { readPlaced } from './family-rows.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import { lockNames } from './name-lock.ts';
 import { isQuarantined } from './trust-rows.ts';
 
@@ -30,16 +30,16 @@ export function inboxOf(agentId: string): string {
 /** Throws FORBIDDEN to who may know the agent, but no more. */
 export async function delegate(
   unit: HabitatUnit,
-  caller: Acting,
-  { taskId, agentId, task }: Omit<NewTask, 'by'>,
+  { agentId, task }: Omit<NewTask, 'by' | 'taskId'>,
 ): Promise<Decision<{ taskId: string; stream: string }, 'AGENT_NOT_FOUND' | 'E_QUARANTINED' | 'E_INBOX_FULL'>> {
   const { tx } = unit;
-  const actor = actorOf(caller);
+  const actor = actorOf(unit.caller);
   const by = actor.name;
+  const taskId = unit.ids.next('task');
   const agent = await lockAgent(tx, agentId, 'UPDATE');
-  if (agent === null) return deny('AGENT_NOT_FOUND');
+  if (agent === null) return agentNotFound(agentId);
   const relation = await readRelation(tx, actor, agent);
-  if (!maySeeAgent(actor, relation)) return deny('AGENT_NOT_FOUND');
+  if (!maySeeAgent(actor, relation)) return agentNotFound(agentId);
   if (!mayDelegateTo(actor, relation)) throw new CallError('FORBIDDEN');
   if ((await isQuarantined(tx, agentId)) || (await isQuarantined(tx, by))) return deny('E_QUARANTINED');
   if ((await countOpenTasks(tx, agentId)) >= MAX_OPEN_TASKS) return deny('E_INBOX_FULL');
@@ -67,11 +67,11 @@ export interface Broadcast {
 /** Throws FORBIDDEN to who is no editor of the workspace any more. */
 export async function broadcast(
   unit: HabitatUnit,
-  caller: Acting,
-  { messageId, workspace, message }: Omit<NewMessage, 'by'>,
+  { workspace, message }: Omit<NewMessage, 'by' | 'messageId'>,
 ): Promise<Decision<Broadcast, 'E_RATE_LIMIT'>> {
-  const { tx } = unit;
+  const { tx, caller } = unit;
   const by = actorOf(caller).name;
+  const messageId = unit.ids.next('msg');
   const { family } = await readPlaced(tx, by);
   await lockNames(tx, [`broadcast:${family}`]);
   await requireRole(tx, caller, workspace, 'editor');

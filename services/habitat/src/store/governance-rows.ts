@@ -1,8 +1,12 @@
 /** Decisions as rows. They are never changed; a later one stands instead of an earlier one. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { Judgement, StandingDecision } from '../domain/governance.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import { actorOf } from '../domain/actor.ts';
+import { judge, type Judgement, type StandingDecision } from '../domain/governance.ts';
+import { holdsRole } from '../roles.ts';
 import { epochMs } from './epoch.ts';
 import { lockNames } from './name-lock.ts';
+import type { HabitatUnit } from './unit.ts';
 
 /** `at` in ms since the epoch. */
 export interface Decided extends Judgement {
@@ -19,8 +23,26 @@ export interface Decided extends Judgement {
 const AT = `${epochMs('at')} AS at`;
 const COLUMNS = `id, topic, context, checks, allowed, reason, reasons, standing, "by", workspace, ${AT}`;
 
+export type TopicWish = Pick<Decided, 'topic' | 'context' | 'workspace'>;
+
+/** Binds when an operator or an admin of the workspace makes it. */
+export async function decideTopic(
+  unit: HabitatUnit,
+  { topic, context, workspace }: TopicWish,
+): Promise<Decision<Decided, never>> {
+  const { tx, caller, ids } = unit;
+  const { name: by } = actorOf(caller);
+  const standing = await holdsRole(tx, caller, workspace, 'admin');
+  const id = ids.next('gov');
+  const written = await insertDecision(tx, { id, topic, context, ...judge(context), standing, by, workspace });
+  const { allowed } = written;
+  unit.emit({ name: 'governance:decided', workspace, payload: { decision: id, topic, allowed, standing, by } });
+  if (standing) unit.audit({ event: 'governance:decided', workspace, data: { decision: id, topic, allowed, by } });
+  return allow(written);
+}
+
 /** Decisions of a workspace come one after the other, so that the latest one is the one that was made last. */
-export async function insertDecision(tx: SqlClient, decided: Omit<Decided, 'at'>): Promise<Decided> {
+async function insertDecision(tx: SqlClient, decided: Omit<Decided, 'at'>): Promise<Decided> {
   await lockNames(tx, [`governance:${decided.workspace}`]);
   const { id, topic, context, checks, allowed, reason, reasons, standing, by, workspace } = decided;
   const { entity } = context;

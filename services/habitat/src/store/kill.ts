@@ -1,28 +1,24 @@
 /** The end of an agent, with all that hung on it: one transaction. */
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import { type Acting, actorOf } from '../domain/actor.ts';
-import { mayKill, maySeeAgent } from '../domain/agent-rights.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import { actorOf } from '../domain/actor.ts';
+import { agentNotFound, mayKill, maySeeAgent } from '../domain/agent-rights.ts';
 import { failOpenTasks } from './agent-inbox.ts';
 import { endAgent, lockAgent, readRelation } from './agent-rows.ts';
 import { removeAssignment } from './assignment-rows.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import { removeEveryRole } from './role-rows.ts';
 
 const REASON = 'agent killed';
 
 /** Throws FORBIDDEN to who may know the agent, but no more. */
-export async function kill(
-  unit: HabitatUnit,
-  caller: Acting,
-  agentId: string,
-): Promise<Decision<null, 'AGENT_NOT_FOUND'>> {
+export async function kill(unit: HabitatUnit, agentId: string): Promise<Decision<null, 'AGENT_NOT_FOUND'>> {
   const { tx } = unit;
-  const actor = actorOf(caller);
+  const actor = actorOf(unit.caller);
   const agent = await lockAgent(tx, agentId, 'UPDATE');
-  if (agent === null) return deny('AGENT_NOT_FOUND');
+  if (agent === null) return agentNotFound(agentId);
   const relation = await readRelation(tx, actor, agent);
-  if (!maySeeAgent(actor, relation)) return deny('AGENT_NOT_FOUND');
+  if (!maySeeAgent(actor, relation)) return agentNotFound(agentId);
   if (!mayKill(actor, relation)) throw new CallError('FORBIDDEN');
   const by = actor.name;
   await removeAssignment(tx, agentId);

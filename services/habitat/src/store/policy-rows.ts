@@ -1,9 +1,10 @@
 /** Attached policies as rows. */
 import { canonicalJson } from '@svc/contract/canonical.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type StampRow, stampOf } from '../revision.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import type { Stamped } from './identity-rows.ts';
 import { boundaryOf, type WorkspaceRow } from './workspace-rows.ts';
 
@@ -114,7 +115,7 @@ export async function storePolicy(
 }
 
 /** The row is locked, and gone then. */
-export async function removePolicy(
+export async function removePolicyRow(
   unit: HabitatUnit,
   { resource, by }: Omit<PolicyChange, 'policy'>,
   before: LockedPolicy,
@@ -127,22 +128,22 @@ export async function removePolicy(
   unit.audit({ event: 'policy:removed', workspace, data: { resource, by, container: workspace } });
 }
 
-/** Null when something at or below `to` has another policy; the caller then takes back what was done. */
+/** How many. Nothing is copied when something at or below `to` has another policy. */
 export async function copyPolicies(
   unit: HabitatUnit,
   { from, to, by }: { readonly from: string; readonly to: string; readonly by: string },
-): Promise<number | null> {
+): Promise<Decision<number, 'E_DUPLICATE'>> {
   const { value } = await readAttached(unit.tx, from, []);
   let copied = 0;
   for (const [source, policy] of Object.entries(value)) {
     const resource = to + source.slice(from.length);
     const before = await lockPolicy(unit.tx, resource);
-    if (before.version > 0 && canonicalJson(before.policy) !== canonicalJson(policy)) return null;
+    if (before.version > 0 && canonicalJson(before.policy) !== canonicalJson(policy)) return deny('E_DUPLICATE');
     if (before.version > 0) continue;
     await storePolicy(unit, { resource, policy, by }, before);
     copied += 1;
   }
-  return copied;
+  return allow(copied);
 }
 
 /** Gives a resource without a policy the boundary of the workspace, whose row is locked; an existing one stays. */

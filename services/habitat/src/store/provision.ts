@@ -5,7 +5,8 @@ import type { Role } from '@svc/contract/registry.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import type { RoleSource } from '../domain/family.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
+import { readSource } from './family-rows.ts';
 import { grantRole, rolesIn } from './role-rows.ts';
 import { insertWorkspace, lockWorkspace } from './workspace-rows.ts';
 
@@ -61,6 +62,15 @@ export async function provision(
   const first = workspaceCreated && owner === agentId ? 'admin' : role;
   const granted = await grantRole(unit, { workspace, userId: agentId, role: first, by, source });
   return granted.ok ? allow({ workspace, roles: [first], created: true, workspaceCreated }) : granted;
+}
+
+/** Its roles come from who asked for it. */
+export async function provisionFor(
+  unit: HabitatUnit,
+  wish: Omit<ProvisionWish, 'source'>,
+): Promise<Decision<Provisioned, 'E_QUOTA'>> {
+  const source = await readSource(unit.tx, { name: wish.by, operator: false }, wish.agentId);
+  return provision(unit, { ...wish, source });
 }
 
 /** False when it was there already; its row is locked either way. */

@@ -4,7 +4,7 @@ import type { Role } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { isStronger, type RoleSource } from '../domain/family.ts';
 import { partFamily } from './family-rows.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import { principalOfAgent } from './sudo-rows.ts';
 import { endTokensOf } from './token-rows.ts';
 

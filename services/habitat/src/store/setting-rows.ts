@@ -15,7 +15,7 @@ import { canonicalJson } from '@svc/contract/canonical.ts';
 import type { FixedSettings } from '@svc/runtime/config.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type StampRow, stampOf } from '../revision.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import type { Stamped } from './identity-rows.ts';
 import { lockNames } from './name-lock.ts';
 
@@ -62,14 +62,13 @@ const SETTINGS_LOCK = 'settings';
 /** Throws VAF_INPUT_INVALID for what is not declared or does not fit. */
 export async function changeSetting(
   unit: HabitatUnit,
-  fixed: FixedSettings,
   { key, value, by }: SettingWish,
 ): Promise<Decision<ChangedSetting, never>> {
   const declared = declaredKey(key);
   if (declared === null) throw new CallError('VAF_INPUT_INVALID', `${key} is not a setting.`);
   const wanted = value === null ? null : fitting(key, settingValue(declared, value));
   await lockNames(unit.tx, [SETTINGS_LOCK]);
-  const fixedValue = (fixed as Readonly<Record<string, unknown>>)[key];
+  const fixedValue = (unit.config.fixed as Readonly<Record<string, unknown>>)[key];
   const stored = await readStored(unit.tx, key);
   const before = inEffect(declared, { fixed: fixedValue, stored });
   const after = inEffect(declared, { fixed: fixedValue, stored: wanted });

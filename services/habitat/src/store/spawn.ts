@@ -16,7 +16,7 @@ import {
   readRelation,
 } from './agent-rows.ts';
 import { readPlaced } from './family-rows.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import { lockNames } from './name-lock.ts';
 import { provision } from './provision.ts';
 import { holdsBrain, placeInTeam, type TeamPlace } from './team-claim.ts';
@@ -24,10 +24,11 @@ import { findOne } from './team-rows.ts';
 import { hasRoomForWorkspace, lockWorkspace } from './workspace-rows.ts';
 
 export const MAX_SPAWNS_A_MINUTE = 60;
+const NAME_TAIL = 6;
 
 export interface SpawnWish {
-  readonly agentId: string;
-  readonly name: string;
+  /** Default: agent- and the end of its id. */
+  readonly name?: string | undefined;
   readonly role?: string | undefined;
   readonly parent?: string | undefined;
   readonly brain?: string | undefined;
@@ -47,24 +48,22 @@ export interface Spawned {
 export type SpawnDenial = 'E_QUOTA' | 'E_RATE_LIMIT' | 'AGENT_NOT_FOUND' | 'E_NOT_FOUND';
 
 /** Throws FORBIDDEN to who may not spawn there, or not with that role. */
-export async function spawn(
-  unit: HabitatUnit,
-  caller: Acting,
-  wish: SpawnWish,
-): Promise<Decision<Spawned, SpawnDenial>> {
+export async function spawn(unit: HabitatUnit, wish: SpawnWish): Promise<Decision<Spawned, SpawnDenial>> {
+  const { caller } = unit;
   const actor = actorOf(caller);
+  const agentId = unit.ids.next('agt');
   const spawner = await readSpawner(unit.tx, actor);
   if (!(await isWithinRate(unit.tx, spawner))) return deny('E_RATE_LIMIT');
   const relatives = await findRelatives(unit.tx, actor, wish);
   if (!relatives.ok) return relatives;
-  const lineage = await placeOf(unit.tx, spawner, wish.agentId, relatives.value.parent);
+  const lineage = await placeOf(unit.tx, spawner, agentId, relatives.value.parent);
   if (!lineage.ok) return lineage;
   const place = await placeInTeam(unit.tx, caller, spawner?.family ?? null, wish.team);
   const { workspace, teamHeld } = place;
-  const settled = await settle(unit, caller, wish, place);
+  const settled = await settle(unit, { agentId, role: workspaceRoleOf(wish.role) }, place);
   if (!settled.ok) return settled;
   const brainHeld = await holdsBrain(unit.tx, caller, wish);
-  const { agentId, name, role = null, brain = null, team = null } = wish;
+  const { name = `agent-${agentId.slice(-NAME_TAIL)}`, role = null, brain = null, team = null } = wish;
   const roles = settled.value;
   const by = actor.name;
   const born = { agentId, name, role, brain, team, workspace, createdBy: by, ...relatives.value };
@@ -130,21 +129,20 @@ async function findRelatives(
 /** The agent's place; whoever found no workspace but is not the one to make it is judged again by the one that is there. */
 async function settle(
   unit: HabitatUnit,
-  caller: Acting,
-  { agentId, role }: SpawnWish,
+  { agentId, role }: { readonly agentId: string; readonly role: Role },
   place: TeamPlace,
 ): Promise<Decision<readonly string[], 'E_QUOTA'>> {
+  const { caller } = unit;
   const actor = actorOf(caller);
   const { workspace } = place;
-  const wanted = workspaceRoleOf(role);
   const isThere = (await lockWorkspace(unit.tx, workspace)) !== null;
-  await requireSpawner(unit.tx, caller, place, wanted);
+  await requireSpawner(unit.tx, caller, place, role);
   if (!isThere && !(await hasRoomForWorkspace(unit.tx, actor))) return deny('E_QUOTA');
   const source = actor.operator ? 'operator' : 'family';
-  const placed = await provision(unit, { agentId, workspace, role: wanted, by: actor.name, source });
+  const placed = await provision(unit, { agentId, workspace, role, by: actor.name, source });
   if (!placed.ok) return placed;
   const { roles, workspaceCreated } = placed.value;
-  if (!isThere && !workspaceCreated) await requireSpawner(unit.tx, caller, place, wanted);
+  if (!isThere && !workspaceCreated) await requireSpawner(unit.tx, caller, place, role);
   const live = workspaceCreated ? 0 : await countLiveAgents(unit.tx, workspace);
   return live >= (await unit.setting('habitat.maxAgents')) ? deny('E_QUOTA') : allow(roles);
 }

@@ -1,14 +1,14 @@
 /** Escalating, granting and revoking: the rules of domain/sudo.ts on locked rows, with history, events and audit. */
+import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
-import type { Ids } from '@svc/runtime/clock.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type Acting, actorOf, mayActIn } from '../domain/actor.ts';
+import { agentNotFound } from '../domain/agent-rights.ts';
 import { homeOf } from '../domain/identity.ts';
 import { decideEscalation, decideGrant, decideRevocation, type Grant, type Granter } from '../domain/sudo.ts';
 import type { Scope } from '../domain/sudo-scopes.ts';
 import { heldRoles } from '../roles.ts';
-import type { HabitatUnit } from './habitat-store.ts';
 import { readIdentity } from './identity-rows.ts';
 import {
   countEscalations,
@@ -25,6 +25,8 @@ import {
   type SudoTask,
   writeGrant,
 } from './sudo-rows.ts';
+import { meets } from './trust-rows.ts';
+import type { HabitatUnit } from './unit.ts';
 
 /** Who gets scopes. */
 export interface SudoPrincipal {
@@ -45,12 +47,6 @@ export async function agentPrincipal(client: SqlClient, agentId: string): Promis
   return { key: principalOfAgent(agentId), owner: agentId, workspace: home, endsAt: Infinity };
 }
 
-/** On whose behalf something changes, and what names what comes into being. */
-export interface SudoCall {
-  readonly caller: Acting;
-  readonly ids: Ids;
-}
-
 export interface ScopeWish {
   readonly principal: SudoPrincipal;
   readonly scope: Scope;
@@ -68,25 +64,24 @@ export interface Escalation {
 /** The caller owns the task, or is an operator. */
 export async function escalate(
   unit: HabitatUnit,
-  call: SudoCall,
   { principal, scope, reason, workspace }: ScopeWish & { readonly reason: string | null; readonly workspace: string },
 ): Promise<Decision<Escalation, 'E_RATE_LIMIT'>> {
   const { tx } = unit;
-  const { name, operator } = actorOf(call.caller);
+  const { name, operator } = actorOf(unit.caller);
   await lockPrincipal(tx, principal.key);
   const state = await readScopeState(unit, principal, scope);
-  const roles = await heldRoles(tx, call.caller, workspace);
+  const roles = await heldRoles(tx, unit.caller, workspace);
   const escalationsLastMinute = await countEscalations(tx, principal.key);
   const isEditor = operator || holdsAtLeast(roles, 'editor');
   const decision = decideEscalation(state, { operator, isEditor, escalationsLastMinute });
   if (!decision.ok) return decision;
   const { value } = decision;
   const shown = { scope: scope.text, expiresAt: value.expiresAt };
-  await note(unit, call, { principal: principal.key, event: 'escalated', scope: scope.text, by: name });
+  await note(unit, { principal: principal.key, event: 'escalated', scope: scope.text, by: name });
   if (value.kind === 'held') return allow({ ...shown, granted: true, requestId: null });
   if (value.kind === 'pending') return allow({ ...shown, granted: false, requestId: value.requestId });
   if (value.kind === 'requested') {
-    const requestId = call.ids.next('req');
+    const requestId = unit.ids.next('req');
     const request = { ...shown, requestId, principal: principal.key, reason, workspace, by: name };
     await insertRequest(tx, request);
     const payload = { principal: principal.key, scope: scope.text, requestId, by: name };
@@ -94,7 +89,7 @@ export async function escalate(
     return allow({ ...shown, granted: false, requestId });
   }
   const { requestId } = value;
-  await give(unit, call, { principal, scope }, { expiresAt: value.expiresAt, requestId, reason });
+  await give(unit, { principal, scope }, { expiresAt: value.expiresAt, requestId, reason });
   return allow({ ...shown, granted: true, requestId });
 }
 
@@ -103,48 +98,40 @@ export interface GrantDone {
   readonly requestId: string | null;
 }
 
-export async function grantScope(
-  unit: HabitatUnit,
-  call: SudoCall,
-  wish: ScopeWish,
-): Promise<Decision<GrantDone, 'FORBIDDEN'>> {
+export async function grantScope(unit: HabitatUnit, wish: ScopeWish): Promise<Decision<GrantDone, 'FORBIDDEN'>> {
   const { principal, scope } = wish;
   await lockPrincipal(unit.tx, principal.key);
   const state = await readScopeState(unit, principal, scope);
-  const decision = decideGrant(state, await granterOf(unit.tx, call.caller, principal));
+  const decision = decideGrant(state, await granterOf(unit.tx, unit.caller, principal));
   if (!decision.ok) return decision;
   const { expiresAt, request } = decision.value;
   const requestId = request?.requestId ?? null;
-  await give(unit, call, wish, { expiresAt, requestId, reason: request?.reason ?? null });
+  await give(unit, wish, { expiresAt, requestId, reason: request?.reason ?? null });
   return allow({ expiresAt, requestId });
 }
 
 /** False when there was nothing to end. */
-export async function revokeScope(
-  unit: HabitatUnit,
-  call: SudoCall,
-  wish: ScopeWish,
-): Promise<Decision<boolean, 'FORBIDDEN'>> {
+export async function revokeScope(unit: HabitatUnit, wish: ScopeWish): Promise<Decision<boolean, 'FORBIDDEN'>> {
   const { principal, scope } = wish;
   const { tx } = unit;
   await lockPrincipal(tx, principal.key);
   const state = await readScopeState(unit, principal, scope);
-  const decision = decideRevocation(state, await granterOf(tx, call.caller, principal));
+  const decision = decideRevocation(state, await granterOf(tx, unit.caller, principal));
   if (!decision.ok) return decision;
   const ended = decision.value;
   if (ended.kind === 'nothing') return allow(false);
-  const { name: by } = actorOf(call.caller);
+  const { name: by } = actorOf(unit.caller);
   if (ended.kind === 'denied') await endRequest(tx, ended.request.requestId, 'denied', by);
   else await deleteGrant(tx, principal.key, scope.text);
   const what = { principal: principal.key, scope: scope.text, by };
-  await note(unit, call, { ...what, event: ended.kind });
+  await note(unit, { ...what, event: ended.kind });
   const event = ended.kind === 'denied' ? 'sudo:denied' : 'sudo:revoked';
   unit.emit({ name: event, payload: { ...what, parties: [principal.owner, by] } });
   unit.audit({ event, workspace: principal.workspace, data: what });
   return allow(true);
 }
 
-async function granterOf(tx: SqlClient, caller: SudoCall['caller'], principal: SudoPrincipal): Promise<Granter> {
+async function granterOf(tx: SqlClient, caller: Acting, principal: SudoPrincipal): Promise<Granter> {
   const { workspace, owner } = principal;
   const { name, operator } = actorOf(caller);
   const roles = workspace === null ? [] : await heldRoles(tx, caller, workspace);
@@ -158,7 +145,7 @@ async function granterOf(tx: SqlClient, caller: SudoCall['caller'], principal: S
 }
 
 /** What the caller holds itself, if it is at home in the workspace. */
-async function heldAtHome(tx: SqlClient, caller: SudoCall['caller'], workspace: string): Promise<Grant[]> {
+async function heldAtHome(tx: SqlClient, caller: Acting, workspace: string): Promise<Grant[]> {
   const actor = actorOf(caller);
   if (actor.identity === null || !mayActIn(actor, workspace)) return [];
   const self = await agentPrincipal(tx, actor.identity);
@@ -167,20 +154,48 @@ async function heldAtHome(tx: SqlClient, caller: SudoCall['caller'], workspace: 
 
 async function give(
   unit: HabitatUnit,
-  call: SudoCall,
   { principal, scope }: ScopeWish,
   grant: Pick<Grant, 'expiresAt' | 'requestId' | 'reason'>,
 ): Promise<void> {
-  const { name: by } = actorOf(call.caller);
+  const { name: by } = actorOf(unit.caller);
   const { expiresAt, requestId } = grant;
   if (requestId !== null) await endRequest(unit.tx, requestId, 'granted', by);
   await writeGrant(unit.tx, principal.key, { ...grant, scope: scope.text, grantedBy: by });
   const what = { principal: principal.key, scope: scope.text, by };
-  await note(unit, call, { ...what, event: 'granted' });
+  await note(unit, { ...what, event: 'granted' });
   unit.emit({ name: 'sudo:granted', payload: { ...what, expiresAt, parties: [principal.owner, by] } });
   unit.audit({ event: 'sudo:granted', workspace: principal.workspace, data: { ...what, expiresAt, requestId } });
 }
 
-function note({ tx }: HabitatUnit, { ids }: SudoCall, entry: Omit<HistoryEntry, 'id'>): Promise<void> {
+function note({ tx, ids }: HabitatUnit, entry: Omit<HistoryEntry, 'id'>): Promise<void> {
   return insertHistory(tx, { id: ids.next('sdh'), ...entry });
+}
+
+interface AgentScope {
+  readonly agentId: string;
+  readonly scope: Scope;
+}
+
+/** Throws FORBIDDEN to who sees the agent, but may not give it that. */
+export async function grantToAgent(
+  unit: HabitatUnit,
+  { agentId, scope }: AgentScope,
+): Promise<Decision<GrantDone, 'AGENT_NOT_FOUND'>> {
+  const principal = await agentPrincipal(unit.tx, agentId);
+  const isSeen = await meets(unit.tx, actorOf(unit.caller), agentId);
+  if (principal.workspace === null || !isSeen) return agentNotFound(agentId);
+  return orThrown(await grantScope(unit, { principal, scope }));
+}
+
+/** Throws FORBIDDEN. */
+export async function revokeFromAgent(
+  unit: HabitatUnit,
+  { agentId, scope }: AgentScope,
+): Promise<Decision<boolean, never>> {
+  return orThrown(await revokeScope(unit, { principal: await agentPrincipal(unit.tx, agentId), scope }));
+}
+
+function orThrown<Value>(decision: Decision<Value, 'FORBIDDEN'>): Decision<Value, never> {
+  if (!decision.ok) throw new CallError(decision.code, decision.message);
+  return decision;
 }

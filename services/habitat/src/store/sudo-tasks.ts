@@ -1,13 +1,14 @@
 /** Tasks: who may open, see and touch them. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { actorOf, mayActIn } from '../domain/actor.ts';
+import { type Acting, actorOf, mayActIn } from '../domain/actor.ts';
 import { SUDO } from '../domain/sudo.ts';
 import type { Scope } from '../domain/sudo-scopes.ts';
 import { holdsRole } from '../roles.ts';
 import { readPlaced } from './family-rows.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import {
   countTasks,
   insertTask,
@@ -20,11 +21,18 @@ import {
   readTask,
   type SudoTask,
 } from './sudo-rows.ts';
-import { escalate, type SudoCall, type SudoPrincipal, taskPrincipal } from './sudo-store.ts';
+import {
+  escalate,
+  type Escalation,
+  type GrantDone,
+  grantScope,
+  revokeScope,
+  type ScopeWish,
+  taskPrincipal,
+} from './sudo-store.ts';
 
 export interface TaskWish {
-  readonly taskId: string;
-  readonly workspace: string;
+  readonly taskId?: string | undefined;
   readonly scopes: readonly Scope[];
 }
 
@@ -39,11 +47,11 @@ export interface TaskOpened {
 /** The caller's own task of that id, with the scopes asked for if it is a new one. */
 export async function openTask(
   unit: HabitatUnit,
-  call: SudoCall,
-  { taskId, workspace, scopes }: TaskWish,
+  { taskId = unit.ids.next('tsk'), scopes }: TaskWish,
 ): Promise<Decision<TaskOpened, 'E_SUDO_TASK_EXISTS' | 'E_QUOTA'>> {
-  const { tx } = unit;
-  const actor = actorOf(call.caller);
+  const { tx, caller } = unit;
+  const actor = actorOf(caller);
+  const { workspace = DEFAULT_WORKSPACE } = caller.subject;
   const { family } = await readPlaced(tx, actor.name);
   await lockNewTask(tx, taskId, family);
   const present = await readTask(tx, taskId);
@@ -55,7 +63,7 @@ export async function openTask(
   const task = await insertTask(tx, { taskId, owner: actor.name, workspace, forMs: SUDO.taskMs });
   const principal = taskPrincipal(task);
   for (const scope of scopes) {
-    const decision = await escalate(unit, call, { principal, scope, workspace, reason: null });
+    const decision = await escalate(unit, { principal, scope, workspace, reason: null });
     if (!decision.ok) throw new Error('a new task may ask for more scopes than it may escalate to in a minute');
   }
   return allow(await asOpened(tx, task, true));
@@ -75,7 +83,7 @@ interface TaskInView {
   readonly isSeen: boolean;
 }
 
-async function viewOf(client: SqlClient, caller: SudoCall['caller'], taskId: string): Promise<TaskInView | null> {
+async function viewOf(client: SqlClient, caller: Acting, taskId: string): Promise<TaskInView | null> {
   const task = await readTask(client, taskId);
   if (task === null) return null;
   const actor = actorOf(caller);
@@ -84,34 +92,49 @@ async function viewOf(client: SqlClient, caller: SudoCall['caller'], taskId: str
 }
 
 /** Whether the caller may know of the task. */
-export async function seesTask(client: SqlClient, caller: SudoCall['caller'], taskId: string): Promise<boolean> {
+export async function seesTask(client: SqlClient, caller: Acting, taskId: string): Promise<boolean> {
   return (await viewOf(client, caller, taskId))?.isSeen ?? false;
 }
 
-/** The task, its rows locked, if it is the caller's or the caller is an operator. Throws FORBIDDEN to others who see it. */
-export async function lockOwnTask(
-  tx: SqlClient,
-  caller: SudoCall['caller'],
-  taskId: string,
-): Promise<Decision<SudoTask, 'E_SUDO_TASK_ABSENT'>> {
+interface TaskScope {
+  readonly taskId: string;
+  readonly scope: Scope;
+}
+
+/** For who opened the task, or an operator. Throws FORBIDDEN to others who see it. */
+export async function escalateTask(
+  unit: HabitatUnit,
+  { taskId, scope, reason }: TaskScope & { readonly reason: string | null },
+): Promise<Decision<Escalation, 'E_SUDO_TASK_ABSENT' | 'E_RATE_LIMIT'>> {
+  const { tx, caller } = unit;
   await lockPrincipal(tx, principalOfTask(taskId));
   const view = await viewOf(tx, caller, taskId);
   if (view === null || !view.isSeen) return deny('E_SUDO_TASK_ABSENT');
   if (!view.isOwner && !caller.operator) throw new CallError('FORBIDDEN');
-  return allow(view.task);
+  const { workspace } = view.task;
+  return escalate(unit, { principal: taskPrincipal(view.task), scope, workspace, reason });
 }
 
-/** What `work` decides about the task; to a caller who may not, and who does not see the task, there is none. */
-export async function onTask<Value>(
-  tx: SqlClient,
-  caller: SudoCall['caller'],
-  taskId: string,
-  work: (principal: SudoPrincipal) => Promise<Decision<Value, 'FORBIDDEN'>>,
+export function grantToTask(unit: HabitatUnit, wish: TaskScope): Promise<Decision<GrantDone, 'E_SUDO_TASK_ABSENT'>> {
+  return onTask(unit, wish, grantScope);
+}
+
+/** False when there was nothing to end. */
+export function revokeFromTask(unit: HabitatUnit, wish: TaskScope): Promise<Decision<boolean, 'E_SUDO_TASK_ABSENT'>> {
+  return onTask(unit, wish, revokeScope);
+}
+
+/** To a caller who may not, and who does not see the task, there is none. Throws FORBIDDEN to who sees it. */
+async function onTask<Value>(
+  unit: HabitatUnit,
+  { taskId, scope }: TaskScope,
+  work: (unit: HabitatUnit, wish: ScopeWish) => Promise<Decision<Value, 'FORBIDDEN'>>,
 ): Promise<Decision<Value, 'E_SUDO_TASK_ABSENT'>> {
+  const { tx, caller } = unit;
   await lockPrincipal(tx, principalOfTask(taskId));
   const view = await viewOf(tx, caller, taskId);
   if (view === null) return deny('E_SUDO_TASK_ABSENT');
-  const decision = await work(taskPrincipal(view.task));
+  const decision = await work(unit, { principal: taskPrincipal(view.task), scope });
   if (decision.ok) return decision;
   if (view.isSeen) throw new CallError('FORBIDDEN', decision.message);
   return deny('E_SUDO_TASK_ABSENT');

@@ -6,7 +6,7 @@ import { type Acting, actorOf } from '../domain/actor.ts';
 import type { ReferenceDenial } from '../domain/reference.ts';
 import { grantsAll } from '../domain/team-permissions.ts';
 import { lockOrgs } from './assignment-rows.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import { insertDept, insertOrg, insertTeam, insertTeamRole, type NewOrg, writeConfirmation } from './team-changes.ts';
 import { isOrgAdmin, type OrgStanding, readOrgStanding } from './team-permissions.ts';
 import { type DeptRow, findOne, type OrgRow, type TeamRoleRow, type TeamRow, type TeamView } from './team-rows.ts';
@@ -21,26 +21,25 @@ export function teamViewOf(caller: Acting): TeamView {
 /** The caller owns it; that of an operator without an identity is nobody's. */
 export async function makeOrg(
   unit: HabitatUnit,
-  caller: Acting,
-  wish: Omit<NewOrg, 'owner' | 'confirmedBy'>,
+  wish: Omit<NewOrg, 'id' | 'owner' | 'confirmedBy'>,
 ): Made<OrgRow, never> {
-  const { identity: owner, name: by, operator: confirmed } = actorOf(caller);
-  const made = await insertOrg(unit.tx, { ...wish, owner, confirmedBy: confirmed ? by : null });
+  const { identity: owner, name: by, operator: confirmed } = actorOf(unit.caller);
+  const id = unit.ids.next('org');
+  const made = await insertOrg(unit.tx, { ...wish, id, owner, confirmedBy: confirmed ? by : null });
   if (!made.ok) return made;
-  const { id, name, plan } = wish;
+  const { name, plan } = wish;
   tell(unit, { name: 'org:created', payload: { org: id, name, plan, by, parties: partiesOf(by, owner) } });
-  return allow({ ...wish, owner, confirmed, ...made.value });
+  return allow({ ...wish, id, owner, confirmed, ...made.value });
 }
 
 /** An operator vouches for an organisation, with a plan if it is to have another one, or does so no more. */
 export async function confirmOrg(
   unit: HabitatUnit,
-  caller: Acting,
   reference: string,
-  { confirmed, plan: wanted }: { readonly confirmed: boolean; readonly plan: PlanName | undefined },
+  { confirmed, plan: wanted }: { readonly confirmed: boolean; readonly plan?: PlanName | undefined },
 ): Promise<Decision<OrgRow, ReferenceDenial>> {
-  const { name: by } = actorOf(caller);
-  const view = teamViewOf(caller);
+  const { name: by } = actorOf(unit.caller);
+  const view = teamViewOf(unit.caller);
   const found = await findOne(unit.tx, view, 'orgs', reference);
   if (!found.ok) return found;
   const { id, owner } = found.value;
@@ -54,20 +53,18 @@ export async function confirmOrg(
 }
 
 export interface PartWish {
-  readonly id: string;
   readonly name: string;
 }
 
 /** What each of these throws: FORBIDDEN to who sees the organisation, but is no admin of it. */
 export async function makeDept(
   unit: HabitatUnit,
-  caller: Acting,
-  { org: reference, ...wish }: PartWish & { readonly org: string | undefined; readonly desc: string },
+  { org: reference, ...wish }: PartWish & { readonly org?: string | undefined; readonly desc: string },
 ): Made<DeptRow> {
-  const org = await findOne(unit.tx, teamViewOf(caller), 'orgs', reference);
+  const org = await findOne(unit.tx, teamViewOf(unit.caller), 'orgs', reference);
   if (!org.ok) return org;
-  const { by, owner } = await requireOrgAdmin(unit, caller, org.value.id);
-  const row = { ...wish, org: org.value.id };
+  const { by, owner } = await requireOrgAdmin(unit, org.value.id);
+  const row = { ...wish, id: unit.ids.next('dpt'), org: org.value.id };
   const made = await insertDept(unit.tx, row);
   if (!made.ok) return made;
   const { id: dept, name, org: into } = row;
@@ -77,13 +74,12 @@ export async function makeDept(
 
 export async function makeTeam(
   unit: HabitatUnit,
-  caller: Acting,
-  { dept: reference, ...wish }: PartWish & { readonly dept: string | undefined; readonly desc: string },
+  { dept: reference, ...wish }: PartWish & { readonly dept?: string | undefined; readonly desc: string },
 ): Made<TeamRow> {
-  const dept = await findOne(unit.tx, teamViewOf(caller), 'depts', reference);
+  const dept = await findOne(unit.tx, teamViewOf(unit.caller), 'depts', reference);
   if (!dept.ok) return dept;
-  const { by, owner } = await requireOrgAdmin(unit, caller, dept.value.org);
-  const row = { ...wish, org: dept.value.org, dept: dept.value.id };
+  const { by, owner } = await requireOrgAdmin(unit, dept.value.org);
+  const row = { ...wish, id: unit.ids.next('team'), org: dept.value.org, dept: dept.value.id };
   const made = await insertTeam(unit.tx, row);
   if (!made.ok) return made;
   const { id: team, name, org } = row;
@@ -92,24 +88,23 @@ export async function makeTeam(
 }
 
 export interface TeamRoleWish extends PartWish {
-  readonly org: string | undefined;
-  readonly team: string | undefined;
+  readonly org?: string | undefined;
+  readonly team?: string | undefined;
   readonly permissions: readonly string[];
 }
 
 /** A role of a team is one of its organisation. */
 export async function makeTeamRole(
   unit: HabitatUnit,
-  caller: Acting,
   { org: orgReference, team: teamReference, ...wish }: TeamRoleWish,
 ): Made<TeamRoleRow> {
-  const place = await findRolePlace(unit, teamViewOf(caller), orgReference, teamReference);
+  const place = await findRolePlace(unit, teamViewOf(unit.caller), orgReference, teamReference);
   if (!place.ok) return place;
-  const { standing, by, owner } = await requireOrgAdmin(unit, caller, place.value.org);
+  const { standing, by, owner } = await requireOrgAdmin(unit, place.value.org);
   if (!standing.everything && !grantsAll(standing.permissions, wish.permissions)) {
     throw new CallError('FORBIDDEN', 'The role would permit more than the caller may.');
   }
-  const row = { ...wish, ...place.value };
+  const row = { ...wish, id: unit.ids.next('role'), ...place.value };
   const made = await insertTeamRole(unit.tx, row);
   if (!made.ok) return made;
   const { id: role, name, org } = row;
@@ -141,7 +136,7 @@ interface OrgAdmin {
 }
 
 /** The organisation stays as it is from here on. Throws FORBIDDEN. */
-async function requireOrgAdmin({ tx }: HabitatUnit, caller: Acting, orgId: string): Promise<OrgAdmin> {
+async function requireOrgAdmin({ tx, caller }: HabitatUnit, orgId: string): Promise<OrgAdmin> {
   const actor = actorOf(caller);
   const org = (await lockOrgs(tx, [orgId])).get(orgId);
   const standing = org === undefined ? null : await readOrgStanding(tx, actor, org);

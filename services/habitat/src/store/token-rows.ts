@@ -1,7 +1,7 @@
 /** Tokens as rows: minted under a hash, ended for good. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs } from './epoch.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 
 export interface NewToken {
   readonly hash: string;

@@ -74,7 +74,14 @@ export async function isQuarantined(client: SqlClient, entityId: string): Promis
 }
 
 /** Whether the actor shares a workspace with the entity, is of its family, or is an operator: others learn nothing of it. */
-export async function knowsOf(
+export async function knowsOf(client: SqlClient, actor: Actor, entityId: string): Promise<boolean> {
+  if (await meets(client, actor, entityId)) return true;
+  const { identity } = actor;
+  return identity !== null && isKin(await readPlaced(client, identity), await readPlaced(client, entityId));
+}
+
+/** Whether the actor shares a workspace with the entity, is it, or is an operator. */
+export async function meets(
   client: SqlClient,
   { identity, operator, token }: Actor,
   entityId: string,
@@ -87,7 +94,7 @@ export async function knowsOf(
     entityId,
     token?.bound ?? null,
   );
-  return row?.shared === true || isKin(await readPlaced(client, identity), await readPlaced(client, entityId));
+  return row?.shared === true;
 }
 
 /**

@@ -1,8 +1,7 @@
 /** Ratings and reported trades: each one transaction, with its record, events and audit entries. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
-import type { Ids } from '@svc/runtime/clock.ts';
-import { type Acting, actorOf } from '../domain/actor.ts';
+import { actorOf } from '../domain/actor.ts';
 import { guardOf } from '../domain/identity.ts';
 import {
   afterTrade,
@@ -21,7 +20,7 @@ import {
 } from '../domain/trust.ts';
 import { holdsRole } from '../roles.ts';
 import { readPlaced } from './family-rows.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import { readIdentity } from './identity-rows.ts';
 import {
   insertRecord,
@@ -31,6 +30,7 @@ import {
   readRater,
   readStanding,
   type TrustRecord,
+  writeRequired,
   writeStanding,
 } from './trust-rows.ts';
 
@@ -50,18 +50,13 @@ export interface RatingDone {
 }
 
 /** Throws FORBIDDEN to who may not put the entity into quarantine, nor out of it. */
-export async function rate(
-  unit: HabitatUnit,
-  ids: Ids,
-  caller: Acting,
-  wish: RatingWish,
-): Promise<Decision<RatingDone, RatingDenial>> {
-  const { tx } = unit;
+export async function rate(unit: HabitatUnit, wish: RatingWish): Promise<Decision<RatingDone, RatingDenial>> {
+  const { tx, caller, ids } = unit;
   const { entityId } = wish;
   const { name, operator, token } = actorOf(caller);
   const family = operator ? null : (await readPlaced(tx, name)).family;
   await lockEntities(tx, family === null ? [entityId] : [entityId, name, family]);
-  const home = wish.type === QUARANTINE || wish.type === RELEASE ? await requireWarden(unit, caller, entityId) : null;
+  const home = wish.type === QUARANTINE || wish.type === RELEASE ? await requireWarden(unit, entityId) : null;
   const { standing, now } = await readStanding(tx, entityId);
   const rater = operator ? operatorAs(name) : await readRater(tx, { name, bound: token?.bound ?? null }, entityId);
   const decision = decideRating(standing, wish, rater, now);
@@ -93,7 +88,7 @@ function operatorAs(name: string): Rater {
 }
 
 /** Answers the entity's home. */
-async function requireWarden({ tx }: HabitatUnit, caller: Acting, entityId: string): Promise<string | null> {
+async function requireWarden({ tx, caller }: HabitatUnit, entityId: string): Promise<string | null> {
   const home = guardOf((await readIdentity(tx, entityId)).value);
   const entitled = caller.operator || (home !== null && (await holdsRole(tx, caller, home, 'admin')));
   if (!entitled) throw new CallError('FORBIDDEN');
@@ -132,7 +127,6 @@ const SYSTEM = 'system';
 
 export async function recordTrade(
   unit: HabitatUnit,
-  ids: Ids,
   { tradeId, seller, buyer, outcome }: Trade,
 ): Promise<Decision<{ recorded: boolean; score: number }, never>> {
   const { tx } = unit;
@@ -144,7 +138,7 @@ export async function recordTrade(
   const score = effectiveScore(after.standing, now);
   if (after.delta !== 0) {
     const record = {
-      id: ids.next('trr'),
+      id: unit.ids.next('trr'),
       entityId: seller,
       type: 'trade',
       delta: after.delta,
@@ -158,4 +152,17 @@ export async function recordTrade(
     tellOfRating(unit, record, score);
   }
   return allow({ recorded, score });
+}
+
+/** From this score on the action is open to whoever has it; `minTrust` in millionths. The score as callers see it. */
+export async function setRequired(
+  unit: HabitatUnit,
+  { permission, minTrust }: { readonly permission: string; readonly minTrust: number },
+): Promise<Decision<{ permission: string; minTrust: number }, never>> {
+  const { name: by } = actorOf(unit.caller);
+  const data = { permission, minTrust: shownScore(minTrust) };
+  await writeRequired(unit.tx, permission, minTrust, by);
+  unit.emit({ name: 'trust:required', payload: { ...data, by } });
+  unit.audit({ event: 'trust:required', workspace: null, data: { ...data, by } });
+  return allow(data);
 }

@@ -5,7 +5,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
 import { epochMs } from './epoch.ts';
 import { OF_FAMILY, readPlaced } from './family-rows.ts';
-import type { HabitatUnit } from './habitat-store.ts';
+import type { HabitatUnit } from './unit.ts';
 import { lockNames } from './name-lock.ts';
 
 /** `policy`: what resources claimed for the workspace get; null = the default one. Times in ms since the epoch. */

@@ -5,15 +5,12 @@ import { page, TimestampMs } from '@svc/contract/params.ts';
 import { type HabitatDeps, defineTool } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
 import { readAgents } from '../store/agent-rows.ts';
-import { kill } from '../store/kill.ts';
-import { spawn, type SpawnDenial, type Spawned, type SpawnWish } from '../store/spawn.ts';
+import type { SpawnDenial, Spawned, SpawnWish } from '../store/spawn.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
-import { agentNotFound } from './identities.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { Reference } from './references.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
-const NAME_TAIL = 6;
 const SPAWN_REFUSES = ['E_QUOTA', 'E_RATE_LIMIT', 'AGENT_NOT_FOUND', 'E_NOT_FOUND'] as const;
 
 const spawnName = DisplayName.optional().describe('Default: agent- and the end of its id.');
@@ -37,16 +34,11 @@ const spawned = z.strictObject({
   createdAt: TimestampMs,
 });
 
-type Wish = Omit<SpawnWish, 'agentId' | 'name' | 'brainHome'> & { readonly name?: string | undefined };
 type SpawnContext = ToolContext<HabitatDeps, SpawnDenial, never>;
 
-async function spawnAs(context: SpawnContext, { name, ...wish }: Wish): Promise<z.input<typeof spawned>> {
-  const { deps, caller } = context;
-  const agentId = deps.platform.ids.next('agt');
+async function spawnAs(context: SpawnContext, wish: SpawnWish): Promise<z.input<typeof spawned>> {
   const brainHome = await readBrainHome(context, wish.brain);
-  const whole = { ...wish, brainHome, agentId, name: name ?? `agent-${agentId.slice(-NAME_TAIL)}` };
-  const outcome = await deps.store.change(context, (unit) => spawn(unit, caller, whole));
-  return shownSpawned(settled(context, outcome));
+  return shownSpawned(settled(context, await context.deps.store.spawn(context, { ...wish, brainHome })));
 }
 
 /** Asked only where it decides. */
@@ -163,12 +155,7 @@ const agentKill = defineTool({
   aliases: { agentId: 'id' },
   example: { id: 'agt_1' },
   async handler({ id }, context) {
-    const { deps, caller } = context;
-    const outcome = await deps.store.change(context, async (unit) => {
-      const killed = await kill(unit, caller, id);
-      return killed.ok ? killed : agentNotFound(id);
-    });
-    settled(context, outcome, { id });
+    settled(context, await context.deps.store.kill(context, id), { id });
     return { killed: true as const, id };
   },
 });

@@ -1,22 +1,16 @@
 /** svc_audit_*: what happened, kept in chains that show when anything in them was changed. */
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { WorkspaceName } from '@svc/contract/names.ts';
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, page, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
-import { familyOf } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
-import { auditSubjectOf } from '@svc/runtime/audit.ts';
 import { defineTool, type HabitatDeps } from '../deps.ts';
-import type { JudgedChain } from '../audit/audit.ts';
 import { actorOf, mayActIn } from '../domain/actor.ts';
 import { type ChainedEntry, workspaceOfChain } from '../domain/audit-chain.ts';
 import { isSound } from '../domain/audit-verdict.ts';
 import { holdsRole } from '../roles.ts';
 import { type AuditView, listEntries } from '../store/audit-list.ts';
-import { useAudit } from '../store/audit-use.ts';
-import { workspaceExists } from '../store/workspace-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
@@ -89,21 +83,8 @@ const svcAuditLog = defineTool({
     const content = loggedData(data);
     const where = named ?? (await currentWorkspace(deps, caller));
     const isAdmin = await holdsRole(deps.store.client, caller, where, 'admin');
-    const family = caller.operator ? null : familyOf(caller.subject);
-    const outcome = await deps.store.change(context, async ({ tx }): Promise<Decision<ChainedEntry, 'E_QUOTA'>> => {
-      if (!(await workspaceExists(tx, where))) throw problem('workspace', 'there is no such workspace');
-      const over = await useAudit(tx, deps.platform.config, { family, workspace: where, isAdmin });
-      if (over !== null) return deny('E_QUOTA', over.details, over.message);
-      const id = deps.platform.ids.next('aud');
-      const subject = auditSubjectOf(caller);
-      const [appended] = await deps.audit.append(tx, [
-        { id, event, kind: 'user', workspace: where, subject, data: content },
-      ]);
-      if (appended === undefined) throw new Error('a new entry of the audit was there already');
-      return allow(appended);
-    });
-    const logged = settled(context, outcome);
-    if (!outcome.replayed) deps.audit.appended([logged]);
+    const wish = { workspace: where, event, data: content, isAdmin };
+    const logged = settled(context, await deps.store.logEntry(context, wish));
     const { id, at } = logged;
     return { logged: true as const, id, at, event: logged.event, ...shownPosition(logged, isAdmin) };
   },
@@ -224,20 +205,11 @@ const svcAuditVerify = defineTool({
     const only = caller.operator ? (named ?? null) : (named ?? (await currentWorkspace(deps, caller)));
     const judged = await deps.audit.judge(only);
     const broken = judged.filter((chain) => !isSound(chain));
-    if (broken.length > 0) await tellOf(broken, deps, caller);
+    if (broken.length > 0) await deps.store.tellOfBroken({ caller, idempotency: null }, broken);
     const chains = judged.map(({ chain, ...verdict }) => ({ workspace: workspaceOfChain(chain), ...verdict }));
     return { ok: broken.length === 0, chains };
   },
 });
-
-async function tellOf(broken: readonly JudgedChain[], { store }: HabitatDeps, caller: Caller): Promise<void> {
-  await store.change({ caller, idempotency: null }, async (unit) => {
-    for (const { chain, brokenAt = null } of broken) {
-      unit.emit({ name: 'audit:broken', payload: { chain, seq: brokenAt } });
-    }
-    return allow(null);
-  });
-}
 
 function problem(path: string, message: string) {
   return invalidArguments([{ path, message }]);

@@ -2,22 +2,18 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow } from '@svc/contract/decision.ts';
 import { IdentityId } from '@svc/contract/names.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
-import { holdsAtLeast, ROLES, type Role } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { defineTool } from '../deps.ts';
 import { actorOf, isSelf } from '../domain/actor.ts';
 import { permits } from '../domain/permissions.ts';
-import { attestedRoles } from '../roles.ts';
 import { Reference } from './references.ts';
 import { teamGrants } from '../store/team-permissions.ts';
-import { insertToken, readAuthToken, readClock } from '../store/token-rows.ts';
+import { readAuthToken } from '../store/token-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
-const TTL_MS = 3_600_000;
 const TOKEN_BYTES = 32;
 
 const roleText = z.string().regex(/^[A-Za-z0-9._:-]{1,64}$/, 'must be 1-64 letters, digits or ._:-');
@@ -46,41 +42,14 @@ const create = defineTool({
   example: { userId: 'ada', roles: ['editor'] },
   async handler({ userId, roles = [] }, context) {
     const { deps, caller } = context;
-    const { store, platform } = deps;
-    const actor = actorOf(caller);
-    if (!caller.operator && !isSelf(actor, userId)) throw new CallError('FORBIDDEN');
+    if (!caller.operator && !isSelf(actorOf(caller), userId)) throw new CallError('FORBIDDEN');
     const workspace = await currentWorkspace(deps, caller);
-    const raw = `auth_${platform.random.bytes(TOKEN_BYTES).toString('hex')}`;
-    const tokenId = platform.ids.next('tok');
-    const outcome = await store.change(context, async (unit) => {
-      const held = caller.operator ? null : await attestedRoles(unit.tx, caller, workspace);
-      if (held !== null && !roles.every((role) => holds(held, role))) throw new CallError('FORBIDDEN');
-      const mintedAt = await readClock(unit.tx);
-      const expiresAt = mintedAt + TTL_MS;
-      await insertToken(unit, {
-        hash: hash('sha256', raw, 'hex'),
-        tokenId,
-        kind: 'auth',
-        agentId: userId,
-        workspace: null,
-        readOnly: false,
-        profile: null,
-        claims: { userId, roles },
-        by: actor.name,
-        mintedAt,
-        expiresAt,
-      });
-      return allow({ tokenId, userId, roles, expiresAt });
-    });
+    const raw = `auth_${deps.platform.random.bytes(TOKEN_BYTES).toString('hex')}`;
+    const outcome = await deps.store.mintAuthToken(context, { tokenHash: hashOf(raw), userId, roles, workspace });
     const made = settled(context, outcome);
     return outcome.replayed ? { token: null, ...made, replayed: true as const } : { token: raw, ...made };
   },
 });
-
-/** A stronger workspace role holds the weaker ones. */
-function holds(held: readonly string[], role: string): boolean {
-  return (ROLES as readonly string[]).includes(role) ? holdsAtLeast(held, role as Role) : held.includes(role);
-}
 
 const verify = defineTool({
   name: 'auth_verify',
@@ -142,7 +111,11 @@ const requirePermission = defineTool({
 });
 
 function found(client: SqlClient, raw: string): ReturnType<typeof readAuthToken> {
-  return readAuthToken(client, hash('sha256', raw, 'hex'));
+  return readAuthToken(client, hashOf(raw));
+}
+
+function hashOf(raw: string): string {
+  return hash('sha256', raw, 'hex');
 }
 
 export const authTools = [create, verify, requirePermission];

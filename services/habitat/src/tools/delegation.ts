@@ -2,9 +2,7 @@
 import { z } from 'zod';
 import { IdentityId, WorkspaceName } from '@svc/contract/names.ts';
 import { defineTool } from '../deps.ts';
-import { broadcast, delegate } from '../store/delegate.ts';
 import { currentWorkspace } from './current.ts';
-import { agentNotFound } from './identities.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
 const words = z
@@ -34,12 +32,7 @@ const delegateTask = defineTool({
   aliases: { agentId: 'id' },
   example: { id: 'agt_1', task: 'Summarise the notes of this week.' },
   async handler({ id, task }, context) {
-    const { deps, caller } = context;
-    const taskId = deps.platform.ids.next('task');
-    const outcome = await deps.store.change(context, async (unit) => {
-      const delegated = await delegate(unit, caller, { taskId, agentId: id, task });
-      return !delegated.ok && delegated.code === 'AGENT_NOT_FOUND' ? agentNotFound(id) : delegated;
-    });
+    const outcome = await context.deps.store.delegate(context, { agentId: id, task });
     return { delegated: true as const, agentId: id, status: 'queued' as const, ...settled(context, outcome) };
   },
 });
@@ -66,11 +59,7 @@ const broadcastMessage = defineTool({
   async handler({ message, workspace: named }, context) {
     const { deps, caller } = context;
     const workspace = named ?? (await currentWorkspace(deps, caller));
-    const messageId = deps.platform.ids.next('msg');
-    const outcome = await deps.store.change(context, (unit) =>
-      broadcast(unit, caller, { messageId, workspace, message }),
-    );
-    const { recipients, ...sent } = settled(context, outcome);
+    const { recipients, ...sent } = settled(context, await deps.store.broadcast(context, { workspace, message }));
     const results = recipients.map((recipient) => ({ ...recipient, queued: true as const }));
     return { broadcast: true as const, ...sent, count: results.length, results };
   },

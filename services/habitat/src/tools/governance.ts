@@ -1,21 +1,13 @@
 /** governance_*: decisions that are recorded with what spoke against them, and what follows from them. */
 import { z } from 'zod';
-import { allow, type Decision } from '@svc/contract/decision.ts';
 import { IdentityId } from '@svc/contract/names.ts';
 import { page, TimestampMs } from '@svc/contract/params.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { defineTool, type HabitatDeps } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
-import { isAllowed, judge } from '../domain/governance.ts';
-import { holdsRole } from '../roles.ts';
-import {
-  countDecisions,
-  type Decided,
-  insertDecision,
-  listDecisions,
-  readStandingDecision,
-} from '../store/governance-rows.ts';
+import { isAllowed } from '../domain/governance.ts';
+import { countDecisions, listDecisions, readStandingDecision } from '../store/governance-rows.ts';
 import { readVerdict } from '../store/trust-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
@@ -66,18 +58,8 @@ const governanceDecide = defineTool({
   example: { topic: 'deploy', context: { harmPotential: 0.2, benefitScore: 1 } },
   async handler({ topic, context: declared = {} }, context) {
     const { deps, caller } = context;
-    const { name: by } = actorOf(caller);
-    const workspace = await currentWorkspace(deps, caller);
-    const outcome = await deps.store.change(context, async (unit): Promise<Decision<Decided, never>> => {
-      const standing = await holdsRole(unit.tx, caller, workspace, 'admin');
-      const id = deps.platform.ids.next('gov');
-      const row = { id, topic, context: declared, ...judge(declared), standing, by, workspace };
-      const written = await insertDecision(unit.tx, row);
-      const { allowed } = written;
-      unit.emit({ name: 'governance:decided', workspace, payload: { decision: id, topic, allowed, standing, by } });
-      if (standing) unit.audit({ event: 'governance:decided', workspace, data: { decision: id, topic, allowed, by } });
-      return allow(written);
-    });
+    const wish = { topic, context: declared, workspace: await currentWorkspace(deps, caller) };
+    const outcome = await deps.store.decideTopic(context, wish);
     const { context: _context, by: _by, workspace: _workspace, ...shown } = settled(context, outcome);
     return { ...shown, reasons: [...shown.reasons], action: topic };
   },

@@ -1,19 +1,14 @@
 /** Who an agent or user is, as far as the caller may know. */
 import { z } from 'zod';
-import { type Denial, deny } from '@svc/contract/decision.ts';
 import { IdentityId, WorkspaceName } from '@svc/contract/names.ts';
 import { defineTool } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
+import { agentNotFound } from '../domain/agent-rights.ts';
 import { capabilitiesOf } from '../domain/capabilities.ts';
 import { visibleWorkspaces } from '../domain/grants.ts';
 import { contextOf } from '../domain/identity.ts';
 import { memberships } from '../roles.ts';
 import { readIdentity } from '../store/identity-rows.ts';
-
-/** Said of agents that are unknown, killed or not to be seen, all in the same words. */
-export function agentNotFound(agentId: string): Denial<'AGENT_NOT_FOUND'> {
-  return deny('AGENT_NOT_FOUND', undefined, `AGENT_NOT_FOUND: ${agentId}`);
-}
 
 const agentContext = defineTool({
   name: 'svc_habitat_agentContext',

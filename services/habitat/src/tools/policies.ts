@@ -1,6 +1,5 @@
 /** Boundaries: listing them, and what they decide for a subject. */
 import { z } from 'zod';
-import { allow } from '@svc/contract/decision.ts';
 import { ResourceKey } from '@svc/contract/names.ts';
 import { page } from '@svc/contract/params.ts';
 import { decide, DEFAULT_POLICY, Policy, type Verdict } from '@svc/contract/policy.ts';
@@ -13,8 +12,6 @@ import { listPolicies } from '../store/listings.ts';
 import { readPolicies } from '../store/policy-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
-
-const PUBLIC = 'public';
 
 const getBoundaries = defineTool({
   name: 'svc_habitat_getBoundaries',
@@ -92,15 +89,8 @@ const check = defineTool({
     const { deps, caller } = context;
     const { verdict, policy } = await judge(deps, caller, resource, asked);
     if (verdict.allowed) return { checked: true as const, resource, mode: asked };
-    const { userId } = caller.subject;
-    await deps.store.change(context, async ({ emit }) => {
-      emit({
-        name: 'access:denied',
-        ...(policy.container === PUBLIC ? {} : { workspace: policy.container }),
-        payload: { resource, mode: asked, because: verdict.because, ...(userId === undefined ? {} : { userId }) },
-      });
-      return allow(null);
-    });
+    const { because } = verdict;
+    await deps.store.tellOfDenial(context, { resource, container: policy.container, mode: asked, because });
     throw context.fail('RLS_DENIED', `${asked} of ${resource} is denied`);
   },
 });

@@ -6,12 +6,11 @@ import { TimestampMs } from '@svc/contract/params.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { defineTool } from '../deps.ts';
-import { actorOf, isSelf, mayActIn } from '../domain/actor.ts';
+import { actorOf, isSelf } from '../domain/actor.ts';
 import { holdsRole } from '../roles.ts';
 import { readPermission } from '../store/sudo-permission.ts';
 import { principalOfAgent } from '../store/sudo-rows.ts';
-import { agentPrincipal, grantScope, revokeScope } from '../store/sudo-store.ts';
-import { agentNotFound } from './identities.ts';
+import { agentPrincipal } from '../store/sudo-store.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { permissionShown, scopeNamed, ScopeText } from './sudo-results.ts';
 
@@ -50,34 +49,12 @@ const sudoGrant = defineTool({
   refuses: ['AGENT_NOT_FOUND', 'E_SUDO_SCOPE'],
   example: { agentId: 'agt_1', capability: 'canNetwork' },
   async handler({ agentId: id, capability }, context) {
-    const { deps, caller } = context;
     const scope = context.take(scopeNamed(capability));
-    const outcome = await deps.store.change(context, async (unit) => {
-      const principal = await agentPrincipal(unit.tx, id);
-      const isSeen = await seesAgent(unit.tx, caller, id);
-      if (principal.workspace === null || !isSeen) return agentNotFound(id);
-      const decision = await grantScope(unit, { caller, ids: deps.platform.ids }, { principal, scope });
-      if (!decision.ok) throw new CallError(decision.code, decision.message);
-      return decision;
-    });
+    const outcome = await context.deps.store.grantToAgent(context, { agentId: id, scope });
     const { expiresAt } = settled(context, outcome);
     return { agentId: id, granted: scope.text, expiresAt };
   },
 });
-
-/** Operators see every agent, others themselves and whom they share a workspace with. */
-async function seesAgent(tx: SqlClient, caller: Caller, agent: string): Promise<boolean> {
-  const actor = actorOf(caller);
-  if (actor.operator || isSelf(actor, agent)) return true;
-  const shared = await tx.$queryRawUnsafe<{ workspace: string }[]>(
-    `SELECT mine.workspace_id AS workspace FROM habitat.roles mine
-     JOIN habitat.roles theirs ON theirs.workspace_id = mine.workspace_id AND theirs.user_id = $2
-     WHERE mine.user_id = $1`,
-    actor.identity,
-    agent,
-  );
-  return shared.some(({ workspace }) => mayActIn(actor, workspace));
-}
 
 const sudoRevoke = defineTool({
   name: 'sudo_revoke',
@@ -92,14 +69,8 @@ const sudoRevoke = defineTool({
   refuses: ['E_SUDO_SCOPE'],
   example: { agentId: 'agt_1', capability: 'network' },
   async handler({ agentId: id, capability }, context) {
-    const { deps, caller } = context;
     const scope = context.take(scopeNamed(capability));
-    const outcome = await deps.store.change(context, async (unit) => {
-      const principal = await agentPrincipal(unit.tx, id);
-      const decision = await revokeScope(unit, { caller, ids: deps.platform.ids }, { principal, scope });
-      if (!decision.ok) throw new CallError(decision.code, decision.message);
-      return decision;
-    });
+    const outcome = await context.deps.store.revokeFromAgent(context, { agentId: id, scope });
     return { agentId: id, revoked: settled(context, outcome), scope: scope.text };
   },
 });

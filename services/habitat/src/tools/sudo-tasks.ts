@@ -1,23 +1,12 @@
 /** Tasks and their scopes: opening, asking, granting, taking back. */
 import { z } from 'zod';
-import type { Decision } from '@svc/contract/decision.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
-import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
 import { defineTool, type HabitatDeps } from '../deps.ts';
 import { levelOf, MAX_LEVEL, parseScope, type Scope, scopeOfLevel } from '../domain/sudo-scopes.ts';
-import type { HabitatUnit } from '../store/habitat-store.ts';
 import { NO_GRANT, readPermission } from '../store/sudo-permission.ts';
 import { principalOfTask } from '../store/sudo-rows.ts';
-import {
-  escalate,
-  grantScope,
-  revokeScope,
-  type ScopeWish,
-  type SudoCall,
-  taskPrincipal,
-} from '../store/sudo-store.ts';
-import { lockOwnTask, onTask, openTask, seesTask } from '../store/sudo-tasks.ts';
+import { seesTask } from '../store/sudo-tasks.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { escalationShown, permissionShown, scopeNamed, ScopeText, shownEscalation, TaskId } from './sudo-results.ts';
 
@@ -46,15 +35,8 @@ const svcSudoCreateTask = defineTool({
   refuses: ['E_SUDO_TASK_EXISTS', 'E_SUDO_SCOPE', 'E_QUOTA'],
   example: { scopes: ['read', 'network'] },
   async handler({ taskId, scopes = ['read'] }, context) {
-    const { deps, caller } = context;
-    const { ids } = deps.platform;
     const wanted = new Map(scopes.map((text) => context.take(scopeNamed(text))).map((scope) => [scope.text, scope]));
-    const wish = {
-      taskId: taskId ?? ids.next('tsk'),
-      workspace: caller.subject.workspace ?? DEFAULT_WORKSPACE,
-      scopes: [...wanted.values()],
-    };
-    const outcome = await deps.store.change(context, (unit) => openTask(unit, { caller, ids }, wish));
+    const outcome = await context.deps.store.openTask(context, { taskId, scopes: [...wanted.values()] });
     const { task, created, scopes: held, pending } = settled(context, outcome);
     const { taskId: id, expiresAt } = task;
     return { taskId: id, scopes: [...held], pending: [...pending], level: levelOf(held), expiresAt, created };
@@ -124,15 +106,7 @@ interface EscalateWish {
 
 async function escalateTask(context: EscalateContext, { taskId, scope, reason }: EscalateWish) {
   if (scope === null) throw context.refuse('E_SUDO_SCOPE');
-  const { deps, caller } = context;
-  const call = { caller, ids: deps.platform.ids };
-  const outcome = await deps.store.change(context, async (unit) => {
-    const task = await lockOwnTask(unit.tx, caller, taskId);
-    if (!task.ok) return task;
-    const { workspace } = task.value;
-    return escalate(unit, call, { principal: taskPrincipal(task.value), scope, workspace, reason });
-  });
-  return shownEscalation(settled(context, outcome));
+  return shownEscalation(settled(context, await context.deps.store.escalateTask(context, { taskId, scope, reason })));
 }
 
 const svcSudoCan = defineTool({
@@ -169,7 +143,8 @@ const svcSudoGrant = defineTool({
   example: { taskId: 'tsk_1', scope: 'network' },
   async handler({ taskId, scope: text }, context) {
     const scope = context.take(scopeNamed(text));
-    const { expiresAt, requestId } = await changeScope(context, taskId, scope, grantScope);
+    const outcome = await context.deps.store.grantToTask(context, { taskId, scope });
+    const { expiresAt, requestId } = settled(context, outcome);
     const answered = requestId === null ? {} : { requestId };
     return { task: taskId, taskId, granted: scope.text, expiresAt, ...answered };
   },
@@ -188,26 +163,10 @@ const svcSudoRevoke = defineTool({
   example: { taskId: 'tsk_1', scope: 'network' },
   async handler({ taskId, scope: text }, context) {
     const scope = context.take(scopeNamed(text));
-    const revoked = await changeScope(context, taskId, scope, revokeScope);
-    return { task: taskId, taskId, scope: scope.text, revoked };
+    const outcome = await context.deps.store.revokeFromTask(context, { taskId, scope });
+    return { task: taskId, taskId, scope: scope.text, revoked: settled(context, outcome) };
   },
 });
-
-type ScopeContext = ToolContext<HabitatDeps, 'E_SUDO_TASK_ABSENT' | 'E_SUDO_SCOPE', never>;
-
-async function changeScope<Value>(
-  context: ScopeContext,
-  taskId: string,
-  scope: Scope,
-  change: (unit: HabitatUnit, call: SudoCall, wish: ScopeWish) => Promise<Decision<Value, 'FORBIDDEN'>>,
-): Promise<Value> {
-  const { deps, caller } = context;
-  const call = { caller, ids: deps.platform.ids };
-  const outcome = await deps.store.change(context, (unit) =>
-    onTask(unit.tx, caller, taskId, (principal) => change(unit, call, { principal, scope })),
-  );
-  return settled(context, outcome);
-}
 
 export const sudoTaskTools = [
   svcSudoCreateTask,

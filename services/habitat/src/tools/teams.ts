@@ -7,8 +7,6 @@ import { PlanName } from '@svc/contract/registry.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { defineTool } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
-import { assign, leave } from '../store/assign.ts';
-import { confirmOrg, makeDept, makeOrg, makeTeam, makeTeamRole } from '../store/team-making.ts';
 import { Reference } from './references.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { Dept, Org, Permission, Team, TeamRole } from './team-shapes.ts';
@@ -35,8 +33,7 @@ const createOrg = defineTool({
   async handler(wish, context) {
     const { deps, caller } = context;
     if (wish.plan !== 'free' && !caller.operator) throw new CallError('FORBIDDEN', 'Only an operator gives a plan.');
-    const id = deps.platform.ids.next('org');
-    return settled(context, await deps.store.change(context, (unit) => makeOrg(unit, caller, { id, ...wish })));
+    return settled(context, await deps.store.makeOrg(context, wish));
   },
 });
 
@@ -55,10 +52,8 @@ const confirm = defineTool({
   effect: 'write-idempotent',
   refuses: ['E_NOT_FOUND', 'E_PARENT_REQUIRED', 'E_AMBIGUOUS'],
   example: { org: 'Acme', plan: 'pro' },
-  async handler({ org: reference, confirmed, plan }, context) {
-    const { deps, caller } = context;
-    const wish = { confirmed, plan };
-    return settled(context, await deps.store.change(context, (unit) => confirmOrg(unit, caller, reference, wish)));
+  async handler({ org: reference, ...wish }, context) {
+    return settled(context, await context.deps.store.confirmOrg(context, reference, wish));
   },
 });
 
@@ -72,11 +67,8 @@ const createDept = defineTool({
   effect: 'write',
   refuses: MAKING_REFUSES,
   example: { name: 'Research', org: 'Acme' },
-  async handler({ org: of, ...wish }, context) {
-    const { deps, caller } = context;
-    const id = deps.platform.ids.next('dpt');
-    const outcome = await deps.store.change(context, (unit) => makeDept(unit, caller, { id, org: of, ...wish }));
-    return settled(context, outcome);
+  async handler(wish, context) {
+    return settled(context, await context.deps.store.makeDept(context, wish));
   },
 });
 
@@ -94,11 +86,8 @@ const createTeam = defineTool({
   effect: 'write',
   refuses: MAKING_REFUSES,
   example: { name: 'Red', dept: 'Research' },
-  async handler({ dept, ...wish }, context) {
-    const { deps, caller } = context;
-    const id = deps.platform.ids.next('team');
-    const outcome = await deps.store.change(context, (unit) => makeTeam(unit, caller, { id, dept, ...wish }));
-    return settled(context, outcome);
+  async handler(wish, context) {
+    return settled(context, await context.deps.store.makeTeam(context, wish));
   },
 });
 
@@ -121,13 +110,8 @@ const createRole = defineTool({
   effect: 'write',
   refuses: MAKING_REFUSES,
   example: { name: 'Editor', org: 'Acme', permissions: ['doc:*'] },
-  async handler({ org: of, team, ...wish }, context) {
-    const { deps, caller } = context;
-    const id = deps.platform.ids.next('role');
-    const outcome = await deps.store.change(context, (unit) =>
-      makeTeamRole(unit, caller, { id, org: of, team, ...wish }),
-    );
-    const role = settled(context, outcome);
+  async handler(wish, context) {
+    const role = settled(context, await context.deps.store.makeTeamRole(context, wish));
     return { ...role, permissions: [...role.permissions] };
   },
 });
@@ -160,8 +144,7 @@ const teamsAssign = defineTool({
   refuses: ['E_NOT_FOUND', 'E_AMBIGUOUS', 'E_PARENT_REQUIRED', 'E_CYCLE', 'E_QUOTA'],
   example: { agentId: 'agt_1', team: 'Red', role: 'Editor' },
   async handler(wish, context) {
-    const { deps, caller } = context;
-    return settled(context, await deps.store.change(context, (unit) => assign(unit, caller, wish)));
+    return settled(context, await context.deps.store.assign(context, wish));
   },
 });
 
@@ -178,7 +161,7 @@ const leaveOrg = defineTool({
     const { deps, caller } = context;
     const who = agentId ?? actorOf(caller).identity;
     if (who === null) throw invalidArguments([{ path: 'agentId', message: 'is needed: the caller has no identity' }]);
-    const { org: from } = settled(context, await deps.store.change(context, (unit) => leave(unit, caller, who)));
+    const { org: from } = settled(context, await deps.store.leave(context, who));
     return { left: from !== null, agentId: who, org: from };
   },
 });

@@ -1,23 +1,16 @@
 /** Bearer tokens of agents and users: minted once, verified against the rows, revoked for good. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { CallError } from '@svc/contract/codes.ts';
-import { allow, type Decision } from '@svc/contract/decision.ts';
 import { IdentityId, WorkspaceName } from '@svc/contract/names.ts';
 import { page, TimestampMs } from '@svc/contract/params.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { ShownSubject, shownSubject } from '@svc/contract/subject.ts';
-import type { Caller } from '@svc/contract/tool.ts';
 import { defineTool } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
-import { type MintTerms, mintTerms, type MintWish, mayRevokeToken } from '../domain/grants.ts';
-import { contextOf, homeOf, type IdentityRows } from '../domain/identity.ts';
-import { heldRoles, memberships } from '../roles.ts';
-import type { HabitatUnit } from '../store/habitat-store.ts';
-import { readIdentity, readToken } from '../store/identity-rows.ts';
+import { memberships } from '../roles.ts';
+import { readToken } from '../store/identity-rows.ts';
 import { listTokens } from '../store/listings.ts';
-import { endToken, findToken, holdRolesOf, insertToken, readClock, readTokenHash } from '../store/token-rows.ts';
-import { agentNotFound } from './identities.ts';
+import { readTokenHash } from '../store/token-rows.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
@@ -64,85 +57,13 @@ const mint = defineTool({
     const { store, platform } = context.deps;
     const raw = `svc_${platform.random.bytes(TOKEN_BYTES).toString('hex')}`;
     const tokenHash = hash('sha256', raw, 'hex');
-    const tokenId = platform.ids.next('tok');
-    const asked: MintWish = {
-      ttlMs: wish.ttlMs,
-      workspace: wish.workspace,
-      readOnly: wish.readOnly,
-      profile: wish.profile,
-    };
-    const outcome = await store.change(context, (unit) =>
-      mintOnce(unit, context.caller, { agentId, tokenHash, tokenId, asked }),
-    );
+    const outcome = await store.mintToken(context, { agentId, tokenHash, asked: wish });
     const minted = settled(context, outcome);
     if (!outcome.replayed) return { token: raw, tokenHash, ...minted };
     const stored = await readTokenHash(store.client, minted.tokenId);
     return { token: null, tokenHash: stored, ...minted, replayed: true as const };
   },
 });
-
-interface Mint {
-  readonly agentId: string;
-  readonly tokenHash: string;
-  readonly tokenId: string;
-  readonly asked: MintWish;
-}
-
-/** The outcome of a keyed call is a row too, so it does not hold the hash. */
-async function mintOnce(unit: HabitatUnit, caller: Caller, { agentId, tokenHash, tokenId, asked }: Mint) {
-  await holdRolesOf(unit.tx, agentId);
-  const { value: rows } = await readIdentity(unit.tx, agentId);
-  const mintedAt = await readClock(unit.tx);
-  const terms = await termsFor(unit, caller, rows, asked, mintedAt);
-  if (!terms.ok) {
-    if (terms.code === 'FORBIDDEN') throw new CallError('FORBIDDEN');
-    return agentNotFound(agentId);
-  }
-  const { bound, readOnly, profile, expiresAt } = terms.value;
-  const subject = contextOf(rows, bound ?? undefined);
-  if (subject === null) return agentNotFound(agentId);
-  await insertToken(unit, {
-    hash: tokenHash,
-    tokenId,
-    kind: 'habitat',
-    agentId,
-    workspace: bound,
-    readOnly,
-    profile,
-    claims: null,
-    by: actorOf(caller).name,
-    mintedAt,
-    expiresAt,
-  });
-  unit.touch();
-  const { workspace = '', roles = [] } = subject;
-  return allow({
-    tokenId,
-    agentId,
-    workspace,
-    roles,
-    bound: bound !== null,
-    readOnly,
-    profile,
-    mintedAt,
-    expiresAt,
-    ttlMs: expiresAt - mintedAt,
-    subject: { ...shownSubject(subject), verified: true },
-  });
-}
-
-async function termsFor(
-  { tx }: HabitatUnit,
-  caller: Caller,
-  rows: IdentityRows,
-  asked: MintWish,
-  now: number,
-): Promise<Decision<MintTerms, 'AGENT_NOT_FOUND' | 'FORBIDDEN'>> {
-  const held = await memberships(tx, caller);
-  const shared = rows.roles.map(({ workspace }) => workspace).filter((workspace) => held.has(workspace));
-  const heldAtHome = held.get(homeOf(rows) ?? '') ?? [];
-  return mintTerms(asked, { actor: actorOf(caller), rows, shared, heldAtHome, now });
-}
 
 const INVALID = { valid: false as const };
 
@@ -188,16 +109,8 @@ const revoke = defineTool({
   destructive: true,
   refuses: [],
   async handler({ tokenOrHash }, context) {
-    const { caller, deps } = context;
-    const actor = actorOf(caller);
-    const outcome = await deps.store.change(context, async (unit) => {
-      const token = await findToken(unit.tx, tokenOrHash, hash('sha256', tokenOrHash, 'hex'));
-      if (token === null) return allow({ revoked: false });
-      const held = token.bound === null ? [] : await heldRoles(unit.tx, caller, token.bound);
-      if (!token.presented && !mayRevokeToken(actor, token, held)) return allow({ revoked: false });
-      return allow({ revoked: await endToken(unit, token.tokenId, actor.name) });
-    });
-    return settled(context, outcome);
+    const given = { tokenOrHash, hashOfGiven: hash('sha256', tokenOrHash, 'hex') };
+    return settled(context, await context.deps.store.revokeToken(context, given));
   },
 });
 

@@ -1,13 +1,11 @@
 /** trust_*: what others think of an entity, and what it may do by that. */
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, type Decision } from '@svc/contract/decision.ts';
 import { IdentityId } from '@svc/contract/names.ts';
 import { defineTool } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
 import { effectiveScore, millionthsOf, QUARANTINE, RELEASE, shownScore, UNRATED } from '../domain/trust.ts';
-import { knowsOf, readLeaderboard, readStanding, readVerdict, writeRequired } from '../store/trust-rows.ts';
-import { rate } from '../store/trust-store.ts';
+import { knowsOf, readLeaderboard, readStanding, readVerdict } from '../store/trust-rows.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
 const score = z.number().min(0).max(1);
@@ -115,10 +113,7 @@ const trustRecord = defineTool({
     const { deps, caller } = context;
     if (value !== undefined && !caller.operator) throw new CallError('FORBIDDEN', 'Only an operator sets the value.');
     const wish = { ...input, value: value === undefined ? undefined : millionthsOf(value) };
-    const outcome = await deps.inTurn(`trust:${input.entityId}`, () =>
-      deps.store.change(context, (unit) => rate(unit, deps.platform.ids, caller, wish)),
-    );
-    const done = settled(context, outcome);
+    const done = settled(context, await deps.store.rate(context, wish));
     return {
       entityId: input.entityId,
       score: shownScore(done.score),
@@ -159,16 +154,8 @@ const trustSetRequired = defineTool({
   refuses: [],
   example: { permission: 'vote', minTrust: 0.6 },
   async handler({ permission, minTrust }, context) {
-    const { store } = context.deps;
-    const by = actorOf(context.caller).name;
-    const required = millionthsOf(minTrust);
-    const data = { permission, minTrust: shownScore(required) };
-    const outcome = await store.change(context, async (unit): Promise<Decision<typeof data, never>> => {
-      await writeRequired(unit.tx, permission, required, by);
-      unit.emit({ name: 'trust:required', payload: { ...data, by } });
-      unit.audit({ event: 'trust:required', workspace: null, data: { ...data, by } });
-      return allow(data);
-    });
+    const wish = { permission, minTrust: millionthsOf(minTrust) };
+    const outcome = await context.deps.store.setRequired(context, wish);
     return { success: true as const, ...settled(context, outcome) };
   },
 });

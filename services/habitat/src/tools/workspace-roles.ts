@@ -1,19 +1,15 @@
 /** Roles in a workspace: giving, taking, reading. */
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, deny } from '@svc/contract/decision.ts';
 import { IdentityId, WorkspaceName } from '@svc/contract/names.ts';
 import { ROLES } from '@svc/contract/registry.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
-import type { SqlClient } from '@svc/runtime/database.ts';
 import { defineTool } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
 import { capabilitiesOf } from '../domain/capabilities.ts';
-import { mayRemoveRole, maySeeRoles } from '../domain/grants.ts';
-import { heldRoles, requireRole } from '../roles.ts';
-import { readSource } from '../store/family-rows.ts';
-import { grantRole, hasOtherAdmin, revokeRole, rolesIn } from '../store/role-rows.ts';
-import { lockWorkspace } from '../store/workspace-rows.ts';
+import { maySeeRoles } from '../domain/grants.ts';
+import { heldRoles } from '../roles.ts';
+import { rolesIn } from '../store/role-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
@@ -38,18 +34,9 @@ const addRole = defineTool({
   async handler(input, context) {
     const { deps, caller } = context;
     const workspace = input.workspaceId ?? (await currentWorkspace(deps, caller));
-    const change = { workspace, userId: input.userId, role: input.role, by: actorOf(caller).name };
-    const outcome = await deps.store.change(context, async (unit) => {
-      const found = await lockWorkspace(unit.tx, workspace);
-      await requireRole(unit.tx, caller, workspace, 'admin');
-      if (found === null) return deny('HABITAT_UNKNOWN_WORKSPACE');
-      const source = await readSource(unit.tx, actorOf(caller), change.userId);
-      const granted = await grantRole(unit, { ...change, source });
-      if (!granted.ok) return granted;
-      return allow({ added: granted.value.added, roles: await rolesIn(unit.tx, workspace, change.userId) });
-    });
-    const { added, roles: held } = settled(context, outcome);
-    return { workspace, workspaceId: workspace, userId: change.userId, role: change.role, roles: held, added };
+    const wish = { workspace, userId: input.userId, role: input.role };
+    const { added, roles: held } = settled(context, await deps.store.addRole(context, wish));
+    return { ...wish, workspaceId: workspace, roles: held, added };
   },
 });
 
@@ -64,21 +51,7 @@ const removeRole = defineTool({
   destructive: true,
   refuses: ['HABITAT_UNKNOWN_WORKSPACE', 'E_LAST_ADMIN'],
   async handler({ workspaceId: workspace, role: taken, userId }, context) {
-    const { deps, caller } = context;
-    const actor = actorOf(caller);
-    const judge = async (client: SqlClient) => {
-      if (!mayRemoveRole(actor, await heldRoles(client, caller, workspace), userId)) throw new CallError('FORBIDDEN');
-    };
-    await judge(deps.store.client);
-    const outcome = await deps.store.change(context, async (unit) => {
-      const found = await lockWorkspace(unit.tx, workspace);
-      if (found === null) return deny('HABITAT_UNKNOWN_WORKSPACE');
-      const isAdmin = taken === 'admin' && (await rolesIn(unit.tx, workspace, userId)).includes('admin');
-      if (isAdmin && !actor.operator && !(await hasOtherAdmin(unit.tx, workspace, userId))) return deny('E_LAST_ADMIN');
-      await judge(unit.tx); // of two admins who remove each other one comes second, and is told that the other is the last
-      const removed = await revokeRole(unit, { workspace, userId, role: taken, by: actor.name });
-      return allow({ removed, roles: await rolesIn(unit.tx, workspace, userId) });
-    });
+    const outcome = await context.deps.store.removeRole(context, { workspace, userId, role: taken });
     const { removed, roles: left } = settled(context, outcome);
     return { workspace, workspaceId: workspace, userId, role: taken, roles: left, removed };
   },

@@ -1,28 +1,17 @@
 /** Workspaces: what there is, making one, and the one a session is in. */
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { foldCase, IdentityId, WorkspaceName } from '@svc/contract/names.ts';
 import { MAX_LIMIT, page, TimestampMs } from '@svc/contract/params.ts';
-import { homeKey, Policy } from '@svc/contract/policy.ts';
+import { Policy } from '@svc/contract/policy.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { defineTool } from '../deps.ts';
 import { type Actor, actorOf, mayActIn } from '../domain/actor.ts';
 import { mayCreateWorkspace } from '../domain/grants.ts';
 import { heldRoles, memberships } from '../roles.ts';
-import type { HabitatUnit } from '../store/habitat-store.ts';
 import { countVisible, listWorkspaces } from '../store/listings.ts';
-import { lockPolicy, storePolicy } from '../store/policy-rows.ts';
-import { grantRole } from '../store/role-rows.ts';
-import {
-  boundaryOf,
-  hasRoomForWorkspace,
-  insertWorkspace,
-  readWorkspaceNamed,
-  workspaceExists,
-  type WorkspaceRow,
-} from '../store/workspace-rows.ts';
+import { boundaryOf, workspaceExists, type WorkspaceRow } from '../store/workspace-rows.ts';
 import { currentWorkspace } from './current.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { PolicyWish, wholePolicy } from './policy-wish.ts';
@@ -126,14 +115,12 @@ const create = defineTool({
   refuses: ['HABITAT_WORKSPACE_EXISTS', 'E_QUOTA'],
   example: { workspaceId: 'acme' },
   async handler({ workspaceId, options = {} }, context) {
-    const { store } = context.deps;
     const actor = actorOf(context.caller);
     const owner = options.owner ?? identityIn(actor);
     if (!mayCreateWorkspace(actor, workspaceId, owner)) throw new CallError('FORBIDDEN');
     const policy = options.policy && ownBoundary(workspaceId, options.policy);
-    const wish = { workspaceId, name: options.name, owner, policy, actor };
-    const outcome = await store.change(context, (unit) => createOnce(unit, wish));
-    const { row, isNew } = settled(context, outcome);
+    const wish = { workspaceId, name: options.name, owner, policy };
+    const { row, isNew } = settled(context, await context.deps.store.createWorkspace(context, wish));
     return { ...shown(row), policy: boundaryOf(row), created: isNew };
   },
 });
@@ -150,48 +137,6 @@ function ownBoundary(workspaceId: string, wish: PolicyWish): Policy {
   if (wish.container !== undefined && wish.container !== workspaceId)
     throw invalidArguments([{ path: 'options.policy.container', message: 'must be the workspace itself' }]);
   return { ...wholePolicy(wish), container: workspaceId };
-}
-
-interface CreateWish {
-  readonly workspaceId: string;
-  readonly name: string | undefined;
-  readonly owner: string | null;
-  readonly policy: Policy | undefined;
-  readonly actor: Actor;
-}
-
-type Created = Decision<
-  { readonly row: WorkspaceRow; readonly isNew: boolean },
-  'HABITAT_WORKSPACE_EXISTS' | 'E_QUOTA'
->;
-
-async function createOnce(unit: HabitatUnit, wish: CreateWish): Promise<Created> {
-  const { workspaceId, owner, actor } = wish;
-  const by = actor.name;
-  const found = await readWorkspaceNamed(unit.tx, workspaceId);
-  if (found !== null) return existing(found, wish);
-  if (!(await hasRoomForWorkspace(unit.tx, actor))) return deny('E_QUOTA');
-  const row = await insertWorkspace(unit, { ...wish, by });
-  if (row === null) {
-    const winner = await readWorkspaceNamed(unit.tx, workspaceId);
-    return winner === null ? deny('HABITAT_WORKSPACE_EXISTS') : existing(winner, wish);
-  }
-  if (wish.policy !== undefined) {
-    const resource = homeKey(workspaceId);
-    await storePolicy(unit, { resource, policy: wish.policy, by }, await lockPolicy(unit.tx, resource));
-  }
-  if (owner !== null) {
-    const source = actor.operator ? 'operator' : 'family';
-    const admin = await grantRole(unit, { workspace: workspaceId, userId: owner, role: 'admin', by, source });
-    if (!admin.ok) return admin;
-  }
-  return allow({ row, isNew: true });
-}
-
-/** Somebody else's, or of another name: taken. */
-function existing(row: WorkspaceRow, { workspaceId, owner, name }: CreateWish): Created {
-  const same = row.workspaceId === workspaceId && row.owner === owner && (name === undefined || row.name === name);
-  return same ? allow({ row, isNew: false }) : deny('HABITAT_WORKSPACE_EXISTS');
 }
 
 const setCurrent = defineTool({

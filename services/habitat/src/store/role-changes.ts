@@ -1,0 +1,48 @@
+/** Roles are given and taken. */
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { actorOf } from '../domain/actor.ts';
+import { mayRemoveRole } from '../domain/grants.ts';
+import { heldRoles, requireRole } from '../roles.ts';
+import { readSource } from './family-rows.ts';
+import { grantRole, hasOtherAdmin, revokeRole, type RoleChange, rolesIn } from './role-rows.ts';
+import type { HabitatUnit } from './unit.ts';
+import { lockWorkspace } from './workspace-rows.ts';
+
+export type RoleWish = Omit<RoleChange, 'by'>;
+
+/** `roles`: all that the identity holds there now. Throws FORBIDDEN to who is no admin there. */
+export async function addRole(
+  unit: HabitatUnit,
+  wish: RoleWish,
+): Promise<Decision<{ added: boolean; roles: string[] }, 'HABITAT_UNKNOWN_WORKSPACE' | 'E_QUOTA'>> {
+  const { tx, caller } = unit;
+  const { workspace, userId } = wish;
+  const actor = actorOf(caller);
+  const found = await lockWorkspace(tx, workspace);
+  await requireRole(tx, caller, workspace, 'admin');
+  if (found === null) return deny('HABITAT_UNKNOWN_WORKSPACE');
+  const source = await readSource(tx, actor, userId);
+  const granted = await grantRole(unit, { ...wish, by: actor.name, source });
+  return granted.ok ? allow({ ...granted.value, roles: await rolesIn(tx, workspace, userId) }) : granted;
+}
+
+/** The same. */
+export async function removeRole(
+  unit: HabitatUnit,
+  wish: RoleWish,
+): Promise<Decision<{ removed: boolean; roles: string[] }, 'HABITAT_UNKNOWN_WORKSPACE' | 'E_LAST_ADMIN'>> {
+  const { tx, caller } = unit;
+  const { workspace, userId, role } = wish;
+  const actor = actorOf(caller);
+  const mayRemove = async () => mayRemoveRole(actor, await heldRoles(tx, caller, workspace), userId);
+  if (!(await mayRemove())) throw new CallError('FORBIDDEN');
+  const found = await lockWorkspace(tx, workspace);
+  if (found === null) return deny('HABITAT_UNKNOWN_WORKSPACE');
+  const isAdmin = role === 'admin' && (await rolesIn(tx, workspace, userId)).includes('admin');
+  if (isAdmin && !actor.operator && !(await hasOtherAdmin(tx, workspace, userId))) return deny('E_LAST_ADMIN');
+  // Of two admins who remove each other one comes second, and is told that the other is the last.
+  if (!(await mayRemove())) throw new CallError('FORBIDDEN');
+  const removed = await revokeRole(unit, { ...wish, by: actor.name });
+  return allow({ removed, roles: await rolesIn(tx, workspace, userId) });
+}
