@@ -1,5 +1,6 @@
 /** A caller of the system: HTTP with keep-alive, one session each, replies judged by what the scenario expects. */
 import { randomUUID } from 'node:crypto';
+import { sawCode } from '@svc/testing/seen.ts';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { TargetPlace } from './targets/target.ts';
 
@@ -74,7 +75,10 @@ export class Caller {
   async call(tool: string, args: Fields = {}, options: CallOptions = {}): Promise<Reply> {
     const { id = 1, door = '/call', headers = {}, gateway } = options;
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: tool, arguments: args } });
-    return this.send(door, body, { gateway, headers });
+    const reply = await this.send(door, body, { gateway, headers });
+    const code = codeOf(reply);
+    if (code !== null) sawCode(tool, code);
+    return reply;
   }
 
   /** Any body to any door. */

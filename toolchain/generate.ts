@@ -3,23 +3,16 @@
 //   generate.ts --check   fails, showing the first difference, when a committed one is out of date
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { SERVICES } from '../deploy/services.ts';
-import { gatewayTools } from '../services/gateway/src/service.ts';
 import { DATABASE_CLIENTS, databaseClients } from './database-clients.ts';
 import { configPage, environmentExample, errorsPage, eventsPage } from './docs-contract.ts';
-import { type ServiceTools, toolsPage } from './docs-tools.ts';
+import { declaredTools } from './declared-tools.ts';
+import { toolsPage } from './docs-tools.ts';
 
 const root = join(import.meta.dirname, '..');
 
-async function toolsOfServices(): Promise<ServiceTools[]> {
-  const behind = SERVICES.map(async ({ name, tools }) => ({ service: name, tools: await tools() }));
-  const all = [{ service: 'gateway', tools: gatewayTools }, ...(await Promise.all(behind))];
-  return all.sort((a, b) => (a.service < b.service ? -1 : 1));
-}
-
 const generated: Readonly<Record<string, string>> = {
   ...(await databaseClients(root)),
-  'docs/tools.md': toolsPage(await toolsOfServices()),
+  'docs/tools.md': toolsPage(await declaredTools()),
   'docs/errors.md': errorsPage(),
   'docs/events.md': eventsPage(),
   'docs/config.md': configPage(),

@@ -1,4 +1,5 @@
 /** A Socket.IO client that keeps every event it hears, in order. */
+import { sawEvent } from '@svc/testing/seen.ts';
 import { io, type Socket } from 'socket.io-client';
 import { waitFor } from './wait-for.ts';
 
@@ -37,8 +38,12 @@ export class EventSocket {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.onAny((name: string, event: HeardEvent) => {
-      if (CHANNEL_EVENTS.has(name)) this.errors.push(event as unknown as { code: string; message: string });
-      else this.heard.push({ ...event, name });
+      if (CHANNEL_EVENTS.has(name)) {
+        this.errors.push(event as unknown as { code: string; message: string });
+        return;
+      }
+      sawEvent(name);
+      this.heard.push({ ...event, name });
     });
     socket.on('disconnect', (reason) => this.disconnects.push(reason));
   }

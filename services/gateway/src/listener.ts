@@ -1,7 +1,7 @@
 /** The HTTP server: its limits, its start, and an end that fails no request. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turnOfLoop, setTimeout as sleep } from 'node:timers/promises';
 import { listenProblem } from '@svc/runtime/start-problem.ts';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -10,6 +10,9 @@ const REQUEST_WITHIN_MS = 60_000;
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_EVERY_MS = 2000;
 const IDLE_SWEEP_MS = 25;
+/** More than the system lets wait. */
+const MAX_ACCEPT_TURNS = 1024;
+const QUIET_TURNS = 3;
 
 export function createHttpServer(handler: RequestListener): Server {
   const options = {
@@ -40,6 +43,7 @@ export function listen(server: Server, host: string, port: number): Promise<numb
  * closed; one with a request on it never is.
  */
 export async function finishInFlight(server: Server): Promise<void> {
+  await acceptWaiting(server);
   let isClosed = false;
   const closed = new Promise<void>((resolve) => {
     server.close(() => {
@@ -51,4 +55,16 @@ export async function finishInFlight(server: Server): Promise<void> {
     await Promise.race([closed, sleep(IDLE_SWEEP_MS)]);
     server.closeIdleConnections();
   }
+}
+
+/** The system resets who is connected but not accepted. Each turn of the loop accepts one, while there are any. */
+async function acceptWaiting(server: Server): Promise<void> {
+  let quietTurns = 0;
+  const accepted = (): void => void (quietTurns = 0);
+  server.on('connection', accepted);
+  for (let turn = 0; turn < MAX_ACCEPT_TURNS && quietTurns < QUIET_TURNS; turn += 1) {
+    quietTurns += 1;
+    await turnOfLoop();
+  }
+  server.off('connection', accepted);
 }

@@ -10,6 +10,7 @@ import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { createMetrics } from '@svc/runtime/metrics.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { sawCode } from './seen.ts';
 
 export type Fields = Record<string, unknown>;
 
@@ -71,6 +72,8 @@ export async function callTool(
   };
   const { deadlineAt } = envelope;
   const reply = decodeReply(await bus.request(SUBJECTS.tool(service, tool), encodeEnvelope(envelope), { deadlineAt }));
+  const code = reply.ok ? reply.refusal : reply.failure.code;
+  if (code !== null) sawCode(tool, code);
   if (!reply.ok) throw new Error(reply.failure.code, { cause: reply.failure });
   const result = JSON.parse(reply.body) as Fields;
   const { content } = result;

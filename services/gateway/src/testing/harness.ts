@@ -1,6 +1,7 @@
 /** A running gateway with the probe service behind it, and requests to it. */
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { RunningService } from '@svc/runtime/service.ts';
+import { sawCode } from '@svc/testing/seen.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../service.ts';
 import { createTestPlatform, KEY, type TestPlatformOptions } from './platform.ts';
 import { type ProbeDeps, startProbe } from './probe.ts';
@@ -58,6 +59,8 @@ export async function startHarness(options: TestPlatformOptions & GatewayOptions
     const body = { jsonrpc: '2.0', method: 'tools/call', params: { name, arguments: args }, id: 1 };
     const response = await call(body, headers);
     const reply = (await response.json()) as Omit<CallReply, 'status' | 'headers'>;
+    const code = reply.error?.code ?? reply.result?.content['code'];
+    if (typeof code === 'string') sawCode(name, code);
     return { ...reply, status: response.status, headers: response.headers };
   }
 
@@ -83,11 +86,11 @@ export async function startHarness(options: TestPlatformOptions & GatewayOptions
   };
 }
 
-/** Waits for a condition, at most ten seconds. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const giveUpAt = Date.now() + 10_000;
+/** Waits for a condition, ten seconds unless told. */
+export async function until(condition: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+  const giveUpAt = Date.now() + withinMs;
   while (!(await condition())) {
-    if (Date.now() > giveUpAt) throw new Error('it did not happen within ten seconds');
+    if (Date.now() > giveUpAt) throw new Error(`it did not happen within ${withinMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

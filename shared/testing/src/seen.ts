@@ -1,0 +1,23 @@
+/**
+ * What the tests of a run have seen from outside: which codes each tool answered, which events a client heard. With
+ * SVC_TEST_SEEN, a folder, each process adds what is new to it to a file of its own; `toolchain/seen.ts` reads them.
+ */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const folder = process.env['SVC_TEST_SEEN'];
+const known = new Set<string>();
+
+export function sawCode(tool: string, code: string): void {
+  saw(`${tool} ${code}`);
+}
+
+export function sawEvent(name: string): void {
+  saw(`event ${name}`);
+}
+
+function saw(line: string): void {
+  if (folder === undefined || known.has(line)) return;
+  known.add(line);
+  appendFileSync(join(folder, `${process.pid}.txt`), `${line}\n`);
+}
