@@ -8,7 +8,7 @@ import { sweepConflicts } from './store/conflict-store.ts';
 import { sweepHomes } from './store/file-homes.ts';
 import { freeExpiredLeases } from './store/lease-store.ts';
 import type { SessionStore } from './store/session-store.ts';
-import { leaseReleased } from './writer/lease-keeper.ts';
+import { leaseReleased } from './operations/lease.ts';
 
 export interface JobParts {
   readonly platform: Platform;

@@ -11,8 +11,9 @@ import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { isAbsent, fsyncPath } from './files/fsync.ts';
 import { decodeText } from './files/file-entry.ts';
-import type { BrainOps } from './brain/ops.ts';
-import type { OpContext } from './writer/context.ts';
+import type { AskedBrain } from './brain/brain-router.ts';
+import { commit } from './operations/commit.ts';
+import { changeFile } from './operations/files.ts';
 
 export const LAYOUT_VERSION = 3;
 
@@ -108,14 +109,14 @@ export class LegacyLayout {
   }
 
   /** Imports what it finds into the brain, once. A failure leaves no marker: the next start goes on from there. */
-  async migrate(brain: BrainOps, context: OpContext): Promise<void> {
+  async migrate(brain: AskedBrain): Promise<void> {
     if (this.#marker !== null) return;
     const failed: string[] = [];
     let imported = 0;
     let kept = 0;
     const files = await this.#findFiles(failed);
     for (const file of files) {
-      const outcome = await this.#importFile(brain, context, file).catch((error: unknown) => {
+      const outcome = await this.#importFile(brain, file).catch((error: unknown) => {
         this.#options.platform.log.warn({ err: error, file: file.source }, 'a legacy file could not be imported');
         return 'failed' as const;
       });
@@ -131,16 +132,16 @@ export class LegacyLayout {
       this.#guidance = `${failed.length} files of the old layout could not be imported: ${named}. Repair them and start again.`;
       return;
     }
-    if (imported > 0) await brain.commit({ context, branch: 'main', message: 'import legacy layout', only: null });
+    if (imported > 0) await brain.ask(commit, { branch: 'main', message: 'import legacy layout', only: null });
     const at = this.#options.platform.clock.now();
     await this.#writeMarker({ layout: LAYOUT_VERSION, at, imported, kept, ...this.#namedAfter(files) });
   }
 
-  async #importFile(brain: BrainOps, context: OpContext, { source, path }: LegacyFile): Promise<'imported' | 'kept'> {
+  async #importFile(brain: AskedBrain, { source, path }: LegacyFile): Promise<'imported' | 'kept'> {
     const bytes = await readFile(source);
     const text = decodeText(bytes);
     if (text === null || bytes.byteLength > MAX_CONTENT_BYTES) throw new Error('not text of at most 1 MiB');
-    const written = await brain.change({ context, branch: 'main', path, content: text, ifMatch: 'none' });
+    const written = await brain.ask(changeFile, { branch: 'main', path, content: text, ifMatch: 'none' });
     if (!written.decision.ok) {
       if (written.decision.code === 'E_CONFLICT') return 'kept'; // the brain's own file wins
       throw new Error(written.decision.code);

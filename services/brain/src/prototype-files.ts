@@ -9,6 +9,7 @@ import type { Subscription } from '@svc/runtime/bus.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
 import type { BrainRouter } from './brain/brain-router.ts';
+import { listFiles, readFile } from './operations/files.ts';
 import { DEFAULT_BRANCH } from './domain/stack.ts';
 import type { OpContext } from './writer/context.ts';
 
@@ -32,11 +33,8 @@ export function answerForPrototypes(
   router: BrainRouter,
   { bus, clock, log, config }: Pick<Platform, 'bus' | 'clock' | 'log' | 'config'>,
 ): Promise<Subscription> {
-  const brain = router.brain(config.SVC_BRAIN);
-
   async function all(context: OpContext): Promise<PrototypeFile[]> {
-    const page = await brain.list({
-      context,
+    const page = await router.brain(config.SVC_BRAIN, context).ask(listFiles, {
       branch: DEFAULT_BRANCH,
       category: CATEGORY,
       at: null,
@@ -53,7 +51,8 @@ export function answerForPrototypes(
   }
 
   async function one(context: OpContext, name: string): Promise<PrototypeFile[]> {
-    const read = await brain.read({ context, branch: DEFAULT_BRANCH, path: fileOf(name), at: null });
+    const question = { branch: DEFAULT_BRANCH, path: fileOf(name), at: null };
+    const read = await router.brain(config.SVC_BRAIN, context).ask(readFile, question);
     return read.ok ? [{ name, content: read.value.content }] : [];
   }
 
@@ -86,7 +85,9 @@ function anonymousContext(deadlineAt: number): OpContext {
   return {
     actor: 'anonymous',
     subject: { workspace: DEFAULT_WORKSPACE },
-    caller: { session: '0'.repeat(64), verifiedAgent: null, declaredAgent: null },
+    session: '0'.repeat(64),
+    verifiedAgent: null,
+    declaredAgent: null,
     fence: null,
     deadlineAt,
     idempotency: null,

@@ -69,9 +69,9 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
   await router.start();
   await host.finishMoves();
   await host.create(config.SVC_BRAIN, { by: 'service', workspace: DEFAULT_WORKSPACE, family: null });
-  await host.serve(config.SVC_BRAIN);
+  await host.open(config.SVC_BRAIN);
   const deps = await createDeps(parts, host, router, layout);
-  await layout.migrate(router.brain(config.SVC_BRAIN), serviceContext(platform));
+  await layout.migrate(router.brain(config.SVC_BRAIN, serviceContext(platform)));
   const succession = await startSuccession(layout, platform);
   const prototypes = await answerForPrototypes(router, platform);
   const homes = await answerForHomes(store.client, platform);
@@ -221,7 +221,9 @@ function serviceContext(platform: Platform): OpContext {
   return {
     actor: 'service',
     subject: {},
-    caller: { session: '0'.repeat(64), verifiedAgent: null, declaredAgent: null },
+    session: '0'.repeat(64),
+    verifiedAgent: null,
+    declaredAgent: null,
     fence: null,
     deadlineAt: platform.clock.now() + 20 * DEFAULT_DEADLINE_MS,
     idempotency: null,

@@ -31,8 +31,7 @@ import { damageOf, openBrainRepository } from './brain-opening.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { IslandPast } from './island-past.ts';
 import { OpenBrain } from './open-brain.ts';
-import { BrainOperations } from './operations.ts';
-import { retireBrain, type Retired, type RetireRefusal, type RetireWish } from './retirement.ts';
+import { type Retire, retireBrain, type Retired, type RetireRefusal, type RetireWish } from './retirement.ts';
 import type { SyncSettings } from './remotes.ts';
 
 export const MAX_BRAINS = 256;
@@ -73,10 +72,16 @@ export interface BrainQuota {
 interface Held {
   readonly brain: OpenBrain;
   readonly users: ReferenceCount;
-  readonly operations: BrainOperations;
   readonly owner: Owner;
   /** Of the repository that was opened. */
   readonly identity: string | null;
+}
+
+/** A piece of work on a brain of this process; `leave` ends it. */
+export interface Entered {
+  readonly brain: OpenBrain;
+  readonly retire: Retire;
+  readonly leave: () => void;
 }
 
 /** A brain that this process owns, or is about to own. */
@@ -171,11 +176,18 @@ export class BrainHost {
       : { message: `This node has ${MAX_BRAINS} brains and takes no more.`, limit: MAX_BRAINS };
   }
 
-  /** The brain's operations when this process owns it or can claim it; null when another one has it. */
-  async serve(name: string): Promise<BrainOperations | null> {
+  /** The brain, for one piece of work, when this process owns it or can claim it; null when another one has it. */
+  async enter(name: string): Promise<Entered | null> {
+    const held = await this.open(name);
+    if (held === null || this.#entries.get(name)?.held !== held) return null;
+    return { brain: held.brain, retire: (wish) => this.#retire(held, wish), leave: held.users.enter() };
+  }
+
+  /** Null as `enter` answers it. */
+  async open(name: string): Promise<Held | null> {
     if (this.#retiring.has(name)) return null;
     const known = this.#entries.get(name);
-    if (known !== undefined) return (await known.opening)?.operations ?? null;
+    if (known !== undefined) return known.opening;
     if (this.#closing) return null;
     const entry: Entry = { opening: this.#claimAndOpen(name), held: null };
     this.#entries.set(name, entry);
@@ -184,14 +196,7 @@ export class BrainHost {
     } finally {
       if (entry.held === null && this.#entries.get(name) === entry) this.#entries.delete(name);
     }
-    return entry.held?.operations ?? null;
-  }
-
-  /** As `serve`, for a piece of work that `leave` ends. */
-  async enter(name: string): Promise<{ operations: BrainOperations; leave: () => void } | null> {
-    const operations = await this.serve(name);
-    const held = this.#entries.get(name)?.held ?? null;
-    return operations === null || held?.operations !== operations ? null : { operations, leave: held.users.enter() };
+    return entry.held;
   }
 
   /** Whether the brain is open here, or will be in a moment; never claims. */
@@ -317,10 +322,6 @@ export class BrainHost {
       sync,
     );
     await brain.start();
-    const users = new ReferenceCount();
-    const operations = new BrainOperations(brain, (wish) =>
-      this.#retire({ brain, users, owner, operations, identity }, wish),
-    );
-    return { brain, users, operations, owner, identity };
+    return { brain, users: new ReferenceCount(), owner, identity };
   }
 }

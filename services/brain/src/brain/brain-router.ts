@@ -4,50 +4,74 @@
  */
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CallError, type ErrorDetails, Refusal, type RefusalCode } from '@svc/contract/codes.ts';
-import { callErrorOf, type CallFailure, failureOf } from '@svc/contract/rpc.ts';
+import { z } from 'zod';
+import {
+  CALL_ERRORS,
+  CallError,
+  type CallErrorCode,
+  Refusal,
+  REFUSALS,
+  type RefusalCode,
+} from '@svc/contract/codes.ts';
+import { callErrorOf, failureOf } from '@svc/contract/rpc.ts';
 import { BusError, type Subscription } from '@svc/runtime/bus.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { isDatabaseAway, poolClient } from '@svc/runtime/transaction.ts';
 import { isAbsent } from '../files/fsync.ts';
 import { GitError } from '../git/run.ts';
 import { readLiveProcesses, readOwner } from '../store/ownership.ts';
-import { NotOwner } from '../writer/context.ts';
+import { operations } from '../operations/all.ts';
+import { type AnyOperation, noteDenial, type Operation, type Served } from '../operations/operation.ts';
+import { NotOwner, OpContext } from '../writer/context.ts';
 import type { BrainHost } from './brain-host.ts';
-import type { BrainOps, Op } from './ops.ts';
+import { withShownIds } from './shown-ids.ts';
 
-type OpName = keyof BrainOps;
-type Reply =
-  | { readonly value: unknown }
-  | { readonly failure: CallFailure }
-  | { readonly refusal: { readonly code: RefusalCode; readonly message: string; readonly details: ErrorDetails } }
-  | { readonly moved: true };
-
-interface Request {
-  readonly brain: string;
-  readonly op: OpName;
-  readonly args: Op;
+/** A brain as one caller asks it, whichever process owns it. */
+export interface AskedBrain {
+  /** Throws what the operation throws, BRAIN_LOAD_FAIL when there is no such brain. */
+  readonly ask: <Question, Answer>(
+    operation: Operation<Question, Answer>,
+    question: NoInfer<Question>,
+  ) => Promise<Answer>;
 }
 
-/** Doing these twice does no harm, so a lost reply is asked for again. */
-const REPEATABLE: ReadonlySet<OpName> = new Set<OpName>([
-  'read',
-  'list',
-  'search',
-  'islands',
-  'island',
-  'branches',
-  'openBranch',
-  'dirty',
-  'changed',
-  'summary',
-  'leaseView',
-  'settle',
-  'conflicts',
-  'readConflict',
-  'history',
-  'diff',
+/** A piece of work on one brain, here or where the brain is. */
+interface Work<Answer> {
+  readonly brain: string;
+  readonly context: OpContext;
+  readonly operation: Operation<never, Answer>;
+  readonly question: unknown;
+  readonly run: (served: Served) => Promise<Answer>;
+}
+
+/** Between processes: a question and what came of it. */
+const Request = z.strictObject({
+  brain: z.string(),
+  operation: z.string(),
+  context: OpContext,
+  question: z.unknown(),
+});
+const Details = z.record(z.string(), z.unknown());
+const Failure = z.strictObject({
+  code: z.custom<CallErrorCode>((code) => typeof code === 'string' && Object.hasOwn(CALL_ERRORS, code)),
+  message: z.string(),
+  status: z.number(),
+  data: Details,
+});
+const Refused = z.strictObject({
+  code: z.custom<RefusalCode>((code) => typeof code === 'string' && Object.hasOwn(REFUSALS, code)),
+  message: z.string(),
+  details: Details,
+});
+const Reply = z.union([
+  z.strictObject({ answer: z.unknown() }),
+  z.strictObject({ failure: Failure }),
+  z.strictObject({ refusal: Refused }),
+  z.strictObject({ moved: z.literal(true) }),
 ]);
+type Reply = z.output<typeof Reply>;
+
+const served: ReadonlyMap<string, AnyOperation> = new Map(operations.map((operation) => [operation.name, operation]));
 const RETRY_MS = 50;
 const ABSENT = 404;
 const LOOK_FOR_DEATH_MS = 1000;
@@ -75,39 +99,39 @@ export class BrainRouter {
     await this.#subscription?.drain();
   }
 
-  /** The operations of a brain, wherever it is. They throw BRAIN_LOAD_FAIL when there is no such brain. */
-  brain(name: string): BrainOps {
-    const call = (op: OpName) => (args: Op) => this.#call({ brain: name, op, args });
-    return new Proxy({} as BrainOps, { get: (_target, op) => call(op as OpName) });
+  brain(name: string, context: OpContext): AskedBrain {
+    return {
+      ask: (operation, question) =>
+        this.#ask({ brain: name, context, operation, question, run: (given) => operation.run(given, question) }),
+    };
   }
 
-  async #call(request: Request): Promise<unknown> {
+  async #ask<Answer>(work: Work<Answer>): Promise<Answer> {
     try {
-      return await this.#reach(request);
+      return await this.#reach(work);
     } catch (error) {
       if (!(error instanceof CallError) || error.code !== 'BRAIN_LOAD_FAIL' || error.status === ABSENT) throw error;
       // Why a brain does not open is nobody's business who may not see it: to them there is none.
-      throw (await this.#host.mayOpen(request.brain, request.args.context)) ? error : new CallError('BRAIN_LOAD_FAIL');
+      throw (await this.#host.mayOpen(work.brain, work.context)) ? error : new CallError('BRAIN_LOAD_FAIL');
     }
   }
 
-  async #reach(request: Request): Promise<unknown> {
-    const { deadlineAt } = request.args.context;
+  async #reach<Answer>(work: Work<Answer>): Promise<Answer> {
     for (;;) {
-      const reply = await this.#tryOnce(request);
-      if (reply !== null) return reply.value;
-      if (this.#platform.clock.now() + RETRY_MS >= deadlineAt) throw new CallError('SERVICE_UNAVAILABLE');
+      const reply = await this.#tryOnce(work);
+      if (reply !== null) return reply.answer;
+      if (this.#platform.clock.now() + RETRY_MS >= work.context.deadlineAt) throw new CallError('SERVICE_UNAVAILABLE');
       await sleep(RETRY_MS);
     }
   }
 
   /** Null when the brain was not where it was looked for. */
-  async #tryOnce(request: Request): Promise<{ value: unknown } | null> {
-    const { brain } = request;
-    if (this.#host.owns(brain)) return this.#runHere(request);
+  async #tryOnce<Answer>(work: Work<Answer>): Promise<{ readonly answer: Answer } | null> {
+    const { brain } = work;
+    if (this.#host.owns(brain)) return this.#runHere(work);
     const place = this.#places.get(brain) ?? (await this.#locate(brain));
-    if (place === this.#host.process) return this.#runHere(request);
-    const reply = await this.#ask(place, request);
+    if (place === this.#host.process) return this.#runHere(work);
+    const reply = await this.#send(place, work);
     if (reply === null || 'moved' in reply) {
       this.#places.delete(brain);
       return null;
@@ -115,7 +139,7 @@ export class BrainRouter {
     if ('failure' in reply) throw callErrorOf(reply.failure);
     if ('refusal' in reply) throw new Refusal(reply.refusal.code, reply.refusal.details, reply.refusal.message);
     this.#places.set(brain, place);
-    return reply;
+    return { answer: work.operation.answerOf(reply.answer) };
   }
 
   /** The living owner, else whoever should claim the brain: the same process for all who ask at the same time. */
@@ -127,25 +151,31 @@ export class BrainRouter {
     return preferredProcess(brain, await readLiveProcesses(client)) ?? this.#host.process;
   }
 
-  async #runHere({ brain, op, args }: Request): Promise<{ value: unknown } | null> {
+  async #runHere<Answer>({
+    brain: name,
+    context,
+    operation,
+    run,
+  }: Work<Answer>): Promise<{ readonly answer: Answer } | null> {
     let leave: (() => void) | null = null;
     try {
-      await this.#host.dropReplaced(brain);
-      const served = await this.#host.enter(brain);
-      if (served === null) return null;
-      const { operations } = served;
-      leave = served.leave;
-      const run = operations[op] as (given: Op) => Promise<unknown>;
-      const value = await operations.shown(op, args.context, await run.call(operations, args));
-      if (!REPEATABLE.has(op) && tookEffect(value)) this.#host.disk.wrote(brain);
-      return { value };
+      await this.#host.dropReplaced(name);
+      const entered = await this.#host.enter(name);
+      if (entered === null) return null;
+      const { brain, retire } = entered;
+      leave = entered.leave;
+      const given = { brain, context, rows: await brain.rowView(context), retire };
+      assertMay(operation, given);
+      const answer = await shown(operation, given, await run(given));
+      if (operation.effect === 'write' && tookEffect(answer)) this.#host.disk.wrote(name);
+      return { answer };
     } catch (error) {
       if (error instanceof CallError || error instanceof Refusal) throw error;
       if (error instanceof NotOwner) {
-        await this.#host.lose(brain);
+        await this.#host.lose(name);
         return null;
       }
-      throw (await this.#fault(brain, error)) ?? error;
+      throw (await this.#fault(name, error)) ?? error;
     } finally {
       leave?.();
     }
@@ -164,16 +194,18 @@ export class BrainRouter {
     return new Refusal('E_STATE_WRITE', { reason: 'git' }, 'Git did not take the change; nothing changed.');
   }
 
-  async #ask(process: string, request: Request): Promise<Reply | null> {
-    const { deadlineAt } = request.args.context;
+  async #send(process: string, { brain, context, operation, question }: Work<unknown>): Promise<Reply | null> {
+    const { deadlineAt } = context;
+    const isRepeatable = operation.effect !== 'write';
+    const request = JSON.stringify({ brain, operation: operation.name, context, question });
     try {
-      const asked = this.#platform.bus.request(processSubject(process), JSON.stringify(request), { deadlineAt });
-      return JSON.parse(await this.#unlessDead(process, asked)) as Reply;
+      const asked = this.#platform.bus.request(processSubject(process), request, { deadlineAt });
+      return Reply.parse(JSON.parse(await this.#unlessDead(process, asked)));
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
       if (error.code === 'TOO_LARGE') throw new CallError('PAYLOAD_TOO_LARGE');
-      if (error.undelivered || (REPEATABLE.has(request.op) && error.code === 'DISCONNECTED')) return null;
-      throw new CallError(REPEATABLE.has(request.op) ? 'TIMEOUT' : 'E_OUTCOME_UNKNOWN');
+      if (error.undelivered || (isRepeatable && error.code === 'DISCONNECTED')) return null;
+      throw new CallError(isRepeatable ? 'TIMEOUT' : 'E_OUTCOME_UNKNOWN');
     }
   }
 
@@ -196,27 +228,43 @@ export class BrainRouter {
     }
   }
 
+  /** What another process asks of a brain that it takes to be here; never throws. */
   async #answer(payload: string): Promise<string> {
-    const reply = await this.#replyTo(JSON.parse(payload) as Request);
-    return JSON.stringify(reply);
+    return JSON.stringify(await this.#replyTo(payload));
   }
 
-  async #replyTo(request: Request): Promise<Reply> {
+  async #replyTo(payload: string): Promise<Reply> {
     try {
-      return (await this.#runHere(request)) ?? { moved: true };
+      const { brain, operation: name, context, question } = Request.parse(JSON.parse(payload));
+      const operation = served.get(name);
+      if (operation === undefined) throw new Error(`no operation is named ${name}`);
+      const run = (given: Served): Promise<unknown> => operation.serve(given, question);
+      return (await this.#runHere({ brain, context, operation, question, run })) ?? { moved: true };
     } catch (error) {
       if (error instanceof CallError) return { failure: failureOf(error) };
       if (error instanceof Refusal) {
         const { code, message, details } = error;
         return { refusal: { code, message, details } };
       }
-      this.#platform.log.error(
-        { err: error, op: request.op, brain: request.brain },
-        'an operation for another process failed',
-      );
+      this.#platform.log.error({ err: error }, 'an operation for another process failed');
       return { failure: failureOf(new CallError(isDatabaseAway(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL')) };
     }
   }
+}
+
+/** An unreadable brain is answered like an absent one. */
+function assertMay({ needs }: AnyOperation, given: Served): void {
+  if (!given.rows.mayOpen) throw new CallError('BRAIN_LOAD_FAIL');
+  if (needs === 'open' || given.rows.mayChange) return;
+  noteDenial(given, '', 'write');
+  throw new CallError('RLS_DENIED');
+}
+
+/** The answer with its commits named as the caller may know them. */
+async function shown<Answer>({ namesCommits }: AnyOperation, { brain, rows }: Served, answer: Answer): Promise<Answer> {
+  if (!namesCommits || rows.isWhole) return answer;
+  const names = await brain.namesFor(rows);
+  return names === brain.context.handles.plain ? answer : withShownIds(answer, names);
 }
 
 /** Whether an operation that changes something did so, or had done. */

@@ -1,8 +1,9 @@
 /** A branch as readers see it: its working tree, or, without one, its last commit; and any past commit. */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 import { candidatePaths, filesOfStem } from '@svc/contract/names.ts';
-import { decodeText, type FileEntry } from '../files/file-entry.ts';
+import { decodeText, EntryKind, type FileEntry } from '../files/file-entry.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
@@ -10,7 +11,19 @@ import type { RowChains } from '../ports.ts';
 import type { BranchIndex, TextSource } from '../search/branch-index.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
-import type { ListedFile } from './ops.ts';
+
+export const ListedFile = z.strictObject({
+  file: z.string(),
+  bytes: z.number(),
+  /** Empty where the bytes are not read. */
+  hash: z.string(),
+  modifiedAt: z.number().nullable(),
+  /** Only text is served. */
+  kind: EntryKind,
+  /** Why it is not served, or not written, as the end of a sentence. */
+  problem: z.string().nullable(),
+});
+export type ListedFile = Readonly<z.output<typeof ListedFile>>;
 
 export interface ViewedFile extends ListedFile {
   /** Null when the file is not text. */

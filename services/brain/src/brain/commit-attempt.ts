@@ -1,7 +1,8 @@
 /** Commits what differs from the last commit, side by side with a person who does the same. */
+import { z } from 'zod';
 import { allow, deny } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
-import type { HeadEntry, TreeChange } from '../files/file-table.ts';
+import { ChangedFile, type HeadEntry, type TreeChange } from '../files/file-table.ts';
 import { type NewCommit, type PreparedCommit, prepareCommit } from '../git/commits.ts';
 import { indexStamp, type LockAttempt, lockIndex, type LockedIndex } from '../git/index-lock.ts';
 import type { StoredFiles } from '../git/worktree-files.ts';
@@ -11,8 +12,18 @@ import { type OpContext, writeSection } from '../writer/context.ts';
 import { eventRulesOf, savedEvent } from './brain-events.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
 import { noteCommit } from './housekeeping.ts';
-import type { OpenBrain } from './open-brain.ts';
-import type { CommitOutcome, CommitRefusal } from './ops.ts';
+import type { CommitRefusal, OpenBrain } from './open-brain.ts';
+
+export const CommitOutcome = z.strictObject({
+  committed: z.boolean(),
+  commit: z.string(),
+  parent: z.string().nullable(),
+  message: z.string(),
+  /** The first of them. */
+  files: z.array(ChangedFile).readonly(),
+  count: z.number(),
+});
+export type CommitOutcome = z.output<typeof CommitOutcome>;
 
 export interface CommitWish {
   readonly context: OpContext;
@@ -122,11 +133,11 @@ function newCommit(
 }
 
 /** Who and when, as commits of the service record it. */
-export function attribution(brain: OpenBrain, { actor, caller, fence }: OpContext) {
+export function attribution(brain: OpenBrain, { actor, verifiedAgent, declaredAgent, fence }: OpContext) {
   return {
     author: { name: actor, email: `${actor.replace(/[^A-Za-z0-9._-]/g, '-')}@svc.local` },
     at: new Date(brain.context.platform.clock.now()),
-    agent: caller.verifiedAgent ?? caller.declaredAgent ?? undefined,
+    agent: verifiedAgent ?? declaredAgent ?? undefined,
     fence: fence ?? undefined,
   };
 }

@@ -10,7 +10,7 @@ import {
   diskTroubleText,
 } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import type { BrainProblem } from './ops.ts';
+import type { BrainProblem } from '../writer/context.ts';
 
 const MIB = 1024 * 1024;
 const PROBE_BYTES = 4096;

@@ -1,4 +1,5 @@
 /** Brings another line of history into a branch: planned and staged beside its queue, applied in it and under its guard. */
+import { z } from 'zod';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
@@ -14,20 +15,33 @@ import { type ChangeSource, changeEvent } from '../writer/attempt.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import { type Applied, beginPlan, type BegunPlan, followPlan, type PlanToApply } from './apply-plan.ts';
-import { attribution } from './commit.ts';
-import { indexHeld } from './commit-attempt.ts';
+import { attribution, indexHeld } from './commit-attempt.ts';
 import { stageMoves } from './move-files.ts';
-import type { OpenBrain } from './open-brain.ts';
-import type { CommitRefusal, SyncConflict } from './ops.ts';
+import type { CommitRefusal, OpenBrain } from './open-brain.ts';
 
-export interface Pulled {
-  readonly status: string;
-  readonly before: string;
-  readonly after: string;
-  readonly conflicts: readonly SyncConflict[];
-  readonly rescue: string | null;
-  readonly pulled: { readonly added: number; readonly updated: number; readonly deleted: number };
-}
+export const ShownConflict = z.strictObject({
+  id: z.string(),
+  file: z.string(),
+  kind: z.string(),
+  /** Blob ids; null also where hidden fields forbid to tell. */
+  ours: z.string().nullable(),
+  theirs: z.string().nullable(),
+});
+export type ShownConflict = Readonly<z.output<typeof ShownConflict>>;
+
+/** How many files. */
+export const FileCounts = z.strictObject({ added: z.number(), updated: z.number(), deleted: z.number() });
+
+/** What came of an integration. */
+export const Pulled = z.strictObject({
+  status: z.string(),
+  before: z.string(),
+  after: z.string(),
+  conflicts: z.array(ShownConflict).readonly(),
+  rescue: z.string().nullable(),
+  pulled: FileCounts,
+});
+export type Pulled = Readonly<z.output<typeof Pulled>>;
 
 export interface IntegrationWish {
   readonly context: OpContext;
@@ -220,7 +234,7 @@ function pulledOf(
 }
 
 /** The id of a blob would tell a guesser what its hidden fields hold. */
-export function shownConflict({ id, file, kind, ours, theirs }: SyncConflict, { hides }: RowView): SyncConflict {
+export function shownConflict({ id, file, kind, ours, theirs }: ShownConflict, { hides }: RowView): ShownConflict {
   return hides(file) ? { id, file, kind, ours: null, theirs: null } : { id, file, kind, ours, theirs };
 }
 

@@ -1,9 +1,10 @@
 /** The islands of a branch as one subject sees them. */
 import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 import {
   contentOf,
-  type Island,
-  type IslandContent,
+  Island,
+  IslandContent,
   islandFiles,
   namedIn,
   isSourced,
@@ -15,27 +16,27 @@ import type { RowView } from '../ports.ts';
 import { Slices } from '../search/slices.ts';
 import type { BranchView, ViewedFile } from './branch-view.ts';
 
-export interface IslandRow extends Island {
-  readonly file: string;
-  readonly hash: string;
-}
+export const IslandRow = Island.extend({ file: z.string(), hash: z.string() });
+export type IslandRow = Readonly<z.output<typeof IslandRow>>;
 
-export interface IslandPage {
+export const IslandPage = z.strictObject({
   /** In order of their names. */
-  readonly islands: readonly IslandRow[];
+  islands: z.array(IslandRow).readonly(),
   /** The last name of the page when there are more. */
-  readonly next: string | null;
-}
+  next: z.string().nullable(),
+});
+export type IslandPage = z.output<typeof IslandPage>;
 
-export interface LoadedIsland {
-  readonly island: IslandRow;
+export const LoadedIsland = z.strictObject({
+  island: IslandRow,
   /** Of a text island with the files of its sources, when those were asked for. */
-  readonly content: IslandContent;
+  content: IslandContent,
   /** The files that were appended. */
-  readonly files: readonly string[];
+  files: z.array(z.string()).readonly(),
   /** More would have been appended than an island carries. */
-  readonly truncated: boolean;
-}
+  truncated: z.boolean(),
+});
+export type LoadedIsland = Readonly<z.output<typeof LoadedIsland>>;
 
 /** Definitions that travel together, as JSON. */
 const PAGE_BYTES = 1024 * 1024;

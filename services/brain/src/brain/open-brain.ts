@@ -12,19 +12,26 @@ import { trackingRef } from '../git/remote.ts';
 import { discardWorktree, listWorktrees } from '../git/worktrees.ts';
 import { type RowView, UNJUDGED } from '../ports.ts';
 import { type CommitNames, OWN_NAMES } from '../rules/commit-handles.ts';
-import type { BranchWriter } from '../writer/branch-writer.ts';
-import type { BrainContext, OpContext } from '../writer/context.ts';
-import { LeaseKeeper } from '../writer/lease-keeper.ts';
+import { type BranchWriter, FILE_REFUSALS, GUARD_REFUSALS } from '../writer/branch-writer.ts';
+import type { BrainContext, BrainProblem, OpContext } from '../writer/context.ts';
 import { BrainIndexes } from './brain-indexes.ts';
 import { type BranchView, type CommitView, commitView, worktreeView } from './branch-view.ts';
 import type { OpenTree } from './open-tree.ts';
-import type { BrainProblem, ReadRefusal } from './ops.ts';
+import { IslandReader } from './islands.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
-import { finishRenames } from './branch-removal.ts';
+import { finishRenames } from './branch-renames.ts';
 import { openTree } from './open-worktree.ts';
 import { treeProblems } from './tree-problems.ts';
+
+/** With what a branch may be refused: for reading, for writing files, and for what changes it as a whole. */
+export const READ_REFUSALS = ['E_BRANCH_ABSENT', 'E_REF_ABSENT'] as const;
+export type ReadRefusal = (typeof READ_REFUSALS)[number];
+export const WRITE_REFUSALS = [...FILE_REFUSALS, 'E_BRANCH_ABSENT', 'E_LIMIT'] as const;
+export type WriteRefusal = (typeof WRITE_REFUSALS)[number];
+export const COMMIT_REFUSALS = [...GUARD_REFUSALS, 'E_BRANCH_ABSENT', 'E_BUSY', 'E_LIMIT', 'E_STATE_WRITE'] as const;
+export type CommitRefusal = (typeof COMMIT_REFUSALS)[number];
 
 export const MAX_WORKTREES = 64;
 const KEPT_COMMIT_VIEWS = 8;
@@ -48,7 +55,7 @@ export interface BrainPlaces {
 
 export class OpenBrain {
   readonly context: BrainContext;
-  readonly leases: LeaseKeeper;
+  readonly islands = new IslandReader();
   /** What health has to say about the past of this brain. */
   readonly losses: BrainProblem[] = [];
   readonly places: BrainPlaces;
@@ -63,7 +70,6 @@ export class OpenBrain {
 
   constructor(context: BrainContext, places: BrainPlaces, sync: SyncSettings) {
     this.context = context;
-    this.leases = new LeaseKeeper(context);
     this.places = places;
     this.sync = sync;
     this.#indexes = new BrainIndexes(context, places.cache);

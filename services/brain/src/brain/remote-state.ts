@@ -3,10 +3,14 @@ import type { RowView } from '../ports.ts';
 import { unreadableEver } from './island-past.ts';
 import { countDivergence, readHead, readRef } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
-import type { Divergence } from './branches.ts';
 import type { OpenBrain } from './open-brain.ts';
-import type { BrainSummary } from './ops.ts';
 import { DEFAULT_REMOTE } from './remotes.ts';
+
+/** Commits of one side that the other lacks; null = not known, or not to be told. */
+interface Divergence {
+  readonly ahead: number | null;
+  readonly behind: number | null;
+}
 
 const UNKNOWN: Divergence = { ahead: null, behind: null };
 
@@ -27,7 +31,7 @@ export async function divergenceFor(
   return async (branch, head) => (unreadable.length > 0 ? UNKNOWN : remoteDivergence(brain, branch, head));
 }
 
-export async function remoteState(brain: OpenBrain, rows: RowView): Promise<BrainSummary['remote']> {
+export async function remoteState(brain: OpenBrain, rows: RowView): Promise<Divergence & { configured: boolean }> {
   const configured = brain.sync.remoteFor(brain.context.name, DEFAULT_REMOTE) !== null;
   const head = await readHead(brain.context.repository, 'main');
   const divergence = await divergenceFor(brain, rows);

@@ -1,4 +1,5 @@
 /** A brain that goes: to another name, or to the deleted ones. What the database says of it changes in one step. */
+import { z } from 'zod';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { auditedSubject, writeAudit } from '@svc/runtime/audit.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
@@ -28,12 +29,15 @@ export interface RetireWish {
   readonly to: string | null;
 }
 
-export interface Retired {
-  /** Where a deleted brain is kept, below `backups/deleted`; null for one that was renamed. */
-  readonly folder: string | null;
-}
+/** `folder`: where a deleted brain is kept, below `backups/deleted`; null for one that was renamed. */
+export const Retired = z.strictObject({ folder: z.string().nullable() });
+export type Retired = Readonly<z.output<typeof Retired>>;
 
-export type RetireRefusal = 'E_LOCKED' | 'E_FENCED' | 'E_DUPLICATE' | 'E_QUOTA' | 'E_BUSY' | 'E_STATE_WRITE';
+export const RETIRE_REFUSALS = ['E_LOCKED', 'E_FENCED', 'E_BUSY', 'E_STATE_WRITE', 'E_QUOTA', 'E_DUPLICATE'] as const;
+export type RetireRefusal = (typeof RETIRE_REFUSALS)[number];
+
+/** Closes the brain first, once nobody is at work in it. */
+export type Retire = (wish: RetireWish) => Promise<Once<Retired, RetireRefusal>>;
 
 /** Deleted brains that are kept of one home; an operator clears them away. */
 const KEPT_OF_ONE_HOME = 32;
@@ -77,7 +81,7 @@ async function decide(
   const { name, owner, platform } = brain;
   const section = await enterWriteSection(transaction, name, owner);
   if (section === null) throw new NotOwner(name);
-  const guarded = guardWrite(section.lease, context.caller, context.fence, section.now);
+  const guarded = guardWrite(section.lease, context, section.now);
   if (!guarded.ok) return guarded;
   const home = await readHome(transaction, name);
   if (home === null) throw new Error(`brain ${name} has no home`);

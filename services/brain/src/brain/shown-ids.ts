@@ -3,7 +3,6 @@
  * to think of whom something is hidden from.
  */
 import type { CommitNames } from '../rules/commit-handles.ts';
-import type { BrainOps } from './ops.ts';
 
 /** Fields that hold nothing but ids of commits, one or several. */
 export const ID_FIELDS: ReadonlySet<string> = new Set([
@@ -17,14 +16,6 @@ export const ID_FIELDS: ReadonlySet<string> = new Set([
   'remoteCommit',
   'fromCommit',
   'toCommit',
-]);
-/** Their answers hold what files hold, as deep as those are, and no commit. */
-export const WITHOUT_IDS: ReadonlySet<keyof BrainOps> = new Set<keyof BrainOps>([
-  'islands',
-  'island',
-  'createIslands',
-  'amendIsland',
-  'removeIsland',
 ]);
 const COMMIT_ID = /^[0-9a-f]{40}$/;
 

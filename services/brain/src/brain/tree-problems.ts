@@ -3,7 +3,7 @@ import { indexLockOf } from '../git/index-lock.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import type { Repository } from '../git/repository.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
-import type { BrainProblem } from './ops.ts';
+import type { BrainProblem } from '../writer/context.ts';
 
 /** A git at work holds the lock for less. */
 const LOCK_IS_WORTH_TELLING_MS = 2_000;

@@ -105,20 +105,24 @@ describe('release and force', () => {
 
 describe('the guard of writes', () => {
   it('lets anyone write while nobody holds it, but not with an old fence', () => {
-    expect(guardWrite(FREE, sessionB, null, 0).ok).toBe(true);
-    expect(guardWrite(FREE, sessionA, 6, 0)).toMatchObject({ ok: false, code: 'E_FENCED', details: { fence: 6 } });
-    expect(guardWrite(granted(), sessionA, 7, 1000)).toMatchObject({ ok: false, code: 'E_FENCED' });
+    expect(guardWrite(FREE, { ...sessionB, fence: null }, 0).ok).toBe(true);
+    expect(guardWrite(FREE, { ...sessionA, fence: 6 }, 0)).toMatchObject({
+      ok: false,
+      code: 'E_FENCED',
+      details: { fence: 6 },
+    });
+    expect(guardWrite(granted(), { ...sessionA, fence: 7 }, 1000)).toMatchObject({ ok: false, code: 'E_FENCED' });
   });
 
   it('lets only the holder write, with or without its fence', () => {
-    expect(guardWrite(granted(), sessionA, 7, 500).ok).toBe(true);
-    expect(guardWrite(granted(), { ...sessionA, declaredAgent: null }, null, 500).ok).toBe(true);
-    expect(guardWrite(granted(), sessionA, 6, 500)).toMatchObject({ ok: false, code: 'E_FENCED' });
+    expect(guardWrite(granted(), { ...sessionA, fence: 7 }, 500).ok).toBe(true);
+    expect(guardWrite(granted(), { ...sessionA, declaredAgent: null, fence: null }, 500).ok).toBe(true);
+    expect(guardWrite(granted(), { ...sessionA, fence: 6 }, 500)).toMatchObject({ ok: false, code: 'E_FENCED' });
   });
 
   it('does not take the fence for a credential', () => {
-    expect(guardWrite(granted(), sessionB, 7, 500)).toMatchObject({ ok: false, code: 'E_LOCKED' });
-    expect(guardWrite(granted(), { ...sessionA, declaredAgent: 'agent-b' }, 7, 500)).toMatchObject({
+    expect(guardWrite(granted(), { ...sessionB, fence: 7 }, 500)).toMatchObject({ ok: false, code: 'E_LOCKED' });
+    expect(guardWrite(granted(), { ...sessionA, declaredAgent: 'agent-b', fence: 7 }, 500)).toMatchObject({
       ok: false,
       code: 'E_LOCKED',
     });
@@ -126,8 +130,8 @@ describe('the guard of writes', () => {
 
   it('knows a verified holder in any session', () => {
     const held = granted({ verifiedAgent: 'agent-a' });
-    expect(guardWrite(held, { ...sessionB, verifiedAgent: 'agent-a' }, 7, 500).ok).toBe(true);
-    expect(guardWrite(held, { ...sessionA, verifiedAgent: 'agent-b' }, 7, 500).ok).toBe(false);
+    expect(guardWrite(held, { ...sessionB, verifiedAgent: 'agent-a', fence: 7 }, 500).ok).toBe(true);
+    expect(guardWrite(held, { ...sessionA, verifiedAgent: 'agent-b', fence: 7 }, 500).ok).toBe(false);
   });
 });
 

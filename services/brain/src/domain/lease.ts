@@ -1,4 +1,5 @@
 /** The lease of a brain as a state machine: rows in, decisions out. Time is whatever the database said. */
+import { z } from 'zod';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 
 /** One row per brain, from the brain's creation on; `holder` null = free. Times in ms since the epoch. */
@@ -27,14 +28,15 @@ export interface LeaseCaller {
   readonly declaredAgent: string | null;
 }
 
-export interface LeaseView {
-  readonly state: 'held' | 'released';
-  readonly agentId: string | null;
-  readonly fence: number;
-  readonly acquiredAt: number | null;
-  readonly expiresAt: number | null;
-  readonly remainingMs: number;
-}
+export const LeaseView = z.strictObject({
+  state: z.enum(['held', 'released']),
+  agentId: z.string().nullable(),
+  fence: z.number(),
+  acquiredAt: z.number().nullable(),
+  expiresAt: z.number().nullable(),
+  remainingMs: z.number(),
+});
+export type LeaseView = Readonly<z.output<typeof LeaseView>>;
 
 export type LeaseTransition =
   | { readonly kind: 'granted'; readonly row: LeaseRow }
@@ -118,10 +120,10 @@ export function decideForce(row: LeaseRow, now: number): Extract<LeaseTransition
  */
 export function guardWrite(
   row: LeaseRow,
-  caller: LeaseCaller,
-  fence: number | null,
+  caller: LeaseCaller & { readonly fence: number | null },
   now: number,
 ): Decision<null, 'E_LOCKED' | 'E_FENCED'> {
+  const { fence } = caller;
   const holder = liveHolder(row, now);
   if (holder !== null && !passesGuard(holder, caller)) {
     return deny('E_LOCKED', { holder: holder.agentId, expiresAt: holder.expiresAt });

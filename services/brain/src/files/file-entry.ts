@@ -2,6 +2,7 @@
 import { createHash, hash } from 'node:crypto';
 import { type BigIntStats, createReadStream, lstatSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { filePathProblem } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
@@ -14,7 +15,8 @@ import { isAbsent, readIfPresent } from './fsync.ts';
  * `binary`: any other regular file. `link`: a symbolic link. `other`: what has a name that is not served, is larger than
  * the service keeps, or is no file.
  */
-export type EntryKind = 'text' | 'large' | 'binary' | 'link' | 'other';
+export const EntryKind = z.enum(['text', 'large', 'binary', 'link', 'other']);
+export type EntryKind = z.output<typeof EntryKind>;
 export type EntryMode = '100644' | '100755' | '120000';
 
 /** Whether a commit takes the entry: when a person has tracked it, only then. */

@@ -1,8 +1,14 @@
 /** What one working tree holds, every entry that git would not ignore, and how it differs from the last commit. */
-import { type Committing, committingOf, type EntryKind, type EntryMode, type FileEntry } from './file-entry.ts';
+import { z } from 'zod';
+import { type Committing, committingOf, EntryKind, type EntryMode, type FileEntry } from './file-entry.ts';
 import { createNameIndex } from './name-index.ts';
 
-export type ChangeKind = 'added' | 'modified' | 'deleted';
+export const ChangeKind = z.enum(['added', 'modified', 'deleted']);
+export type ChangeKind = z.output<typeof ChangeKind>;
+
+/** A file that differs from an earlier state. */
+export const ChangedFile = z.strictObject({ file: z.string(), change: ChangeKind });
+export type ChangedFile = z.output<typeof ChangedFile>;
 
 /** What a commit takes. */
 export interface TreeChange {
@@ -16,11 +22,12 @@ export interface TreeChange {
 }
 
 /** What a commit leaves as it is. */
-export interface LeftEntry {
-  readonly file: string;
-  readonly kind: EntryKind;
-  readonly problem: string;
-}
+export const LeftEntry = z.strictObject({
+  file: z.string(),
+  kind: EntryKind,
+  problem: z.string().describe('Why, as the end of a sentence.'),
+});
+export type LeftEntry = z.output<typeof LeftEntry>;
 
 /** An entry of the last commit. */
 export interface HeadEntry {

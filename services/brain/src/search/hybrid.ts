@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { gramScores } from './letter-grams.ts';
 import type { WeightedWord } from './letter-grams.ts';
 import { nearestMeans } from './neighbourhood.ts';
@@ -22,14 +23,15 @@ export interface Candidate {
 }
 
 /** What each feature adds to a hybrid score; the score is their sum. */
-export interface HybridParts {
-  readonly bm25: number;
-  readonly grams: number;
-  readonly proximity: number;
-  readonly neighbours: number;
-  readonly file: number;
-  readonly smoothing: number;
-}
+export const HybridParts = z.strictObject({
+  bm25: z.number(),
+  grams: z.number(),
+  proximity: z.number(),
+  neighbours: z.number(),
+  file: z.number(),
+  smoothing: z.number(),
+});
+export type HybridParts = Readonly<z.output<typeof HybridParts>>;
 
 /** A passage beyond the candidates keeps its normalised BM25, which no candidate falls below. */
 export function unrerankedParts(bm25: number): HybridParts {

@@ -1,5 +1,6 @@
-import type { Field } from './fields.ts';
-import type { HybridParts } from './hybrid.ts';
+import { z } from 'zod';
+import { FIELDS } from './fields.ts';
+import { HybridParts } from './hybrid.ts';
 
 export interface SearchRequest {
   readonly query: string;
@@ -16,37 +17,40 @@ export interface SearchRequest {
 }
 
 /** One query term in one field: `part` is its share of the BM25F score. */
-export interface TermPart {
-  readonly term: string;
-  readonly field: Field;
-  readonly tf: number;
-  readonly idf: number;
-  readonly part: number;
-}
+const TermPart = z.strictObject({
+  term: z.string(),
+  field: z.enum(FIELDS),
+  tf: z.number(),
+  idf: z.number(),
+  part: z.number(),
+});
+export type TermPart = Readonly<z.output<typeof TermPart>>;
 
-export interface Explanation {
+const Explanation = z.strictObject({
   /** The first pass's score: the sum of the term parts. */
-  readonly bm25: number;
+  bm25: z.number(),
   /** The score by which the answer is ordered; in hybrid mode the sum of `parts`. */
-  readonly fused: number;
+  fused: z.number(),
   /** null in plain mode. */
-  readonly parts: HybridParts | null;
-  readonly terms: readonly TermPart[];
-}
+  parts: HybridParts.nullable(),
+  terms: z.array(TermPart).readonly(),
+});
+export type Explanation = Readonly<z.output<typeof Explanation>>;
 
-export interface SearchResult {
-  readonly file: string;
-  readonly title: string;
+export const SearchResult = z.strictObject({
+  file: z.string(),
+  title: z.string(),
   /** The passage, verbatim. */
-  readonly content: string;
-  readonly snippet: string;
+  content: z.string(),
+  snippet: z.string(),
   /** Rounded to 1e-9. */
-  readonly score: number;
+  score: z.number(),
   /** First and last line of the passage, 1-based. */
-  readonly lines: readonly [from: number, to: number];
-  readonly hash: string;
-  readonly explain?: Explanation;
-}
+  lines: z.tuple([z.number(), z.number()]).readonly(),
+  hash: z.string(),
+  explain: Explanation.exactOptional(),
+});
+export type SearchResult = Readonly<z.output<typeof SearchResult>>;
 
 export interface SearchAnswer {
   /** Score down, then file, then first line. */

@@ -7,7 +7,8 @@ import { DELETED } from '../brain/brain-moves.ts';
 import type { Retired } from '../brain/retirement.ts';
 import { defineTool } from '../deps.ts';
 import { requireHomeAdmin } from './home.ts';
-import { type CallContext, opContext, WRITE_RAISES } from './target.ts';
+import { retire as retireBrain } from '../operations/retire.ts';
+import { type CallContext, type Guard, opContext, WRITE_RAISES } from './target.ts';
 
 const RETIRE_REFUSES = ['E_LOCKED', 'E_FENCED', 'E_BUSY', 'E_STATE_WRITE', 'E_QUOTA', 'E_DUPLICATE'] as const;
 const RAISES = [...WRITE_RAISES, 'VAF_INPUT_INVALID'] as const;
@@ -21,10 +22,10 @@ async function mayRetire(context: CallContext, name: string): Promise<void> {
   await requireHomeAdmin(context, name);
 }
 
-async function retire(context: CallContext, name: string, to: string | null, guard: object) {
+async function retire(context: CallContext, name: string, to: string | null, guard: Guard) {
   const { deps } = context;
   try {
-    return await deps.router.brain(name).retire({ context: opContext(context, guard), to });
+    return await deps.router.brain(name, opContext(context, guard)).ask(retireBrain, { to });
   } finally {
     deps.sessions.forget();
   }

@@ -4,8 +4,10 @@ import { BrainName, BranchName } from '@svc/contract/names.ts';
 import { brainAndBranch, CommitId, leaseGuard } from '@svc/contract/params.ts';
 import { defineTool } from '../deps.ts';
 import { DEFAULT_BRANCH } from '../domain/stack.ts';
+import { deleteBranch, renameBranch } from '../operations/branch-removal.ts';
+import { mergeBranch } from '../operations/merge-branch.ts';
 import { moveSession } from './branches.ts';
-import { type CallContext, opContext, resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
+import { type CallContext, resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
 
 const merge = defineTool({
   name: 'svc_branch_merge',
@@ -52,9 +54,9 @@ const merge = defineTool({
   deadlineMs: 120_000,
   example: { from: 'experiment', dryRun: true },
   async handler({ from, into, message, dryRun = false, ...wish }, context) {
-    const { ops, brain, branch } = await resolveWrite(context, { ...wish, branch: into });
-    const op = { context: opContext(context, wish), branch, from, message: message ?? null, dryRun };
-    const { files, conflicts, ...outcome } = context.take(settled(context, await ops.mergeBranch(op)));
+    const { ask, brain, branch } = await resolveWrite(context, { ...wish, branch: into });
+    const answer = await ask(mergeBranch, { branch, from, message: message ?? null, dryRun });
+    const { files, conflicts, ...outcome } = context.take(settled(context, answer));
     return { merged: !dryRun, brain, branch, from, ...outcome, files: { ...files }, conflicts: [...conflicts] };
   },
 });
@@ -86,8 +88,8 @@ const remove = defineTool({
   destructive: true,
   example: { name: 'experiment' },
   async handler({ name, ...wish }, context) {
-    const { ops, brain, branch } = await resolveWrite(context, wish);
-    const outcome = await ops.deleteBranch({ context: opContext(context, wish), branch: name });
+    const { ask, brain, branch } = await resolveWrite(context, wish);
+    const outcome = await ask(deleteBranch, { branch: name });
     const deleted = context.take(settled(context, outcome));
     const switched = branch === name && (await standOn(context, brain, DEFAULT_BRANCH));
     return { deleted: true as const, name, brain, ...deleted, switched };
@@ -115,8 +117,8 @@ const rename = defineTool({
   aliases: { branch: 'name' },
   example: { name: 'experiment', to: 'kept' },
   async handler({ name, to, ...wish }, context) {
-    const { ops, brain, branch } = await resolveWrite(context, wish);
-    const outcome = await ops.renameBranch({ context: opContext(context, wish), branch: name, to });
+    const { ask, brain, branch } = await resolveWrite(context, wish);
+    const outcome = await ask(renameBranch, { branch: name, to });
     const { commit } = context.take(settled(context, outcome));
     const switched = branch === name && (await standOn(context, brain, to));
     return { renamed: true as const, name: to, from: name, brain, commit, switched };

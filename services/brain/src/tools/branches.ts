@@ -7,11 +7,11 @@ import { isAnonymous } from '@svc/contract/subject.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { type BrainDeps, defineTool } from '../deps.ts';
 import { switchBranch } from '../domain/stack.ts';
+import { autoBranch, createBranch, listBranches, listChanged, openBranch, readDirty } from '../operations/branches.ts';
 import { cursorAfter, dirtyFile, leftEntry, nextCursor, shownStack, stackNames } from './results.ts';
 import {
   askEveryBrain,
   type CallContext,
-  opContext,
   READ_RAISES,
   READ_REFUSES,
   resolveTarget,
@@ -55,8 +55,8 @@ const list = defineTool({
   refuses: [],
   raises: READ_RAISES,
   async handler({ limit, cursor, ...wish }, context) {
-    const { ops, brain, branch: current } = await resolveTarget(context, wish);
-    const { branches, next } = await ops.branches({ context: opContext(context), ...positionOf(limit, cursor) });
+    const { ask, brain, branch: current } = await resolveTarget(context, wish);
+    const { branches, next } = await ask(listBranches, positionOf(limit, cursor));
     const rows = branches.map((row) => ({ ...row, current: row.name === current }));
     return { branches: rows, names: rows.map(({ name }) => name), current, brain, ...cursorAfter(next) };
   },
@@ -90,13 +90,10 @@ const create = defineTool({
   aliases: { branch: 'name' },
   example: { name: 'experiment', switch: true },
   async handler({ name, from, switch: move = false, ...wish }, context) {
-    const { ops, brain, branch } = await resolveWrite(context, wish);
-    const op = opContext(context, wish);
-    const made = context.take(
-      settled(context, await ops.createBranch({ context: op, branch, name, from: from ?? null })),
-    );
+    const { ask, brain, branch } = await resolveWrite(context, wish);
+    const made = context.take(settled(context, await ask(createBranch, { branch, name, from: from ?? null })));
     if (move) {
-      context.take(await ops.openBranch({ context: op, branch: name, create: true }));
+      context.take(await ask(openBranch, { branch: name, create: true }));
       await moveSession(context, brain, name);
     }
     return { created: true as const, status: 'created' as const, ...made, branch: made.name, brain };
@@ -137,11 +134,9 @@ const switchTo = defineTool({
   example: { name: 'main' },
   async handler({ name, ...wish }, context) {
     const { caller } = context;
-    const { ops, brain } = await resolveTarget(context, wish);
+    const { ask, brain } = await resolveTarget(context, wish);
     const identified = caller.operator || !isAnonymous(caller.subject);
-    const { commit } = context.take(
-      await ops.openBranch({ context: opContext(context), branch: name, create: identified }),
-    );
+    const { commit } = context.take(await ask(openBranch, { branch: name, create: identified }));
     const stack = context.take(await moveSession(context, brain, name));
     return { status: 'switched' as const, name, branch: name, brain, commit, stack };
   },
@@ -176,8 +171,8 @@ const auto = defineTool({
   refuses: WRITE_REFUSES,
   raises: WRITE_RAISES,
   async handler({ prefix = 'auto', ...wish }, context) {
-    const { ops, brain, branch } = await resolveWrite(context, wish);
-    const outcome = await ops.autoBranch({ context: opContext(context, wish), branch, prefix });
+    const { ask, brain, branch } = await resolveWrite(context, wish);
+    const outcome = await ask(autoBranch, { branch, prefix });
     const { branch: made, commit, files } = context.take(settled(context, outcome));
     if (made === null || commit === null) return { branch: null, reason: 'clean' as const };
     await moveSession(context, brain, made);
@@ -204,8 +199,8 @@ const isDirty = defineTool({
   refuses: READ_REFUSES,
   raises: READ_RAISES,
   async handler(wish, context) {
-    const { ops, brain, branch } = await resolveTarget(context, wish);
-    const state = context.take(await ops.dirty({ context: opContext(context), branch }));
+    const { ask, brain, branch } = await resolveTarget(context, wish);
+    const state = context.take(await ask(readDirty, { branch }));
     const { files, count, left, leftCount } = state;
     return { dirty: count > 0, files: [...files], count, left: [...left], leftCount, brain, branch };
   },
@@ -225,9 +220,8 @@ const changedBrains = defineTool({
   refuses: [],
   raises: READ_RAISES,
   async handler(_input, context) {
-    const op = { context: opContext(context) };
-    const found = await askEveryBrain(context, async (ops, brain) =>
-      (await ops.changed(op)).map((row) => ({ brain, ...row })),
+    const found = await askEveryBrain(context, async ({ ask }, brain) =>
+      (await ask(listChanged, {})).map((row) => ({ brain, ...row })),
     );
     const changes = found.flat();
     return { brains: [...new Set(changes.map(({ brain }) => brain))], changes };

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { brainAndBranch, FileContent, ifMatch, leaseGuard, page, TimestampMs } from '@svc/contract/params.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { defineTool } from '../deps.ts';
+import { listConflicts, readConflict, resolveConflict } from '../operations/conflicts.ts';
 import { cursorAfter, nextCursor } from './results.ts';
 import {
-  opContext,
   READ_RAISES,
   READ_REFUSES,
   resolveTarget,
@@ -58,10 +58,10 @@ const list = defineTool({
   refuses: READ_REFUSES,
   raises: READ_RAISES,
   async handler({ file, resolved = false, limit, cursor, ...wish }, context) {
-    const { ops, brain, branch } = await resolveTarget(context, wish);
+    const { ask, brain, branch } = await resolveTarget(context, wish);
     const path = file?.normalize('NFC') ?? null;
-    const op = { context: opContext(context), branch, file: path, resolved, ...positionOf(limit, cursor) };
-    const { conflicts, next } = await ops.conflicts(op);
+    const question = { branch, file: path, resolved, ...positionOf(limit, cursor) };
+    const { conflicts, next } = await ask(listConflicts, question);
     return { conflicts: [...conflicts], brain, branch, ...cursorAfter(next) };
   },
 });
@@ -92,8 +92,8 @@ const read = defineTool({
   refuses: ['E_NOT_FOUND'],
   raises: READ_RAISES,
   async handler({ id, brain: wanted }, context) {
-    const { ops, brain } = await resolveTarget(context, { brain: wanted });
-    const { base, ours, theirs, ...row } = context.take(await ops.readConflict({ context: opContext(context), id }));
+    const { ask, brain } = await resolveTarget(context, { brain: wanted });
+    const { base, ours, theirs, ...row } = context.take(await ask(readConflict, { id }));
     const copy = (one: typeof base) => (one === null ? null : { ...one });
     return { ...row, brain, base: copy(base), ours: copy(ours), theirs: copy(theirs) };
   },
@@ -132,15 +132,14 @@ const resolve = defineTool({
   raises: WRITE_RAISES,
   dress: { resolved: false },
   async handler({ id, take, content, ifMatch: expected, ...wish }, context) {
-    const { ops, brain } = await resolveWrite(context, { brain: wish.brain });
+    const { ask, brain } = await resolveWrite(context, wish);
     const op = {
-      context: opContext(context, wish),
       id,
       take,
       content: content ?? null,
       ifMatch: expected ?? null,
     };
-    const outcome = context.take(settled(context, await ops.resolveConflict(op)));
+    const outcome = context.take(settled(context, await ask(resolveConflict, op)));
     return { resolved: true as const, brain, ...outcome };
   },
 });

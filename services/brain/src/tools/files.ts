@@ -18,17 +18,10 @@ import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { MAX_YAML_LENGTH, readYaml } from '../domain/yaml-document.ts';
+import { commit } from '../operations/commit.ts';
+import { changeFile } from '../operations/files.ts';
 import { readFile } from './reading.ts';
-import {
-  opContext,
-  READ_RAISES,
-  READ_REFUSES,
-  resolveWrite,
-  secondStep,
-  settled,
-  WRITE_RAISES,
-  WRITE_REFUSES,
-} from './target.ts';
+import { READ_RAISES, READ_REFUSES, resolveWrite, secondStep, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
 
 const name = { name: PathText.describe('Path of the file; without an extension, .md is meant.') };
 const nameAlias = { file: 'name' };
@@ -124,9 +117,9 @@ const brainWrite = defineTool({
   async handler({ name: wanted, content, format, ...wish }, context) {
     if (format !== undefined) checkFormat(content, format);
     const path = checkedPath(format === undefined || hasExtension(wanted) ? wanted : `${wanted}.${format}`);
-    const { ops, brain, branch } = await resolveWrite(context, wish);
-    const op = { context: opContext(context, wish), branch, path, content, ifMatch: wish.ifMatch ?? null };
-    const { file, ...written } = context.take(settled(context, await ops.change(op)));
+    const { ask, brain, branch } = await resolveWrite(context, wish);
+    const change = { branch, path, content, ifMatch: wish.ifMatch ?? null };
+    const { file, ...written } = context.take(settled(context, await ask(changeFile, change)));
     return { saved: true as const, name: file, file, ...written, brain, branch };
   },
 });
@@ -182,23 +175,18 @@ const brainSave = defineTool({
         { path: wanted === undefined ? 'name' : 'content', message: 'goes with the other of name and content' },
       ]);
     }
-    const { ops, brain, branch } = await resolveWrite(context, wish);
-    const op = opContext(context, wish);
+    const { ask, op, brain, branch } = await resolveWrite(context, wish);
     let written: { file: string | null; hash: string | null } = { file: null, hash: null };
     if (wanted !== undefined && content !== undefined) {
-      const change = { context: op, branch, path: checkedPath(wanted), content, ifMatch: wish.ifMatch ?? null };
-      written = context.take(settled(context, await ops.change(change)));
+      const change = { branch, path: checkedPath(wanted), content, ifMatch: wish.ifMatch ?? null };
+      written = context.take(settled(context, await ask(changeFile, change)));
     }
     const { file, hash } = written;
-    const saving = {
-      context: secondStep(op, 'commit'),
-      branch,
-      message: message ?? `save ${file ?? 'all'}`,
-      only: file,
-    };
-    const saved = settled(context, await ops.commit(saving));
-    const { committed, commit, count } = context.take(file === null ? saved : tellingWritten(saved, file));
-    return { saved: true as const, name: file, hash, committed, commit, files: count, brain, branch };
+    const then = context.deps.router.brain(brain, secondStep(op, 'commit'));
+    const saving = { branch, message: message ?? `save ${file ?? 'all'}`, only: file };
+    const saved = settled(context, await then.ask(commit, saving));
+    const { committed, commit: head, count } = context.take(file === null ? saved : tellingWritten(saved, file));
+    return { saved: true as const, name: file, hash, committed, commit: head, files: count, brain, branch };
   },
 });
 
@@ -232,9 +220,9 @@ const deleteFile = defineTool({
   aliases: nameAlias,
   async handler({ name: wanted, ...wish }, context) {
     const path = checkedPath(wanted);
-    const { ops, branch } = await resolveWrite(context, wish);
-    const op = { context: opContext(context, wish), branch, path, content: null, ifMatch: wish.ifMatch ?? null };
-    const { file, hash } = context.take(settled(context, await ops.change(op)));
+    const { ask, branch } = await resolveWrite(context, wish);
+    const removal = { branch, path, content: null, ifMatch: wish.ifMatch ?? null };
+    const { file, hash } = context.take(settled(context, await ask(changeFile, removal)));
     return { deleted: true as const, name: wanted, file, hash };
   },
 });

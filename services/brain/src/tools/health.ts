@@ -2,11 +2,14 @@
 import { z } from 'zod';
 import { CALL_ERRORS, CallError, Refusal } from '@svc/contract/codes.ts';
 import { CommitId, TimestampMs } from '@svc/contract/params.ts';
-import type { BrainOps, BrainProblem, BrainSummary } from '../brain/ops.ts';
+import type { AskedBrain } from '../brain/brain-router.ts';
 import { defineTool } from '../deps.ts';
+import { viewLeaseOf } from '../operations/lease.ts';
+import { type BrainSummary, summarise } from '../operations/summary.ts';
+import type { BrainProblem } from '../writer/context.ts';
 import { nodeProblems } from './node-problems.ts';
 import { entryKind } from './results.ts';
-import { askEveryBrain, type CallContext, opContext, resolveTarget } from './target.ts';
+import { askEveryBrain, type CallContext, resolveTarget } from './target.ts';
 
 const problem = z.strictObject({ code: z.string(), text: z.string() });
 
@@ -60,12 +63,12 @@ const health = defineTool({
     const { deps, now } = context;
     const problems: BrainProblem[] = [];
     const summaries: BrainSummary[] = [];
-    for (const summary of await askEveryBrain(context, (ops, name) => summarise(context, ops, name))) {
+    for (const summary of await askEveryBrain(context, (brain, name) => summaryOf(context, brain, name))) {
       if ('code' in summary) problems.push(summary);
       else summaries.push(summary);
     }
-    const target = await resolveTarget(context, {});
-    const view = await target.ops.leaseView({ context: opContext(context) }).catch(() => null);
+    const { ask } = await resolveTarget(context, {});
+    const view = await ask(viewLeaseOf, {}).catch(() => null);
     for (const { name, problems: own } of summaries) {
       problems.push(...own.map(({ code, text }) => ({ code, text: `${name}: ${text}` })));
     }
@@ -104,9 +107,13 @@ function shownBrain({ name, branches, files, dirty, commit, remote, openConflict
 }
 
 /** A brain that cannot be opened is a problem to show, not a failure of the tool. */
-async function summarise(context: CallContext, ops: BrainOps, name: string): Promise<BrainSummary | BrainProblem> {
+async function summaryOf(
+  context: CallContext,
+  { ask }: AskedBrain,
+  name: string,
+): Promise<BrainSummary | BrainProblem> {
   try {
-    return await ops.summary({ context: opContext(context) });
+    return await ask(summarise, {});
   } catch (error) {
     if (error instanceof CallError || error instanceof Refusal)
       return { code: error.code, text: `${name}: ${error.message}` };

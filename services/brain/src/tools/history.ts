@@ -6,8 +6,10 @@ import { encodeCursor } from '@svc/contract/params.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
+import { readDiff } from '../operations/diff.ts';
+import { readHistoryPage } from '../operations/history.ts';
 import { cursorAfter, dirtyFile, nextCursor } from './results.ts';
-import { opContext, READ_RAISES, READ_REFUSES, resolveTarget } from './target.ts';
+import { READ_RAISES, READ_REFUSES, resolveTarget } from './target.ts';
 
 const state = z.string().min(1).max(100).optional();
 
@@ -42,10 +44,9 @@ const history = defineTool({
   aliases: { name: 'file', path: 'file' },
   example: { file: 'learnings/first' },
   async handler({ file, limit, cursor, at: past, ...wish }, context) {
-    const { ops, brain, branch } = await resolveTarget(context, wish);
+    const { ask, brain, branch } = await resolveTarget(context, wish);
     const position = positionOf(limit, cursor);
-    const answer = await ops.history({
-      context: opContext(context),
+    const answer = await ask(readHistoryPage, {
       branch,
       path: file === undefined ? null : checkedPath(file),
       limit: position.limit,
@@ -111,9 +112,8 @@ const diff = defineTool({
   aliases: { name: 'file', path: 'file' },
   example: {},
   async handler({ file, from, to, bytes = DEFAULT_DIFF_BYTES, limit, cursor, ...wish }, context) {
-    const { ops, brain, branch } = await resolveTarget(context, wish);
-    const answer = await ops.diff({
-      context: opContext(context),
+    const { ask, brain, branch } = await resolveTarget(context, wish);
+    const answer = await ask(readDiff, {
       branch,
       path: file === undefined ? null : checkedPath(file),
       from: from ?? null,

@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import { Sha256Hex } from '@svc/contract/params.ts';
 import type { IslandRow, LoadedIsland } from '../brain/islands.ts';
-import type { ReadRefusal } from '../brain/ops.ts';
+import type { ReadRefusal } from '../brain/open-brain.ts';
+import { listIslands, readIsland } from '../operations/islands.ts';
 import { viewRules } from './island-boundary.ts';
-import { type CallContext, opContext, resolveReads, type Target, type TargetWish } from './target.ts';
+import { type CallContext, resolveReads, type Target, type TargetWish } from './target.ts';
 
 export const definition = z.strictObject({
   name: z.string(),
@@ -57,10 +58,10 @@ export async function islandsOfStack(
 ): Promise<Decision<(PlacedIsland & { readonly target: Target })[], ReadRefusal>> {
   const found = new Map<string, PlacedIsland & { readonly target: Target }>();
   for (const target of await resolveReads(context, wish)) {
-    const { ops, brain, branch } = target;
+    const { ask, brain, branch } = target;
     const rows = await viewRules(context, brain);
     for (let from = after, more = true; more; ) {
-      const answer = await ops.islands({ context: opContext(context), branch, after: from });
+      const answer = await ask(listIslands, { branch, after: from });
       if (!answer.ok) return answer;
       const { islands, next } = answer.value;
       for (const island of islands) {
@@ -76,13 +77,12 @@ export async function islandsOfStack(
 
 /** The island in the first of the brains that has it; null when none has. */
 export async function findIsland(
-  context: CallContext,
   targets: readonly Target[],
   name: string,
   append: boolean,
 ): Promise<Decision<FoundIsland | null, ReadRefusal>> {
-  for (const { ops, brain, branch } of targets) {
-    const answer = await ops.island({ context: opContext(context), branch, name, append });
+  for (const { ask, brain, branch } of targets) {
+    const answer = await ask(readIsland, { branch, name, append });
     if (!answer.ok) return answer;
     if (answer.value !== null) return allow({ ...answer.value, brain, branch });
   }

@@ -35,7 +35,7 @@ const status = defineTool({
   example: { name: 'ops' },
   async handler({ name: island, ...wish }, context) {
     const targets = await resolveReads(context, wish);
-    const found = context.take(await findIsland(context, targets, island, false))?.island ?? NONE;
+    const found = context.take(await findIsland(targets, island, false))?.island ?? NONE;
     const gate = (await viewRules(context, targets[0]?.brain ?? context.deps.defaultBrain)).gate(island);
     return {
       name: island,

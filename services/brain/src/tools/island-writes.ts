@@ -11,7 +11,6 @@ import {
 } from '@svc/contract/params.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
-import type { AmendedIsland, NewIsland } from '../brain/island-writes.ts';
 import { defineTool } from '../deps.ts';
 import {
   type Amendment,
@@ -24,11 +23,12 @@ import {
   Triggers,
 } from '../domain/island/island.ts';
 import { normalTriggers } from '../domain/island/trigger.ts';
+import { amendIsland, createIslands, type NewIsland, removeIsland } from '../operations/islands.ts';
+import type { AnswerOf } from '../operations/operation.ts';
 import { assertBoundary, viewRules } from './island-boundary.ts';
 import {
   type CallContext,
   type Guard,
-  opContext,
   resolveWrite,
   settled,
   type Target,
@@ -70,7 +70,11 @@ function describe(input: IslandInput, path: string): NewIsland {
 }
 
 /** The brain to be written, once the boundaries of the islands admit the caller. */
-async function resolveIslands(context: CallContext, wish: TargetWish, names: readonly string[]): Promise<Target> {
+async function resolveIslands(
+  context: CallContext,
+  wish: TargetWish & Guard,
+  names: readonly string[],
+): Promise<Target> {
   const target = await resolveWrite(context, wish);
   await assertBoundary(context, await viewRules(context, target.brain), names, 'save');
   return target;
@@ -101,9 +105,9 @@ const create = defineTool({
   example: { name: 'ops', triggers: ['deploy'], content: 'How we deploy.' },
   async handler(input, context) {
     const island = describe(input, 'content');
-    const { ops, brain, branch } = await resolveIslands(context, input, [input.name]);
-    const op = { context: opContext(context, input), branch, islands: [island] };
-    const [made] = context.take(withoutResults(settled(context, await ops.createIslands(op))), { name: input.name });
+    const { ask, brain, branch } = await resolveIslands(context, input, [input.name]);
+    const answer = await ask(createIslands, { branch, islands: [island] });
+    const [made] = context.take(withoutResults(settled(context, answer)), { name: input.name });
     if (made === undefined) throw new Error('an island was created without an answer');
     const { type, triggers, enabled } = island.definition;
     return {
@@ -151,9 +155,8 @@ const bulkCreate = defineTool({
   async handler({ islands: inputs, ...wish }, context) {
     const islands = inputs.map((input, index) => describe(input, `islands.${index}.content`));
     const names = islands.map((island) => island.name);
-    const { ops, branch } = await resolveIslands(context, wish, names);
-    const op = { context: opContext(context, wish), branch, islands };
-    const made = context.take(settled(context, await ops.createIslands(op)));
+    const { ask, branch } = await resolveIslands(context, wish, names);
+    const made = context.take(settled(context, await ask(createIslands, { branch, islands })));
     const results = made.map((island) => ({ name: island.name, created: true as const, hash: island.hash }));
     return { created: made.length, results };
   },
@@ -173,9 +176,8 @@ const remove = defineTool({
   dress: { deleted: false },
   example: { name: 'ops' },
   async handler({ name: island, ...wish }, context) {
-    const { ops, branch } = await resolveIslands(context, wish, [island]);
-    const op = { context: opContext(context, wish), branch, name: island };
-    context.take(settled(context, await ops.removeIsland(op)));
+    const { ask, branch } = await resolveIslands(context, wish, [island]);
+    context.take(settled(context, await ask(removeIsland, { branch, name: island })));
     return { deleted: true as const, name: island };
   },
 });
@@ -191,10 +193,10 @@ async function amend(
   context: CallContext,
   wish: AmendWish,
   amendment: Amendment,
-): Promise<Decision<AmendedIsland, (typeof AMEND_REFUSES)[number]>> {
-  const { ops, branch } = await resolveIslands(context, wish, [wish.name]);
-  const op = { context: opContext(context, wish), branch, name: wish.name, amendment, ifMatch: wish.ifMatch ?? null };
-  return settled(context, await ops.amendIsland(op));
+): Promise<AnswerOf<typeof amendIsland>['decision']> {
+  const { ask, branch } = await resolveIslands(context, wish, [wish.name]);
+  const { name: island, ifMatch: expected = null } = wish;
+  return settled(context, await ask(amendIsland, { branch, name: island, amendment, ifMatch: expected }));
 }
 
 function switchTool(enabled: boolean, tool: string, description: string) {

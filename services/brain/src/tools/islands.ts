@@ -87,7 +87,7 @@ const loadIsland = defineTool({
     const targets = await resolveReads(context, { ...wish, brain });
     const rows = await viewRules(context, targets[0]?.brain ?? context.deps.defaultBrain);
     await assertBoundary(context, rows, [island], 'load');
-    const found = context.take(await findIsland(context, targets, island, true));
+    const found = context.take(await findIsland(targets, island, true));
     if (found === null) throw context.refuse('E_ISLAND_ABSENT', { name: island });
     if (found.island.invalid) throw context.refuse('E_ISLAND_INVALID', { name: island });
     if (!found.island.enabled) throw context.refuse('E_ISLAND_DISABLED', { name: island });
@@ -137,7 +137,7 @@ const getIsland = defineTool({
     const targets = await resolveReads(context, wish);
     const rows = await viewRules(context, targets[0]?.brain ?? context.deps.defaultBrain);
     await assertBoundary(context, rows, [island], 'hydrate');
-    const found = context.take(await findIsland(context, targets, island, false));
+    const found = context.take(await findIsland(targets, island, false));
     if (found === null) return { name: island, found: false as const };
     return { found: true as const, ...shownDefinition({ ...found, gated: rows.gate(island) !== null }) };
   },
@@ -226,7 +226,7 @@ const exportIslands = defineTool({
         return { islands, count: islands.length, exportedAt: context.now, ...cursorAfter(last) };
       }
       last = row.island.name;
-      const found = context.take(await findIsland(context, [row.target], last, false));
+      const found = context.take(await findIsland([row.target], last, false));
       if (found === null) continue;
       const rows = await viewRules(context, row.brain);
       const exported = {

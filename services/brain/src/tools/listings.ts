@@ -4,8 +4,9 @@ import { at, brainAndBranch, page, PathText, Sha256Hex, TimestampMs } from '@svc
 import { positionOf } from '@svc/runtime/paging.ts';
 import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
+import { listFiles as listOf } from '../operations/files.ts';
 import { cursorAfter, entryKind, nextCursor } from './results.ts';
-import { opContext, READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
+import { READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
 
 const listFiles = defineTool({
   name: 'brain_list_files',
@@ -41,9 +42,8 @@ const listFiles = defineTool({
   raises: READ_RAISES,
   example: { category: 'learnings' },
   async handler({ category, limit, cursor, ...wish }, context) {
-    const { ops, brain, branch } = await resolveTarget(context, wish);
-    const listing = await ops.list({
-      context: opContext(context),
+    const { ask, brain, branch } = await resolveTarget(context, wish);
+    const listing = await ask(listOf, {
       branch,
       category: category === undefined || category === '' ? null : checkedPath(category),
       at: wish.at ?? null,
@@ -94,18 +94,10 @@ const corpus = defineTool({
   refuses: READ_REFUSES,
   raises: READ_RAISES,
   async handler({ content = false, limit, cursor, ...wish }, context) {
-    const { ops, branch } = await resolveTarget(context, wish);
+    const { ask, branch } = await resolveTarget(context, wish);
     const position = positionOf(limit, cursor);
-    const op = {
-      context: opContext(context),
-      branch,
-      category: null,
-      at: null,
-      ...position,
-      withContent: content,
-      withTitle: true,
-    };
-    const { files, next } = context.take(await ops.list(op));
+    const all = { branch, category: null, at: null, ...position, withContent: content, withTitle: true };
+    const { files, next } = context.take(await ask(listOf, all));
     const rows = files.map(({ title = '', kind: _kind, problem: _problem, ...file }) => ({ ...file, title }));
     return { corpus: rows, count: rows.length, ...cursorAfter(next) };
   },

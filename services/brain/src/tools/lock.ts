@@ -3,12 +3,13 @@ import { z } from 'zod';
 import { BrainName } from '@svc/contract/names.ts';
 import { leaseGuard, TimestampMs } from '@svc/contract/params.ts';
 import { defineTool } from '../deps.ts';
-import type { BrainOps, Op } from '../brain/ops.ts';
 import { GUEST_LEASE_MS, LEASE_TTL } from '../domain/lease.ts';
+import { acquireLease, forceLease, releaseLease, viewLeaseOf } from '../operations/lease.ts';
+import { summarise } from '../operations/summary.ts';
+import { LeaseCounters, MutexCounters } from '../writer/counters.ts';
 import { requireHomeAdmin, standingAtHome } from './home.ts';
 import {
   type CallContext,
-  opContext,
   requireIdentity,
   requireWriter,
   resolveTarget,
@@ -25,29 +26,6 @@ const lease = z.strictObject({
   acquiredAt: TimestampMs.nullable(),
   expiresAt: TimestampMs.nullable(),
   remainingMs: z.number(),
-});
-
-const count = z.int();
-const mutexCounters = z.strictObject({
-  acquires: count,
-  held: count,
-  unavailable: count,
-  takeovers: count,
-  releases: count,
-  bodiesRun: count,
-  bodyErrors: count,
-  aborted: count,
-  holdMsTotal: z.number(),
-  holdMsMax: z.number(),
-  heldNow: count,
-});
-const leaseCounters = z.strictObject({
-  granted: count,
-  refreshed: count,
-  denied: count,
-  released: count,
-  releaseDenied: count,
-  forced: count,
 });
 
 const svcLock = defineTool({
@@ -96,7 +74,7 @@ const svcLock = defineTool({
       held: z.boolean(),
     }),
     z.strictObject({ action: z.literal('force'), forceReleased: z.boolean(), fence: z.int() }),
-    z.strictObject({ action: z.literal('stats'), mutex: mutexCounters, lease: leaseCounters }),
+    z.strictObject({ action: z.literal('stats'), mutex: MutexCounters, lease: LeaseCounters }),
   ]),
   access: 'public',
   effect: 'write',
@@ -104,44 +82,43 @@ const svcLock = defineTool({
   raises: WRITE_RAISES,
   example: { action: 'acquire', agentId: 'me', ttlMs: 60_000 },
   async handler({ action = 'status', token = null, agentId, ttlMs = LEASE_TTL.defaultMs, ...wish }, context) {
-    const target = await resolveTarget(context, wish);
-    const op = { context: opContext(context, { agentId }) };
+    const target = await resolveTarget(context, wish, { agentId });
+    const { ask, brain } = target;
     switch (action) {
       case 'acquire': {
         requireWriter(context.caller);
-        const isGuest = (await standingAtHome(context, target.brain)) === 'guest';
+        const isGuest = (await standingAtHome(context, brain)) === 'guest';
         const holdsAtMostMs = isGuest ? GUEST_LEASE_MS : null;
-        const outcome = await target.ops.acquire({ ...op, token, ttlMs, holdsAtMostMs });
+        const outcome = await ask(acquireLease, { token, ttlMs, holdsAtMostMs });
         const grant = context.take(settled(context, outcome), { action, acquired: false, token: null });
         const replayed = outcome.replayed ? { replayed: true as const } : {};
         const limited = isGuest ? { heldAtMostMs: GUEST_LEASE_MS } : {};
-        const { brain } = target;
         return { action, acquired: true as const, token: outcome.token, ...grant, brain, ...limited, ...replayed };
       }
       case 'release': {
         requireIdentity(context.caller);
-        const outcome = await target.ops.release({ ...op, token });
+        const outcome = await ask(releaseLease, { token });
         context.take(settled(context, outcome), { action, released: false });
-        return { action, released: true as const, brain: target.brain };
+        return { action, released: true as const, brain };
       }
       case 'force': {
-        await requireHomeAdmin(context, target.brain);
-        const { forced, fence } = context.take(settled(context, await target.ops.force(op)));
+        await requireHomeAdmin(context, brain);
+        const { forced, fence } = context.take(settled(context, await ask(forceLease, {})));
         return { action, forceReleased: forced, fence };
       }
       case 'stats':
-        return { action, ...(await target.ops.summary(op)).counters };
+        return { action, ...(await ask(summarise, {})).counters };
       default:
-        return { action, ...(await shownLeases(context, target, op)) };
+        return { action, ...(await shownLeases(context, target)) };
     }
   },
 });
 
-async function shownLeases({ deps, caller }: CallContext, target: Target, op: Op) {
-  const shown = async (brain: string, ops: BrainOps) => ({ brain, ...(await ops.leaseView(op)) });
+async function shownLeases({ deps, caller }: CallContext, { brain: asked, op }: Target) {
+  const shown = async (brain: string) => ({ brain, ...(await deps.router.brain(brain, op).ask(viewLeaseOf, {})) });
   const pointer = await deps.sessions.read(caller.session);
-  const status = await shown(target.brain, target.ops);
-  const stack = await Promise.all(pointer.stack.map(({ brain }) => shown(brain, deps.router.brain(brain))));
+  const status = await shown(asked);
+  const stack = await Promise.all(pointer.stack.map(({ brain }) => shown(brain)));
   return { status, stack, held: status.state === 'held' };
 }
 

@@ -12,11 +12,12 @@ import {
   TimestampMs,
 } from '@svc/contract/params.ts';
 import { defineTool } from '../deps.ts';
+import { commit as commitBranch } from '../operations/commit.ts';
+import { changeFile } from '../operations/files.ts';
 import { readFile } from './reading.ts';
 import { dirtyFile } from './results.ts';
 import {
   joinPath,
-  opContext,
   READ_RAISES,
   READ_REFUSES,
   resolveWrite,
@@ -94,9 +95,9 @@ const setMemory = defineTool({
   example: { category: 'learnings', filename: 'first', content: 'Write things down.' },
   async handler({ category, filename, content, ...wish }, context) {
     const path = joinPath(category, filename);
-    const { ops, brain, branch } = await resolveWrite(context, wish);
-    const op = { context: opContext(context, wish), branch, path, content, ifMatch: wish.ifMatch ?? null };
-    const { file, ...written } = context.take(settled(context, await ops.change(op)));
+    const { ask, brain, branch } = await resolveWrite(context, wish);
+    const change = { branch, path, content, ifMatch: wish.ifMatch ?? null };
+    const { file, ...written } = context.take(settled(context, await ask(changeFile, change)));
     return { saved: true as const, success: true as const, ...splitPath(file), file, ...written, brain, branch };
   },
 });
@@ -135,9 +136,8 @@ const commit = defineTool({
   raises: WRITE_RAISES,
   example: { message: 'what I learned today' },
   async handler({ message, ...wish }, context) {
-    const { ops, brain, branch } = await resolveWrite(context, wish);
-    const op = opContext(context, wish);
-    const outcome = context.take(settled(context, await ops.commit({ context: op, branch, message, only: null })));
+    const { ask, op, brain, branch } = await resolveWrite(context, wish);
+    const outcome = context.take(settled(context, await ask(commitBranch, { branch, message, only: null })));
     const status = outcome.committed ? ('committed' as const) : ('no-changes' as const);
     return { ...outcome, files: [...outcome.files], status, author: op.actor, brain, branch };
   },

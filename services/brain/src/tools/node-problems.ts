@@ -1,5 +1,5 @@
 /** What is wrong with this node apart from any one of its brains that can be opened. */
-import type { BrainProblem } from '../brain/ops.ts';
+import type { BrainProblem } from '../writer/context.ts';
 import type { CallContext } from './target.ts';
 
 export async function nodeProblems({ deps, caller }: Pick<CallContext, 'deps' | 'caller'>): Promise<BrainProblem[]> {

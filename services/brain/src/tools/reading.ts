@@ -1,7 +1,8 @@
 /** Reading one file: where the call says, or from the top of the stack down. */
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
-import type { FileView, ReadRefusal } from '../brain/ops.ts';
-import { type CallContext, opContext, resolveReads, type TargetWish } from './target.ts';
+import type { ReadRefusal } from '../brain/open-brain.ts';
+import { type FileView, readFile as readOf } from '../operations/files.ts';
+import { type CallContext, resolveReads, type TargetWish } from './target.ts';
 
 export interface ReadWish extends TargetWish {
   readonly at?: string | undefined;
@@ -21,13 +22,12 @@ export async function readFile(
   path: string,
   wish: ReadWish,
 ): Promise<Decision<FoundFile, ReadRefusal | 'E_FILE_ABSENT' | 'E_NOT_TEXT'>> {
-  const op = opContext(context);
   let refused: Extract<Decision<FoundFile, ReadRefusal | 'E_FILE_ABSENT' | 'E_NOT_TEXT'>, { ok: false }> = deny(
     'E_FILE_ABSENT',
     { file: path },
   );
-  for (const { ops, brain, branch } of await resolveReads(context, wish)) {
-    const answer = await ops.read({ context: op, branch, path, at: wish.at ?? null });
+  for (const { ask, brain, branch } of await resolveReads(context, wish)) {
+    const answer = await ask(readOf, { branch, path, at: wish.at ?? null });
     if (answer.ok) return allow({ view: answer.value, brain });
     if (answer.code !== 'E_FILE_ABSENT' || (isSilent(refused) && !isSilent(answer))) refused = answer;
     if (answer.code === 'E_NOT_TEXT') break;

@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { brainAndBranch, CommitId, PathText, Sha256Hex } from '@svc/contract/params.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
-import type { SearchRow } from '../brain/ops.ts';
 import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
+import { searchFiles, type SearchRow } from '../operations/files.ts';
 import { compress, type CompressedText } from '../search/compress.ts';
 import { rerank, type RerankDocument } from '../search/rerank.ts';
-import { opContext, READ_RAISES, READ_REFUSES, resolveReads, splitPath } from './target.ts';
+import { READ_RAISES, READ_REFUSES, resolveReads, splitPath } from './target.ts';
 
 const DEFAULT_RESULTS = 10;
 const RAG_BUDGET = 2000;
@@ -102,19 +102,11 @@ const search = defineTool({
     const mode = asked === 'hybrid' || asked === 'rag' ? ('hybrid' as const) : ('plain' as const);
     if (query.trim() === '') return { query: '', mode, results: [], total: 0, reason: 'empty query' };
     const { limit, group, explain } = wish;
-    const request = {
-      context: opContext(call),
-      query,
-      mode,
-      limit,
-      group,
-      pathPrefix: prefixOf(wish.category),
-      explain,
-    };
+    const request = { query, mode, limit, group, pathPrefix: prefixOf(wish.category), explain };
     const rows: RankedRow[] = [];
     let total = 0;
-    for (const [depth, { ops, brain, branch }] of (await resolveReads(call, wish)).entries()) {
-      const answer = call.take(await ops.search({ ...request, branch }));
+    for (const [depth, { ask, brain, branch }] of (await resolveReads(call, wish)).entries()) {
+      const answer = call.take(await ask(searchFiles, { ...request, branch }));
       total += answer.total;
       rows.push(...answer.rows.map((row) => ({ ...row, brain, branch, depth })));
     }

@@ -6,6 +6,8 @@ import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { type BrainDeps, defineTool } from '../deps.ts';
 import type { CatalogueSize } from '../store/catalogue.ts';
 import { nextCursor, shownStack, stackNames, stackShown } from './results.ts';
+import { openBranch, readDirty } from '../operations/branches.ts';
+import { settle } from '../operations/summary.ts';
 import { opContext, READ_RAISES, type ReadableBrain, readableBrains, resolveTarget } from './target.ts';
 
 const current = defineTool({
@@ -26,10 +28,9 @@ const current = defineTool({
   refuses: ['E_BRANCH_ABSENT', 'E_REF_ABSENT', 'E_LIMIT'],
   raises: READ_RAISES,
   async handler(_input, context) {
-    const { brain, branch, type, ops } = await resolveTarget(context, {});
-    const op = { context: opContext(context), branch };
-    const { commit } = context.take(await ops.openBranch({ ...op, create: false }));
-    const { files } = context.take(await ops.dirty(op));
+    const { ask, brain, branch, type } = await resolveTarget(context, {});
+    const { commit } = context.take(await ask(openBranch, { branch, create: false }));
+    const { files } = context.take(await ask(readDirty, { branch }));
     const pointer = await context.deps.sessions.read(context.caller.session);
     return { current: brain, branch, type, commit, dirty: files.length > 0, stack: shownStack(pointer).stack };
   },
@@ -56,7 +57,7 @@ const stack = defineTool({
     const waitMs = wait === true ? 10_000 : wait === false ? 0 : wait;
     const op = opContext(context);
     if (waitMs === 0) return { ...shownStack(pointer), settled: true };
-    const waits = pointer.stack.map(({ brain }) => deps.router.brain(brain).settle({ context: op, waitMs }));
+    const waits = pointer.stack.map(({ brain }) => deps.router.brain(brain, op).ask(settle, { waitMs }));
     return { ...shownStack(pointer), settled: (await Promise.all(waits)).every(Boolean) };
   },
 });
@@ -143,8 +144,8 @@ const state = defineTool({
   refuses: ['E_BRANCH_ABSENT', 'E_LIMIT'],
   raises: READ_RAISES,
   async handler(wish, context) {
-    const { brain, branch, ops } = await resolveTarget(context, wish);
-    context.take(await ops.openBranch({ context: opContext(context), branch, create: false }));
+    const { ask, brain, branch } = await resolveTarget(context, wish);
+    context.take(await ask(openBranch, { branch, create: false }));
     const pointer = await context.deps.sessions.read(context.caller.session);
     return {
       current: brain,

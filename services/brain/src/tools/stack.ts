@@ -10,6 +10,8 @@ import { defineTool } from '../deps.ts';
 import { homeOfMaker } from '../domain/home.ts';
 import { loadBrains, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
 import type { RowView } from '../ports.ts';
+import { openBranch } from '../operations/branches.ts';
+import { changeFile } from '../operations/files.ts';
 import { shownStack, stackNames, stackShown } from './results.ts';
 import {
   type CallContext,
@@ -40,11 +42,8 @@ async function openBrain(
     if (!wanted) throw new CallError('BRAIN_LOAD_FAIL');
     created = await createBrain(context, name, rows);
   }
-  const opened = await deps.router.brain(name).openBranch({
-    context: opContext(context),
-    branch: branch ?? 'main',
-    create: false,
-  });
+  const asked = deps.router.brain(name, opContext(context));
+  const opened = await asked.ask(openBranch, { branch: branch ?? 'main', create: false });
   if (!opened.ok) throw new Refusal(opened.code, opened.details);
   return created;
 }
@@ -199,9 +198,9 @@ const remove = defineTool({
       return { removed: true as const, kind: 'stack' as const, name, stack: context.take(settled(context, outcome)) };
     }
     const path = checkedPath(name);
-    const { ops, branch } = await resolveWrite(context, wish);
-    const op = { context: opContext(context, wish), branch, path, content: null, ifMatch: wish.ifMatch ?? null };
-    const { hash } = context.take(settled(context, await ops.change(op)));
+    const { ask, branch } = await resolveWrite(context, wish);
+    const removal = { branch, path, content: null, ifMatch: wish.ifMatch ?? null };
+    const { hash } = context.take(settled(context, await ask(changeFile, removal)));
     return { removed: true as const, kind: 'file' as const, name, hash };
   },
 });

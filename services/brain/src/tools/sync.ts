@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { brainAndBranch, CommitId, leaseGuard } from '@svc/contract/params.ts';
 import { defineTool } from '../deps.ts';
-import { opContext, resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
+import { sync as syncBranch } from '../operations/sync.ts';
+import { resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
 
 const sync = defineTool({
   name: 'svc_sync',
@@ -71,14 +72,13 @@ const sync = defineTool({
   dress: { synced: false },
   deadlineMs: 120_000,
   async handler({ direction, remote, ...wish }, context) {
-    const { ops, brain, branch } = await resolveWrite(context, wish);
+    const { ask, brain, branch } = await resolveWrite(context, wish);
     const op = {
-      context: opContext(context, wish),
       branch,
       direction: direction ?? ('both' as const),
       remote: remote ?? null,
     };
-    const { conflicts, ...outcome } = context.take(settled(context, await ops.sync(op)));
+    const { conflicts, ...outcome } = context.take(settled(context, await ask(syncBranch, op)));
     return { synced: true as const, brain, ...outcome, pulled: { ...outcome.pulled }, conflicts: [...conflicts] };
   },
 });

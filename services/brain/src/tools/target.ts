@@ -5,7 +5,7 @@ import { isAnonymous } from '@svc/contract/subject.ts';
 import type { Caller, IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { checkedPath } from '../blocked-path.ts';
-import type { BrainOps } from '../brain/ops.ts';
+import type { AskedBrain } from '../brain/brain-router.ts';
 import type { BrainDeps } from '../deps.ts';
 import { DEFAULT_BRANCH, type Pointer, type StackEntry } from '../domain/stack.ts';
 import type { RowView } from '../ports.ts';
@@ -42,8 +42,9 @@ export interface TargetWish {
   readonly branch?: string | undefined;
 }
 
-export interface Target extends StackEntry {
-  readonly ops: BrainOps;
+/** A brain and a branch of it, to be asked as this caller. */
+export interface Target extends StackEntry, AskedBrain {
+  readonly op: OpContext;
 }
 
 export interface Guard {
@@ -52,9 +53,14 @@ export interface Guard {
 }
 
 /** The one brain a call is about: the one it names, else the top of the session's stack. */
-export async function resolveTarget({ deps, caller }: CallContext, wish: TargetWish): Promise<Target> {
-  const pointer = await deps.sessions.read(caller.session);
-  return { ...entryFor(pointer, wish), ops: deps.router.brain(wish.brain ?? pointer.stack[0].brain) };
+export async function resolveTarget(context: CallContext, wish: TargetWish, guard?: Guard): Promise<Target> {
+  const pointer = await context.deps.sessions.read(context.caller.session);
+  return targetAt(context, entryFor(pointer, wish), guard);
+}
+
+function targetAt(context: CallContext, entry: StackEntry, guard?: Guard): Target {
+  const op = opContext(context, guard);
+  return { ...entry, op, ...context.deps.router.brain(entry.brain, op) };
 }
 
 function entryFor(pointer: Pointer, wish: TargetWish): StackEntry {
@@ -73,13 +79,13 @@ export async function resolveReads(
   if (wish.brain !== undefined || wish.branch !== undefined || wish.at !== undefined)
     return [await resolveTarget(context, wish)];
   const pointer = await context.deps.sessions.read(context.caller.session);
-  return pointer.stack.map((entry) => ({ ...entry, ops: context.deps.router.brain(entry.brain) }));
+  return pointer.stack.map((entry) => targetAt(context, entry));
 }
 
 /** The brain to be written, after the checks that need nothing but the call. */
-export async function resolveWrite(context: CallContext, wish: TargetWish): Promise<Target> {
+export async function resolveWrite(context: CallContext, wish: TargetWish & Guard): Promise<Target> {
   requireWriter(context.caller);
-  const target = await resolveTarget(context, wish);
+  const target = await resolveTarget(context, wish, wish);
   if (target.type === 'public') throw new Refusal('E_READ_ONLY', { brain: target.brain });
   return target;
 }
@@ -106,7 +112,9 @@ export function opContext({ caller, idempotency }: CallContext, guard: Guard = {
   return {
     actor: actorOf(caller, guard.agentId),
     subject,
-    caller: { session, verifiedAgent, declaredAgent: guard.agentId ?? subject.agentId ?? null },
+    session,
+    verifiedAgent,
+    declaredAgent: guard.agentId ?? subject.agentId ?? null,
     fence: guard.fence ?? null,
     deadlineAt,
     idempotency,
@@ -166,15 +174,16 @@ export async function readableBrains({
 
 /** Asks every brain that the caller may see, a few at a time; answers in order of the names. */
 export async function askEveryBrain<Answer>(
-  context: Pick<CallContext, 'deps' | 'caller'>,
-  ask: (ops: BrainOps, name: string) => Promise<Answer>,
+  context: CallContext,
+  ask: (brain: AskedBrain, name: string) => Promise<Answer>,
 ): Promise<Answer[]> {
   const { deps } = context;
+  const op = opContext(context);
   const names = (await readableBrains(context)).map(({ name }) => name);
   const answers: Answer[] = [];
   for (let start = 0; start < names.length; start += BRAINS_AT_ONCE) {
     const some = names.slice(start, start + BRAINS_AT_ONCE);
-    answers.push(...(await Promise.all(some.map((name) => ask(deps.router.brain(name), name)))));
+    answers.push(...(await Promise.all(some.map((name) => ask(deps.router.brain(name, op), name)))));
   }
   return answers;
 }

@@ -13,8 +13,10 @@ import { type BrainContext, NotOwner, type OpContext, writeSection } from './con
 import { type QueuedCall, WriteQueue } from './queue.ts';
 import type { FileOutcome, FileRequest, Staging } from './staging.ts';
 
-export type GuardRefusal = 'E_LOCKED' | 'E_FENCED' | 'E_BRAIN_DIVERTED';
-export type FileRefusal = GuardRefusal | 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA' | 'E_STATE_WRITE';
+export const GUARD_REFUSALS = ['E_LOCKED', 'E_FENCED', 'E_BRAIN_DIVERTED'] as const;
+export type GuardRefusal = (typeof GUARD_REFUSALS)[number];
+export const FILE_REFUSALS = [...GUARD_REFUSALS, 'E_CONFLICT', 'E_FILE_ABSENT', 'E_QUOTA', 'E_STATE_WRITE'] as const;
+export type FileRefusal = (typeof FILE_REFUSALS)[number];
 
 /** What a step answers and tells besides its changes of files. */
 export interface Step<Value> {
@@ -165,7 +167,7 @@ export class BranchWriter {
 
   /** Everything a guarded change must pass besides its own rules. */
   async guard(section: WriteSection, context: OpContext): Promise<Decision<null, GuardRefusal>> {
-    const guarded = guardWrite(section.lease, context.caller, context.fence, section.now);
+    const guarded = guardWrite(section.lease, context, section.now);
     if (!guarded.ok) return guarded;
     return (await this.#isDiverted()) ? deny('E_BRAIN_DIVERTED', { branch: this.tree.branch }) : guarded;
   }
@@ -251,7 +253,7 @@ export class BranchWriter {
     for (const call of calls) {
       const { request, context } = call.request;
       const judge = async (): Promise<Decision<FileOutcome, FileRefusal>> => {
-        const guarded = guardWrite(section.lease, context.caller, context.fence, section.now);
+        const guarded = guardWrite(section.lease, context, section.now);
         if (!guarded.ok) return guarded;
         if (diverted) return deny('E_BRAIN_DIVERTED', { branch: this.tree.branch });
         return staging.judge(request, context);

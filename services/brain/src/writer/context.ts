@@ -1,14 +1,13 @@
 /** What the writers of one brain share, and the section in which they change it. */
+import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
-import type { IdempotencyScope } from '@svc/contract/tool.ts';
-import type { RegistryStamp } from '@svc/contract/registry.ts';
-import type { Subject } from '@svc/contract/subject.ts';
+import { RegistryStamp } from '@svc/contract/registry.ts';
+import { Subject } from '@svc/contract/subject.ts';
 import type { Idempotency } from '@svc/runtime/idempotency.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
-import type { LeaseCaller } from '../domain/lease.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RowRules } from '../ports.ts';
 import type { IslandPast } from '../brain/island-past.ts';
@@ -21,21 +20,35 @@ import type { Owner } from '../store/ownership.ts';
 import type { Counters } from './counters.ts';
 import type { RwLock } from './rw-lock.ts';
 
-/** Who asks a brain for something, as far as brains care; plain data, it crosses the bus. */
-export interface OpContext {
-  readonly actor: string;
-  readonly subject: Subject;
-  readonly caller: LeaseCaller;
+/** Who asks a brain for something, from the tool to the last rule of the writer; plain data, it crosses the bus. */
+export const OpContext = z.strictObject({
+  /** As whom it is recorded. */
+  actor: z.string(),
+  subject: Subject,
+  session: z.string(),
+  /** Identity that the registry verified; null when there is none. */
+  verifiedAgent: z.string().nullable(),
+  /** `agentId` argument, as given. */
+  declaredAgent: z.string().nullable(),
   /** Fence of the lease the caller claims to hold. */
-  readonly fence: number | null;
+  fence: z.number().nullable(),
   /** Milliseconds since the epoch. */
-  readonly deadlineAt: number;
-  readonly idempotency: IdempotencyScope | null;
+  deadlineAt: z.number(),
+  idempotency: z
+    .strictObject({ principal: z.string(), tool: z.string(), key: z.string(), argsHash: z.string() })
+    .nullable(),
   /** Under what the row rules are judged; null = what the registry stands at when they are. */
-  readonly registry: RegistryStamp | null;
-  readonly operator: boolean;
+  registry: RegistryStamp.nullable(),
+  operator: z.boolean(),
   /** The service acts by itself: no row rule is judged. */
-  readonly isService: boolean;
+  isService: z.boolean(),
+});
+export type OpContext = Readonly<z.output<typeof OpContext>>;
+
+/** Something that health has to say. */
+export interface BrainProblem {
+  readonly code: string;
+  readonly text: string;
 }
 
 export interface BrainContext {
@@ -50,7 +63,7 @@ export interface BrainContext {
   readonly counters: Counters;
   readonly rwLock: RwLock;
   /** What the disk refused lately. */
-  readonly disk: { problemsOf(brain: string): Promise<readonly { readonly code: string; readonly text: string }[]> };
+  readonly disk: { problemsOf(brain: string): Promise<readonly BrainProblem[]> };
   readonly indexes: IndexMemory;
   /** What commits are called for whom something of the brain is hidden. */
   readonly handles: CommitHandles;

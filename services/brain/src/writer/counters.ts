@@ -1,31 +1,34 @@
 /** Counters of the writer sections and leases since the process started; read as differences between two looks. */
+import { z } from 'zod';
 
-export interface MutexCounters {
-  acquires: number;
-  held: number;
-  unavailable: number;
-  takeovers: number;
-  releases: number;
-  bodiesRun: number;
-  bodyErrors: number;
-  aborted: number;
-  holdMsTotal: number;
-  holdMsMax: number;
-  heldNow: number;
-}
+const count = z.int();
 
-export interface LeaseCounters {
-  granted: number;
-  refreshed: number;
-  denied: number;
-  released: number;
-  releaseDenied: number;
-  forced: number;
-}
+export const MutexCounters = z.strictObject({
+  acquires: count,
+  held: count,
+  unavailable: count,
+  takeovers: count,
+  releases: count,
+  bodiesRun: count,
+  bodyErrors: count,
+  aborted: count,
+  holdMsTotal: z.number(),
+  holdMsMax: z.number(),
+  heldNow: count,
+});
+
+export const LeaseCounters = z.strictObject({
+  granted: count,
+  refreshed: count,
+  denied: count,
+  released: count,
+  releaseDenied: count,
+  forced: count,
+});
 
 export interface Counters {
-  readonly mutex: MutexCounters;
-  readonly lease: LeaseCounters;
+  readonly mutex: z.output<typeof MutexCounters>;
+  readonly lease: z.output<typeof LeaseCounters>;
   /** A call gave up waiting behind others. */
   gaveUp(): void;
   /** The section could not be entered: database or disk refused. */
@@ -35,7 +38,7 @@ export interface Counters {
 }
 
 export function createCounters(): Counters {
-  const mutex: MutexCounters = {
+  const mutex = {
     acquires: 0,
     held: 0,
     unavailable: 0,

@@ -1,5 +1,6 @@
 /** The judgement of a batch: each call sees the effect of those before it; nothing touches the disk here. */
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision, type Denial } from '@svc/contract/decision.ts';
 import { decideWrite } from '@svc/contract/names.ts';
@@ -27,14 +28,15 @@ export interface FileRequest {
 }
 
 /** As it is shown to the caller. */
-export interface FileOutcome {
-  readonly file: string;
+export const FileOutcome = z.strictObject({
+  file: z.string(),
   /** Of the bytes now in place, or, of a removed file, of what went. */
-  readonly hash: string;
-  readonly bytes: number;
-  readonly changed: boolean;
-  readonly created: boolean;
-}
+  hash: z.string(),
+  bytes: z.number(),
+  changed: z.boolean(),
+  created: z.boolean(),
+});
+export type FileOutcome = Readonly<z.output<typeof FileOutcome>>;
 
 export interface StagedChange {
   readonly path: string;

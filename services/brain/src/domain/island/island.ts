@@ -76,29 +76,34 @@ const Definition = z.looseObject({
   source: Sources.default([]),
 });
 
-export interface IslandDefinition {
-  readonly type: string;
+export const IslandDefinition = z.strictObject({
+  type: z.string(),
   /** Normal ones. */
-  readonly triggers: readonly string[];
-  readonly enabled: boolean;
-  readonly description: string;
-  readonly source: readonly string[];
-}
+  triggers: z.array(z.string()).readonly(),
+  enabled: z.boolean(),
+  description: z.string(),
+  source: z.array(z.string()).readonly(),
+});
+export type IslandDefinition = Readonly<z.output<typeof IslandDefinition>>;
 
-export type IslandKind = 'text' | 'data';
+export const IslandKind = z.enum(['text', 'data']);
+export type IslandKind = z.output<typeof IslandKind>;
 
-export interface Island extends IslandDefinition {
-  readonly name: string;
-  readonly kind: IslandKind;
+export const Island = IslandDefinition.extend({
+  name: z.string(),
+  kind: IslandKind,
   /** The file does not parse as an island. */
-  readonly invalid: boolean;
+  invalid: z.boolean(),
   /** It holds something besides its definition. */
-  readonly populated: boolean;
-}
+  populated: z.boolean(),
+});
+export type Island = Readonly<z.output<typeof Island>>;
 
-export type IslandContent =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'data'; readonly data: unknown };
+export const IslandContent = z.union([
+  z.strictObject({ kind: z.literal('text'), text: z.string() }),
+  z.strictObject({ kind: z.literal('data'), data: z.unknown() }),
+]);
+export type IslandContent = Readonly<z.output<typeof IslandContent>>;
 
 const ISLAND_FILE = /^islands\/([^/]+)\.(md|json)$/;
 const NO_DEFINITION: IslandDefinition = {
@@ -183,9 +188,11 @@ export function renderIsland(definition: IslandDefinition, content: IslandConten
   return `---\n${lines.join('\n')}\n---\n${content.text}`;
 }
 
-export type Amendment =
-  | { readonly member: 'enabled'; readonly value: boolean }
-  | { readonly member: 'triggers'; readonly value: readonly string[] };
+export const Amendment = z.union([
+  z.strictObject({ member: z.literal('enabled'), value: z.boolean() }),
+  z.strictObject({ member: z.literal('triggers'), value: z.array(z.string()).readonly() }),
+]);
+export type Amendment = Readonly<z.output<typeof Amendment>>;
 
 /** The text of the island's file after the amendment; the same text when it says so already. */
 export function amendIsland(

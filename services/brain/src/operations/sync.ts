@@ -1,5 +1,6 @@
 /** Pull and push of one branch: the network outside the queue, what changes the branch inside it. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { CallError, REFUSALS } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
@@ -7,23 +8,61 @@ import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { readRef } from '../git/refs.ts';
 import { countNew } from '../git/history.ts';
 import { readRemoteHeads, trackingRef } from '../git/remote.ts';
-import { RemoteError } from '../git/remote-error.ts';
+import { REMOTE_CODES, RemoteError } from '../git/remote-error.ts';
 import { RepositoryProblem } from '../git/repository.ts';
 import { noteSync } from '../store/sync-store.ts';
-import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
+import { integrate, Pulled } from '../brain/integrate.ts';
+import { eventRulesOf, toldCount } from '../brain/brain-events.ts';
+import { hiddenSpellings } from '../brain/island-past.ts';
+import { COMMIT_REFUSALS, type OpenBrain } from '../brain/open-brain.ts';
+import { DEFAULT_REMOTE, noRemote } from '../brain/remotes.ts';
+import { fetchInTime, type NetworkStage, pushInTime } from '../brain/sync-network.ts';
+import { SyncTelling } from '../brain/sync-events.ts';
 import { dirtyState } from './branches.ts';
 import { commitBranch } from './commit.ts';
-import { integrate, type Pulled } from './integrate.ts';
-import { eventRulesOf, toldCount } from './brain-events.ts';
-import type { OpenBrain } from './open-brain.ts';
-import type { BrainOps, SyncOutcome, SyncRefusal } from './ops.ts';
-import { DEFAULT_REMOTE, noRemote } from './remotes.ts';
-import { fetchInTime, type NetworkStage, pushInTime } from './sync-network.ts';
-import { SyncTelling } from './sync-events.ts';
-import { hiddenSpellings } from './island-past.ts';
+import { defineOperation, onBranch, once, type Served, unkeyed } from './operation.ts';
 
-type SyncOp = Parameters<BrainOps['sync']>[0] & { readonly rows: RowView };
+const SyncOutcome = Pulled.extend({
+  branch: z.string(),
+  remote: z.string(),
+  direction: z.enum(['push', 'pull', 'both']),
+  remoteCommit: z.string().nullable(),
+  pushed: z.number(),
+  /** The remote took commits out of its history since the last fetch; `rescue` has where it was. */
+  rewritten: z.boolean(),
+  /** Readable files that differ from the last commit and so stay here. */
+  uncommittedLeft: z.number(),
+});
+type SyncOutcome = z.output<typeof SyncOutcome>;
+
+const SYNC_REFUSALS = [
+  ...COMMIT_REFUSALS,
+  ...Object.values(REMOTE_CODES),
+  'E_NOT_CONFIGURED',
+  'E_REMOTE_RACE',
+  'E_UNDER_WAY',
+  'E_SYNC_CONFLICT',
+] as const;
+type SyncRefusal = (typeof SYNC_REFUSALS)[number];
+
+const SyncQuestion = z.strictObject({
+  ...onBranch,
+  direction: z.enum(['push', 'pull', 'both']),
+  remote: z.string().nullable(),
+});
+type SyncQuestion = z.output<typeof SyncQuestion>;
+
+export const sync = defineOperation({
+  name: 'sync',
+  effect: 'write',
+  needs: 'change',
+  question: SyncQuestion,
+  answer: once(SyncOutcome, SYNC_REFUSALS),
+  run: ({ brain, context, rows }, question) => syncBranch(brain, { ...question, context, rows }),
+});
+
+type SyncOp = SyncQuestion & Pick<Served, 'context' | 'rows'>;
 type Answer = Decision<SyncOutcome, SyncRefusal>;
 
 /** One sync of one branch. */
@@ -39,10 +78,10 @@ const PUSH_JITTER_MS = 200;
 const ANSWER_SHARE = 0.1;
 const ANSWER_MS = 5000;
 
-export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<SyncOutcome, SyncRefusal>> {
+async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<SyncOutcome, SyncRefusal>> {
   const name = op.remote ?? DEFAULT_REMOTE;
   const remote = brain.sync.remoteFor(brain.context.name, name);
-  if (remote === null) return { decision: noRemote(name), replayed: false };
+  if (remote === null) return unkeyed(noRemote(name));
   const { idempotency, platform } = brain.context;
   const stored = await idempotency.find<SyncOutcome, SyncRefusal>(
     poolClient(platform.database.pool),
@@ -50,18 +89,18 @@ export async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<Syn
   );
   if (stored !== null) return { decision: stored, replayed: true };
   const found = await brain.writer(op.branch);
-  if (!found.ok) return { decision: found, replayed: false };
+  if (!found.ok) return unkeyed(found);
   const telling = new SyncTelling(brain, op.branch, op.direction === 'push' ? 'push' : 'pull', remote.name);
   await telling.started();
   const { branch } = op;
-  const sync: Sync = { brain, writer: found.value, remote, branch, op, telling, answerBy: answerBy(brain, op) };
-  const decision = await attempt(sync).catch((error: unknown) => {
+  const work: Sync = { brain, writer: found.value, remote, branch, op, telling, answerBy: answerBy(brain, op) };
+  const decision = await attempt(work).catch((error: unknown) => {
     telling.failed(error);
     throw error;
   });
   // It has no end yet: whoever repeats the call, with its key too, learns that.
-  if (!decision.ok && decision.code === 'E_UNDER_WAY') return { decision, replayed: false };
-  return settle(sync, decision);
+  if (!decision.ok && decision.code === 'E_UNDER_WAY') return unkeyed(decision);
+  return settle(work, decision);
 }
 
 function answerBy({ context }: OpenBrain, { context: { deadlineAt } }: SyncOp): number {

@@ -1,65 +1,78 @@
 /** Deleting and renaming branches. Nothing is lost: what a branch held can be read under its rescue references. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
-import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import { poolClient } from '@svc/runtime/transaction.ts';
 import { guardWrite } from '../domain/lease.ts';
-import { leftJournals, openJournal } from '../files/journal-file.ts';
 import { countUnmerged, deletionMoves, isInUseElsewhere, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { moveRefs, readHead, rescueStamp } from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
 import { worktreeName } from '../git/worktrees.ts';
-import type { RowView } from '../ports.ts';
 import { forgetBranch, renameBranchRows } from '../store/branch-rows.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type BrainContext, type OpContext, writeSection } from '../writer/context.ts';
-import { attribution } from './commit.ts';
-import { gatherEdits } from './commit-edits.ts';
-import type { BranchDeleted } from './branch-results.ts';
-import { dropWorktree, isWorktreeHeld, type KeptWork } from './drop-worktree.ts';
-import type { OpenBrain } from './open-brain.ts';
-import type { BrainOps, CommitRefusal } from './ops.ts';
-import { hiddenSpellings } from './island-past.ts';
+import { openRename } from '../brain/branch-renames.ts';
+import { attribution } from '../brain/commit-attempt.ts';
+import { gatherEdits } from '../brain/commit-edits.ts';
+import { hiddenSpellings } from '../brain/island-past.ts';
+import { dropWorktree, isWorktreeHeld, type KeptWork } from '../brain/drop-worktree.ts';
+import { COMMIT_REFUSALS, type CommitRefusal, type OpenBrain } from '../brain/open-brain.ts';
+import { defineOperation, onBranch, once, type Served } from './operation.ts';
 
-type OpOf<Name extends keyof BrainOps> = Parameters<BrainOps[Name]>[0];
 type Refusal = CommitRefusal | 'E_BRANCH_PROTECTED' | 'E_BRANCH_EXISTS';
 type Answer<Value> = Once<Value, Refusal>;
 
 const MAIN = 'main';
 
-export async function deleteBranch(
-  brain: OpenBrain,
-  { context, branch }: OpOf<'deleteBranch'>,
-  rows: RowView,
-): Promise<Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>> {
-  const rescue = newRescue(brain.context);
-  const answer = await withBranch<BranchDeleted>(brain, { context, branch }, async (writer, head) => {
-    const saved = await saveWork(brain, context, writer, head);
-    const kept = { commit: saved?.commit ?? head, id: rescue };
-    const { repository, outbox, name } = brain.context;
-    const without = await hiddenSpellings(brain.context.islands, rows);
-    const unmerged = await countUnmerged(repository, { branch, head, without });
-    const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
-    const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
-      if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {
-        return deny('E_BUSY', { retryAfterMs: 0 });
-      }
-      irrevocable();
-      await forgetBranch(transaction, name, branch);
-      const payload = { ...told(brain, context, branch), rescue };
-      await outbox.write(transaction, [{ name: 'branch:deleted', payload }]);
-      const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
-      return allow({ commit: head, rescue, uncommitted, unmerged, setAside });
+const BranchDeleted = z.strictObject({
+  commit: z.string(),
+  /** Reads as `rescue/<this>/branch`, and `work` when there were uncommitted files. */
+  rescue: z.string(),
+  uncommitted: z.number(),
+  /** Commits that no other branch has. */
+  unmerged: z.number(),
+  /** Files that no commit takes are left in a directory that is set aside. */
+  setAside: z.boolean(),
+});
+type BranchDeleted = z.output<typeof BranchDeleted>;
+
+export const deleteBranch = defineOperation({
+  name: 'deleteBranch',
+  effect: 'write',
+  needs: 'change',
+  question: z.strictObject(onBranch),
+  answer: once(BranchDeleted, [...COMMIT_REFUSALS, 'E_BRANCH_PROTECTED']),
+  async run({ brain, context, rows }, { branch }) {
+    const rescue = newRescue(brain.context);
+    const answer = await withBranch<BranchDeleted>(brain, { context, branch }, async (writer, head) => {
+      const saved = await saveWork(brain, context, writer, head);
+      const kept = { commit: saved?.commit ?? head, id: rescue };
+      const { repository, outbox, name } = brain.context;
+      const without = await hiddenSpellings(brain.context.islands, rows);
+      const unmerged = await countUnmerged(repository, { branch, head, without });
+      const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
+      const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
+        if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {
+          return deny('E_BUSY', { retryAfterMs: 0 });
+        }
+        irrevocable();
+        await forgetBranch(transaction, name, branch);
+        const payload = { ...told(brain, context, branch), rescue };
+        await outbox.write(transaction, [{ name: 'branch:deleted', payload }]);
+        const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
+        return allow({ commit: head, rescue, uncommitted, unmerged, setAside });
+      });
+      if (outcome.decision.ok && !outcome.replayed) await endTree(brain, branch, kept);
+      return outcome;
     });
-    if (outcome.decision.ok && !outcome.replayed) await endTree(brain, branch, kept);
-    return outcome;
-  });
-  return answer as Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>;
-}
+    return answer as Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>;
+  },
+});
 
 /** The branch is gone already; a directory that cannot be removed is no working tree any more and harms nobody. */
 async function endTree(brain: OpenBrain, branch: string, kept: KeptWork): Promise<void> {
@@ -146,52 +159,53 @@ function keyed<Value>(
   return writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
     brain.context.idempotency.once<Value, Refusal>(section.transaction, context.idempotency, async () => {
       const guarded =
-        writer === null
-          ? guardWrite(section.lease, context.caller, context.fence, section.now)
-          : await writer.guard(section, context);
+        writer === null ? guardWrite(section.lease, context, section.now) : await writer.guard(section, context);
       return guarded.ok ? work(section, irrevocable) : guarded;
     }),
   );
 }
 
-interface RenameRecord {
-  readonly brain: string;
-  readonly from: string;
-  readonly to: string;
-}
+const Renamed = z.strictObject({ commit: z.string() });
+type Renamed = z.output<typeof Renamed>;
 
-interface Renamed {
-  readonly commit: string;
-}
+const RenameQuestion = z.strictObject({ ...onBranch, to: z.string() });
+type RenameQuestion = z.output<typeof RenameQuestion>;
 
 /** The working tree goes along, with what is uncommitted in it; whoever asks for the new name meanwhile waits. */
-export async function renameBranch(brain: OpenBrain, op: OpOf<'renameBranch'>): Promise<Answer<Renamed>> {
-  const { branch, to } = op;
-  const { repository, name, platform } = brain.context;
-  return withBranch<Renamed>(brain, op, async (writer, head) => {
-    if (await isNameTaken(repository, to, branch)) {
-      return { decision: deny('E_BRANCH_EXISTS', { name: to }), replayed: false };
-    }
-    const record: RenameRecord = { brain: name, from: branch, to };
-    const journal = await openJournal(brain.places.journal, `${name}.${platform.ids.next('ren')}`, record);
-    const moved = Promise.withResolvers<boolean>();
-    if (writer !== null) brain.expectTree(to, moved.promise);
-    try {
-      const outcome = await renameRefs(brain, op, writer, head);
-      const isDone = outcome.decision.ok && !outcome.replayed;
-      if (isDone) await followBranch(brain, branch, to);
-      await journal.close();
-      moved.resolve(isDone);
-      return outcome;
-    } finally {
-      moved.resolve(false); // of no effect when it is settled
-    }
-  });
-}
+export const renameBranch = defineOperation({
+  name: 'renameBranch',
+  effect: 'write',
+  needs: 'change',
+  question: RenameQuestion,
+  answer: once(Renamed, [...COMMIT_REFUSALS, 'E_BRANCH_PROTECTED', 'E_BRANCH_EXISTS']),
+  async run(served, question) {
+    const { brain, context } = served;
+    const { branch, to } = question;
+    const { repository } = brain.context;
+    return withBranch<Renamed>(brain, { context, branch }, async (writer, head) => {
+      if (await isNameTaken(repository, to, branch)) {
+        return { decision: deny('E_BRANCH_EXISTS', { name: to }), replayed: false };
+      }
+      const journal = await openRename(brain.context, brain.places, { from: branch, to });
+      const moved = Promise.withResolvers<boolean>();
+      if (writer !== null) brain.expectTree(to, moved.promise);
+      try {
+        const outcome = await renameRefs(served, question, writer, head);
+        const isDone = outcome.decision.ok && !outcome.replayed;
+        if (isDone) await followBranch(brain, branch, to);
+        await journal.close();
+        moved.resolve(isDone);
+        return outcome;
+      } finally {
+        moved.resolve(false); // of no effect when it is settled
+      }
+    });
+  },
+});
 
 function renameRefs(
-  brain: OpenBrain,
-  { context, branch, to }: OpOf<'renameBranch'>,
+  { brain, context }: Served,
+  { branch, to }: RenameQuestion,
   writer: BranchWriter | null,
   head: string,
 ): Promise<Answer<Renamed>> {
@@ -219,22 +233,5 @@ async function followBranch(brain: OpenBrain, from: string, to: string): Promise
   } catch (error) {
     platform.log.error({ err: error, brain: name, from, to }, 'a working tree could not follow its branch');
     throw new CallError('E_OUTCOME_UNKNOWN');
-  }
-}
-
-/** Finishes what a killed process left, before any working tree is opened. */
-export async function finishRenames(
-  { repository, name, platform }: BrainContext,
-  places: OpenBrain['places'],
-): Promise<void> {
-  for (const { record: left, journal } of await leftJournals(places.journal, `${name}.ren_`)) {
-    const { brain, from, to } = left as RenameRecord;
-    if (brain !== name) continue; // a brain whose name goes on where ours ends
-    const isRenamed = (await readHead(repository, to)) !== null && (await readHead(repository, from)) === null;
-    if (isRenamed) {
-      await moveWorktree(repository, places.worktrees, { from, to });
-      await withPgTransaction(platform.database.pool, (transaction) => renameBranchRows(transaction, name, from, to));
-    }
-    await journal.close();
   }
 }

@@ -1,39 +1,81 @@
 /** What differs between two states of a branch, in the texts as one subject is shown them. */
 import { setImmediate as turn } from 'node:timers/promises';
+import { z } from 'zod';
+import { allow } from '@svc/contract/decision.ts';
 import { candidatePaths } from '@svc/contract/names.ts';
 import { textDifference } from '../domain/diff/unified.ts';
 import { compareCommits } from '../git/history.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RowView } from '../ports.ts';
-import type { ChangeKind } from '../files/file-table.ts';
-import type { BranchView } from './branch-view.ts';
+import { ChangeKind } from '../files/file-table.ts';
+import type { BranchView } from '../brain/branch-view.ts';
+import { type OpenBrain, READ_REFUSALS } from '../brain/open-brain.ts';
 import { kindOf } from './history.ts';
-import type { OpenBrain } from './open-brain.ts';
-import type { DiffPage, DiffRow } from './ops.ts';
+import { decision, defineOperation, list, onBranch, page } from './operation.ts';
 
-export interface DiffStates {
+const DiffRow = z.strictObject({
+  file: z.string(),
+  change: ChangeKind,
+  /** Lines; null of what is not text, as is `patch`. */
+  added: z.number().nullable(),
+  removed: z.number().nullable(),
+  patch: z.string().nullable(),
+  truncated: z.boolean(),
+});
+type DiffRow = z.output<typeof DiffRow>;
+
+const DiffPage = z.strictObject({
+  rows: list(DiffRow),
+  /** The last file that was looked at when there may be more. */
+  next: z.string().nullable(),
+});
+type DiffPage = z.output<typeof DiffPage>;
+
+const DiffQuestion = z.strictObject({
+  ...onBranch,
+  /** Only this file; null = all. */
+  path: z.string().nullable(),
+  from: z.string().nullable(),
+  to: z.string().nullable(),
+  /** Of all patches together. */
+  bytes: z.number(),
+  ...page,
+});
+type DiffQuestion = z.output<typeof DiffQuestion>;
+
+/** `from` null = the branch's last commit; `to` null = its files as they are, and then `toCommit` is null. */
+export const readDiff = defineOperation({
+  name: 'diff',
+  effect: 'read',
+  question: DiffQuestion,
+  answer: decision(DiffPage.extend({ fromCommit: z.string(), toCommit: z.string().nullable() }), READ_REFUSALS),
+  async run({ brain, rows }, { branch, from, to, ...wish }) {
+    const past = async (at: string | null) => brain.view(branch, at === null ? null : { at, rows });
+    const uncommitted = to === null ? await uncommittedOf(brain, branch) : new Map();
+    const now = await past(to);
+    if (!now.ok) return now;
+    const before = from === null ? await brain.lastCommit(branch) : await past(from);
+    if (!before.ok) return before;
+    const states = { from: before.value, to: now.value, uncommitted };
+    const found = await compareStates(brain.context.repository, states, wish, rows);
+    return allow({ ...found, fromCommit: before.value.commit, toCommit: to === null ? null : now.value.commit });
+  },
+});
+
+interface DiffStates {
   readonly from: BranchView;
   readonly to: BranchView;
   /** What `to` differs by from its own commit, when it is a working tree. */
   readonly uncommitted: ReadonlyMap<string, ChangeKind>;
 }
 
-export interface DiffWish {
-  /** Only this file; null = all. */
-  readonly path: string | null;
-  readonly after: string | null;
-  readonly limit: number;
-  /** Bytes of all patches together. */
-  readonly bytes: number;
-}
-
 /** Text that one call compares: what is left is on the next page. */
 const COMPARED_BYTES = 8 * 1024 * 1024;
 
-export async function compareStates(
+async function compareStates(
   repository: Repository,
   states: DiffStates,
-  { path, after, limit, bytes }: DiffWish,
+  { path, after, limit, bytes }: Omit<DiffQuestion, 'branch' | 'from' | 'to'>,
   rows: RowView,
 ): Promise<DiffPage> {
   const differing = await differingFiles(repository, states, path, rows);
@@ -120,7 +162,7 @@ function textOf(side: Side | null): string | null | undefined {
 }
 
 /** What a commit of the branch would take now. */
-export async function uncommittedOf(brain: OpenBrain, branch: string): Promise<ReadonlyMap<string, ChangeKind>> {
+async function uncommittedOf(brain: OpenBrain, branch: string): Promise<ReadonlyMap<string, ChangeKind>> {
   const writer = (await brain.openTrees()).get(branch);
   if (writer === undefined) return new Map();
   await writer.tree.look();

@@ -1,5 +1,7 @@
 /** What happened in a brain, as one subject may know it: commits that touched what it reads, and what they changed there. */
+import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
+import { allow } from '@svc/contract/decision.ts';
 import { candidatePaths } from '@svc/contract/names.ts';
 import type { CommitEntry } from '../git/commits.ts';
 import {
@@ -14,11 +16,55 @@ import type { Repository } from '../git/repository.ts';
 import { GitError } from '../git/run.ts';
 import type { RowView } from '../ports.ts';
 import type { CommitNames } from '../rules/commit-handles.ts';
-import { spellings } from './island-past.ts';
-import type { ChangedFile, HistoryPage, HistoryRow } from './ops.ts';
+import { spellings, unreadableEver } from '../brain/island-past.ts';
+import { READ_REFUSALS } from '../brain/open-brain.ts';
+import { ChangedFile } from '../files/file-table.ts';
+import { decision, defineOperation, list, onBranch } from './operation.ts';
 
-export interface HistoryWish {
-  /** Only commits that touched this file; null = all. */
+/** A commit, with what it changed against its first parent as far as that may be known. */
+const HistoryRow = z.strictObject({
+  commit: z.string(),
+  parents: list(z.string()),
+  author: z.string(),
+  agent: z.string().exactOptional(),
+  at: z.number(),
+  message: z.string(),
+  files: list(ChangedFile),
+  count: z.number(),
+});
+type HistoryRow = z.output<typeof HistoryRow>;
+
+const HistoryPage = z.strictObject({
+  rows: list(HistoryRow),
+  /** Where the next page begins; null = there is none. */
+  next: z.number().nullable(),
+});
+type HistoryPage = z.output<typeof HistoryPage>;
+
+export const readHistoryPage = defineOperation({
+  name: 'history',
+  effect: 'read',
+  question: z.strictObject({
+    ...onBranch,
+    /** Only commits that touched this file; null = all. */
+    path: z.string().nullable(),
+    at: z.string().nullable(),
+    start: z.number(),
+    limit: z.number(),
+  }),
+  /** `tip`: the commit from which on it was told. */
+  answer: decision(HistoryPage.extend({ tip: z.string() }), READ_REFUSALS),
+  async run({ brain, rows }, { branch, at, ...wish }) {
+    const found = await brain.view(branch, at === null ? null : { at, rows });
+    if (!found.ok) return found;
+    const tip = found.value.commit;
+    const { repository, islands } = brain.context;
+    const seer = { rows, names: await brain.namesFor(rows), unreadable: await unreadableEver(islands, rows) };
+    return allow({ ...(await readPage(repository, { ...wish, from: tip }, seer)), tip });
+  },
+});
+
+interface HistoryWish {
   readonly path: string | null;
   readonly from: string;
   readonly start: number;
@@ -36,7 +82,7 @@ interface Seer {
   readonly unreadable: readonly string[];
 }
 
-export async function readPage(
+async function readPage(
   repository: Repository,
   { path, from, start, limit }: HistoryWish,
   seer: Seer,

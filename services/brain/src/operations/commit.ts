@@ -3,16 +3,21 @@
  * writes pass; what changed meanwhile is looked at again in the queue. Such a commit goes on when its caller's time is
  * over, and tells how far it is.
  */
+import { z } from 'zod';
 import { deny } from '@svc/contract/decision.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { isUnchanged, storeFiles, type StoredFiles } from '../git/worktree-files.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
-import { eventRulesOf } from './brain-events.ts';
-import { changesOf, type CommitAnswer, commitInQueue, type CommitWish } from './commit-attempt.ts';
-import type { OpenBrain } from './open-brain.ts';
-import type { CommitOutcome, CommitRefusal } from './ops.ts';
-
-export { attribution, type CommitWish, indexHeld, REPORTED_FILES } from './commit-attempt.ts';
+import { eventRulesOf } from '../brain/brain-events.ts';
+import {
+  changesOf,
+  type CommitAnswer,
+  commitInQueue,
+  CommitOutcome,
+  type CommitWish,
+} from '../brain/commit-attempt.ts';
+import { COMMIT_REFUSALS, type CommitRefusal, type OpenBrain } from '../brain/open-brain.ts';
+import { defineOperation, onBranch, once, unkeyed } from './operation.ts';
 
 /** So many files are stored in the queue. */
 const FEW_FILES = 256;
@@ -22,6 +27,19 @@ const ROUNDS = 3;
 const ANSWER_MS = 1_000;
 /** How long a commit may take that nobody waits for any more. */
 const UNATTENDED_MS = 60 * 60_000;
+
+export const commit = defineOperation({
+  name: 'commit',
+  effect: 'write',
+  needs: 'change',
+  /** `only` this file; null = everything that differs. */
+  question: z.strictObject({ ...onBranch, message: z.string(), only: z.string().nullable() }),
+  answer: once(CommitOutcome, COMMIT_REFUSALS),
+  async run({ brain, context, rows }, { branch, message, only }) {
+    const writer = await brain.writer(branch);
+    return writer.ok ? commitBranch(brain, writer.value, { context, message, only, rows }) : unkeyed(writer);
+  },
+});
 
 interface Progress {
   done: number;
