@@ -234,8 +234,11 @@ export class BrainRouter {
   }
 
   async #replyTo(payload: string): Promise<Reply> {
+    let asked: Pick<z.output<typeof Request>, 'brain' | 'operation'> | null = null;
     try {
-      const { brain, operation: name, context, question } = Request.parse(JSON.parse(payload));
+      const request = Request.parse(JSON.parse(payload));
+      asked = request;
+      const { brain, operation: name, context, question } = request;
       const operation = served.get(name);
       if (operation === undefined) throw new Error(`no operation is named ${name}`);
       const run = (given: Served): Promise<unknown> => operation.serve(given, question);
@@ -246,7 +249,8 @@ export class BrainRouter {
         const { code, message, details } = error;
         return { refusal: { code, message, details } };
       }
-      this.#platform.log.error({ err: error }, 'an operation for another process failed');
+      const { operation, brain } = asked ?? {};
+      this.#platform.log.error({ err: error, operation, brain }, 'an operation for another process failed');
       return { failure: failureOf(new CallError(isDatabaseAway(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL')) };
     }
   }

@@ -7,6 +7,7 @@ export const retire = defineOperation({
   name: 'retire',
   effect: 'write',
   needs: 'change',
+  namesCommits: false,
   /** `to` null = it is deleted. */
   question: z.strictObject({ to: z.string().nullable() }),
   answer: once(Retired, RETIRE_REFUSALS),
