@@ -1,5 +1,6 @@
 /** How every process of the system starts and ends. */
 import { url as inspectorUrl } from 'node:inspector';
+import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLifecycle, type Lifecycle } from '@svc/runtime/lifecycle.ts';
 import { startWatchdog } from '@svc/runtime/watchdog.ts';
@@ -28,6 +29,8 @@ export async function runProcess(role: string, start: (given: Start) => Promise<
     const watchdog = startWatchdog(inspectorUrl() === undefined ? context.config.SVC_WATCHDOG_MS : 0);
     lifecycle.onShutdown('watchdog', () => watchdog.close());
     await start({ context, lifecycle });
+    // Otherwise it is written at an orderly end, and a process that is always killed compiles everything at each start.
+    flushCompileCache();
   } catch (error) {
     const sentence = startSentence(error, context?.config ?? null);
     process.stderr.write(`${sentence ?? (error instanceof Error ? error.stack : String(error))}\n`);

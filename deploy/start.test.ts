@@ -40,6 +40,14 @@ describe('one process', () => {
   const node = (environment: Readonly<Record<string, string>>) =>
     start(['embedded.ts'], { SVC_BIND: '127.0.0.1', SVC_MCP_PORT: '0', SVC_LOG_LEVEL: 'silent', ...environment });
 
+  test('a process that is killed leaves its compiled code to the next one', async () => {
+    const [cache, port] = [folder(), await freePort()];
+    const started = node({ SVC_DATA_DIR: folder(), SVC_MCP_PORT: String(port), NODE_COMPILE_CACHE: cache });
+    await expect.poll(() => started.said(), { timeout: 60_000 }).toContain('listening on');
+    await expect.poll(() => readdirSync(cache, { recursive: true }).length, { timeout: 20_000 }).toBeGreaterThan(500);
+    started.kill('SIGKILL');
+  });
+
   test('a second one on a data directory names the first, whatever asks it meanwhile, and leaves no trace', async () => {
     const dataDir = folder();
     const [first, second] = [await freePort(), await freePort()];
