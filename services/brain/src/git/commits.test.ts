@@ -186,8 +186,8 @@ describe('attribution', () => {
     const first = await commitFiles(repository, 'main', { 'x.md': '1' }, { message: 'one' });
     await commitFiles(repository, 'main', { 'x.md': '2' }, { message: 'two\n\nbody' });
     const head = await mustRead(repository, 'main');
-    const entries = await readLog(repository, { from: head, without: first.parent, limit: 10, oldestFirst: true });
-    expect(entries.map(({ message }) => message)).toEqual(['one', 'two\n\nbody']);
+    const entries = await readLog(repository, { from: head, without: first.parent, limit: 10 });
+    expect(entries.map(({ message }) => message)).toEqual(['two\n\nbody', 'one']);
   });
 });
 

@@ -183,8 +183,6 @@ export interface LogRange {
   /** Leaves out what this commit already reaches. */
   readonly without?: string;
   readonly limit: number;
-  readonly merges?: boolean;
-  readonly oldestFirst?: boolean;
 }
 
 const LOG = [
@@ -200,15 +198,13 @@ const LOG = [
 ];
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
-/** The commits that `from` reaches, newest first unless asked otherwise. */
+/** The commits that `from` reaches, newest first. */
 export async function readLog(repository: Repository, range: LogRange): Promise<CommitEntry[]> {
   const { stdout } = await repository.git.run({
     args: [
       ...LOG,
       '--topo-order',
       `--max-count=${range.limit}`,
-      ...(range.merges === false ? ['--no-merges'] : []),
-      ...(range.oldestFirst === true ? ['--reverse'] : []),
       objectId(range.from),
       ...(range.without === undefined ? [] : [`^${objectId(range.without)}`]),
       '--',

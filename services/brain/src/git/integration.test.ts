@@ -15,9 +15,9 @@ import {
   placeFile,
   text,
 } from './git-test-bed.ts';
-import { type IntegrationPlan, planPull, planRebase } from './integration.ts';
+import { type IntegrationPlan, planPull } from './integration.ts';
 import { readBlob, readTree, writeBlobs, writeEditedTree } from './objects.ts';
-import { createBranch, moveRefs, readRef, resolveReading } from './refs.ts';
+import { createBranch, moveRefs, resolveReading } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { writeCommit } from './commits.ts';
 import { stageEntries } from './stage.ts';
@@ -33,9 +33,9 @@ afterEach(() => bed[Symbol.asyncDispose]());
 
 let pulls = 0;
 
-async function pull(plan: typeof planPull = planPull): Promise<IntegrationPlan> {
+async function pull(): Promise<IntegrationPlan> {
   const { repository } = bed;
-  return plan(repository, {
+  return planPull(repository, {
     branch: 'main',
     ours: await mustRead(repository, 'main'),
     theirs: await mustRead(repository, 'theirs'),
@@ -258,41 +258,6 @@ describe('planPull', () => {
     const { commit: next } = await saveFiles(repository, { 'z.md': '2' });
     expect((await readTree(repository, next)).get('link.md')?.mode).toBe('120000');
     expect((await personGit(repository.dir).status()).isClean()).toBe(true);
-  });
-});
-
-describe('planRebase', () => {
-  it('replays local commits one by one with their words and authors', async () => {
-    const { repository } = bed;
-    await begin({ 'x.md': '1\n2\n3\n' });
-    await saveFiles(repository, { 'x.md': 'one\n2\n3\n' }, 'first\n\nbody');
-    await saveFiles(repository, { 'y.md': '1' }, 'second');
-    const theirs = await commitFiles(repository, 'theirs', { 'x.md': '1\n2\nthree\n' }, { message: 'theirs' });
-    const plan = await pull(planRebase);
-    await apply(repository, plan);
-    expect(plan).toMatchObject({ status: 'rebased', replayed: 2, conflicts: [] });
-    const log = await readLog(repository, { from: plan.after, limit: 3 });
-    expect(log.map(({ message }) => message)).toEqual(['second', 'first\n\nbody', 'theirs']);
-    expect(log[1]?.parents).toEqual([theirs.commit]);
-    expect(await fileAt(plan.after, 'x.md')).toBe('one\n2\nthree\n');
-    expect((await personGit(repository.dir).status()).isClean()).toBe(true);
-  });
-
-  it('leaves the branch where it is on a clash, both tips rescued', async () => {
-    const { repository } = bed;
-    await begin({ 'x.md': '1' });
-    const ours = await saveFiles(repository, { 'x.md': '2' });
-    const theirs = await commitFiles(repository, 'theirs', { 'x.md': '3' });
-    const plan = await pull(planRebase);
-    expect(plan).toMatchObject({
-      status: 'clash',
-      after: ours.commit,
-      moves: [],
-      conflicts: [{ file: 'x.md', kind: 'content' }],
-    });
-    await moveRefs(repository, plan.refs, AT);
-    expect(await mustRead(repository, 'main')).toBe(ours.commit);
-    expect(await readRef(repository, `refs/rescue/${plan.rescue}/theirs`)).toBe(theirs.commit);
   });
 });
 

@@ -3,7 +3,7 @@
  * applies it: the moves in the working tree, then `moveRefs(plan.refs)`, then `adoptCommit` for the index.
  */
 import type { Conflict } from '../domain/merge/tree.ts';
-import { type CommitEntry, readLog, writeCommit } from './commits.ts';
+import { writeCommit } from './commits.ts';
 import { compareTrees, mergeCommitTrees, type TreeDifference } from './tree-merge.ts';
 import { type RefMove, rescueStamp } from './refs.ts';
 import type { Repository } from './repository.ts';
@@ -25,16 +25,9 @@ export interface IntegrationRequest {
   readonly rescueSuffix: string;
 }
 
-export type IntegrationStatus =
-  | 'up-to-date'
-  | 'fast-forward'
-  | 'merged'
-  | 'merged-with-conflicts'
-  | 'rebased'
-  | 'clash';
+export type IntegrationStatus = 'up-to-date' | 'fast-forward' | 'merged' | 'merged-with-conflicts';
 
 export interface IntegrationPlan extends TreeDifference {
-  /** `clash` (rebase only): the branch stays, only the rescue references move. */
   readonly status: IntegrationStatus;
   readonly before: string;
   /** The head after the plan is applied. */
@@ -48,8 +41,6 @@ export interface IntegrationPlan extends TreeDifference {
   readonly rescue: string | null;
   /** To be moved as one transaction; empty when nothing changes. */
   readonly refs: readonly RefMove[];
-  /** Commits made again by a rebase. */
-  readonly replayed: number;
 }
 
 /** How a pull would end. Throws GitError. */
@@ -64,48 +55,12 @@ export async function planPull(repository: Repository, request: IntegrationReque
   return planOf(repository, request, { status, after, conflicts });
 }
 
-/**
- * How a rebase would end: local commits replayed on theirs one by one with the same merge. Merge commits among them are
- * dropped, and so is a commit of which nothing is left. The first clash ends it. Throws GitError.
- */
-export async function planRebase(repository: Repository, request: IntegrationRequest): Promise<IntegrationPlan> {
-  const { ours, theirs } = request;
-  const base = await findMergeBase(repository, ours, theirs);
-  if (base === theirs) return planOf(repository, request, { status: 'up-to-date', after: ours });
-  if (base === ours) return planOf(repository, request, { status: 'fast-forward', after: theirs });
-  const range = { from: ours, without: theirs, limit: 100_000, merges: false, oldestFirst: true };
-  let tip = theirs;
-  let replayed = 0;
-  for (const entry of await readLog(repository, range)) {
-    const step = await replay(repository, entry, tip, request.at);
-    if (step.conflicts.length > 0) {
-      return planOf(repository, request, { status: 'clash', after: ours, conflicts: step.conflicts });
-    }
-    if (step.tip !== tip) replayed += 1;
-    tip = step.tip;
-  }
-  return planOf(repository, request, { status: 'rebased', after: tip, replayed });
-}
-
-async function replay(
-  repository: Repository,
-  entry: CommitEntry,
-  tip: string,
-  at: Date,
-): Promise<{ tip: string; conflicts: readonly Conflict[] }> {
-  const parent = entry.parents[0] ?? null;
-  const { tree, conflicts } = await mergeCommitTrees(repository, { base: parent, ours: tip, theirs: entry.commit });
-  if (conflicts.length > 0 || tree === (await readTreeId(repository, tip))) return { tip, conflicts };
-  const { text, author, authoredAt } = entry;
-  return { tip: await writeCommit(repository, { tree, parents: [tip], text, author, authoredAt, at }), conflicts };
-}
-
 async function planOf(
   repository: Repository,
   { branch, ours, theirs, at, rescueSuffix }: IntegrationRequest,
-  outcome: Pick<IntegrationPlan, 'status' | 'after'> & Partial<Pick<IntegrationPlan, 'conflicts' | 'replayed'>>,
+  outcome: Pick<IntegrationPlan, 'status' | 'after'> & Partial<Pick<IntegrationPlan, 'conflicts'>>,
 ): Promise<IntegrationPlan> {
-  const { status, after, conflicts = [], replayed = 0 } = outcome;
+  const { status, after, conflicts = [] } = outcome;
   const rescueId = `${rescueStamp(at)}-${rescueSuffix}`;
   const rescue = conflicts.length === 0 ? null : rescueId;
   const rescues = rescue === null ? [] : rescueMoves(rescue, ours, theirs);
@@ -118,7 +73,6 @@ async function planOf(
     conflicts,
     rescueId,
     rescue,
-    replayed,
     refs: [...moves, ...rescues],
     ...(after === ours ? { moves: [], foreign: [] } : await compareTrees(repository, ours, after)),
   };
@@ -140,13 +94,4 @@ export async function findMergeBase(repository: Repository, ours: string, theirs
     answers: [0, 1],
   });
   return exitCode === 0 ? stdout.toString('latin1').trim() : null;
-}
-
-async function readTreeId(repository: Repository, commit: string): Promise<string> {
-  const { stdout } = await repository.git.run({
-    args: ['rev-parse', '--verify', '--end-of-options', `${objectId(commit)}^{tree}`],
-    gitDir: repository.gitDir,
-  });
-  // older gits echo the separator
-  return stdout.toString('latin1').trim().slice(-40);
 }

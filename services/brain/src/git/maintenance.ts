@@ -52,23 +52,15 @@ export async function packWhenDue(repository: Repository, due: ObjectCount = PAC
 
 /** Loose objects that the last packing left, because nothing names them. */
 const keptLoose = new WeakMap<Repository, number>();
-const counted = new WeakMap<Repository, ObjectCount>();
 
-/** As counted last; null = not yet. Costs nothing. */
-export function lastObjectCount(repository: Repository): ObjectCount | null {
-  return counted.get(repository) ?? null;
-}
-
-async function countObjects(repository: Repository): Promise<ObjectCount> {
+export async function countObjects(repository: Repository): Promise<ObjectCount> {
   const objectsDir = join(repository.gitDir, 'objects');
   let loose = 0;
   for (const dir of await readNames(objectsDir)) {
     if (/^[0-9a-f]{2}$/.test(dir)) loose += (await readNames(join(objectsDir, dir))).length;
   }
   const packs = (await readNames(join(objectsDir, 'pack'))).filter((name) => name.endsWith('.pack')).length;
-  const count = { loose, packs };
-  counted.set(repository, count);
-  return count;
+  return { loose, packs };
 }
 
 async function readNames(dir: string): Promise<string[]> {
