@@ -11,6 +11,8 @@ interface Part {
 
 const scenarios = (...names: string[]): readonly string[] => names.map((name) => `scenarios/${name}.scenario.ts`);
 
+const BOTH = ['e2e-embedded', 'e2e-cluster'];
+
 const PARTS: readonly Part[] = [
   {
     name: 'rules',
@@ -27,26 +29,56 @@ const PARTS: readonly Part[] = [
   {
     name: 'kills',
     projects: ['e2e-embedded'],
-    files: scenarios('brain-crash', 'islands-crash', 'escrow-crash'),
-    counts: { E2E_KILL_ROUNDS: 100 },
+    files: scenarios('brain-crash', 'islands-crash', 'escrow-crash', 'brain-merging'),
+    counts: {
+      E2E_KILL_ROUNDS: 100,
+      E2E_ISLAND_KILLS_INSIDE: 25,
+      E2E_ISLAND_ROUNDS_WITH_ALL: 5,
+      E2E_MERGE_KILL_ROUNDS: 20,
+    },
+  },
+  {
+    name: 'registry',
+    projects: BOTH,
+    files: scenarios('habitat-audit', 'habitat-concurrency', 'habitat-tampering', 'habitat-families', 'gateway-tokens'),
+    counts: {
+      E2E_REGISTRY_KILL_ROUNDS: 15,
+      E2E_TAMPERED_CHAINS: 100,
+      E2E_DENIALS: 10_000,
+      E2E_SPAWNED_VOICES: 200,
+      E2E_REVOKED_TOKENS: 1000,
+    },
   },
   {
     name: 'garbage',
-    projects: ['e2e-embedded'],
-    files: scenarios('garbage'),
-    counts: { E2E_GARBAGE_REQUESTS: 200_000 },
+    projects: BOTH,
+    files: scenarios('garbage', 'brain-names-everywhere'),
+    counts: { E2E_GARBAGE_REQUESTS: 200_000, E2E_NAMES: 1500 },
   },
   {
     name: 'poison',
-    projects: ['e2e-embedded'],
+    projects: BOTH,
     files: scenarios('brain-poison'),
     counts: { E2E_POISON_ANSWERS: 20_000 },
   },
   {
+    name: 'load',
+    projects: BOTH,
+    files: scenarios('escrow-load', 'brain-concurrency'),
+    counts: { E2E_SPENDS: 10_000, E2E_REPEATED_SPENDS: 5000, E2E_WRITES: 1000 },
+  },
+  {
     name: 'cluster',
     projects: ['e2e-cluster'],
-    files: scenarios('brain-crash', 'escrow-crash', 'rolling'),
-    counts: { E2E_KILL_ROUNDS: 40, E2E_ROLLING_RESTARTS: 40, E2E_BANK_SECONDS: 120 },
+    files: scenarios('brain-crash', 'escrow-crash', 'islands-crash', 'brain-merging', 'rolling'),
+    counts: {
+      E2E_KILL_ROUNDS: 40,
+      E2E_ISLAND_KILLS_INSIDE: 10,
+      E2E_ISLAND_ROUNDS_WITH_ALL: 4,
+      E2E_MERGE_KILL_ROUNDS: 10,
+      E2E_ROLLING_RESTARTS: 40,
+      E2E_BANK_SECONDS: 120,
+    },
   },
 ];
 

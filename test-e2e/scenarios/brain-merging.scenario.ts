@@ -16,10 +16,10 @@ import { expect } from 'vitest';
 import { Caller, codeOf, type Fields } from '../client.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
 import { waitFor } from '../instruments/wait-for.ts';
+import { MERGE_KILL_ROUNDS } from '../settings.ts';
 import { brainFolder, worktreeFolder } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
-const KILLS = 4;
 const FILES = 600;
 
 const contentOf = async (user: Caller, name: string, where: Fields = {}) =>
@@ -190,7 +190,7 @@ verifies(
     await user.ok('brain_switch', { name: brain, create: true });
     const folder = brainFolder(place, brain);
     let finished = 0;
-    for (let round = 0; round < KILLS; round += 1) {
+    for (let round = 0; round < MERGE_KILL_ROUNDS; round += 1) {
       for (let file = 0; file < FILES; file += 1) put(folder, `d${file % 20}/f${file}.md`, `${round} base ${file}`);
       await user.ok('svc_commit', { message: 'base' });
       await user.ok('svc_create_branch', { name: `side${round}`, switch: false });
@@ -233,10 +233,10 @@ verifies(
       expect(readlinkSync(join(folder, `new${round}/1.md`))).toBe('mine');
       assertSound(folder);
     }
-    expect(finished).toBeGreaterThanOrEqual(KILLS / 2);
-    report(`${KILLS} kills during merges of ${FILES} files, ${finished} after the branch had moved`);
+    expect(finished).toBeGreaterThanOrEqual(MERGE_KILL_ROUNDS / 2);
+    report(`${MERGE_KILL_ROUNDS} kills during merges of ${FILES} files, ${finished} after the branch had moved`);
   },
-  { on: killed, timeoutMs: 300_000 },
+  { on: killed, timeoutMs: 60_000 + MERGE_KILL_ROUNDS * 60_000 },
 );
 
 function headOf(folder: string): string {

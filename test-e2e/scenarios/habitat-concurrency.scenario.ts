@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import { waitFor } from '../instruments/wait-for.ts';
+import { REGISTRY_KILL_ROUNDS } from '../settings.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
 const CLIENTS = 4;
@@ -83,7 +84,6 @@ async function everyPage(caller: Caller, tool: string, field: string, args: Fiel
 }
 
 const target = ownTarget();
-const KILLS = 3;
 const TYPED = ['SERVICE_UNAVAILABLE', 'E_BUSY', 'TIMEOUT', 'E_OUTCOME_UNKNOWN', 'INTERNAL', 'TOOL_NOT_FOUND'];
 
 verifies(
@@ -93,7 +93,7 @@ verifies(
     const run = newName('k').replaceAll('-', '');
     const work = grantWhile({ ...scenario, place }, run);
     try {
-      for (let kill = 0; kill < KILLS; kill += 1) {
+      for (let kill = 0; kill < REGISTRY_KILL_ROUNDS; kill += 1) {
         await delay(1500);
         const victim = habitats[kill % habitats.length];
         const before = work.acknowledged.length;
@@ -128,9 +128,11 @@ verifies(
     );
     expect(new Set(audited).size).toBe(audited.length);
     expect(await operator.ok('svc_audit_verify')).toMatchObject({ ok: true });
-    scenario.report(`${work.acknowledged.length} grants acknowledged over ${KILLS} kills of the registry, none lost`);
+    scenario.report(
+      `${work.acknowledged.length} grants acknowledged over ${REGISTRY_KILL_ROUNDS} kills of the registry, none lost`,
+    );
   },
-  { on: target, timeoutMs: 240_000 },
+  { on: target, timeoutMs: 180_000 + REGISTRY_KILL_ROUNDS * 20_000 },
 );
 
 interface Granting {

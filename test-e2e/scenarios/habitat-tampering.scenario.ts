@@ -6,12 +6,12 @@ import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { withDatabase } from '../instruments/stored-rows.ts';
 import { waitFor } from '../instruments/wait-for.ts';
+import { TAMPERED_CHAINS } from '../settings.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
 type Pool = Database['pool'];
 type Tamper = (pool: Pool, chain: string, seq: number) => Promise<unknown>;
 
-const CHAINS = 100;
 const LENGTH = 6;
 const ENTRY = 'habitat.audit_entries WHERE chain = $1 AND seq';
 
@@ -88,7 +88,7 @@ verifies(
     const { place, habitats } = target.get();
     const operator = new Caller(place);
     const run = newName('t');
-    const chains = Array.from({ length: CHAINS }, (_, index) => `${run}-${index}`);
+    const chains = Array.from({ length: TAMPERED_CHAINS }, (_, index) => `${run}-${index}`);
     for (const workspaceId of [...chains, `${run}-whole`]) {
       await operator.ok('svc_habitat_createWorkspace', { workspaceId });
       // The creation is an entry too, and comes by itself.
@@ -118,8 +118,8 @@ verifies(
     const missed = chains.flatMap((chain, index) =>
       broken.has(chain) ? [] : [TAMPERINGS[index % TAMPERINGS.length]?.[0]],
     );
-    expect([verified['ok'], missed, broken.size]).toEqual([false, [], CHAINS]);
-    report(`${broken.size} of ${CHAINS} changes of the audit found`);
+    expect([verified['ok'], missed, broken.size]).toEqual([false, [], TAMPERED_CHAINS]);
+    report(`${broken.size} of ${TAMPERED_CHAINS} changes of the audit found`);
   },
   { on: target, timeoutMs: 240_000 },
 );
