@@ -6,8 +6,8 @@ import { EventSocket, type SocketOptions } from './instruments/event-socket.ts';
 import { type Random, randomFrom } from './instruments/random.ts';
 import { type RequirementId, behaviourOf } from './requirements.ts';
 import { SEED } from './settings.ts';
-import { gatewayProcess, startCluster } from './targets/cluster.ts';
-import { startEmbedded } from './targets/embedded.ts';
+import { gatewayProcess } from './targets/cluster.ts';
+import { giveBack, lendTarget, startTarget } from './targets/lent.ts';
 import type { ServiceProcess } from './targets/service-process.ts';
 import { API_KEY, type Environment, type OwnTarget, type TargetKind, type TargetPlace } from './targets/target.ts';
 
@@ -22,6 +22,8 @@ export interface Scenario {
   fresh(options?: CallerOptions): Promise<{ user: Caller; brain: string }>;
   /** A connected event socket; by default with the target's key. */
   socket(options?: SocketOptions & { readonly gateway?: number }): Promise<EventSocket>;
+  /** The target all files share, or its twin, where nobody but the holder of the key is the operator. */
+  readonly keyed: TargetPlace;
   /** Gateways with settings of their own: on the cluster they join its services, embedded each is a node of its own. */
   gateways(count: number, environment: Environment): Promise<TargetPlace & { readonly processes: ServiceProcess[] }>;
   /** A line in the report of the run, for figures. */
@@ -39,7 +41,7 @@ export interface VerifyOptions {
 }
 
 export interface OwnTargetHandle {
-  /** The only kind on which it is started; undefined = both. */
+  /** The only kind on which there is one; undefined = both. */
   readonly only: TargetKind | undefined;
   get(): OwnTarget;
 }
@@ -88,22 +90,32 @@ export interface Preparation {
   dispose(): Promise<void>;
 }
 
-/** A target that only this file uses, started before its scenarios; `only` as in VerifyOptions. */
+export interface OwnTargetOptions {
+  /** As in VerifyOptions. */
+  readonly only?: TargetKind;
+  /** Nobody had it before and nobody gets it afterwards: for what counts everything, or cannot be mended. */
+  readonly fresh?: true;
+}
+
+/** A target that the file may break, with these settings. It gets it whole and leaves it to be made whole again. */
 export function ownTarget(
   settings: Environment | (() => Promise<Preparation>) = {},
-  only?: TargetKind,
+  { only, fresh }: OwnTargetOptions = {},
 ): OwnTargetHandle {
   let target: OwnTarget | null = null;
   let prepared: Preparation | null = null;
   if (collected === null && isTargetThere(only)) {
     beforeAll(async () => {
       prepared = typeof settings === 'function' ? await settings() : { environment: settings, async dispose() {} };
-      const { environment } = prepared;
-      target = inject('targetKind') === 'cluster' ? await startCluster(environment) : await startEmbedded(environment);
+      target = await (fresh === true ? startTarget : lendTarget)(inject('targetKind'), prepared.environment);
     });
     afterAll(async () => {
-      await target?.stop();
-      await prepared?.dispose();
+      try {
+        if (fresh === true) await target?.stop();
+        else if (target !== null) await giveBack(target, prepared?.environment ?? {});
+      } finally {
+        await prepared?.dispose();
+      }
     });
   }
   return {
@@ -138,6 +150,11 @@ function scenarioOn(place: TargetPlace): Scenario {
       onTestFinished(() => socket.close());
       return socket;
     },
+    get keyed() {
+      const keyed = inject('keyed');
+      if (keyed === null) throw new Error('no target');
+      return keyed;
+    },
     gateways: (count, environment) => openGateways(place, count, environment),
     report(line) {
       process.stdout.write(`[${place.kind}] ${line}\n`);
@@ -157,8 +174,9 @@ async function openGateways(
 ): Promise<TargetPlace & { readonly processes: ServiceProcess[] }> {
   const key = environment['SVC_API_KEY'] ?? null;
   if (place.servers === null) {
-    const node = await startEmbedded(environment);
-    onTestFinished(() => node.stop(), 60_000);
+    const node = await lendTarget('embedded', environment);
+    if (node === null) throw new Error('a node needs no servers');
+    onTestFinished(() => giveBack(node, environment), 60_000);
     return { ...node.place, key, processes: [...node.gateways] };
   }
   const ground = { ...place, servers: place.servers };

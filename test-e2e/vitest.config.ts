@@ -12,6 +12,8 @@ function targetProject(target: 'embedded' | 'cluster', groupOrder: number): Test
       include: ['scenarios/*.scenario.ts'],
       globalSetup: ['targets/shared.ts'],
       pool: 'forks',
+      // A worker keeps its modules, and the target that its files break and mend, from one file to the next.
+      isolate: false,
       // The machine's cores are shared with the processes under test, and several scenarios mostly wait.
       maxWorkers: 3,
       testTimeout: 120_000,

@@ -6,7 +6,7 @@ import type { AccessRule, Answer } from '../instruments/access-rule.ts';
 import { ACCESS_RULES } from '../instruments/access-rules.ts';
 import { callerOf, createTenant, type Tenant } from '../instruments/tenants.ts';
 import type { TargetPlace } from '../targets/target.ts';
-import { KEYED, newName, verifies } from '../verifies.ts';
+import { newName, verifies } from '../verifies.ts';
 
 /** Answers by which an access rule shows itself, and the one that answers nothing. */
 const ACCESS_CODES = ['UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED', 'E_ISLAND_WRITE_DENIED', 'INTERNAL'];
@@ -21,8 +21,7 @@ interface Cell {
 
 verifies(
   ['access:matrix', 'access:unknown-like-forbidden'],
-  async ({ place, gateways, report }) => {
-    const keyed: TargetPlace = place.key === null ? await gateways(1, KEYED) : place;
+  async ({ keyed, report }) => {
     const own = await createTenant(keyed);
     const foreign = await createTenant(keyed);
     const tools = await toolNames(keyed);

@@ -13,7 +13,7 @@ import type { OwnTarget, TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
 const DEPLOY = join(import.meta.dirname, '..', '..', 'deploy');
-const target = ownTarget({}, 'cluster');
+const target = ownTarget({}, { only: 'cluster' });
 
 function run(script: string, { dataDir, servers }: TargetPlace, folder: string): Promise<{ stdout: string }> {
   const environment = { PATH: process.env['PATH'], DATABASE_URL: servers?.database, SVC_DATA_DIR: dataDir };

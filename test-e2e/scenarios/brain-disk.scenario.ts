@@ -13,11 +13,14 @@ const DISK_MIB = 160;
 
 let disk: SmallDisk | null = null;
 
-const target = ownTarget(async () => {
-  disk = mountSmallDisk(DISK_MIB);
-  const environment: Record<string, string> = disk === null ? {} : { SVC_DATA_DIR: join(disk.path, 'data') };
-  return { environment, dispose: async () => disk?.dispose() };
-}, 'embedded');
+const target = ownTarget(
+  async () => {
+    disk = mountSmallDisk(DISK_MIB);
+    const environment: Record<string, string> = disk === null ? {} : { SVC_DATA_DIR: join(disk.path, 'data') };
+    return { environment, dispose: async () => disk?.dispose() };
+  },
+  { only: 'embedded', fresh: true },
+);
 
 const on = { on: target, timeoutMs: 120_000 } as const;
 

@@ -178,12 +178,10 @@ verifies(
   { on: withRemote },
 );
 
-const killed = ownTarget();
-
 verifies(
   'merging:killed',
   async ({ place, random, report }) => {
-    const { brains, gateways } = killed.get();
+    const { brains, gateways } = withRemote.get();
     const user = new Caller(place);
     const impatient = new Caller(place, { session: user.session, headers: { 'x-svc-timeout-ms': '3000' } });
     const brain = newName('b');
@@ -236,7 +234,7 @@ verifies(
     expect(finished).toBeGreaterThanOrEqual(MERGE_KILL_ROUNDS / 2);
     report(`${MERGE_KILL_ROUNDS} kills during merges of ${FILES} files, ${finished} after the branch had moved`);
   },
-  { on: killed, timeoutMs: 60_000 + MERGE_KILL_ROUNDS * 60_000 },
+  { on: withRemote, timeoutMs: 60_000 + MERGE_KILL_ROUNDS * 60_000 },
 );
 
 function headOf(folder: string): string {

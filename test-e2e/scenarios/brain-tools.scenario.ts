@@ -7,6 +7,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { Fields } from '../client.ts';
 import { Caller } from '../client.ts';
 import { filesAt, git } from '../instruments/git.ts';
+import { startEmbedded } from '../targets/embedded.ts';
 import { brainFolder } from '../targets/target.ts';
 import { newName, verifies } from '../verifies.ts';
 
@@ -225,7 +226,7 @@ verifies('brain:migration:status', async ({ caller }) => {
 
 verifies(
   'brain:migration:import',
-  async ({ gateways }) => {
+  async () => {
     const legacy = mkdtempSync(join(tmpdir(), 'svc-e2e-legacy-'));
     onTestFinished(() => {
       chmodSync(join(legacy, 'lessons'), 0o755);
@@ -235,7 +236,8 @@ verifies(
     mkdirSync(join(legacy, 'lessons'));
     for (const [path, text] of Object.entries(sources)) writeFileSync(join(legacy, path), text);
     writeFileSync(join(legacy, 'lessons', 'bad name?.md'), 'odd');
-    const place = await gateways(1, { SVC_LEGACY_DIR: legacy });
+    const { place, stop } = await startEmbedded({ SVC_LEGACY_DIR: legacy });
+    onTestFinished(stop, 60_000);
     const user = new Caller(place);
     expect(await user.ok('brain_migration_status')).toMatchObject({ markerVersion: 3, upToDate: true, legacy: false });
     const folder = brainFolder(place, 'svc');

@@ -4,14 +4,13 @@ import { Caller, codeOf, type Fields } from '../client.ts';
 import { memberAt } from '../instruments/members.ts';
 import { createPool, memberFunds, poolFunds } from '../instruments/pools.ts';
 import { REPEATED_SPENDS, SPENDS } from '../settings.ts';
-import { KEYED, newName, verifies } from '../verifies.ts';
+import { newName, verifies } from '../verifies.ts';
 
 const CLIENTS = 50;
 
 verifies(
   'escrow:storm',
-  async ({ gateways, report }) => {
-    const place = await gateways(3, KEYED);
+  async ({ keyed: place, report }) => {
     const { workspace, admin, members } = await createPool(place, SPENDS / 2, 5);
     const codes = new Map<string, number>();
     const startedAt = performance.now();

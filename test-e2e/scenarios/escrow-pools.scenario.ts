@@ -4,8 +4,7 @@ import { Caller, codeOf, type Fields } from '../client.ts';
 import { addMember, createMembers, memberAt } from '../instruments/members.ts';
 import { createPool, memberFunds, poolFunds } from '../instruments/pools.ts';
 import { callerOf } from '../instruments/tenants.ts';
-import type { TargetPlace } from '../targets/target.ts';
-import { KEYED, newName, verifies } from '../verifies.ts';
+import { newName, verifies } from '../verifies.ts';
 
 const ROUNDS = 10;
 
@@ -127,13 +126,7 @@ verifies(
   { title: 'Ten tenths are exactly one.' },
 );
 
-/** Where nobody but the key's holder is the operator. */
-async function keyed(place: TargetPlace, gateways: (count: number, environment: typeof KEYED) => Promise<TargetPlace>) {
-  return place.key === null ? gateways(1, KEYED) : place;
-}
-
-verifies('escrow:money-admins', async ({ place: shared, gateways }) => {
-  const place = await keyed(shared, gateways);
+verifies('escrow:money-admins', async ({ keyed: place }) => {
   const operator = new Caller(place);
   const acme = await createMembers(place, 'admin', 'viewer', 'editor');
   const beta = await createMembers(place, 'admin', 'editor');

@@ -9,7 +9,7 @@ import { connectPayingService, type PayingService, refusedBy } from '../instrume
 import { budgetOf } from '../instruments/pools.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
-const target = ownTarget({}, 'cluster');
+const target = ownTarget({}, { only: 'cluster' });
 const WEEK_MS = 604_800_000;
 
 /** With the service connected, and closed afterwards. */

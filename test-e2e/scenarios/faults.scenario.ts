@@ -7,7 +7,7 @@ import { Load, reader } from '../instruments/load.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { promised } from '../settings.ts';
 import { serviceAlive } from '../targets/cluster.ts';
-import { brainFolder, type OwnTarget } from '../targets/target.ts';
+import { brainFolder, breakable, type OwnTarget } from '../targets/target.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
 const CLIENTS = 16;
@@ -18,7 +18,7 @@ const AFTERWARDS = 100;
 /** What a caller may hear while something is broken: each says what happened and whether to try again. */
 const TYPED = ['SERVICE_UNAVAILABLE', 'E_BUSY', 'TIMEOUT', 'E_OUTCOME_UNKNOWN', 'E_STATE_WRITE'];
 
-const target = ownTarget({}, 'cluster');
+const target = ownTarget({}, { only: 'cluster' });
 
 interface Fault {
   readonly name: string;
@@ -26,11 +26,6 @@ interface Fault {
   happen(cluster: OwnTarget): Promise<void>;
   /** A killed gateway takes its connections with it. */
   readonly breaksConnections?: true;
-}
-
-function serversOf(cluster: OwnTarget): NonNullable<OwnTarget['servers']> {
-  if (cluster.servers === null) throw new Error('a cluster has servers');
-  return cluster.servers;
 }
 
 const FAULTS: readonly Fault[] = [
@@ -56,15 +51,15 @@ const FAULTS: readonly Fault[] = [
   ),
   {
     name: 'NATS restarted',
-    happen: async (cluster) => serversOf(cluster).nats.control?.restart(1000),
+    happen: async (cluster) => breakable(cluster, 'nats').restart(1000),
   },
   {
     name: 'Redis restarted',
-    happen: async (cluster) => serversOf(cluster).redis.control?.restart(1000),
+    happen: async (cluster) => breakable(cluster, 'redis').restart(1000),
   },
   {
     name: 'PostgreSQL stopped for 10 s',
-    happen: async (cluster) => serversOf(cluster).postgres.control?.restart(10_000),
+    happen: async (cluster) => breakable(cluster, 'postgres').restart(10_000),
   },
 ];
 

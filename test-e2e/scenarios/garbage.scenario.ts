@@ -10,7 +10,7 @@ import { newName, ownTarget, verifies } from '../verifies.ts';
 
 const LANES = 24;
 
-const target = ownTarget();
+const target = ownTarget({}, { fresh: true });
 
 verifies(
   'gateway:call:garbage',

@@ -10,8 +10,7 @@ import { REVOKED_TOKENS } from '../settings.ts';
 import { API_KEY, logsOf } from '../targets/target.ts';
 import { KEYED, newName, verifies } from '../verifies.ts';
 
-verifies('tokens:beside-key', async ({ gateways }) => {
-  const place = await gateways(1, KEYED);
+verifies('tokens:beside-key', async ({ keyed: place }) => {
   const { workspace, ids } = await workspaceWith(place, 'viewer', 'admin');
   const withKey = (token: string) => new Caller(place, { key: API_KEY, headers: { 'x-habitat-token': token } });
   const grant = { workspaceId: workspace, userId: `u-${workspace}`, role: 'viewer' };
@@ -20,8 +19,7 @@ verifies('tokens:beside-key', async ({ gateways }) => {
   expect(await new Caller(place).ok('svc_habitat_removeRole', grant)).toMatchObject({ removed: true });
 });
 
-verifies('tokens:invalid', async ({ gateways }) => {
-  const place = await gateways(1, KEYED);
+verifies('tokens:invalid', async ({ keyed: place }) => {
   const { ids } = await workspaceWith(place, 'viewer');
   const good = await mint(place, ids[0]);
   const revoked = await mint(place, ids[0]);

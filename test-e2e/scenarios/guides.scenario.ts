@@ -6,7 +6,7 @@ import { ownTarget, verifies } from '../verifies.ts';
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');
 const GUIDES = ['access.md', 'tokens.md', 'boundaries.md', 'budgets.md', 'calls.md', 'listening.md'];
-const target = ownTarget({ SVC_RATE_LIMIT: 'on' }, 'embedded');
+const target = ownTarget({ SVC_RATE_LIMIT: 'on' }, { only: 'embedded', fresh: true });
 
 verifies(
   ['guides:access', 'guides:tokens', 'guides:boundaries', 'guides:budgets', 'guides:calls', 'guides:listening'],

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { Caller } from '../client.ts';
 import { callerOf } from '../instruments/tenants.ts';
-import { KEYED, newName, verifies } from '../verifies.ts';
+import { newName, verifies } from '../verifies.ts';
 
 verifies(['auth:permissions', 'auth:unknown'], async ({ place }) => {
   const operator = new Caller(place);
@@ -18,8 +18,7 @@ verifies(['auth:permissions', 'auth:unknown'], async ({ place }) => {
   expect(await judge('read', unknown)).toEqual({ allowed: false, permission: 'read', reason: 'invalid_token' });
 });
 
-verifies('auth:no-credential', async ({ gateways }) => {
-  const place = await gateways(1, KEYED);
+verifies('auth:no-credential', async ({ keyed: place }) => {
   const { token } = await new Caller(place).ok('auth_create', { userId: newName('u'), roles: ['admin'] });
   for (const headers of [{ authorization: `Bearer ${String(token)}` }, { 'x-habitat-token': String(token) }]) {
     for (const door of ['/call', '/mcp/exec'] as const) {

@@ -26,17 +26,20 @@ verifies('habitat:succession:required', async ({ caller }) => {
   });
 });
 
-const target = ownTarget(async () => {
-  const root = mkdtempSync(join(tmpdir(), 'svc-e2e-legacy-'));
-  mkdirSync(join(root, 'old', 'lessons'), { recursive: true });
-  writeFileSync(join(root, 'old', 'lessons', 'first.md'), 'a lesson\n');
-  return {
-    environment: { SVC_LEGACY_DIR: join(root, 'old') },
-    async dispose() {
-      rmSync(root, { recursive: true });
-    },
-  };
-});
+const target = ownTarget(
+  async () => {
+    const root = mkdtempSync(join(tmpdir(), 'svc-e2e-legacy-'));
+    mkdirSync(join(root, 'old', 'lessons'), { recursive: true });
+    writeFileSync(join(root, 'old', 'lessons', 'first.md'), 'a lesson\n');
+    return {
+      environment: { SVC_LEGACY_DIR: join(root, 'old') },
+      async dispose() {
+        rmSync(root, { recursive: true });
+      },
+    };
+  },
+  { fresh: true },
+);
 
 /** Ends every process behind the doors well and starts it again. */
 async function restart({ habitats, brains, place }: OwnTarget): Promise<void> {

@@ -80,7 +80,7 @@ const TAMPERINGS: readonly (readonly [string, Tamper])[] = [
   ],
 ];
 
-const target = ownTarget();
+const target = ownTarget({}, { fresh: true });
 
 verifies(
   'habitat:audit:tampering',

@@ -7,7 +7,7 @@ import { EventSocket } from '../instruments/event-socket.ts';
 import { storedRows } from '../instruments/stored-rows.ts';
 import { callerOf } from '../instruments/tenants.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { logsOf, type OwnTarget, type TargetPlace } from '../targets/target.ts';
+import { breakable, logsOf, type OwnTarget, type TargetPlace } from '../targets/target.ts';
 import { KEYED, newName, ownTarget, verifies } from '../verifies.ts';
 
 /** An operator that calls another gateway each time. */
@@ -48,8 +48,7 @@ verifies('habitat:tokens:follow-roles', async ({ place }) => {
   expect(await rolesSeen()).toBeNull();
 });
 
-verifies('habitat:roles:self-promotion', async (scenario) => {
-  const place = await scenario.gateways(1, KEYED);
+verifies('habitat:roles:self-promotion', async ({ keyed: place }) => {
   const operator = new Caller(place);
   const [workspaceId, other] = [newName('w'), newName('w')];
   await operator.ok('svc_habitat_createWorkspace', { workspaceId });
@@ -218,10 +217,11 @@ function withoutUse<State extends { tokens: unknown }>(state: State): State {
   return { ...state, tokens };
 }
 
-async function restartEverything({ gateways, habitats, brains, servers }: OwnTarget): Promise<void> {
+async function restartEverything(own: OwnTarget): Promise<void> {
+  const { gateways, habitats, brains } = own;
   const processes = [...new Set([...gateways, ...habitats, ...brains])];
   await Promise.all(processes.map((one) => one.stop()));
-  await servers?.redis.control?.restart();
+  if (own.servers !== null) await breakable(own, 'redis').restart();
   await Promise.all(processes.map((one) => one.start()));
 }
 

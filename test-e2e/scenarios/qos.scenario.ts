@@ -3,10 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
-import { KEYED, newName, verifies } from '../verifies.ts';
+import { newName, verifies } from '../verifies.ts';
 
-verifies(['qos:rate', 'qos:tenants'], async ({ gateways }) => {
-  const place = await gateways(3, KEYED);
+verifies(['qos:rate', 'qos:tenants'], async ({ keyed: place }) => {
   const [acme, beta] = [await createMembers(place, 'viewer', 'editor'), await createMembers(place, 'viewer')];
   const key = newName('k');
   const answers = await Promise.all(
@@ -40,8 +39,8 @@ verifies(['qos:rate', 'qos:tenants'], async ({ gateways }) => {
   expect(await memberAt(beta, 0).caller.ok('escrow_status')).toMatchObject({ quotas: 1 });
 });
 
-verifies('qos:keyed', async ({ gateways }) => {
-  const members = await createMembers(await gateways(3, KEYED), 'viewer', 'viewer');
+verifies('qos:keyed', async ({ keyed }) => {
+  const members = await createMembers(keyed, 'viewer', 'viewer');
   const [ann, bob] = [memberAt(members, 0).caller, memberAt(members, 1).caller];
   const key = newName('k');
   const headers = { 'idempotency-key': newName('key') };

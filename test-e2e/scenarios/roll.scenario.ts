@@ -13,7 +13,7 @@ import { newName, ownTarget, verifies } from '../verifies.ts';
 
 const CLIENTS = 20;
 const ROLL = join(import.meta.dirname, '..', '..', 'deploy', 'roll.ts');
-const target = ownTarget({ SVC_DRAIN_WAIT_MS: '2000' }, 'cluster');
+const target = ownTarget({ SVC_DRAIN_WAIT_MS: '2000' }, { only: 'cluster' });
 
 /** A supervisor: `curl` to the answered address restarts the process of that name. */
 async function supervise(processes: readonly ServiceProcess[]): Promise<(one: ServiceProcess) => string> {

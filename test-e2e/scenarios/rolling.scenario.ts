@@ -12,7 +12,7 @@ import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
 const CLIENTS = 50;
 
-const target = ownTarget({ SVC_DRAIN_WAIT_MS: '2000' }, 'cluster');
+const target = ownTarget({ SVC_DRAIN_WAIT_MS: '2000' }, { only: 'cluster' });
 
 async function roll(
   { place, report }: Scenario,

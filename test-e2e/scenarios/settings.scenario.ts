@@ -7,7 +7,7 @@ import { waitFor } from '../instruments/wait-for.ts';
 import { API_KEY, logsOf, type TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
-const target = ownTarget({ SVC_API_KEY: API_KEY, SVC_MARKET_SKILLS_TRADE_TTL_MS: '5000' });
+const target = ownTarget({ SVC_API_KEY: API_KEY, SVC_MARKET_SKILLS_TRADE_TTL_MS: '5000' }, { fresh: true });
 const on = { on: target };
 const ROUNDS = 10;
 

@@ -23,7 +23,7 @@ const NOTICED_WITHIN_MS = 5000;
 const COSTS_AT_MOST_MS = 5000;
 const AFTERWARDS = 60;
 
-const target = ownTarget({}, 'cluster');
+const target = ownTarget({}, { only: 'cluster' });
 
 interface Heard {
   readonly at: number;

@@ -16,14 +16,32 @@ const GATEWAYS = 2;
 /** Of each service behind the gateways. */
 const REPLICAS = 2;
 
+/** Settings that one role alone reads: a change of them starts no other process again. */
+const READ_BY: readonly (readonly [RegExp, string])[] = [
+  [/^SVC_(SYNC_|LEGACY_DIR$)/, 'brain'],
+  [/^SVC_DRAIN_WAIT_MS$/, 'gateway'],
+];
+
 interface ClusterGround {
   readonly root: string;
   readonly dataDir: string;
   readonly servers: ClusterServers;
 }
 
+interface Member {
+  readonly process: ServiceProcess;
+  settings(given: Environment): Environment;
+}
+
+export interface ClusterSize {
+  readonly gateways?: number;
+}
+
 /** Null, after one loud line of the server that is missing, when the servers cannot be had. */
-export async function startCluster(environment: Environment = {}): Promise<OwnTarget | null> {
+export async function startCluster(
+  environment: Environment = {},
+  { gateways: gatewayCount = GATEWAYS }: ClusterSize = {},
+): Promise<OwnTarget | null> {
   const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);
   const stopServers = () => Promise.all([nats, redis, postgres].map(async (server) => server?.stop()));
   if (nats === null || redis === null || postgres === null) {
@@ -33,90 +51,87 @@ export async function startCluster(environment: Environment = {}): Promise<OwnTa
   const root = mkdtempSync(join(tmpdir(), 'svc-e2e-cluster-'));
   const servers = { nats: nats.url, redis: redis.url, database: postgres.url };
   const ground: ClusterGround = { root, dataDir: join(root, 'data'), servers };
-  const replicas = (service: string): Promise<ServiceProcess[]> =>
+  const replicas = (service: string): Promise<Member[]> =>
     Promise.all(
-      Array.from({ length: REPLICAS }, (_, index) =>
-        serviceProcess(ground, service, `${service}-${index + 1}`, environment),
-      ),
+      Array.from({ length: REPLICAS }, (_, index) => member(ground, service, `${service}-${index + 1}`, environment)),
     );
-  const behind = {
-    habitats: await replicas('habitat'),
-    escrows: await replicas('escrow'),
-    brains: await replicas('brain'),
-  };
-  const services = Object.values(behind).flat();
-  const gateways: ServiceProcess[] = [];
-  for (let index = 1; index <= GATEWAYS; index += 1) {
-    gateways.push(await gatewayProcess(ground, `gateway-${index}`, { SVC_API_KEY: API_KEY, ...environment }));
+  const [habitats, escrows, brains] = [await replicas('habitat'), await replicas('escrow'), await replicas('brain')];
+  const services = [...habitats, ...escrows, ...brains];
+  const gateways: Member[] = [];
+  for (let index = 1; index <= gatewayCount; index += 1) {
+    gateways.push(await member(ground, 'gateway', `gateway-${index}`, { SVC_API_KEY: API_KEY, ...environment }));
   }
+  const everybody = [...services, ...gateways];
   const stop = async () => {
-    await Promise.all([...gateways, ...services].map((one) => one.dispose()));
+    await Promise.all(everybody.map(({ process }) => process.dispose()));
     await stopServers();
     rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
-  const urls = gateways.flatMap(({ url }) => url ?? []);
-  const place = { kind: 'cluster' as const, gateways: urls, key: API_KEY, ...ground };
-  try {
-    for (const one of [...services, ...gateways]) one.spawn();
-    await Promise.all(gateways.map((gateway) => gateway.ready()));
+  const processesOf = (members: readonly Member[]) => members.map(({ process }) => process);
+  const urls = gateways.flatMap(({ process }) => process.url ?? []);
+  const answers = async () => {
+    for (const { process } of gateways) await process.ready();
     for (const url of urls) {
       for (const service of ['habitat', 'escrow', 'brain']) await serviceAlive(url, service, REPLICAS);
     }
+  };
+  try {
+    for (const { process } of everybody) process.spawn();
+    await answers();
   } catch (error) {
-    const said = [...services, ...gateways].map((one) => `--- ${one.name}\n${one.tail()}`).join('\n');
+    const said = everybody.map(({ process }) => `--- ${process.name}\n${process.tail()}`).join('\n');
     await stop();
     throw new Error(`the cluster did not start:\n${said}`, { cause: error });
   }
-  return { place, gateways, ...behind, servers: { nats, redis, postgres }, stop };
+  const target: OwnTarget = {
+    place: { kind: 'cluster', gateways: urls, key: API_KEY, ...ground },
+    gateways: processesOf(gateways),
+    habitats: processesOf(habitats),
+    escrows: processesOf(escrows),
+    brains: processesOf(brains),
+    servers: { nats, redis, postgres },
+    async revive(given) {
+      for (const { control } of [nats, redis, postgres]) await control?.resume();
+      await Promise.all(everybody.map(({ process, settings }) => process.revive(settings(given))));
+      await answers();
+      return target;
+    },
+    stop,
+  };
+  return target;
 }
 
-/** One process of a service without doors. */
-async function serviceProcess(
-  { root, dataDir, servers }: ClusterGround,
-  service: string,
-  name: string,
-  environment: Environment,
-): Promise<ServiceProcess> {
-  const health = await freePort();
-  return new ServiceProcess({
+async function member(ground: ClusterGround, role: string, name: string, environment: Environment): Promise<Member> {
+  const { root, dataDir, servers } = ground;
+  const port = String(await freePort());
+  const own: Environment = { ...sharedServers(servers), SVC_NODE_ID: name, SVC_DATA_DIR: dataDir };
+  const settings = (given: Environment): Environment => {
+    const concerns = (variable: string) =>
+      READ_BY.every(([pattern, reader]) => reader === role || !pattern.test(variable));
+    const read = Object.fromEntries(Object.entries(given).filter(([variable]) => concerns(variable)));
+    if (role !== 'gateway') return { ...withoutKey(read), ...own, SVC_MCP_PORT: '0', SVC_HEALTH_PORT: port };
+    // Some scenarios want one without a key; it is nothing to one that has a key.
+    return { ...QUIET, SVC_KEYLESS: '1', ...read, ...own, SVC_MCP_PORT: port };
+  };
+  const url = `http://127.0.0.1:${port}`;
+  const process = new ServiceProcess({
     name,
-    command: ['deploy/node.ts', service],
-    environment: {
-      ...sharedServers(servers),
-      SVC_NODE_ID: name,
-      ...withoutKey(environment),
-      SVC_MCP_PORT: '0',
-      SVC_HEALTH_PORT: String(health),
-      SVC_DATA_DIR: dataDir,
-    },
+    command: ['deploy/node.ts', role],
+    environment: settings(environment),
     root,
-    url: null,
-    health: `http://127.0.0.1:${health}`,
+    url: role === 'gateway' ? url : null,
+    health: url,
   });
+  return { process, settings: (given) => settings(role === 'gateway' ? { SVC_API_KEY: API_KEY, ...given } : given) };
 }
 
 /** A gateway that joins the services on these servers. */
 export async function gatewayProcess(
-  { root, dataDir, servers }: ClusterGround,
+  ground: ClusterGround,
   name: string,
   environment: Environment,
 ): Promise<ServiceProcess> {
-  const port = await freePort();
-  return new ServiceProcess({
-    name,
-    command: ['deploy/node.ts', 'gateway'],
-    environment: {
-      ...QUIET,
-      ...sharedServers(servers),
-      SVC_KEYLESS: '1', // some scenarios want one without a key; nothing to one that has a key
-      SVC_NODE_ID: name,
-      ...environment,
-      SVC_MCP_PORT: String(port),
-      SVC_DATA_DIR: dataDir,
-    },
-    root,
-    url: `http://127.0.0.1:${port}`,
-  });
+  return (await member(ground, 'gateway', name, environment)).process;
 }
 
 function sharedServers({ nats, redis, database }: ClusterServers): Environment {

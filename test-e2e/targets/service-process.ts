@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { findExecutable } from '@svc/testing/servers/processes.ts';
 import { request } from 'undici';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -35,10 +36,12 @@ export class ServiceProcess {
   readonly health: string | null;
   readonly logFile: string;
   readonly #options: ServiceProcessOptions;
+  #environment: Environment;
   #child: ChildProcess | null = null;
 
   constructor(options: ServiceProcessOptions) {
     this.#options = options;
+    this.#environment = options.environment;
     this.name = options.name;
     this.url = options.url;
     this.health = options.health ?? options.url;
@@ -57,6 +60,21 @@ export class ServiceProcess {
     return pid;
   }
 
+  /** Settings from the next start on; true when they differ from those until now. */
+  configure(environment: Environment): boolean {
+    const differs = !isDeepStrictEqual(environment, this.#environment);
+    this.#environment = environment;
+    return differs;
+  }
+
+  /** Lets it go on, or starts it, or starts it again when it has other settings; resolves when it serves. */
+  async revive(environment: Environment): Promise<void> {
+    if (this.configure(environment)) await this.dispose();
+    this.signal('SIGCONT');
+    if (!this.isRunning) this.spawn();
+    await this.#serves(this.health);
+  }
+
   /** Starts it and resolves when it serves. */
   async start(): Promise<void> {
     this.spawn();
@@ -64,7 +82,7 @@ export class ServiceProcess {
   }
 
   spawn(): void {
-    const { command, environment, root } = this.#options;
+    const { command, root } = this.#options;
     const [entry, ...args] = command;
     const log = openSync(this.logFile, 'a');
     const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(PROJECT, entry), ...args];
@@ -78,7 +96,7 @@ export class ServiceProcess {
         HOME: root,
         LANG: 'C.UTF-8',
         UV_THREADPOOL_SIZE: '16',
-        ...environment,
+        ...this.#environment,
       },
       stdio: ['ignore', log, log],
     });
@@ -89,7 +107,10 @@ export class ServiceProcess {
   }
 
   async ready(withinMs = START_WITHIN_MS): Promise<void> {
-    const { url } = this;
+    await this.#serves(this.url, withinMs);
+  }
+
+  async #serves(url: string | null, withinMs = START_WITHIN_MS): Promise<void> {
     if (url === null) return;
     await waitFor(
       async () => {

@@ -1,30 +1,47 @@
 /** Starts the target that the scenarios of a project share, and tells them where it is. */
+import { chmodSync } from 'node:fs';
+import { removeFolder, temporaryFolder } from '@svc/testing/servers/processes.ts';
 import type { TestProject } from 'vitest/node';
 import { startCluster } from './cluster.ts';
 import { startEmbedded } from './embedded.ts';
-import type { OwnTarget, TargetKind, TargetPlace } from './target.ts';
+import { API_KEY, type OwnTarget, type TargetKind, type TargetPlace } from './target.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     target: TargetPlace | null;
+    keyed: TargetPlace | null;
     targetKind: TargetKind;
   }
 }
 
+/** Three, because some promises are about more than two. */
+const SHARED_GATEWAYS = 3;
+
 let target: OwnTarget | null = null;
+let twin: OwnTarget | null = null;
+let folder: string | null = null;
 
 export async function setup(project: TestProject): Promise<void> {
   const kind: TargetKind = project.name === 'e2e-cluster' ? 'cluster' : 'embedded';
-  target = kind === 'cluster' ? await startCluster() : await startEmbedded();
+  // Workers are ended hard, so whatever they leave lies in one folder of the run; servers that are not root pass through it.
+  folder = temporaryFolder('run');
+  chmodSync(folder, 0o711);
+  process.env['TMPDIR'] = folder;
+  if (kind === 'cluster') target = await startCluster({}, { gateways: SHARED_GATEWAYS });
+  else [target, twin] = await Promise.all([startEmbedded(), startEmbedded({ SVC_API_KEY: API_KEY })]);
   if (target === null) process.stderr.write('SKIPPED: every scenario on the cluster, because a server is missing\n');
   project.provide('target', target?.place ?? null);
+  project.provide('keyed', (twin ?? target)?.place ?? null);
   project.provide('targetKind', kind);
 }
 
 export async function teardown(): Promise<void> {
-  const { brains = [], habitats = [], escrows = [], gateways = [] } = target ?? {};
-  for (const one of new Set([...brains, ...habitats, ...escrows, ...gateways])) {
-    if (!one.isRunning) process.stderr.write(`${one.name} died during the run:\n${one.tail()}\n`);
+  for (const own of [target, twin]) {
+    const { brains = [], habitats = [], escrows = [], gateways = [] } = own ?? {};
+    for (const one of new Set([...brains, ...habitats, ...escrows, ...gateways])) {
+      if (!one.isRunning) process.stderr.write(`${one.name} died during the run:\n${one.tail()}\n`);
+    }
+    await own?.stop();
   }
-  await target?.stop();
+  if (folder !== null) removeFolder(folder);
 }

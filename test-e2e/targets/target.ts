@@ -1,7 +1,7 @@
 /** What a scenario runs against: some gateways, the data directory behind them, the processes that it may hurt. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestServer } from '@svc/testing/servers/processes.ts';
+import type { ServerControl, TestServer } from '@svc/testing/servers/processes.ts';
 import type { ServiceProcess } from './service-process.ts';
 
 export type TargetKind = 'embedded' | 'cluster';
@@ -39,7 +39,16 @@ export interface OwnTarget {
   /** Processes of the ledger. */
   readonly escrows: readonly ServiceProcess[];
   readonly servers: { readonly nats: TestServer; readonly redis: TestServer; readonly postgres: TestServer } | null;
+  /** Whatever was done to it, everything runs and answers again, with these settings. */
+  revive(environment: Environment): Promise<OwnTarget>;
   stop(): Promise<void>;
+}
+
+/** Throws where the server is somebody else's: a fault that cannot happen proves nothing. */
+export function breakable({ servers }: OwnTarget, name: 'nats' | 'redis' | 'postgres'): ServerControl {
+  const control = servers?.[name].control;
+  if (control === undefined) throw new Error(`the ${name} server was given to this run, which may not break it`);
+  return control;
 }
 
 export const API_KEY = 'e2e-operator-key-0123456789abcdef';

@@ -1,0 +1,52 @@
+/**
+ * The target that the files of one worker use one after the other: each may break it, and gives it back whole. Starting
+ * one for each file took more time than what the files prove.
+ */
+import { startCluster } from './cluster.ts';
+import { startEmbedded } from './embedded.ts';
+import type { Environment, OwnTarget, TargetKind } from './target.ts';
+
+let standing: OwnTarget | null = null;
+let isLent = false;
+
+// The runner ends its workers by a signal, which tells nobody who waits for the end of the process.
+process.once('SIGTERM', () => {
+  process.emit('exit', 0);
+  process.kill(process.pid, 'SIGKILL');
+});
+
+export function startTarget(kind: TargetKind, environment: Environment): Promise<OwnTarget | null> {
+  return kind === 'cluster' ? startCluster(environment) : startEmbedded(environment);
+}
+
+/** With these settings. Whoever asks while it is lent gets another one, for itself alone. */
+export async function lendTarget(kind: TargetKind, environment: Environment): Promise<OwnTarget | null> {
+  if (isLent) return startTarget(kind, environment);
+  isLent = true;
+  try {
+    standing = standing === null ? await startTarget(kind, environment) : await standing.revive(environment);
+    return standing;
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+/** Throws when it cannot be made whole again; then the next one starts anew. */
+export async function giveBack(target: OwnTarget, environment: Environment): Promise<void> {
+  if (target !== standing) return target.stop();
+  try {
+    await target.revive(environment);
+    isLent = false;
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+async function discard(): Promise<void> {
+  const broken = standing;
+  standing = null;
+  isLent = false;
+  await broken?.stop();
+}
