@@ -30,6 +30,8 @@ export const e2eProjects: TestProjectInlineConfiguration[] = [
       name: 'e2e-coverage',
       root,
       include: ['coverage.test.ts', 'instruments/*.test.ts'],
+      // One test loads every scenario file, which a busy machine does not do in the usual five seconds.
+      testTimeout: 120_000,
       sequence: { groupOrder: 0 },
     },
   },
