@@ -17,7 +17,7 @@ function targetProject(target: 'embedded' | 'cluster', groupOrder: number): Test
       // The machine's cores are shared with the processes under test, and several scenarios mostly wait.
       maxWorkers: 3,
       testTimeout: 120_000,
-      hookTimeout: 90_000,
+      hookTimeout: 120_000,
       retry: 0,
       sequence: { groupOrder },
     },
