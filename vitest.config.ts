@@ -1,4 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { LongestFirst } from './test-e2e/longest-first.ts';
 import { e2eProjects } from './test-e2e/vitest.config.ts';
 
 const FOLDERS = ['{services,shared}/*/src/**', '{deploy,toolchain,bench}/**'];
@@ -24,6 +25,7 @@ function suites(name: string, files: string, exclude: readonly string[]): TestPr
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       suites('unit', '*.test.ts', [`**/${NEEDS_SERVER}`]),
       suites('servers', NEEDS_SERVER, []),

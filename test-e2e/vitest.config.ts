@@ -14,6 +14,7 @@ function targetProject(target: 'embedded' | 'cluster', groupOrder: number): Test
       pool: 'forks',
       // A worker keeps its modules, and the target that its files break and mend, from one file to the next.
       isolate: false,
+      experimental: { viteModuleRunner: false, nodeLoader: false },
       // The machine's cores are shared with the processes under test, and several scenarios mostly wait.
       maxWorkers: 3,
       testTimeout: 120_000,
