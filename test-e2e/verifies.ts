@@ -7,7 +7,7 @@ import { type Random, randomFrom } from './instruments/random.ts';
 import { type RequirementId, behaviourOf } from './requirements.ts';
 import { SEED } from './settings.ts';
 import { gatewayProcess } from './targets/cluster.ts';
-import { giveBack, lendTarget, startTarget } from './targets/lent.ts';
+import { giveBack, giveBackAsleep, lendTarget, startTarget } from './targets/lent.ts';
 import type { ServiceProcess } from './targets/service-process.ts';
 import { API_KEY, type Environment, type OwnTarget, type TargetKind, type TargetPlace } from './targets/target.ts';
 
@@ -176,7 +176,7 @@ async function openGateways(
   if (place.servers === null) {
     const node = await lendTarget('embedded', environment);
     if (node === null) throw new Error('a node needs no servers');
-    onTestFinished(() => giveBack(node, environment), 60_000);
+    onTestFinished(() => giveBackAsleep(node), 60_000);
     return { ...node.place, key, processes: [...node.gateways] };
   }
   const ground = { ...place, servers: place.servers };

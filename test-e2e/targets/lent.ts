@@ -36,12 +36,19 @@ export async function lendTarget(kind: TargetKind, environment: Environment): Pr
 export async function giveBack(target: OwnTarget, environment: Environment): Promise<void> {
   if (target !== standing) return target.stop();
   try {
-    await target.revive(environment);
+    standing = await target.revive(environment);
     isLent = false;
   } catch (error) {
     await discard();
     throw error;
   }
+}
+
+/** Without its processes, so that nothing they remember meets the next one. */
+export async function giveBackAsleep(target: OwnTarget): Promise<void> {
+  if (target !== standing) return target.stop();
+  await Promise.all(target.gateways.map((one) => one.dispose()));
+  isLent = false;
 }
 
 async function discard(): Promise<void> {
