@@ -13,7 +13,7 @@ export const BRAIN_TOOLS = {
   ],
   'brain:writers:all-kept': [
     'brain core acceptance 4',
-    '4 client processes write 250 files each: all readable, fsck strict, one linear commit lists them.',
+    '4 client processes write many files each: all readable, fsck strict, one linear commit lists them.',
   ],
   'brain:crash:nothing-lost': [
     'brain core acceptance 5',

@@ -19,7 +19,7 @@ export const ESCROW = {
   ],
   'escrow:storm': [
     'escrow acceptance 5',
-    'Two thousand spends of 1 at once through three gateways on a pool of 1000: a thousand are recorded, a thousand refused.',
+    'Many spends of 1 at once through three gateways on a pool of half as much: half of them are recorded, half refused.',
   ],
   'escrow:pool:race': [
     'escrow acceptance 6',

@@ -184,11 +184,11 @@ export const GATEWAY = {
   ],
   'gateway:drain:rolling-gateway': [
     'gateway acceptance 18',
-    'Ten rolling restarts of a gateway under 50 clients fail no request.',
+    'Rolling restarts of a gateway under 50 clients fail no request.',
   ],
   'gateway:drain:rolling-brain': [
     'gateway acceptance 18',
-    'Ten rolling restarts of a brain process under 50 clients fail no request.',
+    'Rolling restarts of a brain process under 50 clients fail no request.',
   ],
   'gateway:faults:standstill': [
     'reliability, fault tests',

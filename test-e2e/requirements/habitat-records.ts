@@ -10,7 +10,7 @@ export const HABITAT_RECORDS = {
   ],
   'habitat:audit:tampering': [
     'audit acceptance 3',
-    'Whoever rules the database and edits, deletes, inserts, swaps, stamps anew or cuts off is found out 100 times of 100.',
+    'Whoever rules the database and edits, deletes, inserts, swaps, stamps anew or cuts off is found out every time.',
   ],
   'habitat:audit:limits': [
     'audit limits',
@@ -26,7 +26,7 @@ export const HABITAT_RECORDS = {
   ],
   'habitat:audit:folding': [
     'audit acceptance 6',
-    'Ten thousand equal denials within a minute are at most two entries that count ten thousand.',
+    'Thousands of equal denials within a minute are at most two entries that count all of them.',
   ],
   'habitat:audit:killed': [
     'audit acceptance 7',

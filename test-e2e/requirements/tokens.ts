@@ -26,7 +26,7 @@ export const TOKENS = {
   ],
   'tokens:revoked-at-once': [
     'habitat acceptance 8',
-    'A token revoked through one gateway is refused by the very next request to another, a thousand times of a thousand.',
+    'A token revoked through one gateway is refused by the very next request to another, every time.',
   ],
   'tokens:roles-at-once': [
     'habitat acceptance 7',
