@@ -1,16 +1,5 @@
-/** The whole system in one process, on embedded stores: `npm start`. */
-import { takeDataDirectory } from './data-directory.ts';
-import { openStore } from './platform.embedded.ts';
-import { runProcess } from './process.ts';
+/** All services in one process: `npm start`. */
+import { runOneProcess } from './one-process.ts';
 import { SERVICES } from './services.ts';
 
-await runProcess('node', async ({ context, lifecycle }) => {
-  const directory = takeDataDirectory(context.config);
-  lifecycle.onShutdown('data directory', async () => directory.release());
-  const store = openStore(context, directory, lifecycle);
-  // A database that is there wakes in its thread while the code of the services is loaded.
-  // A new one is made when the doors are open, so that a start that fails leaves nothing behind.
-  if (!directory.isNew) store.wake();
-  const [{ startWholeNode }] = await Promise.all([import('./whole-node.ts'), ...SERVICES.map(({ load }) => load())]);
-  await startWholeNode({ context, lifecycle }, { directory, store, services: SERVICES });
-});
+await runOneProcess(SERVICES);

@@ -6,31 +6,37 @@ import { ColumnTypeEnum, bindMigrationAwareSqlAdapterFactory } from '@prisma/dri
 import { PrismaPg } from '@prisma/adapter-pg';
 import { SchemaEngine } from '@prisma/schema-engine-wasm';
 import { type Pool, types } from 'pg';
-import { migrationNames } from '../shared/runtime/src/migrations.ts';
+import { migrationsOfService } from '../shared/runtime/src/migrations.ts';
+import type { ServiceSchema } from './prisma-schemas.ts';
 
-/** Answers '' when schema and migrations agree. `pool` must lead to an empty database that nobody needs afterwards. */
-export async function migrationDiff(pool: Pool, files: { schema: string; migrations: string }): Promise<string> {
-  const schema = { path: files.schema, content: readFileSync(files.schema, 'utf8') };
+const COMMON = join(import.meta.dirname, '..', 'shared', 'runtime', 'prisma', 'common.prisma');
+
+/**
+ * Answers '' when schema and migrations agree, the common tables included. `pool` must lead to an empty database that nobody
+ * needs afterwards.
+ */
+export async function migrationDiff(pool: Pool, { service, schema, migrations }: ServiceSchema): Promise<string> {
+  const files = [schema, COMMON].map((path) => ({
+    path,
+    content: readFileSync(path, 'utf8').replaceAll('{schema}', service),
+  }));
   const engine = await SchemaEngine.new(
-    { datamodels: [[schema.path, schema.content]] },
+    { datamodels: files.map(({ path, content }) => [path, content]) },
     () => {},
     bindMigrationAwareSqlAdapterFactory(new ThrowAwayAdapter(pool)),
   );
   const { stdout } = await engine.diff({
     from: {
       tag: 'migrations',
-      baseDir: files.migrations,
+      baseDir: migrations,
       lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' },
       shadowDbInitScript: '',
-      migrationDirectories: migrationNames(files.migrations).map((name) => ({
+      migrationDirectories: migrationsOfService(service, migrations).map(({ name, sql }) => ({
         path: name,
-        migrationFile: {
-          path: 'migration.sql',
-          content: { tag: 'ok', value: readFileSync(join(files.migrations, name, 'migration.sql'), 'utf8') },
-        },
+        migrationFile: { path: 'migration.sql', content: { tag: 'ok', value: sql } },
       })),
     },
-    to: { tag: 'schemaDatamodel', files: [schema] },
+    to: { tag: 'schemaDatamodel', files },
     script: true,
     exitCode: null,
     filters: { externalTables: [], externalEnums: [] },

@@ -1,5 +1,6 @@
 /** Recurring work of the brain. The truth is in the database and on disk; a run only looks. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { JobDeclaration } from '@svc/runtime/jobs.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import type { BrainHost } from './brain/brain-host.ts';
@@ -22,50 +23,49 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-export async function scheduleJobs({ platform, host, store, sessions }: JobParts): Promise<void> {
-  const { jobs } = platform;
-  await jobs.schedule({
-    id: 'brain.lease-expiry',
-    everyMs: 2 * SECOND,
-    scope: 'cluster',
-    run: () => endExpiredLeases(store),
-  });
-  await jobs.schedule({
-    id: 'brain.external-edit-scan',
-    everyMs: MINUTE,
-    scope: 'process',
-    run: () => lookAtBrains(platform, host),
-  });
-  await jobs.schedule({
-    id: 'brain.session-sweep',
-    everyMs: 10 * MINUTE,
-    scope: 'cluster',
-    async run() {
-      await sessions.sweep(platform.config.SVC_KEEP_SESSIONS_DAYS);
+export function brainJobs({ platform, host, store, sessions }: JobParts): JobDeclaration[] {
+  return [
+    {
+      id: 'brain.lease-expiry',
+      everyMs: 2 * SECOND,
+      scope: 'cluster',
+      run: () => endExpiredLeases(store),
     },
-  });
-  await jobs.schedule({
-    id: 'brain.trace-sweep',
-    everyMs: HOUR,
-    scope: 'cluster',
-    run: () => sweepTraces(store.client, platform.config.SVC_KEEP_TRACES_DAYS),
-  });
-  await jobs.schedule({
-    id: 'brain.maintenance',
-    everyMs: DAY,
-    scope: 'process',
-    async run() {
-      for (const brain of host.openBrains()) await maintainBrain(brain);
+    {
+      id: 'brain.external-edit-scan',
+      everyMs: MINUTE,
+      scope: 'process',
+      run: () => lookAtBrains(platform, host),
     },
-  });
-  await jobs.schedule({
-    id: 'brain.packing',
-    everyMs: HOUR,
-    scope: 'process',
-    async run() {
-      for (const brain of host.openBrains()) await packBrainWhenDue(brain);
+    {
+      id: 'brain.session-sweep',
+      everyMs: 10 * MINUTE,
+      scope: 'cluster',
+      run: () => sessions.sweep(platform.config.SVC_KEEP_SESSIONS_DAYS),
     },
-  });
+    {
+      id: 'brain.trace-sweep',
+      everyMs: HOUR,
+      scope: 'cluster',
+      run: () => sweepTraces(store.client, platform.config.SVC_KEEP_TRACES_DAYS),
+    },
+    {
+      id: 'brain.maintenance',
+      everyMs: DAY,
+      scope: 'process',
+      async run() {
+        for (const brain of host.openBrains()) await maintainBrain(brain);
+      },
+    },
+    {
+      id: 'brain.packing',
+      everyMs: HOUR,
+      scope: 'process',
+      async run() {
+        for (const brain of host.openBrains()) await packBrainWhenDue(brain);
+      },
+    },
+  ];
 }
 
 /** What only tells of things that are gone. */

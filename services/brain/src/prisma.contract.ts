@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@svc/runtime/database.ts';
-import { migrate } from '@svc/runtime/migrations.ts';
+import { migrate, migrationsOfService } from '@svc/runtime/migrations.ts';
 import { inTransaction } from '@svc/runtime/transaction.ts';
 import type { ServerControl } from '@svc/testing/servers/processes.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
@@ -15,7 +15,7 @@ export function describePrisma(name: string, open: () => Promise<Database>, cont
     await migrate({
       pool: database.pool,
       schema: 'brain',
-      directory: join(import.meta.dirname, '..', 'prisma', 'migrations'),
+      migrations: migrationsOfService('brain', join(import.meta.dirname, '..', 'prisma', 'migrations')),
       log: { info() {} },
     });
     const client = new PrismaClient({ adapter: database.adapter('brain') });

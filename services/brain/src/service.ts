@@ -3,18 +3,19 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { DEFAULT_DEADLINE_MS } from '@svc/contract/tool.ts';
+import { BRAIN_EVENTS } from '@svc/contract/events.brain.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, type RegistryClient } from '@svc/runtime/registry.ts';
-import type { ServiceDefinition, ServiceHandle } from '@svc/runtime/service.ts';
 import { createSettings } from '@svc/runtime/settings.ts';
-import { openStore, type ServiceStore } from '@svc/runtime/store.ts';
+import type { ServiceStore } from '@svc/runtime/store.ts';
+import { type OpenService, storeService } from '@svc/runtime/store-service.ts';
 import { BrainHost } from './brain/brain-host.ts';
 import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings } from './brain/remotes.ts';
 import type { BrainDeps } from './deps.ts';
 import { createGit } from './git/run.ts';
 import { answerForHomes } from './home-answers.ts';
-import { scheduleJobs } from './jobs.ts';
+import { brainJobs } from './jobs.ts';
 import { LegacyLayout } from './legacy-layout.ts';
 import { startMembership } from './membership.ts';
 import type { RowRules } from './ports.ts';
@@ -35,13 +36,14 @@ import type { BranchWriter } from './writer/branch-writer.ts';
 import type { OpContext } from './writer/context.ts';
 
 const DIRECTORIES = ['brains', 'worktrees', 'journal', 'cache', 'backups'];
-const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 
-export const brainService: ServiceDefinition<BrainDeps> = {
+export const brainService = storeService({
   name: 'brain',
   tools: brainTools,
-  start: startBrain,
-};
+  events: BRAIN_EVENTS,
+  migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
+  open: openService,
+});
 
 interface Parts {
   readonly platform: Platform;
@@ -55,13 +57,12 @@ interface Parts {
   readonly denials: DenialLog;
 }
 
-async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>> {
-  const parts = await openParts(platform);
-  const { store, denials, models, dataDir } = parts;
+async function openService(platform: Platform, store: ServiceStore): Promise<OpenService<BrainDeps>> {
+  const parts = await openParts(platform, store);
+  const { denials, models, dataDir } = parts;
   const { config } = platform;
   const layout = new LegacyLayout({ dataDir, legacyDirs: config.SVC_LEGACY_DIR ?? [], platform });
   await layout.open();
-  await store.start();
   const host = createHost(parts);
   measureBrains(platform, host);
   const membership = await startMembership(host, platform);
@@ -75,10 +76,9 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
   const succession = await startSuccession(layout, platform);
   const prototypes = await answerForPrototypes(router, platform);
   const homes = await answerForHomes(store.client, platform);
-  await scheduleJobs({ platform, host, store, sessions: deps.sessions });
   return {
     deps,
-    checks: () => store.checks(),
+    jobs: brainJobs({ platform, host, store, sessions: deps.sessions }),
     async drain() {
       await succession.stop();
       await prototypes.drain();
@@ -89,7 +89,6 @@ async function startBrain(platform: Platform): Promise<ServiceHandle<BrainDeps>>
     },
     async close() {
       await denials.close();
-      await store.close();
       await models.close();
     },
   };
@@ -114,12 +113,11 @@ function measureBrains({ metrics }: Platform, host: BrainHost): void {
   });
 }
 
-/** Directories and tables as this version needs them. */
-async function openParts(platform: Platform): Promise<Parts> {
+/** With the directories that this version needs. */
+async function openParts(platform: Platform, store: ServiceStore): Promise<Parts> {
   const { database, log, config, ids } = platform;
   const dataDir = resolve(config.SVC_DATA_DIR);
   for (const name of DIRECTORIES) await mkdir(join(dataDir, name), { recursive: true });
-  const store = await openStore(platform, { service: 'brain', migrations: MIGRATIONS });
   const { client, schema } = store;
   return {
     platform,

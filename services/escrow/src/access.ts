@@ -1,4 +1,5 @@
 /** Who may do what with whose money. Nobody's identity is taken from an argument, except by an operator. */
+import { mayActIn } from '@svc/contract/actor.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { holdsAtLeast, type Role } from '@svc/contract/registry.ts';
 import { identityOf } from '@svc/contract/subject.ts';
@@ -14,11 +15,6 @@ export function verifiedIdentity({ subject, operator }: Pick<Caller, 'subject' |
 /** The principal as which tokens of the agent act, and place their holds. */
 export function principalOf(agentId: string): string {
   return `tok:${agentId}`;
-}
-
-/** As whom a change is recorded. */
-export function actorName(caller: Caller): string {
-  return verifiedIdentity(caller) ?? (caller.operator ? 'operator' : caller.principal);
 }
 
 export async function maySpendFrom(registry: Registry, caller: Caller, account: string): Promise<boolean> {
@@ -42,11 +38,6 @@ async function mayUse(
   // Also of its own account: an identity may have the id of an organisation, whose account it then is.
   const standing = await registry.standing(caller.registry, account, identity);
   return standing[right];
-}
-
-/** A bound token acts in its workspace alone. */
-function mayActIn({ token }: Caller, workspaceId: string): boolean {
-  return token === null || token.bound === null || token.bound === workspaceId;
 }
 
 /** The caller's own roles in the workspace; none for who is not verified, and when the registry is silent. */

@@ -1,5 +1,6 @@
 /** The ledger's store on a database of its own, for tests; more than one may work on the same database. */
 import { join } from 'node:path';
+import { ESCROW_EVENTS } from '@svc/contract/events.escrow.ts';
 import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { openStore, type ServiceStore } from '@svc/runtime/store.ts';
@@ -17,7 +18,7 @@ export interface StoreBed {
 
 export async function openStoreBed(database: Database, over: Partial<Platform> = {}): Promise<StoreBed> {
   const platform = platformOn(database, over);
-  const base = await openStore(platform, { service: 'escrow', migrations: MIGRATIONS });
+  const base = await openStore(platform, { service: 'escrow', events: ESCROW_EVENTS, migrations: MIGRATIONS });
   return { platform, base, ledger: new LedgerStore(base, platform) };
 }
 

@@ -1,14 +1,14 @@
 /** The ledger: what it costs. */
 import { join } from 'node:path';
 import { microsOf } from '@svc/contract/amount.ts';
-import type { Check } from '@svc/contract/discovery.ts';
+import { ESCROW_EVENTS } from '@svc/contract/events.escrow.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import type { ServiceDefinition, ServiceHandle } from '@svc/runtime/service.ts';
-import { openStore, type ServiceStore } from '@svc/runtime/store.ts';
+import type { ServiceStore } from '@svc/runtime/store.ts';
+import { storeService } from '@svc/runtime/store-service.ts';
 import { holdsRole } from './access.ts';
 import { answerOperations } from './bus.ts';
 import type { EscrowDeps } from './deps.ts';
-import { scheduleJobs } from './jobs.ts';
+import { ledgerJobs } from './jobs.ts';
 import { createAccountOpening } from './account-opening.ts';
 import { createRegistry } from './ports.ts';
 import { createMemoryKeyStates } from './qos/key-states.memory.ts';
@@ -20,35 +20,28 @@ import { LedgerReads } from './store/ledger-reads.ts';
 import { LedgerStore } from './store/ledger-store.ts';
 import { allTools } from './tools/all.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
-
-export const escrowService: ServiceDefinition<EscrowDeps> = {
+export const escrowService = storeService({
   name: 'escrow',
   tools: allTools,
-  start: startEscrow,
-};
-
-async function startEscrow(platform: Platform): Promise<ServiceHandle<EscrowDeps>> {
-  const store = await openStore(platform, { service: 'escrow', migrations: MIGRATIONS });
-  const deps = createDeps(store, platform);
-  const { ledger, audit, registry } = deps;
-  await store.start();
-  // Holds first: those that ended while nothing ran are no contradiction.
-  await sweepHolds(store.client, ledger, () => platform.clock.now());
-  await audit.run();
-  await scheduleJobs(platform, store, deps);
-  const operations = await answerOperations(deps, platform);
-  return {
-    deps,
-    holdsRole: (caller, workspace, role) => holdsRole(registry, caller, workspace, role),
-    checks: () => checksOf(store, deps),
-    async drain() {
-      await operations.drain();
-      await ledger.drain();
-    },
-    close: () => store.close(),
-  };
-}
+  serve: (platform, deps: EscrowDeps) => answerOperations(deps, platform),
+  events: ESCROW_EVENTS,
+  migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
+  async open(platform, store) {
+    const deps = createDeps(store, platform);
+    const { ledger, audit, registry } = deps;
+    // Holds first: those that ended while nothing ran are no contradiction.
+    await sweepHolds(store.client, ledger, () => platform.clock.now());
+    await audit.run();
+    return {
+      deps,
+      holdsRole: (caller, workspace, role) => holdsRole(registry, caller, workspace, role),
+      jobs: ledgerJobs(platform, store, deps),
+      // A frozen account shows here until it is repaired; all others are served meanwhile.
+      checks: async () => [{ name: 'ledger', status: (await audit.holds()) ? 'ok' : 'degraded' }],
+      drain: () => ledger.drain(),
+    };
+  },
+});
 
 function createDeps(store: ServiceStore, platform: Platform): EscrowDeps {
   const { config, redis, clock } = platform;
@@ -64,11 +57,4 @@ function createDeps(store: ServiceStore, platform: Platform): EscrowDeps {
     defaultBudget,
     drawsPerMinute: config.SVC_ESCROW_DRAWS_PER_MINUTE,
   };
-}
-
-/** A frozen account shows here until it is repaired; all others are served meanwhile. */
-async function checksOf(store: ServiceStore, { audit }: EscrowDeps): Promise<Check[]> {
-  const checks = await store.checks();
-  if (checks.some(({ status }) => status === 'fail')) return checks;
-  return [...checks, { name: 'ledger', status: (await audit.holds()) ? 'ok' : 'degraded' }];
 }

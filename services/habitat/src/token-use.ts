@@ -5,7 +5,6 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { sweepTokens } from './store/token-rows.ts';
 
 export interface TokenUse {
   /** Written soon, at most once a minute for each token. */
@@ -15,7 +14,6 @@ export interface TokenUse {
 }
 
 const WRITE_EVERY_MS = 60_000;
-const SWEEP_EVERY_MS = 3_600_000;
 const MAX_REMEMBERED = 100_000;
 const MAX_REPORTED = 10_000;
 
@@ -54,18 +52,6 @@ export async function startTokenUse(client: SqlClient, { bus, log }: Pick<Platfo
       await Promise.all(writing);
     },
   };
-}
-
-/** Tokens that ended long ago go. */
-export async function scheduleTokenSweep({ jobs, config }: Platform, client: SqlClient): Promise<void> {
-  await jobs.schedule({
-    id: 'habitat.token-sweep',
-    everyMs: SWEEP_EVERY_MS,
-    scope: 'cluster',
-    async run() {
-      await sweepTokens(client, config.SVC_KEEP_TOKENS_DAYS);
-    },
-  });
 }
 
 function parsed(payload: string): unknown {

@@ -17,7 +17,7 @@ export interface JobDeclaration {
    */
   readonly scope: 'cluster' | 'process';
   /** Runs of one job never overlap within a process. A thrown error is logged and the next slot comes. */
-  run(context: JobContext): Promise<void>;
+  run(context: JobContext): Promise<unknown>;
 }
 
 export interface Jobs {

@@ -6,6 +6,7 @@ describe('a migration is additive', () => {
     '-- CreateTable\nCREATE TABLE "s"."t" ("id" TEXT NOT NULL UNIQUE, "kind" TEXT DEFAULT \'DROP TABLE x;\');',
     'CREATE TABLE "s"."t" ("id" int); CREATE UNIQUE INDEX "i" ON "s"."t"("id"); ALTER TABLE "s"."t" ADD CONSTRAINT "c" CHECK (id > 0); INSERT INTO "s"."t" VALUES (1);',
     'CREATE INDEX "i" ON "s"."old"("id");',
+    'CREATE SCHEMA IF NOT EXISTS "s"; CREATE TABLE IF NOT EXISTS "s"."t" ("id" int); INSERT INTO "s"."t" DEFAULT VALUES ON CONFLICT DO NOTHING; CREATE OR REPLACE VIEW "s"."v" AS SELECT "id" FROM "s"."t";',
     'ALTER TABLE "s"."old" ADD COLUMN "a" INT, ADD COLUMN "b" NUMERIC(10,2) NOT NULL DEFAULT 0;',
     'ALTER TABLE "s"."old"\n  ADD COLUMN "type" TEXT;',
   ])('%s', (sql) => expect(isAdditive(sql)).toBe(true));

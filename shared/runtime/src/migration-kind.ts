@@ -4,7 +4,8 @@ const COMMENTS = /--.*$|\/\*[\s\S]*?\*\//gm;
 const LITERALS = /'(?:[^']|'')*'/g;
 const TABLE = String.raw`(?:IF NOT EXISTS |ONLY )?([\w".]+)`;
 const CREATE_TABLE = new RegExp(`^CREATE TABLE ${TABLE}`, 'i');
-const HARMLESS = /^(?:CREATE TABLE|CREATE INDEX|CREATE SEQUENCE|CREATE VIEW|COMMENT ON) /i;
+const HARMLESS =
+  /^(?:CREATE SCHEMA|CREATE TABLE|CREATE INDEX|CREATE SEQUENCE|CREATE (?:OR REPLACE )?VIEW|COMMENT ON) /i;
 /** May do as they like with a table that is as new as they are. */
 const ON_TABLE = [
   new RegExp(`^ALTER TABLE ${TABLE}`, 'i'),

@@ -15,11 +15,15 @@ const MIGRATION_TIMEOUT_MS = 3_600_000;
 /** The database and the committed migrations contradict each other; nothing was changed. */
 export class MigrationProblem extends StartProblem {}
 
-interface Migration {
+export interface Migration {
+  /** `<stamp>_<name>`: they are applied in this order. */
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
 }
+
+/** Those of the tables that every service has, see common.prisma beside them. */
+const COMMON = join(import.meta.dirname, '..', 'prisma', 'migrations');
 
 interface AppliedMigration {
   readonly migration_name: string;
@@ -35,8 +39,7 @@ export interface MigrateOptions {
   readonly pool: Pool;
   /** The service's own PostgreSQL schema; created when absent. */
   readonly schema: string;
-  /** Holds one folder per migration: `<stamp>_<name>/migration.sql`. */
-  readonly directory: string;
+  readonly migrations: readonly Migration[];
   readonly log: Pick<Logger, 'info'>;
 }
 
@@ -46,9 +49,8 @@ export interface MigrateOptions {
  * version may start, or go on, beside a newer one. Throws MigrationProblem for one that is unknown otherwise, edited or
  * half-applied; errors of `withPgTransaction` else.
  */
-export async function migrate({ pool, schema, directory, log }: MigrateOptions): Promise<void> {
+export async function migrate({ pool, schema, migrations, log }: MigrateOptions): Promise<void> {
   if (!/^[a-z][a-z0-9_]*$/.test(schema)) throw new MigrationProblem(`${schema} is not a plain schema name`);
-  const migrations = readMigrations(directory);
   for (;;) {
     const applied = await withPgTransaction(pool, (tx) => applyNext(tx, schema, migrations), {
       timeoutMs: MIGRATION_TIMEOUT_MS,
@@ -58,20 +60,23 @@ export async function migrate({ pool, schema, directory, log }: MigrateOptions):
   }
 }
 
-/** Names of the migrations in `directory`, oldest first. */
-export function migrationNames(directory: string): string[] {
-  if (!existsSync(directory)) return [];
-  return readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => entry.name)
-    .sort();
+/** Of a service: those in `directory`, and those of the common tables in its schema. */
+export function migrationsOfService(schema: string, directory: string): Migration[] {
+  return [...readMigrations(schema, directory), ...readMigrations(schema, COMMON)].sort(byName);
 }
 
-function readMigrations(directory: string): Migration[] {
-  return migrationNames(directory).map((name) => {
-    const sql = readFileSync(join(directory, name, 'migration.sql'), 'utf8');
-    return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-  });
+const byName = (a: Migration, b: Migration): number => (a.name < b.name ? -1 : 1);
+
+/** From folders `<stamp>_<name>/migration.sql`; oldest first. `{schema}` in them is the name of the schema. */
+export function readMigrations(schema: string, directory: string): Migration[] {
+  if (!existsSync(directory)) return [];
+  const folders = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders
+    .map(({ name }) => {
+      const sql = readFileSync(join(directory, name, 'migration.sql'), 'utf8').replaceAll('{schema}', schema);
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    })
+    .sort(byName);
 }
 
 /** Applies the oldest migration that is missing. Answers its name, or null when none is. */

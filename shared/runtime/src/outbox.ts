@@ -3,14 +3,10 @@
  * in the order they were written, then sent over the bus. The bus may lose a message; whoever misses a number asks for it
  * here.
  */
-import {
-  EVENTS,
-  type EventName,
-  type EventPayload,
-  type EventRecord,
-  type PositionedEvent,
-} from '@svc/contract/events.ts';
+import type { EventDeclaration } from '@svc/contract/event-declaration.ts';
+import type { EventName, EventPayload, PositionedEvent } from '@svc/contract/events.ts';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
+import type { z } from 'zod';
 import { batchesOf, insertRows } from './batches.ts';
 import type { Bus, Subscription } from './bus.ts';
 import type { SqlClient } from './database.ts';
@@ -35,9 +31,21 @@ interface EventOf<Name extends EventName> {
 /** An event not yet written; without a type argument, any of them. */
 export type NewEvent<Name extends EventName = EventName> = Name extends EventName ? EventOf<Name> : never;
 
-export interface Outbox {
+/** Declarations by the names of the events. */
+export type EventTable = Readonly<Record<string, EventDeclaration>>;
+
+/** One of the events of a table. */
+export type EventIn<Events extends EventTable> = {
+  [Name in keyof Events & string]: {
+    readonly name: Name;
+    readonly payload: z.output<Events[Name]['payload']>;
+    readonly workspace?: string;
+  };
+}[keyof Events & string];
+
+export interface Outbox<Event = NewEvent> {
   /** Writes events in the caller's transaction; call `kick` after it committed. Throws on a payload that does not fit. */
-  write(transaction: SqlClient, events: readonly NewEvent[]): Promise<void>;
+  write(transaction: SqlClient, events: readonly Event[]): Promise<void>;
   /** Relays what is written, soon. */
   kick(): void;
   /** Relays everything that is written by now, also what a dead process left. */
@@ -51,6 +59,8 @@ export interface Outbox {
 
 export interface OutboxOptions {
   readonly service: string;
+  /** All that it may tell. */
+  readonly events: EventTable;
   readonly schema: string;
   readonly client: SqlClient;
   /** No other process relays the same table. */
@@ -60,7 +70,7 @@ export interface OutboxOptions {
   readonly platform: Pick<Platform, 'bus' | 'clock' | 'config' | 'ids' | 'log' | 'node'>;
 }
 
-export function createOutbox(options: OutboxOptions): Outbox {
+export function createOutbox<Event extends EventIn<EventTable> = NewEvent>(options: OutboxOptions): Outbox<Event> {
   const { platform, service, schema, client } = options;
   const relay = createRelay(options);
   const subscriptions: Subscription[] = [];
@@ -96,22 +106,20 @@ export function createOutbox(options: OutboxOptions): Outbox {
 const EVENT_COLUMNS = ['first_id text', 'last_id text', 'count int', 'bytes int', 'events json', 'at timestamptz'];
 
 async function writeEvents(
-  { schema, platform }: OutboxOptions,
+  { schema, platform, events: declared }: OutboxOptions,
   transaction: SqlClient,
-  events: readonly NewEvent[],
+  events: readonly EventIn<EventTable>[],
 ): Promise<void> {
   if (events.length === 0) return;
   const at = platform.clock.now();
-  const records = events.map(
-    ({ name, payload, workspace }): EventRecord => ({
-      id: platform.ids.next('evt'),
-      name,
-      at,
-      node: platform.node.nodeId,
-      payload: EVENTS[name].payload.parse(payload),
-      ...(workspace === undefined ? {} : { workspace }),
-    }),
-  );
+  const records = events.map(({ name, payload, workspace }) => ({
+    id: platform.ids.next('evt'),
+    name,
+    at,
+    node: platform.node.nodeId,
+    payload: payloadOf(declared, name, payload),
+    ...(workspace === undefined ? {} : { workspace }),
+  }));
   const rows = batchesOf(records).map(({ items, bytes, json }) => [
     items[0]?.id,
     items.at(-1)?.id,
@@ -121,6 +129,12 @@ async function writeEvents(
     new Date(at),
   ]);
   await insertRows(transaction, `"${schema}".event_batches`, EVENT_COLUMNS, rows);
+}
+
+function payloadOf(declared: EventTable, name: string, payload: unknown): Record<string, unknown> {
+  const declaration = declared[name];
+  if (declaration === undefined) throw new Error(`the service declares no event ${name}`);
+  return declaration.payload.parse(payload);
 }
 
 function deleteOldEvents({ client, schema, platform }: OutboxOptions): Promise<number> {

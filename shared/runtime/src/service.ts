@@ -20,6 +20,8 @@ export interface ServiceHandle<Deps> {
 export interface ServiceDefinition<Deps, On extends StatelessPlatform = Platform> {
   readonly name: string;
   readonly tools: readonly Tool<Deps>[];
+  /** Answers the operations that other services ask for; see `serveOperations`. */
+  readonly serve?: (platform: On, deps: Deps) => Promise<Subscription>;
   start(platform: On): Promise<ServiceHandle<Deps>>;
 }
 
@@ -47,6 +49,7 @@ export async function startService<Deps, On extends StatelessPlatform>(
   const cards = JSON.stringify(tools.map((tool) => toolCard(name, tool)));
   const queue = { queue: name };
   const { deps, holdsRole } = handle;
+  const operations = await definition.serve?.(platform, deps);
   const calls = await bus.respond(
     SUBJECTS.tools(name),
     createDispatch({ tools, deps, platform, holdsRole: holdsRole?.bind(handle) }),
@@ -74,6 +77,7 @@ export async function startService<Deps, On extends StatelessPlatform>(
     async stop() {
       await calls.drain();
       await presence.leave();
+      await operations?.drain();
       await handle.drain();
       await Promise.all(sides.map((side) => side.drain()));
       await handle.close();

@@ -8,9 +8,9 @@ import { type AuditEntry, auditSubjectOf, writeAudit } from './audit.ts';
 import { check, storeChecks } from './checks.ts';
 import type { SqlClient } from './database.ts';
 import { createIdempotency, type Idempotency, type Once } from './idempotency.ts';
-import { migrate } from './migrations.ts';
+import { migrate, migrationsOfService } from './migrations.ts';
 import { measureRelays } from './measures.ts';
-import { createOutbox, type NewEvent, type Outbox } from './outbox.ts';
+import { createOutbox, type EventIn, type EventTable, type NewEvent, type Outbox } from './outbox.ts';
 import type { Platform } from './platform.ts';
 import { type Isolation, poolClient, withPgTransaction } from './transaction.ts';
 
@@ -21,9 +21,9 @@ export interface ChangeCall {
 }
 
 /** What a change works with. Events and audit entries are written with the change, or not at all. */
-export interface Unit {
+export interface Unit<Event = NewEvent> {
   readonly tx: SqlClient;
-  emit(event: NewEvent): void;
+  emit(event: Event): void;
   /** `subject` = the caller's, unless given. */
   audit(entry: Omit<AuditEntry, 'subject'> & Partial<Pick<AuditEntry, 'subject'>>): void;
 }
@@ -32,21 +32,21 @@ export interface ChangeOptions {
   readonly isolation?: Isolation;
 }
 
-export interface ServiceStore {
+export interface ServiceStore<Event = NewEvent> {
   readonly schema: string;
   readonly pool: Pool;
   /** Single statements on any connection. */
   readonly client: SqlClient;
-  readonly outbox: Outbox;
+  readonly outbox: Outbox<Event>;
   readonly idempotency: Idempotency;
   /**
    * One transaction: the effects of `work`, its events and audit entries, and the outcome of a keyed call. A denied
    * decision leaves nothing behind but the outcome under its key. `work` may run again after a conflict, so it acts on
    * the unit alone. Throws what `withPgTransaction` and `once` throw.
    */
-  change<Value, Code extends string>(
+  change<Value, Code extends string = never>(
     call: ChangeCall,
-    work: (unit: Unit) => Promise<Decision<Value, Code>>,
+    work: (unit: Unit<Event>) => Promise<Decision<Value, Code>>,
     options?: ChangeOptions,
   ): Promise<Once<Value, Code>>;
   /** One transaction whose `work` writes events and outcomes itself. Throws what `withPgTransaction` throws. */
@@ -57,24 +57,30 @@ export interface ServiceStore {
   close(): Promise<void>;
 }
 
-export interface StoreOptions {
+export interface StoreOptions<Events extends EventTable> {
   /** Also the name of its PostgreSQL schema. */
   readonly service: string;
+  readonly events: Events;
+  /** Folder of its migrations. */
   readonly migrations: string;
 }
 
 const SWEEP_EVENTS_MS = 5000;
 const SWEEP_ROWS_MS = 600_000;
 
-export async function openStore(platform: Platform, { service, migrations }: StoreOptions): Promise<ServiceStore> {
+export async function openStore<Events extends EventTable>(
+  platform: Platform,
+  { service, events, migrations }: StoreOptions<Events>,
+): Promise<ServiceStore<EventIn<Events>>> {
   const { database, log } = platform;
   const { pool } = database;
-  await migrate({ pool, schema: service, directory: migrations, log });
+  await migrate({ pool, schema: service, migrations: migrationsOfService(service, migrations), log });
   const client = poolClient(pool);
   measureRelays(platform.metrics, client, service);
   const transact = <Value>(work: (tx: SqlClient) => Promise<Value>) => withPgTransaction(pool, work);
-  const outbox = createOutbox({
+  const outbox = createOutbox<EventIn<Events>>({
     service,
+    events,
     schema: service,
     client,
     exclusive: database.exclusive,
@@ -105,18 +111,24 @@ export async function openStore(platform: Platform, { service, migrations }: Sto
   };
 }
 
-interface ChangeParts {
+interface ChangeParts<Event> {
   readonly platform: Pick<Platform, 'database' | 'ids' | 'clock'>;
   readonly schema: string;
-  readonly outbox: Outbox;
+  readonly outbox: Outbox<Event>;
   readonly audit: Pick<AuditRelay, 'kick'>;
   readonly idempotency: Idempotency;
 }
 
-function createChange({ platform, schema, outbox, audit, idempotency }: ChangeParts): ServiceStore['change'] {
+function createChange<Event>({
+  platform,
+  schema,
+  outbox,
+  audit,
+  idempotency,
+}: ChangeParts<Event>): ServiceStore<Event>['change'] {
   return async <Value, Code extends string>(
     { caller, idempotency: scope }: ChangeCall,
-    work: (unit: Unit) => Promise<Decision<Value, Code>>,
+    work: (unit: Unit<Event>) => Promise<Decision<Value, Code>>,
     options: ChangeOptions = {},
   ) => {
     let told = 0;
@@ -124,7 +136,7 @@ function createChange({ platform, schema, outbox, audit, idempotency }: ChangePa
     const once = (tx: SqlClient): Promise<Once<Value, Code>> =>
       idempotency.once(tx, scope, () =>
         undoneWhenDenied(tx, scope !== null, async () => {
-          const notes = createNotes();
+          const notes: Notes<Event> = { events: [], entries: [] };
           const decision = await work({
             tx,
             emit: (event) => notes.events.push(event),
@@ -155,8 +167,9 @@ function createChange({ platform, schema, outbox, audit, idempotency }: ChangePa
   };
 }
 
-function createNotes(): { readonly events: NewEvent[]; readonly entries: AuditEntry[] } {
-  return { events: [], entries: [] };
+interface Notes<Event> {
+  readonly events: Event[];
+  readonly entries: AuditEntry[];
 }
 
 /** Carries a denial out of a transaction that is to be rolled back. */
@@ -186,7 +199,7 @@ async function undoneWhenDenied<Value, Code extends string>(
 interface UpkeepParts {
   readonly service: string;
   readonly client: SqlClient;
-  readonly outbox: Outbox;
+  readonly outbox: Pick<Outbox, 'flush' | 'sweep'>;
   readonly idempotency: Idempotency;
 }
 

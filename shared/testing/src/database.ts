@@ -6,7 +6,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statfsSync,
@@ -17,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
-import { migrate, migrationNames } from '@svc/runtime/migrations.ts';
+import { migrate, migrationsOfService } from '@svc/runtime/migrations.ts';
 import { schemasOfServices } from '../../../toolchain/prisma-schemas.ts';
 
 const MEMORY_FOLDER = '/dev/shm';
@@ -60,17 +59,17 @@ function emptyTemplate(): Template {
 function migratedTemplate(): Template {
   const empty = emptyTemplate();
   const services = schemasOfServices(PROJECT);
-  const statements = services.flatMap(({ migrations }) =>
-    migrationNames(migrations).flatMap((name) => [name, readFileSync(join(migrations, name, 'migration.sql'), 'utf8')]),
+  const migrations = new Map(
+    services.map(({ service, migrations: directory }) => [service, migrationsOfService(service, directory)]),
   );
   return {
     kind: 'migrated',
-    inputs: [...empty.inputs, ...statements],
+    inputs: [...empty.inputs, ...[...migrations.values()].flat().flatMap(({ name, sql }) => [name, sql])],
     async fill(directory) {
       cpSync(await made(empty), directory, { recursive: true });
       await visit(directory, async ({ pool }) => {
-        for (const { service: schema, migrations: directory } of services)
-          await migrate({ pool, schema, directory, log: { info() {} } });
+        for (const [schema, ofService] of migrations)
+          await migrate({ pool, schema, migrations: ofService, log: { info() {} } });
       });
     },
   };

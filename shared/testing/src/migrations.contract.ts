@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '@svc/runtime/database.ts';
-import { MigrationProblem, migrate } from '@svc/runtime/migrations.ts';
+import { MigrationProblem, migrate, readMigrations } from '@svc/runtime/migrations.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 export function describeMigrations(name: string, open: () => Promise<Database>): void {
@@ -26,7 +26,8 @@ export function describeMigrations(name: string, open: () => Promise<Database>):
       mkdirSync(join(directory, migration), { recursive: true });
       writeFileSync(join(directory, migration, 'migration.sql'), sql);
     };
-    const run = () => migrate({ pool: database.pool, schema, directory, log: { info() {} } });
+    const run = () =>
+      migrate({ pool: database.pool, schema, migrations: readMigrations(schema, directory), log: { info() {} } });
     const applied = async () => {
       const { rows } = await database.pool.query<{ migration_name: string }>(
         `SELECT migration_name FROM "${schema}"."_prisma_migrations" WHERE finished_at IS NOT NULL ORDER BY started_at`,

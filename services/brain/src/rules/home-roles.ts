@@ -1,4 +1,5 @@
 /** What a caller holds where a brain is at home. */
+import { mayActIn } from '@svc/contract/actor.ts';
 import type { RegistryStamp } from '@svc/contract/registry.ts';
 import { identityOf } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
@@ -25,8 +26,7 @@ export function createHomeRoles(registry: RegistryClient): HomeRoles {
     stamp ?? (await registry.revision()).stamp;
   return async ({ subject, token, registry: stamp }, workspace) => {
     const identity = identityOf(subject);
-    const isBoundElsewhere = token !== null && token.bound !== null && token.bound !== workspace;
-    if (identity === null || subject.verified !== true || isBoundElsewhere) return [];
+    if (identity === null || subject.verified !== true || !mayActIn({ token }, workspace)) return [];
     // There it may look through fewer roles than it holds.
     if (subject.workspace === workspace) return subject.roles ?? [];
     return roles.get([identity, workspace], await stampOf(stamp));

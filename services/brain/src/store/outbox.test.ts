@@ -1,3 +1,4 @@
+import { BRAIN_EVENTS } from '@svc/contract/events.brain.ts';
 import { type EventBatch, type EventPage, SUBJECTS } from '@svc/contract/discovery.ts';
 import { readConfig } from '@svc/runtime/config.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
@@ -29,6 +30,7 @@ function replica(bus = createLocalBus()) {
     node: { nodeId: 'n', instance: 'i', startedAt: 0, version: '1' },
   };
   const outbox = createOutbox({
+    events: BRAIN_EVENTS,
     service: 'brain',
     schema: 'brain',
     client: bed.client,

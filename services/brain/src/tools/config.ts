@@ -1,5 +1,6 @@
 /** Configuration: the settings of the node. A brain's own keys are not part of this version. */
 import { z } from 'zod';
+import { actorName } from '@svc/contract/actor.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { BrainName } from '@svc/contract/names.ts';
 import { nearestNames } from '@svc/contract/nearest.ts';
@@ -18,7 +19,7 @@ import { isAnonymous } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { type BrainDeps, defineTool } from '../deps.ts';
-import { actorOf, type CallContext, readableBrains } from './target.ts';
+import { type CallContext, readableBrains } from './target.ts';
 
 const AREA = 'config';
 const Key = z.string().min(1).max(MAX_KEY_LENGTH).describe('Such as mcp.requireKey; docs/config.md lists them.');
@@ -92,7 +93,7 @@ const configSet = defineTool({
     if (!caller.operator) throw context.fail('FORBIDDEN', `${key} is set by operators.`);
     const read = value === null ? null : settingValue(declared, value);
     if (read?.ok === false) throw invalidArguments([{ path: 'value', message: read.problem }]);
-    const by = actorOf(caller);
+    const by = actorName(caller);
     const ask = { key, value, by, operator: true, idempotency };
     const { stamp: _stamp, replayed, shadowedBy, changed, ...now } = await deps.changeSetting(ask);
     if (replayed) context.markReplayed();

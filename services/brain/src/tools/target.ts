@@ -1,4 +1,5 @@
 /** Which brain and branch a call means, and as whom it acts there. */
+import { actorName } from '@svc/contract/actor.ts';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { isAnonymous } from '@svc/contract/subject.ts';
@@ -110,7 +111,7 @@ export function opContext({ caller, idempotency }: CallContext, guard: Guard = {
     throw new CallError('FORBIDDEN', 'agentId: is not the agent of the token');
   }
   return {
-    actor: actorOf(caller, guard.agentId),
+    actor: actorName(caller, guard.agentId),
     subject,
     session,
     verifiedAgent,
@@ -122,11 +123,6 @@ export function opContext({ caller, idempotency }: CallContext, guard: Guard = {
     operator,
     isService: false,
   };
-}
-
-/** As whom it is recorded. `declared` = an agent that the call names. */
-export function actorOf({ subject, operator }: Caller, declared?: string): string {
-  return subject.agentId ?? subject.userId ?? declared ?? (operator ? 'operator' : 'anonymous');
 }
 
 /** The decision of an operation that takes effect once, with the reply marked when it is a stored one. */

@@ -1,10 +1,11 @@
 /** Budgets and holds. */
 import { z } from 'zod';
+import { actorName } from '@svc/contract/actor.ts';
 import { LimitCredits, microsOf, PositiveCredits } from '@svc/contract/amount.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
 import { IdentityId } from '@svc/contract/names.ts';
-import { actorName, drawFor, mayRead, maySpendFrom, principalOf } from '../access.ts';
+import { drawFor, mayRead, maySpendFrom, principalOf } from '../access.ts';
 import { defineTool, type EscrowDeps } from '../deps.ts';
 import { available, budgetOf, credits, openedAccount, poolOf } from '../domain/account.ts';
 import { HOLD_TTL } from '../domain/hold.ts';

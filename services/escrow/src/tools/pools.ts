@@ -1,5 +1,6 @@
 /** Pools of workspaces: a limit for all, limits for members, and draws. */
 import { z } from 'zod';
+import { actorName } from '@svc/contract/actor.ts';
 import { LimitCredits, microsOf, PositiveCredits } from '@svc/contract/amount.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
@@ -8,7 +9,7 @@ import { page } from '@svc/contract/params.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
-import { actorName, drawFor, holdsRole, moneyAdmin, rolesOfCaller, verifiedIdentity } from '../access.ts';
+import { drawFor, holdsRole, moneyAdmin, rolesOfCaller, verifiedIdentity } from '../access.ts';
 import { defineTool, type EscrowDeps } from '../deps.ts';
 import { available, budgetOf, credits, DEFAULT_SINK, openedAccount, poolOf } from '../domain/account.ts';
 import { drawDenial, memberAvailable } from '../domain/member.ts';

@@ -73,24 +73,3 @@ export type BrainConflict = Prisma.BrainConflictModel
  * 
  */
 export type BrainSync = Prisma.BrainSyncModel
-/**
- * Model EventBatch
- * Events of one transaction, written with the change they tell of, as one JSON array. `written` is the order of
- * insertion, `last` the position in the order of publication that the last of them got.
- */
-export type EventBatch = Prisma.EventBatchModel
-/**
- * Model OutboxHead
- * One row: the last position given.
- */
-export type OutboxHead = Prisma.OutboxHeadModel
-/**
- * Model Idempotency
- * 
- */
-export type Idempotency = Prisma.IdempotencyModel
-/**
- * Model AuditBatch
- * Audit entries of one transaction on their way to the chains of the audit; `written` is the order of insertion.
- */
-export type AuditBatch = Prisma.AuditBatchModel

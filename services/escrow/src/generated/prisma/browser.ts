@@ -43,24 +43,3 @@ export type Hold = Prisma.HoldModel
  * each kind (partial index). The view `postings` shows what each entry moves: two lines whose sum is 0.
  */
 export type Entry = Prisma.EntryModel
-/**
- * Model EventBatch
- * Events of one transaction, written with the change they tell of, as one JSON array. `written` is the order of
- * insertion, `last` the position in the order of publication that the last of them got.
- */
-export type EventBatch = Prisma.EventBatchModel
-/**
- * Model OutboxHead
- * One row: the last position given.
- */
-export type OutboxHead = Prisma.OutboxHeadModel
-/**
- * Model Idempotency
- * 
- */
-export type Idempotency = Prisma.IdempotencyModel
-/**
- * Model AuditBatch
- * Audit entries of one transaction on their way to the chains of the audit; `written` is the order of insertion.
- */
-export type AuditBatch = Prisma.AuditBatchModel

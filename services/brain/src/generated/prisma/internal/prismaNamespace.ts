@@ -407,11 +407,7 @@ export const ModelName = {
   BrainDeleted: 'BrainDeleted',
   BrainMove: 'BrainMove',
   BrainConflict: 'BrainConflict',
-  BrainSync: 'BrainSync',
-  EventBatch: 'EventBatch',
-  OutboxHead: 'OutboxHead',
-  Idempotency: 'Idempotency',
-  AuditBatch: 'AuditBatch'
+  BrainSync: 'BrainSync'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -427,7 +423,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "brainOwner" | "brainProcess" | "brainLease" | "brainSession" | "brainFile" | "brainHome" | "brainFileHome" | "brainDeleted" | "brainMove" | "brainConflict" | "brainSync" | "eventBatch" | "outboxHead" | "idempotency" | "auditBatch"
+    modelProps: "brainOwner" | "brainProcess" | "brainLease" | "brainSession" | "brainFile" | "brainHome" | "brainFileHome" | "brainDeleted" | "brainMove" | "brainConflict" | "brainSync"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1245,302 +1241,6 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    EventBatch: {
-      payload: Prisma.$EventBatchPayload<ExtArgs>
-      fields: Prisma.EventBatchFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.EventBatchFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.EventBatchFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload>
-        }
-        findFirst: {
-          args: Prisma.EventBatchFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.EventBatchFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload>
-        }
-        findMany: {
-          args: Prisma.EventBatchFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload>[]
-        }
-        create: {
-          args: Prisma.EventBatchCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload>
-        }
-        createMany: {
-          args: Prisma.EventBatchCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.EventBatchCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload>[]
-        }
-        delete: {
-          args: Prisma.EventBatchDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload>
-        }
-        update: {
-          args: Prisma.EventBatchUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload>
-        }
-        deleteMany: {
-          args: Prisma.EventBatchDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.EventBatchUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.EventBatchUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload>[]
-        }
-        upsert: {
-          args: Prisma.EventBatchUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventBatchPayload>
-        }
-        aggregate: {
-          args: Prisma.EventBatchAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateEventBatch>
-        }
-        groupBy: {
-          args: Prisma.EventBatchGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.EventBatchGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.EventBatchCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.EventBatchCountAggregateOutputType> | number
-        }
-      }
-    }
-    OutboxHead: {
-      payload: Prisma.$OutboxHeadPayload<ExtArgs>
-      fields: Prisma.OutboxHeadFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.OutboxHeadFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.OutboxHeadFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload>
-        }
-        findFirst: {
-          args: Prisma.OutboxHeadFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.OutboxHeadFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload>
-        }
-        findMany: {
-          args: Prisma.OutboxHeadFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload>[]
-        }
-        create: {
-          args: Prisma.OutboxHeadCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload>
-        }
-        createMany: {
-          args: Prisma.OutboxHeadCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.OutboxHeadCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload>[]
-        }
-        delete: {
-          args: Prisma.OutboxHeadDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload>
-        }
-        update: {
-          args: Prisma.OutboxHeadUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload>
-        }
-        deleteMany: {
-          args: Prisma.OutboxHeadDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.OutboxHeadUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.OutboxHeadUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload>[]
-        }
-        upsert: {
-          args: Prisma.OutboxHeadUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutboxHeadPayload>
-        }
-        aggregate: {
-          args: Prisma.OutboxHeadAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateOutboxHead>
-        }
-        groupBy: {
-          args: Prisma.OutboxHeadGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.OutboxHeadGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.OutboxHeadCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.OutboxHeadCountAggregateOutputType> | number
-        }
-      }
-    }
-    Idempotency: {
-      payload: Prisma.$IdempotencyPayload<ExtArgs>
-      fields: Prisma.IdempotencyFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.IdempotencyFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.IdempotencyFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload>
-        }
-        findFirst: {
-          args: Prisma.IdempotencyFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.IdempotencyFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload>
-        }
-        findMany: {
-          args: Prisma.IdempotencyFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload>[]
-        }
-        create: {
-          args: Prisma.IdempotencyCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload>
-        }
-        createMany: {
-          args: Prisma.IdempotencyCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.IdempotencyCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload>[]
-        }
-        delete: {
-          args: Prisma.IdempotencyDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload>
-        }
-        update: {
-          args: Prisma.IdempotencyUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload>
-        }
-        deleteMany: {
-          args: Prisma.IdempotencyDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.IdempotencyUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.IdempotencyUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload>[]
-        }
-        upsert: {
-          args: Prisma.IdempotencyUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdempotencyPayload>
-        }
-        aggregate: {
-          args: Prisma.IdempotencyAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateIdempotency>
-        }
-        groupBy: {
-          args: Prisma.IdempotencyGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.IdempotencyGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.IdempotencyCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.IdempotencyCountAggregateOutputType> | number
-        }
-      }
-    }
-    AuditBatch: {
-      payload: Prisma.$AuditBatchPayload<ExtArgs>
-      fields: Prisma.AuditBatchFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.AuditBatchFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.AuditBatchFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload>
-        }
-        findFirst: {
-          args: Prisma.AuditBatchFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.AuditBatchFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload>
-        }
-        findMany: {
-          args: Prisma.AuditBatchFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload>[]
-        }
-        create: {
-          args: Prisma.AuditBatchCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload>
-        }
-        createMany: {
-          args: Prisma.AuditBatchCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.AuditBatchCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload>[]
-        }
-        delete: {
-          args: Prisma.AuditBatchDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload>
-        }
-        update: {
-          args: Prisma.AuditBatchUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload>
-        }
-        deleteMany: {
-          args: Prisma.AuditBatchDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.AuditBatchUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.AuditBatchUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload>[]
-        }
-        upsert: {
-          args: Prisma.AuditBatchUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditBatchPayload>
-        }
-        aggregate: {
-          args: Prisma.AuditBatchAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateAuditBatch>
-        }
-        groupBy: {
-          args: Prisma.AuditBatchGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AuditBatchGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.AuditBatchCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AuditBatchCountAggregateOutputType> | number
-        }
-      }
-    }
   }
 } & {
   other: {
@@ -1716,52 +1416,6 @@ export const BrainSyncScalarFieldEnum = {
 export type BrainSyncScalarFieldEnum = (typeof BrainSyncScalarFieldEnum)[keyof typeof BrainSyncScalarFieldEnum]
 
 
-export const EventBatchScalarFieldEnum = {
-  firstId: 'firstId',
-  lastId: 'lastId',
-  count: 'count',
-  bytes: 'bytes',
-  last: 'last',
-  at: 'at',
-  events: 'events',
-  written: 'written'
-} as const
-
-export type EventBatchScalarFieldEnum = (typeof EventBatchScalarFieldEnum)[keyof typeof EventBatchScalarFieldEnum]
-
-
-export const OutboxHeadScalarFieldEnum = {
-  one: 'one',
-  head: 'head'
-} as const
-
-export type OutboxHeadScalarFieldEnum = (typeof OutboxHeadScalarFieldEnum)[keyof typeof OutboxHeadScalarFieldEnum]
-
-
-export const IdempotencyScalarFieldEnum = {
-  principal: 'principal',
-  tool: 'tool',
-  key: 'key',
-  argsHash: 'argsHash',
-  outcome: 'outcome',
-  at: 'at'
-} as const
-
-export type IdempotencyScalarFieldEnum = (typeof IdempotencyScalarFieldEnum)[keyof typeof IdempotencyScalarFieldEnum]
-
-
-export const AuditBatchScalarFieldEnum = {
-  id: 'id',
-  count: 'count',
-  bytes: 'bytes',
-  at: 'at',
-  entries: 'entries',
-  written: 'written'
-} as const
-
-export type AuditBatchScalarFieldEnum = (typeof AuditBatchScalarFieldEnum)[keyof typeof AuditBatchScalarFieldEnum]
-
-
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
@@ -1775,14 +1429,6 @@ export const JsonNullValueInput = {
 } as const
 
 export type JsonNullValueInput = (typeof JsonNullValueInput)[keyof typeof JsonNullValueInput]
-
-
-export const NullableJsonNullValueInput = {
-  DbNull: DbNull,
-  JsonNull: JsonNull
-} as const
-
-export type NullableJsonNullValueInput = (typeof NullableJsonNullValueInput)[keyof typeof NullableJsonNullValueInput]
 
 
 export const QueryMode = {
@@ -2082,10 +1728,6 @@ export type GlobalOmitConfig = {
   brainMove?: Prisma.BrainMoveOmit
   brainConflict?: Prisma.BrainConflictOmit
   brainSync?: Prisma.BrainSyncOmit
-  eventBatch?: Prisma.EventBatchOmit
-  outboxHead?: Prisma.OutboxHeadOmit
-  idempotency?: Prisma.IdempotencyOmit
-  auditBatch?: Prisma.AuditBatchOmit
 }
 
 /* Types for Logging */

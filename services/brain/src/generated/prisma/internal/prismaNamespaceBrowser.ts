@@ -61,11 +61,7 @@ export const ModelName = {
   BrainDeleted: 'BrainDeleted',
   BrainMove: 'BrainMove',
   BrainConflict: 'BrainConflict',
-  BrainSync: 'BrainSync',
-  EventBatch: 'EventBatch',
-  OutboxHead: 'OutboxHead',
-  Idempotency: 'Idempotency',
-  AuditBatch: 'AuditBatch'
+  BrainSync: 'BrainSync'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -220,52 +216,6 @@ export const BrainSyncScalarFieldEnum = {
 export type BrainSyncScalarFieldEnum = (typeof BrainSyncScalarFieldEnum)[keyof typeof BrainSyncScalarFieldEnum]
 
 
-export const EventBatchScalarFieldEnum = {
-  firstId: 'firstId',
-  lastId: 'lastId',
-  count: 'count',
-  bytes: 'bytes',
-  last: 'last',
-  at: 'at',
-  events: 'events',
-  written: 'written'
-} as const
-
-export type EventBatchScalarFieldEnum = (typeof EventBatchScalarFieldEnum)[keyof typeof EventBatchScalarFieldEnum]
-
-
-export const OutboxHeadScalarFieldEnum = {
-  one: 'one',
-  head: 'head'
-} as const
-
-export type OutboxHeadScalarFieldEnum = (typeof OutboxHeadScalarFieldEnum)[keyof typeof OutboxHeadScalarFieldEnum]
-
-
-export const IdempotencyScalarFieldEnum = {
-  principal: 'principal',
-  tool: 'tool',
-  key: 'key',
-  argsHash: 'argsHash',
-  outcome: 'outcome',
-  at: 'at'
-} as const
-
-export type IdempotencyScalarFieldEnum = (typeof IdempotencyScalarFieldEnum)[keyof typeof IdempotencyScalarFieldEnum]
-
-
-export const AuditBatchScalarFieldEnum = {
-  id: 'id',
-  count: 'count',
-  bytes: 'bytes',
-  at: 'at',
-  entries: 'entries',
-  written: 'written'
-} as const
-
-export type AuditBatchScalarFieldEnum = (typeof AuditBatchScalarFieldEnum)[keyof typeof AuditBatchScalarFieldEnum]
-
-
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
@@ -279,14 +229,6 @@ export const JsonNullValueInput = {
 } as const
 
 export type JsonNullValueInput = (typeof JsonNullValueInput)[keyof typeof JsonNullValueInput]
-
-
-export const NullableJsonNullValueInput = {
-  DbNull: DbNull,
-  JsonNull: JsonNull
-} as const
-
-export type NullableJsonNullValueInput = (typeof NullableJsonNullValueInput)[keyof typeof NullableJsonNullValueInput]
 
 
 export const QueryMode = {

@@ -55,11 +55,7 @@ export const ModelName = {
   Sink: 'Sink',
   Member: 'Member',
   Hold: 'Hold',
-  Entry: 'Entry',
-  EventBatch: 'EventBatch',
-  OutboxHead: 'OutboxHead',
-  Idempotency: 'Idempotency',
-  AuditBatch: 'AuditBatch'
+  Entry: 'Entry'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -166,52 +162,6 @@ export const EntryScalarFieldEnum = {
 export type EntryScalarFieldEnum = (typeof EntryScalarFieldEnum)[keyof typeof EntryScalarFieldEnum]
 
 
-export const EventBatchScalarFieldEnum = {
-  firstId: 'firstId',
-  lastId: 'lastId',
-  count: 'count',
-  bytes: 'bytes',
-  last: 'last',
-  at: 'at',
-  events: 'events',
-  written: 'written'
-} as const
-
-export type EventBatchScalarFieldEnum = (typeof EventBatchScalarFieldEnum)[keyof typeof EventBatchScalarFieldEnum]
-
-
-export const OutboxHeadScalarFieldEnum = {
-  one: 'one',
-  head: 'head'
-} as const
-
-export type OutboxHeadScalarFieldEnum = (typeof OutboxHeadScalarFieldEnum)[keyof typeof OutboxHeadScalarFieldEnum]
-
-
-export const IdempotencyScalarFieldEnum = {
-  principal: 'principal',
-  tool: 'tool',
-  key: 'key',
-  argsHash: 'argsHash',
-  outcome: 'outcome',
-  at: 'at'
-} as const
-
-export type IdempotencyScalarFieldEnum = (typeof IdempotencyScalarFieldEnum)[keyof typeof IdempotencyScalarFieldEnum]
-
-
-export const AuditBatchScalarFieldEnum = {
-  id: 'id',
-  count: 'count',
-  bytes: 'bytes',
-  at: 'at',
-  entries: 'entries',
-  written: 'written'
-} as const
-
-export type AuditBatchScalarFieldEnum = (typeof AuditBatchScalarFieldEnum)[keyof typeof AuditBatchScalarFieldEnum]
-
-
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
@@ -226,13 +176,6 @@ export const NullableJsonNullValueInput = {
 } as const
 
 export type NullableJsonNullValueInput = (typeof NullableJsonNullValueInput)[keyof typeof NullableJsonNullValueInput]
-
-
-export const JsonNullValueInput = {
-  JsonNull: JsonNull
-} as const
-
-export type JsonNullValueInput = (typeof JsonNullValueInput)[keyof typeof JsonNullValueInput]
 
 
 export const QueryMode = {

@@ -77,11 +77,7 @@ export const ModelName = {
   AuditEntry: 'AuditEntry',
   AuditUse: 'AuditUse',
   AuditHead: 'AuditHead',
-  Succession: 'Succession',
-  EventBatch: 'EventBatch',
-  OutboxHead: 'OutboxHead',
-  Idempotency: 'Idempotency',
-  AuditBatch: 'AuditBatch'
+  Succession: 'Succession'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -461,52 +457,6 @@ export const SuccessionScalarFieldEnum = {
 } as const
 
 export type SuccessionScalarFieldEnum = (typeof SuccessionScalarFieldEnum)[keyof typeof SuccessionScalarFieldEnum]
-
-
-export const EventBatchScalarFieldEnum = {
-  firstId: 'firstId',
-  lastId: 'lastId',
-  count: 'count',
-  bytes: 'bytes',
-  last: 'last',
-  at: 'at',
-  events: 'events',
-  written: 'written'
-} as const
-
-export type EventBatchScalarFieldEnum = (typeof EventBatchScalarFieldEnum)[keyof typeof EventBatchScalarFieldEnum]
-
-
-export const OutboxHeadScalarFieldEnum = {
-  one: 'one',
-  head: 'head'
-} as const
-
-export type OutboxHeadScalarFieldEnum = (typeof OutboxHeadScalarFieldEnum)[keyof typeof OutboxHeadScalarFieldEnum]
-
-
-export const IdempotencyScalarFieldEnum = {
-  principal: 'principal',
-  tool: 'tool',
-  key: 'key',
-  argsHash: 'argsHash',
-  outcome: 'outcome',
-  at: 'at'
-} as const
-
-export type IdempotencyScalarFieldEnum = (typeof IdempotencyScalarFieldEnum)[keyof typeof IdempotencyScalarFieldEnum]
-
-
-export const AuditBatchScalarFieldEnum = {
-  id: 'id',
-  count: 'count',
-  bytes: 'bytes',
-  at: 'at',
-  entries: 'entries',
-  written: 'written'
-} as const
-
-export type AuditBatchScalarFieldEnum = (typeof AuditBatchScalarFieldEnum)[keyof typeof AuditBatchScalarFieldEnum]
 
 
 export const SortOrder = {

@@ -1,0 +1,18 @@
+/** The whole system in one process, on embedded stores. */
+import { takeDataDirectory } from './data-directory.ts';
+import { openStore } from './platform.embedded.ts';
+import { runProcess } from './process.ts';
+import type { CataloguedService } from './services.ts';
+
+export async function runOneProcess(services: readonly CataloguedService[]): Promise<void> {
+  await runProcess('node', async ({ context, lifecycle }) => {
+    const directory = takeDataDirectory(context.config);
+    lifecycle.onShutdown('data directory', async () => directory.release());
+    const store = openStore(context, directory, lifecycle);
+    // A database that is there wakes in its thread while the code of the services is loaded.
+    // A new one is made when the doors are open, so that a start that fails leaves nothing behind.
+    if (!directory.isNew) store.wake();
+    const [{ startWholeNode }] = await Promise.all([import('./whole-node.ts'), ...services.map(({ load }) => load())]);
+    await startWholeNode({ context, lifecycle }, { directory, store, services });
+  });
+}

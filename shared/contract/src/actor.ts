@@ -1,0 +1,35 @@
+/** Who acts, as far as it decides what may be done and as whom it is recorded: one answer for all services. */
+import type { TokenLimits } from './registry.ts';
+import { identityOf } from './subject.ts';
+import type { Caller } from './tool.ts';
+
+/** The parts of a caller that tell who acts. */
+export type Acting = Pick<Caller, 'subject' | 'operator' | 'token'>;
+
+export interface Actor {
+  /** Null = anonymous, or an operator who declares nobody. */
+  readonly identity: string | null;
+  readonly operator: boolean;
+  readonly token: TokenLimits | null;
+  /** As whom it is recorded. */
+  readonly name: string;
+}
+
+export function actorOf({ subject, operator, token }: Acting): Actor {
+  return { identity: identityOf(subject), operator, token, name: actorName({ subject, operator }) };
+}
+
+/** As whom it is recorded. `named` = an agent that the call names, for whom nobody else stands. */
+export function actorName({ subject, operator }: Pick<Acting, 'subject' | 'operator'>, named?: string): string {
+  return identityOf(subject) ?? named ?? (operator ? 'operator' : 'anonymous');
+}
+
+/** A bound token acts in its workspace alone. */
+export function mayActIn({ token }: Pick<Acting, 'token'>, workspace: string): boolean {
+  return token === null || token.bound === null || token.bound === workspace;
+}
+
+/** The tool's effect is somebody's own business. */
+export function isSelf({ identity }: Pick<Actor, 'identity'>, id: string): boolean {
+  return identity === id;
+}
