@@ -18,6 +18,7 @@ import { HABITAT_SUDO } from './requirements/habitat-sudo.ts';
 import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
 import { HABITAT } from './requirements/habitat-registry.ts';
 import { ISLANDS } from './requirements/islands.ts';
+import { MCP } from './requirements/mcp.ts';
 import { OPERATION } from './requirements/operation.ts';
 import { PEOPLE } from './requirements/people.ts';
 import { SETTINGS } from './requirements/settings.ts';
@@ -47,6 +48,7 @@ const ALL = {
   ...PEOPLE,
   ...DISK,
   ...SETTINGS,
+  ...MCP,
 };
 
 export type RequirementId = keyof typeof ALL;

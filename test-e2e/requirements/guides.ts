@@ -5,5 +5,6 @@ export const GUIDES = {
   'guides:boundaries': ['docs/boundaries.md', 'Every call of the guide to boundaries works as it shows.'],
   'guides:budgets': ['docs/budgets.md', 'Every call of the guide to budgets works as it shows.'],
   'guides:calls': ['docs/calls.md', 'Every call of the guide to calls, headers and limits works as it shows.'],
+  'guides:mcp': ['docs/mcp.md', 'Every request of the guide to the Model Context Protocol works as it shows.'],
   'guides:listening': ['docs/listening.md', 'Every client of the guide to events works as it shows.'],
 } as const;

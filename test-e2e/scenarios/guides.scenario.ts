@@ -5,11 +5,19 @@ import { followGuide, type GuideStep, patternOf, readGuide } from '../instrument
 import { ownTarget, verifies } from '../verifies.ts';
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');
-const GUIDES = ['access.md', 'tokens.md', 'boundaries.md', 'budgets.md', 'calls.md', 'listening.md'];
+const GUIDES = ['access.md', 'tokens.md', 'boundaries.md', 'budgets.md', 'calls.md', 'listening.md', 'mcp.md'];
 const target = ownTarget({ SVC_RATE_LIMIT: 'on' }, { only: 'embedded', fresh: true });
 
 verifies(
-  ['guides:access', 'guides:tokens', 'guides:boundaries', 'guides:budgets', 'guides:calls', 'guides:listening'],
+  [
+    'guides:access',
+    'guides:tokens',
+    'guides:boundaries',
+    'guides:budgets',
+    'guides:calls',
+    'guides:listening',
+    'guides:mcp',
+  ],
   async () => {
     const { place } = target.get();
     for (const guide of GUIDES) {

@@ -13,7 +13,6 @@ import {
 import { isHostAllowed, isOriginAllowed } from './domain/addresses.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { headerText } from './header-text.ts';
 import type { Visit } from './identity.ts';
 import { type Limits, rateLimited } from './limits.ts';
 
@@ -68,7 +67,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     async admit(exchange, nobody, what) {
       const { headers } = exchange.request;
       const arrival = { address: exchange.address, nobody };
-      const call = what === 'call' ? { call: { sessionName: headerText(headers, 'x-svc-session') } } : {};
+      const call = what === 'call' ? { call: { sessionName: exchange.sessionName } } : {};
       const visit = await identify(presentedIn(headers), { ...arrival, ...call });
       exchange.rate = await limits.count(visit.identity);
       if (exchange.rate !== null && exchange.rate.exceededForMs !== null) {

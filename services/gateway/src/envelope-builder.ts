@@ -43,7 +43,7 @@ export function createEnvelopeBuilder({
   return async function buildEnvelope({ card, args, metaKey, visit, exchange, door }) {
     const { identity } = visit;
     const { headers } = exchange.request;
-    const session = sessions.of(identity.principal, headerText(headers, 'x-svc-session'));
+    const session = sessions.of(identity.principal, exchange.sessionName);
     const idempotencyKey = keyOf(headerText(headers, 'idempotency-key') ?? metaKey);
     const deadlineAt = clock.now() + Math.min(card.deadlineMs, timeoutMs(headerText(headers, 'x-svc-timeout-ms')));
     const traceparent = headerText(headers, 'traceparent');

@@ -27,6 +27,7 @@ export interface GatewayMetrics {
   rateLimited(plan: PlanName | 'failed-credentials'): void;
   authFailed(): void;
   sockets(change: 1 | -1): void;
+  streams(change: 1 | -1): void;
   connections(change: 1 | -1): void;
   /** `address`: one client has too many; `all`: all together have. */
   connectionRefused(bound: 'address' | 'all'): void;
@@ -45,10 +46,10 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const limited = metrics.counter('svc_rate_limited_total', 'Requests beyond a limit.', ['plan']);
   const failed = metrics.counter('svc_auth_failed_total', 'Wrong credentials.');
   const sockets = metrics.gauge('svc_sockets', 'Open event sockets.');
+  const streams = metrics.gauge('svc_mcp_streams', 'Open event streams of the Model Context Protocol.');
   const connections = metrics.gauge('svc_connections', 'Open connections.');
   const refused = metrics.counter('svc_connections_refused_total', 'Connections beyond a bound.', ['bound']);
   const dropped = metrics.counter('svc_events_dropped_total', 'Events that a socket did not get.');
-  const degraded = metrics.gauge('svc_degraded', 'Checks that are degraded now: 1 each.', ['check']);
   const loop = watchEventLoop(metrics);
 
   function toolMeter(service: string, tool: string): ToolMeter {
@@ -78,15 +79,21 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     rateLimited: (plan) => limited.inc({ plan }),
     authFailed: () => failed.inc(),
     sockets: (change) => sockets.inc(change),
+    streams: (change) => streams.inc(change),
     connections: (change) => connections.inc(change),
     connectionRefused: (bound) => refused.inc({ bound }),
     eventsDropped: (count) => dropped.inc(count),
-    degraded(names) {
-      degraded.reset();
-      for (const check of names) degraded.set({ check }, 1);
-    },
+    degraded: degradedMeter(metrics),
     eventLoopDelayMs: loop.delayMs,
     close: loop.close,
+  };
+}
+
+function degradedMeter(metrics: Metrics): GatewayMetrics['degraded'] {
+  const degraded = metrics.gauge('svc_degraded', 'Checks that are degraded now: 1 each.', ['check']);
+  return (names) => {
+    degraded.reset();
+    for (const check of names) degraded.set({ check }, 1);
   };
 }
 

@@ -12,6 +12,8 @@ export class HttpExchange {
   readonly address: string;
   /** Of `performance.now()`. */
   readonly startedAt = performance.now();
+  /** Under which the caller keeps its current values, as it was sent. */
+  sessionName: string | undefined;
   form: ReplyForm = UNREADABLE;
   rate: Rate | null = null;
 
@@ -27,8 +29,6 @@ export interface ReplyWriter {
   /** Header names and values in turn, for every reply of every door. */
   headersFor(exchange: HttpExchange): string[];
   json(exchange: HttpExchange, status: number, body: string, headers?: readonly string[]): void;
-  /** The failure in the form of a call's reply. */
-  failure(exchange: HttpExchange, error: CallError): void;
 }
 
 export interface ReplyPolicy {
@@ -38,7 +38,7 @@ export interface ReplyPolicy {
 }
 
 const EXPOSED =
-  'x-request-id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotency-Replayed';
+  'x-request-id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotency-Replayed, Mcp-Session-Id';
 
 export function createReplyWriter({ securityHeaders, corsOrigins, isDraining }: ReplyPolicy): ReplyWriter {
   function headersFor({ request, requestId, rate }: HttpExchange): string[] {
@@ -64,15 +64,10 @@ export function createReplyWriter({ securityHeaders, corsOrigins, isDraining }: 
     exchange.response.end(body);
   }
 
-  return {
-    headersFor,
-    json,
-    failure(exchange, error) {
-      json(exchange, error.status, failureText(exchange, error), failureHeaders(error));
-    },
-  };
+  return { headersFor, json };
 }
 
+/** The failure in the form of a call's reply. */
 export function failureText({ form, requestId }: HttpExchange, { code, message, details }: CallError): string {
   return frameError(form, { code, message, data: { requestId, ...details } });
 }

@@ -24,7 +24,7 @@ type Route = (exchange: HttpExchange, request: Request, response: Response) => P
 
 const TOOLS_PATHS = ['/tools', '/mcp/tools'];
 const PREFLIGHT_HEADERS =
-  'Authorization, Content-Type, Idempotency-Key, traceparent, x-api-key, x-habitat-token, x-request-id, x-svc-agent, x-svc-profile, x-svc-session, x-svc-timeout-ms';
+  'Authorization, Content-Type, Idempotency-Key, Mcp-Method, Mcp-Name, MCP-Protocol-Version, Mcp-Session-Id, traceparent, x-api-key, x-habitat-token, x-request-id, x-svc-agent, x-svc-profile, x-svc-session, x-svc-timeout-ms';
 
 /** What helmet sets on every reply, as names and values in turn, for the door that runs without it. */
 export function securityHeaders(): string[] {
@@ -61,6 +61,7 @@ export function createHttpApp(
   app.get('/metrics', answer(metrics(parts)));
   app.all(['/health', '/ready', '/metrics', ...TOOLS_PATHS], answer(wrongVerb('GET, HEAD')));
   app.all(['/call', '/mcp/exec'], answer(wrongVerb('POST')));
+  app.all('/mcp', answer(wrongVerb('POST, GET, DELETE')));
   app.use(
     answer(async (_exchange, request) => {
       admission.assertOrigin(request);
@@ -163,7 +164,7 @@ function preflight(origins: readonly string[] | undefined): RequestHandler {
     if (origin === undefined || origins?.includes(origin) !== true) return next();
     response.writeHead(204, {
       'Access-Control-Allow-Origin': origin,
-      'Access-Control-Allow-Methods': 'GET, HEAD, POST',
+      'Access-Control-Allow-Methods': 'GET, HEAD, POST, DELETE',
       'Access-Control-Allow-Headers': PREFLIGHT_HEADERS,
       'Access-Control-Max-Age': '600',
       Vary: 'Origin',

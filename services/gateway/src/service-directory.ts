@@ -4,6 +4,7 @@
  * service must hear that nobody answers, not that there is no such tool.
  */
 import { hash } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { type Announcement, FORGET_AFTER_MS, STALE_AFTER_MS, SUBJECTS } from '@svc/contract/discovery.ts';
 import { nearestNames } from '@svc/contract/nearest.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
@@ -13,6 +14,7 @@ import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { createToolIndex, type ToolIndex } from './domain/tool-search.ts';
 import type { GatewayMetrics, ToolMeter } from './gateway-metrics.ts';
 import { usableCards } from './tool-cards.ts';
+import { createToolPages, type ToolPages } from './mcp/tool-pages.ts';
 import { createToolLists, type ToolLists } from './tool-list.ts';
 
 export interface ToolRoute {
@@ -30,6 +32,7 @@ interface Catalog {
   readonly routes: ReadonlyMap<string, ToolRoute>;
   readonly cards: readonly ToolCard[];
   readonly lists: ToolLists;
+  readonly pages: ToolPages;
   readonly index: ToolIndex;
 }
 
@@ -40,7 +43,10 @@ export interface ServiceDirectory {
   /** Sorted by name. */
   cards(): readonly ToolCard[];
   readonly lists: ToolLists;
+  readonly pages: ToolPages;
   readonly index: ToolIndex;
+  /** Answers how to stop listening. */
+  onToolsChanged(listener: () => void): () => void;
   /** Sorted by service and start; alive or stale. */
   instances(): Instance[];
   isAlive(instance: Instance): boolean;
@@ -55,6 +61,8 @@ export interface ServiceDirectory {
 
 const CARDS_WITHIN_MS = 5000;
 const SWEEP_EVERY_MS = 5000;
+
+const CHANGED = 'changed';
 
 interface KnownTools {
   readonly digest: string;
@@ -94,9 +102,13 @@ export async function startServiceDirectory(
     get lists() {
       return tools.catalog().lists;
     },
+    get pages() {
+      return tools.catalog().pages;
+    },
     get index() {
       return tools.catalog().index;
     },
+    onToolsChanged: tools.onChanged,
     instances: processes.all,
     isAlive: processes.isAlive,
     services: processes.services,
@@ -155,6 +167,7 @@ function byServiceAndStart(a: Instance, b: Instance): number {
 function createToolBook({ bus, clock, log }: DirectoryPlatform, metrics: GatewayMetrics) {
   const known = new Map<string, KnownTools>();
   const fetching = new Set<string>();
+  const changes = new EventEmitter().setMaxListeners(0);
   let catalog = buildCatalog(known, metrics);
 
   async function fetchCards({ service, toolsDigest }: Announcement): Promise<void> {
@@ -169,6 +182,7 @@ function createToolBook({ bus, clock, log }: DirectoryPlatform, metrics: Gateway
     if (digest !== toolsDigest) log.debug({ service }, 'the cards are of another version');
     known.set(service, { digest, cards });
     catalog = buildCatalog(known, metrics);
+    changes.emit(CHANGED);
   }
 
   function offer(announcement: Announcement): void {
@@ -180,7 +194,12 @@ function createToolBook({ bus, clock, log }: DirectoryPlatform, metrics: Gateway
       .finally(() => fetching.delete(service));
   }
 
-  return { offer, catalog: () => catalog, knows: (service: string) => known.has(service) };
+  function onChanged(listener: () => void): () => void {
+    changes.on(CHANGED, listener);
+    return () => changes.off(CHANGED, listener);
+  }
+
+  return { offer, onChanged, catalog: () => catalog, knows: (service: string) => known.has(service) };
 }
 
 /** Of two services that offer one name, the first by name has it, on every replica. */
@@ -197,5 +216,5 @@ function buildCatalog(known: ReadonlyMap<string, KnownTools>, metrics: GatewayMe
     }
   }
   const cards = [...routes.values()].map(({ card }) => card).sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { routes, cards, lists: createToolLists(cards), index: createToolIndex(cards) };
+  return { routes, cards, lists: createToolLists(cards), pages: createToolPages(cards), index: createToolIndex(cards) };
 }

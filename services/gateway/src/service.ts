@@ -16,6 +16,11 @@ import type { GatewayDeps } from './deps.ts';
 import { bindAddress, type DoorAddress } from './domain/addresses.ts';
 import type { HttpDoor } from './domain/call-form.ts';
 import { createDoor } from './door.ts';
+import { createJsonRpc } from './json-rpc.ts';
+import { createMcpProtocol } from './mcp/protocol.ts';
+import { createMcpSessions } from './mcp/sessions.ts';
+import { createMcpStreams } from './mcp/streams.ts';
+import { createCallTool } from './tool-call.ts';
 import { createReplyWriter, HttpExchange } from './http-exchange.ts';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
 import { createHttpApp, securityHeaders } from './http.ts';
@@ -53,7 +58,8 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
   const bind = bindOf(platform);
   const parts = await assemble(platform, bind, options);
   const { directory, readiness, ports, denials } = parts;
-  const server = createHttpServer(createHandler(parts));
+  const doors = createDoors(parts);
+  const server = createHttpServer(doors.serve);
   limitConnections(server, config, parts.addresses, parts.metrics);
   const sockets = await startSockets(server, parts);
   const port = await listen(server, bind.host, config.SVC_MCP_PORT);
@@ -70,6 +76,7 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
       parts.isDraining = true;
       await sleep(config.SVC_DRAIN_WAIT_MS ?? (platform.kind === 'cluster' ? DRAIN_WAIT_MS : 0));
       sockets.leave();
+      doors.leave();
       await finishInFlight(server);
       ports.close();
       await denials.flush();
@@ -162,8 +169,14 @@ function exchanges({
   };
 }
 
+interface Doors {
+  readonly serve: RequestListener;
+  /** Ends the replies that would go on for ever. */
+  leave(): void;
+}
+
 /** The calls go straight to their door; everything else goes through Express. */
-function createHandler(parts: Parts): RequestListener {
+function createDoors(parts: Parts): Doors {
   const { platform, admission, directory, readiness, ports, sessions, metrics, denials } = parts;
   const corsOrigins = platform.config.SVC_CORS_ORIGINS;
   const writer = createReplyWriter({
@@ -172,29 +185,45 @@ function createHandler(parts: Parts): RequestListener {
     isDraining: () => parts.isDraining,
   });
   const exchangeOf = exchanges(parts);
+  const buildEnvelope = createEnvelopeBuilder({ platform, ports, sessions });
+  const callTool = createCallTool({ directory, ports, buildEnvelope, sendCall: createSendCall(platform) });
+  const jsonRpc = createJsonRpc({ directory, ports, callTool, writer });
+  const mcpSessions = createMcpSessions(platform.redis);
+  const streams = createMcpStreams({
+    directory,
+    sessions: mcpSessions,
+    writer,
+    metrics,
+    limits: { all: platform.config.SVC_MAX_CONNECTIONS, each: platform.config.SVC_MAX_CONNECTIONS_PER_ADDRESS },
+  });
+  const server = { name: 'brain-service', version: platform.node.version };
+  const mcp = createMcpProtocol({ server, directory, ports, callTool, sessions: mcpSessions, streams, writer });
   const door = createDoor({
     log: platform.log,
     admission,
     bodies: createBodies(),
-    directory,
     ports,
-    buildEnvelope: createEnvelopeBuilder({ platform, ports, sessions }),
-    sendCall: createSendCall(platform),
+    protocols: { call: jsonRpc, exec: jsonRpc, mcp },
     metrics,
     denials,
     writer,
   });
   const app = createHttpApp({ platform, admission, directory, ports, readiness, writer, corsOrigins }, exchangeOf);
-  return (request, response) => {
-    const which = request.method === 'POST' ? doorAt(request.url ?? '') : null;
+  const serve: RequestListener = (request, response) => {
+    const which = doorAt(request);
     if (which === null) app(request, response);
     else void door(exchangeOf(request, response), which);
   };
+  return { serve, leave: () => streams.leave() };
 }
 
-function doorAt(url: string): HttpDoor | null {
+function doorAt({ method = '', url = '' }: IncomingMessage): HttpDoor | null {
   const query = url.indexOf('?');
   const path = query < 0 ? url : url.slice(0, query);
+  if (path === '/mcp') return MCP_VERBS.has(method) ? 'mcp' : null;
+  if (method !== 'POST') return null;
   if (path === '/call') return 'call';
   return path === '/mcp/exec' ? 'exec' : null;
 }
+
+const MCP_VERBS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);

@@ -1,6 +1,18 @@
 /** The key under which services keep a caller's current values. The header alone never opens another's session. */
 import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
+import type { HttpDoor } from './domain/call-form.ts';
+import { MODERN } from './domain/mcp-wire.ts';
+import { headerText } from './header-text.ts';
+
+/** What a request says of its session; one of the Model Context Protocol is a session of ours under another name. */
+export function sessionNameIn(headers: IncomingHttpHeaders, door: HttpDoor): string | undefined {
+  const own = headerText(headers, 'x-svc-session');
+  if (own !== undefined || door !== 'mcp' || headerText(headers, 'mcp-protocol-version') === MODERN) return own;
+  const opened = headerText(headers, 'mcp-session-id');
+  return opened === undefined ? undefined : `mcp.${opened}`;
+}
 
 const SESSION_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 const REMEMBERED = 1000;

@@ -19,21 +19,30 @@ export function createToolLists(cards: readonly ToolCard[]): ToolLists {
   const areas = new Set(cards.map((card) => card.area));
   const built = new Map<string, ToolList>();
   return (profile = FULL, area, set) => {
-    const includes = profileNamed(profile, set);
-    if (includes === null) throw new CallError('INVALID_REQUEST', 'There is no profile of that name.');
     const shownArea = area === undefined || areas.has(area) ? area : '';
-    // A set profile is known by what it is now.
-    const chosen = isBuiltIn(profile) ? profile : (set.get(profile) ?? []).join(' ');
-    const key = `${chosen}/${shownArea ?? '*'}`;
+    const key = `${profileKey(profile, set)}/${shownArea ?? '*'}`;
     let list = built.get(key);
     if (list === undefined) {
-      const shown = cards.filter((card) => includes(card) && (shownArea === undefined || card.area === shownArea));
-      list = toolList(shown);
+      list = toolList(
+        chosenCards(cards, profile, set).filter((card) => shownArea === undefined || card.area === shownArea),
+      );
       if (built.size >= MAX_LISTS) built.clear();
       built.set(key, list);
     }
     return list;
   };
+}
+
+/** Under what a list of that profile is kept: a set one is known by what it is now. Throws INVALID_REQUEST. */
+export function profileKey(profile: string, set: SetProfiles): string {
+  if (isBuiltIn(profile)) return profile;
+  const patterns = set.get(profile);
+  if (patterns === undefined) throw new CallError('INVALID_REQUEST', 'There is no profile of that name.');
+  return `= ${patterns.join(' ')}`;
+}
+
+export function chosenCards(cards: readonly ToolCard[], profile: string, set: SetProfiles): readonly ToolCard[] {
+  return cards.filter(profileNamed(profile, set) ?? (() => false));
 }
 
 function toolList(cards: readonly ToolCard[]): ToolList {

@@ -1,7 +1,7 @@
 /** The forms in which a call may be written, and how its reply is framed. */
 import { CallError } from '@svc/contract/codes.ts';
 
-export type HttpDoor = 'call' | 'exec';
+export type HttpDoor = 'call' | 'exec' | 'mcp';
 
 /** How the reply echoes the request: `idJson` is the id as JSON text; the short form has it only when it was sent. */
 export interface ReplyForm {

@@ -116,6 +116,13 @@ const bug = define({
   handler: () => Promise.reject(new Error('secret path /var/lib')),
 });
 
+/** A service that comes later and brings a tool. */
+export function startLateService(platform: StatelessPlatform): Promise<RunningService<object>> {
+  const handle = { deps: {}, checks: async () => [], drain: async () => {}, close: async () => {} };
+  const late = toolFor<object>()({ ...slow(), name: 'late_tool', effect: 'read' });
+  return startService(platform, { name: 'late', tools: [late], start: async () => handle });
+}
+
 export async function startProbe(platform: StatelessPlatform): Promise<RunningService<ProbeDeps>> {
   const deps: ProbeDeps = { ran: [] };
   const handle = { deps, checks: async () => [], drain: async () => {}, close: async () => {} };

@@ -1,6 +1,7 @@
 /** What runs: the nodes of the cluster and the state of the whole. */
 import { TimestampMs } from '@svc/contract/params.ts';
 import { z } from 'zod';
+import { REVISIONS } from '../domain/mcp-wire.ts';
 import { defineTool, type GatewayDeps } from '../deps.ts';
 import type { Instance } from '../service-directory.ts';
 
@@ -87,7 +88,7 @@ const frameworkStatus = defineTool({
         ready,
         tools: directory.cards().length,
         services: directory.services().map((name) => serviceStatus(name, deps)),
-        mcp: [],
+        mcp: [...REVISIONS],
         keyed: deps.keyed,
         requireKey: await deps.requiresKey(caller.registry),
         durability: platform.durability,

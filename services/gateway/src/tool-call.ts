@@ -1,0 +1,73 @@
+/** One call of a tool, whatever protocol it came in: found, put into an envelope, sent to the service that owns it. */
+import { CallError } from '@svc/contract/codes.ts';
+import { callErrorOf, type Reply } from '@svc/contract/rpc.ts';
+import type { ToolCard } from '@svc/contract/tool.ts';
+import type { SendCall } from './calls.ts';
+import { type CallForm, type HttpDoor, innerCallOf } from './domain/call-form.ts';
+import { shownBy, type ToolPredicate } from './domain/profiles.ts';
+import type { EnvelopeBuilder } from './envelope-builder.ts';
+import type { HttpExchange } from './http-exchange.ts';
+import { stampOf, type Visit } from './identity.ts';
+import type { Ports } from './ports.ts';
+import type { ServiceDirectory, ToolRoute } from './service-directory.ts';
+
+/** What is known of a request when it ends. */
+export interface Tally {
+  route: ToolRoute | null;
+  code: string;
+  /** The code is that of a call error, not of an answer. */
+  failed: boolean;
+  visit: Visit | null;
+}
+
+export interface Calling {
+  readonly exchange: HttpExchange;
+  readonly door: HttpDoor;
+  readonly visit: Visit;
+  readonly tally: Tally;
+}
+
+export type CalledTool = Pick<CallForm, 'name' | 'args' | 'metaKey'>;
+export type Answer = Extract<Reply, { ok: true }> & { readonly card: ToolCard };
+
+/** Throws CallError. The call inside a `svc_call` is called in its place. */
+export type CallTool = (called: CalledTool, calling: Calling) => Promise<Answer>;
+
+export interface CallParts {
+  readonly directory: ServiceDirectory;
+  readonly ports: Pick<Ports, 'profilesFor'>;
+  readonly buildEnvelope: EnvelopeBuilder;
+  readonly sendCall: SendCall;
+}
+
+export function createCallTool({ directory, ports, buildEnvelope, sendCall }: CallParts): CallTool {
+  return async ({ name: outer, args: given, metaKey }, { exchange, door, visit, tally }) => {
+    const { name, args } = outer === 'svc_call' ? innerCallOf(given) : { name: outer, args: given };
+    const route = directory.route(name);
+    if (route === undefined) {
+      const profile = visit.identity.token?.limits.profile ?? null;
+      throw unknownTool(directory, name, shownBy(profile, await ports.profilesFor(profile, () => stampOf(visit))));
+    }
+    tally.route = route;
+    const { card } = route;
+    const reply = await sendCall(route, await buildEnvelope({ card, args, metaKey, visit, exchange, door }));
+    if (!reply.ok) throw callErrorOf(reply.failure);
+    if (reply.refusal !== null) tally.code = reply.refusal;
+    return { ...reply, card };
+  };
+}
+
+/** Services announce themselves when they are asked, else every few seconds. */
+const RETRY_UNKNOWN_MS = 1000;
+
+/** While a service has not spoken, nobody can say that there is no such tool. */
+function unknownTool(directory: ServiceDirectory, name: string, isShown: ToolPredicate): CallError {
+  const missing = directory.missing();
+  if (missing.length > 0) {
+    const text = `The tools of ${missing.join(', ')} are not known yet.`;
+    return new CallError('SERVICE_UNAVAILABLE', text, { retryAfterMs: RETRY_UNKNOWN_MS });
+  }
+  const nearest = directory.nearest(name, isShown);
+  const hint = nearest.length === 0 ? '' : ` Nearest: ${nearest.join(', ')}.`;
+  return new CallError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 100))}.${hint}`);
+}

@@ -1,0 +1,15 @@
+/** The Model Context Protocol at /mcp. */
+export const MCP = {
+  'mcp:clients': [
+    'gateway 7',
+    'The official clients of both eras find the tools of their profile, write, commit, search and read, through any gateway.',
+  ],
+  'mcp:resources': [
+    'gateway 7',
+    'Files of brains are resources under the rules of every other door: one that may not be read answers like one that is not there.',
+  ],
+  'mcp:authority': [
+    'gateway 6, 7, 11.16',
+    'Headers that contradict the body, sessions of others, tools outside the profile of a token and foreign origins get nothing; a refused spend is an answer that says so.',
+  ],
+} as const;
