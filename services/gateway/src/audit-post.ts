@@ -4,6 +4,7 @@ import { MAX_AUDIT_POST, type PostedAuditEntry } from '@svc/contract/audit.ts';
 import type { AuditEntry } from '@svc/runtime/audit.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { createRegistryClient } from '@svc/runtime/registry.ts';
+import { shareRun } from '@svc/runtime/turns.ts';
 
 export interface AuditPost {
   send(entry: AuditEntry): void;
@@ -64,7 +65,6 @@ interface Queue {
 function createQueue(platform: AuditPostPlatform): Queue {
   const registry = createRegistryClient(platform);
   let waiting: PostedAuditEntry[] = [];
-  let sending: Promise<boolean> | null = null;
 
   async function sendAll(): Promise<boolean> {
     while (waiting.length > 0) {
@@ -83,11 +83,6 @@ function createQueue(platform: AuditPostPlatform): Queue {
   return {
     size: () => waiting.length,
     add: (entry) => void waiting.push(entry),
-    send() {
-      sending ??= sendAll().finally(() => {
-        sending = null;
-      });
-      return sending;
-    },
+    send: shareRun(sendAll),
   };
 }

@@ -3,6 +3,7 @@ import { ENDED } from '@svc/contract/registry.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Revision } from '@svc/runtime/registry.ts';
+import { createTurn } from '@svc/runtime/turns.ts';
 import { anonymousIn } from './domain/access.ts';
 import { type Listener, listenerOf, listenerOfToken } from './domain/visibility.ts';
 import type { Ports } from './ports.ts';
@@ -73,7 +74,7 @@ export class RightsKeeper {
   readonly #platform: KeeperPlatform;
   readonly #ports: Ports;
   readonly #holders: () => Iterable<RightsHolder>;
-  #renewing: Promise<void> = Promise.resolve();
+  readonly #inTurn = createTurn();
   #turns = 0;
   #renewedTurn = 0;
   /** How far the registry's clock is ahead of this one. */
@@ -100,9 +101,7 @@ export class RightsKeeper {
   async current(): Promise<Revision> {
     const turn = (this.#turns += 1);
     const revision = await this.#ports.requireRevision();
-    const renewed = this.#renewing.then(() => this.#renew(turn, revision));
-    this.#renewing = renewed.catch(() => {});
-    await renewed;
+    await this.#inTurn(() => this.#renew(turn, revision));
     return revision;
   }
 

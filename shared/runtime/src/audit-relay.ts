@@ -6,6 +6,7 @@ import { MAX_AUDIT_POST, type PostedAuditEntry } from '@svc/contract/audit.ts';
 import type { WrittenAuditEntry } from './audit.ts';
 import type { SqlClient } from './database.ts';
 import type { Platform } from './platform.ts';
+import { repeatWhileWanted } from './turns.ts';
 import { createRegistryClient, type RegistryClient } from './registry.ts';
 
 export interface AuditRelay {
@@ -37,31 +38,14 @@ const MAX_POST_BYTES = 512 * 1024;
 export function createAuditRelay(options: AuditRelayOptions): AuditRelay {
   const { client, schema, platform } = options;
   const registry = createRegistryClient(platform);
-  let running: Promise<void> | null = null;
-  let wanted = false;
   let timer: NodeJS.Timeout | null = null;
-
-  async function run(): Promise<void> {
-    while (wanted) {
-      wanted = false;
-      try {
-        while (await hasEntries(client, schema)) if (!(await handOver(options, registry))) break;
-      } catch (error) {
-        platform.log.debug({ err: error, schema }, 'audit entries wait');
-      }
+  const { kick, flush } = repeatWhileWanted(async () => {
+    try {
+      while (await hasEntries(client, schema)) if (!(await handOver(options, registry))) break;
+    } catch (error) {
+      platform.log.debug({ err: error, schema }, 'audit entries wait');
     }
-    running = null;
-  }
-
-  function kick(): void {
-    wanted = true;
-    running ??= run();
-  }
-
-  async function flush(): Promise<void> {
-    kick();
-    while (running !== null) await running;
-  }
+  });
 
   return {
     kick,

@@ -4,7 +4,15 @@ import type { Decision } from '@svc/contract/decision.ts';
 import type { IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
 import type { SqlClient } from './database.ts';
 
-export const IDEMPOTENCY_KEPT_HOURS = 24;
+export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000;
+
+/** Outcomes from before this moment, in SQL, are no more. */
+export const IDEMPOTENCY_KEPT_SINCE = `now() - interval '${IDEMPOTENCY_KEPT_MS} milliseconds'`;
+
+/** One text for caller, tool and key. */
+export function idempotencyId({ principal, tool, key }: Omit<IdempotencyScope, 'argsHash'>): string {
+  return JSON.stringify([principal, tool, key]);
+}
 
 export interface Once<Value, Code extends string> {
   readonly decision: Decision<Value, Code>;
@@ -36,18 +44,29 @@ export interface Idempotency {
     client: SqlClient,
     scope: IdempotencyScope | null,
   ): Promise<Decision<Value, Code> | null>;
+  /** Those of many calls at once, by `idempotencyId`; whose arguments they had is for the caller to judge. */
+  findAll(client: SqlClient, scopes: readonly IdempotencyScope[]): Promise<Map<string, StoredOutcome>>;
   /** Deletes outcomes past their time; returns how many. */
   sweep(client: SqlClient): Promise<number>;
+}
+
+/** What came of a call with these arguments. */
+export interface StoredOutcome<Value = unknown, Code extends string = RefusalCode> {
+  readonly argsHash: string;
+  readonly decision: Decision<Value, Code>;
 }
 
 /** `schema` is the service's own; its migrations create the table. */
 export function createIdempotency(schema: string): Idempotency {
   const table = `"${schema}".idempotency`;
-  const tooOld = `${table}.at < now() - interval '${IDEMPOTENCY_KEPT_HOURS} hours'`;
+  const tooOld = `${table}.at < ${IDEMPOTENCY_KEPT_SINCE}`;
   const reserve = `INSERT INTO ${table} (principal, tool, key, args_hash, at) VALUES ($1, $2, $3, $4, now())
     ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL, at = now()
     WHERE ${tooOld} RETURNING 1 AS reserved`;
-  const read = `SELECT args_hash, outcome FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const columns = 'principal, tool, key, args_hash AS "argsHash", outcome AS decision';
+  const read = `SELECT ${columns} FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const readAll = `SELECT ${columns} FROM ${table}
+    WHERE (principal, tool, key) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])) AND NOT (${tooOld})`;
   const release = `DELETE FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
   const settle = `UPDATE ${table} SET outcome = $4::json WHERE principal = $1 AND tool = $2 AND key = $3`;
 
@@ -61,8 +80,8 @@ export function createIdempotency(schema: string): Idempotency {
       const { principal, tool, key, argsHash } = scope;
       const reserved = await transaction.$queryRawUnsafe<unknown[]>(reserve, principal, tool, key, argsHash);
       if (reserved.length === 0) {
-        const rows = await transaction.$queryRawUnsafe<StoredRow<Value, Code>[]>(read, principal, tool, key);
-        return { decision: storedOutcome(rows[0], argsHash), replayed: true };
+        const [stored] = await transaction.$queryRawUnsafe<StoredRow<Value, Code>[]>(read, principal, tool, key);
+        return { decision: decisionOf(stored, argsHash), replayed: true };
       }
       const decision = await work().catch(async (error: unknown) => {
         // Call errors are no outcomes; the transaction may go on with other work, so the key must be free again.
@@ -78,30 +97,41 @@ export function createIdempotency(schema: string): Idempotency {
       scope: IdempotencyScope | null,
     ): Promise<Decision<Value, Code> | null> {
       if (scope === null) return null;
+      const { principal, tool, key, argsHash } = scope;
       const fresh = `${read} AND NOT (${tooOld})`;
-      const rows = await client.$queryRawUnsafe<StoredRow<Value, Code>[]>(
-        fresh,
-        scope.principal,
-        scope.tool,
-        scope.key,
-      );
-      return rows[0] === undefined ? null : storedOutcome(rows[0], scope.argsHash);
+      const [stored] = await client.$queryRawUnsafe<StoredRow<Value, Code>[]>(fresh, principal, tool, key);
+      return stored === undefined ? null : decisionOf(stored, argsHash);
+    },
+
+    async findAll(client, scopes) {
+      if (scopes.length === 0) return new Map();
+      const parts = [
+        scopes.map(({ principal }) => principal),
+        scopes.map(({ tool }) => tool),
+        scopes.map(({ key }) => key),
+      ];
+      const rows = await client.$queryRawUnsafe<StoredRow<unknown, RefusalCode>[]>(readAll, ...parts);
+      return new Map(rows.map((row) => [idempotencyId(row), { argsHash: row.argsHash, decision: finished(row) }]));
     },
 
     sweep: (client) => client.$executeRawUnsafe(`DELETE FROM ${table} WHERE ${tooOld}`),
   };
 }
 
-interface StoredRow<Value, Code extends string> {
-  readonly args_hash: string;
-  readonly outcome: Decision<Value, Code> | null;
+interface StoredRow<Value, Code extends string> extends IdempotencyScope {
+  /** Null while the transaction that made the row is not committed, which nobody else sees. */
+  readonly decision: Decision<Value, Code> | null;
 }
 
-function storedOutcome<Value, Code extends string>(
+function finished<Value, Code extends string>(row: StoredRow<Value, Code> | undefined): Decision<Value, Code> {
+  if (!row?.decision) throw new Error('an idempotency row without an outcome was committed');
+  return row.decision;
+}
+
+function decisionOf<Value, Code extends string>(
   row: StoredRow<Value, Code> | undefined,
   argsHash: string,
 ): Decision<Value, Code> {
-  if (row && row.args_hash !== argsHash) throw new CallError('IDEMPOTENCY_KEY_REUSED');
-  if (!row?.outcome) throw new Error('an idempotency row without an outcome was committed');
-  return row.outcome;
+  if (row && row.argsHash !== argsHash) throw new CallError('IDEMPOTENCY_KEY_REUSED');
+  return finished(row);
 }

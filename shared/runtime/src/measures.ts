@@ -8,6 +8,7 @@ import type { SqlClient } from './database.ts';
 import type { JobDeclaration, Jobs } from './jobs.ts';
 import type { Metrics } from './metrics.ts';
 import type { StatelessPlatform } from './platform.ts';
+import { shareRun } from './turns.ts';
 
 /** Processor, memory, handles and garbage under the names that dashboards know, and the servers it hangs on. */
 export function measureProcess(
@@ -55,9 +56,8 @@ export function measureRelays(metrics: Metrics, client: SqlClient, service: stri
     );
     return waiting ?? { events: 0, eventsAge: 0, audit: 0, auditAge: 0 };
   };
-  let underWay: Promise<Waiting> | null = null;
   // both gauges are read at the same time, from one question
-  const waiting = () => (underWay ??= read().finally(() => (underWay = null)));
+  const waiting = shareRun(read);
   const labels = ['service', 'relay'] as const;
   metrics.gauge('svc_relay_lag_seconds', 'Age of the oldest change not handed on yet.', labels, async (gauge) => {
     const { eventsAge, auditAge } = await waiting();

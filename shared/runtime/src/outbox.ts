@@ -12,6 +12,7 @@ import type { Bus, Subscription } from './bus.ts';
 import type { SqlClient } from './database.ts';
 import { answerPage, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
+import { repeatWhileWanted } from './turns.ts';
 
 export const EVENTS_KEPT_ROWS = 1_000_000;
 /** Rows that are numbered at once. */
@@ -148,8 +149,6 @@ function deleteOldEvents({ client, schema, platform }: OutboxOptions): Promise<n
 /** One relay round at a time in this process; the locked head row keeps replicas from numbering at once. */
 function createRelay(options: OutboxOptions) {
   const { service, platform } = options;
-  let running: Promise<void> | null = null;
-  let wanted = false;
   /** Somebody waits for the end: no gathering. */
   let urgent = false;
 
@@ -162,32 +161,27 @@ function createRelay(options: OutboxOptions) {
     return rows.length;
   }
 
-  async function run(): Promise<void> {
-    while (wanted) {
-      if (!urgent) await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
-      wanted = false;
-      try {
-        while ((await round()) === RELAY_ROWS);
-      } catch (error) {
-        platform.log.warn({ err: error }, 'events wait: the relay could not read or number them');
-      }
+  async function relayAll(): Promise<void> {
+    try {
+      while ((await round()) === RELAY_ROWS);
+    } catch (error) {
+      platform.log.warn({ err: error }, 'events wait: the relay could not read or number them');
     }
-    running = null;
   }
 
-  function kick(): void {
-    wanted = true;
-    running ??= run();
+  async function gather(): Promise<void> {
+    if (!urgent) await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
   }
+
+  const relay = repeatWhileWanted(relayAll, gather);
 
   async function flush(): Promise<void> {
     urgent = true;
-    kick();
-    while (running !== null) await running;
+    await relay.flush();
     urgent = false;
   }
 
-  return { kick, flush, close: flush };
+  return { kick: relay.kick, flush, close: flush };
 }
 
 /**

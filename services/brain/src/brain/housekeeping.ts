@@ -1,4 +1,5 @@
 /** Packing of the brains of this process: one at a time, never twice at once, beside the writers. */
+import { createTurn } from '@svc/runtime/turns.ts';
 import { expireRescues } from '../git/refs.ts';
 import { maintainRepository, packWhenDue } from '../git/maintenance.ts';
 import type { OpenBrain } from './open-brain.ts';
@@ -7,16 +8,15 @@ const RESCUES_KEPT_MS = 90 * 24 * 60 * 60_000;
 /** So many commits may bring as many objects as make packing due. */
 const COMMITS_BETWEEN_LOOKS = 200;
 
-let last: Promise<void> = Promise.resolve();
+const oneAtATime = createTurn();
 
 /** In its turn after what others asked for; what fails is told and tried again another time. */
 function inTurn(brain: OpenBrain, work: () => Promise<unknown>): Promise<void> {
   const { platform, name } = brain.context;
-  last = last.then(work).then(
+  return oneAtATime(work).then(
     () => undefined,
     (error: unknown) => platform.log.warn({ err: error, brain: name }, 'a repository could not be packed'),
   );
-  return last;
 }
 
 /** Everything that is due once a day. */

@@ -1,4 +1,5 @@
 /** A working tree that is open: who writes it, who watches it, and where its branch stands. */
+import { createTurn } from '@svc/runtime/turns.ts';
 import { readTreeChanges, readTreeEntries } from '../git/objects.ts';
 import { isHeadUnmoved, readStampedHead } from '../git/refs.ts';
 import { readSkipped } from '../git/worktree-index.ts';
@@ -13,7 +14,7 @@ export class OpenTree {
   #head: string;
   /** Of the branch's head at that time; null = it must be read again. */
   #headStamp: string | null = null;
-  #comparing: Promise<string> = Promise.resolve('');
+  readonly #inTurn = createTurn();
 
   /** `head`: the commit that the file table was compared with. */
   constructor(context: BrainContext, writer: BranchWriter, head: string) {
@@ -36,9 +37,7 @@ export class OpenTree {
   async compareWithHead(): Promise<string> {
     if (this.isHeadUnmoved()) return this.#head;
     // One after the other: each brings the table from one head to the next.
-    const comparing = this.#comparing.then(() => this.#compareNow());
-    this.#comparing = comparing.catch(() => this.#head);
-    return comparing;
+    return this.#inTurn(() => this.#compareNow());
   }
 
   async #compareNow(): Promise<string> {

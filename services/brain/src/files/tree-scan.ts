@@ -1,4 +1,5 @@
 /** Keeps a working tree's table true to the disk: by what the watch saw, or by looking at everything. */
+import { createTurn } from '@svc/runtime/turns.ts';
 import { lstatSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -27,7 +28,7 @@ export class TreeScan {
   readonly #watch: TreeWatch;
   /** Directories whose spelling on disk is not their path. */
   readonly #spellings = new Map<string, string>();
-  #looking: Promise<void> = Promise.resolve();
+  readonly #turn = createTurn();
   /** The last look did not come to its end. */
   #isIncomplete = false;
   isOverfull = false;
@@ -68,9 +69,7 @@ export class TreeScan {
   }
 
   #inTurn(isFull: boolean): Promise<void> {
-    const looking = this.#looking.then(() => this.#lookNow(isFull));
-    this.#looking = looking.catch(() => undefined);
-    return looking;
+    return this.#turn(() => this.#lookNow(isFull));
   }
 
   async #lookNow(isFull: boolean): Promise<void> {

@@ -2,6 +2,7 @@
  * The search index of one branch view. It is in memory only while somebody searches: until then, and between writes,
  * it merely knows which content each path has, and makes up for that when it is asked.
  */
+import { createTurn } from '@svc/runtime/turns.ts';
 import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
 import type { TextToAnalyse } from './analysis-thread.ts';
 import type { IndexMemory, TendedIndex } from './index-memory.ts';
@@ -37,8 +38,6 @@ const WARM_AFTER_CHANGES = 256;
 const QUIET_MS = 500;
 const LATEST_MS = 10_000;
 
-const nothing = (): void => {};
-
 export class BranchIndex implements TendedIndex {
   readonly #options: BranchIndexOptions;
   /** By path: the hash of what it holds, null = as the source has it. */
@@ -50,7 +49,7 @@ export class BranchIndex implements TendedIndex {
   #loading: Promise<RuledIndex> | null = null;
   #taking: Promise<void> | null = null;
   /** Settles when nobody asks. */
-  #asking: Promise<void> = Promise.resolve();
+  readonly #inTurn = createTurn();
   /** Calls that are about to hand out the index. */
   #users = 0;
   #usedAt: number;
@@ -147,15 +146,13 @@ export class BranchIndex implements TendedIndex {
    */
   async ask<Answer>(chains: RowChains, ask: (index: RuledIndex) => Answer): Promise<Answer> {
     this.#users += 1;
-    const mine = this.#asking.then(async () => {
-      const index = await this.ready();
-      await this.#arrange(index, chains);
-      // What came in meanwhile is there too.
-      return ask(await this.ready());
-    });
-    this.#asking = mine.then(nothing, nothing);
     try {
-      return await mine;
+      return await this.#inTurn(async () => {
+        const index = await this.ready();
+        await this.#arrange(index, chains);
+        // What came in meanwhile is there too.
+        return ask(await this.ready());
+      });
     } finally {
       this.#users -= 1;
       if (this.#isClosed) this.#inBackground(this.evict());

@@ -1,7 +1,8 @@
 /** States of keys in this process. */
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import { counted, OUTCOME_LIMITS, outcomeId, type OutcomeLimits, replayOf, type StoredOutcome } from './outcomes.ts';
+import { idempotencyId } from '@svc/runtime/idempotency.ts';
+import { counted, OUTCOME_LIMITS, type OutcomeLimits, replayOf, type StoredOutcome } from './outcomes.ts';
 import type { KeyStates } from './qos.ts';
 import { endsAt, FRESH, type KeyState } from './window.ts';
 
@@ -48,9 +49,9 @@ export function createMemoryKeyStates(clock: Clock, limits: OutcomeLimits = OUTC
 function createOutcomes({ keptMs, most }: OutcomeLimits) {
   const kept = new Map<string, StoredOutcome & { readonly endsAt: number }>();
   return {
-    find: (scope: IdempotencyScope): StoredOutcome | undefined => kept.get(outcomeId(scope)),
+    find: (scope: IdempotencyScope): StoredOutcome | undefined => kept.get(idempotencyId(scope)),
     keep(scope: IdempotencyScope, answer: unknown, now: number): void {
-      kept.set(outcomeId(scope), { argsHash: scope.argsHash, answer, endsAt: now + keptMs });
+      kept.set(idempotencyId(scope), { argsHash: scope.argsHash, answer, endsAt: now + keptMs });
       const [oldest] = kept.keys();
       if (kept.size > most && oldest !== undefined) kept.delete(oldest);
     },

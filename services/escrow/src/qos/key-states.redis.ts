@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError } from '@svc/contract/codes.ts';
-import type { Once } from '@svc/runtime/idempotency.ts';
+import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { counted, OUTCOME_LIMITS, outcomeId, type OutcomeLimits, replayOf, type StoredOutcome } from './outcomes.ts';
+import { createTurns } from '@svc/runtime/turns.ts';
+import { counted, OUTCOME_LIMITS, type OutcomeLimits, replayOf, type StoredOutcome } from './outcomes.ts';
 import type { KeyStates, QosCall } from './qos.ts';
 import { endsAt, FRESH, type KeyState, type Step } from './window.ts';
 
@@ -43,7 +44,7 @@ const PAUSE_MS = 4;
 
 export function createRedisKeyStates(redis: Redis, limits: OutcomeLimits = OUTCOME_LIMITS): KeyStates {
   /** Callers of one key in this process go one after the other, so that only replicas meet in Redis. */
-  const lines = new Map<string, Promise<unknown>>();
+  const inTurn = createTurns();
 
   async function change<Answer>(
     id: string,
@@ -59,7 +60,7 @@ export function createRedisKeyStates(redis: Redis, limits: OutcomeLimits = OUTCO
       const args = [before, after, Math.ceil(endsAt(state))];
       if (idempotency !== null) {
         const outcome: StoredOutcome = { argsHash: idempotency.argsHash, answer };
-        keys.push(`${PREFIX}:outcome:${digest(outcomeId(idempotency))}`, OUTCOMES);
+        keys.push(`${PREFIX}:outcome:${digest(idempotencyId(idempotency))}`, OUTCOMES);
         args.push(JSON.stringify(outcome), limits.keptMs, limits.most);
       }
       const written = await redis.eval(WRITE, keys.length, ...keys, ...args);
@@ -75,12 +76,7 @@ export function createRedisKeyStates(redis: Redis, limits: OutcomeLimits = OUTCO
   return {
     change(call, step) {
       const id = `${PREFIX}:state:${digest(call.scope)}:${digest(call.key)}`;
-      const mine = (lines.get(id) ?? Promise.resolve()).then(
-        () => change(id, call, step),
-        () => change(id, call, step),
-      );
-      lines.set(id, mine);
-      return unavailable(mine.finally(() => lines.get(id) === mine && lines.delete(id)));
+      return unavailable(inTurn(id, () => change(id, call, step)));
     },
     count: (scope) => unavailable(redis.eval(COUNT, 1, scope === null ? EVERYWHERE : openKeys(scope)).then(Number)),
   };

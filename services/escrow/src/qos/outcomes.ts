@@ -5,7 +5,7 @@
 import { CallError } from '@svc/contract/codes.ts';
 import { allow } from '@svc/contract/decision.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
-import { IDEMPOTENCY_KEPT_HOURS, type Once } from '@svc/runtime/idempotency.ts';
+import { IDEMPOTENCY_KEPT_MS, type Once } from '@svc/runtime/idempotency.ts';
 
 export interface OutcomeLimits {
   readonly keptMs: number;
@@ -18,17 +18,12 @@ export interface OutcomeLimits {
  * 6000 calls a minute it takes a quarter of an hour until an outcome is the oldest, and what it counted mattered for a
  * minute. One takes about half a KiB, in this process as in Redis.
  */
-export const OUTCOME_LIMITS: OutcomeLimits = { keptMs: IDEMPOTENCY_KEPT_HOURS * 3_600_000, most: 100_000 };
+export const OUTCOME_LIMITS: OutcomeLimits = { keptMs: IDEMPOTENCY_KEPT_MS, most: 100_000 };
 
 /** Plain JSON. */
 export interface StoredOutcome {
   readonly argsHash: string;
   readonly answer: unknown;
-}
-
-/** One text for caller, tool and key. */
-export function outcomeId({ principal, tool, key }: IdempotencyScope): string {
-  return JSON.stringify([principal, tool, key]);
 }
 
 export function counted<Answer>(answer: Answer): Once<Answer, never> {

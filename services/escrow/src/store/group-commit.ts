@@ -6,6 +6,7 @@ import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Decision } from '@svc/contract/decision.ts';
 import type { AuditSubject } from '@svc/runtime/audit.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { type Idempotency, idempotencyId, type StoredOutcome } from '@svc/runtime/idempotency.ts';
 import type { Book, Changes, Effects, Fact } from '../domain/book.ts';
 import { expire } from '../domain/hold-rules.ts';
 import { openBook } from './load.ts';
@@ -31,8 +32,16 @@ export interface JudgedGroup {
 
 const BY_ITSELF: AuditSubject = { verified: false };
 
-export async function judgeGroup(tx: SqlClient, moves: readonly Move[]): Promise<JudgedGroup> {
-  const outcomes = await readOutcomes(tx, moves);
+export async function judgeGroup(
+  tx: SqlClient,
+  idempotency: Pick<Idempotency, 'findAll'>,
+  moves: readonly Move[],
+): Promise<JudgedGroup> {
+  // A twin that is not committed yet is met when the outcomes are written: then all of this starts again.
+  const outcomes = await idempotency.findAll(
+    tx,
+    moves.flatMap(({ call }) => call.idempotency ?? []),
+  );
   const fresh = moves.filter((move) => !outcomes.has(keyOf(move)));
   const book = await openBook(
     tx,
@@ -68,11 +77,6 @@ export async function judgeGroup(tx: SqlClient, moves: readonly Move[]): Promise
 
 type StoredDecision = Decision<unknown, RefusalCode>;
 
-interface StoredOutcome {
-  readonly argsHash: string;
-  readonly decision: StoredDecision;
-}
-
 function nameOf({ agentId, userId, operator }: AuditSubject): string {
   return agentId ?? userId ?? (operator === true ? 'operator' : 'service');
 }
@@ -90,7 +94,7 @@ function judged(
 
 /** Requests without a key are each their own. */
 function keyOf({ call: { idempotency } }: Move): string {
-  return idempotency === null ? '' : JSON.stringify([idempotency.principal, idempotency.tool, idempotency.key]);
+  return idempotency === null ? '' : idempotencyId(idempotency);
 }
 
 function keep({ call: { idempotency } }: Move, decision: StoredDecision): KeyedOutcome | null {
@@ -100,32 +104,4 @@ function keep({ call: { idempotency } }: Move, decision: StoredDecision): KeyedO
 function replayed({ call: { idempotency } }: Move, { argsHash, decision }: StoredOutcome): Result {
   if (idempotency?.argsHash !== argsHash) return { rejected: new CallError('IDEMPOTENCY_KEY_REUSED') };
   return { decision, replayed: true };
-}
-
-interface OutcomeRow {
-  readonly principal: string;
-  readonly tool: string;
-  readonly key: string;
-  readonly args_hash: string;
-  readonly outcome: StoredDecision;
-}
-
-/** A twin that is not committed yet is met when the outcomes are written: then all of this starts again. */
-async function readOutcomes(tx: SqlClient, moves: readonly Move[]): Promise<Map<string, StoredOutcome>> {
-  const scopes = moves.flatMap(({ call: { idempotency } }) => (idempotency === null ? [] : [idempotency]));
-  if (scopes.length === 0) return new Map();
-  const rows = await tx.$queryRawUnsafe<OutcomeRow[]>(
-    `SELECT principal, tool, key, args_hash, outcome FROM escrow.idempotency
-     WHERE (principal, tool, key) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))
-       AND at >= now() - interval '24 hours'`,
-    scopes.map(({ principal }) => principal),
-    scopes.map(({ tool }) => tool),
-    scopes.map(({ key }) => key),
-  );
-  return new Map(
-    rows.map(({ principal, tool, key, args_hash: argsHash, outcome }) => [
-      JSON.stringify([principal, tool, key]),
-      { argsHash, decision: outcome },
-    ]),
-  );
 }

@@ -52,7 +52,7 @@ export class LedgerStore {
   readonly #ids: Ids;
 
   constructor(
-    base: Pick<ServiceStore, 'pool' | 'schema' | 'outbox'>,
+    base: Pick<ServiceStore, 'pool' | 'schema' | 'outbox' | 'idempotency'>,
     platform: Pick<Platform, 'database' | 'clock' | 'ids'>,
   ) {
     const { clock, ids, database } = platform;
@@ -159,7 +159,7 @@ function payerNeeds(payer: Payer | null): Needs {
 }
 
 async function commit(
-  { pool, schema, outbox }: Pick<ServiceStore, 'pool' | 'schema' | 'outbox'>,
+  { pool, schema, outbox, idempotency }: Pick<ServiceStore, 'pool' | 'schema' | 'outbox' | 'idempotency'>,
   { ids, clock }: Pick<Platform, 'ids' | 'clock'>,
   moves: readonly Move[],
   deadlineAt: number,
@@ -167,7 +167,7 @@ async function commit(
   const { results, told } = await withPgTransaction(
     pool,
     async (tx) => {
-      const folded = await judgeGroup(tx, moves);
+      const folded = await judgeGroup(tx, idempotency, moves);
       await Promise.all([
         writeChanges(tx, folded.changes, folded.writing),
         outbox.write(tx, eventsOf(folded.told)),

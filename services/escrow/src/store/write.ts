@@ -1,5 +1,7 @@
 /** The changes of a book as rows, in one statement. */
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { IDEMPOTENCY_KEPT_SINCE } from '@svc/runtime/idempotency.ts';
 import type { Account } from '../domain/account.ts';
 import { type Changes, sinkChanges } from '../domain/book.ts';
 import { claimOf, type Hold } from '../domain/hold.ts';
@@ -7,11 +9,7 @@ import type { Member } from '../domain/member.ts';
 import { Overtaken } from './move.ts';
 
 /** The outcome of a keyed call, to be stored beside its effect. */
-export interface KeyedOutcome {
-  readonly principal: string;
-  readonly tool: string;
-  readonly key: string;
-  readonly argsHash: string;
+export interface KeyedOutcome extends IdempotencyScope {
   /** As JSON text, so that a replayed reply is byte-equal. */
   readonly outcome: string;
 }
@@ -118,7 +116,7 @@ const WRITE_ROWS = `
     FROM json_to_recordset($9::json) AS r(principal text, tool text, key text, "argsHash" text, outcome text)
     ORDER BY principal, tool, key
     ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = excluded.outcome, at = now()
-    WHERE t.at < now() - interval '24 hours' RETURNING 1
+    WHERE t.at < ${IDEMPOTENCY_KEPT_SINCE} RETURNING 1
   )
   SELECT (SELECT count(*) FROM a) + (SELECT count(*) FROM m) + (SELECT count(*) FROM h) + (SELECT count(*) FROM na)
     + (SELECT count(*) FROM nm) + (SELECT count(*) FROM nh) + (SELECT count(*) FROM e) + (SELECT count(*) FROM s)

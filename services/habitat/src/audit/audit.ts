@@ -1,6 +1,7 @@
 /** The audit of this node: appends to its chains, vouches for their ends, and judges them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { createTurn } from '@svc/runtime/turns.ts';
 import { type ChainedEntry, chainOf } from '../domain/audit-chain.ts';
 import { ChainAuditor, type ChainVerdict, type Checkpoints } from '../domain/audit-verdict.ts';
 import {
@@ -44,7 +45,7 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
   const directory = await openAuditDirectory(platform);
   const seal = await openSeal(config, directory);
   const file = createCheckpointFile(platform, seal, directory);
-  let saving: Promise<void> = Promise.resolve();
+  const inTurn = createTurn();
 
   async function saveNow(chains: readonly string[] | null): Promise<void> {
     // all checkpoints of the other key prove nothing once it counts no more: the ends are saved again
@@ -62,10 +63,7 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
 
   /** One after the other, so that a chain is not saved twice at once. */
   function save(chains: readonly string[] | null): Promise<void> {
-    saving = saving
-      .then(() => saveNow(chains))
-      .catch((error: unknown) => log.warn({ err: error }, 'no audit checkpoint'));
-    return saving;
+    return inTurn(() => saveNow(chains)).catch((error: unknown) => log.warn({ err: error }, 'no audit checkpoint'));
   }
 
   return {

@@ -2,7 +2,7 @@
 import type { Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
-import { createTurns } from '../turns.ts';
+import { createTurns } from '@svc/runtime/turns.ts';
 import { assign, leave } from './assign.ts';
 import { appendAudit, logEntry, tellOfBroken } from './audit-entries.ts';
 import { broadcast, delegate } from './delegate.ts';
