@@ -189,7 +189,7 @@ describe.skipIf(nats === null || redis === null || postgres === null || psql ===
     for (const command of [
       ['get', 'svc:rate:pro:x'],
       ['del', '{svc-jobs}:escrow.audit:meta'],
-      ['publish', 'socket.io#/#', 'x'],
+      ['publish', 'svc:any', 'x'],
       ['config', 'get', '*'],
       ['flushall'],
       ['keys', '*'],

@@ -14,6 +14,9 @@ import type { ProcessContext } from './process-context.ts';
 /** NAMEDATALEN less one. */
 const LONGEST_APPLICATION_NAME = 63;
 
+/** Long enough for balancers to notice that a process is not ready any more. */
+const DRAIN_WAIT_MS = 8000;
+
 type Connected = StatelessPlatform & { readonly redis: Redis; readonly giveUpAt: number; readonly role: string };
 
 /** For services that keep nothing: they get no credential for the database. */
@@ -37,7 +40,21 @@ export async function connectCluster(
     giveUpAt,
   });
   lifecycle.onShutdown('bus', () => bus.close());
-  return { ...context, kind: 'cluster', durability: 'full', bus, redis, giveUpAt, role: service };
+  return {
+    ...context,
+    kind: 'cluster',
+    durability: 'full',
+    bus,
+    links: [
+      { name: 'nats', isNeeded: true, isUp: () => bus.connected },
+      { name: 'redis', isNeeded: false, isUp: () => redis.status === 'ready' },
+    ],
+    shared: (forms) => forms.redis(redis),
+    drainWaitMs: DRAIN_WAIT_MS,
+    redis,
+    giveUpAt,
+    role: service,
+  };
 }
 
 export async function addStores(connected: Connected, lifecycle: Lifecycle): Promise<Platform> {

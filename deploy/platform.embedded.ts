@@ -14,7 +14,15 @@ import type { ProcessContext } from './process-context.ts';
 export function createEmbeddedDoors(context: ProcessContext, lifecycle: Lifecycle): StatelessPlatform {
   const bus = createLocalBus({ clock: context.clock, log: context.log });
   lifecycle.onShutdown('bus', () => bus.close());
-  return { ...context, kind: 'embedded', durability: 'process-crash', bus, redis: null };
+  return {
+    ...context,
+    kind: 'embedded',
+    durability: 'process-crash',
+    bus,
+    links: [{ name: 'bus', isNeeded: true, isUp: () => bus.connected }],
+    shared: ({ memory }) => memory(),
+    drainWaitMs: 0,
+  };
 }
 
 /** The database of a node that has its data directory for itself. */

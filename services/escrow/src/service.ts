@@ -44,7 +44,7 @@ export const escrowService = storeService({
 });
 
 function createDeps(store: ServiceStore, platform: Platform): EscrowDeps {
-  const { config, redis, clock } = platform;
+  const { config, shared, clock } = platform;
   const registry = createRegistry(platform);
   const defaultBudget = microsOf(config.SVC_ESCROW_DEFAULT_BUDGET);
   return {
@@ -53,7 +53,7 @@ function createDeps(store: ServiceStore, platform: Platform): EscrowDeps {
     audit: createReconciliation(store, platform),
     registry,
     accountOpening: createAccountOpening(store.client, registry, defaultBudget),
-    qos: createQos(redis === null ? createMemoryKeyStates(clock) : createRedisKeyStates(redis)),
+    qos: createQos(shared({ memory: () => createMemoryKeyStates(clock), redis: createRedisKeyStates })),
     defaultBudget,
     drawsPerMinute: config.SVC_ESCROW_DRAWS_PER_MINUTE,
   };

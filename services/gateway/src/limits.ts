@@ -1,8 +1,7 @@
 /** Requests per minute of each plan, exact over all gateways while Redis is there and never unlimited without it. */
-import type { Redis } from 'ioredis';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { CallError } from '@svc/contract/codes.ts';
-import type { StatelessPlatform } from '@svc/runtime/platform.ts';
+import type { Shared, StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 import { clientNetwork } from './client-address.ts';
 import type { Identity } from './identity.ts';
@@ -29,10 +28,10 @@ const PLAN_LIMITS: Readonly<Record<PlanName, number>> = { free: 60, pro: 600, en
 const PLANS = ['free', 'pro', 'enterprise'] as const;
 
 export function createLimits(
-  { config, redis, clock }: Pick<StatelessPlatform, 'config' | 'redis' | 'clock'>,
+  { config, shared, clock }: Pick<StatelessPlatform, 'config' | 'shared' | 'clock'>,
   loopback: boolean,
 ): Limits {
-  const limiter = (keyPrefix: string, points: number) => createLimiter(redis, keyPrefix, points, config.SVC_GATEWAYS);
+  const limiter = (keyPrefix: string, points: number) => createLimiter(shared, keyPrefix, points, config.SVC_GATEWAYS);
   const limiters = new Map(
     PLANS.map((plan) => {
       const limit = config.SVC_PLAN_LIMITS?.[plan] ?? PLAN_LIMITS[plan];
@@ -62,16 +61,17 @@ export function createLimits(
   };
 }
 
-function createLimiter(redis: Redis | null, keyPrefix: string, points: number, gateways: number): RateLimiterAbstract {
-  if (redis === null) return new RateLimiterMemory({ keyPrefix, points, duration: WINDOW_S });
-  const share = Math.max(1, Math.floor(points / gateways));
-  return new RateLimiterRedis({
-    storeClient: redis,
-    rejectIfRedisNotReady: true,
-    keyPrefix,
-    points,
-    duration: WINDOW_S,
-    insuranceLimiter: new RateLimiterMemory({ keyPrefix, points: share, duration: WINDOW_S }),
+function createLimiter(shared: Shared, keyPrefix: string, points: number, gateways: number): RateLimiterAbstract {
+  const window = { keyPrefix, points, duration: WINDOW_S };
+  return shared<RateLimiterAbstract>({
+    memory: () => new RateLimiterMemory(window),
+    redis: (redis) =>
+      new RateLimiterRedis({
+        ...window,
+        storeClient: redis,
+        rejectIfRedisNotReady: true,
+        insuranceLimiter: new RateLimiterMemory({ ...window, points: Math.max(1, Math.floor(points / gateways)) }),
+      }),
   });
 }
 

@@ -1,6 +1,6 @@
 /** Whether this gateway should get traffic, and what it waits for if not. */
 import { type Check, SUBJECTS } from '@svc/contract/discovery.ts';
-import { check, wireChecks } from '@svc/runtime/checks.ts';
+import { check, linkChecks } from '@svc/runtime/checks.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
 import type { GatewayMetrics } from './gateway-metrics.ts';
@@ -27,7 +27,7 @@ const REMEMBERED_MS = 250;
 const Checks = z.array(z.object({ name: z.string(), status: z.enum(['ok', 'degraded', 'fail']) }));
 
 export function createReadiness(
-  platform: Pick<StatelessPlatform, 'kind' | 'bus' | 'clock' | 'redis'>,
+  platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'links'>,
   directory: ServiceDirectory,
   metrics: GatewayMetrics,
   expectedServices: readonly string[],
@@ -68,7 +68,7 @@ export function createReadiness(
       }
       const checks = [
         check('accepting', !leaving),
-        ...wireChecks(platform),
+        ...linkChecks(platform),
         check('event-loop', metrics.eventLoopDelayMs() < MAX_LOOP_DELAY_MS),
         ...(leaving ? [] : await remembered.checks),
       ];

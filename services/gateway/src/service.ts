@@ -74,7 +74,7 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
     async drain() {
       readiness.leave();
       parts.isDraining = true;
-      await sleep(config.SVC_DRAIN_WAIT_MS ?? (platform.kind === 'cluster' ? DRAIN_WAIT_MS : 0));
+      await sleep(config.SVC_DRAIN_WAIT_MS ?? platform.drainWaitMs);
       sockets.leave();
       doors.leave();
       await finishInFlight(server);
@@ -147,9 +147,6 @@ function definitionOf(deps: GatewayDeps): ServiceDefinition<GatewayDeps, Statele
   const handle = { deps, checks: async () => [], drain: async () => {}, close: async () => {} };
   return { name: 'gateway', tools: gatewayTools, start: async () => handle };
 }
-
-/** Long enough for balancers to notice that this gateway is not ready any more; embedded there are none. */
-const DRAIN_WAIT_MS = 8000;
 
 const REQUEST_ID = /^[A-Za-z0-9-]{1,64}$/;
 

@@ -1,4 +1,4 @@
-/** One connected client: its rooms, its messages, its queue. */
+/** One connected client: its messages, its queue. */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { EVERYTHING, isWanted } from './domain/event-filter.ts';
 import { type Listener, visiblePayload } from './domain/visibility.ts';
@@ -53,28 +53,14 @@ export class SocketClient implements RightsHolder {
       this.#queuedBytes = 0;
     });
     this.#listen();
-    this.#joinRooms();
   }
 
   grant(rights: SocketRights): void {
     this.rights = rights;
-    this.#joinRooms();
   }
 
   get #listener(): Listener {
     return this.rights.listener;
-  }
-
-  /** Rooms follow from rights. */
-  #joinRooms(): void {
-    const { roles, identity, operator } = this.#listener;
-    const rooms = new Set(['node', ...Object.keys(roles).map((workspace) => `ws:${workspace}`)]);
-    if (identity !== null) rooms.add(`agent:${identity}`);
-    if (operator) rooms.add('operator');
-    for (const room of this.#socket.rooms) {
-      if (room !== this.#socket.id && !rooms.has(room)) void this.#socket.leave(room);
-    }
-    void this.#socket.join([...rooms]);
   }
 
   /** The credential is no longer good. */

@@ -1,7 +1,5 @@
 /** Socket.IO on the gateway's server: who may connect, what they are told, when they are cut off. */
 import type { Server as HttpServer } from 'node:http';
-import { createAdapter } from '@socket.io/redis-adapter';
-import type { Redis } from 'ioredis';
 import { type DefaultEventsMap, Server, type Socket } from 'socket.io';
 import { CallError } from '@svc/contract/codes.ts';
 import { keysOfResource, policyOfResource } from '@svc/contract/policy.ts';
@@ -61,6 +59,8 @@ const MAX_MESSAGE_BYTES = 64 * 1024;
 export async function startSockets(server: HttpServer, parts: SocketParts): Promise<Sockets> {
   const { platform, metrics, ports } = parts;
   const clients = new Map<string, SocketClient>();
+  const door = { isOpen: true };
+  const io = createIo(server, parts, door);
   const rights = await startRightsKeeper(platform, ports, () => clients.values());
   const judge = (events: readonly PositionedEvent[]) => withPolicies(events, rights, ports);
   const feed = await startEventFeed({
@@ -73,9 +73,6 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
     },
   });
   const source: EventSource = { positions: () => feed.positions(), page: (...asked) => feed.page(...asked), judge };
-  const door = { isOpen: true };
-  const io = createIo(server, parts, door);
-  const redis = useRedisAdapter(io, platform);
   io.on('connection', (socket) => {
     const client = new SocketClient(socket, { source, metrics });
     clients.set(socket.id, client);
@@ -98,7 +95,6 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
       await rights.close();
       await feed.close();
       await io.close();
-      await Promise.all(redis.map(endConnection));
     },
   };
 }
@@ -146,37 +142,6 @@ async function withPolicies(
 
 function resourcesOf({ payload }: EventRecord): readonly string[] {
   return 'resources' in payload ? payload.resources : [];
-}
-
-/** The adapter carries room and disconnect commands between gateways; events do not depend on it. */
-function useRedisAdapter(io: IoServer, { redis }: StatelessPlatform): readonly Redis[] {
-  if (redis === null) return [];
-  const connections = [adapterConnection(redis), adapterConnection(redis)] as const;
-  io.adapter(createAdapter(...connections));
-  return connections;
-}
-
-/** Commands wait while Redis is away; the adapter awaits none of them, so those that fail must not end the process. */
-/** The adapter says its farewell to Redis without waiting for the answers; QUIT comes after them. */
-async function endConnection(connection: Redis): Promise<void> {
-  if (connection.status === 'ready') await connection.quit().catch(() => undefined);
-  connection.disconnect();
-}
-
-function adapterConnection(redis: Redis): Redis {
-  const connection = redis.duplicate({
-    enableOfflineQueue: true,
-    maxRetriesPerRequest: null,
-    enableAutoPipelining: false,
-  });
-  const send = connection.sendCommand.bind(connection);
-  connection.sendCommand = (...command) => {
-    const sent = Promise.resolve(send(...command));
-    sent.catch(() => {});
-    return sent;
-  };
-  connection.on('error', () => {});
-  return connection;
 }
 
 async function decide(parts: SocketParts, socket: GatewaySocket, next: (refusal?: Error) => void): Promise<void> {

@@ -15,7 +15,8 @@ describe.skipIf(server?.control === undefined)('sessions over Redis', () => {
 
   test('every process knows what one was told, until the Redis that keeps it restarts', async () => {
     const [one, other] = [await open(), await open()];
-    const [writer, reader] = [createSessions({ redis: one, log }), createSessions({ redis: other, log })];
+    const over = (redis: typeof one) => createSessions({ shared: (forms) => forms.redis(redis), log });
+    const [writer, reader] = [over(one), over(other)];
     await writer.set('s1', 'acme');
     expect(await reader.currentOf(['s1', 's2'])).toEqual({ s1: 'acme' });
     await control?.kill();

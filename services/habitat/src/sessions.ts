@@ -1,5 +1,6 @@
 /** The workspace that each session has set: never a row, gone after a day without use or when its keeper restarts. */
 import type { Platform } from '@svc/runtime/platform.ts';
+import type { Redis } from '@svc/runtime/redis.ts';
 import { LRUCache } from 'lru-cache';
 
 export interface Sessions {
@@ -12,8 +13,8 @@ export interface Sessions {
 const IDLE_S = 86_400;
 const MAX_IN_MEMORY = 100_000;
 
-export function createSessions({ redis, log }: Pick<Platform, 'redis' | 'log'>): Sessions {
-  return redis === null ? inMemory() : inRedis(redis, log);
+export function createSessions({ shared, log }: Pick<Platform, 'shared' | 'log'>): Sessions {
+  return shared({ memory: inMemory, redis: (redis) => inRedis(redis, log) });
 }
 
 function inMemory(): Sessions {
@@ -33,7 +34,7 @@ function inMemory(): Sessions {
   };
 }
 
-function inRedis(redis: NonNullable<Platform['redis']>, log: Platform['log']): Sessions {
+function inRedis(redis: Redis, log: Platform['log']): Sessions {
   const runOf = runsOf(redis);
   const keyIn = (run: string, session: string) => `habitat:current:${run}:${session}`;
   async function readAll(sessions: readonly string[]) {
@@ -67,7 +68,7 @@ function inRedis(redis: NonNullable<Platform['redis']>, log: Platform['log']): S
 const RUN_ID = /^run_id:(\w+)/m;
 
 /** Names the run of the server: what a run was told to keep is not for the next one, also when a disk has kept it. */
-function runsOf(redis: NonNullable<Platform['redis']>): () => Promise<string> {
+function runsOf(redis: Redis): () => Promise<string> {
   let known: Promise<string> | null = null;
   redis.on('close', () => {
     known = null;

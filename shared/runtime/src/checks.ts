@@ -9,17 +9,15 @@ export function check(name: string, isOk: boolean): Check {
   return { name, status: isOk ? 'ok' : 'fail' };
 }
 
-/** Without Redis limits and schedules are less exact, and everything is served. */
-export function wireChecks({ kind, bus, redis }: Pick<StatelessPlatform, 'kind' | 'bus' | 'redis'>): Check[] {
-  const wire = check(kind === 'cluster' ? 'nats' : 'bus', bus.connected);
-  if (redis === null) return [wire];
-  return [wire, { name: 'redis', status: redis.status === 'ready' ? 'ok' : 'degraded' }];
+export function linkChecks({ links }: Pick<StatelessPlatform, 'links'>): Check[] {
+  return links.map(({ name, isNeeded, isUp }) => ({ name, status: isUp() ? 'ok' : isNeeded ? 'fail' : 'degraded' }));
 }
 
-export async function storeChecks(platform: Pick<Platform, 'kind' | 'bus' | 'redis' | 'database'>): Promise<Check[]> {
-  const answers = await platform.database.ping(DATABASE_WITHIN_MS).then(
+export async function storeChecks(platform: Pick<Platform, 'links' | 'database'>): Promise<Check[]> {
+  const { database } = platform;
+  const answers = await database.ping(DATABASE_WITHIN_MS).then(
     () => true,
     () => false,
   );
-  return [check(platform.kind === 'cluster' ? 'postgresql' : 'database', answers), ...wireChecks(platform)];
+  return [check(database.name, answers), ...linkChecks(platform)];
 }

@@ -55,6 +55,7 @@ export async function openEmbeddedDatabase(options: { directory: string; log: Da
   pool.on('error', (error) => options.log.warn({ err: error }, 'embedded database connection lost'));
   const maintenance = startMaintenance(pool, directory, options.log);
   return {
+    name: 'database',
     durability: 'process-crash',
     exclusive: true,
     pool,

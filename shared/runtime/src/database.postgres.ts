@@ -55,6 +55,7 @@ export async function openPostgresDatabase(options: {
   pool.on('error', onPoolError);
   pool.on('connect', (client) => dropWhenSilent(client, silenceMs));
   return {
+    name: 'postgresql',
     durability: 'full',
     exclusive: false,
     pool,

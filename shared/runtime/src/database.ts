@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 
 export interface Database {
+  readonly name: 'database' | 'postgresql';
   /** `process-crash`: an acknowledged write survives a killed process but not a power cut; `full`: both. */
   readonly durability: 'full' | 'process-crash';
   /** No other process uses it, so what was read once changes only through this one. */

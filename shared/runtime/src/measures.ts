@@ -12,7 +12,7 @@ import { shareRun } from './turns.ts';
 
 /** Processor, memory, handles and garbage under the names that dashboards know, and the servers it hangs on. */
 export function measureProcess(
-  { metrics, node, bus, redis }: Pick<StatelessPlatform, 'metrics' | 'node' | 'bus' | 'redis'>,
+  { metrics, node, links }: Pick<StatelessPlatform, 'metrics' | 'node' | 'links'>,
   role: string,
 ): void {
   collectDefaultMetrics({ register: metrics.registry });
@@ -20,8 +20,7 @@ export function measureProcess(
     .gauge('svc_process_info', 'This process: its role and version.', ['role', 'version'])
     .set({ role, version: node.version }, 1);
   metrics.gauge('svc_connected', 'Whether the connection to a server stands.', ['server'], (gauge) => {
-    gauge.set({ server: 'bus' }, Number(bus.connected));
-    if (redis !== null) gauge.set({ server: 'redis' }, Number(redis.status === 'ready'));
+    for (const { name, isUp } of links) gauge.set({ server: name === 'nats' ? 'bus' : name }, Number(isUp()));
   });
 }
 

@@ -8,8 +8,23 @@ import type { Database } from './database.ts';
 import type { Jobs } from './jobs.ts';
 import type { Metrics } from './metrics.ts';
 
+/** A way to others that may be cut. */
+export interface Link {
+  readonly name: 'bus' | 'nats' | 'redis';
+  /** Nothing is served without it; else limits and schedules are less exact meanwhile. */
+  readonly isNeeded: boolean;
+  isUp(): boolean;
+}
+
+/**
+ * The form in which processes share what they keep for a while: this one alone, or over a server. Whatever is shared has
+ * both forms, which pass one suite.
+ */
+export type Shared = <Thing>(forms: { memory(): Thing; redis(redis: Redis): Thing }) => Thing;
+
 /** The platform without its stores: enough for a service that keeps nothing. */
 export interface StatelessPlatform {
+  /** Told to whoever asks for the status; nothing hangs on it. */
   readonly kind: 'embedded' | 'cluster';
   /** What an acknowledged write survives here. */
   readonly durability: Database['durability'];
@@ -20,8 +35,10 @@ export interface StatelessPlatform {
   readonly ids: Ids;
   readonly random: Random;
   readonly bus: Bus;
-  /** Absent in embedded mode: whatever uses it must have a form for one process. */
-  readonly redis: Redis | null;
+  readonly links: readonly Link[];
+  readonly shared: Shared;
+  /** How long balancers go on sending to a process that says that it is not ready. */
+  readonly drainWaitMs: number;
   /** This process: `nodeId` is the name operators gave it, `instance` is new at every start. */
   readonly node: {
     readonly nodeId: string;

@@ -3,6 +3,8 @@ import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { addressOf, reasonOf, type StartPatience, StartProblem } from './start-problem.ts';
 
+export type { Redis } from 'ioredis';
+
 export interface RedisOptions extends StartPatience {
   readonly url: string;
   /** Shown in Redis's list of clients. */

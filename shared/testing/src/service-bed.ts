@@ -44,7 +44,9 @@ export function platformOn(
     bus: createLocalBus(),
     jobs: createLocalJobs({ log }),
     database,
-    redis: null,
+    links: [],
+    shared: ({ memory }) => memory(),
+    drainWaitMs: 0,
     node: { nodeId: 'test', instance: `test-${instances}`, startedAt: Date.now(), version: '0' },
     ...over,
   };

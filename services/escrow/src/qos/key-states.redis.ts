@@ -3,13 +3,11 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError } from '@svc/contract/codes.ts';
 import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
-import type { Platform } from '@svc/runtime/platform.ts';
+import type { Redis } from '@svc/runtime/redis.ts';
 import { createTurns } from '@svc/runtime/turns.ts';
 import { counted, OUTCOME_LIMITS, type OutcomeLimits, replayOf, type StoredOutcome } from './outcomes.ts';
 import type { KeyStates, QosCall } from './qos.ts';
 import { endsAt, FRESH, type KeyState, type Step } from './window.ts';
-
-type Redis = NonNullable<Platform['redis']>;
 
 const READ = `local time = redis.call('TIME')
 return {redis.call('GET', KEYS[1]) or '', time[1] * 1000 + math.floor(time[2] / 1000)}`;

@@ -6,27 +6,25 @@ import { readConfig } from '@svc/runtime/config.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { createMetrics } from '@svc/runtime/metrics.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
+import type { Redis } from '@svc/runtime/redis.ts';
 
 export const KEY = 'test-key-0123456789abcdef';
 
 export interface TestPlatformOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly bus?: Bus;
-  readonly redis?: StatelessPlatform['redis'];
+  readonly redis?: Redis;
 }
 
 let started = 0;
 
-export function createTestPlatform({
-  environment = {},
-  bus,
-  redis = null,
-}: TestPlatformOptions = {}): StatelessPlatform {
+export function createTestPlatform({ environment = {}, bus, redis }: TestPlatformOptions = {}): StatelessPlatform {
   const log = createLog('fatal', {});
   const { config } = readConfig({ SVC_MCP_PORT: '0', SVC_DRAIN_WAIT_MS: '0', ...environment }, () => '');
+  const wire = bus ?? createLocalBus({ log });
   started += 1;
   return {
-    kind: redis === null ? 'embedded' : 'cluster',
+    kind: 'embedded',
     durability: 'process-crash',
     config,
     log,
@@ -34,8 +32,10 @@ export function createTestPlatform({
     clock: systemClock,
     random: systemRandom,
     ids: createIds(systemClock, systemRandom),
-    bus: bus ?? createLocalBus({ log }),
-    redis,
+    bus: wire,
+    links: [{ name: 'bus', isNeeded: true, isUp: () => wire.connected }],
+    shared: (forms) => (redis === undefined ? forms.memory() : forms.redis(redis)),
+    drainWaitMs: 0,
     node: { nodeId: `node-${started}`, instance: `instance-${started}`, startedAt: Date.now(), version: '1.2.3' },
   };
 }

@@ -17,10 +17,10 @@ export interface CheckpointFile {
 const Line = z.strictObject({ chain: z.string(), seq: z.int(), hash: z.string(), at: z.number(), mac: z.string() });
 type Line = z.output<typeof Line>;
 
-type Parts = Pick<Platform, 'clock' | 'kind' | 'log'>;
+type Parts = Pick<Platform, 'clock' | 'database' | 'log'>;
 
 export function createCheckpointFile(
-  { clock, kind, log }: Parts,
+  { clock, database, log }: Parts,
   seal: Seal,
   directory: string | null,
 ): CheckpointFile {
@@ -28,7 +28,8 @@ export function createCheckpointFile(
   return {
     async append(ends) {
       const lines = ends.map((end): Line => ({ ...end, at: clock.now(), mac: seal.sign(end) }));
-      if (kind === 'cluster') for (const checkpoint of lines) log.info({ checkpoint }, 'audit checkpoint');
+      // Whoever has the database to itself has the disk that the file is on too.
+      if (!database.exclusive) for (const checkpoint of lines) log.info({ checkpoint }, 'audit checkpoint');
       if (file !== null) await appendLines(file, lines);
     },
     async read() {

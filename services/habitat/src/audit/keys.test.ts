@@ -24,7 +24,7 @@ function folder(): string {
 /** As one process of several: a key that is not configured is no excuse. */
 function start(bed: HabitatTestBed, environment: Record<string, string>): Promise<HabitatNode> {
   const { config } = readConfig({ SVC_DATA_DIR: bed.dataDir, ...environment }, () => '');
-  return bed.start({ config, kind: 'cluster' });
+  return bed.start({ config, database: { ...bed.database, exclusive: false } });
 }
 
 const log = (node: HabitatNode) => node.call('svc_audit_log', { event: 'logged', workspace: 'default' });

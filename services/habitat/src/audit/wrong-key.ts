@@ -18,7 +18,7 @@ export interface StoredAudit {
  * single node that lost the key it had made itself has nobody who could give it back, so it goes on and says so.
  */
 export async function refuseWrongKey(
-  { config, kind, log }: Pick<Platform, 'config' | 'kind' | 'log'>,
+  { config, database, log }: Pick<Platform, 'config' | 'database' | 'log'>,
   { client, seal, file }: StoredAudit,
 ): Promise<void> {
   await claimChains(client, seal);
@@ -26,6 +26,6 @@ export async function refuseWrongKey(
   if (heads.some(({ vouched }) => vouched)) return;
   if ((await file.read()).size > 0) return;
   const sentence = `${seal.origin} does not verify the stored heads of the audit: set SVC_AUDIT_KEY to the key that signed them`;
-  if (config.SVC_AUDIT_KEY === undefined && kind === 'embedded') log.error(sentence);
+  if (config.SVC_AUDIT_KEY === undefined && database.exclusive) log.error(sentence);
   else throw new StartProblem(sentence);
 }
