@@ -185,7 +185,7 @@ function createDoors(parts: Parts): Doors {
   const buildEnvelope = createEnvelopeBuilder({ platform, ports, sessions });
   const callTool = createCallTool({ directory, ports, buildEnvelope, sendCall: createSendCall(platform) });
   const jsonRpc = createJsonRpc({ directory, ports, callTool, writer });
-  const mcpSessions = createMcpSessions(platform.redis);
+  const mcpSessions = createMcpSessions(platform.shared);
   const streams = createMcpStreams({
     directory,
     sessions: mcpSessions,

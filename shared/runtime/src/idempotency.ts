@@ -58,17 +58,7 @@ export interface StoredOutcome<Value = unknown, Code extends string = RefusalCod
 
 /** `schema` is the service's own; its migrations create the table. */
 export function createIdempotency(schema: string): Idempotency {
-  const table = `"${schema}".idempotency`;
-  const tooOld = `${table}.at < ${IDEMPOTENCY_KEPT_SINCE}`;
-  const reserve = `INSERT INTO ${table} (principal, tool, key, args_hash, at) VALUES ($1, $2, $3, $4, now())
-    ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL, at = now()
-    WHERE ${tooOld} RETURNING 1 AS reserved`;
-  const columns = 'principal, tool, key, args_hash AS "argsHash", outcome AS decision';
-  const read = `SELECT ${columns} FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
-  const readAll = `SELECT ${columns} FROM ${table}
-    WHERE (principal, tool, key) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])) AND NOT (${tooOld})`;
-  const release = `DELETE FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
-  const settle = `UPDATE ${table} SET outcome = $4::json WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const { reserve, read, fresh, readAll, release, settle, sweep } = statementsOn(schema);
 
   return {
     async once<Value, Code extends string>(
@@ -98,7 +88,6 @@ export function createIdempotency(schema: string): Idempotency {
     ): Promise<Decision<Value, Code> | null> {
       if (scope === null) return null;
       const { principal, tool, key, argsHash } = scope;
-      const fresh = `${read} AND NOT (${tooOld})`;
       const [stored] = await client.$queryRawUnsafe<StoredRow<Value, Code>[]>(fresh, principal, tool, key);
       return stored === undefined ? null : decisionOf(stored, argsHash);
     },
@@ -114,8 +103,25 @@ export function createIdempotency(schema: string): Idempotency {
       return new Map(rows.map((row) => [idempotencyId(row), { argsHash: row.argsHash, decision: finished(row) }]));
     },
 
-    sweep: (client) => client.$executeRawUnsafe(`DELETE FROM ${table} WHERE ${tooOld}`),
+    sweep: (client) => client.$executeRawUnsafe(sweep),
   };
+}
+
+function statementsOn(schema: string) {
+  const table = `"${schema}".idempotency`;
+  const tooOld = `${table}.at < ${IDEMPOTENCY_KEPT_SINCE}`;
+  const reserve = `INSERT INTO ${table} (principal, tool, key, args_hash, at) VALUES ($1, $2, $3, $4, now())
+    ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL, at = now()
+    WHERE ${tooOld} RETURNING 1 AS reserved`;
+  const columns = 'principal, tool, key, args_hash AS "argsHash", outcome AS decision';
+  const read = `SELECT ${columns} FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const readAll = `SELECT ${columns} FROM ${table}
+    WHERE (principal, tool, key) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])) AND NOT (${tooOld})`;
+  const release = `DELETE FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const settle = `UPDATE ${table} SET outcome = $4::json WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const fresh = `${read} AND NOT (${tooOld})`;
+  const sweep = `DELETE FROM ${table} WHERE ${tooOld}`;
+  return { reserve, read, fresh, readAll, release, settle, sweep };
 }
 
 interface StoredRow<Value, Code extends string> extends IdempotencyScope {

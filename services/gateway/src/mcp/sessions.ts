@@ -1,5 +1,6 @@
 /** Sessions of the revisions of 2025: names of 128 random bits, each bound to who opened it, forgotten after an idle hour. */
 import { randomBytes } from 'node:crypto';
+import type { Shared } from '@svc/runtime/platform.ts';
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 
@@ -28,9 +29,8 @@ interface Shelf {
   remove(name: string): Promise<void>;
 }
 
-/** `redis` null = this process serves all sessions. */
-export function createMcpSessions(redis: Redis | null): McpSessions {
-  const shelf = redis === null ? memoryShelf() : redisShelf(redis);
+export function createMcpSessions(shared: Shared): McpSessions {
+  const shelf = shared({ memory: memoryShelf, redis: redisShelf });
 
   async function find(name: string, principal: string): Promise<McpSession | null> {
     if (!NAME.test(name)) return null;
