@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
-import { ENDED, REGISTRY, type RegistryQuestion, TOKENS_USED } from '@svc/contract/registry.ts';
+import { OPERATION_SUBJECTS } from '@svc/contract/operation.ts';
+import { ENDED, TOKENS_USED } from '@svc/contract/registry.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { addressOfMember } from '@svc/runtime/bus.members.ts';
 import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
@@ -35,13 +36,8 @@ async function busOf(service: string, user = service): Promise<Bus> {
   return bus;
 }
 
-/** Which questions each service has for the registry of identities. */
-const ASKED_BY = {
-  gateway: ['revision', 'subject', 'context', 'roles', 'policies', 'audit'],
-  brain: ['revision', 'context', 'roles', 'policies', 'attached', 'audit', 'claim', 'succession'],
-  habitat: ['audit'],
-  escrow: ['revision', 'context', 'roles', 'account', 'audit'],
-} as const satisfies Record<string, readonly RegistryQuestion[]>;
+/** Each service beside one that it asks. */
+const PAIRS = ROLES.map((asker, index) => [asker, ROLES[(index + 1) % ROLES.length] ?? asker] as const);
 
 const soon = () => ({ deadlineAt: Date.now() + 10_000 });
 
@@ -76,30 +72,43 @@ describe.skipIf(server === null)('NATS users', () => {
     expect(await gateway.request(SUBJECTS.eventsAfter('brain'), '{}', soon())).toBe('events');
   });
 
-  test.each(
-    Object.entries(ASKED_BY).flatMap(([service, questions]) =>
-      questions.map((question) => [service, question] as const),
-    ),
-  )('%s asks the registry %s; while it is away, it hears so at once', async (service, question) => {
-    const { subject } = REGISTRY[question];
-    const [asker, habitat] = await Promise.all([busOf(service), busOf('habitat')]);
-    await expect(asker.request(subject, '{}', soon())).rejects.toMatchObject({ code: 'NO_RESPONDERS' });
-    const answering = await habitat.respond(subject, async (text) => `answer ${text}`, { queue: 'habitat' });
-    expect(await asker.request(subject, '{}', soon())).toBe('answer {}');
+  test.each(PAIRS)('%s asks %s in its own name; while that is away, it hears so at once', async (asker, service) => {
+    const subject = OPERATION_SUBJECTS.one(service, asker, 'operation');
+    const [asking, served] = await Promise.all([busOf(asker), busOf(service)]);
+    await expect(asking.request(subject, '{}', soon())).rejects.toMatchObject({ code: 'NO_RESPONDERS' });
+    const answering = await served.respond(OPERATION_SUBJECTS.servedBy(service), async (text) => `answer ${text}`, {
+      queue: service,
+    });
+    expect(await asking.request(subject, '{}', soon())).toBe('answer {}');
     await answering.drain();
   });
 
-  const questions: readonly (readonly [string, string, string])[] = Object.entries(ASKED_BY).flatMap(
-    ([service, asked]) => asked.map((question) => [service, 'habitat', REGISTRY[question].subject] as const),
-  );
+  test.each(PAIRS)('%s asks one process of %s, and may ask nobody in the name of another', async (asker, service) => {
+    const own = OPERATION_SUBJECTS.one(service, asker, 'operation', 'p1');
+    const foreign = ROLES.filter((name) => name !== asker).map((name) =>
+      OPERATION_SUBJECTS.one(service, name, 'operation'),
+    );
+    const [asking, served] = await Promise.all([busOf(asker), busOf(service)]);
+    expect(await heard([asking, foreign], [served, `op.${service}.>`], own)).toEqual([own]);
+    const address = addressOfMember({ group: service, process: 'p1' });
+    const addressed = foreign.map((subject) => address + subject);
+    expect(await heard([asking, addressed], [served, `${address}>`], address + own)).toEqual([address + own]);
+  });
+
+  test.each(PAIRS)('%s hears nothing of what is asked of %s', async (thief, service) => {
+    const bus = await busOf(thief);
+    for (const pattern of [OPERATION_SUBJECTS.servedBy(service), `op.${service}.>`, `op.*.${thief}.>`, 'op.>'])
+      await expect(
+        bus.subscribe(pattern, () => {}),
+        pattern,
+      ).rejects.toThrow('does not let this service listen');
+  });
+
   test.each<readonly [string, string, string]>([
-    ...questions,
     ['gateway', 'brain', SUBJECTS.tool('brain', 'svc_search')],
     ['gateway', 'gateway', SUBJECTS.tool('gateway', 'nodes_list')],
     ['gateway', 'escrow', SUBJECTS.cards('escrow')],
     ['gateway', 'habitat', SUBJECTS.eventsAfter('habitat')],
-    ['habitat', 'brain', 'brain.layout'],
-    ['habitat', 'brain', 'brain.prototypes'],
   ])('%s may address a process of %s: %s', async (service, answering, subject) => {
     const [asker, answerer] = await Promise.all([busOf(service), busOf(answering)]);
     const address = addressOfMember({ group: answering, process: 'p1' });
@@ -107,12 +116,10 @@ describe.skipIf(server === null)('NATS users', () => {
     expect(await heard([asker, sent], [answerer, `${address}>`], subject)).toEqual(sent);
   });
 
-  test('nobody but the gateway may address a process with a call, and none with what it may not ask', async () => {
-    const [caller, owner, habitat] = await Promise.all([busOf('brain'), busOf('brain'), busOf('habitat')]);
+  test('nobody but the gateway may address a process with a call', async () => {
+    const [caller, owner] = await Promise.all([busOf('brain'), busOf('brain')]);
     const call = [`to.brain.p1.${SUBJECTS.tool('brain', 'svc_search')}`];
     expect(await heard([caller, call], [owner, 'to.brain.p1.>'], 'brain.process.owner')).toEqual([]);
-    const unasked = [REGISTRY.recordTrade, REGISTRY.subject].map(({ subject }) => `to.habitat.p1.${subject}`);
-    expect(await heard([caller, unasked], [habitat, 'to.habitat.p1.>'], REGISTRY.revision.subject)).toEqual([]);
   });
 
   test('a service neither hears what is meant for a process of another, nor says that one lives', async () => {
@@ -121,7 +128,8 @@ describe.skipIf(server === null)('NATS users', () => {
     const said: string[] = [];
     const listening = await habitat.subscribe('alive.escrow', (payload) => said.push(payload));
     brain.publish('alive.escrow', 'forged');
-    await heard([brain, []], [habitat, REGISTRY.revision.subject], REGISTRY.revision.subject);
+    const fence = OPERATION_SUBJECTS.one('habitat', 'brain', 'operation');
+    await heard([brain, []], [habitat, fence], fence);
     expect(said).not.toContain('forged');
     await listening.drain();
   });
@@ -131,24 +139,6 @@ describe.skipIf(server === null)('NATS users', () => {
     expect(await heard([gateway, [TOKENS_USED]], [habitat, TOKENS_USED], SUBJECTS.who)).toEqual([TOKENS_USED]);
     expect(await heard([habitat, [ENDED]], [gateway, ENDED], SUBJECTS.announce)).toEqual([ENDED]);
     expect(await heard([brain, [ENDED]], [gateway, ENDED], SUBJECTS.announce)).toEqual([]);
-  });
-
-  test.each(['brain.layout', 'brain.prototypes', 'brain.home'])('the registry asks the brain %s', async (subject) => {
-    const [habitat, brain] = await Promise.all([busOf('habitat'), busOf('brain')]);
-    const answering = await brain.respond(subject, async () => 'answer', { queue: 'brain' });
-    expect(await habitat.request(subject, '{}', soon())).toBe('answer');
-    await answering.drain();
-  });
-
-  test('a service cannot answer for the registry, and asks only what concerns it', async () => {
-    const [gateway, habitat, brain] = await Promise.all([busOf('gateway'), busOf('habitat'), busOf('brain')]);
-    const { subject } = REGISTRY.subject;
-    await expect(brain.respond(subject, async () => 'forged')).rejects.toThrow('does not let this service listen');
-    await expect(gateway.request(subject, '{}', soon())).rejects.toMatchObject({ code: 'NO_RESPONDERS' });
-    const forged = [subject, REGISTRY.recordTrade.subject];
-    expect(await heard([brain, forged], [habitat, 'habitat.*'], REGISTRY.revision.subject)).toEqual([
-      REGISTRY.revision.subject,
-    ]);
   });
 
   test('a gateway answers the calls of its own tools', async () => {

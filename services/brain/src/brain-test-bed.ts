@@ -10,9 +10,9 @@ import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
+import { FakeRegistry } from '@svc/testing/registry.fake.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import type { OpenBrain } from './brain/open-brain.ts';
-import { createTestRegistry, type TestRegistry } from './registry-test-bed.ts';
 import { brainService } from './service.ts';
 
 export interface BrainNode {
@@ -52,22 +52,27 @@ export interface BrainTestBed extends AsyncDisposable {
   readonly database: Database;
   readonly dataDir: string;
   /** Whom the brain asks for policies. */
-  readonly registry: TestRegistry;
+  readonly registry: FakeRegistry;
   /** Starts a node on the directory and database of the bed; one at a time. */
   start(environment?: Record<string, string>): Promise<BrainNode>;
+}
+
+/** Its policies are open, and in no container, where a test does not say otherwise. */
+export function createRegistry(): FakeRegistry {
+  return new FakeRegistry({ writableBy: [], readableBy: [], container: 'public' });
 }
 
 export async function openBrainTestBed(): Promise<BrainTestBed> {
   const dataDir = mkdtempSync(join(tmpdir(), 'brain-node-'));
   const database = await migratedDatabase();
-  const registry = createTestRegistry();
+  const registry = createRegistry();
   return {
     dataDir,
     database,
     registry,
     async start(environment = {}) {
       const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir, ...environment });
-      await registry.answerOn(platform.bus);
+      await registry.serveOn(platform);
       return startNode(dataDir, platform, registry);
     },
     async [Symbol.asyncDispose]() {
@@ -77,7 +82,7 @@ export async function openBrainTestBed(): Promise<BrainTestBed> {
   };
 }
 
-async function startNode(dataDir: string, platform: Platform, registry: TestRegistry): Promise<BrainNode> {
+async function startNode(dataDir: string, platform: Platform, registry: FakeRegistry): Promise<BrainNode> {
   const service = await startService(platform, brainService);
   return {
     dataDir,

@@ -7,7 +7,7 @@ import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { createTestRegistry } from './registry-test-bed.ts';
+import { createRegistry } from './brain-test-bed.ts';
 import { brainService } from './service.ts';
 
 const HOUR = 3_600_000;
@@ -19,8 +19,8 @@ test('a clock that jumps back an hour, and on again, stops nobody from reading, 
   let shiftMs = 0;
   const clock = { now: () => Date.now() + shiftMs };
   const platform = platformOn(database, { clock, bus: createLocalBus({ clock }) }, { SVC_DATA_DIR: dataDir });
-  const registry = createTestRegistry();
-  await registry.answerOn(platform.bus);
+  const registry = createRegistry();
+  await registry.serveOn(platform);
   const service = await startService(platform, brainService);
   const call = async (tool: string, args: Fields = {}): Promise<Fields> => {
     const over = { subject: {}, registry: registry.stamp(), deadlineAt: clock.now() + 20_000 };

@@ -1,5 +1,5 @@
 import { toolFor } from '@svc/contract/tool.ts';
-import type { RegistryAnswer, RegistryAsk } from '@svc/contract/registry.ts';
+import type { BrainAnswer } from '@svc/contract/operations.brain.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import type { BrainRouter } from './brain/brain-router.ts';
@@ -27,8 +27,10 @@ export interface BrainDeps {
   readonly copyBoundaries: CopyBoundaries;
   readonly settings: Settings;
   /** Throws what the registry answers, SERVICE_UNAVAILABLE when it does not. */
-  changeSetting(wish: RegistryAsk<'changeSetting'>): Promise<RegistryAnswer<'changeSetting'>>;
-  readonly revision: RegistryClient['revision'];
+  readonly changeSetting: RegistryClient<'brain'>['changeSetting'];
+  readonly revision: RegistryClient<'brain'>['revision'];
+  /** Where a brain, a file in one, or an island is at home. */
+  homesOf(resource: string): Promise<BrainAnswer<'home'>>;
   readonly tellDenials: TellDenials;
   readonly log: Platform['log'];
   /** Of this process. */

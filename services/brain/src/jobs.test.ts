@@ -8,7 +8,7 @@ import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { platformOn } from '@svc/testing/service-bed.ts';
 import { expect, test } from 'vitest';
-import { createTestRegistry } from './registry-test-bed.ts';
+import { createRegistry } from './brain-test-bed.ts';
 import { brainService } from './service.ts';
 
 test('each job is declared once, and the sweeps delete what is past its time', async () => {
@@ -24,7 +24,7 @@ test('each job is declared once, and the sweeps delete what is past its time', a
     },
   };
   const platform = platformOn(database, { jobs }, { SVC_DATA_DIR: dataDir });
-  await createTestRegistry().answerOn(platform.bus);
+  await createRegistry().serveOn(platform);
   const service = await startService(platform, brainService);
   expect(declared.map(({ id }) => id).sort()).toEqual([
     'brain.external-edit-scan',

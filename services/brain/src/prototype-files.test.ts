@@ -1,3 +1,6 @@
+import { BRAIN } from '@svc/contract/operations.brain.ts';
+import { systemClock } from '@svc/runtime/clock.ts';
+import { createOperationClient } from '@svc/runtime/operations.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from './brain-test-bed.ts';
 
@@ -24,9 +27,10 @@ afterAll(async () => {
   await bed[Symbol.asyncDispose]();
 });
 
+const brain = () => createOperationClient({ bus: node.bus, clock: systemClock }, BRAIN, 'habitat');
+
 async function ask(name?: string): Promise<Record<string, string>> {
-  const reply = await node.bus.request('brain.prototypes', JSON.stringify({ name }), { deadlineAt: Date.now() + 5000 });
-  const { files = [] } = JSON.parse(reply) as { files?: { name: string; content: string }[] };
+  const { files } = await brain().prototypes(name === undefined ? {} : { name });
   return Object.fromEntries(files.map((file) => [file.name, file.content]));
 }
 
@@ -49,8 +53,7 @@ test('nobody is told anything while the registry is away', async () => {
   bed.registry.touch();
   bed.registry.isAway = true;
   try {
-    const reply = await node.bus.request('brain.prototypes', '{}', { deadlineAt: Date.now() + 10_000 });
-    expect(reply).toBe('{}');
+    await expect(brain().prototypes({})).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   } finally {
     bed.registry.isAway = false;
   }

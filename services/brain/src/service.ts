@@ -4,6 +4,8 @@ import { join, resolve } from 'node:path';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { DEFAULT_DEADLINE_MS } from '@svc/contract/tool.ts';
 import { BRAIN_EVENTS } from '@svc/contract/events.brain.ts';
+import { BRAIN } from '@svc/contract/operations.brain.ts';
+import { serveOperations } from '@svc/runtime/operations.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, type RegistryClient } from '@svc/runtime/registry.ts';
 import { createSettings } from '@svc/runtime/settings.ts';
@@ -14,22 +16,22 @@ import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings } from './brain/remotes.ts';
 import type { BrainDeps } from './deps.ts';
 import { createGit } from './git/run.ts';
-import { answerForHomes } from './home-answers.ts';
 import { brainJobs } from './jobs.ts';
 import { LegacyLayout } from './legacy-layout.ts';
 import { startMembership } from './membership.ts';
 import type { RowRules } from './ports.ts';
-import { answerForPrototypes } from './prototype-files.ts';
 import { DenialLog } from './rules/denial-log.ts';
 import { readHashKey } from './rules/hash-key.ts';
 import { createClaimBoundary, createCopyBoundaries } from './rules/copy-boundaries.ts';
 import { createHomeRoles } from './rules/home-roles.ts';
 import { RegistryRules } from './rules/registry-rules.ts';
+import { serviceOperations } from './service-operations.ts';
 import { readCatalogueSize, readCatalogueSizes } from './store/catalogue.ts';
 import { createTellDenials } from './store/island-denials.ts';
+import { readHomesOfResource } from './store/file-homes.ts';
 import { createModels, type Models } from './store/models.ts';
 import { SessionStore } from './store/session-store.ts';
-import { startSuccession } from './succession.ts';
+import { tellOfImport } from './succession.ts';
 import { brainTools } from './tools/all.ts';
 import { type Counters, createCounters } from './writer/counters.ts';
 import type { BranchWriter } from './writer/branch-writer.ts';
@@ -40,6 +42,7 @@ const DIRECTORIES = ['brains', 'worktrees', 'journal', 'cache', 'backups'];
 export const brainService = storeService({
   name: 'brain',
   tools: brainTools,
+  serve: (platform, deps) => serveOperations(platform, { operations: BRAIN, handlers: serviceOperations, deps }),
   events: BRAIN_EVENTS,
   migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
   open: openService,
@@ -52,7 +55,7 @@ interface Parts {
   readonly models: Models;
   readonly counters: Counters;
   readonly rules: RowRules;
-  readonly registry: RegistryClient;
+  readonly registry: RegistryClient<'brain'>;
   readonly handleKey: Uint8Array;
   readonly denials: DenialLog;
 }
@@ -73,16 +76,12 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
   await host.open(config.SVC_BRAIN);
   const deps = await createDeps(parts, host, router, layout);
   await layout.migrate(router.brain(config.SVC_BRAIN, serviceContext(platform)));
-  const succession = await startSuccession(layout, platform);
-  const prototypes = await answerForPrototypes(router, platform);
-  const homes = await answerForHomes(store.client, platform);
+  const succession = tellOfImport(layout, parts.registry, platform.log);
   return {
     deps,
     jobs: brainJobs({ platform, host, store, sessions: deps.sessions }),
     async drain() {
       await succession.stop();
-      await prototypes.drain();
-      await homes.drain();
       await router.drain();
       await host.handOver();
       await membership.leave();
@@ -142,7 +141,7 @@ async function createRules(
 ): Promise<Pick<Parts, 'rules' | 'registry' | 'handleKey'>> {
   const { random, node, log } = platform;
   const key = await readHashKey(dataDir, { randomBytes: (count) => random.bytes(count), unique: node.instance });
-  const registry = createRegistryClient(platform);
+  const registry = createRegistryClient(platform, 'brain');
   return {
     rules: new RegistryRules(registry, key, (path, error) =>
       log.error(
@@ -201,8 +200,9 @@ async function createDeps(
     homeRoles: createHomeRoles(registry),
     copyBoundaries: createCopyBoundaries(registry),
     settings: createSettings({ config, registry }),
-    changeSetting: (wish) => registry.ask('changeSetting', wish),
+    changeSetting: registry.changeSetting,
     revision: registry.revision,
+    homesOf: (resource) => readHomesOfResource(client, resource),
     tellDenials: createTellDenials({ schema, outbox, ids, transact }),
     log,
     counters,

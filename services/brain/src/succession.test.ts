@@ -1,23 +1,29 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { REGISTRY } from '@svc/contract/registry.ts';
+import { defineOperations } from '@svc/contract/operation.ts';
+import { BRAIN } from '@svc/contract/operations.brain.ts';
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { systemClock } from '@svc/runtime/clock.ts';
 import { createLog } from '@svc/runtime/log.ts';
+import { createOperationClient, serveOperations } from '@svc/runtime/operations.ts';
+import { createRegistryClient } from '@svc/runtime/registry.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BrainTestBed, openBrainTestBed } from './brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed } from './brain-test-bed.ts';
 import { LegacyLayout } from './legacy-layout.ts';
-import { startSuccession, type Succession } from './succession.ts';
+import { tellOfImport } from './succession.ts';
 
 const log = createLog('silent', {});
 const platform = { clock: systemClock, log };
 
+const SUCCESSIONS = defineOperations(HABITAT.service, { succession: HABITAT.declared.succession });
+
 let bed: BrainTestBed;
 let legacy: string;
 let bus: Bus;
-let succession: Succession | null = null;
+let telling: ReturnType<typeof tellOfImport> | null = null;
 
 beforeEach(async () => {
   bed = await openBrainTestBed();
@@ -26,8 +32,8 @@ beforeEach(async () => {
   bus = createLocalBus();
 });
 afterEach(async () => {
-  await succession?.stop();
-  succession = null;
+  await telling?.stop();
+  telling = null;
   await bus.close();
   rmSync(join(legacy, '..'), { recursive: true });
   await bed[Symbol.asyncDispose]();
@@ -37,31 +43,41 @@ afterEach(async () => {
 async function begin(): Promise<LegacyLayout> {
   const layout = new LegacyLayout({ dataDir: bed.dataDir, legacyDirs: [legacy], platform });
   await layout.open();
-  succession = await startSuccession(layout, { ...platform, bus });
+  telling = tellOfImport(layout, createRegistryClient({ ...platform, bus }, 'brain'), log);
   return layout;
 }
 
-const version = async () =>
-  JSON.parse(await bus.request('brain.layout', '', { deadlineAt: Date.now() + 5000 })) as unknown;
+const version = ({ bus: at }: BrainNode) =>
+  createOperationClient({ ...platform, bus: at }, BRAIN, 'habitat').layout({});
 
 function hearTold(): unknown[] {
   const told: unknown[] = [];
-  void bus.respond(REGISTRY.succession.subject, async (text) => {
-    told.push(REGISTRY.succession.ask.parse(JSON.parse(text)));
-    return JSON.stringify({ ok: true, answer: {} });
-  });
+  void serveOperations(
+    { ...platform, bus },
+    {
+      operations: SUCCESSIONS,
+      handlers: {
+        async succession(inherited) {
+          told.push(inherited);
+          return {};
+        },
+      },
+      deps: null,
+    },
+  );
   return told;
 }
 
 it('tells of an import, at every start, for nothing here remembers that it was heard', async () => {
   writeFileSync(join(legacy, 'first.md'), 'a lesson');
-  await (await bed.start({ SVC_LEGACY_DIR: legacy })).stop();
+  const node = await bed.start({ SVC_LEGACY_DIR: legacy });
+  expect(await version(node)).toEqual({ version: 3 });
+  await node.stop();
   for (let start = 0; start < 2; start += 1) {
     const told = hearTold();
     await begin();
     await expect.poll(() => told).toEqual([{ previousBrain: 'old', at: expect.any(Number) }]);
-    expect(await version()).toEqual({ version: 3 });
-    await succession?.stop();
+    await telling?.stop();
     await bus.close();
     bus = createLocalBus();
   }
@@ -79,13 +95,13 @@ it('has nothing to tell of a fresh brain, and no version before an import is com
   await (await bed.start()).stop();
   const told = hearTold();
   expect((await begin()).inheritance()).toBeNull();
-  await succession?.stop();
+  await telling?.stop();
   expect(told).toEqual([]);
   rmSync(join(bed.dataDir, 'layout.json'));
   writeFileSync(join(legacy, 'broken.md'), new Uint8Array([0xff, 0x00]));
-  await (await bed.start({ SVC_LEGACY_DIR: legacy })).stop();
-  await begin();
-  expect(await version()).toEqual({ version: null });
+  const node = await bed.start({ SVC_LEGACY_DIR: legacy });
+  expect(await version(node)).toEqual({ version: null });
+  await node.stop();
 });
 
 it('never takes the files of the audit for an old brain', async () => {

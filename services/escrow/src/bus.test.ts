@@ -2,14 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type EscrowNode, startEscrowNode } from './escrow-test-bed.ts';
+import { type EscrowNode, registryOf, startEscrowNode } from './escrow-test-bed.ts';
 import { readViolations } from './store/invariants.ts';
 
 const database = await migratedDatabase();
-const workspaces = { acme: { ann: ['admin'], bob: ['viewer'] } };
 let node: EscrowNode;
 beforeAll(async () => {
-  node = await startEscrowNode(database, { people: { workspaces, orgs: {} } });
+  node = await startEscrowNode(database, { registry: registryOf({ acme: { ann: ['admin'], bob: ['viewer'] } }) });
 });
 afterAll(async () => {
   expect(await readViolations(poolClient(database.pool))).toEqual([]);

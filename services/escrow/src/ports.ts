@@ -1,6 +1,7 @@
 /** What the ledger asks of the registry of identities. What it knows from before counts only under an equal stamp. */
 import { CallError } from '@svc/contract/codes.ts';
-import type { RegistryAnswer, RegistryStamp } from '@svc/contract/registry.ts';
+import type { HabitatAnswer } from '@svc/contract/operations.habitat.ts';
+import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, createStampedCache } from '@svc/runtime/registry.ts';
 
@@ -10,7 +11,7 @@ export interface RolesIn {
   readonly roles: readonly string[];
 }
 
-export type Standing = Pick<RegistryAnswer<'account'>, 'kind' | 'maySpend' | 'mayRead'>;
+export type Standing = Pick<HabitatAnswer<'account'>, 'kind' | 'maySpend' | 'mayRead'>;
 
 /** Each throws SERVICE_UNAVAILABLE when the registry does not answer. `stamp` null = as of now. */
 export interface Registry {
@@ -24,13 +25,13 @@ export interface Registry {
 const REMEMBERED = 10_000;
 
 export function createRegistry(platform: Pick<StatelessPlatform, 'bus' | 'clock'>): Registry {
-  const { ask, revision } = createRegistryClient(platform);
+  const habitat = createRegistryClient(platform, 'escrow');
   const roles = createStampedCache<RolesIn, readonly [string, string]>({
     hangsOn: 'rev',
     max: REMEMBERED,
     keyOf: (source) => source.join(' '),
     async read([userId, workspaceId]) {
-      const { stamp, known, roles: held } = await ask('roles', { userId, workspaceId });
+      const { stamp, known, roles: held } = await habitat.roles({ userId, workspaceId });
       return { stamp, value: { known, roles: held } };
     },
   });
@@ -39,7 +40,7 @@ export function createRegistry(platform: Pick<StatelessPlatform, 'bus' | 'clock'
     max: REMEMBERED,
     keyOf: ([account, by]) => `${account} ${by ?? ''}`,
     async read([account, by]) {
-      const { stamp, ...value } = await ask('account', { account, ...(by === undefined ? {} : { by }) });
+      const { stamp, ...value } = await habitat.account({ account, ...(by === undefined ? {} : { by }) });
       return { stamp, value };
     },
   });
@@ -47,11 +48,12 @@ export function createRegistry(platform: Pick<StatelessPlatform, 'bus' | 'clock'
     hangsOn: 'rev',
     max: REMEMBERED,
     async read(agentId) {
-      const { stamp, roles: held } = await ask('context', { agentId });
+      const { stamp, roles: held } = await habitat.context({ agentId });
       return { stamp, value: Object.keys(held).sort() };
     },
   });
-  const stampOf = async (stamp: RegistryStamp | null): Promise<RegistryStamp> => stamp ?? (await revision()).stamp;
+  const stampOf = async (stamp: RegistryStamp | null): Promise<RegistryStamp> =>
+    stamp ?? (await habitat.revision()).stamp;
   return {
     roles: async (stamp, userId, workspaceId) => roles.get([userId, workspaceId], await stampOf(stamp)),
     standing: async (stamp, account, by) => standings.get([account, by], await stampOf(stamp)),

@@ -1,9 +1,10 @@
 /** Audit entries on their way to the audit's chains: sent again under the same ids until they are taken. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_AUDIT_POST, type PostedAuditEntry } from '@svc/contract/audit.ts';
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
 import type { AuditEntry } from '@svc/runtime/audit.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
-import { createRegistryClient } from '@svc/runtime/registry.ts';
+import { createOperationClient } from '@svc/runtime/operations.ts';
 import { shareRun } from '@svc/runtime/turns.ts';
 
 export interface AuditPost {
@@ -63,14 +64,14 @@ interface Queue {
 }
 
 function createQueue(platform: AuditPostPlatform): Queue {
-  const registry = createRegistryClient(platform);
+  const habitat = createOperationClient(platform, HABITAT, 'gateway');
   let waiting: PostedAuditEntry[] = [];
 
   async function sendAll(): Promise<boolean> {
     while (waiting.length > 0) {
       const entries = waiting.slice(0, MAX_AUDIT_POST);
       try {
-        await registry.ask('audit', { entries });
+        await habitat.audit({ entries });
       } catch (error) {
         platform.log.debug({ err: error }, 'audit entries wait');
         return false;

@@ -21,7 +21,14 @@ async function keyless(environment: Record<string, string> = {}): Promise<Harnes
   return harness;
 }
 
-const A1 = { userId: 'a1', agentId: 'a1', workspace: 'acme', roles: ['editor', 'viewer'], verified: true };
+const A1 = {
+  userId: 'a1',
+  agentId: 'a1',
+  workspace: 'acme',
+  roles: ['editor', 'viewer'],
+  family: 'a1',
+  verified: true,
+};
 
 /** `a1`, at home in acme, and a viewer in beta. */
 function knowA1({ registry }: Harness): void {
@@ -369,7 +376,13 @@ describe('the subject', () => {
     harness.registry.grant('house', 'acme', 'viewer');
     harness.registry.grant('a2', 'beta', 'editor');
     const as = (headers: Record<string, string>) => subjectOf(harness, { 'x-api-key': KEY, ...headers });
-    expect(await as({})).toEqual({ userId: 'house', agentId: 'house', workspace: 'acme', roles: ['viewer'] });
+    expect(await as({})).toEqual({
+      userId: 'house',
+      agentId: 'house',
+      workspace: 'acme',
+      roles: ['viewer'],
+      family: 'house',
+    });
     expect(await as({ 'x-svc-agent': 'a2' })).toMatchObject({ agentId: 'a2', workspace: 'beta' });
     expect(await as({ 'x-svc-agent': 'ghost' })).toEqual({ workspace: 'default' });
     expect(await as({ 'x-svc-agent': 'no id at all' })).toEqual({ workspace: 'default' });

@@ -1,6 +1,10 @@
+import { CallError } from '@svc/contract/codes.ts';
+import { defineOperations } from '@svc/contract/operation.ts';
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { systemClock } from '@svc/runtime/clock.ts';
 import { createLog } from '@svc/runtime/log.ts';
+import { serveOperations } from '@svc/runtime/operations.ts';
 import { createFakeClock, createFakeIds } from '@svc/testing/fakes.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createDenials, type DeniedCaller } from './denials.ts';
@@ -16,6 +20,8 @@ interface Received {
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
 afterEach(() => void vi.useRealTimers());
 
+const CHAINS = defineOperations(HABITAT.service, { audit: HABITAT.declared.audit });
+
 /** Denials, and what reaches the audit; `refuse` = how often the audit fails first. */
 async function audited(refuse = 0) {
   const lines: unknown[] = [];
@@ -28,11 +34,21 @@ async function audited(refuse = 0) {
   const received: Received[] = [];
   let failures = refuse;
   const listen = () =>
-    bus.respond('habitat.audit', async (text) => {
-      received.push(...(JSON.parse(text) as { entries: Received[] }).entries);
-      failures -= 1;
-      return JSON.stringify(failures < 0 ? { ok: true, answer: {} } : { ok: false, code: 'SERVICE_UNAVAILABLE' });
-    });
+    serveOperations(
+      { bus, clock: systemClock, log },
+      {
+        operations: CHAINS,
+        handlers: {
+          async audit({ entries }) {
+            received.push(...(entries as unknown as Received[]));
+            failures -= 1;
+            if (failures >= 0) throw new CallError('SERVICE_UNAVAILABLE');
+            return {};
+          },
+        },
+        deps: null,
+      },
+    );
   const denials = createDenials({ bus, clock, ids: createFakeIds(clock), log });
   function pass(ms: number): void {
     for (let passed = 0; passed < ms; passed += 1000) {

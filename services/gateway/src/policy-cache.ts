@@ -13,7 +13,7 @@ export type PolicyCache = (
 const ASKED_AT_ONCE = 1000;
 const MAX_KEPT = 50_000;
 
-export function createPolicyCache(registry: Pick<RegistryClient, 'ask'>): PolicyCache {
+export function createPolicyCache(registry: Pick<RegistryClient<'gateway'>, 'policies'>): PolicyCache {
   /** Null = none attached. */
   const kept = new Map<string, Policy | null>();
   let under: number | null = null;
@@ -24,7 +24,7 @@ export function createPolicyCache(registry: Pick<RegistryClient, 'ask'>): Policy
   }
 
   async function read(resources: readonly string[], stamp: RegistryStamp): Promise<Map<string, Policy | null>> {
-    const answer = await registry.ask('policies', { resources: [...resources] });
+    const answer = await registry.policies({ resources: [...resources] });
     // Older than what the caller has seen already: not an answer to its question.
     if (answer.stamp.policies < stamp.policies) throw new CallError('SERVICE_UNAVAILABLE');
     const found = new Map<string, Policy | null>();

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError } from '@svc/contract/codes.ts';
 import { IdentityId } from '@svc/contract/names.ts';
-import type { RegistryAnswer, RegistryStamp } from '@svc/contract/registry.ts';
+import type { HabitatAnswer } from '@svc/contract/operations.habitat.ts';
+import type { RegistryStamp } from '@svc/contract/registry.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, createStampedCache, type RegistryClient, type Revision } from '@svc/runtime/registry.ts';
@@ -13,7 +14,7 @@ import { createPolicyCache, type PolicyCache } from './policy-cache.ts';
 import { createTokenCache, type TokenCache } from './token-cache.ts';
 
 /** An identity as it acts in a workspace, and its roles in each. Null subject = it has no role anywhere. */
-export type AgentContext = Pick<RegistryAnswer<'context'>, 'subject' | 'quarantined' | 'roles'>;
+export type AgentContext = Pick<HabitatAnswer<'context'>, 'subject' | 'quarantined' | 'roles'>;
 
 /** Under what the caller is judged; null = the registry does not answer. Asked for only where it matters. */
 export type UnderStamp = () => Promise<RegistryStamp | null>;
@@ -45,7 +46,7 @@ export function createPorts(
   platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'log' | 'config'>,
   meter: TokenMeter,
 ): Ports {
-  const registry = createRegistryClient(platform);
+  const registry = createRegistryClient(platform, 'gateway');
   const settings = createSettings({ config: platform.config, registry });
   const tokens = createTokenCache({ platform, registry, meter });
   const agents = createStampedCache<AgentContext, { agentId: string; workspace: string | null }>({
@@ -54,7 +55,7 @@ export function createPorts(
     keyOf: ({ agentId, workspace }) => `${agentId} ${workspace ?? ''}`,
     async read({ agentId, workspace }) {
       const asked = workspace === null ? { agentId } : { agentId, workspace };
-      const { stamp, ...value } = await registry.ask('context', asked);
+      const { stamp, ...value } = await registry.context(asked);
       return { stamp, value };
     },
   });
@@ -62,7 +63,7 @@ export function createPorts(
     hangsOn: 'policies',
     max: MAX_WORKSPACES,
     async read(workspaceId) {
-      const { stamp, known } = await registry.ask('roles', { userId: 'anonymous', workspaceId });
+      const { stamp, known } = await registry.roles({ userId: 'anonymous', workspaceId });
       return { stamp, value: known };
     },
   });
@@ -85,7 +86,7 @@ export function createPorts(
 
 /** A registry that is away must not make every call slow that can do without it. */
 function revisions(
-  registry: RegistryClient,
+  registry: Pick<RegistryClient<'gateway'>, 'revision'>,
   { log }: Pick<StatelessPlatform, 'log'>,
 ): Pick<Ports, 'revision' | 'requireRevision'> {
   let isAway = false;

@@ -23,7 +23,7 @@ export interface TokenCache {
 
 export interface TokenCacheParts {
   readonly platform: Pick<StatelessPlatform, 'bus' | 'log'>;
-  readonly registry: Pick<RegistryClient, 'ask'>;
+  readonly registry: Pick<RegistryClient<'gateway'>, 'subject'>;
   readonly meter: TokenMeter;
 }
 
@@ -56,7 +56,7 @@ export function createTokenCache({ platform, registry, meter }: TokenCacheParts)
       keyOf: ({ token }) => token.digest,
       async read(question) {
         question.asked = true;
-        const { stamp, token } = await registry.ask('subject', { token: question.token.raw });
+        const { stamp, token } = await registry.subject({ token: question.token.raw });
         return { stamp, value: token };
       },
     });

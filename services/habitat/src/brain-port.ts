@@ -1,46 +1,33 @@
 /** What the registry asks the brain. */
 import { CallError } from '@svc/contract/codes.ts';
-import { ASKED_WITHIN_MS } from '@svc/contract/registry.ts';
+import { BRAIN } from '@svc/contract/operations.brain.ts';
+import { createOperationClient, type OperationClient } from '@svc/runtime/operations.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { z } from 'zod';
-import type { HomesOfResource } from './domain/policy-decider.ts';
 import type { Prototype } from './domain/prototype.ts';
 
-export interface BrainPort {
+export interface BrainPort extends Pick<OperationClient<typeof BRAIN, 'habitat'>, 'home'> {
   /** Version of the layout of the brains. Throws SERVICE_UNAVAILABLE when nobody tells, or an import is not finished. */
   layoutVersion(): Promise<number>;
   /** Prototypes of agents that everybody may read: the beginning of each, or the one of that name whole. None when nobody tells. */
   prototypes(name?: string): Promise<readonly Prototype[]>;
-  /** Of a brain, a file in one, or an island. Throws SERVICE_UNAVAILABLE when nobody tells. */
-  home(resource: string): Promise<HomesOfResource>;
 }
 
-const Layout = z.object({ version: z.int() });
-const Homes = z.object({ own: z.string().nullable(), brain: z.string().nullable() });
-const Prototypes = z.object({ files: z.array(z.object({ name: z.string(), content: z.string() })) });
-
-export function createBrainPort({ bus, clock }: Pick<Platform, 'bus' | 'clock'>): BrainPort {
+export function createBrainPort(platform: Pick<Platform, 'bus' | 'clock'>): BrainPort {
+  const brain = createOperationClient(platform, BRAIN, 'habitat');
   return {
+    home: brain.home,
     async layoutVersion() {
-      const options = { deadlineAt: clock.now() + ASKED_WITHIN_MS };
-      const reply = await bus.request('brain.layout', '', options).catch(() => 'null');
-      const layout = Layout.safeParse(JSON.parse(reply));
-      if (!layout.success) throw new CallError('SERVICE_UNAVAILABLE', 'The version of the brain cannot be read.');
-      return layout.data.version;
-    },
-    async home(resource) {
-      const options = { deadlineAt: clock.now() + ASKED_WITHIN_MS };
-      const reply = await bus.request('brain.home', JSON.stringify({ resource }), options).catch(() => 'null');
-      const homes = Homes.safeParse(JSON.parse(reply));
-      if (!homes.success)
-        throw new CallError('SERVICE_UNAVAILABLE', 'Where the resource is at home cannot be told now.');
-      return homes.data;
+      const { version } = await brain.layout({});
+      if (version === null) throw new CallError('SERVICE_UNAVAILABLE', 'The version of the brain cannot be read.');
+      return version;
     },
     async prototypes(name) {
-      const options = { deadlineAt: clock.now() + ASKED_WITHIN_MS };
-      const reply = await bus.request('brain.prototypes', JSON.stringify({ name }), options).catch(() => 'null');
-      const answer = Prototypes.safeParse(JSON.parse(reply));
-      return answer.success ? answer.data.files : [];
+      try {
+        return (await brain.prototypes(name === undefined ? {} : { name })).files;
+      } catch (error) {
+        if (error instanceof CallError && error.code !== 'INTERNAL') return [];
+        throw error;
+      }
     },
   };
 }

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import type { Database } from '@svc/runtime/database.ts';
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
+import { createOperationClient } from '@svc/runtime/operations.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { createRegistryClient, type RegistryClient } from '@svc/runtime/registry.ts';
+import { createRegistryClient } from '@svc/runtime/registry.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
@@ -14,7 +16,8 @@ import { habitatService } from './service.ts';
 
 export interface HabitatNode {
   readonly deps: HabitatDeps;
-  readonly registry: RegistryClient;
+  /** Asks as whichever service may. */
+  readonly registry: RegistryOfAll;
   /** As the operator, unless `over` says otherwise: the tool's result object or refusal. Throws the code of a call error. */
   call(tool: string, args?: Fields, over?: Partial<Envelope>): Promise<Fields>;
   /** The same as the agent of a token, which the registry verifies as it stands now. */
@@ -49,7 +52,7 @@ export async function openHabitatTestBed(open: () => Promise<Database> = migrate
 async function startNode(platform: Platform): Promise<HabitatNode> {
   const service = await startService(platform, habitatService);
   const { bus } = platform;
-  const registry = createRegistryClient(platform);
+  const registry = registryOfAll(platform);
   const call: HabitatNode['call'] = async (tool, args = {}, over = {}) => ({
     ...(await callTool(bus, 'habitat', tool, args, over)).fields,
   });
@@ -62,7 +65,7 @@ async function startNode(platform: Platform): Promise<HabitatNode> {
     as:
       (token) =>
       async (tool, args = {}, over = {}) => {
-        const { token: verified } = await registry.ask('subject', { token });
+        const { token: verified } = await registry.subject({ token });
         if (verified === null) throw new Error('UNAUTHORIZED');
         const { subject, limits } = verified;
         const principal = `tok:${subject.agentId ?? ''}`;
@@ -81,5 +84,17 @@ async function startNode(platform: Platform): Promise<HabitatNode> {
       await platform.jobs.close();
       await bus.close();
     },
+  };
+}
+
+export type RegistryOfAll = ReturnType<typeof registryOfAll>;
+
+function registryOfAll(platform: Platform) {
+  return {
+    ...createOperationClient(platform, HABITAT, 'brain'),
+    ...createOperationClient(platform, HABITAT, 'escrow'),
+    ...createOperationClient(platform, HABITAT, 'market'),
+    ...createOperationClient(platform, HABITAT, 'universe'),
+    ...createRegistryClient(platform, 'gateway'),
   };
 }

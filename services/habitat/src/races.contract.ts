@@ -48,7 +48,7 @@ export function describeRaces(name: string, open: () => Promise<Database>, nodes
         );
         expect(said.filter((one) => one === true)).toHaveLength(1);
         expect(['E_LAST_ADMIN', 'FORBIDDEN']).toContain(said.find((one) => one !== true));
-        const held = await Promise.all([a, b].map((userId) => next().registry.ask('roles', { userId, workspaceId })));
+        const held = await Promise.all([a, b].map((userId) => next().registry.roles({ userId, workspaceId })));
         expect(held.flatMap(({ roles }) => roles)).toEqual(['admin']);
       }
     });
@@ -94,7 +94,7 @@ export function describeRaces(name: string, open: () => Promise<Database>, nodes
           subject: { roles: ['admin', 'viewer'] },
         });
         await remove('f1', 'fay', 'admin');
-        const { token: seen } = await next().registry.ask('subject', { token });
+        const { token: seen } = await next().registry.subject({ token });
         expect(seen?.roles).toEqual({ f1: ['viewer'] });
         expect(await call('svc_habitat_revokeToken', { tokenOrHash: token })).toEqual({ revoked: true });
         expect(await isValid(token)).toBe(false);

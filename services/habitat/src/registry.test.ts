@@ -7,15 +7,15 @@ test('a fresh registry has one workspace, no roles, and says what it stands at',
   const { stamp, current } = await node.registry.revision('s');
   expect(stamp).toEqual({ rev: 1, policies: 1, settings: 1 });
   expect(current).toBeNull();
-  expect(await node.registry.ask('roles', { userId: 'u', workspaceId: 'default' })).toEqual({
+  expect(await node.registry.roles({ userId: 'u', workspaceId: 'default' })).toEqual({
     stamp,
     known: true,
     roles: [],
   });
-  expect(await node.registry.ask('roles', { userId: 'u', workspaceId: 'ghost' })).toMatchObject({ known: false });
-  expect(await node.registry.ask('subject', { token: `svc_${'0'.repeat(64)}` })).toMatchObject({ token: null });
-  expect(await node.registry.ask('context', { agentId: 'u' })).toMatchObject({ subject: null });
-  expect(await node.registry.ask('attached', { root: 'brain:svc', prefixes: ['_island:'] })).toEqual({
+  expect(await node.registry.roles({ userId: 'u', workspaceId: 'ghost' })).toMatchObject({ known: false });
+  expect(await node.registry.subject({ token: `svc_${'0'.repeat(64)}` })).toMatchObject({ token: null });
+  expect(await node.registry.context({ agentId: 'u' })).toMatchObject({ subject: null });
+  expect(await node.registry.attached({ root: 'brain:svc', prefixes: ['_island:'] })).toEqual({
     stamp,
     policies: {},
   });
@@ -23,7 +23,7 @@ test('a fresh registry has one workspace, no roles, and says what it stands at',
 
 test('boundaries are copied with all that is below, once, and none that is there is changed', async () => {
   const policyOf = async (resource: string) =>
-    (await node.registry.ask('policies', { resources: [resource] })).policies[resource];
+    (await node.registry.policies({ resources: [resource] })).policies[resource];
   const set = (resource: string, readableBy: string[]) =>
     node.call('svc_habitat_setPolicy', { resource, policy: { readableBy, container: 'default' } });
   await set('brain:old', ['role:admin']);
@@ -31,16 +31,16 @@ test('boundaries are copied with all that is below, once, and none that is there
   await set('brain:older', ['user:bob']);
   const wish = { from: 'brain:old', to: 'brain:new', by: 'ada' };
   const before = (await node.registry.revision()).stamp;
-  const { copied, stamp } = await node.registry.ask('copyPolicies', wish);
+  const { copied, stamp } = await node.registry.copyPolicies(wish);
   expect(copied).toBe(2);
   expect(stamp.policies).toBeGreaterThan(before.policies);
   expect(await policyOf('brain:new/hr')).toEqual(await policyOf('brain:old/hr'));
   expect(await policyOf('brain:new')).toMatchObject({ readableBy: ['role:admin'] });
   expect(await policyOf('brain:newer')).toBeUndefined();
-  expect(await node.registry.ask('copyPolicies', wish)).toMatchObject({ copied: 0 });
+  expect(await node.registry.copyPolicies(wish)).toMatchObject({ copied: 0 });
   await set('brain:old/pay', ['user:ada']);
   await set('brain:new/hr', ['user:eve']);
-  expect(await node.registry.ask('copyPolicies', wish)).toMatchObject({ copied: null });
+  expect(await node.registry.copyPolicies(wish)).toMatchObject({ copied: null });
   expect(await policyOf('brain:new/pay')).toBeUndefined();
   expect(await policyOf('brain:new/hr')).toMatchObject({ readableBy: ['user:eve'] });
 });

@@ -1,13 +1,15 @@
 /** The registry of identities: who may. */
 import { join } from 'node:path';
 import { HABITAT_EVENTS } from '@svc/contract/events.habitat.ts';
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
 import type { JobDeclaration } from '@svc/runtime/jobs.ts';
+import { serveOperations } from '@svc/runtime/operations.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { storeService } from '@svc/runtime/store-service.ts';
 import { type Audit, openAudit } from './audit/audit.ts';
 import { createBrainPort } from './brain-port.ts';
-import { answerQuestions } from './bus.ts';
 import type { HabitatDeps } from './deps.ts';
+import { habitatOperations } from './operations/all.ts';
 import { createRevision } from './revision.ts';
 import { holdsRole } from './roles.ts';
 import { createSessions } from './sessions.ts';
@@ -25,10 +27,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const habitatService = storeService({
   name: 'habitat',
   tools: habitatTools,
-  async serve(platform, deps) {
-    const answering = await answerQuestions(deps, platform);
-    return { drain: async () => void (await Promise.all(answering.map((subscription) => subscription.drain()))) };
-  },
+  serve: (platform, deps) => serveOperations(platform, { operations: HABITAT, handlers: habitatOperations, deps }),
   events: HABITAT_EVENTS,
   migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
   async open(platform, base) {

@@ -23,7 +23,7 @@ export function describeSettings(name: string, open: () => Promise<Database>, no
     const { nodeOf, restart } = useHabitat({ open, nodes });
     const [one, other] = [nodeOf(0), nodeOf(nodes - 1)];
     const change = (node: HabitatNode, key: string, value: unknown, operator = true) =>
-      node.registry.ask('changeSetting', { key, value: value as never, by: 'operator', operator, idempotency: null });
+      node.registry.changeSetting({ key, value: value as never, by: 'operator', operator, idempotency: null });
 
     test('a change through one process holds at every other from the next call on, and survives a restart', async () => {
       const reader = readerAt(other);
@@ -67,7 +67,7 @@ export function describeSettings(name: string, open: () => Promise<Database>, no
         const asked = change(one, key, value);
         await expect(asked).rejects.toMatchObject({ code: 'VAF_INPUT_INVALID', message: expect.stringContaining(key) });
       }
-      expect(Object.keys((await one.registry.ask('settings', {})).stored)).not.toContain('sudo.ttlMs');
+      expect(Object.keys((await one.registry.settings({})).stored)).not.toContain('sudo.ttlMs');
       expect(({} as { x?: number }).x).toBeUndefined();
     });
 
@@ -98,7 +98,7 @@ export function describeSettings(name: string, open: () => Promise<Database>, no
       const values = Array.from({ length: 20 }, (_, index) => 1000 + index);
       const done = await Promise.all(values.map((value, index) => change(nodeOf(index), 'sudo.ttlMs', value)));
       expect(done.every(({ changed }) => changed)).toBe(true);
-      const { stored } = await one.registry.ask('settings', {});
+      const { stored } = await one.registry.settings({});
       expect(values).toContain(stored['sudo.ttlMs']);
       await change(one, 'sudo.ttlMs', null);
     });

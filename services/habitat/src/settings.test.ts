@@ -12,7 +12,7 @@ test('the environment fixes a value: another one is kept, and has no effect unti
   const { config } = readConfig({ SVC_MARKET_SKILLS_ENABLED: 'off', SVC_HABITAT_MAX_AGENTS: '1' }, () => '');
   const node = await bed.start({ config: { ...config, SVC_DATA_DIR: bed.dataDir } });
   const set = (value: boolean | null) =>
-    node.registry.ask('changeSetting', {
+    node.registry.changeSetting({
       key: 'market.skillsEnabled',
       value,
       by: 'operator',

@@ -65,10 +65,10 @@ await onPostgres((open) => {
   test('a trade told twice at once moves its seller once', async () => {
     const seller = freshId();
     const told = await atOnce(10, (node) =>
-      node.registry.ask('recordTrade', { tradeId: `t-${seller}`, seller, outcome: 'confirmed' }),
+      node.registry.recordTrade({ tradeId: `t-${seller}`, seller, outcome: 'confirmed' }),
     );
     expect(told.filter(({ recorded }) => recorded)).toHaveLength(1);
-    expect(await one.registry.ask('trust', { entityId: seller })).toEqual({ score: 0.52, quarantined: false });
+    expect(await one.registry.trust({ entityId: seller })).toEqual({ score: 0.52, quarantined: false });
   });
 
   test('of approving and denying at once one wins, and the other answers by what then is', async () => {

@@ -6,15 +6,15 @@ export const SUBJECTS = {
   tool: (service: string, tool: string) => `tool.${service}.${tool}`,
   tools: (service: string) => `tool.${service}.*`,
   /** Message: `Announcement`, at start, every 5 s, and in answer to `who`. */
-  announce: 'registry.announce',
+  announce: 'directory.announce',
   /** Message without content: every service announces itself at once. */
-  who: 'registry.who',
+  who: 'directory.who',
   /** Message: `{instance}`; that process is going away. */
-  leave: 'registry.leave',
+  leave: 'directory.leave',
   /** Request without content; reply: `ToolCard[]`. Queue group = service name. */
-  cards: (service: string) => `registry.cards.${service}`,
+  cards: (service: string) => `directory.cards.${service}`,
   /** Request without content; reply: `Check[]`. Every instance answers for itself. */
-  checks: (service: string) => `registry.checks.${service}`,
+  checks: (service: string) => `directory.checks.${service}`,
   /** Message: `EventBatch`; an empty one every second tells how far the service's events go. */
   events: (service: string) => `event.${service}`,
   allEvents: 'event.*',

@@ -1,5 +1,7 @@
 import type { PostedAuditEntry } from '@svc/contract/audit.ts';
-import { REGISTRY } from '@svc/contract/registry.ts';
+import { CallError } from '@svc/contract/codes.ts';
+import { defineOperations } from '@svc/contract/operation.ts';
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
 import { embeddedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type AuditRelay, createAuditRelay } from './audit-relay.ts';
@@ -8,8 +10,10 @@ import { createLocalBus } from './bus.local.ts';
 import { createIds, systemClock, systemRandom } from './clock.ts';
 import type { SqlClient } from './database.ts';
 import { createLog } from './log.ts';
+import { serveOperations } from './operations.ts';
 import { poolClient, withPgTransaction } from './transaction.ts';
 
+const CHAINS = defineOperations(HABITAT.service, { audit: HABITAT.declared.audit });
 const ids = createIds(systemClock, systemRandom);
 const log = createLog('silent', {});
 
@@ -46,19 +50,26 @@ const waiting = async () => {
 /** A relay, and chains that take every post but answer the first ones with a no. */
 function relaying(refusals = 0) {
   const bus = createLocalBus({ log });
+  const platform = { bus, clock: systemClock, log };
   const posts: PostedAuditEntry[][] = [];
   const relay: AuditRelay = createAuditRelay({
     schema: 'own',
     client,
     exclusive: true,
     transact: (work) => withPgTransaction(database.pool, work),
-    platform: { bus, clock: systemClock, log },
+    platform,
   });
   const listen = () =>
-    bus.respond(REGISTRY.audit.subject, async (text) => {
-      const { entries } = REGISTRY.audit.ask.parse(JSON.parse(text));
-      posts.push(entries);
-      return JSON.stringify(posts.length <= refusals ? { ok: false, code: 'E_BUSY' } : { ok: true, answer: {} });
+    serveOperations(platform, {
+      operations: CHAINS,
+      handlers: {
+        async audit({ entries }) {
+          posts.push(entries);
+          if (posts.length <= refusals) throw new CallError('E_BUSY');
+          return {};
+        },
+      },
+      deps: null,
     });
   const taken = () => posts.flat().map(({ data }) => data['n']);
   return { relay, posts, taken, listen };

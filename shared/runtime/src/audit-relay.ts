@@ -3,11 +3,12 @@
  * chains, deleted when they are there. Handed over again until they are taken; the chains take each id once.
  */
 import { MAX_AUDIT_POST, type PostedAuditEntry } from '@svc/contract/audit.ts';
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
 import type { WrittenAuditEntry } from './audit.ts';
 import type { SqlClient } from './database.ts';
 import type { Platform } from './platform.ts';
+import { createOperationClient, type OperationClient } from './operations.ts';
 import { repeatWhileWanted } from './turns.ts';
-import { createRegistryClient, type RegistryClient } from './registry.ts';
 
 export interface AuditRelay {
   /** Hands over what is written, soon. */
@@ -37,11 +38,11 @@ const MAX_POST_BYTES = 512 * 1024;
 
 export function createAuditRelay(options: AuditRelayOptions): AuditRelay {
   const { client, schema, platform } = options;
-  const registry = createRegistryClient(platform);
+  const habitat = createOperationClient<typeof HABITAT, string>(platform, HABITAT, schema);
   let timer: NodeJS.Timeout | null = null;
   const { kick, flush } = repeatWhileWanted(async () => {
     try {
-      while (await hasEntries(client, schema)) if (!(await handOver(options, registry))) break;
+      while (await hasEntries(client, schema)) if (!(await handOver(options, habitat))) break;
     } catch (error) {
       platform.log.debug({ err: error, schema }, 'audit entries wait');
     }
@@ -71,7 +72,7 @@ async function hasEntries(client: SqlClient, schema: string): Promise<boolean> {
  */
 function handOver(
   { client, schema, exclusive, transact }: AuditRelayOptions,
-  registry: RegistryClient,
+  habitat: Pick<OperationClient<typeof HABITAT, string>, 'audit'>,
 ): Promise<boolean> {
   const work = async (connection: SqlClient): Promise<boolean> => {
     const rows = await readOldest(connection, schema, exclusive ? '' : 'FOR UPDATE SKIP LOCKED');
@@ -79,7 +80,7 @@ function handOver(
     const entries = rows.flatMap(({ at, entries: written }) =>
       written.map((entry): PostedAuditEntry => ({ ...entry, at })),
     );
-    await registry.ask('audit', { entries });
+    await habitat.audit({ entries });
     await connection.$executeRawUnsafe(
       `DELETE FROM "${schema}".audit_batches WHERE id = ANY($1::text[])`,
       rows.map(({ id }) => id),

@@ -1,9 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import { REGISTRY, type RegistryStamp } from '@svc/contract/registry.ts';
+import { defineOperations } from '@svc/contract/operation.ts';
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
+import type { RegistryStamp } from '@svc/contract/registry.ts';
+import type { Bus } from './bus.ts';
 import { createLocalBus } from './bus.local.ts';
 import { systemClock } from './clock.ts';
 import { createLog } from './log.ts';
+import { serveOperations } from './operations.ts';
 import { createRegistryClient, createStampedCache } from './registry.ts';
+
+const REVISIONS = defineOperations(HABITAT.service, { revision: HABITAT.declared.revision });
+
+/** Each session has a workspace named after it. */
+function tellRevisions(bus: Bus, stampNow: () => Promise<RegistryStamp>) {
+  const platform = { bus, clock: systemClock, log: createLog('silent', {}) };
+  return serveOperations(platform, {
+    operations: REVISIONS,
+    handlers: {
+      async revision({ sessions }) {
+        const current = Object.fromEntries(sessions.map((session) => [session, `w${session}`]));
+        return { stamp: await stampNow(), at: 0, current };
+      },
+    },
+    deps: null,
+  });
+}
 
 const at = (rev: number): RegistryStamp => ({ rev, policies: 0, settings: 0 });
 
@@ -81,15 +102,13 @@ test('a revision is never older than its caller, and callers at the same time sh
   const bus = createLocalBus({ log: createLog('fatal', {}) });
   let rev = 0;
   let asked = 0;
-  await bus.respond('habitat.revision', async (text) => {
+  await tellRevisions(bus, async () => {
     asked += 1;
     const stamp = at(rev);
-    const { sessions } = JSON.parse(text) as { sessions: string[] };
     await new Promise((resolve) => setTimeout(resolve, 5));
-    const current = Object.fromEntries(sessions.map((session) => [session, `w${session}`]));
-    return JSON.stringify({ ok: true, answer: { stamp, at: 0, current } });
+    return stamp;
   });
-  const registry = createRegistryClient({ bus, clock: systemClock });
+  const registry = createRegistryClient({ bus, clock: systemClock }, 'gateway');
   const callers: Promise<void>[] = [];
   for (let call = 0; call < 300; call += 1) {
     const known = (rev += 1);
@@ -108,22 +127,22 @@ test('a revision is never older than its caller, and callers at the same time sh
 
 test('an answer that takes its time is waited for: who is busy is not away', async () => {
   const bus = createLocalBus({ log: createLog('fatal', {}) });
-  await bus.respond(REGISTRY.revision.subject, async () => {
+  await tellRevisions(bus, async () => {
     await new Promise((resolve) => setTimeout(resolve, 1500));
-    return JSON.stringify({ ok: true, answer: { stamp: at(1), at: 0, current: {} } });
+    return at(1);
   });
-  expect(await createRegistryClient({ bus, clock: systemClock }).revision()).toMatchObject({ stamp: at(1) });
+  expect(await createRegistryClient({ bus, clock: systemClock }, 'gateway').revision()).toMatchObject({ stamp: at(1) });
   await bus.close();
 });
 
 test('callers of one turn of the event loop share one question, though each came in on its own', async () => {
   const bus = createLocalBus({ log: createLog('fatal', {}) });
   let asked = 0;
-  await bus.respond(REGISTRY.revision.subject, async () => {
+  await tellRevisions(bus, async () => {
     asked += 1;
-    return JSON.stringify({ ok: true, answer: { stamp: at(1), at: 0, current: {} } });
+    return at(1);
   });
-  const registry = createRegistryClient({ bus, clock: systemClock });
+  const registry = createRegistryClient({ bus, clock: systemClock }, 'gateway');
   const callers: Promise<unknown>[] = [];
   for (let call = 0; call < 50; call += 1) {
     callers.push(registry.revision());
@@ -136,12 +155,8 @@ test('callers of one turn of the event loop share one question, though each came
 
 test('more sessions at once than one question may hold are asked for in several', async () => {
   const bus = createLocalBus({ log: createLog('fatal', {}) });
-  await bus.respond(REGISTRY.revision.subject, async (text) => {
-    const { sessions } = REGISTRY.revision.ask.parse(JSON.parse(text));
-    const current = Object.fromEntries(sessions.map((session) => [session, `w${session}`]));
-    return JSON.stringify({ ok: true, answer: { stamp: at(1), at: 0, current } });
-  });
-  const registry = createRegistryClient({ bus, clock: systemClock });
+  await tellRevisions(bus, async () => at(1));
+  const registry = createRegistryClient({ bus, clock: systemClock }, 'gateway');
   const callers = Array.from({ length: 2500 }, (_, call) => registry.revision(String(call)));
   const workspaces = (await Promise.all(callers)).map(({ current }) => current);
   expect(workspaces).toEqual(callers.map((_, call) => `w${call}`));

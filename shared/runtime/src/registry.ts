@@ -1,18 +1,9 @@
 /** Asking the registry of identities, with what it said kept for exactly as long as it stays true. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { CALL_ERRORS, CallError, type CallErrorCode } from '@svc/contract/codes.ts';
-import {
-  ASKED_WITHIN_MS,
-  MAX_SESSIONS_ASKED,
-  REGISTRY,
-  type RegistryAnswer,
-  type RegistryAsk,
-  type RegistryQuestion,
-  type RegistryStamp,
-} from '@svc/contract/registry.ts';
+import { CallError } from '@svc/contract/codes.ts';
+import { HABITAT, type HabitatAnswer, MAX_SESSIONS_ASKED } from '@svc/contract/operations.habitat.ts';
+import type { RegistryStamp } from '@svc/contract/registry.ts';
 import { LRUCache } from 'lru-cache';
-import { BusError } from './bus.ts';
-import type { StatelessPlatform } from './platform.ts';
+import { type AskingPlatform, createOperationClient, type OperationClient } from './operations.ts';
 
 /** `at`: clock of the registry's database, in ms. `current`: the workspace that the asked session has set, or null. */
 export interface Revision {
@@ -21,50 +12,27 @@ export interface Revision {
   readonly current: string | null;
 }
 
-export interface RegistryClient {
+/** What the service `Asker` may ask of habitat. */
+export type RegistryClient<Asker extends string> = Omit<OperationClient<typeof HABITAT, Asker>, 'revision'> & {
   /** What the registry stands at, read after this call began; calls at the same time share a question. */
   revision(session?: string): Promise<Revision>;
-  /** Throws SERVICE_UNAVAILABLE when nobody answers, else the code the registry answered with. */
-  ask<Question extends RegistryQuestion>(
-    question: Question,
-    args: RegistryAsk<Question>,
-  ): Promise<RegistryAnswer<Question>>;
-}
+};
 
-/** What crosses the bus as the reply to any of the questions. */
-export type RegistryReply =
-  | { readonly ok: true; readonly answer: unknown }
-  | { readonly ok: false; readonly code: CallErrorCode; readonly message?: string };
-
-const UNDELIVERED_PAUSES_MS = [10, 30, 60];
-/** Asked again, they would answer that there was nothing to do. */
-const ASKED_ONCE: ReadonlySet<RegistryQuestion> = new Set(['claim', 'copyPolicies', 'provision', 'recordTrade']);
 const MAX_QUESTIONS_AT_ONCE = 2;
 
-type Parts = Pick<StatelessPlatform, 'bus' | 'clock'>;
-
-export function createRegistryClient({ bus, clock }: Parts): RegistryClient {
-  async function ask<Question extends RegistryQuestion>(
-    question: Question,
-    args: RegistryAsk<Question>,
-  ): Promise<RegistryAnswer<Question>> {
-    const { subject, answer } = REGISTRY[question];
-    const reply = await requestPatiently({ bus, clock }, subject, JSON.stringify(args), !ASKED_ONCE.has(question));
-    if (!reply.ok) throw callErrorOf(reply);
-    return answer.parse(reply.answer) as RegistryAnswer<Question>;
-  }
-  async function readRevision(sessions: readonly string[]): Promise<RegistryAnswer<'revision'>> {
+export function createRegistryClient<const Asker extends string>(
+  platform: AskingPlatform,
+  asker: Asker,
+): RegistryClient<Asker> {
+  const { revision } = createOperationClient<typeof HABITAT, string>(platform, HABITAT, asker);
+  async function readRevision(sessions: readonly string[]): Promise<HabitatAnswer<'revision'>> {
     const [first, ...others] = await Promise.all(
-      portionsOf(sessions).map((portion) => ask('revision', { sessions: portion })),
+      portionsOf(sessions).map((portion) => revision({ sessions: portion })),
     );
     if (first === undefined) throw new Error('a question without portions');
     return { ...first, current: Object.assign(first.current, ...others.map(({ current }) => current)) };
   }
-  return { ask, revision: createRevisions(readRevision) };
-}
-
-function callErrorOf({ code, message }: Extract<RegistryReply, { ok: false }>): CallError {
-  return Object.hasOwn(CALL_ERRORS, code) ? new CallError(code, message) : new CallError('INTERNAL');
+  return { ...createOperationClient(platform, HABITAT, asker), revision: createRevisions(readRevision) };
 }
 
 /** At least one, though it be empty. */
@@ -75,36 +43,15 @@ function portionsOf(sessions: readonly string[]): string[][] {
   );
 }
 
-/** A service that is being replaced is away for a moment. */
-async function requestPatiently(
-  { bus, clock }: Parts,
-  subject: string,
-  payload: string,
-  isRepeatable: boolean,
-): Promise<RegistryReply> {
-  const deadlineAt = clock.now() + ASKED_WITHIN_MS;
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return JSON.parse(await bus.request(subject, payload, { deadlineAt, isRepeatable })) as RegistryReply;
-    } catch (error) {
-      if (!(error instanceof BusError)) throw error;
-      const isLost = error.code === 'DISCONNECTED' || (isRepeatable && error.code === 'SILENT');
-      const pauseMs = error.undelivered || isLost ? UNDELIVERED_PAUSES_MS[attempt] : undefined;
-      if (pauseMs === undefined) throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 1000 });
-      await sleep(pauseMs);
-    }
-  }
-}
-
 interface Round {
   readonly sessions: Set<string>;
-  readonly answer: PromiseWithResolvers<RegistryAnswer<'revision'>>;
+  readonly answer: PromiseWithResolvers<HabitatAnswer<'revision'>>;
 }
 
 /** Callers that come while questions are under way wait for the next one: an answer is never older than its caller. */
 function createRevisions(
-  read: (sessions: readonly string[]) => Promise<RegistryAnswer<'revision'>>,
-): RegistryClient['revision'] {
+  read: (sessions: readonly string[]) => Promise<HabitatAnswer<'revision'>>,
+): (session?: string) => Promise<Revision> {
   let waiting: Round | null = null;
   let underWay = 0;
 

@@ -1,5 +1,6 @@
 import { CallError } from '@svc/contract/codes.ts';
-import type { RegistryAnswer, RegistryStamp } from '@svc/contract/registry.ts';
+import type { HabitatAnswer } from '@svc/contract/operations.habitat.ts';
+import type { RegistryStamp } from '@svc/contract/registry.ts';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from './config.ts';
 import { createSettings } from './settings.ts';
@@ -8,15 +9,15 @@ const at = (settings: number): RegistryStamp => ({ rev: settings, policies: 1, s
 
 /** A registry that answers what the test puts in, and counts. */
 function registryWith(environment: Record<string, string> = {}) {
-  const answer: RegistryAnswer<'settings'> = { stamp: at(1), stored: {}, fixed: {} };
+  const answer: HabitatAnswer<'settings'> = { stamp: at(1), stored: {}, fixed: {} };
   const state = { asked: 0, isAway: false, answer };
-  const ask = async () => {
+  const read = async () => {
     state.asked += 1;
     if (state.isAway) throw new CallError('SERVICE_UNAVAILABLE');
     return state.answer;
   };
   const { config } = readConfig(environment, () => '');
-  return { state, settings: createSettings({ config, registry: { ask: ask as never } }) };
+  return { state, settings: createSettings({ config, registry: { settings: read } }) };
 }
 
 describe('a reader of settings', () => {

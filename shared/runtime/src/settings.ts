@@ -30,7 +30,7 @@ export interface Settings {
 
 interface SettingsParts {
   readonly config: Pick<Config, 'fixed'>;
-  readonly registry: Pick<RegistryClient, 'ask'>;
+  readonly registry: Pick<RegistryClient<string>, 'settings'>;
 }
 
 /** What is in effect, each value judged once. */
@@ -78,7 +78,7 @@ function createSnapshots({ config, registry }: SettingsParts) {
     hangsOn: 'settings',
     max: 1,
     async read() {
-      const { stamp, stored, fixed } = await registry.ask('settings', {});
+      const { stamp, stored, fixed } = await registry.settings({});
       // The registry's environment counts for whoever has none of its own.
       const allFixed = { ...fixed, ...config.fixed };
       withoutStored = snapshotOf({}, allFixed);

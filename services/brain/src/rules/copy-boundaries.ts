@@ -7,15 +7,15 @@ export type CopyBoundaries = (brain: string, to: string, by: string) => Promise<
 /** A new brain gets the boundary that its home has declared, if it has one. Throws SERVICE_UNAVAILABLE. */
 export type ClaimBoundary = (brain: string, workspace: string, by: string) => Promise<void>;
 
-export function createClaimBoundary(registry: Pick<RegistryClient, 'ask'>): ClaimBoundary {
+export function createClaimBoundary(registry: Pick<RegistryClient<'brain'>, 'claim'>): ClaimBoundary {
   return async (brain, workspaceId, by) => {
-    await registry.ask('claim', { resource: `brain:${brain}`, workspaceId, by, declared: true });
+    await registry.claim({ resource: `brain:${brain}`, workspaceId, by, declared: true });
   };
 }
 
-export function createCopyBoundaries(registry: Pick<RegistryClient, 'ask'>): CopyBoundaries {
+export function createCopyBoundaries(registry: Pick<RegistryClient<'brain'>, 'copyPolicies'>): CopyBoundaries {
   return async (brain, to, by) => {
-    const { copied } = await registry.ask('copyPolicies', { from: `brain:${brain}`, to: `brain:${to}`, by });
+    const { copied } = await registry.copyPolicies({ from: `brain:${brain}`, to: `brain:${to}`, by });
     return copied;
   };
 }

@@ -373,16 +373,16 @@ describe('hidden fields', () => {
 describe('the registry', () => {
   test('is asked once per change of policies, and not at all while nothing changes', async () => {
     await write('a.md', 'x');
-    const before = bed.registry.asked();
+    const before = bed.registry.asked.attached;
     await Promise.all(Array.from({ length: 50 }, () => BOB.ok('brain_read', { brain, name: 'a' })));
-    expect(bed.registry.asked()).toBe(before);
+    expect(bed.registry.asked.attached).toBe(before);
     bed.registry.touch();
     await Promise.all(Array.from({ length: 50 }, () => BOB.ok('brain_read', { brain, name: 'a' })));
-    expect(bed.registry.asked()).toBe(before + 1);
+    expect(bed.registry.asked.attached).toBe(before + 1);
     bed.registry.touch();
     const { names } = await BOB.ok('brain_list');
     expect((names as string[]).length).toBeGreaterThan(5);
-    expect(bed.registry.asked()).toBe(before + 2);
+    expect(bed.registry.asked.attached).toBe(before + 2);
   });
 
   test('away, nothing is decided on what was known before', async () => {

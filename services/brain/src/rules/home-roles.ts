@@ -12,13 +12,13 @@ export type HomeRoles = (caller: Acting, workspace: string) => Promise<readonly 
 
 const REMEMBERED = 10_000;
 
-export function createHomeRoles(registry: RegistryClient): HomeRoles {
+export function createHomeRoles(registry: Pick<RegistryClient<'brain'>, 'roles' | 'revision'>): HomeRoles {
   const roles = createStampedCache<readonly string[], readonly [string, string]>({
     hangsOn: 'rev',
     max: REMEMBERED,
     keyOf: (source) => source.join(' '),
     async read([userId, workspaceId]) {
-      const { stamp, roles: held } = await registry.ask('roles', { userId, workspaceId });
+      const { stamp, roles: held } = await registry.roles({ userId, workspaceId });
       return { stamp, value: held };
     },
   });

@@ -42,7 +42,7 @@ const BRAINS = 512;
 const VIEWS = 1000;
 
 export class RegistryRules implements RowRules {
-  readonly #registry: RegistryClient;
+  readonly #registry: Pick<RegistryClient<'brain'>, 'attached' | 'revision'>;
   readonly #hashKey: Uint8Array;
   readonly #brains = new LRUCache<string, BrainMemory>({ max: BRAINS });
   // One for all brains and for good: an index that outlives what is remembered here must not meet a number again.
@@ -53,7 +53,11 @@ export class RegistryRules implements RowRules {
   readonly #places = new Map<string, FilePlaces>();
 
   /** `hashKey`: under which hashes of files with hidden fields are shown. */
-  constructor(registry: RegistryClient, hashKey: Uint8Array, onUnjudged: OnUnjudged) {
+  constructor(
+    registry: Pick<RegistryClient<'brain'>, 'attached' | 'revision'>,
+    hashKey: Uint8Array,
+    onUnjudged: OnUnjudged,
+  ) {
     this.#registry = registry;
     this.#hashKey = hashKey;
     this.#texts = new JudgedTexts(onUnjudged);
@@ -134,7 +138,7 @@ export class RegistryRules implements RowRules {
   }
 
   async #read(root: string, prefixes: readonly string[]): Promise<ReadPolicies> {
-    const { stamp, policies } = await this.#registry.ask('attached', {
+    const { stamp, policies } = await this.#registry.attached({
       root,
       prefixes: [ISLAND_KEY, HOME_PREFIX, ...prefixes],
     });

@@ -3,6 +3,8 @@
  * file is removed and made again, so that nobody comes to a file of others by that.
  */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { fileOf } from '../domain/island/island.ts';
+import { islandKey } from '../domain/resource-keys.ts';
 import type { Home } from './home-store.ts';
 
 /** A path that something is to be noted of. */
@@ -94,7 +96,7 @@ export class FileHomes {
   }
 }
 
-export interface HomesOfResource {
+interface HomesOfResource {
   /** Where the thing itself is at home; null = nobody has made it its own. */
   readonly own: string | null;
   /** Where the brain is at home that it lies in; null = there is no such brain. */
@@ -102,9 +104,20 @@ export interface HomesOfResource {
 }
 
 const NOWHERE: HomesOfResource = { own: null, brain: null };
+const BRAIN = 'brain:';
+const ISLAND = islandKey('');
+
+export function readHomesOfResource(client: SqlClient, resource: string): Promise<HomesOfResource> {
+  if (resource.startsWith(ISLAND)) {
+    const name = resource.slice(ISLAND.length);
+    return readIslandHome(client, [fileOf(name, 'text'), fileOf(name, 'data')]);
+  }
+  const [brain = '', ...path] = resource.slice(BRAIN.length).split('/');
+  return readHomesOf(client, brain, path.length === 0 ? null : path.join('/'));
+}
 
 /** `file` null = the brain as a whole. */
-export async function readHomesOf(client: SqlClient, brain: string, file: string | null): Promise<HomesOfResource> {
+async function readHomesOf(client: SqlClient, brain: string, file: string | null): Promise<HomesOfResource> {
   const [row] = await client.$queryRawUnsafe<HomesOfResource[]>(
     `SELECT CASE WHEN $2::text IS NULL THEN b.workspace ELSE h.workspace END AS own, b.workspace AS brain
      FROM brain.brain_homes b LEFT JOIN brain.brain_file_homes h ON h.brain_id = b.id AND h.path = $2 WHERE b.brain = $1`,
@@ -115,7 +128,7 @@ export async function readHomesOf(client: SqlClient, brain: string, file: string
 }
 
 /** Of an island by its files: where all those of that name are at home; null = in several places, or there is none. */
-export async function readIslandHome(client: SqlClient, files: readonly string[]): Promise<HomesOfResource> {
+async function readIslandHome(client: SqlClient, files: readonly string[]): Promise<HomesOfResource> {
   const rows = await client.$queryRawUnsafe<{ home: string }[]>(
     `SELECT DISTINCT coalesce(h.workspace, b.workspace) AS home
      FROM brain.brain_files f JOIN brain.brain_homes b ON b.brain = f.brain

@@ -2,6 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
+import { BRAIN } from '@svc/contract/operations.brain.ts';
+import { systemClock } from '@svc/runtime/clock.ts';
+import { createOperationClient } from '@svc/runtime/operations.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sweepHomes } from '../store/file-homes.ts';
@@ -17,7 +20,7 @@ let brain = '';
 beforeAll(async () => {
   bed = await openBrainTestBed();
   node = await bed.start();
-  bed.registry.setRoles('boss', 'acme', ['admin']);
+  bed.registry.grant('boss', 'acme', 'admin');
 }, 60_000);
 
 afterAll(async () => {
@@ -51,8 +54,8 @@ async function rows(table: string): Promise<number> {
 }
 
 describe('where things are at home', () => {
-  const homeOf = async (resource: string) =>
-    JSON.parse(await node.bus.request('brain.home', JSON.stringify({ resource }), { deadlineAt: Date.now() + 5000 }));
+  const homeOf = (resource: string) =>
+    createOperationClient({ bus: node.bus, clock: systemClock }, BRAIN, 'habitat').home({ resource });
 
   test('a file is where who made it works, also after others removed and made it again', async () => {
     await STRANGER.ok('brain_write', { brain, name: 'theirs', content: 'x' });
@@ -132,7 +135,7 @@ describe('how many brains', () => {
       error: expect.stringContaining('workspace full'),
     });
     await OPERATOR.ok('brain_push', { name: 'by-operator', create: true });
-    bed.registry.setRoles('o0', 'full', ['admin']);
+    bed.registry.grant('o0', 'full', 'admin');
     const admin = caller({ userId: 'o0', agentId: 'o0', workspace: 'full', roles: ['admin'] });
     await admin.ok('brain_delete', { name: 'full-3', confirm: 'full-3' });
     await others(99).ok('brain_push', { name: 'full-16', create: true });

@@ -1,15 +1,15 @@
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EscrowNode, startEscrowNode } from '../escrow-test-bed.ts';
+import { type EscrowNode, registryOf, startEscrowNode } from '../escrow-test-bed.ts';
 import { readViolations } from './invariants.ts';
 
 const database = await migratedDatabase();
 const client = poolClient(database.pool);
-const people = { workspaces: { acme: { ann: ['admin'], bob: ['viewer'] } }, orgs: {} };
+const registry = registryOf({ acme: { ann: ['admin'], bob: ['viewer'] } });
 let node: EscrowNode;
 beforeAll(async () => {
-  node = await startEscrowNode(database, { people });
+  node = await startEscrowNode(database, { registry });
 });
 afterAll(async () => {
   await node.stop();
@@ -51,7 +51,7 @@ describe('the audit of the ledger', () => {
 
   it.each(CORRUPTIONS)('freezes an account whose %s do not hold (%s), and no other', async (invariant, sql) => {
     const fresh = await migratedDatabase();
-    const own = await startEscrowNode(fresh, { people });
+    const own = await startEscrowNode(fresh, { registry });
     try {
       for (const org of ['sick', 'well']) {
         await own.call('escrow_create', { org });

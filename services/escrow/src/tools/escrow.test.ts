@@ -1,16 +1,13 @@
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EscrowNode, startEscrowNode } from '../escrow-test-bed.ts';
+import { type EscrowNode, registryOf, startEscrowNode } from '../escrow-test-bed.ts';
 
 const database = await migratedDatabase();
 let node: EscrowNode;
 beforeAll(async () => {
-  node = await startEscrowNode(database, {
-    people: {
-      workspaces: { acme: { ann: ['admin'], bob: ['viewer'], org_x: ['viewer'] } },
-      orgs: { org_x: { spend: ['ann'], read: ['ann', 'bob'] } },
-    },
-  });
+  const registry = registryOf({ acme: { ann: ['admin'], bob: ['viewer'], org_x: ['viewer'] } });
+  registry.addOrganisation('org_x', { spend: ['ann'], read: ['ann', 'bob'] });
+  node = await startEscrowNode(database, { registry });
 });
 afterAll(async () => {
   await node.stop();

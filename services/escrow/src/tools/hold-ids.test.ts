@@ -2,7 +2,7 @@
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type EscrowNode, type Fields, startEscrowNode } from '../escrow-test-bed.ts';
+import { type EscrowNode, type Fields, registryOf, startEscrowNode } from '../escrow-test-bed.ts';
 import { sweepHolds } from '../store/hold-sweep.ts';
 import { readViolations } from '../store/invariants.ts';
 
@@ -11,8 +11,9 @@ const agents = Array.from({ length: 20 }, (_, n) => `a${n}`);
 let node: EscrowNode;
 beforeAll(async () => {
   const roles = Object.fromEntries(['ann', 'bob', 'org_x', ...agents].map((agent) => [agent, ['viewer']]));
-  const orgs = { org_x: { spend: ['ann', 'bob'], read: ['ann', 'bob', 'cat'] } };
-  node = await startEscrowNode(database, { people: { workspaces: { acme: roles }, orgs } });
+  const registry = registryOf({ acme: roles });
+  registry.addOrganisation('org_x', { spend: ['ann', 'bob'], read: ['ann', 'bob', 'cat'] });
+  node = await startEscrowNode(database, { registry });
 });
 afterAll(async () => {
   expect(await readViolations(poolClient(database.pool))).toEqual([]);

@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readConfig } from '@svc/runtime/config.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EscrowNode, startEscrowNode } from '../escrow-test-bed.ts';
+import { type EscrowNode, registryOf, startEscrowNode } from '../escrow-test-bed.ts';
 
 const database = await migratedDatabase();
 let node: EscrowNode;
-const workspaces: Record<string, Record<string, string[]>> = {
+const registry = registryOf({
   acme: { ann: ['admin'], bob: ['viewer'], cat: ['editor'] },
   beta: { ben: ['admin'], ann: ['viewer'] },
-};
+});
 beforeAll(async () => {
-  node = await startEscrowNode(database, { people: { workspaces, orgs: {} } });
+  node = await startEscrowNode(database, { registry });
 });
 afterAll(async () => {
   await node.stop();
@@ -24,7 +24,8 @@ let names = 0;
 /** A workspace of its own with a pool; ann is its admin, the others have roles. */
 async function pool(amount: number, members: readonly string[] = ['a1', 'a2']): Promise<string> {
   const workspaceId = `w${(names += 1)}`;
-  workspaces[workspaceId] = { ann: ['admin'], ...Object.fromEntries(members.map((name) => [name, ['viewer']])) };
+  registry.grant('ann', workspaceId, 'admin');
+  for (const name of members) registry.grant(name, workspaceId, 'viewer');
   await call('escrow_setWorkspaceBudget', { workspaceId, amount, adminId: 'ann' });
   return workspaceId;
 }
@@ -76,10 +77,9 @@ describe('money admins', () => {
       pool: { spent: 0, limit: 10, available: 10, pending: 0, earned: 0 },
     });
     expect(await node.as('ann', 'acme')('escrow_setWorkspaceBudget', args)).toMatchObject({ ok: true });
-    const held = workspaces['acme'] ?? {};
-    held['ann'] = ['viewer'];
+    registry.grant('ann', 'acme', 'viewer');
     await expect(node.as('ann')('escrow_setWorkspaceBudget', args)).rejects.toThrow('RLS_DENIED');
-    held['ann'] = ['admin'];
+    registry.grant('ann', 'acme', 'admin');
   });
 });
 
@@ -216,7 +216,7 @@ describe('draws', () => {
 
   it('stop when they run away', async () => {
     const environment = readConfig({ SVC_ESCROW_DRAWS_PER_MINUTE: '3' }, () => '').config;
-    const strict = await startEscrowNode(database, { people: { workspaces, orgs: {} }, environment });
+    const strict = await startEscrowNode(database, { registry, environment });
     const workspaceId = await pool(100);
     const draw = () => strict.call('escrow_workspaceRecordSpend', { workspaceId, agentId: 'a1', amount: 1 });
     const done = await Promise.all(Array.from({ length: 8 }, draw));
@@ -264,7 +264,7 @@ describe('pools', () => {
 
 describe('without the registry', () => {
   it('nothing is drawn', async () => {
-    const alone = await startEscrowNode(database, { people: { workspaces, orgs: {} } });
+    const alone = await startEscrowNode(database, { registry });
     const workspaceId = await pool(100);
     await alone.silenceRegistry();
     await delay(0);

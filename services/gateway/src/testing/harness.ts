@@ -1,17 +1,17 @@
 /** A running gateway with the probe service behind it, and requests to it. */
+import { FakeRegistry } from '@svc/testing/registry.fake.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { RunningService } from '@svc/runtime/service.ts';
 import { sawCode } from '@svc/testing/seen.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../service.ts';
 import { createTestPlatform, KEY, type TestPlatformOptions } from './platform.ts';
 import { type ProbeDeps, startProbe } from './probe.ts';
-import { startTestRegistry, type TestRegistry } from './registry.ts';
 
 export interface Harness {
   readonly platform: StatelessPlatform;
   readonly gateway: Gateway;
   readonly probe: RunningService<ProbeDeps>;
-  readonly registry: TestRegistry;
+  readonly registry: FakeRegistry;
   readonly url: string;
   fetch(path: string, options?: RequestInit): Promise<Response>;
   /** POST /call with the key. */
@@ -39,7 +39,8 @@ export const KEYED = { SVC_API_KEY: KEY, SVC_BIND: '127.0.0.1', SVC_RATE_LIMIT: 
 
 export async function startHarness(options: TestPlatformOptions & GatewayOptions = {}): Promise<Harness> {
   const platform = createTestPlatform({ environment: KEYED, ...options });
-  const registry = await startTestRegistry(platform.bus);
+  const registry = new FakeRegistry();
+  await registry.serveOn(platform);
   const probe = await startProbe(platform);
   const gateway = await startGateway(platform, { expectedServices: ['probe', 'gateway'], ...options });
   await until(() => gateway.ready().then(({ ready }) => ready));

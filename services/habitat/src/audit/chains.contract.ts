@@ -103,7 +103,7 @@ const TAMPERINGS: Record<string, (chain: Chain) => Promise<unknown>> = {
 /** As a relay does; the writers of one chain wait for each other, which may take longer than an answer has. */
 async function postUntilTaken({ registry }: HabitatNode, entries: PostedAuditEntry[]): Promise<void> {
   for (let attempt = 0; attempt < 60; attempt += 1) {
-    const taken = await registry.ask('audit', { entries }).then(
+    const taken = await registry.audit({ entries }).then(
       () => true,
       () => false,
     );

@@ -1,7 +1,8 @@
 /** A registry that makes one audited change and is killed before, or after, the audit's chains have taken the entry. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { REGISTRY } from '@svc/contract/registry.ts';
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
+import { OPERATION_SUBJECTS } from '@svc/contract/operation.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { readConfig } from '@svc/runtime/config.ts';
@@ -21,7 +22,7 @@ function dieWhenTaken(bus: Bus): void {
   bus.respond = (subject, handler, options) => {
     const answer = async (payload: string, asked: string): Promise<string> => {
       const reply = await handler(payload, asked);
-      if (subject === REGISTRY.audit.subject) die();
+      if (asked === OPERATION_SUBJECTS.one(HABITAT.service, 'habitat', 'audit')) die();
       return reply;
     };
     return respond(subject, answer, options);

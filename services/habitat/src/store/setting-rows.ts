@@ -1,6 +1,6 @@
 /** Settings as rows. */
 import { allow, type Decision } from '@svc/contract/decision.ts';
-import type { RegistryAnswer } from '@svc/contract/registry.ts';
+import type { HabitatAnswer } from '@svc/contract/operations.habitat.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import {
   declaredKey,
@@ -19,7 +19,7 @@ import type { HabitatUnit } from './unit.ts';
 import type { Stamped } from './identity-rows.ts';
 import { lockNames } from './name-lock.ts';
 
-export type StoredSettings = RegistryAnswer<'settings'>['stored'];
+export type StoredSettings = HabitatAnswer<'settings'>['stored'];
 
 export async function readSettings(client: SqlClient): Promise<Stamped<StoredSettings>> {
   const [row] = await client.$queryRawUnsafe<(StampRow & { stored: StoredSettings })[]>(
@@ -55,7 +55,7 @@ export interface SettingWish {
   readonly by: string;
 }
 
-export type ChangedSetting = Omit<RegistryAnswer<'changeSetting'>, 'stamp' | 'replayed'>;
+export type ChangedSetting = Omit<HabitatAnswer<'changeSetting'>, 'stamp' | 'replayed'>;
 
 const SETTINGS_LOCK = 'settings';
 

@@ -44,7 +44,7 @@ async function spawnAs(context: SpawnContext, wish: SpawnWish): Promise<z.input<
 /** Asked only where it decides. */
 async function readBrainHome({ deps, caller }: SpawnContext, brain: string | undefined): Promise<string | null> {
   if (brain === undefined || caller.operator || caller.subject.brain === brain) return null;
-  return (await deps.brain.home(`brain:${brain}`)).own;
+  return (await deps.brain.home({ resource: `brain:${brain}` })).own;
 }
 
 function shownSpawned({ agent, roles }: Spawned): z.input<typeof spawned> {

@@ -148,7 +148,7 @@ test('where an entry stands is shown to admins of the workspace alone', async ()
 test('entries of one kind can be asked for', async () => {
   const admin = await enrol(node, 'kind-admin', { workspace: 'kinds', role: 'admin' });
   await admin.call('svc_audit_log', { event: 'said' });
-  await node.registry.ask('audit', {
+  await node.registry.audit({
     entries: [
       { id: `aud_${'e'.repeat(32)}`, at: 1, event: 'done', workspace: 'kinds', subject: { verified: false }, data: {} },
     ],
@@ -239,7 +239,7 @@ describe('entries of services', () => {
     data: { n },
     ...over,
   });
-  const post = (entries: Fields[]) => node.registry.ask('audit', { entries } as never);
+  const post = (entries: Fields[]) => node.registry.audit({ entries } as never);
 
   it('are taken once, however often they are sent', async () => {
     const entries = [entry(1), entry(2), entry(1), entry(3, { workspace: null })];

@@ -32,7 +32,7 @@ test('unknown tokens and those of agents are no application tokens', async () =>
     expect(await node.call('auth_require', { token: given })).toMatchObject({ reason: 'invalid_token' });
   }
   const { token: application } = await node.call('auth_create', { userId: 'vera', roles: ['admin'] });
-  expect(await node.registry.ask('subject', { token: String(application) })).toMatchObject({ token: null });
+  expect(await node.registry.subject({ token: String(application) })).toMatchObject({ token: null });
 });
 
 test('an identity makes them for itself, with roles it holds', async () => {

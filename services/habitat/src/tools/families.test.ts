@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { codeOf, enrol, withTokenOf } from '../test-people.ts';
+import { serveBrain } from '../test-brain.ts';
 import { useHabitat } from '../test-habitat.ts';
 
 type Fields = Record<string, unknown>;
@@ -12,7 +13,7 @@ const give = (userId: string, workspaceId: string, role = 'viewer') =>
   node.call('svc_habitat_addRole', { userId, workspaceId, role });
 
 async function familyOf(agentId: string): Promise<string | undefined> {
-  const { subject } = await node.registry.ask('context', { agentId });
+  const { subject } = await node.registry.context({ agentId });
   return subject?.family;
 }
 
@@ -36,7 +37,7 @@ test('a token shows its family to services and not to whoever looks at it', asyn
   const bea = await withTokenOf(node, 'bea');
   const child = await idOf(bea('agent_spawn'));
   const minted = await node.call('svc_habitat_mintToken', { agentId: child });
-  const { token } = await node.registry.ask('subject', { token: String(minted.token) });
+  const { token } = await node.registry.subject({ token: String(minted.token) });
   expect(token?.subject.family).toBe('bea');
   const shown = await node.call('svc_habitat_verifyToken', { token: minted.token });
   expect([minted.subject, shown.subject].map((subject) => 'family' in (subject as Fields))).toEqual([false, false]);
@@ -101,15 +102,16 @@ test('row rules see a team or a brain only when whoever gives it has it, or runs
   const gus = await withTokenOf(node, 'gus');
   const { bus } = node.deps.platform;
   const homes: Record<string, string> = { vault: 'vaults', open: 'default' };
-  const telling = await bus.respond('brain.home', async (text) => {
-    const { resource } = JSON.parse(text) as { resource: string };
-    const own = homes[resource.slice('brain:'.length)] ?? null;
-    return JSON.stringify({ own, brain: own });
+  const telling = await serveBrain(bus, {
+    async home({ resource }) {
+      const own = homes[resource.slice('brain:'.length)] ?? null;
+      return { own, brain: own };
+    },
   });
   const seen = async (spawner: Spawner, wish: Fields) => {
     const { agentId, team, brain } = await spawner('agent_spawn', wish);
     expect({ team, brain }).toMatchObject(wish);
-    const { subject } = await node.registry.ask('context', { agentId: String(agentId) });
+    const { subject } = await node.registry.context({ agentId: String(agentId) });
     return [subject?.team, subject?.brain];
   };
   const operator: Spawner = (tool, args) => node.call(tool, args);

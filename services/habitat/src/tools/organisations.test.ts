@@ -46,7 +46,7 @@ test('whoever makes a workspace is admin there, and proves nothing by it to othe
   await wil('svc_habitat_createWorkspace', { workspaceId: 'of-wil' });
   const { agentId } = await wil('agent_spawn', { team: 'wils' });
   const asAgent = await withTokenOf(node, String(agentId));
-  const { workspace } = (await node.registry.ask('context', { agentId: String(agentId) })).subject ?? {};
+  const { workspace } = (await node.registry.context({ agentId: String(agentId) })).subject ?? {};
   for (const [call, userId, where] of [
     [wil, 'wil', 'of-wil'],
     [asAgent, agentId, workspace],
@@ -60,8 +60,8 @@ test('plan and bucket follow an organisation that is confirmed', async () => {
   const owner = await userIn('ora', 'admin');
   const { token } = await node.call('svc_habitat_mintToken', { agentId: 'ora' });
   const seen = async () => {
-    const { token: known } = await node.registry.ask('subject', { token: String(token) });
-    return [known?.org, known?.plan, (await node.registry.ask('plan', { agentId: 'ora' })).plan];
+    const { token: known } = await node.registry.subject({ token: String(token) });
+    return [known?.org, known?.plan, (await node.registry.plan({ agentId: 'ora' })).plan];
   };
   const { id: org } = await owner('teams_createOrg', { name: 'Ora' });
   await owner('teams_assign', { agentId: 'ora', org });
@@ -95,7 +95,7 @@ test('nobody is brought into an organisation by others, and everybody may leave'
 });
 
 test('names of parts mean those of confirmed organisations, whoever else uses them', async () => {
-  const isMember = async (owner: string) => (await node.registry.ask('member', { owner, agentId: 'yan' })).member;
+  const isMember = async (owner: string) => (await node.registry.member({ owner, agentId: 'yan' })).member;
   await userIn('yan');
   const { id: org } = await node.call('teams_createOrg', { name: 'Real' });
   const { id: dept } = await node.call('teams_createDept', { name: 'Named', org });

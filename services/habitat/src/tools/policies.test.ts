@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import { serveBrain } from '../test-brain.ts';
 import { useHabitat } from '../test-habitat.ts';
 import { withTokenOf } from '../test-people.ts';
 
@@ -11,10 +12,7 @@ const { node } = useHabitat({ platform: { bus } });
 const homes = new Map<string, { own: string | null; brain: string | null }>();
 
 beforeAll(async () => {
-  await bus.respond('brain.home', async (payload) => {
-    const { resource } = JSON.parse(payload) as { resource: string };
-    return JSON.stringify(homes.get(resource) ?? { own: null, brain: 'default' });
-  });
+  await serveBrain(bus, { home: async ({ resource }) => homes.get(resource) ?? { own: null, brain: 'default' } });
   for (const workspaceId of ['acme', 'beta', 'gamma']) {
     await node.call('svc_habitat_createWorkspace', { workspaceId, options: { owner: `${workspaceId}-admin` } });
   }
@@ -112,7 +110,7 @@ describe('setting', () => {
     { mask: [''] },
   ])('%j is no policy', async (policy) => {
     await expect(set('bad', policy)).rejects.toThrow('VAF_INPUT_INVALID');
-    expect(await node.registry.ask('policies', { resources: ['bad'] })).toMatchObject({ policies: {} });
+    expect(await node.registry.policies({ resources: ['bad'] })).toMatchObject({ policies: {} });
   });
 
   test('an admin decides about what lies in its workspace, and moves nothing in or out', async () => {
@@ -129,7 +127,7 @@ describe('setting', () => {
     expect(await as(acme, 'brain:svc/plans', 'ghost')).toMatchObject({ code: 'HABITAT_UNKNOWN_WORKSPACE' });
     await expect(as(acme, 'nobodys', 'acme')).rejects.toThrow('FORBIDDEN');
     await expect(as(acme, 'brain:svc/plansX', 'acme')).rejects.toThrow('FORBIDDEN');
-    expect(await node.registry.ask('policies', { resources: ['nobodys', 'brain:svc/plans/other'] })).toMatchObject({
+    expect(await node.registry.policies({ resources: ['nobodys', 'brain:svc/plans/other'] })).toMatchObject({
       policies: {},
     });
     await node.call('svc_habitat_addRole', { workspaceId: 'beta', userId: 'acme-admin', role: 'admin' });
@@ -179,8 +177,7 @@ describe('setting', () => {
       workspaceId: 'claims',
       options: { policy: { readableBy: ['role:viewer'] } },
     });
-    const claim = (resource: string, workspaceId: string) =>
-      node.registry.ask('claim', { resource, workspaceId, by: 'u1' });
+    const claim = (resource: string, workspaceId: string) => node.registry.claim({ resource, workspaceId, by: 'u1' });
     const policy = { readableBy: ['role:viewer'], writableBy: ['role:admin'], container: 'claims' };
     expect(await claim('c1', 'claims')).toMatchObject({ claimed: true, policy });
     expect(await claim('c1', 'acme')).toMatchObject({ claimed: false, policy });

@@ -58,7 +58,7 @@ const unsetPolicy = defineTool({
 
 /** Where things of brains are at home; null of every other resource. */
 async function homesOf({ brain }: HabitatDeps, resource: string): Promise<HomesOfResource | null> {
-  return isInBrains(resource) ? brain.home(resource) : null;
+  return isInBrains(resource) ? brain.home({ resource }) : null;
 }
 
 /** Who has a boundary already need not wait for the brains. */

@@ -1,8 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import { CallError } from '@svc/contract/codes.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import { descriptionOf } from '../domain/prototype.ts';
 import { growthOf, LINEAR } from '@svc/testing/growth.ts';
+import { serveBrain } from '../test-brain.ts';
 import { useHabitat } from '../test-habitat.ts';
 
 const bus = createLocalBus();
@@ -10,12 +12,13 @@ let brain: Subscription | null = null;
 let files: Record<string, string> = {};
 
 /** The brain, as far as the registry knows it. */
-async function startBrain(answer?: (payload: string) => string): Promise<void> {
-  brain = await bus.respond('brain.prototypes', async (payload) => {
-    if (answer !== undefined) return answer(payload);
-    const { name } = JSON.parse(payload) as { name?: string };
-    const found = Object.entries(files).filter(([file]) => name === undefined || file === name);
-    return JSON.stringify({ files: found.map(([file, content]) => ({ name: file, content })) });
+async function startBrain(problem?: Error): Promise<void> {
+  brain = await serveBrain(bus, {
+    async prototypes({ name }) {
+      if (problem !== undefined) throw problem;
+      const found = Object.entries(files).filter(([file]) => name === undefined || file === name);
+      return { files: found.map(([file, content]) => ({ name: file, content })) };
+    },
   });
 }
 
@@ -38,11 +41,13 @@ test('four are built in, whether or not a brain answers', async () => {
   expect(name).toBe('reviewer');
   expect(content).toContain('# Reviewer');
   expect(await load('ghost')).toMatchObject({ code: 'E_PROTO_ABSENT' });
-  for (const nonsense of ['null', '{}', '{"files":[{"name":1}]}']) {
-    await startBrain(() => nonsense);
-    expect(await names()).toEqual(BUILT_IN);
-    await brain?.drain();
-  }
+  await startBrain(new CallError('BRAIN_LOAD_FAIL'));
+  expect(await names()).toEqual(BUILT_IN);
+});
+
+test('a bug of the brain is not taken for an empty brain', async () => {
+  await startBrain(new Error('a bug'));
+  await expect(names()).rejects.toThrow('INTERNAL');
 });
 
 test('files of the brain come over the built-in ones', async () => {

@@ -2,6 +2,7 @@ import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { serveBrain } from '../test-brain.ts';
 import { codeOf } from '../test-people.ts';
 
 let bed: HabitatTestBed;
@@ -9,17 +10,17 @@ let node: HabitatNode;
 
 beforeAll(async () => {
   bed = await openHabitatTestBed();
-  node = await start('3');
+  node = await start(3);
 });
 afterAll(async () => {
   await node.stop();
   await bed[Symbol.asyncDispose]();
 });
 
-/** A node beside a brain of that layout version; `null` = one whose import is not finished, '' = no brain. */
-async function start(version: string): Promise<HabitatNode> {
+/** A node beside a brain of that layout version; null = one whose import is not finished. */
+async function start(version: number | null | 'away'): Promise<HabitatNode> {
   const bus: Bus = createLocalBus();
-  if (version !== '') await bus.respond('brain.layout', async () => `{"version":${version}}`);
+  if (version !== 'away') await serveBrain(bus, { layout: async () => ({ version }) });
   return bed.start({ bus });
 }
 
@@ -47,17 +48,17 @@ it('shows what actions require', async () => {
 
 it('keeps the brain that was taken over, over a restart, whatever comes late', async () => {
   const at = Date.now();
-  await node.registry.ask('succession', { previousBrain: 'old', at });
-  await node.registry.ask('succession', { previousBrain: 'older', at: at - 1 });
+  await node.registry.succession({ previousBrain: 'old', at });
+  await node.registry.succession({ previousBrain: 'older', at: at - 1 });
   expect(await info()).toMatchObject({ previousBrain: 'old', trustLevel: 'medium' });
   await node.stop();
-  node = await start('3');
+  node = await start(3);
   expect(await info()).toMatchObject({ previousBrain: 'old' });
-  await node.registry.ask('succession', { previousBrain: 'newer', at: at + 1 });
+  await node.registry.succession({ previousBrain: 'newer', at: at + 1 });
   expect(await info()).toMatchObject({ previousBrain: 'newer' });
 });
 
-it.each(['', 'null'])('cannot tell without the version of the brain (%s)', async (version) => {
+it.each(['away', null] as const)('cannot tell without the version of the brain (%s)', async (version) => {
   await node.stop();
   node = await start(version);
   expect(await codeOf(info())).toBe('SERVICE_UNAVAILABLE');

@@ -85,19 +85,19 @@ test('a grant opens nothing for others, nor for a task of a child', async () => 
 test('a later role does not bring back what ended with the last one', async () => {
   const { owner } = await bed.cast();
   await node.call('sudo_grant', { agentId: owner.id, capability: 'network' });
-  const { roles } = await node.registry.ask('context', { agentId: owner.id });
+  const { roles } = await node.registry.context({ agentId: owner.id });
   const held = Object.entries(roles).flatMap(([workspaceId, some]) => some.map((role) => ({ workspaceId, role })));
   for (const tool of ['svc_habitat_removeRole', 'svc_habitat_addRole']) {
     for (const place of held) await node.call(tool, { ...place, userId: owner.id });
   }
-  const { allowed } = await node.registry.ask('sudo', { principal: `agent:${owner.id}`, scope: 'network' });
+  const { allowed } = await node.registry.sudo({ principal: `agent:${owner.id}`, scope: 'network' });
   expect(allowed).toBe(false);
 });
 
 test('what an identity held ends with its last role', async () => {
   const { owner } = await bed.cast();
   await node.call('sudo_grant', { agentId: owner.id, capability: 'network' });
-  const ask = () => node.registry.ask('sudo', { principal: `agent:${owner.id}`, scope: 'network' });
+  const ask = () => node.registry.sudo({ principal: `agent:${owner.id}`, scope: 'network' });
   expect(await ask()).toMatchObject({ allowed: true });
   await bed.sql('DELETE FROM habitat.roles WHERE user_id = $1', owner.id);
   expect(await ask()).toEqual({ allowed: false, because: 'no-grant' });

@@ -42,7 +42,7 @@ test('a task holds what its owner gets at once; the rest waits until somebody gr
     because: 'admin',
     expiresAt: granted.expiresAt,
   });
-  expect(await node.registry.ask('sudo', { principal: `task:${taskId}`, scope: 'spawn' })).toEqual({
+  expect(await node.registry.sudo({ principal: `task:${taskId}`, scope: 'spawn' })).toEqual({
     allowed: true,
     because: 'admin',
     expiresAt: granted.expiresAt,
@@ -174,7 +174,7 @@ test('a task has one owner, ends with everything it holds, and leaves nothing to
   await node.call('svc_sudo_grant', { taskId, scope: 'exec' });
   await bed.expire('sudo_tasks', 'task_id', taskId);
   expect(await bed.can(owner, taskId, 'exec')).toMatchObject({ allowed: false });
-  expect(await node.registry.ask('sudo', { principal: `task:${taskId}`, scope: 'exec' })).toMatchObject({
+  expect(await node.registry.sudo({ principal: `task:${taskId}`, scope: 'exec' })).toMatchObject({
     allowed: false,
   });
   expect(await owner.code('svc_sudo_getTask', { taskId })).toBe('E_SUDO_TASK_ABSENT');

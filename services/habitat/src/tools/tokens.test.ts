@@ -84,7 +84,7 @@ describe('minting', () => {
     await node.call('svc_habitat_addRole', { workspaceId: other.workspace, userId: 'agt_own', role: 'admin' });
     const minted = await asAdmin('svc_habitat_mintToken', { agentId: 'agt_own' });
     expect(minted).toMatchObject({ bound: true, workspace, roles: ['editor'] });
-    const { token } = await node.registry.ask('subject', { token: String(minted.token) });
+    const { token } = await node.registry.subject({ token: String(minted.token) });
     expect(token).toMatchObject({ limits: { bound: workspace }, roles: { [workspace]: ['editor'] } });
     const bound = node.as(String(minted.token));
     await expect(

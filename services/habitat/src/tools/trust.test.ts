@@ -136,7 +136,7 @@ test('a quarantine is for operators and admins of the home, and stops every acti
     allowed: false,
     because: 'quarantined',
   });
-  expect(await node.registry.ask('trust', { entityId: entity.id })).toEqual({ score: 0.45, quarantined: true });
+  expect(await node.registry.trust({ entityId: entity.id })).toEqual({ score: 0.45, quarantined: true });
   expect(await entity.code('trust_record', put('release'))).toBe('E_SELF_TRUST');
   expect(await editor.code('trust_record', put('release'))).toBe('FORBIDDEN');
   expect(await admin.call('trust_record', put('release'))).toMatchObject({ quarantined: false, delta: 0, score: 0.45 });
@@ -209,17 +209,17 @@ test('a keyed rating counts once', async () => {
 test('a trade counts once, for its seller, and not with oneself', async () => {
   const seller = fresh();
   const tell = (tradeId: string, outcome: 'confirmed' | 'refuted' | 'expired', buyer = 'b') =>
-    node.registry.ask('recordTrade', { tradeId, seller, buyer, outcome });
+    node.registry.recordTrade({ tradeId, seller, buyer, outcome });
   const twice = await Promise.all([tell('t1', 'confirmed'), tell('t1', 'confirmed')]);
   expect(twice.filter(({ recorded }) => recorded)).toHaveLength(1);
-  expect(await node.registry.ask('trust', { entityId: seller })).toEqual({ score: 0.52, quarantined: false });
+  expect(await node.registry.trust({ entityId: seller })).toEqual({ score: 0.52, quarantined: false });
   expect(await tell('t2', 'expired')).toEqual({ recorded: true, score: 0.52 });
   expect(await tell('t2', 'confirmed')).toEqual({ recorded: false, score: 0.52 });
   expect(await tell('t3', 'confirmed', seller)).toEqual({ recorded: false, score: 0.52 });
   expect(await tell('t4', 'refuted')).toEqual({ recorded: true, score: 0.5 });
   expect(await node.call('trust_getScore', { entityId: seller })).toMatchObject({ karma: 0, known: true });
   const untouched = fresh();
-  await node.registry.ask('recordTrade', { tradeId: 't5', seller: untouched, outcome: 'cancelled' });
+  await node.registry.recordTrade({ tradeId: 't5', seller: untouched, outcome: 'cancelled' });
   expect(await node.call('trust_getScore', { entityId: untouched })).toMatchObject({ known: false });
 });
 

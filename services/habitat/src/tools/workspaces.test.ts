@@ -39,7 +39,7 @@ describe('making workspaces', () => {
       code: 'HABITAT_WORKSPACE_EXISTS',
     });
     expect((await node.registry.revision()).stamp).toEqual(before);
-    expect(await node.registry.ask('roles', { userId: 'ada', workspaceId: 'Acme' })).toMatchObject({
+    expect(await node.registry.roles({ userId: 'ada', workspaceId: 'Acme' })).toMatchObject({
       roles: ['admin'],
     });
   });

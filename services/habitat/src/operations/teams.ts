@@ -2,18 +2,18 @@
 import { PlanName } from '@svc/contract/registry.ts';
 import { grantingPermission, SPEND } from '../domain/team-permissions.ts';
 import { isMemberOf, readAccount, readPlan } from '../store/belonging.ts';
-import type { Answers } from './answers.ts';
+import type { HabitatHandlers } from './handlers.ts';
 
-export const teamAnswers: Pick<Answers, 'member' | 'plan' | 'account'> = {
-  async member({ owner, agentId }, { store }) {
+export const teamOperations: HabitatHandlers<'member' | 'plan' | 'account'> = {
+  async member({ owner, agentId }, { deps: { store } }) {
     const { stamp, value } = await isMemberOf(store.client, owner, agentId);
     return { stamp, member: value };
   },
-  async plan({ agentId }, { store }) {
+  async plan({ agentId }, { deps: { store } }) {
     const { stamp, value } = await readPlan(store.client, agentId);
     return { stamp, plan: PlanName.nullable().parse(value) };
   },
-  async account({ account, by = null }, { store }) {
+  async account({ account, by = null }, { deps: { store } }) {
     const { stamp, value } = await readAccount(store.client, account, by);
     const { kind, isOwner, isMember, permissions } = value;
     const isSelf = kind === 'identity' && account === by;

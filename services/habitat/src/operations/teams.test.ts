@@ -7,15 +7,14 @@ const { node } = useHabitat();
 
 const make = async (tool: string, args: Record<string, unknown>): Promise<string> =>
   String((await node.call(tool, args)).id);
-const isMember = async (owner: string, agentId: string) =>
-  (await node.registry.ask('member', { owner, agentId })).member;
+const isMember = async (owner: string, agentId: string) => (await node.registry.member({ owner, agentId })).member;
 /** Accounts that its token may read, sorted. */
 const accountsOf = async (agentId: string): Promise<readonly string[]> => {
   const { token } = await node.call('svc_habitat_mintToken', { agentId });
-  return [...((await node.registry.ask('subject', { token: String(token) })).token?.accounts ?? [])].sort();
+  return [...((await node.registry.subject({ token: String(token) })).token?.accounts ?? [])].sort();
 };
 const account = async (id: string, by?: string) => {
-  const { stamp: _stamp, ...answer } = await node.registry.ask('account', { account: id, by });
+  const { stamp: _stamp, ...answer } = await node.registry.account({ account: id, by });
   return answer;
 };
 
@@ -56,7 +55,7 @@ test('who belongs to what, by id or by a name that is there once', async () => {
 
 test('the plan is that of the organisation, from the next question on', async () => {
   const agent = await make('agent_spawn', {});
-  const planOf = async () => (await node.registry.ask('plan', { agentId: agent })).plan;
+  const planOf = async () => (await node.registry.plan({ agentId: agent })).plan;
   expect(await planOf()).toBeNull();
   const { stamp } = await node.registry.revision();
   const org = await make('teams_createOrg', { name: 'Paid', plan: 'pro' });
@@ -64,7 +63,7 @@ test('the plan is that of the organisation, from the next question on', async ()
   expect((await node.registry.revision()).stamp.rev).toBeGreaterThan(stamp.rev);
   expect(await planOf()).toBe('pro');
   const { token } = await node.call('svc_habitat_mintToken', { agentId: agent });
-  expect((await node.registry.ask('subject', { token: String(token) })).token).toMatchObject({ org, plan: 'pro' });
+  expect((await node.registry.subject({ token: String(token) })).token).toMatchObject({ org, plan: 'pro' });
 });
 
 test('an account is an identity’s, an organisation’s or nobody’s, and says who may use it', async () => {

@@ -1,15 +1,15 @@
 /** What other services ask about trust, and what they tell of it. */
 import { effectiveScore, shownScore } from '../domain/trust.ts';
 import { readStanding } from '../store/trust-rows.ts';
-import { type Answers, onBehalfOfNobody } from './answers.ts';
+import { type HabitatHandlers, onBehalfOfNobody } from './handlers.ts';
 
-export const trustAnswers: Pick<Answers, 'trust' | 'recordTrade'> = {
-  async trust({ entityId }, { store }) {
+export const trustOperations: HabitatHandlers<'trust' | 'recordTrade'> = {
+  async trust({ entityId }, { deps: { store } }) {
     const { standing, quarantined, now } = await readStanding(store.client, entityId);
     return { score: shownScore(effectiveScore(standing, now)), quarantined };
   },
-  async recordTrade(trade, { store, platform }) {
-    const { decision } = await store.recordTrade(onBehalfOfNobody(platform), trade);
+  async recordTrade(trade, { deps: { store }, deadlineAt }) {
+    const { decision } = await store.recordTrade(onBehalfOfNobody(deadlineAt), trade);
     if (!decision.ok) throw new Error('a report of a trade is not refused');
     return { ...decision.value, score: shownScore(decision.value.score) };
   },

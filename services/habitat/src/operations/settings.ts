@@ -1,20 +1,20 @@
 /** The settings of the node, for whoever goes by them, and their change on behalf of a caller. */
 import { CallError } from '@svc/contract/codes.ts';
-import { ASKED_WITHIN_MS, type RegistryAnswer } from '@svc/contract/registry.ts';
+import type { HabitatAnswer } from '@svc/contract/operations.habitat.ts';
 import { readSettings } from '../store/setting-rows.ts';
-import type { Answers } from './answers.ts';
+import type { HabitatHandlers } from './handlers.ts';
 
-type FixedAnswer = RegistryAnswer<'settings'>['fixed'];
+type FixedAnswer = HabitatAnswer<'settings'>['fixed'];
 
-export const settingAnswers: Pick<Answers, 'settings' | 'changeSetting'> = {
-  async settings(_ask, { store, platform }) {
+export const settingOperations: HabitatHandlers<'settings' | 'changeSetting'> = {
+  async settings(_question, { deps: { store, platform } }) {
     const { stamp, value } = await readSettings(store.client);
     return { stamp, stored: value, fixed: platform.config.fixed as FixedAnswer };
   },
-  async changeSetting({ operator, idempotency, ...wish }, { store, platform, revision }) {
+  async changeSetting({ operator, idempotency, ...wish }, { deps: { store, revision }, deadlineAt }) {
     if (!operator) throw new CallError('FORBIDDEN');
     const subject = wish.by === OPERATOR ? {} : { userId: wish.by };
-    const caller = { subject, operator, token: null, deadlineAt: platform.clock.now() + ASKED_WITHIN_MS };
+    const caller = { subject, operator, token: null, deadlineAt };
     const { decision, replayed } = await store.changeSetting({ caller, idempotency }, wish);
     if (!decision.ok) throw new Error('the change of a setting is not refused');
     const { stamp } = await revision.read();

@@ -1,0 +1,40 @@
+/** What other services ask about identities, tokens and boundaries. Each is read from the rows after the question came in. */
+import { hash } from 'node:crypto';
+import { contextOf, rolesByWorkspace } from '../domain/identity.ts';
+import { readIdentity, readRoles, readToken } from '../store/identity-rows.ts';
+import { readAttached, readPolicies } from '../store/policy-rows.ts';
+import type { HabitatHandlers } from './handlers.ts';
+
+const RAW_TOKEN = /^svc_[0-9a-f]{64}$/;
+
+export const identityOperations: HabitatHandlers<
+  'revision' | 'subject' | 'context' | 'roles' | 'policies' | 'attached'
+> = {
+  async revision({ sessions }, { deps: { revision, sessions: kept } }) {
+    const [{ stamp, at }, current] = await Promise.all([revision.read(), kept.currentOf(sessions)]);
+    return { stamp, at, current };
+  },
+  async subject({ token }, { deps: { store, revision } }) {
+    if (!RAW_TOKEN.test(token)) return { stamp: (await revision.read()).stamp, token: null };
+    const { stamp, value } = await readToken(store.client, hash('sha256', token, 'hex'));
+    return { stamp, token: value };
+  },
+  async context({ agentId, workspace }, { deps: { store } }) {
+    const { stamp, value } = await readIdentity(store.client, agentId);
+    const subject = contextOf(value, workspace);
+    const { quarantined } = value;
+    return { stamp, subject, quarantined, roles: subject === null ? {} : rolesByWorkspace(value) };
+  },
+  async roles({ userId, workspaceId }, { deps: { store } }) {
+    const { stamp, value } = await readRoles(store.client, userId, workspaceId);
+    return { stamp, ...value };
+  },
+  async policies({ resources }, { deps: { store } }) {
+    const { stamp, value } = await readPolicies(store.client, resources);
+    return { stamp, policies: value };
+  },
+  async attached({ root, prefixes }, { deps: { store } }) {
+    const { stamp, value } = await readAttached(store.client, root, prefixes);
+    return { stamp, policies: value };
+  },
+};

@@ -1,0 +1,218 @@
+/** What habitat, the registry of identities, does for other services. No answer is never a yes. */
+import { z } from 'zod';
+import { AuditPost } from './audit.ts';
+import { IdentityId, ResourceKey, SubjectId, WorkspaceName } from './names.ts';
+import { type Answer, defineOperations } from './operation.ts';
+import { Policy } from './policy.ts';
+import { PlanName, RegistryStamp, ROLES, VerifiedToken } from './registry.ts';
+import { MAX_KEY_LENGTH, SettingSource } from './settings.ts';
+import { Subject } from './subject.ts';
+
+/** `at`: the registry database's clock; tokens are judged by it. `current`: the workspace each asked session has set. */
+const RevisionAnswer = z.strictObject({
+  stamp: RegistryStamp,
+  at: z.number(),
+  current: z.record(z.string(), WorkspaceName),
+});
+
+/** Every answer that others may keep says under which stamp it was read. */
+const stamped = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject({ stamp: RegistryStamp, ...shape });
+
+const SettingValues = z.record(z.string(), z.json());
+
+/** So many sessions fit into one question. */
+export const MAX_SESSIONS_ASKED = 1000;
+
+export const HABITAT = defineOperations('habitat', {
+  /** Now, not from any memory: the answer was read after the request came in. */
+  revision: {
+    effect: 'read',
+    question: z.strictObject({ sessions: z.array(z.string()).max(MAX_SESSIONS_ASKED) }),
+    answer: RevisionAnswer,
+  },
+  /** null = unknown, expired, revoked, of another kind, or its agent has no role any more. Revoked and never to be again. */
+  subject: {
+    effect: 'read',
+    askers: ['gateway'],
+    question: z.strictObject({ token: z.string().max(200) }),
+    answer: stamped({ token: VerifiedToken.nullable() }),
+  },
+  /** The identity as it acts in `workspace` (else its home); `roles` = its roles everywhere. null = no role anywhere. */
+  context: {
+    effect: 'read',
+    question: z.strictObject({ agentId: z.string().max(128), workspace: WorkspaceName.optional() }),
+    answer: stamped({
+      subject: Subject.nullable(),
+      quarantined: z.boolean(),
+      roles: z.record(WorkspaceName, z.array(z.string())),
+    }),
+  },
+  /** `known`: the workspace exists. */
+  roles: {
+    effect: 'read',
+    question: z.strictObject({ userId: z.string().max(128), workspaceId: z.string().max(128) }),
+    answer: stamped({ known: z.boolean(), roles: z.array(z.string()) }),
+  },
+  /** Policies attached to these resources; those without one are missing. */
+  policies: {
+    effect: 'read',
+    askers: ['gateway', 'brain'],
+    question: z.strictObject({ resources: z.array(z.string()).max(1000) }),
+    answer: stamped({ policies: z.record(z.string(), Policy) }),
+  },
+  /** Policies attached to the resource `root` itself, to `root` + `/...`, and those whose key starts with one of `prefixes`. */
+  attached: {
+    effect: 'read',
+    askers: ['brain'],
+    question: z.strictObject({ root: z.string().max(640), prefixes: z.array(z.string().max(640)).max(8) }),
+    answer: stamped({ policies: z.record(z.string(), Policy) }),
+  },
+  /**
+   * Gives a resource without a policy the boundary of the workspace. `policy`: what it has then; null = no such workspace.
+   * `declared`: only when the workspace has declared one, so that what nobody wanted to close stays open.
+   */
+  claim: {
+    effect: 'write-idempotent',
+    askers: ['brain'],
+    question: z.strictObject({
+      resource: ResourceKey,
+      workspaceId: WorkspaceName,
+      by: SubjectId,
+      declared: z.literal(true).optional(),
+    }),
+    answer: stamped({ claimed: z.boolean(), policy: Policy.nullable() }),
+  },
+  /**
+   * Gives what lies at and below `to` the policies of what lies at and below `from`, which keeps its own. `copied` null =
+   * something there has another policy already, and nothing was changed.
+   */
+  copyPolicies: {
+    effect: 'write-idempotent',
+    askers: ['brain'],
+    question: z.strictObject({ from: ResourceKey, to: ResourceKey, by: SubjectId }),
+    answer: stamped({ copied: z.int().nullable() }),
+  },
+  /**
+   * A place for an identity: in `workspace`, else in that of the team, else in the default one. A missing workspace is
+   * made, with `owner`, else the identity itself, as its admin. `created`: it got a role it had not. null = it is full.
+   */
+  provision: {
+    effect: 'write-idempotent',
+    askers: ['universe'],
+    question: z.strictObject({
+      agentId: IdentityId,
+      workspace: WorkspaceName.optional(),
+      team: z
+        .string()
+        .regex(/^[A-Za-z0-9._-]{1,60}$/)
+        .optional(),
+      role: z.enum(ROLES).optional(),
+      owner: IdentityId.optional(),
+      by: SubjectId,
+    }),
+    answer: stamped({
+      provisioned: z
+        .strictObject({ workspace: z.string(), roles: z.array(z.string()), created: z.boolean() })
+        .nullable(),
+    }),
+  },
+  /**
+   * Whether an identity belongs to `owner`: `org:`, `dept:`, `team:`, `workspace:` or `agent:` and an id, or a name that is
+   * unique on the node, among confirmed organisations. Unknown or ambiguous = false.
+   */
+  member: {
+    effect: 'read',
+    askers: ['agora', 'market', 'universe'],
+    question: z.strictObject({ owner: z.string().max(200), agentId: z.string().max(128) }),
+    answer: stamped({ member: z.boolean() }),
+  },
+  /** Plan of the organisation the identity is assigned to; null = to none that an operator has confirmed. */
+  plan: {
+    effect: 'read',
+    askers: ['agora', 'market', 'universe'],
+    question: z.strictObject({ agentId: z.string().max(128) }),
+    answer: stamped({ plan: PlanName.nullable() }),
+  },
+  /**
+   * What an id that money may belong to stands for: an identity with a role somewhere, an organisation, or nothing known.
+   * `maySpend`: `by` is that identity, the owner of the organisation, or assigned there in a role with permission `spend`;
+   * `mayRead`: the same, or any member of the organisation. Without `by` both are false.
+   */
+  account: {
+    effect: 'read',
+    askers: ['escrow'],
+    question: z.strictObject({ account: z.string().max(200), by: z.string().max(128).optional() }),
+    answer: stamped({ kind: z.enum(['identity', 'org']).nullable(), maySpend: z.boolean(), mayRead: z.boolean() }),
+  },
+  /** All values that are set: `stored` by somebody, `fixed` by the environment of the registry. */
+  settings: {
+    effect: 'read',
+    question: z.strictObject({}),
+    answer: stamped({ stored: SettingValues, fixed: SettingValues }),
+  },
+  /**
+   * Sets a declared setting, or with null unsets it. Stored in any case; `changed` = another value is in effect than
+   * before; `shadowedBy` = the environment fixes another one. Throws FORBIDDEN, VAF_INPUT_INVALID,
+   * IDEMPOTENCY_KEY_REUSED.
+   */
+  changeSetting: {
+    effect: 'write-idempotent',
+    askers: ['brain'],
+    question: z.strictObject({
+      key: z.string().max(MAX_KEY_LENGTH),
+      value: z.json(),
+      by: SubjectId,
+      /** Of the caller, as the door established it. */
+      operator: z.boolean(),
+      /** Of a keyed call: a repeat of it is answered as it was the first time. */
+      idempotency: z
+        .strictObject({ principal: z.string(), tool: z.string(), key: z.string(), argsHash: z.string() })
+        .nullable(),
+    }),
+    answer: stamped({
+      changed: z.boolean(),
+      value: z.json(),
+      source: SettingSource,
+      shadowedBy: z.literal('environment').nullable(),
+      replayed: z.boolean(),
+    }),
+  },
+  /** Answered when every entry is in its chain for good; entries sent again under their ids are there once. */
+  audit: { effect: 'write-idempotent', question: AuditPost, answer: z.strictObject({}) },
+  /** A brain took over what an older one knew, at `at` (ms since the epoch). May be told again. */
+  succession: {
+    effect: 'write-idempotent',
+    askers: ['brain'],
+    question: z.strictObject({ previousBrain: z.string().min(1).max(255), at: z.number() }),
+    answer: z.strictObject({}),
+  },
+  /** What others think of an entity, 0 to 1, as it is now. */
+  trust: {
+    effect: 'read',
+    askers: ['agora', 'market', 'universe'],
+    question: z.strictObject({ entityId: z.string().max(128) }),
+    answer: z.strictObject({ score: z.number(), quarantined: z.boolean() }),
+  },
+  /** A closed trade moves the trust of its seller, once per trade. `recorded` is false for one that was told before. */
+  recordTrade: {
+    effect: 'write-idempotent',
+    askers: ['market'],
+    question: z.strictObject({
+      tradeId: z.string().min(1).max(100),
+      seller: IdentityId,
+      /** Nobody gains by trading with themselves. */
+      buyer: z.string().max(128).optional(),
+      outcome: z.enum(['confirmed', 'refuted', 'expired', 'cancelled']),
+    }),
+    answer: z.strictObject({ recorded: z.boolean(), score: z.number() }),
+  },
+  /** Whether a principal (`agent:<agentId>`, `task:<taskId>`) holds a scope now; `expiresAt` in ms since the epoch. */
+  sudo: {
+    effect: 'read',
+    askers: ['brain', 'universe'],
+    question: z.strictObject({ principal: z.string().regex(/^(agent|task):.{1,128}$/), scope: z.string().max(128) }),
+    answer: z.strictObject({ allowed: z.boolean(), because: z.string(), expiresAt: z.number().optional() }),
+  },
+});
+
+export type HabitatAnswer<Name extends keyof typeof HABITAT.declared> = Answer<typeof HABITAT, Name>;
