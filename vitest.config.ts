@@ -2,7 +2,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { LongestFirst } from './test-e2e/longest-first.ts';
 import { e2eProjects } from './test-e2e/vitest.config.ts';
 
-const FOLDERS = ['{services,shared}/*/src/**', '{deploy,toolchain,bench}/**'];
+const FOLDERS = ['{services,shared}/*/src/**', 'services/*/testing/**', '{deploy,toolchain,bench}/**'];
 const NEEDS_SERVER = '*.{pg,nats,redis}.test.ts';
 
 function suites(name: string, files: string, exclude: readonly string[]): TestProjectInlineConfiguration {

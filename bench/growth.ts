@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as settled } from 'node:timers/promises';
 import { GROWTH_CASES, MASKED_FOLDER } from '@svc/testing/growth-cases.ts';
 import { type GrowthCase, growthOf, LINEAR, type ToolCall } from '@svc/testing/growth.ts';
-import { type BrainNode, openBrainTestBed, testCaller } from '../services/brain/src/brain-test-bed.ts';
+import { type BrainNode, openBrainTestBed, testCaller } from '../services/brain/testing/brain-test-bed.ts';
 import { markdownTable, shown } from './figures.ts';
 
 const SETTLE_MS = 20;

@@ -3,7 +3,7 @@ import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import type { Database } from '@svc/runtime/database.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
-import { callWith, openStoreBed, type StoreBed } from '../services/escrow/src/escrow-store-bed.ts';
+import { callWith, openStoreBed, type StoreBed } from '../services/escrow/testing/escrow-store-bed.ts';
 import { markdownTable, median, quantile, shown } from './figures.ts';
 
 const CALLERS = 64;

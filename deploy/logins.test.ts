@@ -199,6 +199,14 @@ describe.skipIf(nats === null || redis === null || postgres === null || psql ===
     await brain.quit();
   });
 
+  test('a gateway counts calls and keeps the sessions of agents in Redis', async () => {
+    const gateway = new Redis(at(redis, 'redis_url_gateway'), { enableReadyCheck: false });
+    for (const key of ['svc:rate:pro:x', 'svc:failed:x', 'svc:mcp:x']) {
+      expect(await gateway.set(key, '1', 'PX', 1000)).toBe('OK');
+    }
+    await gateway.quit();
+  });
+
   test('a renewed login works beside the one before, which is locked out when it is retired', async () => {
     const before = at(postgres, 'database_url_escrow');
     makeSecrets('--renew', 'database_url_escrow');

@@ -92,7 +92,7 @@ function writeServerFiles(): void {
 /** Its own keys and channels, and none of the commands that concern the server or everybody. */
 function redisRights(service: string): string {
   const commands = '+@all -@admin -@dangerous +info';
-  if (service === 'gateway') return `~svc:rate:* ~svc:failed:* resetchannels ${commands}`;
+  if (service === 'gateway') return `~svc:rate:* ~svc:failed:* ~svc:mcp:* resetchannels ${commands}`;
   const own = SERVICES.find(({ name }) => name === service)?.redisKeys ?? [];
   const keys = [`${service}:*`, `{svc-jobs}:${service}.*`, '{svc-jobs}:cancelled', ...own].map((key) => `~${key}`);
   return `${keys.join(' ')} resetchannels ${commands}`;

@@ -17,7 +17,7 @@ const PARTS: readonly Part[] = [
   {
     name: 'rules',
     projects: ['unit', 'servers'],
-    files: ['services/brain/src', 'services/escrow/src', 'services/habitat/src'],
+    files: ['services/brain', 'services/escrow', 'services/habitat'],
     counts: { SVC_TEST_COUNTS: 'full' },
   },
   {

@@ -7,7 +7,7 @@ import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { createRegistry } from './brain-test-bed.ts';
+import { createRegistry } from '../testing/brain-test-bed.ts';
 import { brainService } from './service.ts';
 
 const HOUR = 3_600_000;

@@ -8,7 +8,7 @@ import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { platformOn } from '@svc/testing/service-bed.ts';
 import { expect, test } from 'vitest';
-import { createRegistry } from './brain-test-bed.ts';
+import { createRegistry } from '../testing/brain-test-bed.ts';
 import { brainService } from './service.ts';
 
 test('each job is declared once, and the sweeps delete what is past its time', async () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from './brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../testing/brain-test-bed.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode | null = null;

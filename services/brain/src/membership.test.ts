@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { openBrainTestBed } from './brain-test-bed.ts';
+import { openBrainTestBed } from '../testing/brain-test-bed.ts';
 
 /** To write, as soon as somebody reads. */
 async function openForReader(fifo: string): Promise<FileHandle> {

@@ -2,7 +2,7 @@ import { BRAIN } from '@svc/contract/operations.brain.ts';
 import { systemClock } from '@svc/runtime/clock.ts';
 import { createOperationClient } from '@svc/runtime/operations.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from './brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../testing/brain-test-bed.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode;

@@ -11,7 +11,7 @@ import { createLog } from '@svc/runtime/log.ts';
 import { createOperationClient, serveOperations } from '@svc/runtime/operations.ts';
 import { createRegistryClient } from '@svc/runtime/registry.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from './brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../testing/brain-test-bed.ts';
 import { LegacyLayout } from './legacy-layout.ts';
 import { tellOfImport } from './succession.ts';
 

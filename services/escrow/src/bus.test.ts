@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type EscrowNode, registryOf, startEscrowNode } from './escrow-test-bed.ts';
+import { type EscrowNode, registryOf, startEscrowNode } from '../testing/escrow-test-bed.ts';
 import { readViolations } from './store/invariants.ts';
 
 const database = await migratedDatabase();

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSendCall } from './calls.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
 import type { ToolRoute } from './service-directory.ts';
-import { type Harness, startHarness } from './testing/harness.ts';
+import { type Harness, startHarness } from '../testing/harness.ts';
 
 const metrics = createGatewayMetrics(createMetrics());
 const ANSWER = encodeReply({ ok: true, body: '{"content":{}}', replayed: false, refusal: null });

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { request as httpRequest, type ClientRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Harness, KEYED, startHarness, until } from './testing/harness.ts';
-import { KEY } from './testing/platform.ts';
+import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
+import { KEY } from '../testing/platform.ts';
 
 const running: Harness[] = [];
 const open: Socket[] = [];

@@ -1,7 +1,7 @@
 import { TOKENS_USED } from '@svc/contract/registry.ts';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Harness, KEYED, startHarness, until } from './testing/harness.ts';
-import { createTestPlatform, KEY } from './testing/platform.ts';
+import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
+import { createTestPlatform, KEY } from '../testing/platform.ts';
 import { startGateway } from './service.ts';
 
 const running: Harness[] = [];

@@ -8,7 +8,7 @@ import { serveOperations } from '@svc/runtime/operations.ts';
 import { createFakeClock, createFakeIds } from '@svc/testing/fakes.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createDenials, type DeniedCaller } from './denials.ts';
-import { until } from './testing/harness.ts';
+import { until } from '../testing/harness.ts';
 
 interface Received {
   readonly id: string;

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CALL_ERRORS } from '@svc/contract/codes.ts';
-import { type Harness, startHarness } from './testing/harness.ts';
+import { type Harness, startHarness } from '../testing/harness.ts';
 
 const BODIES = 2000;
 const AT_ONCE = 20;

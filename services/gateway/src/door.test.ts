@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KEYED, type Harness, startHarness } from './testing/harness.ts';
-import { KEY } from './testing/platform.ts';
+import { KEYED, type Harness, startHarness } from '../testing/harness.ts';
+import { KEY } from '../testing/platform.ts';
 
 let harness: Harness;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { Agent, request } from 'node:http';
 import { io } from 'socket.io-client';
 import { expect, test } from 'vitest';
 import { type Gateway, startGateway } from './service.ts';
-import { type Harness, KEYED, startHarness, until } from './testing/harness.ts';
-import { createTestPlatform, KEY } from './testing/platform.ts';
+import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
+import { createTestPlatform, KEY } from '../testing/platform.ts';
 
 const CLIENTS = 50;
 const DRAIN_WAIT_MS = '300';

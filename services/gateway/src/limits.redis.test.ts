@@ -2,8 +2,8 @@ import { startRedis } from '@svc/testing/servers/redis.ts';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { startGateway } from './service.ts';
-import { KEYED, startHarness, until } from './testing/harness.ts';
-import { createTestPlatform, KEY } from './testing/platform.ts';
+import { KEYED, startHarness, until } from '../testing/harness.ts';
+import { createTestPlatform, KEY } from '../testing/platform.ts';
 
 const GATEWAYS = 3;
 const LIMIT = 60;

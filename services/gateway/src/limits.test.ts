@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Harness, KEYED, startHarness } from './testing/harness.ts';
-import { KEY } from './testing/platform.ts';
+import { type Harness, KEYED, startHarness } from '../testing/harness.ts';
+import { KEY } from '../testing/platform.ts';
 
 const running: Harness[] = [];
 afterEach(async () => {

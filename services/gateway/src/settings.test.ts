@@ -1,7 +1,7 @@
 /** The settings that the doors go by. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Harness, KEYED, startHarness } from './testing/harness.ts';
-import { KEY } from './testing/platform.ts';
+import { type Harness, KEYED, startHarness } from '../testing/harness.ts';
+import { KEY } from '../testing/platform.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 const LIST = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Socket } from 'socket.io-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startGateway } from './service.ts';
-import { type EventLog, startEventLog } from './testing/event-log.ts';
-import { type Harness, KEYED, startHarness, until } from './testing/harness.ts';
-import { type Client, connectedClient, openClient, type Opening as ClientOpening } from './testing/listener.ts';
-import { createTestPlatform, KEY } from './testing/platform.ts';
+import { type EventLog, startEventLog } from '../testing/event-log.ts';
+import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
+import { type Client, connectedClient, openClient, type Opening as ClientOpening } from '../testing/listener.ts';
+import { createTestPlatform, KEY } from '../testing/platform.ts';
 
 let harness: Harness;
 let log: EventLog;

@@ -1,8 +1,8 @@
 /** What holds of agents and organisations when several processes change them at once, on any database. */
 import { describe, expect, test } from 'vitest';
 import type { Database } from '@svc/runtime/database.ts';
-import { codeOf, enrol, type Person } from './test-people.ts';
-import { useHabitat } from './test-habitat.ts';
+import { codeOf, enrol, type Person } from '../testing/test-people.ts';
+import { useHabitat } from '../testing/test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 /** What holds when several processes change the registry at once, on any database. */
 import { describe, expect, test } from 'vitest';
 import type { Database } from '@svc/runtime/database.ts';
-import { useHabitat } from './test-habitat.ts';
-import { identified } from './test-people.ts';
+import { useHabitat } from '../testing/test-habitat.ts';
+import { identified } from '../testing/test-people.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -4,9 +4,9 @@ import { readConfig } from '@svc/runtime/config.ts';
 import type { Database } from '@svc/runtime/database.ts';
 import { createSettings } from '@svc/runtime/settings.ts';
 import { describe, expect, test } from 'vitest';
-import type { HabitatNode } from './habitat-test-bed.ts';
-import { codeOf } from './test-people.ts';
-import { useHabitat } from './test-habitat.ts';
+import type { HabitatNode } from '../testing/habitat-test-bed.ts';
+import { codeOf } from '../testing/test-people.ts';
+import { useHabitat } from '../testing/test-habitat.ts';
 
 const HOUR_MS = 3_600_000;
 

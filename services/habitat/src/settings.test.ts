@@ -2,7 +2,7 @@ import { readConfig } from '@svc/runtime/config.ts';
 import { createSettings } from '@svc/runtime/settings.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { expect, test } from 'vitest';
-import { openHabitatTestBed } from './habitat-test-bed.ts';
+import { openHabitatTestBed } from '../testing/habitat-test-bed.ts';
 import { describeSettings } from './settings.contract.ts';
 
 describeSettings('the embedded database', migratedDatabase, 1);

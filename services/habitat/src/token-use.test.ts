@@ -1,7 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { TOKENS_USED } from '@svc/contract/registry.ts';
 import { sweepTokens } from './store/token-rows.ts';
-import { useHabitat } from './test-habitat.ts';
+import { useHabitat } from '../testing/test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -2,10 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
 import { expect, test } from 'vitest';
-import type { HabitatNode } from './habitat-test-bed.ts';
-import { freshId, sudoBed } from './sudo-test-bed.ts';
-import { useHabitat } from './test-habitat.ts';
-import { codeOf, enrol } from './test-people.ts';
+import type { HabitatNode } from '../testing/habitat-test-bed.ts';
+import { freshId, sudoBed } from '../testing/sudo-test-bed.ts';
+import { useHabitat } from '../testing/test-habitat.ts';
+import { codeOf, enrol } from '../testing/test-people.ts';
 
 await onPostgres((open) => {
   const { node: one, nodeOf, restart } = useHabitat({ open, nodes: 2 });

@@ -1,6 +1,6 @@
 /** Between processes a question and its answer are believed only in their declared form. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BlobReader } from '../git/blob-reader.ts';
-import { commitFiles, makeTestBed } from '../git/git-test-bed.ts';
+import { commitFiles, makeTestBed } from '../../testing/git-test-bed.ts';
 import type { Repository } from '../git/repository.ts';
 import { commitView } from './branch-view.ts';
 

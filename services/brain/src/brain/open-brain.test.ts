@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { simpleGit } from 'simple-git';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode;

@@ -146,7 +146,7 @@ describe('durability', () => {
     'has the file, its directory and the new parent on disk before it answers',
     () => {
       const trace = join(tmpdir(), `trace-${process.pid}`);
-      const script = join(import.meta.dirname, 'write-once.fixture.ts');
+      const script = join(import.meta.dirname, '..', '..', 'testing', 'write-once.fixture.ts');
       const calls = 'trace=fsync,fdatasync,rename,write';
       spawnSync('strace', ['-f', '-y', '-e', calls, '-o', trace, process.execPath, script, root]);
       const lines = readFileSync(trace, 'utf8').split('\n');

@@ -8,7 +8,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage, repairRepository } from './boot-repair.ts';
 import { readLog } from './commits.ts';
 import { blobId } from './blob-id.ts';
-import { makeTestBed, mustRead, personGit, placeFile, saveFiles, type TestBed, text } from './git-test-bed.ts';
+import {
+  makeTestBed,
+  mustRead,
+  personGit,
+  placeFile,
+  saveFiles,
+  type TestBed,
+  text,
+} from '../../testing/git-test-bed.ts';
 import { lockIndex } from './index-lock.ts';
 import { countObjects, maintainRepository, packWhenDue } from './maintenance.ts';
 import { readBlob, readTree, writeBlobs } from './objects.ts';
@@ -69,7 +77,7 @@ describe('repairRepository', () => {
     for (let round = 0; round < 20; round += 1) {
       const child = spawn(
         process.execPath,
-        [join(import.meta.dirname, 'commit-forever.fixture.ts'), repository.dir, String(round)],
+        [join(import.meta.dirname, '..', '..', 'testing', 'commit-forever.fixture.ts'), repository.dir, String(round)],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );
       let output = '';

@@ -17,7 +17,7 @@ import {
   saveFiles,
   type TestBed,
   text,
-} from './git-test-bed.ts';
+} from '../../testing/git-test-bed.ts';
 import { indexLockOf } from './index-lock.ts';
 import { readBlob, readTree } from './objects.ts';
 import { createBranch } from './refs.ts';
@@ -198,7 +198,7 @@ describe('durability', () => {
       const { repository, root } = bed;
       await createBranch(repository, { branch: 'feat', commit: await mustRead(repository, 'main'), at: AT });
       const trace = join(root, 'trace');
-      const script = join(import.meta.dirname, 'commit-once.fixture.ts');
+      const script = join(import.meta.dirname, '..', '..', 'testing', 'commit-once.fixture.ts');
       await promisify(execFile)('strace', [
         '-f',
         '-y',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage } from './boot-repair.ts';
 import { commitChanges, readLog } from './commits.ts';
-import { AT, makeTestBed, mustRead, type TestBed, text } from './git-test-bed.ts';
+import { AT, makeTestBed, mustRead, type TestBed, text } from '../../testing/git-test-bed.ts';
 import { readTree } from './objects.ts';
 import { createBranch, readHeads, readRefs } from './refs.ts';
 import { RepositoryProblem } from './repository.ts';

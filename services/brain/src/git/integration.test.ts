@@ -14,7 +14,7 @@ import {
   type TestBed,
   placeFile,
   text,
-} from './git-test-bed.ts';
+} from '../../testing/git-test-bed.ts';
 import { type IntegrationPlan, planPull } from './integration.ts';
 import { readBlob, readTree, writeBlobs, writeEditedTree } from './objects.ts';
 import { createBranch, moveRefs, resolveReading } from './refs.ts';

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage } from './boot-repair.ts';
-import { AT, AUTHOR, makeTestBed, mustRead, type TestBed, text } from './git-test-bed.ts';
+import { AT, AUTHOR, makeTestBed, mustRead, type TestBed, text } from '../../testing/git-test-bed.ts';
 import { writeCommit } from './commits.ts';
 import { editIndexFile, type IndexEdit } from './index-file.ts';
 import { objectIdOf } from './object-id.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { AT, makeTestBed, mustRead, personGit, saveFiles } from './git-test-bed.ts';
+import { AT, makeTestBed, mustRead, personGit, saveFiles } from '../../testing/git-test-bed.ts';
 import { readRefFiles } from './ref-files.ts';
 import { createBranch, readHeads } from './refs.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AT, makeTestBed, mustRead, personGit, saveFiles, type TestBed } from './git-test-bed.ts';
+import { AT, makeTestBed, mustRead, personGit, saveFiles, type TestBed } from '../../testing/git-test-bed.ts';
 import { maintainRepository } from './maintenance.ts';
 import {
   countDivergence,

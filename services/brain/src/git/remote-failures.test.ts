@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DiskRefusal } from '../files/durable-write.ts';
 import { findDamage } from './boot-repair.ts';
-import { AT, hasProgram, makeTestBed, mustRead, saveFiles, type TestBed } from './git-test-bed.ts';
+import { AT, hasProgram, makeTestBed, mustRead, saveFiles, type TestBed } from '../../testing/git-test-bed.ts';
 import { diagnose, remoteWords } from './remote-diagnosis.ts';
 import { RemoteError } from './remote-error.ts';
 import { serveRepositories, TestHost } from './remote-test-host.ts';

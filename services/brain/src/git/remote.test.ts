@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage } from './boot-repair.ts';
-import { AT, AUTHOR, hasProgram, makeTestBed, mustRead, saveFiles, type TestBed } from './git-test-bed.ts';
+import { AT, AUTHOR, hasProgram, makeTestBed, mustRead, saveFiles, type TestBed } from '../../testing/git-test-bed.ts';
 import { planPull } from './integration.ts';
 import { moveRefs, readRefs } from './refs.ts';
 import { fetchRemote, pushBranch, readRemoteHeads, type Remote } from './remote.ts';

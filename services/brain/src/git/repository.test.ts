@@ -3,7 +3,15 @@ import { existsSync } from 'node:fs';
 import { appendFile, chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AT, commitFiles, makeTestBed, mustRead, personGit, saveFiles, type TestBed } from './git-test-bed.ts';
+import {
+  AT,
+  commitFiles,
+  makeTestBed,
+  mustRead,
+  personGit,
+  saveFiles,
+  type TestBed,
+} from '../../testing/git-test-bed.ts';
 import { maintainRepository } from './maintenance.ts';
 import { readBlob, readTree } from './objects.ts';
 import { createBranch, readHeads } from './refs.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeTestBed } from './git-test-bed.ts';
+import { makeTestBed } from '../../testing/git-test-bed.ts';
 import { Spawner, type Task } from './spawner.ts';
 
 const task = (...args: string[]): Task => ({
@@ -70,7 +70,7 @@ describe.skipIf(!existsSync('/proc/self/status'))('the process that starts git',
   it('takes every git along when the process it works for is killed', async () => {
     await using bed = await makeTestBed();
     const cwd = bed.repository.dir;
-    const script = join(import.meta.dirname, 'spawner.fixture.ts');
+    const script = join(import.meta.dirname, '..', '..', 'testing', 'spawner.fixture.ts');
     const owner = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, cwd], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { blobId } from './blob-id.ts';
-import { makeTestBed, type TestBed, text } from './git-test-bed.ts';
+import { makeTestBed, type TestBed, text } from '../../testing/git-test-bed.ts';
 import { readBlob } from './objects.ts';
 import { isGone, storeFiles } from './worktree-files.ts';
 

@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AT, commitFiles, makeTestBed, mustRead, personGit, saveFiles, type TestBed } from './git-test-bed.ts';
+import {
+  AT,
+  commitFiles,
+  makeTestBed,
+  mustRead,
+  personGit,
+  saveFiles,
+  type TestBed,
+} from '../../testing/git-test-bed.ts';
 import { createBranch } from './refs.ts';
 import { RepositoryProblem } from './repository.ts';
 import { isOnBranch, readWorktreeState } from './worktree-state.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 

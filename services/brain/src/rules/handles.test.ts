@@ -4,7 +4,7 @@ import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
 import { ID_FIELDS } from '../brain/shown-ids.ts';
 import { brainTools } from '../tools/all.ts';
 

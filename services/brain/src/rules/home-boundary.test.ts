@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 

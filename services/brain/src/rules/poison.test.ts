@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode;

@@ -2,7 +2,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny } from '@svc/contract/decision.ts';
 import { createIdempotency } from '@svc/runtime/idempotency.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestBed, type StoreTestBed } from './store-test-bed.ts';
+import { openTestBed, type StoreTestBed } from '../../testing/store-test-bed.ts';
 
 let bed: StoreTestBed;
 const idempotency = createIdempotency('brain');

@@ -7,7 +7,7 @@ import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
 import { createOutbox, type NewEvent } from '@svc/runtime/outbox.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTestBed, type StoreTestBed } from './store-test-bed.ts';
+import { openTestBed, type StoreTestBed } from '../../testing/store-test-bed.ts';
 
 let bed: StoreTestBed;
 beforeEach(async () => {

@@ -10,7 +10,7 @@ import {
   release,
 } from './ownership.ts';
 import { createLeaseRow, enterWriteSection } from './lease-store.ts';
-import { openTestBed, type StoreTestBed } from './store-test-bed.ts';
+import { openTestBed, type StoreTestBed } from '../../testing/store-test-bed.ts';
 
 let bed: StoreTestBed;
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import { createOperationClient } from '@svc/runtime/operations.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sweepHomes } from '../store/file-homes.ts';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 

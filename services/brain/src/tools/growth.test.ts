@@ -2,7 +2,7 @@
 import { GROWTH_CASES, MASKED_FOLDER } from '@svc/testing/growth-cases.ts';
 import { type GrowthCase, growthOf, LINEAR, type ToolCall } from '@svc/testing/growth.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode;

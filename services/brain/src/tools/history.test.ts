@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../brain-test-bed.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 interface Row {

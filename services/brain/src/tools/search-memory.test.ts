@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CORPORA } from '@svc/testing/index-corpora.ts';
 import { expect, test } from 'vitest';
-import { openBrainTestBed, testCaller } from '../brain-test-bed.ts';
+import { openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const FILES = 6;

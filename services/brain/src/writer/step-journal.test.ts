@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
 import type { Worktree } from '../files/worktree.ts';
 import { writeCatalogue } from '../store/catalogue.ts';
-import { openTestBed } from '../store/store-test-bed.ts';
+import { openTestBed } from '../../testing/store-test-bed.ts';
 import { finishSteps, openStepJournal } from './step-journal.ts';
 
 async function openBrain(name = 'b') {

@@ -6,7 +6,7 @@ import { poolClient } from '@svc/runtime/transaction.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readViolations } from './invariants.ts';
 
-const FIXTURE = join(import.meta.dirname, 'crash.fixture.ts');
+const FIXTURE = join(import.meta.dirname, '..', '..', 'testing', 'crash.fixture.ts');
 /** More than any change has: the process then dies between COMMIT and its answer. */
 const AFTER_COMMIT = 99;
 /** The statements of a capture, from BEGIN to COMMIT. */

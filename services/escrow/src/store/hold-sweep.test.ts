@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { expect, it } from 'vitest';
-import { callWith, openStoreBed } from '../escrow-store-bed.ts';
+import { callWith, openStoreBed } from '../../testing/escrow-store-bed.ts';
 import { sweepHolds } from './hold-sweep.ts';
 import { readViolations } from './invariants.ts';
 import { LedgerStore } from './ledger-store.ts';

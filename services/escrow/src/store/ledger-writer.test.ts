@@ -1,7 +1,7 @@
 /** Many callers of one account: how they are folded, and that nobody's answer is somebody else's. */
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, describe, expect, it } from 'vitest';
-import { callWith, openStoreBed } from '../escrow-store-bed.ts';
+import { callWith, openStoreBed } from '../../testing/escrow-store-bed.ts';
 import { createLedgerWriter } from './ledger-writer.ts';
 import type { Move, Outcome } from './move.ts';
 

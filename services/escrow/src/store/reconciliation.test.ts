@@ -1,7 +1,7 @@
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EscrowNode, registryOf, startEscrowNode } from '../escrow-test-bed.ts';
+import { type EscrowNode, registryOf, startEscrowNode } from '../../testing/escrow-test-bed.ts';
 import { readViolations } from './invariants.ts';
 
 const database = await migratedDatabase();

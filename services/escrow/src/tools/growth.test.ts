@@ -3,7 +3,7 @@ import { migratedDatabase } from '@svc/testing/database.ts';
 import { NASTY_TEXTS } from '@svc/testing/growth-texts.ts';
 import { toolsThatGrow } from '@svc/testing/growth-tools.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type EscrowNode, type Fields, startEscrowNode } from '../escrow-test-bed.ts';
+import { type EscrowNode, type Fields, startEscrowNode } from '../../testing/escrow-test-bed.ts';
 import { allTools } from './all.ts';
 
 const database = await migratedDatabase();

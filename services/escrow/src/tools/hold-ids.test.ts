@@ -2,7 +2,7 @@
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type EscrowNode, type Fields, registryOf, startEscrowNode } from '../escrow-test-bed.ts';
+import { type EscrowNode, type Fields, registryOf, startEscrowNode } from '../../testing/escrow-test-bed.ts';
 import { sweepHolds } from '../store/hold-sweep.ts';
 import { readViolations } from '../store/invariants.ts';
 

@@ -1,6 +1,6 @@
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { expect, test } from 'vitest';
-import { startEscrowNode } from '../escrow-test-bed.ts';
+import { startEscrowNode } from '../../testing/escrow-test-bed.ts';
 
 test('a text that no row could hold is the fault of the caller', async () => {
   await using database = await migratedDatabase();

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readConfig } from '@svc/runtime/config.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EscrowNode, registryOf, startEscrowNode } from '../escrow-test-bed.ts';
+import { type EscrowNode, registryOf, startEscrowNode } from '../../testing/escrow-test-bed.ts';
 
 const database = await migratedDatabase();
 let node: EscrowNode;

@@ -1,6 +1,6 @@
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EscrowNode, startEscrowNode } from '../escrow-test-bed.ts';
+import { type EscrowNode, startEscrowNode } from '../../testing/escrow-test-bed.ts';
 
 const database = await migratedDatabase();
 let node: EscrowNode;

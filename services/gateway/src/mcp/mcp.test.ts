@@ -6,9 +6,9 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LEGACY, MODERN } from '../domain/mcp-wire.ts';
-import { type Harness, startHarness } from '../testing/harness.ts';
-import { KEY } from '../testing/platform.ts';
-import { startLateService } from '../testing/probe.ts';
+import { type Harness, startHarness } from '../../testing/harness.ts';
+import { KEY } from '../../testing/platform.ts';
+import { startLateService } from '../../testing/probe.ts';
 
 let harness: Harness;
 

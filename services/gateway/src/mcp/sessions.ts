@@ -70,7 +70,7 @@ function memoryShelf(): Shelf {
 }
 
 function redisShelf(redis: Redis): Shelf {
-  const keyOf = (name: string): string => `mcp:${name}`;
+  const keyOf = (name: string): string => `svc:mcp:${name}`;
   return {
     async set(name, session) {
       await redis.set(keyOf(name), JSON.stringify(session), 'PX', IDLE_MS);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startGateway } from '../service.ts';
-import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
-import { createTestPlatform } from '../testing/platform.ts';
+import { type Harness, KEYED, startHarness, until } from '../../testing/harness.ts';
+import { createTestPlatform } from '../../testing/platform.ts';
 
 let harness: Harness;
 beforeAll(async () => {

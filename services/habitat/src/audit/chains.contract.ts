@@ -4,9 +4,9 @@ import type { Database } from '@svc/runtime/database.ts';
 import { readConfig } from '@svc/runtime/config.ts';
 import { describe, expect, test } from 'vitest';
 import { FIRST_PREV_HASH, hashOf } from '../domain/audit-chain.ts';
-import type { HabitatNode } from '../habitat-test-bed.ts';
+import type { HabitatNode } from '../../testing/habitat-test-bed.ts';
 import { type AuditSqlRow, auditRow, ENTRY_COLUMNS } from '../store/audit-rows.ts';
-import { useHabitat } from '../test-habitat.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '@svc/runtime/config.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
+import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../../testing/habitat-test-bed.ts';
 
 const OLD = 'the old key of the audit, long enough';
 const NEW = 'the new key of the audit, long enough';

@@ -8,10 +8,10 @@ import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { temporaryFolder } from '@svc/testing/servers/processes.ts';
 import { expect, test } from 'vitest';
-import { openHabitatTestBed } from '../habitat-test-bed.ts';
+import { openHabitatTestBed } from '../../testing/habitat-test-bed.ts';
 
 const log = { warn() {}, fatal() {} };
-const fixture = join(import.meta.dirname, 'killed-between.fixture.ts');
+const fixture = join(import.meta.dirname, '..', '..', 'testing', 'killed-between.fixture.ts');
 
 test.each([
   ['before', { waiting: 1, entries: 0 }],

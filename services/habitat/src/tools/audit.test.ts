@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { codeOf, enrol } from '../test-people.ts';
-import { useHabitat } from '../test-habitat.ts';
+import { codeOf, enrol } from '../../testing/test-people.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 

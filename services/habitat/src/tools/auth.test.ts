@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useHabitat } from '../test-habitat.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 const { node } = useHabitat();
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { codeOf, enrol, withTokenOf } from '../test-people.ts';
-import { serveBrain } from '../test-brain.ts';
-import { useHabitat } from '../test-habitat.ts';
+import { codeOf, enrol, withTokenOf } from '../../testing/test-people.ts';
+import { serveBrain } from '../../testing/test-brain.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 type Spawner = (tool: string, args: Fields) => Promise<Fields>;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { codeOf, enrol, type Person } from '../test-people.ts';
-import { useHabitat } from '../test-habitat.ts';
+import { codeOf, enrol, type Person } from '../../testing/test-people.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
-import { serveBrain } from '../test-brain.ts';
-import { useHabitat } from '../test-habitat.ts';
-import { withTokenOf } from '../test-people.ts';
+import { serveBrain } from '../../testing/test-brain.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
+import { withTokenOf } from '../../testing/test-people.ts';
 
 type Fields = Record<string, unknown>;
 

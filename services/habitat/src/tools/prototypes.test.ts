@@ -4,8 +4,8 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import { descriptionOf } from '../domain/prototype.ts';
 import { growthOf, LINEAR } from '@svc/testing/growth.ts';
-import { serveBrain } from '../test-brain.ts';
-import { useHabitat } from '../test-habitat.ts';
+import { serveBrain } from '../../testing/test-brain.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 const bus = createLocalBus();
 let brain: Subscription | null = null;

@@ -1,9 +1,9 @@
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../habitat-test-bed.ts';
-import { serveBrain } from '../test-brain.ts';
-import { codeOf } from '../test-people.ts';
+import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from '../../testing/habitat-test-bed.ts';
+import { serveBrain } from '../../testing/test-brain.ts';
+import { codeOf } from '../../testing/test-people.ts';
 
 let bed: HabitatTestBed;
 let node: HabitatNode;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { SCOPE_NAMES } from '../domain/sudo-scopes.ts';
 import { sweepSudo } from '../store/sudo-rows.ts';
-import { freshId, sudoBed } from '../sudo-test-bed.ts';
-import { codeOf, enrol } from '../test-people.ts';
-import { useHabitat } from '../test-habitat.ts';
+import { freshId, sudoBed } from '../../testing/sudo-test-bed.ts';
+import { codeOf, enrol } from '../../testing/test-people.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 const { node } = useHabitat();
 const bed = sudoBed(node);

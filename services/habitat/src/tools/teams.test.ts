@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { foundCompany, makeRole } from '../test-companies.ts';
-import { codeOf, enrol } from '../test-people.ts';
-import { useHabitat } from '../test-habitat.ts';
+import { foundCompany, makeRole } from '../../testing/test-companies.ts';
+import { codeOf, enrol } from '../../testing/test-people.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 

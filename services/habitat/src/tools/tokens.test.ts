@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { useHabitat } from '../test-habitat.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { effectiveScore } from '../domain/trust.ts';
-import { enrol } from '../test-people.ts';
-import { useHabitat } from '../test-habitat.ts';
+import { enrol } from '../../testing/test-people.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
 
 const { node } = useHabitat();
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { useHabitat } from '../test-habitat.ts';
-import { identified, withTokenOf } from '../test-people.ts';
+import { useHabitat } from '../../testing/test-habitat.ts';
+import { identified, withTokenOf } from '../../testing/test-people.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /** What the model test does to the ledger and to the reference beside it. */
-import type { LedgerStore } from '../store/ledger-store.ts';
-import type { MoveCall, Outcome } from '../store/move.ts';
+import type { LedgerStore } from '../../src/store/ledger-store.ts';
+import type { MoveCall, Outcome } from '../../src/store/move.ts';
 import { callersName, type ReferenceLedger, type ReferencePayer, type Said } from './reference-ledger.ts';
 
 export type Step =

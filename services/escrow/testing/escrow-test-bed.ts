@@ -7,8 +7,8 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { FakeRegistry } from '@svc/testing/registry.fake.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
-import type { EscrowDeps } from './deps.ts';
-import { escrowService } from './service.ts';
+import type { EscrowDeps } from '../src/deps.ts';
+import { escrowService } from '../src/service.ts';
 
 export type { Fields };
 

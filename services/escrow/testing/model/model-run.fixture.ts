@@ -12,7 +12,7 @@ const SEQUENCES = 60;
 const MAX_STEPS = 60;
 const [, , url = '', mutant = '-1', seed = '1'] = process.argv;
 const edits = MUTANTS[Number(mutant)]?.edits ?? [];
-const source = join(import.meta.dirname, '..');
+const source = join(import.meta.dirname, '..', '..', 'src');
 
 for (const { file, from } of edits) {
   if (!readFileSync(join(source, file), 'utf8').includes(from)) throw new Error(`${file} has no "${from}" any more`);

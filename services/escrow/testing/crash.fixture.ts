@@ -6,8 +6,8 @@
 import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { callWith, openStoreBed } from '../escrow-store-bed.ts';
-import type { LedgerStore } from './ledger-store.ts';
+import { callWith, openStoreBed } from './escrow-store-bed.ts';
+import type { LedgerStore } from '../src/store/ledger-store.ts';
 
 const [, , place = '', action = '', buyer = '', killBefore = '0'] = process.argv;
 const log = { warn() {}, fatal() {} };

@@ -3,7 +3,7 @@ import { FakeRegistry } from '@svc/testing/registry.fake.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { RunningService } from '@svc/runtime/service.ts';
 import { sawCode } from '@svc/testing/seen.ts';
-import { type Gateway, type GatewayOptions, startGateway } from '../service.ts';
+import { type Gateway, type GatewayOptions, startGateway } from '../src/service.ts';
 import { createTestPlatform, KEY, type TestPlatformOptions } from './platform.ts';
 import { type ProbeDeps, startProbe } from './probe.ts';
 

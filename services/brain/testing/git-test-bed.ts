@@ -4,10 +4,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type SimpleGit, simpleGit } from 'simple-git';
-import { commitChanges, type CommitResult, type FileChange } from './commits.ts';
-import { readHead } from './refs.ts';
-import { createRepository, type Repository } from './repository.ts';
-import { createGit } from './run.ts';
+import { commitChanges, type CommitResult, type FileChange } from '../src/git/commits.ts';
+import { readHead } from '../src/git/refs.ts';
+import { createRepository, type Repository } from '../src/git/repository.ts';
+import { createGit } from '../src/git/run.ts';
 
 export const AT = new Date('2026-01-02T03:04:05Z');
 export const AUTHOR = { name: 'ada', email: 'ada@agents.local' };

@@ -1,8 +1,8 @@
 /** A process that commits until it is killed and names each commit once it is durable. */
-import { commitChanges } from './commits.ts';
+import { commitChanges } from '../src/git/commits.ts';
 import { AT, AUTHOR, mustRead, text } from './git-test-bed.ts';
-import { openRepository } from './repository.ts';
-import { createGit } from './run.ts';
+import { openRepository } from '../src/git/repository.ts';
+import { createGit } from '../src/git/run.ts';
 
 const [, , dir = '', round = ''] = process.argv;
 const repository = await openRepository(createGit(), dir);

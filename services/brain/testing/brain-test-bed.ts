@@ -12,8 +12,8 @@ import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { FakeRegistry } from '@svc/testing/registry.fake.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
-import type { OpenBrain } from './brain/open-brain.ts';
-import { brainService } from './service.ts';
+import type { OpenBrain } from '../src/brain/open-brain.ts';
+import { brainService } from '../src/service.ts';
 
 export interface BrainNode {
   /** What the node says and hears. */

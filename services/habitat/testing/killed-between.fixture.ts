@@ -7,7 +7,7 @@ import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { readConfig } from '@svc/runtime/config.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
-import { openHabitatTestBed } from '../habitat-test-bed.ts';
+import { openHabitatTestBed } from './habitat-test-bed.ts';
 
 const [, , directory = '', point = ''] = process.argv;
 const log = { warn() {}, fatal() {} };

@@ -11,8 +11,8 @@ import { createRegistryClient } from '@svc/runtime/registry.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
-import type { HabitatDeps } from './deps.ts';
-import { habitatService } from './service.ts';
+import type { HabitatDeps } from '../src/deps.ts';
+import { habitatService } from '../src/service.ts';
 
 export interface HabitatNode {
   readonly deps: HabitatDeps;

@@ -5,8 +5,8 @@ import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { openStore, type ServiceStore } from '@svc/runtime/store.ts';
 import { platformOn } from '@svc/testing/service-bed.ts';
-import { LedgerStore } from './store/ledger-store.ts';
-import type { MoveCall } from './store/move.ts';
+import { LedgerStore } from '../src/store/ledger-store.ts';
+import type { MoveCall } from '../src/store/move.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 

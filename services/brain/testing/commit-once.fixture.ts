@@ -1,8 +1,8 @@
 /** A process that makes one commit on `feat` and says so, for the fsync trace. */
-import { commitChanges } from './commits.ts';
+import { commitChanges } from '../src/git/commits.ts';
 import { AT, AUTHOR, mustRead, text } from './git-test-bed.ts';
-import { openRepository } from './repository.ts';
-import { createGit } from './run.ts';
+import { openRepository } from '../src/git/repository.ts';
+import { createGit } from '../src/git/run.ts';
 
 const repository = await openRepository(createGit(), process.argv[2] ?? '');
 const expectedHead = await mustRead(repository, 'feat');

@@ -1,5 +1,5 @@
 /** A process that has a git waiting for questions, says so, and stays. */
-import { Spawner } from './spawner.ts';
+import { Spawner } from '../src/git/spawner.ts';
 
 const cwd = process.argv[2] ?? '';
 new Spawner()
