@@ -277,13 +277,18 @@ async function writeBack({ brain, editor }: Ground, ear: Ear, [, { name }]: Ask,
   ear.answer(ask, await editor.call(...ask), false);
 }
 
-/** Ids of all commits and trees, and of the files that are not open. */
+/**
+ * Ids of all commits and trees, and of the files that are not open. Not the first, empty commit: it holds nothing, and
+ * brains that are made in one second share it.
+ */
 function hiddenObjects(folder: string): string[] {
+  const first = git(folder, 'rev-list', '--max-parents=0', '--all').split('\n');
+  const empty = new Set(first.filter((commit) => git(folder, 'ls-tree', commit) === ''));
   const lines = git(folder, 'rev-list', '--objects', '--all').split('\n');
   const isOpen = (path: string): boolean => path.startsWith('open/') && /\.\w+$/.test(path);
   return lines.flatMap((line) => {
     const [id = '', ...path] = line.split(' ');
-    return isOpen(path.join(' ')) ? [] : [id];
+    return isOpen(path.join(' ')) || empty.has(id) ? [] : [id];
   });
 }
 

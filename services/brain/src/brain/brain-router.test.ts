@@ -1,6 +1,7 @@
 /** Between processes a question and its answer are believed only in their declared form. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
+import { operations } from '../operations/all.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode;
@@ -30,10 +31,10 @@ const READ = { brain: 'svc', operation: 'read', question: { branch: 'main', path
 
 async function asked(wish: object): Promise<unknown> {
   const { rows } = await bed.database.pool.query<{ process: string }>('SELECT process FROM brain.brain_processes');
-  const context = { ...SERVICE, deadlineAt: Date.now() + 10_000 };
+  const context = { ...SERVICE, deadlineAt: Date.now() + 30_000 };
   const payload = JSON.stringify({ context, ...wish });
   return JSON.parse(
-    await node.bus.request(`brain.process.${rows[0]?.process}`, payload, { deadlineAt: Date.now() + 10_000 }),
+    await node.bus.request(`brain.process.${rows[0]?.process}`, payload, { deadlineAt: Date.now() + 30_000 }),
   );
 }
 
@@ -45,6 +46,64 @@ it('answers a question of another process, and none that is not in its form', as
   expect(await asked({ ...READ, question: { branch: 'main', path: 7, at: null } })).toMatchObject(refused);
   expect(await asked({ ...READ, operation: 'constructor' })).toMatchObject(refused);
   expect(await asked({ ...READ, context: { ...SERVICE, deadlineAt: 'soon' } })).toMatchObject(refused);
+});
+
+const definition = { type: 'static', triggers: ['deploy'], enabled: true, description: '', source: ['x'] };
+const island = { name: 'ops', definition, content: { kind: 'text', text: 'How' } };
+const main = { branch: 'main' };
+const aPage = { limit: 10, after: null };
+
+/** In this order, so that there is something to answer. `retire` is last: then the brain is gone. */
+const QUESTIONS: Record<string, object> = {
+  change: { ...main, path: 'x', content: '# Words\n\nto find', ifMatch: null },
+  createIslands: { ...main, islands: [island] },
+  amendIsland: { ...main, name: 'ops', amendment: { member: 'triggers', value: ['ship'] }, ifMatch: null },
+  islands: { ...main, after: null },
+  island: { ...main, name: 'ops', append: true },
+  read: { ...main, path: 'x', at: null },
+  list: { ...main, category: null, at: null, ...aPage, withContent: true, withTitle: true },
+  search: { ...main, query: 'words', mode: 'hybrid', limit: 5, group: 'passage', pathPrefix: null, explain: true },
+  dirty: main,
+  changed: {},
+  diff: { ...main, path: null, from: null, to: null, bytes: 1000, ...aPage },
+  summary: {},
+  commit: { ...main, message: 'all', only: null },
+  history: { ...main, path: null, at: null, start: 0, limit: 10 },
+  createBranch: { ...main, name: 'b', from: null },
+  openBranch: { branch: 'b', create: true },
+  branches: aPage,
+  mergeBranch: { ...main, from: 'b', message: null, dryRun: true },
+  removeIsland: { ...main, name: 'ops' },
+  autoBranch: { ...main, prefix: 'auto' },
+  renameBranch: { branch: 'b', to: 'c' },
+  deleteBranch: { branch: 'c' },
+  conflicts: { ...main, file: null, resolved: false, ...aPage },
+  readConflict: { id: 'cfl_1' },
+  resolveConflict: { id: 'cfl_1', take: 'ours', content: null, ifMatch: null },
+  leaseView: {},
+  acquire: { token: null, ttlMs: 60_000, holdsAtMostMs: null },
+  release: { token: 'other' },
+  force: {},
+  sync: { ...main, direction: 'both', remote: null },
+  settle: { waitMs: 1000 },
+  retire: { to: 'archive' },
+};
+
+it('answers every operation in its declared form', async () => {
+  const { pool } = bed.database;
+  const left = 'INSERT INTO brain.brain_conflicts (id, brain, branch, file, kind, at)';
+  await pool.query(`${left} VALUES ('cfl_1', 'svc', 'main', 'y.md', 'content', now())`);
+  expect(Object.keys(QUESTIONS).sort()).toEqual(operations.map(({ name }) => name).sort());
+  const refused: string[] = [];
+  for (const [operation, question] of Object.entries(QUESTIONS)) {
+    const reply = (await asked({ brain: 'svc', operation, question })) as { answer: unknown };
+    const form = operations.find(({ name }) => name === operation);
+    const told = form?.answerOf(reply.answer);
+    expect(told, operation).toEqual(reply.answer);
+    const { ok, decision } = Object(told) as { ok?: boolean; decision?: { ok: boolean } };
+    if ((decision?.ok ?? ok) === false) refused.push(operation);
+  }
+  expect(refused).toEqual(['release', 'sync']);
 });
 
 it('believes an owner that is another process only in the declared form of the answer', async () => {

@@ -1,6 +1,6 @@
 /** Private server processes of a test run: they die with it, and their folders go with them. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { accessSync, chownSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { accessSync, chownSync, constants, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -129,6 +129,13 @@ export async function startProcess(server: ServerProcess): Promise<{ control: Se
     killGroup(child, signal);
     await ended(child);
   };
+  const kill = async () => {
+    // PostgreSQL's sessions are processes in groups of their own: left alive, they would answer for a moment.
+    const sessions = childrenOf(child);
+    const ending = end('SIGKILL');
+    for (const pid of sessions) killIfThere(pid);
+    await ending;
+  };
   const stop = () => end(server.stopSignal ?? 'SIGTERM');
   const start = async () => {
     child = await launch(server);
@@ -141,12 +148,32 @@ export async function startProcess(server: ServerProcess): Promise<{ control: Se
         await delay(downMs);
         await start();
       },
-      kill: () => end('SIGKILL'),
+      kill,
       start,
       pause: async () => killGroup(child, 'SIGSTOP'),
       resume: async () => killGroup(child, 'SIGCONT'),
     },
   };
+}
+
+/** Where the system does not tell, none. */
+function childrenOf({ pid }: ChildProcess): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .split(' ')
+      .map(Number)
+      .filter((child) => child > 0);
+  } catch {
+    return [];
+  }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 async function launch(server: ServerProcess): Promise<ChildProcess> {
