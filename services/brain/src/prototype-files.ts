@@ -60,6 +60,8 @@ function anonymousContext(deadlineAt: number): OpContext {
     verifiedAgent: null,
     declaredAgent: null,
     fence: null,
+    // It only reads, and a read is never late.
+    since: 0,
     deadlineAt,
     idempotency: null,
     registry: null,

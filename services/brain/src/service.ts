@@ -223,6 +223,7 @@ function serviceContext(platform: Platform): OpContext {
     verifiedAgent: null,
     declaredAgent: null,
     fence: null,
+    since: platform.clock.now(),
     deadlineAt: platform.clock.now() + 20 * DEFAULT_DEADLINE_MS,
     idempotency: null,
     registry: null,

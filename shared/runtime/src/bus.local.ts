@@ -68,6 +68,9 @@ class LocalBus implements Bus {
     this.#pending = new PendingCalls(clock);
   }
 
+  /** Nobody else is there to give it up. */
+  readonly sinceStandstillMs = Infinity;
+
   get connected(): boolean {
     return this.#state !== 'closed';
   }

@@ -83,6 +83,10 @@ export class NatsBus implements Bus {
     return this.#connected;
   }
 
+  get sinceStandstillMs(): number {
+    return this.#presence?.sinceStandstillMs ?? Infinity;
+  }
+
   /** Opens the one reply subscription and follows the connection's state. */
   async start(): Promise<void> {
     this.#readLimit();

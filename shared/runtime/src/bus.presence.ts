@@ -29,6 +29,7 @@ export class Presence {
   #turn = 0;
   #timer: NodeJS.Timeout | undefined;
   #beatAt = performance.now();
+  #stoodStillAt = -Infinity;
   #isWaking = false;
   #isBeatDue = false;
 
@@ -64,6 +65,17 @@ export class Presence {
     return this.#isWaking || performance.now() - this.#beatAt > GIVEN_UP_AFTER_MS;
   }
 
+  /** Since that was so for the last time, in milliseconds. */
+  get sinceStandstillMs(): number {
+    this.#noticeStandstill();
+    return performance.now() - this.#stoodStillAt;
+  }
+
+  /** Looked at before every beat, because a beat ends it. */
+  #noticeStandstill(): void {
+    if (this.wasGivenUp) this.#stoodStillAt = performance.now();
+  }
+
   /** Tells whoever asked that it must look elsewhere: nothing was done. */
   decline({ reply }: Msg): void {
     if (reply === undefined || reply === '') return;
@@ -90,6 +102,7 @@ export class Presence {
   }
 
   #beat(): void {
+    this.#noticeStandstill();
     if (this.#parts.isConnected() && !this.#isWaking) {
       if (this.wasGivenUp) void this.#wake();
       else this.#tell();

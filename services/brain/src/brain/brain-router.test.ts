@@ -31,7 +31,7 @@ const READ = { brain: 'svc', operation: 'read', question: { branch: 'main', path
 
 async function asked(wish: object): Promise<unknown> {
   const { rows } = await bed.database.pool.query<{ process: string }>('SELECT process FROM brain.brain_processes');
-  const context = { ...SERVICE, deadlineAt: Date.now() + 30_000 };
+  const context = { ...SERVICE, since: Date.now(), deadlineAt: Date.now() + 30_000 };
   const payload = JSON.stringify({ context, ...wish });
   return JSON.parse(
     await node.bus.request(`brain.process.${rows[0]?.process}`, payload, { deadlineAt: Date.now() + 30_000 }),
@@ -45,7 +45,7 @@ it('answers a question of another process, and none that is not in its form', as
   expect(await asked({ ...READ, question: { ...READ.question, more: true } })).toMatchObject(refused);
   expect(await asked({ ...READ, question: { branch: 'main', path: 7, at: null } })).toMatchObject(refused);
   expect(await asked({ ...READ, operation: 'constructor' })).toMatchObject(refused);
-  expect(await asked({ ...READ, context: { ...SERVICE, deadlineAt: 'soon' } })).toMatchObject(refused);
+  expect(await asked({ ...READ, context: { ...SERVICE, since: 0, deadlineAt: 'soon' } })).toMatchObject(refused);
 });
 
 const definition = { type: 'static', triggers: ['deploy'], enabled: true, description: '', source: ['x'] };
@@ -128,4 +128,25 @@ it('believes an owner that is another process only in the declared form of the a
     reply = wrong;
     await expect(write()).rejects.toThrow('INTERNAL');
   }
+});
+
+it('does not do late what it had in hand when it stood still, because another process may have done it', async () => {
+  let stoodStillAt = -Infinity;
+  const sinceStandstillMs = { get: () => performance.now() - stoodStillAt };
+  Object.defineProperty(node.bus, 'sinceStandstillMs', sinceStandstillMs);
+  const write = (filename: string) => node.call('svc_set_memory', { category: '', filename, content: 'late' });
+  const read = () => node.call('svc_get_memory', { category: '', filename: 'b' });
+  await write('a');
+  // What is asked of the registry now waits, and the calls with it.
+  bed.registry.touch();
+  bed.registry.isAway = true;
+  const calls = [write('b'), read()];
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  stoodStillAt = performance.now();
+  bed.registry.isAway = false;
+  const [written, answered] = await Promise.allSettled(calls);
+  expect(written).toMatchObject({ status: 'rejected', reason: { message: 'SERVICE_UNAVAILABLE' } });
+  expect(answered).toMatchObject({ status: 'fulfilled', value: { code: 'E_FILE_ABSENT' } });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await write('b')).toMatchObject({ saved: true });
 });

@@ -131,6 +131,7 @@ export class BrainRouter {
     if (this.#host.owns(brain)) return this.#runHere(work);
     const place = this.#places.get(brain) ?? (await this.#locate(brain));
     if (place === this.#host.process) return this.#runHere(work);
+    this.#assertTimely(work);
     const reply = await this.#send(place, work);
     if (reply === null || 'moved' in reply) {
       this.#places.delete(brain);
@@ -142,6 +143,16 @@ export class BrainRouter {
     return { answer: work.operation.answerOf(reply.answer) };
   }
 
+  /**
+   * While this process stood still, what it had in hand may have been sent to another one and done there, and other changes
+   * after it: done now, it would come late. Nothing was done here; throws SERVICE_UNAVAILABLE.
+   */
+  #assertTimely({ operation, context }: Work<unknown>): void {
+    const { bus, clock } = this.#platform;
+    if (operation.effect === 'read' || bus.sinceStandstillMs > clock.now() - context.since) return;
+    throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: RETRY_MS });
+  }
+
   /** The living owner, else whoever should claim the brain: the same process for all who ask at the same time. */
   async #locate(brain: string): Promise<string> {
     if (!(await this.#host.exists(brain))) throw new CallError('BRAIN_LOAD_FAIL');
@@ -151,12 +162,8 @@ export class BrainRouter {
     return preferredProcess(brain, await readLiveProcesses(client)) ?? this.#host.process;
   }
 
-  async #runHere<Answer>({
-    brain: name,
-    context,
-    operation,
-    run,
-  }: Work<Answer>): Promise<{ readonly answer: Answer } | null> {
+  async #runHere<Answer>(work: Work<Answer>): Promise<{ readonly answer: Answer } | null> {
+    const { brain: name, context, operation, run } = work;
     let leave: (() => void) | null = null;
     try {
       await this.#host.dropReplaced(name);
@@ -166,6 +173,7 @@ export class BrainRouter {
       leave = entered.leave;
       const given = { brain, context, rows: await brain.rowView(context), retire };
       assertMay(operation, given);
+      this.#assertTimely(work);
       const answer = await shown(operation, given, await run(given));
       if (operation.effect === 'write' && tookEffect(answer)) this.#host.disk.wrote(name);
       return { answer };
@@ -238,7 +246,8 @@ export class BrainRouter {
     try {
       const request = Request.parse(JSON.parse(payload));
       asked = request;
-      const { brain, operation: name, context, question } = request;
+      const { brain, operation: name, question } = request;
+      const context = { ...request.context, since: this.#platform.clock.now() };
       const operation = served.get(name);
       if (operation === undefined) throw new Error(`no operation is named ${name}`);
       const run = (given: Served): Promise<unknown> => operation.serve(given, question);

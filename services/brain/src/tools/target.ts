@@ -15,7 +15,7 @@ import type { OpContext } from '../writer/context.ts';
 export type Context = ToolContext<BrainDeps, never, never>;
 
 /** The parts of a tool's context that targets are made of; any tool's context fits. */
-export type CallContext = Pick<Context, 'deps' | 'caller' | 'idempotency' | 'markReplayed'>;
+export type CallContext = Pick<Context, 'deps' | 'caller' | 'idempotency' | 'now' | 'markReplayed'>;
 
 export const READ_RAISES = ['BRAIN_LOAD_FAIL', 'VAF_PATH_BLOCKED'] as const;
 export const WRITE_RAISES = [
@@ -104,7 +104,7 @@ export function requireWriter(caller: Caller): void {
 }
 
 /** Throws FORBIDDEN when the call names another agent than the verified one. */
-export function opContext({ caller, idempotency }: CallContext, guard: Guard = {}): OpContext {
+export function opContext({ caller, idempotency, now }: CallContext, guard: Guard = {}): OpContext {
   const { subject, session, deadlineAt, registry, operator } = caller;
   const verifiedAgent = subject.verified === true ? (subject.agentId ?? null) : null;
   if (verifiedAgent !== null && guard.agentId !== undefined && guard.agentId !== verifiedAgent) {
@@ -117,6 +117,7 @@ export function opContext({ caller, idempotency }: CallContext, guard: Guard = {
     verifiedAgent,
     declaredAgent: guard.agentId ?? subject.agentId ?? null,
     fence: guard.fence ?? null,
+    since: now,
     deadlineAt,
     idempotency,
     registry,

@@ -32,7 +32,8 @@ export const OpContext = z.strictObject({
   declaredAgent: z.string().nullable(),
   /** Fence of the lease the caller claims to hold. */
   fence: z.number().nullable(),
-  /** Milliseconds since the epoch. */
+  /** When the call came to the process that works on it, and by when it must be done: milliseconds since the epoch. */
+  since: z.number(),
   deadlineAt: z.number(),
   idempotency: z
     .strictObject({ principal: z.string(), tool: z.string(), key: z.string(), argsHash: z.string() })
