@@ -12,12 +12,15 @@ import { migrate, migrationsOfService } from './migrations.ts';
 import { measureRelays } from './measures.ts';
 import { createOutbox, type EventIn, type EventTable, type NewEvent, type Outbox } from './outbox.ts';
 import type { Platform } from './platform.ts';
+import { assertTimely } from './timely.ts';
 import { type Isolation, poolClient, withPgTransaction } from './transaction.ts';
 
 /** On whose behalf something changes. A `ToolContext` fits. */
 export interface ChangeCall {
   readonly caller: Pick<Caller, 'subject' | 'operator' | 'deadlineAt'>;
   readonly idempotency: IdempotencyScope | null;
+  /** When the call came to this process, in ms since the epoch; absent = it is never late. */
+  readonly now?: number;
 }
 
 /** What a change works with. Events and audit entries are written with the change, or not at all. */
@@ -112,7 +115,7 @@ export async function openStore<Events extends EventTable>(
 }
 
 interface ChangeParts<Event> {
-  readonly platform: Pick<Platform, 'database' | 'ids' | 'clock'>;
+  readonly platform: Pick<Platform, 'bus' | 'database' | 'ids' | 'clock'>;
   readonly schema: string;
   readonly outbox: Outbox<Event>;
   readonly audit: Pick<AuditRelay, 'kick'>;
@@ -127,14 +130,15 @@ function createChange<Event>({
   idempotency,
 }: ChangeParts<Event>): ServiceStore<Event>['change'] {
   return async <Value, Code extends string>(
-    { caller, idempotency: scope }: ChangeCall,
+    { caller, idempotency: scope, now }: ChangeCall,
     work: (unit: Unit<Event>) => Promise<Decision<Value, Code>>,
     options: ChangeOptions = {},
   ) => {
     let told = 0;
     let noted = 0;
-    const once = (tx: SqlClient): Promise<Once<Value, Code>> =>
-      idempotency.once(tx, scope, () =>
+    const once = async (tx: SqlClient): Promise<Once<Value, Code>> => {
+      if (now !== undefined) assertTimely(platform, now);
+      return idempotency.once(tx, scope, () =>
         undoneWhenDenied(tx, scope !== null, async () => {
           const notes: Notes<Event> = { events: [], entries: [] };
           const decision = await work({
@@ -150,6 +154,7 @@ function createChange<Event>({
           return decision;
         }),
       );
+    };
     const { clock, database } = platform;
     try {
       const outcome = await withPgTransaction(database.pool, once, {

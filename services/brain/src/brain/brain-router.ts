@@ -16,6 +16,7 @@ import {
 import { callErrorOf, failureOf } from '@svc/contract/rpc.ts';
 import { BusError, type Subscription } from '@svc/runtime/bus.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { assertTimely } from '@svc/runtime/timely.ts';
 import { isDatabaseAway, poolClient } from '@svc/runtime/transaction.ts';
 import { isAbsent } from '../files/fsync.ts';
 import { GitError } from '../git/run.ts';
@@ -143,14 +144,9 @@ export class BrainRouter {
     return { answer: work.operation.answerOf(reply.answer) };
   }
 
-  /**
-   * While this process stood still, what it had in hand may have been sent to another one and done there, and other changes
-   * after it: done now, it would come late. Nothing was done here; throws SERVICE_UNAVAILABLE.
-   */
+  /** A read is never late. */
   #assertTimely({ operation, context }: Work<unknown>): void {
-    const { bus, clock } = this.#platform;
-    if (operation.effect === 'read' || bus.sinceStandstillMs > clock.now() - context.since) return;
-    throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: RETRY_MS });
+    if (operation.effect !== 'read') assertTimely(this.#platform, context.since);
   }
 
   /** The living owner, else whoever should claim the brain: the same process for all who ask at the same time. */
