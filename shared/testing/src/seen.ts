@@ -1,6 +1,6 @@
 /**
  * What the tests of a run have seen from outside: which codes each tool answered, which events a client heard. With
- * SVC_TEST_SEEN, a folder, each process adds what is new to it to a file of its own; `toolchain/seen.ts` reads them.
+ * SVC_TEST_SEEN, a folder, each process adds what is new to it to a file of its own: a line each, for whoever compares them.
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';

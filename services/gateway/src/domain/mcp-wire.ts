@@ -41,14 +41,13 @@ export class McpError extends Error {
   readonly status: number;
   readonly data: Readonly<Record<string, unknown>>;
   /** In our words, beside the number. */
-  readonly code: CallErrorCode;
+  readonly code = 'INVALID_REQUEST';
 
   constructor(number: number, message: string, data: Readonly<Record<string, unknown>> = {}, status = 400) {
     super(message);
     this.number = number;
     this.status = status;
     this.data = data;
-    this.code = number === NUMBERS.METHOD_NOT_FOUND ? 'METHOD_NOT_FOUND' : 'INVALID_REQUEST';
   }
 }
 

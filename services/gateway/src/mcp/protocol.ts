@@ -27,7 +27,7 @@ import { parseJson } from '../json-body.ts';
 import type { Ports } from '../ports.ts';
 import type { ServiceDirectory } from '../service-directory.ts';
 import type { Calling, CallTool } from '../tool-call.ts';
-import { listResources, readResource, RESOURCE_TEMPLATES } from './resources.ts';
+import { type Asked, listResources, readResource, RESOURCE_TEMPLATES } from './resources.ts';
 import type { McpSessions } from './sessions.ts';
 import type { McpStreams } from './streams.ts';
 
@@ -39,11 +39,6 @@ export interface McpParts {
   readonly sessions: McpSessions;
   readonly streams: McpStreams;
   readonly writer: ReplyWriter;
-}
-
-/** A request on its way to its result. */
-interface Asked extends Calling {
-  readonly message: RequestMessage;
 }
 
 /** What is answered with the text of a whole reply. */

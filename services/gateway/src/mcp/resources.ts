@@ -4,7 +4,8 @@ import { answeredObject, type RequestMessage } from '../domain/mcp-results.ts';
 import { INVALID_PARAMS, McpError } from '../domain/mcp-wire.ts';
 import type { Calling, CallTool } from '../tool-call.ts';
 
-interface Asked extends Calling {
+/** A request on its way to its result. */
+export interface Asked extends Calling {
   readonly message: RequestMessage;
 }
 

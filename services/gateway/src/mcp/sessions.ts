@@ -53,7 +53,7 @@ export function createMcpSessions(shared: Shared): McpSessions {
   };
 }
 
-/** More than a process is asked for within an hour by all plans together that are not the operator's. */
+/** Beyond that, those that were not used for the longest time are forgotten. */
 const MAX_SESSIONS = 100_000;
 
 function memoryShelf(): Shelf {
