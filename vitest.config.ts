@@ -4,18 +4,27 @@ import { e2eProjects } from './test-e2e/vitest.config.ts';
 
 const FOLDERS = ['{services,shared}/*/src/**', 'services/*/testing/**', '{deploy,toolchain,bench}/**'];
 const NEEDS_SERVER = '*.{pg,nats,redis}.test.ts';
+/** Measures what the process that it runs in takes: memory, or processor time. */
+const ALONE = '*.alone.test.ts';
 
-function suites(name: string, files: string, exclude: readonly string[]): TestProjectInlineConfiguration {
+function suites(
+  name: string,
+  files: string,
+  exclude: readonly string[],
+  isolate = false,
+): TestProjectInlineConfiguration {
   return {
     test: {
       name,
       include: FOLDERS.map((folder) => `${folder}/${files}`),
       exclude: ['**/node_modules/**', ...exclude],
       pool: 'forks',
+      // A worker keeps its modules and the databases of its tests, warm, from one file to the next.
+      isolate,
       // Node loads our modules itself, as it does when they run: no transform, and its compile cache.
       experimental: { viteModuleRunner: false, nodeLoader: false },
-      // By default one core stays free for a person at the keyboard; on two cores that doubles the time.
-      maxWorkers: '100%',
+      // By default one core stays free for a person at the keyboard. Many files mostly wait: for a process, a timer, a disk.
+      maxWorkers: '150%',
       // Some start a server or a database first.
       testTimeout: 60_000,
       hookTimeout: 90_000,
@@ -27,7 +36,8 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     projects: [
-      suites('unit', '*.test.ts', [`**/${NEEDS_SERVER}`]),
+      suites('unit', '*.test.ts', [`**/${NEEDS_SERVER}`, `**/${ALONE}`]),
+      suites('alone', ALONE, [], true),
       suites('servers', NEEDS_SERVER, []),
       ...e2eProjects,
     ],

@@ -2,6 +2,7 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { agentCall, agentRequest, listSize, startSdkServer } from './agents.ts';
 import { callBody, callTool } from './call.ts';
 import { measureCommits } from './commits.ts';
 import { measureDecisions } from './decisions.ts';
@@ -18,6 +19,7 @@ import {
   CONNECTIONS,
   type Group,
   READ_BODY,
+  READ_TOOL,
   type RoundResult,
   runScenario,
   type Scenario,
@@ -53,6 +55,10 @@ const wants = (...groups: string[]): boolean => only === undefined || groups.som
 const profiling =
   values.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(values.profile)}` };
 const GET_BODY = callBody('svc_get_memory', { category: 'bench', filename: 'read' });
+const RECALL_BODY = callBody('svc_memory_recall', { key: 'bench' });
+const STATE_BODIES = Array.from({ length: 64 }, (_, key) =>
+  callBody('svc_memory_state', { key: `k${key}`, value: key }),
+);
 const DESCRIBE_BODY = callBody('tool_describe', { names: ['svc_get_memory'] });
 const ends: (() => Promise<void>)[] = [];
 const scenarios: Scenario[] = [];
@@ -62,7 +68,7 @@ try {
   await addDoors();
   const servers = wants('c', 'e', 't', 'draws', 'peers') ? await startServers() : null;
   if (servers !== null) await addOverNats(servers);
-  if (wants('d', 'f', 'g', 't', 'draws')) await addEmbedded();
+  if (wants('d', 'f', 'g', 't', 'draws', 'mcp')) await addEmbedded();
   await runRounds();
   if (wants('decisions')) console.log(`\n${measureDecisions()}`);
   if (wants('money')) console.log(`\n${await measureMoney(seconds, rounds)}`);
@@ -146,16 +152,48 @@ async function addEmbedded(): Promise<void> {
   add({ ...compared, group: groupOfReads('d'), title: 'read tool, embedded', aim: '>= 50 %' });
   add({ ...compared, group: 'd', title: 'gateway tool, embedded', bodies: [DESCRIBE_BODY] });
   add({ ...compared, group: 'f', title: 'svc_get_memory, embedded', bodies: [GET_BODY] });
+  await callTool(system.urls[0] ?? '', AUTHORISED, 'svc_memory_state', { key: 'bench', value: content });
+  add({ ...compared, group: 'f', title: 'svc_memory_recall, embedded', bodies: [RECALL_BODY] });
   const write = { group: 'g' as const, bodies: [WRITE_BODY], ...placeOf(system) };
   add({ ...write, title: 'svc_set_memory, 1 writer', connections: 1, aim: 'p50 <= 5 ms, p99 <= 25 ms' });
   add({ ...write, title: 'svc_set_memory, 64 writers', aim: '>= 1,000/s' });
+  add({ ...write, bodies: STATE_BODIES, title: 'svc_memory_state, 1 writer', connections: 1 });
+  add({ ...write, bodies: STATE_BODIES, title: 'svc_memory_state, 64 writers' });
   if (wants('t')) await addTokenScenarios(system, 'embedded');
   if (wants('draws')) await addDraws(system, 'embedded');
+  if (wants('mcp')) await addAgents(system);
+}
+
+/** What agents send, beside the same call by the plain door, and beside the official server with as many tools. */
+async function addAgents(system: System): Promise<void> {
+  const [url = ''] = system.urls;
+  const [core, full] = [await listSize(url, AUTHORISED, 'core'), await listSize(url, AUTHORISED, 'full')];
+  console.log(`lists for agents: core ${core.tools} tools, ${core.tokens} tokens; full ${full.tools}, ${full.tokens}`);
+  const asAgent = ({ path, body, headers }: ReturnType<typeof agentRequest>) => ({
+    path,
+    bodies: [body],
+    headers: { ...AUTHORISED, ...headers },
+  });
+  const over = { group: 'mcp' as const, ...placeOf(system) };
+  const call = 'tools/call over /mcp';
+  add({ ...over, title: call, ...asAgent(agentCall(READ_TOOL)), baseline: 'read tool, embedded', aim: '>= 80 %' });
+  add({
+    ...over,
+    title: 'tools/list of full over /mcp',
+    ...asAgent(agentRequest('tools/list', {}, '/mcp?profile=full')),
+  });
+  const sdk = startSdkServer(full.tools);
+  ends.push(() => sdk.stop());
+  const place = { urls: [await sdk.said(/listening on (\S+)/)], processes: [sdk] };
+  const request = asAgent(agentCall('tool_0'));
+  const title = `tools/call, SDK McpServer with ${full.tools} tools`;
+  add({ group: 'mcp', title, ...place, ...request, baseline: call, aim: '<= 6.7 %' });
 }
 
 /** The reads that other groups are compared with run with these too. */
 function groupOfReads(group: 'd' | 'e'): Group {
-  return wants(group) ? group : wants('t') ? 't' : 'draws';
+  const others = ['t', 'draws', 'mcp'] as const;
+  return wants(group) ? group : (others.find((other) => wants(other)) ?? group);
 }
 
 /** Of one pool, by one agent: every call meets the same two rows. */

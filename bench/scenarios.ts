@@ -4,7 +4,7 @@ import { type LoadResult, offerLoad } from './offered-load.ts';
 import type { NodeProcess } from './process.ts';
 import { AUTHORISED } from './system.ts';
 
-export type Group = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 't' | 'draws' | 'peers';
+export type Group = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 't' | 'draws' | 'peers' | 'mcp';
 
 export interface Scenario {
   readonly group: Group;
@@ -14,6 +14,8 @@ export interface Scenario {
   readonly processes: readonly NodeProcess[];
   readonly connections: number;
   readonly bodies: readonly string[];
+  /** Where the bodies go; /call by default. */
+  readonly path?: string;
   /** Who calls; the operator by default. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The scenario that this one is compared with. */
@@ -27,7 +29,8 @@ const WRITE_SLOTS = 2000;
 /** Seconds of load before each measured time. */
 const WARMUP_SECONDS = 1;
 
-export const READ_BODY = callBody('brain_migration_status', {});
+export const READ_TOOL = 'brain_migration_status';
+export const READ_BODY = callBody(READ_TOOL, {});
 export const WRITE_BODY = callBody('svc_set_memory', {
   category: 'bench',
   filename: 'w{slot}',
@@ -43,13 +46,13 @@ export interface RoundResult extends Omit<LoadResult, 'replies' | 'lastNumber'> 
 
 /** One round; the connections are shared out when there are several gateways. */
 export async function runScenario(scenario: Scenario, seconds: number): Promise<RoundResult> {
-  const { title, urls, processes, connections, bodies, headers = AUTHORISED } = scenario;
+  const { title, urls, processes, connections, bodies, path = '/call', headers = AUTHORISED } = scenario;
   const cpuMs = (): number => processes.reduce((sum, one) => sum + one.cpuMs(), 0);
   const cpuBeforeMs = cpuMs();
   const results = await Promise.all(
     urls.map((url) =>
       offerLoad({
-        url: `${url}/call`,
+        url: `${url}${path}`,
         headers,
         connections: connections / urls.length,
         seconds,

@@ -20,5 +20,5 @@ if [ -d "$habitat/audit" ]; then cp -p "$habitat/audit/." "$folder/audit/" -R; f
 pg_dump --format=custom --file "$folder/database" --dbname "$DATABASE_URL"
 # At rest, because nobody works on them.
 tar --create --file "$folder/files.tar" --directory "$data" \
-  --exclude ./cache --exclude ./audit --exclude ./database --exclude './service.lock*' .
+  --exclude ./cache --exclude ./audit --exclude ./database --exclude './service.lock*' --exclude './service.address*' .
 echo "$folder holds the database, the files of the brains and the checkpoints of the audit"

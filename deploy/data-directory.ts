@@ -5,6 +5,7 @@ import type { Config } from '@svc/runtime/config.ts';
 import { takeLock } from '@svc/runtime/data-lock.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import { StartProblem } from '@svc/runtime/start-problem.ts';
+import { LOCK } from './node-address.ts';
 
 /** What the database of a new node takes, and something to begin with. */
 const NEW_NODE_MIB = 80;
@@ -40,7 +41,7 @@ function take(path: string, isMade: boolean): DataDirectory {
   let isInUse = false;
   if (!existsSync(join(path, DATABASE, 'pg', 'PG_VERSION'))) refuseSmallDisk(path);
   mkdirSync(path, { recursive: true });
-  const lock = takeLock(join(path, 'service.lock'));
+  const lock = takeLock(join(path, LOCK));
   return {
     path,
     isNew,

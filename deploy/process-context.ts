@@ -8,6 +8,7 @@ import { type Config, readConfig, secretVariables } from '@svc/runtime/config.ts
 import { createLog } from '@svc/runtime/log.ts';
 import { createMetrics } from '@svc/runtime/metrics.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { logStream } from './log-stream.ts';
 
 export interface Environment {
   readonly config: Config;
@@ -24,9 +25,9 @@ export function takeEnvironment(): Environment {
 export type ProcessContext = Pick<Platform, 'config' | 'log' | 'metrics' | 'clock' | 'ids' | 'random' | 'node'>;
 
 /** `role` names the process in logs. */
-export function createProcessContext({ config, warnings }: Environment, role: string): ProcessContext {
+export async function createProcessContext({ config, warnings }: Environment, role: string): Promise<ProcessContext> {
   const nodeId = config.SVC_NODE_ID ?? hostname();
-  const log = createLog(config.SVC_LOG_LEVEL, { node: nodeId, role });
+  const log = createLog(config.SVC_LOG_LEVEL, { node: nodeId, role }, await logStream(config));
   for (const warning of warnings) log.warn(warning);
   const instance = `${role}-${randomBytes(8).toString('hex')}`;
   return {

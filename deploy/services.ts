@@ -12,21 +12,30 @@ interface ServiceEntry<Deps> {
   readonly load: () => Promise<ServiceDefinition<Deps>>;
   /** Patterns of keys in Redis beside those that begin with its name. */
   readonly redisKeys?: readonly string[];
+  /** Subjects on NATS beside those that every service has. */
+  readonly subjects?: Partial<OwnSubjects>;
+}
+
+export interface OwnSubjects {
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
 }
 
 export interface CataloguedService {
   readonly name: string;
   readonly redisKeys: readonly string[];
+  readonly subjects: OwnSubjects;
   /** Its code; starting it loads it too. */
   load(): Promise<unknown>;
   tools(): Promise<readonly Tool<never>[]>;
   start(platform: Platform, place?: ServicePlace): Promise<RunningService<unknown>>;
 }
 
-export function service<Deps>({ name, load, redisKeys = [] }: ServiceEntry<Deps>): CataloguedService {
+export function service<Deps>({ name, load, redisKeys = [], subjects }: ServiceEntry<Deps>): CataloguedService {
   return {
     name,
     redisKeys,
+    subjects: { publish: [], subscribe: [], ...subjects },
     load,
     tools: async () => (await load()).tools,
     async start(platform, place) {
@@ -37,13 +46,21 @@ export function service<Deps>({ name, load, redisKeys = [] }: ServiceEntry<Deps>
 }
 
 export const SERVICES: readonly CataloguedService[] = [
-  service({ name: 'habitat', load: async () => (await import('@svc/habitat/service.ts')).habitatService }),
+  service({
+    name: 'habitat',
+    load: async () => (await import('@svc/habitat/service.ts')).habitatService,
+    subjects: { publish: ['habitat.ended'], subscribe: ['habitat.tokens-used'] },
+  }),
   service({
     name: 'escrow',
     load: async () => (await import('@svc/escrow/service.ts')).escrowService,
     redisKeys: ['svc:qos:*'],
   }),
-  service({ name: 'brain', load: async () => (await import('@svc/brain/service.ts')).brainService }),
+  service({
+    name: 'brain',
+    load: async () => (await import('@svc/brain/service.ts')).brainService,
+    subjects: { publish: ['brain.process.*'], subscribe: ['brain.process.*'] },
+  }),
 ];
 
 export const SERVICE_NAMES: readonly string[] = SERVICES.map(({ name }) => name);

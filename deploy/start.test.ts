@@ -48,6 +48,20 @@ describe('one process', () => {
     started.kill('SIGKILL');
   });
 
+  test('a process that is told to end while it starts ends at once, in order, and says nothing else', async () => {
+    const dataDir = folder();
+    const reached = [join(dataDir, 'service.lock'), join(dataDir, 'database', 'run', '.s.PGSQL.5432')];
+    for (const [mark, afterMs] of reached.flatMap((path) => [0, 200].map((ms) => [path, ms] as const))) {
+      const started = node({ SVC_DATA_DIR: dataDir, SVC_LOG_LEVEL: 'warn' });
+      while (!existsSync(mark)) await sleep(5);
+      await sleep(afterMs);
+      started.kill('SIGTERM');
+      const { code, stderr } = await started.ended;
+      expect([code, stderr], `${afterMs} ms after ${mark}: ${started.said()}`).toEqual([0, '']);
+      expect(started.said().replace(/^[^{]*listening on[^{]*$/m, '')).not.toContain('"level"');
+    }
+  }, 180_000);
+
   test('a second one on a data directory names the first, whatever asks it meanwhile, and leaves no trace', async () => {
     const dataDir = folder();
     const [first, second] = [await freePort(), await freePort()];
@@ -58,6 +72,40 @@ describe('one process', () => {
     expect(said).toContain(`${join(dataDir, 'service.lock')} is held by process ${holder.pid}`);
     expect(readFileSync(join(dataDir, 'service.lock'), 'utf8')).toMatch(new RegExp(`^${holder.pid} `));
     expect(readdirSync(dataDir).filter((name) => name.startsWith('service.lock'))).toEqual(['service.lock']);
+  });
+
+  test('Ctrl-C, which a terminal and every launcher hand on, is one wish to end: orderly, also in the middle of a start', async () => {
+    const dataDir = folder();
+    const running = node({ SVC_DATA_DIR: dataDir, SVC_LOG_LEVEL: 'info' });
+    await expect.poll(() => running.said(), { timeout: 60_000 }).toContain('listening on');
+    for (let press = 0; press < 3; press += 1) running.kill('SIGINT');
+    expect(await running.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('shutting down') });
+    expect(existsSync(join(dataDir, 'service.lock'))).toBe(false);
+
+    const starting = node({ SVC_DATA_DIR: folder(), SVC_LOG_LEVEL: 'info' });
+    await expect.poll(() => starting.said(), { timeout: 60_000 }).toContain('migrations applied');
+    starting.kill('SIGINT');
+    const { code, stderr } = await starting.ended;
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('    at ') });
+  });
+
+  test('the log is JSON where nobody reads it, and text when it is asked for', async () => {
+    const lineOf = async (format: string): Promise<string> => {
+      const started = node({
+        SVC_DATA_DIR: folder(),
+        SVC_LOG_LEVEL: 'info',
+        SVC_LOG_FORMAT: format,
+        SVC_BRIAN: 'typo',
+      });
+      await expect.poll(() => started.said(), { timeout: 60_000 }).toContain('SVC_BRIAN');
+      started.kill('SIGKILL');
+      return started.said().split('\n')[0] ?? '';
+    };
+    expect(JSON.parse(await lineOf('auto'))).toMatchObject({
+      level: 40,
+      msg: expect.stringContaining('nearest: SVC_BRAIN'),
+    });
+    expect(await lineOf('text')).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: SVC_BRIAN is not a known variable/);
   });
 
   test('a port in use is named, and the new data directory is as before', async () => {

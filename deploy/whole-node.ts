@@ -2,12 +2,14 @@
 import { resolve } from 'node:path';
 import type { Config } from '@svc/runtime/config.ts';
 import { measureProcess } from '@svc/runtime/measures.ts';
-import { startGateway } from '@svc/gateway/service.ts';
+import { type Gateway, startGateway } from '@svc/gateway/service.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { startHealthPort } from './health.ts';
 import { addStores, createEmbeddedDoors, type EmbeddedStore } from './platform.embedded.ts';
+import { removeNodeAddress, writeNodeAddress } from './node-address.ts';
 import type { Start } from './process.ts';
 import type { CataloguedService } from './services.ts';
+import { countUsers } from './users.ts';
 
 export interface WholeNode {
   readonly directory: DataDirectory;
@@ -34,7 +36,26 @@ export async function startWholeNode(
   }
   lifecycle.onShutdown('doors', () => gateway.drain());
   lifecycle.onShutdown('readiness', async () => health?.leave());
-  process.stdout.write(greeting(`http://${shownHost(gateway.address)}:${gateway.port}`, platform.config));
+  const url = `http://${shownHost(gateway.address)}:${gateway.port}`;
+  await tellAddress(url, gateway, { context, lifecycle }, directory.path);
+  process.stdout.write(greeting(url, platform.config));
+}
+
+/** From now on others find the node by its data directory; one that shall linger ends itself when they have left. */
+async function tellAddress(
+  url: string,
+  { usedAt }: Gateway,
+  { context: { config }, lifecycle }: Start,
+  directory: string,
+): Promise<void> {
+  const lingerMs = config.SVC_LINGER_MS;
+  const onDeserted = (): void => void process.kill(process.pid, 'SIGTERM');
+  const users = lingerMs === 0 ? null : await countUsers({ lingerMs, usedAt, onDeserted });
+  writeNodeAddress(directory, { url, users: users?.address ?? null });
+  lifecycle.onShutdown('address', async () => {
+    removeNodeAddress(directory);
+    users?.close();
+  });
 }
 
 /** 0.0.0.0 is where it listens, not where one can call it. */
@@ -65,6 +86,7 @@ function greeting(url: string, config: Config): string {
     ...off.map((line) => `  off: ${line}`),
     '  try:',
     `  curl -s ${url}/call -H 'content-type: application/json'${header} -d '${call}'`,
+    '  or, with the command line of docs/cli.md:  npm exec svc -- status',
     '',
     '',
   ].join('\n');

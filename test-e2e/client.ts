@@ -1,5 +1,6 @@
 /** A caller of the system: HTTP with keep-alive, one session each, replies judged by what the scenario expects. */
 import { randomUUID } from 'node:crypto';
+import { type Client, createClient } from '@svc/client';
 import { sawCode } from '@svc/testing/seen.ts';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { TargetPlace } from './targets/target.ts';
@@ -37,6 +38,7 @@ export interface CallerOptions {
 
 type Place = Pick<TargetPlace, 'gateways' | 'key'>;
 
+const PATIENCE_MS = 60_000;
 const agent = new Agent({ connections: 128, keepAliveTimeout: 2000, headersTimeout: 60_000, bodyTimeout: 60_000 });
 
 export class Caller {
@@ -70,6 +72,13 @@ export class Caller {
       'x-svc-session': this.session,
       ...this.#options.headers,
     };
+  }
+
+  /** The same person as a program, which asks until it is answered: each change once, whoever is killed meanwhile. */
+  program(gateway?: number): Client {
+    const { key = this.place.key } = this.#options;
+    const patience = { reachWithinMs: PATIENCE_MS, timeoutMs: PATIENCE_MS };
+    return createClient({ url: this.url(gateway), key: key ?? undefined, session: this.session, ...patience });
   }
 
   async call(tool: string, args: Fields = {}, options: CallOptions = {}): Promise<Reply> {

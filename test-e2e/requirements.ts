@@ -2,12 +2,17 @@
 import { ACCESS } from './requirements/access.ts';
 import { BRAIN_COMMITS } from './requirements/brain-commits.ts';
 import { BRAIN_HISTORY } from './requirements/brain-history.ts';
+import { BRAIN_MEMORY } from './requirements/brain-memory.ts';
 import { BRAIN_MERGING } from './requirements/brain-merging.ts';
 import { BRAIN_NAMES } from './requirements/brain-names.ts';
+import { BRAIN_RELATIONS } from './requirements/brain-relations.ts';
 import { BRAIN_ROWS } from './requirements/brain-rows.ts';
 import { BRAIN_RULES } from './requirements/brain-rules.ts';
 import { BRAIN_SYNC } from './requirements/brain-sync.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
+import { CLI } from './requirements/cli.ts';
+import { CLIENT } from './requirements/client.ts';
+import { CONTEXT } from './requirements/context.ts';
 import { DISK } from './requirements/disk.ts';
 import { ESCROW } from './requirements/escrow.ts';
 import { GATEWAY } from './requirements/gateway.ts';
@@ -22,18 +27,25 @@ import { MCP } from './requirements/mcp.ts';
 import { OPERATION } from './requirements/operation.ts';
 import { PEOPLE } from './requirements/people.ts';
 import { SETTINGS } from './requirements/settings.ts';
+import { STORAGE } from './requirements/storage.ts';
+import { TEMPORARY } from './requirements/temporary.ts';
 import { TOKENS } from './requirements/tokens.ts';
 
 const ALL = {
   ...GATEWAY,
   ...BRAIN_RULES,
   ...BRAIN_TOOLS,
+  ...TEMPORARY,
+  ...STORAGE,
   ...BRAIN_SYNC,
   ...BRAIN_COMMITS,
   ...BRAIN_NAMES,
   ...BRAIN_HISTORY,
   ...BRAIN_MERGING,
+  ...BRAIN_MEMORY,
+  ...BRAIN_RELATIONS,
   ...BRAIN_ROWS,
+  ...CONTEXT,
   ...ACCESS,
   ...GUIDES,
   ...OPERATION,
@@ -49,6 +61,8 @@ const ALL = {
   ...DISK,
   ...SETTINGS,
   ...MCP,
+  ...CLIENT,
+  ...CLI,
 };
 
 export type RequirementId = keyof typeof ALL;

@@ -21,6 +21,8 @@ export const MERGE_KILL_ROUNDS = count('E2E_MERGE_KILL_ROUNDS', 1);
 /** Kills that must have come inside a bulk of islands, and rounds that must have ended with all of them there. */
 export const ISLAND_KILLS_INSIDE = count('E2E_ISLAND_KILLS_INSIDE', 1);
 export const ISLAND_ROUNDS_WITH_ALL = count('E2E_ISLAND_ROUNDS_WITH_ALL', 1);
+/** Kills that must have come inside of copying or removing a directory. */
+export const STORAGE_KILLS_INSIDE = count('E2E_STORAGE_KILLS_INSIDE', 2);
 /** Names of files, half of them hostile. */
 export const NAMES = count('E2E_NAMES', 60);
 /** Spends that are each sent three times. */
@@ -37,9 +39,22 @@ export const TAMPERED_CHAINS = count('E2E_TAMPERED_CHAINS', 21);
 export const DENIALS = count('E2E_DENIALS', 2000);
 /** Each used, revoked and used again. */
 export const REVOKED_TOKENS = count('E2E_REVOKED_TOKENS', 200);
+/** Pairs of events that try at once to descend from each other. */
+export const LINEAGE_RINGS = count('E2E_LINEAGE_RINGS', 20);
 /** Writes of each of several processes into one brain. */
 export const WRITES_OF_EACH_PROCESS = count('E2E_WRITES', 50);
 
+/** Of each client between two calls, while something happens to the system: a machine that is full shows nothing else. */
+export const LOAD_PAUSE_MS = count('E2E_LOAD_PAUSE_MS', 150);
+
+/** Files of two brains that are searched by who may see some of them, and the questions. */
+export const SEARCHED_FILES = count('E2E_SEARCHED_FILES', 300);
+export const SEARCHES = count('E2E_SEARCHES', 60);
+/** Answers in which a hidden field is looked for. */
+export const HIDDEN_ANSWERS = count('E2E_HIDDEN_ANSWERS', 240);
+
+/** Of the files that are made to break whoever hides parts of them, one in so many, chosen by the seed. */
+export const POISON_SHARE = count('E2E_POISON_SHARE', 4);
 /** Answers over files that are made to break whoever hides parts of them. */
 export const POISON_ANSWERS = count('E2E_POISON_ANSWERS', 60);
 

@@ -6,7 +6,7 @@ import { EventSocket, type SocketOptions } from './instruments/event-socket.ts';
 import { type Random, randomFrom } from './instruments/random.ts';
 import { type RequirementId, behaviourOf } from './requirements.ts';
 import { SEED } from './settings.ts';
-import { gatewayProcess } from './targets/cluster.ts';
+import { type ClusterSize, gatewayProcess } from './targets/cluster.ts';
 import { giveBack, giveBackAsleep, lendTarget, startTarget } from './targets/lent.ts';
 import type { ServiceProcess } from './targets/service-process.ts';
 import { API_KEY, type Environment, type OwnTarget, type TargetKind, type TargetPlace } from './targets/target.ts';
@@ -94,7 +94,7 @@ export interface OwnTargetOptions {
   /** As in VerifyOptions. */
   readonly only?: TargetKind;
   /** Nobody had it before and nobody gets it afterwards: for what counts everything, or cannot be mended. */
-  readonly fresh?: true;
+  readonly fresh?: ClusterSize;
 }
 
 /** A target that the file may break, with these settings. It gets it whole and leaves it to be made whole again. */
@@ -107,11 +107,14 @@ export function ownTarget(
   if (collected === null && isTargetThere(only)) {
     beforeAll(async () => {
       prepared = typeof settings === 'function' ? await settings() : { environment: settings, async dispose() {} };
-      target = await (fresh === true ? startTarget : lendTarget)(inject('targetKind'), prepared.environment);
+      const kind = inject('targetKind');
+      target = await (fresh === undefined
+        ? lendTarget(kind, prepared.environment)
+        : startTarget(kind, prepared.environment, fresh));
     });
     afterAll(async () => {
       try {
-        if (fresh === true) await target?.stop();
+        if (fresh !== undefined) await target?.stop();
         else if (target !== null) await giveBack(target, prepared?.environment ?? {});
       } finally {
         await prepared?.dispose();

@@ -4,7 +4,11 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
-function targetProject(target: 'embedded' | 'cluster', groupOrder: number): TestProjectInlineConfiguration {
+function targetProject(
+  target: 'embedded' | 'cluster',
+  groupOrder: number,
+  maxWorkers: number,
+): TestProjectInlineConfiguration {
   return {
     test: {
       name: `e2e-${target}`,
@@ -16,7 +20,7 @@ function targetProject(target: 'embedded' | 'cluster', groupOrder: number): Test
       isolate: false,
       experimental: { viteModuleRunner: false, nodeLoader: false },
       // The machine's cores are shared with the processes under test, and several scenarios mostly wait.
-      maxWorkers: 3,
+      maxWorkers,
       testTimeout: 120_000,
       hookTimeout: 120_000,
       retry: 0,
@@ -36,8 +40,9 @@ export const e2eProjects: TestProjectInlineConfiguration[] = [
       sequence: { groupOrder: 0 },
     },
   },
-  targetProject('embedded', 1),
-  targetProject('cluster', 2),
+  targetProject('embedded', 1, 5),
+  // Each worker may have a cluster of its own to break.
+  targetProject('cluster', 2, 4),
 ];
 
 export default defineConfig({ test: { projects: e2eProjects } });

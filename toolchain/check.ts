@@ -2,4 +2,4 @@
 import { staticChecks } from './checks.ts';
 import { runStages, vitestStage } from './stages.ts';
 
-process.exitCode = await runStages([...staticChecks, vitestStage('unit', ['unit'])]);
+process.exitCode = await runStages([...staticChecks, vitestStage('unit', ['unit', 'alone'])]);

@@ -1,29 +1,31 @@
-// Documents that are read from the code, and database clients that are read from the schemas.
+// What is read from the code: documents, the types of the client, who may say what on NATS.
 //   generate.ts           writes them
 //   generate.ts --check   fails, showing the first difference, when a committed one is out of date
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DATABASE_CLIENTS, databaseClients } from './database-clients.ts';
+import { clientFiles } from './client-types.ts';
+import { natsConfig } from '../deploy/nats-users.ts';
+import { cliPage } from './docs-cli.ts';
 import { configPage, environmentExample, errorsPage, eventsPage } from './docs-contract.ts';
 import { declaredTools } from './declared-tools.ts';
 import { toolsPage } from './docs-tools.ts';
 
 const root = join(import.meta.dirname, '..');
 
+const tools = await declaredTools();
+
 const generated: Readonly<Record<string, string>> = {
-  ...(await databaseClients(root)),
-  'docs/tools.md': toolsPage(await declaredTools()),
+  ...clientFiles(tools),
+  'docs/tools.md': toolsPage(tools),
   'docs/errors.md': errorsPage(),
   'docs/events.md': eventsPage(),
   'docs/config.md': configPage(),
+  'docs/cli.md': cliPage(),
   '.env.example': environmentExample(),
+  'deploy/nats/nats.conf': natsConfig(),
 };
 
-/** Files of models that are gone. */
-const left = globSync(DATABASE_CLIENTS, { cwd: root }).filter((path) => !(path in generated));
-
 function write(): void {
-  for (const path of left) rmSync(join(root, path));
   for (const [path, content] of Object.entries(generated)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), content);
@@ -35,8 +37,7 @@ function check(): number {
   for (const [path, content] of stale)
     console.error(`${path} is out of date:
 ${firstDifference(committed(path), content)}`);
-  for (const path of left) console.error(`${path} is not generated any more`);
-  if (stale.length + left.length === 0) return 0;
+  if (stale.length === 0) return 0;
   console.error('Run `npm run gen` and commit the result.');
   return 1;
 }

@@ -10,7 +10,8 @@ let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'svc-run-'));
   for (const folder of ['toolchain', 'deploy', 'bin', 'node_modules']) mkdirSync(join(root, folder));
-  cpSync(join(import.meta.dirname, 'run.mjs'), join(root, 'toolchain', 'run.mjs'));
+  for (const file of ['run.mjs', 'pinned-node.mjs'])
+    cpSync(join(import.meta.dirname, file), join(root, 'toolchain', file));
   writeFileSync(join(root, 'package.json'), JSON.stringify({ toolchain: { node: '24.0.0', pnpm: '12.0.0' } }));
   for (const entry of ['deploy/embedded.ts', 'toolchain/test.ts']) writeFileSync(join(root, entry), '');
   writeFileSync(
@@ -27,7 +28,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const START = ['--env-file-if-exists=.env', 'deploy/embedded.ts'];
+const START = ['deploy/embedded.ts'];
 const TEST = ['toolchain/test.ts'];
 const ALL = 'pnpm install --frozen-lockfile';
 const PRODUCTION = `${ALL} --prod --filter-prod '@svc/deploy...'`;

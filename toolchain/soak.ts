@@ -29,10 +29,11 @@ const PARTS: readonly Part[] = [
   {
     name: 'kills',
     projects: ['e2e-embedded'],
-    files: scenarios('brain-crash', 'islands-crash', 'escrow-crash', 'brain-merging'),
+    files: scenarios('brain-crash', 'islands-crash', 'escrow-crash', 'brain-merging', 'memory-crash'),
     counts: {
       E2E_KILL_ROUNDS: 100,
       E2E_ISLAND_KILLS_INSIDE: 25,
+      E2E_STORAGE_KILLS_INSIDE: 25,
       E2E_ISLAND_ROUNDS_WITH_ALL: 5,
       E2E_MERGE_KILL_ROUNDS: 20,
     },
@@ -59,13 +60,25 @@ const PARTS: readonly Part[] = [
     name: 'poison',
     projects: BOTH,
     files: scenarios('brain-poison'),
-    counts: { E2E_POISON_ANSWERS: 20_000 },
+    counts: { E2E_POISON_ANSWERS: 20_000, E2E_POISON_SHARE: 1 },
+  },
+  {
+    name: 'rows',
+    projects: BOTH,
+    files: scenarios('brain-rows'),
+    counts: { E2E_SEARCHED_FILES: 1000, E2E_SEARCHES: 200, E2E_HIDDEN_ANSWERS: 1000 },
   },
   {
     name: 'load',
     projects: BOTH,
-    files: scenarios('escrow-load', 'brain-concurrency'),
-    counts: { E2E_SPENDS: 10_000, E2E_REPEATED_SPENDS: 5000, E2E_WRITES: 1000 },
+    files: scenarios('escrow-load', 'brain-concurrency', 'lineage'),
+    counts: { E2E_SPENDS: 10_000, E2E_REPEATED_SPENDS: 5000, E2E_WRITES: 1000, E2E_LINEAGE_RINGS: 100 },
+  },
+  {
+    name: 'faults',
+    projects: ['e2e-cluster'],
+    files: scenarios('faults', 'roll', 'standstill'),
+    counts: { E2E_LOAD_PAUSE_MS: 10 },
   },
   {
     name: 'cluster',
@@ -74,9 +87,11 @@ const PARTS: readonly Part[] = [
     counts: {
       E2E_KILL_ROUNDS: 40,
       E2E_ISLAND_KILLS_INSIDE: 10,
+      E2E_STORAGE_KILLS_INSIDE: 10,
       E2E_ISLAND_ROUNDS_WITH_ALL: 4,
       E2E_MERGE_KILL_ROUNDS: 10,
       E2E_ROLLING_RESTARTS: 40,
+      E2E_LOAD_PAUSE_MS: 20,
       E2E_BANK_SECONDS: 120,
     },
   },

@@ -1,5 +1,6 @@
 // Everything that must hold: `test.ts`. The end-to-end scenarios alone: `test.ts e2e`.
 import { staticChecks } from './checks.ts';
+import { provokedStage } from './provoked.ts';
 import { runStages, vitestStage } from './stages.ts';
 
 const endToEnd = [
@@ -10,10 +11,12 @@ const endToEnd = [
 
 const [selection] = process.argv.slice(2);
 if (selection === undefined) {
+  const provoked = provokedStage(process.env);
   process.exitCode = await runStages([
     ...staticChecks,
-    vitestStage('unit and contract', ['unit', 'servers']),
+    vitestStage('unit and contract', ['unit', 'alone', 'servers']),
     ...endToEnd,
+    provoked,
   ]);
 } else if (selection === 'e2e') {
   process.exitCode = await runStages(endToEnd);

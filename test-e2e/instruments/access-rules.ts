@@ -5,6 +5,10 @@
  */
 import type { Fields } from '../client.ts';
 import { type AccessRule, admins, everybody, gatedWriters, members, none, operators, writers } from './access-rule.ts';
+import { MEMORY } from './access-rules.memory.ts';
+import { STORAGE } from './access-rules.storage.ts';
+import { TEMPORARY } from './access-rules.temporary.ts';
+import { RELATIONS } from './access-rules.relations.ts';
 import { MONEY } from './access-rules.money.ts';
 import type { Tenant } from './tenants.ts';
 
@@ -48,6 +52,16 @@ const BRAIN: Record<string, AccessRule> = {
   svc_lock: operators(() => ({ action: 'force' })),
   svc_rerank: everybody(() => ({ query: 'x', docs: ['x'] })),
   svc_search: everybody(({ team }) => ({ query: team })),
+  svc_search_hybrid: everybody(({ team }) => ({ query: team })),
+  svc_search_hyde: everybody(({ team }) => ({ query: team })),
+  svc_search_multiquery: everybody(({ team }) => ({ query: team })),
+  svc_embed: everybody(({ team }) => ({ text: team })),
+  svc_embed_similarity: everybody(({ team }) => ({ textA: team, textB: team })),
+  context_build: everybody(({ team }) => ({ query: team })),
+  context_refresh: everybody(),
+  context_layers: everybody(),
+  context_inspect: everybody(),
+  context_cache: everybody(),
   svc_sync: writers(() => ({ direction: 'push' })),
 };
 
@@ -270,4 +284,8 @@ export const ACCESS_RULES: Readonly<Record<string, AccessRule>> = {
   ...TRUST,
   ...SUDO,
   ...MONEY,
+  ...MEMORY,
+  ...STORAGE,
+  ...TEMPORARY,
+  ...RELATIONS,
 };

@@ -1,18 +1,10 @@
-/** Calls that are sent again, as they are, until somebody answers them: what a careful client does about a crash. */
+/** Questions that are asked again, as they are, until somebody answers them. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { codeOf, type Reply } from '../client.ts';
 
-/** Codes that leave open whether anything happened, or say that nobody was there. */
-const UNANSWERED = ['SERVICE_UNAVAILABLE', 'TIMEOUT', 'E_OUTCOME_UNKNOWN', 'E_BUSY', 'TOOL_NOT_FOUND'];
 const PAUSE_MS = 30;
 const PATIENCE_MS = 60_000;
 
-/** The first reply that says what came of the call. Throws when none does for a minute. */
-export async function answered(send: () => Promise<Reply>): Promise<Reply> {
-  return untilAnswered(send, (reply) => UNANSWERED.includes(codeOf(reply) ?? ''));
-}
-
-/** `send` may throw, which is no answer. */
+/** The first answer that is one; `send` may throw, which is none. Throws when nobody answers for a minute. */
 export async function untilAnswered<Answer>(
   send: () => Promise<Answer>,
   isNone: (answer: Answer) => boolean,

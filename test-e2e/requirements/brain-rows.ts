@@ -2,7 +2,7 @@
 export const BRAIN_ROWS = {
   'rows:search-subset': [
     'search acceptance 2',
-    'Who may read 400 of 1,000 files gets the answers of a brain that holds only those: results, scores, totals.',
+    'Who may read four of ten files gets the answers of a brain that holds only those: results, scores, totals.',
   ],
   'rows:masked-field': [
     'search acceptance 3',
@@ -10,11 +10,19 @@ export const BRAIN_ROWS = {
   ],
   'rows:hidden-never': [
     'brain rows',
-    'A thousand reads and searches through every door show a hidden value in no answer, event, log line or metric.',
+    'Reads and searches through every door show a hidden value in no answer, event, log line or metric.',
   ],
   'rows:poison': [
     'brain rows',
     'Files that are deep, wide, broken or ambiguous, by tool, editor and pull, break no answer and show nothing hidden in answers, events, logs, metrics or hashes.',
+  ],
+  'rows:one-grammar': [
+    'brain rows',
+    'Whatever blanks stand beside its fences, a front matter is one to the masks, to search and to islands alike, or to none of them.',
+  ],
+  'rows:nasty-texts': [
+    'brain rows',
+    'While texts that are as long and as nasty as may be are written, masked, merged and ranked, small calls of others on the same brain are answered soon.',
   ],
   'rows:absent': [
     'brain rows',

@@ -36,7 +36,10 @@ export const BRAIN_TOOLS = {
     'search acceptance 1',
     'An acknowledged write is found by its rarest word at once, 1,000 of 1,000, in every offered mode.',
   ],
-  'search:modes': ['search acceptance 4', 'plain and hybrid answer without network; other modes are typed refusals.'],
+  'search:modes': [
+    'search acceptance 4',
+    'plain, hybrid, hyde and multiquery answer without network, each as its own tool does; semantic is a typed refusal.',
+  ],
   'search:stable': [
     'search acceptance 5',
     'The same query gives the same bytes twice and on every gateway; a hostile query is refused or answered at once.',

@@ -142,6 +142,10 @@ export const GATEWAY = {
     'gateway acceptance 11',
     'A write whose reply is lost is E_OUTCOME_UNKNOWN; repeated with its key it happens once.',
   ],
+  'gateway:unavailable:unseen': [
+    'gateway routes',
+    'A gateway that has not heard of a service since it started answers its tools with 503 and when to come back, never that they do not exist.',
+  ],
   'gateway:svc-call:inner': [
     'gateway acceptance 12',
     "svc_call answers the inner tool's result, checks its arguments, and does not nest.",
@@ -166,6 +170,23 @@ export const GATEWAY = {
     'gateway acceptance 14',
     'A socket that only listens hears the events it may read, once each and in order, on every gateway.',
   ],
+  'events:registry': [
+    'registry events',
+    'Workspaces, roles, tokens, boundaries and denied checks are told to operators who listen.',
+  ],
+  'events:agents': [
+    'agent events',
+    'The life of an agent, its tasks and messages, its trust and decisions are told to operators who listen.',
+  ],
+  'events:organisations': [
+    'team events',
+    'Organisations, their parts and who comes and goes are told to operators who listen.',
+  ],
+  'events:names': [
+    'brain events',
+    'Brains and branches that get another name or end are told to operators who listen.',
+  ],
+  'events:sudo-denied': ['sudo events', 'A scope that was asked for and is taken back is told as denied.'],
   'gateway:sockets:subscribe': [
     'gateway sockets',
     'subscribe narrows by name or area, unsubscribe undoes it, a request that is none is refused.',

@@ -5,6 +5,14 @@ export const GUIDES = {
   'guides:boundaries': ['docs/boundaries.md', 'Every call of the guide to boundaries works as it shows.'],
   'guides:budgets': ['docs/budgets.md', 'Every call of the guide to budgets works as it shows.'],
   'guides:calls': ['docs/calls.md', 'Every call of the guide to calls, headers and limits works as it shows.'],
+  'guides:client': ['docs/client.md', 'Every program of the guide to the typed client works as it shows.'],
   'guides:mcp': ['docs/mcp.md', 'Every request of the guide to the Model Context Protocol works as it shows.'],
   'guides:listening': ['docs/listening.md', 'Every client of the guide to events works as it shows.'],
+  'guides:storage': ['docs/storage.md', 'Every call of the guide to files of any kind works as it shows.'],
+  'guides:search': ['docs/search.md', 'Every call of the guide to search and context works as it shows.'],
+  'guides:temporary': ['docs/temporary.md', 'Every call of the guide to what stays for a while works as it shows.'],
+  'guides:relations': [
+    'docs/relations.md',
+    'Every call of the guide to what is noted about a brain works as it shows.',
+  ],
 } as const;

@@ -45,6 +45,10 @@ export const HABITAT_AGENTS = {
     'Organisations made at once are all there; of several with one name, in whatever case, one.',
   ],
   'habitat:teams:plan-is-bought': ['teams acceptance 2', 'Nobody but an operator gives an organisation a plan.'],
+  'habitat:teams:own-making': [
+    'organisations grant nothing outside themselves',
+    'An organisation that nobody confirmed permits something inside itself alone; nobody is put into one by its owner, and everybody leaves.',
+  ],
   'habitat:teams:cycles': ['teams acceptance 3', 'Nobody reports to themselves, directly or over others.'],
   'habitat:teams:permissions': [
     'teams acceptance 4',

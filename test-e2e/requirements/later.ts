@@ -4,8 +4,7 @@ export const LATER = {
   'brain core acceptance 6': 'Traced by system calls, beside the code of the write path and of the commit.',
   'brain core acceptance 13': 'Figures of speed belong to the benchmark, not to a pass or fail on a shared machine.',
   'search acceptance 6': 'Measured by the benchmark on collections kept outside the repository.',
-  'search tools':
-    'svc_search_hybrid, _semantic, _hyde and _multiquery come with their modes; svc_search has plain and hybrid.',
+  'search tools': 'svc_search_semantic comes with stored vectors; svc_search has every other mode.',
   'brain tools acceptance 5': 'brain_link and brain_connections are not part of this release.',
   'brain tools acceptance 6': 'brain_attend is not part of this release.',
   'brain tools acceptance 8': 'brain_evolution_* is not part of this release.',
@@ -24,6 +23,8 @@ export const ACCEPTANCE_COUNTS = {
   'gateway acceptance': 19,
   'brain core acceptance': 13,
   'search acceptance': 7,
+  'context acceptance': 4,
+  'embeddings acceptance': 1,
   'brain tools acceptance': 8,
   'branches acceptance': 3,
   'islands acceptance': 7,
@@ -36,6 +37,9 @@ export const ACCEPTANCE_COUNTS = {
   'governance acceptance': 5,
   'audit acceptance': 7,
   'succession acceptance': 3,
+  'memory acceptance': 6,
+  'geometry acceptance': 1,
+  'lineage acceptance': 4,
   'escrow acceptance': 19,
   'qos acceptance': 5,
 } as const;

@@ -12,4 +12,16 @@ export const MCP = {
     'gateway 6, 7, 11.16',
     'Headers that contradict the body, sessions of others, tools outside the profile of a token and foreign origins get nothing; a refused spend is an answer that says so.',
   ],
+  'mcp:conformance': [
+    'gateway 7',
+    'The official conformance runner finds nothing against the door, for every server scenario of both revisions it knows and of tasks.',
+  ],
+  'mcp:updates': [
+    'gateway 7',
+    'Whoever listens, in either era, hears of changes to the resources it named and may read, whichever gateway they and it came through.',
+  ],
+  'mcp:tasks': [
+    'gateway 7',
+    'A call that may take long is a task, found and cancelled through any gateway by its principal alone; it outlives the gateway that made it.',
+  ],
 } as const;

@@ -30,6 +30,10 @@ export const SETTINGS = {
     'config port',
     'A profile that is set is there at every gateway from the next request on, for lists and for tokens held to it.',
   ],
+  'settings:money': [
+    'config port',
+    'escrow.defaultBudget and escrow.runawayPerMinute hold at every ledger from the next call on, through any gateway.',
+  ],
   'settings:log': ['config port', 'Served calls are logged while gateway.logCalls is on, each with its request id.'],
   'settings:restart': ['config port', 'What is set is there after every process was ended.'],
 } as const;

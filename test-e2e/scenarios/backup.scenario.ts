@@ -9,7 +9,7 @@ import { Caller } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { serviceAlive } from '../targets/cluster.ts';
-import type { OwnTarget, TargetPlace } from '../targets/target.ts';
+import type { TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
 const DEPLOY = join(import.meta.dirname, '..', '..', 'deploy');
@@ -19,13 +19,6 @@ function run(script: string, { dataDir, servers }: TargetPlace, folder: string):
   const environment = { PATH: process.env['PATH'], DATABASE_URL: servers?.database, SVC_DATA_DIR: dataDir };
   return promisify(execFile)(join(DEPLOY, script), [folder], { env: environment });
 }
-
-const everything = ({ gateways, brains, escrows, habitats }: OwnTarget) => [
-  ...gateways,
-  ...brains,
-  ...escrows,
-  ...habitats,
-];
 
 /** Logs and makes budgets without a pause, until it is told to stop. */
 function keepBusy(caller: Caller, pool: string): { readonly stop: () => Promise<number> } {
@@ -73,11 +66,11 @@ verifies(
     await operator.ok('svc_set_memory', { category: 'kept', filename: 'two', content: 'after the backup' });
     await expect(run('restore.sh', place, backup)).rejects.toThrow('move it away first');
 
-    for (const one of everything(cluster)) expect(await one.stop(), one.tail()).toBe(0);
+    for (const one of cluster.everybody) expect(await one.stop(), one.tail()).toBe(0);
     await rename(place.dataDir, `${place.dataDir}-before`);
     await run('restore.sh', place, backup);
     expect(existsSync(join(place.dataDir, 'audit', 'checkpoints'))).toBe(true);
-    for (const one of everything(cluster)) one.spawn();
+    for (const one of cluster.everybody) one.spawn();
     await Promise.all(cluster.gateways.map((gateway) => gateway.ready()));
 
     expect(await operator.ok('svc_audit_verify')).toMatchObject({ ok: true });

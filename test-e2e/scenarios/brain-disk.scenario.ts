@@ -19,7 +19,7 @@ const target = ownTarget(
     const environment: Record<string, string> = disk === null ? {} : { SVC_DATA_DIR: join(disk.path, 'data') };
     return { environment, dispose: async () => disk?.dispose() };
   },
-  { only: 'embedded', fresh: true },
+  { only: 'embedded', fresh: {} },
 );
 
 const on = { on: target, timeoutMs: 120_000 } as const;
@@ -30,6 +30,10 @@ function changes(): readonly (readonly [string, Fields])[] {
   return [
     ['brain_write', { name: `a/${name}`, content: 'x'.repeat(20_000) }],
     ['svc_set_memory', { category: 'learnings', filename: name, content: 'x'.repeat(20_000) }],
+    ['svc_storage_write', { path: `s/${name}`, content: 'x'.repeat(20_000) }],
+    ['svc_storage_cp', { src: 'kept', dest: `c/${name}` }],
+    ['svc_storage_mkdir', { dir: `d/${name}` }],
+    ['svc_brain_update_my_stuff', { key: name, content: 'x'.repeat(20_000) }],
     ['svc_commit', { message: name }],
     ['brain_save', { message: name }],
     ['svc_create_branch', { name }],
@@ -174,6 +178,7 @@ verifies(
     expect(codeOf(refused)).toBe('E_STATE_WRITE');
     expect(refused.text).toContain('permission');
     expect(codeOf(await user.call('brain_delete_file', { name: 'kept' }))).toBe('E_STATE_WRITE');
+    expect(codeOf(await user.call('svc_storage_rm', { path: 'kept' }))).toBe('E_STATE_WRITE');
     await expectReads(user, brain);
     expect(await problemCodes(user)).toContainEqual(expect.stringMatching(`^E_STATE_WRITE: ${brain}: .*permission`));
     expect(leftovers(place)).toEqual([]);

@@ -205,7 +205,7 @@ verifies(
       symlinkSync('mine', join(folder, `new${round}`, '1.md'));
       const before = git(folder, 'rev-parse', 'main');
       const merge = { from: `side${round}`, into: 'main' };
-      const merging = impatient.call('svc_branch_merge', merge).catch(() => undefined);
+      const merging = user.call('svc_branch_merge', merge).catch(() => undefined);
       // Every other time at the moment the branch has moved, when its files are still to follow.
       if (round % 2 === 0) await waitFor(() => headOf(folder) !== before, { what: 'the branch to move', everyMs: 2 });
       await delay(random.int(0, 60));

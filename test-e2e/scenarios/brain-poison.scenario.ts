@@ -9,7 +9,7 @@ import { git } from '../instruments/git.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { poisonCorpus, poisonIslands } from '../instruments/poison.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { POISON_ANSWERS } from '../settings.ts';
+import { POISON_ANSWERS, POISON_SHARE, SEED } from '../settings.ts';
 import { brainFolder, logsOf } from '../targets/target.ts';
 import { ownTarget, type Scenario, verifies } from '../verifies.ts';
 
@@ -50,9 +50,28 @@ interface Ground {
   readonly all: readonly PlacedPoison[];
 }
 
-function placed(folder: string, mark: string): PlacedPoison[] {
+const PLACES = [
+  'masked/tool',
+  'open/tool',
+  'masked/editor',
+  'open/editor',
+  'shut/editor',
+  'masked/pull',
+  'open/pull',
+  'shut/pull',
+  'islands',
+] as const;
+type Place = (typeof PLACES)[number];
+
+/** Of each place the next ones, so that together they have every kind. */
+function someOf<Item>(all: readonly Item[], place: Place): Item[] {
+  const from = SEED + PLACES.indexOf(place);
+  return all.filter((_, index) => (from + index) % POISON_SHARE === 0);
+}
+
+function placed(folder: Place, mark: string): PlacedPoison[] {
   const corpus = poisonCorpus((index) => `${mark}${folder.replaceAll('/', '')}${index}z`);
-  return corpus.map(({ name, ...rest }) => ({ path: `${folder}/${name}`, ...rest }));
+  return someOf(corpus, folder).map(({ name, ...rest }) => ({ path: `${folder}/${name}`, ...rest }));
 }
 
 async function maskFields(operator: Caller, brain: string, further: readonly string[]): Promise<void> {
@@ -80,10 +99,10 @@ async function layOut({ place, fresh }: Scenario): Promise<Ground> {
   const [viewer, editor, admin] = [0, 1, 2].map((index) => memberAt(members, index).caller.with({ headers: {} }));
   if (viewer === undefined || editor === undefined || admin === undefined) throw new Error('too few members');
   const byTool = [...placed('masked/tool', MASKED), ...placed('open/tool', 'open')].filter(({ isText }) => isText);
-  const islands = poisonIslands((index) => `${MASKED}islands${index}z`).map(({ name, ...rest }) => ({
-    path: `islands/${name}`,
-    ...rest,
-  }));
+  const islands = someOf(
+    poisonIslands((index) => `${MASKED}islands${index}z`),
+    'islands',
+  ).map(({ name, ...rest }) => ({ path: `islands/${name}`, ...rest }));
   const byEditor = [
     ...placed('masked/editor', MASKED),
     ...placed('open/editor', 'open'),

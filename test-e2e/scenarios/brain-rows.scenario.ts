@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import type { Caller, Fields, Reply } from '../client.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { callerOf } from '../instruments/tenants.ts';
+import { HIDDEN_ANSWERS, SEARCHED_FILES, SEARCHES } from '../settings.ts';
 import { brainFolder, logsOf, type TargetPlace } from '../targets/target.ts';
 import { newName, verifies } from '../verifies.ts';
 
@@ -55,7 +56,7 @@ verifies(
     const { workspace, viewer } = await workspaceOf(place, operator);
     const folders = Array.from({ length: 10 }, (_, index) => `d${index}`);
     const open = folders.slice(0, 4);
-    const texts = Array.from({ length: 1000 }, (_, index) => {
+    const texts = Array.from({ length: SEARCHED_FILES }, (_, index) => {
       const sentence = () => Array.from({ length: random.int(4, 30) }, () => random.pick(WORDS)).join(' ');
       return {
         name: `${folders[index % 10]}/f${index}.md`,
@@ -85,7 +86,7 @@ verifies(
       return { ...found, results };
     };
     const differing: Fields[] = [];
-    await inLanes(200, async (index) => {
+    await inLanes(SEARCHES, async (index) => {
       const query = Array.from({ length: random.int(1, 4) }, () => random.pick(WORDS)).join(' ');
       const args = {
         query,
@@ -99,7 +100,7 @@ verifies(
     });
     expect(differing).toEqual([]);
     const { total } = await operator.ok('svc_search', { brain: whole, query: WORDS.join(' ') });
-    expect(total).toBe(400);
+    expect(total).toBe(SEARCHED_FILES * 0.4);
     const { names } = await viewer.ok<{ names: string[] }>('brain_list', { limit: 1000 });
     expect(names).toContain(whole);
   },
@@ -171,7 +172,7 @@ verifies(
     const users = [viewer, editor, admin, operator];
     const leaks: string[] = [];
     let answers = 0;
-    await inLanes(1000, async (index) => {
+    await inLanes(HIDDEN_ANSWERS, async (index) => {
       const user = users[index % users.length] ?? viewer;
       const word = random.pick(secrets);
       const { name } = random.pick(files);

@@ -40,7 +40,7 @@ verifies('search:immediate', async ({ fresh, random }) => {
         { name: `n/${index}`, content: `# Note ${index}\n\nCommon words and ${rare} among them.` },
         { gateway: index },
       );
-      for (const mode of ['plain', 'hybrid']) {
+      for (const mode of ['plain', 'hybrid', 'multiquery']) {
         const found = await search(user, { query: rare, mode, limit: 3 }, index + 1);
         if (filesOf(found)[0] !== `n/${index}.md`) missed.push(`${mode} ${index}`);
       }
@@ -72,8 +72,35 @@ verifies('search:modes', async ({ fresh }) => {
   const rag = await user.ok<Fields>('svc_search', { query: 'lighthouse', mode: 'rag' });
   expect(rag).toMatchObject({ mode: 'hybrid', context: { text: expect.stringContaining('lighthouse') } });
   await user.refused('E_EMBEDDER_UNAVAILABLE', 'svc_search', { query: 'lighthouse', mode: 'semantic' });
-  for (const mode of ['hyde', 'multiquery'])
-    await user.refused('E_MODE_UNAVAILABLE', 'svc_search', { query: 'lighthouse', mode });
+  const query = 'a lighthouse keeper, or a harbour pilot';
+  await user.ok('brain_write', { name: 'y', content: 'The harbour pilot guides ships past the breakwater.' });
+  await user.ok('brain_write', { name: 'z', content: 'Ships wait behind the breakwater for the tide.' });
+  const hyde = await user.ok<Fields>('svc_search_hyde', { query: 'harbour pilot' });
+  expect(hyde).toMatchObject({ mode: 'hyde', source: 'feedback', total: 1 });
+  // In words of what the query found, what it does not name is found too.
+  expect(hyde['hypothetical']).toContain('breakwater');
+  expect(filesOf(hyde as unknown as Found)).toEqual(['y.md', 'z.md']);
+  const multi = await user.ok<Fields>('svc_search_multiquery', { query });
+  expect(multi).toMatchObject({
+    mode: 'multiquery',
+    queries: [{ query, source: 'query' }, { source: 'part' }, { source: 'part' }, { source: 'feedback' }],
+  });
+  expect(
+    filesOf(multi as unknown as Found)
+      .slice(0, 2)
+      .sort(),
+  ).toEqual(['x.md', 'y.md']);
+  for (const [tool, mode] of [
+    ['svc_search_hybrid', 'hybrid'],
+    ['svc_search_hyde', 'hyde'],
+    ['svc_search_multiquery', 'multiquery'],
+  ] as const) {
+    expect(await user.ok(tool, { query: ' ' })).toMatchObject({ results: [], total: 0, reason: 'empty query' });
+    const own = await user.ok<Fields>(tool, { query, limit: 10 });
+    const { fused, ...found } = own;
+    expect(found).toEqual(await user.ok('svc_search', { query, mode, limit: 10 }));
+    if (fused !== undefined) expect(fused).toEqual(found['results']);
+  }
   await user.fails('VAF_INPUT_INVALID', 'svc_search', { query: 'lighthouse', mode: 'psychic' });
 });
 

@@ -1,12 +1,11 @@
 /** Money moves while the processes of the ledger are killed. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EscrowReply } from '@svc/contract/escrow.ts';
 import { expect } from 'vitest';
-import { Caller, codeOf, type Fields } from '../client.ts';
+import { Caller, type Fields } from '../client.ts';
 import { readTotals, withLedger } from '../instruments/ledger-rows.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
-import { connectPayingService, type PayingService } from '../instruments/paying-service.ts';
-import { answered, untilAnswered } from '../instruments/persistent-calls.ts';
+import { connectPayingService, type EscrowReply, type PayingService } from '../instruments/paying-service.ts';
+import { untilAnswered } from '../instruments/persistent-calls.ts';
 import { budgetOf, memberFunds, poolFunds } from '../instruments/pools.ts';
 import type { Random } from '../instruments/random.ts';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -34,14 +33,14 @@ interface Work {
   over: boolean;
 }
 
-/** One call under a key of its own, sent until it is answered. */
+/** One call that is sent until it is answered, and takes effect once. */
 async function once(work: Work, tool: string, args: Fields, expected: Fields): Promise<void> {
-  const headers = { 'idempotency-key': newName('key') };
-  const gateway = work.random.int(0, 2);
-  const reply = await answered(() => work.operator.call(tool, args, { gateway, headers }));
-  const content = (reply.body.result?.content ?? {}) as Fields;
-  const fits = Object.entries(expected).every(([field, value]) => content[field] === value);
-  if (codeOf(reply) !== null || !fits) work.problems.push(`${tool} ${JSON.stringify(args)}: ${reply.text}`);
+  const content = await work.operator
+    .program(work.random.int(0, 2))
+    .callNamed(tool, args)
+    .catch((error: unknown) => ({ error: String(error) }));
+  const fits = Object.entries(expected).every(([field, value]) => (content as Fields)[field] === value);
+  if (!fits) work.problems.push(`${tool} ${JSON.stringify(args)}: ${JSON.stringify(content)}`);
   work.moves += 1;
 }
 
@@ -139,8 +138,11 @@ verifies(
     expect(Math.round(drawn.reduce((sum, one) => sum + one.spent * CREDIT, 0))).toBe(spent.pool);
     expect(await budgetOf(operator, org)).toMatchObject({ spent: spent.org / CREDIT, pending: 0 });
     expect(await withLedger(target.get(), readTotals)).toMatchObject({ sum: 0 });
-    // It was held against its entries at each start.
-    expect(logsOf(place)).not.toContain('the ledger contradicts its entries');
+    // It was held against its entries at each start; others before may have broken accounts of theirs on purpose.
+    const contradictions = logsOf(place)
+      .split('\n')
+      .filter((line) => line.includes('the ledger contradicts its entries'));
+    expect(contradictions.filter((line) => line.includes(workspaceId) || line.includes(`"${org}"`))).toEqual([]);
     report(`${work.moves} moves over ${LEDGER_KILL_ROUNDS} kills, none lost, none twice`);
   },
   { on: target, timeoutMs: 90_000 + LEDGER_KILL_ROUNDS * 20_000 },

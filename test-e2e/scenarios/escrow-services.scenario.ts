@@ -1,11 +1,15 @@
 /** What services do on the bus with other people's money, while tools look on. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EscrowReply } from '@svc/contract/escrow.ts';
 import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { readTotals, withLedger } from '../instruments/ledger-rows.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
-import { connectPayingService, type PayingService, refusedBy } from '../instruments/paying-service.ts';
+import {
+  connectPayingService,
+  type EscrowReply,
+  type PayingService,
+  refusedBy,
+} from '../instruments/paying-service.ts';
 import { budgetOf } from '../instruments/pools.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -55,12 +59,12 @@ const HEAD_START_MS = [0, 2, 5, 10, 20];
 
 /** Who, of many that settle one hold at once, decided; the others are told that it is closed or get the same answer again. */
 function decided(replies: readonly EscrowReply[]): 'captured' | 'voided' {
-  const isReplay = (reply: EscrowReply) => reply.ok && (reply.answer as Fields).replay === true;
+  const isReplay = (reply: EscrowReply) => reply.ok && reply.value.replay === true;
   const winners = replies.filter((reply) => reply.ok && !isReplay(reply));
   const losers = replies.filter((reply) => isReplay(reply) || refusedBy(reply) === 'E_HOLD_CLOSED');
   expect([winners.length, losers.length]).toEqual([1, RACERS - 1]);
   const outcomes = new Set(
-    replies.flatMap((reply) => (reply.ok ? [(reply.answer as Fields).captured === true ? 'captured' : 'voided'] : [])),
+    replies.flatMap((reply) => (reply.ok ? [reply.value.captured === true ? 'captured' : 'voided'] : [])),
   );
   expect(outcomes.size).toBe(1);
   return outcomes.has('captured') ? 'captured' : 'voided';

@@ -5,7 +5,7 @@ import { Caller, codeOf } from '../client.ts';
 import { git } from '../instruments/git.ts';
 import { Load, reader } from '../instruments/load.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { promised } from '../settings.ts';
+import { LOAD_PAUSE_MS, promised } from '../settings.ts';
 import { serviceAlive } from '../targets/cluster.ts';
 import { brainFolder, breakable, type OwnTarget } from '../targets/target.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
@@ -68,7 +68,7 @@ async function endure(fault: Fault, { place, report }: Scenario): Promise<void> 
   const brain = newName('b');
   await new Caller(place).ok('brain_switch', { name: brain, create: true });
   const callers = [0, 1].map((gateway) => new Caller(place, { gateway, headers: { 'x-svc-timeout-ms': '3000' } }));
-  const load = new Load(callers, { clients: CLIENTS, brain, readEvery: 4, pauseMs: 10 });
+  const load = new Load(callers, { clients: CLIENTS, brain, readEvery: 4, pauseMs: LOAD_PAUSE_MS });
   try {
     await delay(2000);
     await waitFor(() => load.successes(0, Infinity) >= LOAD_BEFORE, {
@@ -164,6 +164,34 @@ verifies(
     for (const one of gateways) await one.ready();
     await user.ok('brain_list');
     report(`no responder: 503 after ${Math.round(times[5] ?? 0)} ms in the median`);
+  },
+  { on: target },
+);
+
+verifies(
+  'gateway:unavailable:unseen',
+  async ({ place }) => {
+    const { brains, gateways } = target.get();
+    const user = new Caller(place);
+    await Promise.all([...brains, ...gateways].map((one) => one.stop()));
+    for (const one of gateways) one.spawn();
+    const isUp = async (gateway: number): Promise<boolean> =>
+      (await fetch(`${user.url(gateway)}/health`).catch(() => null))?.status === 200;
+    for (const gateway of gateways.keys()) {
+      await waitFor(() => isUp(gateway), { what: 'the gateway to be there' });
+      for (const [tool, args] of [
+        ['brain_list', {}],
+        ['svc_call', { name: 'brain_list' }],
+        ['tool_describe', { names: ['brain_list'] }],
+      ] as const) {
+        const reply = await user.call(tool, args, { gateway });
+        expect([tool, reply.status, codeOf(reply)]).toEqual([tool, 503, 'SERVICE_UNAVAILABLE']);
+        expect(Number(reply.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+      }
+    }
+    for (const one of brains) one.spawn();
+    for (const one of gateways) await one.ready();
+    await user.ok('brain_list');
   },
   { on: target },
 );

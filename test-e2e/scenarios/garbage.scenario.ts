@@ -10,7 +10,7 @@ import { newName, ownTarget, verifies } from '../verifies.ts';
 
 const LANES = 24;
 
-const target = ownTarget({}, { fresh: true });
+const target = ownTarget({}, { fresh: { gateways: 1, replicas: 1 } });
 
 verifies(
   'gateway:call:garbage',

@@ -6,7 +6,7 @@ import { Caller } from '../client.ts';
 import { EventSocket } from '../instruments/event-socket.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { ServiceProcess } from '../targets/service-process.ts';
-import { API_KEY } from '../targets/target.ts';
+import { API_KEY, logsOf } from '../targets/target.ts';
 
 const PREVIOUS = 'e2e-previous-key-0123456789abcdef';
 const DOORS = ['/call', '/mcp/exec'] as const;
@@ -85,7 +85,7 @@ async function handshakes(url: string, token: string): Promise<void> {
   }
 }
 
-verifies(['gateway:access:keyless', 'gateway:access:token'], async ({ gateways }) => {
+verifies(['gateway:access:keyless', 'gateway:access:token', 'gateway:access:origin'], async ({ gateways, place }) => {
   const keyless = await gateways(1, {});
   const status = async (headers: Record<string, string>) =>
     (await new Caller(keyless, { headers }).call('brain_list')).status;
@@ -94,11 +94,12 @@ verifies(['gateway:access:keyless', 'gateway:access:token'], async ({ gateways }
   expect(await status({ 'x-api-key': 'whatever' })).toBe(200);
   expect(await status({ authorization: 'Bearer svc_x' })).toBe(401);
   expect(await status({ 'x-habitat-token': 'svc_x' })).toBe(401);
+  await strangersAreShut(keyless.gateways[0] ?? '');
+  await startsOnlyOnLoopback(place.root);
 });
 
-verifies('gateway:access:origin', async ({ gateways, place }) => {
-  const keyless = await gateways(1, {});
-  const url = keyless.gateways[0] ?? '';
+/** Pages of other origins, and names under which a browser may have been led here. */
+async function strangersAreShut(url: string): Promise<void> {
   const post = async (headers: Record<string, string>) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'brain_list' } });
     const reply = await sendTo(`${url}/call`, {
@@ -114,8 +115,7 @@ verifies('gateway:access:origin', async ({ gateways, place }) => {
   expect(await post({ host: `evil.example:${new URL(url).port}` })).toEqual([403, 'FORBIDDEN']);
   expect(await post({ origin: `http://localhost:${new URL(url).port}` })).toEqual([200, undefined]);
   expect(await post({ host: `localhost:${new URL(url).port}` })).toEqual([200, undefined]);
-  await startsOnlyOnLoopback(place.root);
-});
+}
 
 /** A keyless node told to listen everywhere ends with a sentence. */
 async function startsOnlyOnLoopback(root: string): Promise<void> {
@@ -137,11 +137,10 @@ async function startsOnlyOnLoopback(root: string): Promise<void> {
   }
 }
 
-verifies('gateway:access:key', async ({ gateways, report }) => {
-  const keyed = await gateways(1, KEYED);
+verifies('gateway:access:key', async ({ keyed, report }) => {
   const user = new Caller(keyed, { key: API_KEY });
   await user.ok<Fields>('brain_list');
-  const said = await waitFor(() => keyed.processes.map((one) => one.tail()).join('') || null, {
+  const said = await waitFor(() => logsOf(keyed) || null, {
     what: 'a log',
   });
   expect(said).not.toContain(API_KEY);

@@ -7,6 +7,7 @@ import { Caller, sendTo } from '../client.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { promised } from '../settings.ts';
 import type { ServiceProcess } from '../targets/service-process.ts';
+import type { TargetPlace } from '../targets/target.ts';
 import { KEYED, newName, verifies } from '../verifies.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -52,12 +53,12 @@ verifies('gateway:limits:proxy', async ({ gateways }) => {
   expect(statuses.filter((status) => status === 429)).not.toEqual([]);
 });
 
-verifies('gateway:limits:bodies', async ({ gateways, report }) => {
-  const place = await gateways(1, KEYED);
+verifies(['gateway:limits:bodies', 'gateway:log:calls'], async ({ gateways, report }) => {
+  const place = await gateways(1, { ...KEYED, SVC_LOG_CALLS: 'on' });
   const [url = ''] = place.gateways;
   const [node] = place.processes;
   if (node === undefined) throw new Error('no gateway');
-  await new Caller(place).ok('brain_list');
+  await callsAreLogged(place, node);
   const before = residentMib(node);
   const head = `POST /call HTTP/1.1\r\nHost: ${new URL(url).host}\r\nContent-Type: application/json\r\nContent-Length: ${3 * MEBIBYTE}\r\n\r\n`;
   const body = Buffer.concat([Buffer.from(head), Buffer.alloc(2 * MEBIBYTE, 'x')]);
@@ -111,13 +112,12 @@ verifies('gateway:limits:socket', async ({ socket }) => {
   expect(codes).toEqual([undefined, ...Array<string>(4).fill('VAF_INPUT_INVALID')]);
 });
 
-verifies('gateway:log:calls', async ({ gateways }) => {
-  const place = await gateways(1, { ...KEYED, SVC_LOG_CALLS: 'on' });
+async function callsAreLogged(place: TargetPlace, { logFile }: ServiceProcess): Promise<void> {
   const user = new Caller(place);
   const [served, denied] = [newName('served'), newName('denied')];
   await user.ok('brain_list', {}, { headers: { 'x-request-id': served } });
   await new Caller(place, { key: null }).call('brain_list', {}, { headers: { 'x-request-id': denied } });
-  const log = () => readFileSync(place.processes[0]?.logFile ?? '', 'utf8').split('\n');
+  const log = () => readFileSync(logFile, 'utf8').split('\n');
   await waitFor(() => log().filter((line) => line.includes(denied)).length === 2, {
     what: 'the lines of the denied call',
   });
@@ -125,4 +125,4 @@ verifies('gateway:log:calls', async ({ gateways }) => {
     log().find((line) => line.includes(id) && line.includes(`"msg":"${message}"`)) ?? '{}';
   expect(JSON.parse(lineOf(served, 'call'))).toMatchObject({ tool: 'brain_list', code: 'ok', door: 'call' });
   expect(JSON.parse(lineOf(denied, 'denied'))).toMatchObject({ code: 'UNAUTHORIZED', requestId: denied });
-});
+}

@@ -1,10 +1,10 @@
 /** One effect per key, whatever gateway a repetition comes through. */
 import { expect } from 'vitest';
 import type { Fields } from '../client.ts';
-import { Caller, codeOf } from '../client.ts';
+import { codeOf } from '../client.ts';
 import { git } from '../instruments/git.ts';
 import { brainFolder } from '../targets/target.ts';
-import { newName, ownTarget, verifies } from '../verifies.ts';
+import { newName, verifies } from '../verifies.ts';
 
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
 
@@ -67,36 +67,3 @@ verifies('gateway:idempotency:secret', async ({ fresh }) => {
   expect(again).toMatchObject({ acquired: true, token: null, replayed: true, fence: first.fence, brain });
   await user.ok('svc_lock', { action: 'release', token: first.token });
 });
-
-const restarted = ownTarget();
-
-verifies(
-  ['gateway:idempotency:reuse', 'brain:session:durable'],
-  async ({ place }) => {
-    const { brains, gateways } = restarted.get();
-    const user = new Caller(place);
-    const brain = newName('b');
-    await user.ok('brain_switch', { name: brain, create: true });
-    await user.ok('svc_create_branch', { name: 'work', switch: true });
-    await user.ok('brain_write', { name: 'x', content: 'one' });
-    const key = newName('key');
-    const before = await user.call('svc_commit', { message: 'once' }, withKey(key));
-    const stack = await user.ok('brain_stack');
-    expect(stack).toMatchObject({
-      current: brain,
-      entries: expect.arrayContaining([expect.objectContaining({ brain, branch: 'work' })]),
-    });
-
-    const processes = new Set([...brains, ...gateways]);
-    for (const one of processes) await one.stop();
-    for (const one of processes) one.spawn();
-    for (const one of gateways) await one.ready();
-
-    const after = await user.call('svc_commit', { message: 'once' }, withKey(key));
-    expect([after.text, after.headers['idempotency-replayed']]).toEqual([before.text, 'true']);
-    await user.fails('IDEMPOTENCY_KEY_REUSED', 'svc_commit', { message: 'other' }, withKey(key));
-    expect(await user.ok('brain_stack')).toEqual(stack);
-    expect(await user.ok('brain_current')).toMatchObject({ current: brain, branch: 'work' });
-  },
-  { on: restarted },
-);

@@ -5,8 +5,21 @@ import { followGuide, type GuideStep, patternOf, readGuide } from '../instrument
 import { ownTarget, verifies } from '../verifies.ts';
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');
-const GUIDES = ['access.md', 'tokens.md', 'boundaries.md', 'budgets.md', 'calls.md', 'listening.md', 'mcp.md'];
-const target = ownTarget({ SVC_RATE_LIMIT: 'on' }, { only: 'embedded', fresh: true });
+const GUIDES = [
+  'access.md',
+  'tokens.md',
+  'boundaries.md',
+  'budgets.md',
+  'calls.md',
+  'client.md',
+  'listening.md',
+  'mcp.md',
+  'storage.md',
+  'search.md',
+  'temporary.md',
+  'relations.md',
+];
+const target = ownTarget({ SVC_RATE_LIMIT: 'on' }, { only: 'embedded', fresh: {} });
 
 verifies(
   [
@@ -15,8 +28,13 @@ verifies(
     'guides:boundaries',
     'guides:budgets',
     'guides:calls',
+    'guides:client',
     'guides:listening',
     'guides:mcp',
+    'guides:storage',
+    'guides:search',
+    'guides:temporary',
+    'guides:relations',
   ],
   async () => {
     const { place } = target.get();

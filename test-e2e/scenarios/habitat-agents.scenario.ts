@@ -3,8 +3,8 @@ import { expect } from 'vitest';
 import { Caller, codeOf, type Fields } from '../client.ts';
 import { addMember, createMembers, memberAt } from '../instruments/members.ts';
 import { callerOf } from '../instruments/tenants.ts';
-import type { OwnTarget, TargetPlace } from '../targets/target.ts';
-import { newName, ownTarget, verifies } from '../verifies.ts';
+import type { TargetPlace } from '../targets/target.ts';
+import { newName, verifies } from '../verifies.ts';
 
 const PAIRS = 10;
 const MAX_LIVE = 200;
@@ -108,37 +108,6 @@ verifies('habitat:agents:kill', async ({ place, caller }) => {
     expect((agents as Fields[]).find((one) => one.id === child)).toMatchObject({ parent });
   }
 });
-
-const target = ownTarget();
-
-verifies(
-  'habitat:agents:inbox',
-  async () => {
-    const { place } = target.get();
-    const operator = new Caller(place);
-    const workspace = `org-${newTeam()}`;
-    const team = workspace.slice('org-'.length);
-    const [id, idle] = [await spawned(place, { team }), await spawned(place, { team })];
-    const key = { headers: { 'idempotency-key': newName('key') } };
-    const task = { id, task: 'count the stars' };
-    const first = await operator.ok('svc_agents_delegate_mcp', task, key);
-    expect(first).toMatchObject({ delegated: true, agentId: id, stream: `agent:${id}`, status: 'queued' });
-    await restart(target.get());
-    const after = new Caller(place, { session: operator.session });
-    expect(await after.ok('svc_agents_delegate_mcp', task, key)).toEqual(first);
-    const { agents } = await after.ok('agent_list', { workspace });
-    const states = (agents as Fields[]).map((agent) => [agent.id, agent.state]);
-    expect(Object.fromEntries(states)).toEqual({ [id]: 'working', [idle]: 'idle' });
-  },
-  { on: target, timeoutMs: 180_000 },
-);
-
-/** Every process of the target, one after the other where one serves the others. */
-async function restart({ gateways, habitats, brains }: OwnTarget): Promise<void> {
-  const processes = [...new Set([...gateways, ...habitats, ...brains])];
-  await Promise.all(processes.map((one) => one.stop()));
-  await Promise.all(processes.map((one) => one.start()));
-}
 
 verifies(
   'habitat:agents:quota',

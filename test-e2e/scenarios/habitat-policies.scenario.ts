@@ -164,9 +164,17 @@ verifies('habitat:policies:declared', async ({ place, socket }) => {
     expect(await who.ok('svc_search', { brain: 'svc', query: word })).toMatchObject({ total: 0 });
   }
   await other.fails('RLS_DENIED', 'brain_write', { brain: 'svc', name: file, content: 'x' });
-  const isChange = ({ name, file: changed }: Fields) => name === 'brain:change' && changed === `${file}.md`;
+  const isChangeOf =
+    (path: string) =>
+    ({ name, file: changed }: Fields) =>
+      name === 'brain:change' && changed === `${path}.md`;
+  const isChange = isChangeOf(file);
   const heard = await ours.until('of the file', isChange);
   expect(JSON.stringify(heard)).not.toContain('_home:');
+  // Events come in order: whoever heard this one was judged for that of the file.
+  const marker = `common/${newName('f')}`;
+  await operator.ok('brain_write', { brain: 'svc', name: marker, content: 'open' });
+  await theirs.until('of the marker', isChangeOf(marker));
   // A boundary of its own takes the place of that of its home, for readers and listeners.
   const resource = `brain:svc/${file}.md`;
   await operator.ok('svc_habitat_setPolicy', { resource, policy: { container: 'public', writableBy: ['public'] } });

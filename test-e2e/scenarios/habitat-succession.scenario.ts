@@ -38,7 +38,7 @@ const target = ownTarget(
       },
     };
   },
-  { fresh: true },
+  { fresh: { gateways: 1, replicas: 1 } },
 );
 
 /** Ends every process behind the doors well and starts it again. */

@@ -2,9 +2,8 @@
 import { expect } from 'vitest';
 import { type Caller, codeOf, type Fields } from '../client.ts';
 import { addMember, createMembers, memberAt } from '../instruments/members.ts';
-import { waitFor } from '../instruments/wait-for.ts';
 import type { TargetPlace } from '../targets/target.ts';
-import { newName, ownTarget, verifies } from '../verifies.ts';
+import { newName, verifies } from '../verifies.ts';
 
 interface Setting {
   readonly workspace: string;
@@ -193,32 +192,3 @@ verifies('habitat:sudo:events', async ({ place, socket }) => {
   await ofOwner.until('the end', named('sudo:revoked'));
   expect(ofOther.heard.filter((event) => event.principal === principal)).toEqual([]);
 });
-
-const target = ownTarget();
-
-verifies(
-  'habitat:sudo:restart',
-  async ({ caller }) => {
-    const { place, habitats } = target.get();
-    const { owner, taskId } = await setting(place);
-    const { expiresAt } = await caller().ok('svc_sudo_grant', { taskId, scope: 'exec' });
-    await owner.caller.ok('svc_sudo_escalate', { taskId, scope: 'network' });
-    await Promise.all(habitats.map((one) => one.kill()));
-    await Promise.all(habitats.map((one) => one.start()));
-    const shown = await waitFor(
-      async () => {
-        const reply = await owner.caller.call('svc_sudo_can', { taskId, scope: 'exec' });
-        return codeOf(reply) === null ? reply.body.result?.content : null;
-      },
-      { what: 'the registry to answer again' },
-    );
-    expect(shown).toMatchObject({ allowed: true, expiresAt });
-    expect(await owner.caller.ok('svc_sudo_getTask', { taskId })).toMatchObject({
-      scopes: ['exec'],
-      requests: [{ scope: 'network', state: 'pending' }],
-    });
-    expect(await caller().ok('svc_sudo_revoke', { taskId, scope: 'exec' })).toMatchObject({ revoked: true });
-    expect(await held(owner.caller, taskId, 'exec')).toBe(false);
-  },
-  { on: target, timeoutMs: 120_000 },
-);

@@ -80,7 +80,7 @@ const TAMPERINGS: readonly (readonly [string, Tamper])[] = [
   ],
 ];
 
-const target = ownTarget({}, { fresh: true });
+const target = ownTarget({}, { fresh: { gateways: 1, replicas: 1 } });
 
 verifies(
   'habitat:audit:tampering',

@@ -1,7 +1,7 @@
 /** Organisations: who sees them, who belongs where, and what that permits. */
 import { expect } from 'vitest';
 import { Caller, codeOf } from '../client.ts';
-import { addMember, type WorkspaceMember } from '../instruments/members.ts';
+import { addMember, createMembers, memberAt, type WorkspaceMember } from '../instruments/members.ts';
 import type { TargetPlace } from '../targets/target.ts';
 import { KEYED, newName, verifies } from '../verifies.ts';
 
@@ -35,6 +35,26 @@ verifies('habitat:teams:plan-is-bought', async ({ place, caller }) => {
   const name = newName('org');
   await member.caller.fails('FORBIDDEN', 'teams_createOrg', { name, plan: 'pro' });
   expect(await caller().ok('teams_createOrg', { name, plan: 'pro' })).toMatchObject({ name, plan: 'pro', owner: null });
+});
+
+verifies('habitat:teams:own-making', async ({ place, caller }) => {
+  const operator = caller();
+  const workspace = await createMembers(place, 'editor', 'admin');
+  const [editor, admin] = [memberAt(workspace, 0), memberAt(workspace, 1)];
+  const { id: org } = await editor.caller.ok('teams_createOrg', { name: newName('org') });
+  await editor.caller.ok('teams_createRole', { name: 'All', org, permissions: ['*'] });
+  await editor.caller.ok('teams_assign', { agentId: editor.id, org, role: 'all' });
+  const { token } = await operator.ok('auth_create', { userId: editor.id, roles: ['viewer'] });
+  const allows = async (inside: object) =>
+    (await operator.ok('auth_require', { token, permission: 'delete', ...inside })).allowed;
+  expect([await allows({}), await allows({ org })]).toEqual([false, true]);
+  await editor.caller.fails('FORBIDDEN', 'teams_confirmOrg', { org });
+  await editor.caller.fails('FORBIDDEN', 'teams_assign', { agentId: admin.id, org });
+  await operator.ok('teams_assign', { agentId: admin.id, org });
+  expect(await admin.caller.ok('teams_leave', { agentId: admin.id })).toMatchObject({ left: true });
+  expect(await admin.caller.ok('teams_listOrgs')).toEqual({ orgs: [] });
+  await operator.ok('teams_confirmOrg', { org });
+  expect(await allows({})).toBe(true);
 });
 
 verifies('habitat:teams:cycles', async ({ place }) => {

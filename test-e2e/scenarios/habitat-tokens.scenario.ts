@@ -7,7 +7,7 @@ import { EventSocket } from '../instruments/event-socket.ts';
 import { storedRows } from '../instruments/stored-rows.ts';
 import { callerOf } from '../instruments/tenants.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { breakable, logsOf, type OwnTarget, type TargetPlace } from '../targets/target.ts';
+import { logsOf, type TargetPlace } from '../targets/target.ts';
 import { KEYED, newName, ownTarget, verifies } from '../verifies.ts';
 
 /** An operator that calls another gateway each time. */
@@ -175,55 +175,6 @@ verifies('habitat:tokens:ttl', async ({ place }) => {
 });
 
 const target = ownTarget(KEYED);
-
-verifies(
-  ['habitat:tokens:revoked', 'habitat:restart', 'auth:restart'],
-  async () => {
-    const { place } = target.get();
-    const call = roundRobin(place);
-    const [workspaceId, userId, resource] = [newName('w'), newName('u'), newName('doc')];
-    await call('svc_habitat_createWorkspace', { workspaceId });
-    await call('svc_habitat_addRole', { workspaceId, userId, role: 'editor' });
-    await call('svc_habitat_setPolicy', { resource, policy: { container: workspaceId, readableBy: ['role:editor'] } });
-    const [live, revoked] = [await mint(place, userId), await mint(place, userId)];
-    const valid = async (token: string) => (await call('svc_habitat_verifyToken', { token })).valid;
-    expect([await valid(revoked), await valid(revoked)]).toEqual([true, true]);
-    expect(await call('svc_habitat_revokeToken', { tokenOrHash: revoked })).toEqual({ revoked: true });
-    expect([await valid(revoked), await valid(revoked)]).toEqual([false, false]);
-    const { token: application } = await call('auth_create', { userId, roles: ['editor'] });
-    const session = { session: newName('s') };
-    await new Caller(place, session).ok('svc_habitat_setWorkspace', { workspaceId });
-    const state = async () => ({
-      roles: (await call('svc_habitat_getUserRoles', { workspaceId, userId })).roles,
-      boundary: ((await call('svc_habitat_getBoundaries', { limit: 1000 })).boundaries as Fields)[resource],
-      tokens: (await call('svc_habitat_listTokens', { agentId: userId })).tokens,
-      payload: (await call('auth_verify', { token: application })).payload,
-    });
-    const before = await state();
-    expect((await new Caller(place, session).ok('svc_habitat_status')).currentWorkspace).toBe(workspaceId);
-    await restartEverything(target.get());
-    expect(withoutUse(await state())).toEqual(withoutUse(before));
-    expect([await valid(live), await valid(revoked)]).toEqual([true, false]);
-    expect(await call('svc_habitat_revokeToken', { tokenOrHash: revoked })).toEqual({ revoked: false });
-    expect(await call('auth_require', { token: application, permission: 'write' })).toMatchObject({ allowed: true });
-    expect((await new Caller(place, session).ok('svc_habitat_status')).currentWorkspace).toBe('default');
-  },
-  { on: target, timeoutMs: 180_000 },
-);
-
-/** When a token was last used changes by looking at it. */
-function withoutUse<State extends { tokens: unknown }>(state: State): State {
-  const tokens = (state.tokens as Fields[]).map(({ lastUsedAt: _used, ...token }) => token);
-  return { ...state, tokens };
-}
-
-async function restartEverything(own: OwnTarget): Promise<void> {
-  const { gateways, habitats, brains } = own;
-  const processes = [...new Set([...gateways, ...habitats, ...brains])];
-  await Promise.all(processes.map((one) => one.stop()));
-  if (own.servers !== null) await breakable(own, 'redis').restart();
-  await Promise.all(processes.map((one) => one.start()));
-}
 
 verifies(
   ['habitat:tokens:stored-hash', 'auth:no-secret'],

@@ -6,10 +6,12 @@ import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { workspaceWith, mint } from '../instruments/workspaces.ts';
 import type { TargetPlace } from '../targets/target.ts';
-import { KEYED, newName, verifies } from '../verifies.ts';
+import { newName, verifies } from '../verifies.ts';
 
 interface Agent {
   tools(): Promise<string[]>;
+  /** Of the list of tools as it was sent. */
+  listBytes(): Promise<number>;
   /** What a tool answered; throws when it refused. */
   ok(name: string, args?: Fields): Promise<Fields>;
   no(name: string, args?: Fields): Promise<unknown>;
@@ -35,6 +37,7 @@ async function connect(place: TargetPlace, era: Era, { token = place.key, gatewa
     (await client.callTool({ name, arguments: args })) as Answered;
   return {
     tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    listBytes: async () => Buffer.byteLength(JSON.stringify((await client.listTools()).tools)),
     async ok(name, args) {
       const { isError, structuredContent, content } = await call(name, args);
       if (isError === true) throw new Error(`${name}: ${JSON.stringify(content)}`);
@@ -68,11 +71,16 @@ async function connectLegacy(url: URL, options: { requestInit: RequestInit }): P
 
 const ERAS: readonly Era[] = ['2026', '2025'];
 
-verifies('mcp:clients', async ({ gateways }) => {
-  const place = await gateways(2, KEYED);
+/** Of the list that an agent reads first, four bytes taken for a token. */
+const MAX_CORE_TOKENS = 2500;
+
+verifies('mcp:clients', async ({ keyed: place, report }) => {
   for (const era of ERAS) {
     const [first, second] = [await connect(place, era), await connect(place, era, { gateway: 1 })];
     expect(await first.tools()).toEqual(expect.arrayContaining(['svc_set_memory', 'svc_search', 'svc_call']));
+    const tokens = Math.ceil((await first.listBytes()) / 4);
+    report(`the list of core, ${era}: ${tokens} tokens`);
+    expect(tokens).toBeLessThanOrEqual(MAX_CORE_TOKENS);
     const brain = newName('mcp');
     await first.ok('svc_call', { name: 'brain_push', args: { name: brain, create: true } });
     await first.ok('svc_set_memory', { brain, category: 'notes', filename: 'harbour', content: 'the tide turns' });
@@ -85,8 +93,7 @@ verifies('mcp:clients', async ({ gateways }) => {
   }
 });
 
-verifies('mcp:resources', async ({ gateways }) => {
-  const place = await gateways(1, KEYED);
+verifies('mcp:resources', async ({ keyed: place }) => {
   const operator = new Caller(place);
   const { workspace, ids } = await workspaceWith(place, 'admin', 'editor');
   const [adminToken = '', editorToken = ''] = await Promise.all(ids.map((id) => mint(place, id)));
@@ -120,22 +127,36 @@ verifies('mcp:resources', async ({ gateways }) => {
   }
 });
 
-verifies('mcp:authority', async ({ gateways }) => {
-  const place = await gateways(2, KEYED);
+verifies(
+  'mcp:authority',
+  async ({ keyed: place }) => {
+    const { ids } = await workspaceWith(place, 'editor');
+    const held = await mint(place, ids[0], { profile: 'escrow' });
+    for (const era of ERAS) {
+      const agent = await connect(place, era, { token: held });
+      const tools = await agent.tools();
+      expect(tools).toContain('escrow_status');
+      expect(tools.filter((name) => name.startsWith('brain_'))).toEqual([]);
+      expect(await agent.no('brain_list')).toBe('FORBIDDEN');
+      expect(await agent.no('svc_call', { name: 'brain_list' })).toBe('FORBIDDEN');
+      const { tools: found } = await agent.ok('tool_search', { query: 'brain list files', limit: 20 });
+      const names = (found as { name: string }[]).map(({ name }) => name);
+      expect(names.filter((name) => !tools.includes(name))).toEqual([]);
+      expect(await agent.no('escrow_canSpend', { agentId: newName('nobody'), amount: 1 })).toEqual(expect.any(String));
+      await agent.close();
+    }
+  },
+  { title: 'a token that is held to a profile' },
+);
+
+/** Whoever may call with these, at any gateway. */
+async function openedSession(place: TargetPlace): Promise<{
+  readonly free: string;
+  readonly held: string;
+  list(headers: Record<string, string>): Promise<number>;
+}> {
   const { ids } = await workspaceWith(place, 'editor');
-  const [id = ''] = ids;
-  const held = await mint(place, id, { profile: 'escrow' });
-  const free = await mint(place, id);
-  for (const era of ERAS) {
-    const agent = await connect(place, era, { token: held });
-    const tools = await agent.tools();
-    expect(tools).toContain('escrow_status');
-    expect(tools.filter((name) => name.startsWith('brain_'))).toEqual([]);
-    expect(await agent.no('brain_list')).toBe('FORBIDDEN');
-    expect(await agent.no('svc_call', { name: 'brain_list' })).toBe('FORBIDDEN');
-    expect(await agent.no('escrow_canSpend', { agentId: newName('nobody'), amount: 1 })).toEqual(expect.any(String));
-    await agent.close();
-  }
+  const [free, held] = [await mint(place, ids[0]), await mint(place, ids[0], { profile: 'escrow' })];
   const raw = (headers: Record<string, string>, body: Fields) =>
     fetch(`${place.gateways[1] ?? place.gateways[0]}/mcp`, {
       method: 'POST',
@@ -144,12 +165,33 @@ verifies('mcp:authority', async ({ gateways }) => {
     });
   const begin = await raw({}, { method: 'initialize', params: { protocolVersion: '2025-11-25' } });
   const session = begin.headers.get('mcp-session-id') ?? '';
-  const list = { method: 'tools/list' };
-  expect((await raw({ 'mcp-session-id': session }, list)).status).toBe(200);
-  expect((await raw({ 'mcp-session-id': session, authorization: `Bearer ${held}` }, list)).status).toBe(
+  return {
+    free,
+    held,
+    list: async (headers) => (await raw({ 'mcp-session-id': session, ...headers }, { method: 'tools/list' })).status,
+  };
+}
+
+verifies(
+  'mcp:authority',
+  async ({ keyed: place }) => {
+    const { held, list } = await openedSession(place);
+    expect(await list({})).toBe(200);
     // Both tokens are of one agent, and so of one principal.
-    200,
-  );
-  expect((await raw({ 'mcp-session-id': session, authorization: `Bearer ${place.key}` }, list)).status).toBe(404);
-  expect((await raw({ 'mcp-session-id': session, origin: 'https://evil.example' }, list)).status).toBe(403);
-});
+    expect(await list({ authorization: `Bearer ${held}` })).toBe(200);
+    expect(await list({ authorization: `Bearer ${place.key}` })).toBe(404);
+    const { ids } = await workspaceWith(place, 'admin');
+    expect(await list({ authorization: `Bearer ${await mint(place, ids[0])}` })).toBe(404);
+  },
+  { title: 'a session of another principal' },
+);
+
+verifies(
+  'mcp:authority',
+  async ({ keyed: place }) => {
+    const { list } = await openedSession(place);
+    expect(await list({ origin: 'https://evil.example' })).toBe(403);
+    expect(await list({})).toBe(200);
+  },
+  { title: 'a foreign origin' },
+);

@@ -5,9 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
+import { SERVICE_NAMES } from '../../deploy/services.ts';
 import { Caller } from '../client.ts';
 import { Balancer } from '../instruments/balancer.ts';
 import { Load, reader } from '../instruments/load.ts';
+import { LOAD_PAUSE_MS } from '../settings.ts';
 import type { ServiceProcess } from '../targets/service-process.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -39,8 +41,7 @@ async function supervise(processes: readonly ServiceProcess[]): Promise<(one: Se
 verifies(
   'operation:roll',
   async ({ place, report }) => {
-    const { gateways, habitats, escrows, brains } = target.get();
-    const processes = [...gateways, ...habitats, ...escrows, ...brains];
+    const { everybody: processes, of } = target.get();
     const pids = processes.map(({ pid }) => pid);
     const restartOf = await supervise(processes);
     const brain = newName('b');
@@ -48,7 +49,7 @@ verifies(
     await using balancer = await Balancer.start(place.gateways);
     const through = { gateways: [balancer.url], key: place.key };
     const callers = Array.from({ length: CLIENTS }, () => new Caller(through));
-    const load = new Load(callers, { clients: CLIENTS, brain, readEvery: 2, pauseMs: 30 });
+    const load = new Load(callers, { clients: CLIENTS, brain, readEvery: 2, pauseMs: LOAD_PAUSE_MS });
     const payer = new Caller(through);
     const spent: number[] = [];
     let isOver = false;
@@ -56,7 +57,7 @@ verifies(
       while (!isOver) spent.push((await payer.call('escrow_create', { org: newName('o') })).status);
     })();
     try {
-      for (const role of [habitats, escrows, brains, gateways]) {
+      for (const role of [...SERVICE_NAMES, 'gateway'].map(of)) {
         const pairs = role.flatMap((one) => [one.health ?? '', restartOf(one)]);
         await promisify(execFile)(process.execPath, [ROLL, 'each', ...pairs]);
       }

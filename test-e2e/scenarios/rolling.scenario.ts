@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { Caller } from '../client.ts';
 import { Balancer } from '../instruments/balancer.ts';
 import { Load, reader } from '../instruments/load.ts';
-import { ROLLING_RESTARTS } from '../settings.ts';
+import { LOAD_PAUSE_MS, ROLLING_RESTARTS } from '../settings.ts';
 import { serviceAlive } from '../targets/cluster.ts';
 import type { ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget } from '../targets/target.ts';
@@ -24,7 +24,7 @@ async function roll(
   await new Caller(place).ok('brain_switch', { name: brain, create: true });
   await using balancer = await Balancer.start(place.gateways);
   const callers = Array.from({ length: CLIENTS }, () => new Caller({ gateways: [balancer.url], key: place.key }));
-  const load = new Load(callers, { clients: CLIENTS, brain, readEvery: 2, pauseMs: 20 });
+  const load = new Load(callers, { clients: CLIENTS, brain, readEvery: 2, pauseMs: LOAD_PAUSE_MS });
   try {
     for (let index = 0; index < ROLLING_RESTARTS; index += 1) await restart(cluster, index);
   } finally {

@@ -7,7 +7,7 @@ import { waitFor } from '../instruments/wait-for.ts';
 import { API_KEY, logsOf, type TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
-const target = ownTarget({ SVC_API_KEY: API_KEY, SVC_MARKET_SKILLS_TRADE_TTL_MS: '5000' }, { fresh: true });
+const target = ownTarget({ SVC_API_KEY: API_KEY, SVC_MARKET_SKILLS_TRADE_TTL_MS: '5000' }, { fresh: {} });
 const on = { on: target };
 const ROUNDS = 10;
 
@@ -223,6 +223,37 @@ verifies(
 );
 
 verifies(
+  'settings:money',
+  async ({ place }) => {
+    const operator = new Caller(place);
+    const gateways = [0, 1].map((gateway) => new Caller(place, { gateway }));
+    const { workspace, members } = await createMembers(place, 'admin');
+    const { id } = memberAt({ workspace, members }, 0);
+    await operator.ok('escrow_setWorkspaceBudget', { workspaceId: workspace, amount: 100, adminId: id });
+    const args = { workspaceId: workspace, agentId: id, amount: 1 };
+    // Each call gets to any of the ledgers.
+    const draws = () =>
+      Promise.all([...gateways, ...gateways].map((one) => one.call('escrow_workspaceRecordSpend', args)));
+    const codes = async () =>
+      (await draws()).map(({ body }) => (body.result?.content as Fields | undefined)?.['code'] ?? null);
+    expect(await codes()).toEqual([null, null, null, null]);
+    await operator.ok('svc_config_set', { key: 'escrow.runawayPerMinute', value: 4 });
+    expect(await codes()).toEqual(Array.from({ length: 4 }, () => 'E_RUNAWAY'));
+    await operator.ok('svc_config_set', { key: 'escrow.runawayPerMinute', value: null });
+    expect(await codes()).toEqual([null, null, null, null]);
+    for (const value of [3, 12]) {
+      await operator.ok('svc_config_set', { key: 'escrow.defaultBudget', value });
+      const made = await Promise.all(
+        gateways.map((one) => one.ok('escrow_create', { org: newName('org') }).then(({ budget }) => budget)),
+      );
+      expect(made).toEqual(made.map(() => expect.objectContaining({ limit: value })));
+    }
+    await operator.ok('svc_config_set', { key: 'escrow.defaultBudget', value: null });
+  },
+  on,
+);
+
+verifies(
   'settings:log',
   async ({ place }) => {
     const operator = new Caller(place);
@@ -256,11 +287,9 @@ verifies(
     const operator = new Caller(place);
     const key = 'agora.requireRegistry';
     await operator.ok('svc_config_set', { key, value: true });
-    const { habitats, brains } = target.get();
-    for (const process of new Set([...habitats, ...brains])) {
-      await process.stop();
-      await process.start();
-    }
+    const { everybody } = target.get();
+    await Promise.all(everybody.map((one) => one.stop()));
+    await Promise.all(everybody.map((one) => one.start()));
     const answers = async () => (await operator.call('svc_config_get', { key })).status === 200;
     await waitFor(answers, { what: 'the node to answer again', ignoreErrors: () => true });
     expect(await operator.ok('svc_config_get', { key })).toMatchObject({ value: true, source: 'node' });

@@ -8,7 +8,7 @@ import { Caller, codeOf, type Reply } from '../client.ts';
 import { Load, reader } from '../instruments/load.ts';
 import { createPool, poolFunds } from '../instruments/pools.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { promised } from '../settings.ts';
+import { LOAD_PAUSE_MS, promised } from '../settings.ts';
 import { serviceAlive } from '../targets/cluster.ts';
 import type { ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget } from '../targets/target.ts';
@@ -57,7 +57,7 @@ class Rounds {
       const spend = { workspaceId: workspace, amount: 1 };
       const problem = await this.#note('keyed spend', () => caller.call('escrow_workspaceRecordSpend', spend, key));
       if (problem === null) this.spent += 1;
-      await delay(20);
+      await delay(LOAD_PAUSE_MS);
     }
   }
 
@@ -103,8 +103,7 @@ const KILL: Fault = {
 };
 
 function replicaOf(cluster: OwnTarget, { service, index }: Case): ServiceProcess {
-  const all = { brain: cluster.brains, habitat: cluster.habitats, escrow: cluster.escrows, gateway: cluster.gateways };
-  const replica = all[service][index];
+  const replica = cluster.of(service)[index];
   if (replica === undefined) throw new Error(`no ${service}`);
   return replica;
 }
@@ -120,7 +119,7 @@ async function endure(tried: Case, { place, report }: Scenario): Promise<void> {
   const doors = service === 'gateway' ? [0] : [0, 1];
   const load = new Load(
     doors.map((gateway) => new Caller(place, { gateway })),
-    { clients: CLIENTS, brain, readEvery: 2, pauseMs: 20 },
+    { clients: CLIENTS, brain, readEvery: 2, pauseMs: LOAD_PAUSE_MS },
   );
   const rounds = new Rounds(
     members.map(({ caller }, index) => caller.with({ gateway: doors[index % doors.length] ?? 0 })),

@@ -7,14 +7,13 @@ import { freePort } from '@svc/testing/servers/ports.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
 import { startRedis } from '@svc/testing/servers/redis.ts';
 import { request } from 'undici';
+import { SERVICE_NAMES } from '../../deploy/services.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { QUIET } from './embedded.ts';
 import { ServiceProcess } from './service-process.ts';
-import { API_KEY, type ClusterServers, type Environment, type OwnTarget } from './target.ts';
+import { API_KEY, type ClusterServers, type Environment, type OwnTarget, targetProcesses } from './target.ts';
 
-const GATEWAYS = 2;
-/** Of each service behind the gateways. */
-const REPLICAS = 2;
+const TWO_OF_EACH = 2;
 
 /** Settings that one role alone reads: a change of them starts no other process again. */
 const READ_BY: readonly (readonly [RegExp, string])[] = [
@@ -35,12 +34,14 @@ interface Member {
 
 export interface ClusterSize {
   readonly gateways?: number;
+  /** Of each service behind the gateways. */
+  readonly replicas?: number;
 }
 
 /** Null, after one loud line of the server that is missing, when the servers cannot be had. */
 export async function startCluster(
   environment: Environment = {},
-  { gateways: gatewayCount = GATEWAYS }: ClusterSize = {},
+  { gateways: gatewayCount = TWO_OF_EACH, replicas: replicaCount = TWO_OF_EACH }: ClusterSize = {},
 ): Promise<OwnTarget | null> {
   const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);
   const stopServers = () => Promise.all([nats, redis, postgres].map(async (server) => server?.stop()));
@@ -53,26 +54,31 @@ export async function startCluster(
   const ground: ClusterGround = { root, dataDir: join(root, 'data'), servers };
   const replicas = (service: string): Promise<Member[]> =>
     Promise.all(
-      Array.from({ length: REPLICAS }, (_, index) => member(ground, service, `${service}-${index + 1}`, environment)),
+      Array.from({ length: replicaCount }, (_, index) =>
+        member(ground, service, `${service}-${index + 1}`, environment),
+      ),
     );
-  const [habitats, escrows, brains] = [await replicas('habitat'), await replicas('escrow'), await replicas('brain')];
-  const services = [...habitats, ...escrows, ...brains];
+  const members = new Map<string, readonly Member[]>();
+  for (const service of SERVICE_NAMES) members.set(service, await replicas(service));
   const gateways: Member[] = [];
   for (let index = 1; index <= gatewayCount; index += 1) {
     gateways.push(await member(ground, 'gateway', `gateway-${index}`, { SVC_API_KEY: API_KEY, ...environment }));
   }
-  const everybody = [...services, ...gateways];
+  members.set('gateway', gateways);
+  const everybody = [...members.values()].flat();
   const stop = async () => {
     await Promise.all(everybody.map(({ process }) => process.dispose()));
     await stopServers();
     rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
-  const processesOf = (members: readonly Member[]) => members.map(({ process }) => process);
+  const processes = targetProcesses(
+    new Map([...members].map(([role, running]) => [role, running.map(({ process }) => process)])),
+  );
   const urls = gateways.flatMap(({ process }) => process.url ?? []);
   const answers = async () => {
     for (const { process } of gateways) await process.ready();
     for (const url of urls) {
-      for (const service of ['habitat', 'escrow', 'brain']) await serviceAlive(url, service, REPLICAS);
+      for (const service of SERVICE_NAMES) await serviceAlive(url, service, replicaCount);
     }
   };
   try {
@@ -85,10 +91,7 @@ export async function startCluster(
   }
   const target: OwnTarget = {
     place: { kind: 'cluster', gateways: urls, key: API_KEY, ...ground },
-    gateways: processesOf(gateways),
-    habitats: processesOf(habitats),
-    escrows: processesOf(escrows),
-    brains: processesOf(brains),
+    ...processes,
     servers: { nats, redis, postgres },
     async revive(given) {
       for (const { control } of [nats, redis, postgres]) await control?.resume();

@@ -2,21 +2,33 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { layTables } from '@svc/testing/database.ts';
 import { freePort } from '@svc/testing/servers/ports.ts';
+import { DATABASE } from '../../deploy/data-directory.ts';
+import { ROLES } from '../../deploy/services.ts';
 import { ServiceProcess } from './service-process.ts';
-import type { Environment, OwnTarget } from './target.ts';
+import { type Environment, type OwnTarget, targetProcesses } from './target.ts';
 
-export const QUIET: Environment = { SVC_BIND: '127.0.0.1', SVC_RATE_LIMIT: 'off', SVC_DRAIN_WAIT_MS: '300' };
+/** All clients of a run come from one address. */
+export const QUIET: Environment = {
+  SVC_BIND: '127.0.0.1',
+  SVC_RATE_LIMIT: 'off',
+  SVC_MAX_CONNECTIONS_PER_ADDRESS: '5000',
+  SVC_DRAIN_WAIT_MS: '300',
+};
 
+/** In a directory of its own its database has its tables already; one that is given is left as it is. */
 export async function startEmbedded(environment: Environment = {}): Promise<OwnTarget> {
   const root = mkdtempSync(join(tmpdir(), 'svc-e2e-embedded-'));
-  const dataDir = environment['SVC_DATA_DIR'] ?? join(root, 'data');
+  const given = environment['SVC_DATA_DIR'];
+  const dataDir = given ?? join(root, 'data');
+  if (given === undefined) await layTables(join(dataDir, DATABASE));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const settings = (given: Environment): Environment => ({
+  const settings = (wished: Environment): Environment => ({
     ...QUIET,
     SVC_NODE_ID: 'embedded',
-    ...given,
+    ...wished,
     SVC_DATA_DIR: dataDir,
     SVC_MCP_PORT: String(port),
   });
@@ -28,12 +40,9 @@ export async function startEmbedded(environment: Environment = {}): Promise<OwnT
     await node.kill();
     throw error;
   }
-  const targetWith = (given: Environment): OwnTarget => ({
-    place: { kind: 'embedded', gateways: [url], key: given['SVC_API_KEY'] ?? null, root, dataDir, servers: null },
-    gateways: [node],
-    brains: [node],
-    habitats: [node],
-    escrows: [node],
+  const targetWith = (wished: Environment): OwnTarget => ({
+    place: { kind: 'embedded', gateways: [url], key: wished['SVC_API_KEY'] ?? null, root, dataDir, servers: null },
+    ...targetProcesses(new Map(ROLES.map((role) => [role, [node]]))),
     servers: null,
     async revive(now) {
       await node.revive(settings(now));

@@ -2,21 +2,22 @@
  * The target that the files of one worker use one after the other: each may break it, and gives it back whole. Starting
  * one for each file took more time than what the files prove.
  */
-import { startCluster } from './cluster.ts';
+import { endsLikeAnyProcess } from '@svc/testing/worker-end.ts';
+import { type ClusterSize, startCluster } from './cluster.ts';
 import { startEmbedded } from './embedded.ts';
 import type { Environment, OwnTarget, TargetKind } from './target.ts';
 
 let standing: OwnTarget | null = null;
 let isLent = false;
 
-// The runner ends its workers by a signal, which tells nobody who waits for the end of the process.
-process.once('SIGTERM', () => {
-  process.emit('exit', 0);
-  process.kill(process.pid, 'SIGKILL');
-});
+endsLikeAnyProcess();
 
-export function startTarget(kind: TargetKind, environment: Environment): Promise<OwnTarget | null> {
-  return kind === 'cluster' ? startCluster(environment) : startEmbedded(environment);
+export function startTarget(
+  kind: TargetKind,
+  environment: Environment,
+  size: ClusterSize = {},
+): Promise<OwnTarget | null> {
+  return kind === 'cluster' ? startCluster(environment, size) : startEmbedded(environment);
 }
 
 /** With these settings. Whoever asks while it is lent gets another one, for itself alone. */

@@ -1,7 +1,8 @@
 /** One process of the system under test: started, killed, paused and restarted with the same settings and port. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { findExecutable } from '@svc/testing/servers/processes.ts';
 import { request } from 'undici';
@@ -28,6 +29,16 @@ const running = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
+
+/** A line for each start of this run, by whichever worker: starts are most of what scenarios cost. */
+const startsFile = (): string => join(tmpdir(), 'process-starts');
+
+/** How often what was started in this run. */
+export function startsOfRun(): string {
+  const lines = existsSync(startsFile()) ? readFileSync(startsFile(), 'utf8').split('\n').filter(Boolean) : [];
+  const counts = [...Map.groupBy(lines, (line) => line)].map(([what, { length }]) => `${length} ${what}`);
+  return `${lines.length} processes were started: ${counts.sort().join(', ')}`;
+}
 
 export class ServiceProcess {
   readonly name: string;
@@ -101,6 +112,7 @@ export class ServiceProcess {
       stdio: ['ignore', log, log],
     });
     closeSync(log);
+    appendFileSync(startsFile(), `${args[0] ?? basename(entry, '.ts')}\n`);
     running.add(child);
     child.once('exit', () => running.delete(child));
     this.#child = child;

@@ -4,6 +4,7 @@ import { removeFolder, temporaryFolder } from '@svc/testing/servers/processes.ts
 import type { TestProject } from 'vitest/node';
 import { startCluster } from './cluster.ts';
 import { startEmbedded } from './embedded.ts';
+import { startsOfRun } from './service-process.ts';
 import { API_KEY, type OwnTarget, type TargetKind, type TargetPlace } from './target.ts';
 
 declare module 'vitest' {
@@ -37,11 +38,11 @@ export async function setup(project: TestProject): Promise<void> {
 
 export async function teardown(): Promise<void> {
   for (const own of [target, twin]) {
-    const { brains = [], habitats = [], escrows = [], gateways = [] } = own ?? {};
-    for (const one of new Set([...brains, ...habitats, ...escrows, ...gateways])) {
+    for (const one of own?.everybody ?? []) {
       if (!one.isRunning) process.stderr.write(`${one.name} died during the run:\n${one.tail()}\n`);
     }
     await own?.stop();
   }
+  process.stdout.write(`${startsOfRun()}\n`);
   if (folder !== null) removeFolder(folder);
 }

@@ -28,16 +28,37 @@ export interface TargetPlace {
   readonly servers: ClusterServers | null;
 }
 
-/** A target of one scenario file, which may kill and restart what it likes. */
-export interface OwnTarget {
-  readonly place: TargetPlace;
+/** The processes of a target by what they run: `gateway`, or a service of `deploy/services.ts`. */
+export interface TargetProcesses {
+  /** Each of them once, those behind the gateways first; embedded, the one that is all of them. */
+  readonly everybody: readonly ServiceProcess[];
   readonly gateways: readonly ServiceProcess[];
-  /** Processes that hold brains; embedded, the one process is all of them. */
   readonly brains: readonly ServiceProcess[];
-  /** Processes of the registry of identities. */
   readonly habitats: readonly ServiceProcess[];
-  /** Processes of the ledger. */
   readonly escrows: readonly ServiceProcess[];
+  /** Throws when nothing here runs the role. */
+  of(role: string): readonly ServiceProcess[];
+}
+
+export function targetProcesses(byRole: ReadonlyMap<string, readonly ServiceProcess[]>): TargetProcesses {
+  const of = (role: string): readonly ServiceProcess[] => {
+    const found = byRole.get(role);
+    if (found === undefined) throw new Error(`nothing of this target runs ${role}`);
+    return found;
+  };
+  return {
+    everybody: [...new Set([...byRole.values()].flat())],
+    gateways: of('gateway'),
+    brains: of('brain'),
+    habitats: of('habitat'),
+    escrows: of('escrow'),
+    of,
+  };
+}
+
+/** A target of one scenario file, which may kill and restart what it likes. */
+export interface OwnTarget extends TargetProcesses {
+  readonly place: TargetPlace;
   readonly servers: { readonly nats: TestServer; readonly redis: TestServer; readonly postgres: TestServer } | null;
   /** Whatever was done to it, everything runs and answers again, with these settings. */
   revive(environment: Environment): Promise<OwnTarget>;

@@ -3,6 +3,14 @@ import type { BrainAnswer } from '@svc/contract/operations.brain.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import type { BrainRouter } from './brain/brain-router.ts';
+import type { AddressStore } from './addresses/address-store.ts';
+import type { LineageStore } from './lineage/lineage-store.ts';
+import type { MemoryStore } from './memory/memory-store.ts';
+import type { RecordStore } from './records/record-store.ts';
+import type { EvolutionStore } from './evolution/evolution-store.ts';
+import type { RelationStore } from './relations/relation-store.ts';
+import type { KeptContexts } from './context/build.ts';
+import type { ContextStore } from './context/context-store.ts';
 import type { RowRules } from './ports.ts';
 import type { RegistryClient } from '@svc/runtime/registry.ts';
 import type { Settings } from '@svc/runtime/settings.ts';
@@ -11,8 +19,17 @@ import type { HomeRoles } from './rules/home-roles.ts';
 import type { LegacyLayout } from './legacy-layout.ts';
 import type { CatalogueSize, Counted } from './store/catalogue.ts';
 import type { TellDenials } from './store/island-denials.ts';
+import type { TmpStore } from './tmp/tmp-store.ts';
 import type { Counters } from './writer/counters.ts';
 import type { SessionStore } from './store/session-store.ts';
+
+/** What contexts are built with. */
+export interface ContextParts {
+  readonly store: ContextStore;
+  readonly kept: KeptContexts;
+  /** Those of this service. */
+  readonly tools: readonly { readonly name: string; readonly description: string }[];
+}
 
 /** What the brain's tools work with. */
 export interface BrainDeps {
@@ -24,6 +41,8 @@ export interface BrainDeps {
   readonly rules: RowRules;
   /** What a caller holds in a workspace. */
   readonly homeRoles: HomeRoles;
+  /** What an identity holds in a workspace. Throws SERVICE_UNAVAILABLE when the registry does not answer. */
+  rolesOf(identity: string, workspace: string): Promise<readonly string[]>;
   readonly copyBoundaries: CopyBoundaries;
   readonly settings: Settings;
   /** Throws what the registry answers, SERVICE_UNAVAILABLE when it does not. */
@@ -31,7 +50,15 @@ export interface BrainDeps {
   readonly revision: RegistryClient<'brain'>['revision'];
   /** Where a brain, a file in one, or an island is at home. */
   homesOf(resource: string): Promise<BrainAnswer<'home'>>;
+  readonly tmp: TmpStore;
   readonly tellDenials: TellDenials;
+  readonly memory: MemoryStore;
+  readonly addresses: AddressStore;
+  readonly lineage: LineageStore;
+  readonly records: RecordStore;
+  readonly relations: RelationStore;
+  readonly evolutions: EvolutionStore;
+  readonly contexts: ContextParts;
   readonly log: Platform['log'];
   /** Of this process. */
   readonly counters: Counters;

@@ -30,10 +30,12 @@ test('each job is declared once, and the sweeps delete what is past its time', a
     'brain.external-edit-scan',
     'brain.lease-expiry',
     'brain.maintenance',
+    'brain.memory-sweep',
     'brain.outbox-sweep',
     'brain.packing',
     'brain.row-sweep',
     'brain.session-sweep',
+    'brain.tmp-sweep',
     'brain.trace-sweep',
   ]);
 

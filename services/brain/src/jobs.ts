@@ -5,10 +5,14 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import { maintainBrain, packBrainWhenDue } from './brain/housekeeping.ts';
+import { sweepAddresses } from './addresses/address-store.ts';
+import { sweepContexts } from './context/context-store.ts';
+import { sweepMemory } from './memory/memory-store.ts';
 import { sweepConflicts } from './store/conflict-store.ts';
 import { sweepHomes } from './store/file-homes.ts';
 import { freeExpiredLeases } from './store/lease-store.ts';
 import type { SessionStore } from './store/session-store.ts';
+import { sweepTmp } from './tmp/tmp-store.ts';
 import { leaseReleased } from './operations/lease.ts';
 
 export interface JobParts {
@@ -23,7 +27,8 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-export function brainJobs({ platform, host, store, sessions }: JobParts): JobDeclaration[] {
+export function brainJobs(parts: JobParts): JobDeclaration[] {
+  const { platform, host, store } = parts;
   return [
     {
       id: 'brain.lease-expiry',
@@ -36,18 +41,6 @@ export function brainJobs({ platform, host, store, sessions }: JobParts): JobDec
       everyMs: MINUTE,
       scope: 'process',
       run: () => lookAtBrains(platform, host),
-    },
-    {
-      id: 'brain.session-sweep',
-      everyMs: 10 * MINUTE,
-      scope: 'cluster',
-      run: () => sessions.sweep(platform.config.SVC_KEEP_SESSIONS_DAYS),
-    },
-    {
-      id: 'brain.trace-sweep',
-      everyMs: HOUR,
-      scope: 'cluster',
-      run: () => sweepTraces(store.client, platform.config.SVC_KEEP_TRACES_DAYS),
     },
     {
       id: 'brain.maintenance',
@@ -65,6 +58,40 @@ export function brainJobs({ platform, host, store, sessions }: JobParts): JobDec
         for (const brain of host.openBrains()) await packBrainWhenDue(brain);
       },
     },
+    ...sweeps(parts),
+  ];
+}
+
+/** Of rows that are past their time. */
+function sweeps({ platform, store, sessions }: JobParts): JobDeclaration[] {
+  return [
+    {
+      id: 'brain.session-sweep',
+      everyMs: 10 * MINUTE,
+      scope: 'cluster',
+      async run() {
+        await sessions.sweep(platform.config.SVC_KEEP_SESSIONS_DAYS);
+        await sweepContexts(store.client, platform.config.SVC_KEEP_SESSIONS_DAYS);
+      },
+    },
+    {
+      id: 'brain.memory-sweep',
+      everyMs: MINUTE,
+      scope: 'cluster',
+      run: () => sweepMemory(store, platform.clock.now()),
+    },
+    {
+      id: 'brain.tmp-sweep',
+      everyMs: 10 * MINUTE,
+      scope: 'cluster',
+      run: () => sweepTmp(store.client, platform.clock.now()),
+    },
+    {
+      id: 'brain.trace-sweep',
+      everyMs: HOUR,
+      scope: 'cluster',
+      run: () => sweepTraces(store.client, platform.config.SVC_KEEP_TRACES_DAYS),
+    },
   ];
 }
 
@@ -72,6 +99,7 @@ export function brainJobs({ platform, host, store, sessions }: JobParts): JobDec
 async function sweepTraces(client: SqlClient, keptDays: number): Promise<void> {
   await sweepHomes(client, keptDays);
   await sweepConflicts(client, keptDays);
+  await sweepAddresses(client);
 }
 
 async function endExpiredLeases({ outbox, transact }: JobParts['store']): Promise<void> {

@@ -29,11 +29,14 @@ const OWN_ENTRIES = new Set([
   'layout.json',
   'shown-hash.key',
   'service.lock',
+  'service.address',
 ]);
+
+const DRAFTED = ['layout.json.', 'shown-hash.key.', 'service.address.'];
 
 /** Drafts of files, `<name>.<draft>`, are ours too. */
 function isOwnEntry(name: string): boolean {
-  return OWN_ENTRIES.has(name) || name.startsWith('layout.json.') || name.startsWith('shown-hash.key.');
+  return OWN_ENTRIES.has(name) || DRAFTED.some((file) => name.startsWith(file));
 }
 
 export interface LayoutStatus {

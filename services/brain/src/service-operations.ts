@@ -1,11 +1,13 @@
 /** What the brain does for other services. */
 import type { BRAIN } from '@svc/contract/operations.brain.ts';
 import type { Handlers } from '@svc/runtime/operations.ts';
+import { addressOf } from './addresses/domain/address.ts';
 import type { BrainDeps } from './deps.ts';
 import { prototypes } from './prototype-files.ts';
 
 export const serviceOperations: Handlers<typeof BRAIN, BrainDeps> = {
   layout: async (_question, { deps }) => ({ version: deps.layout.status().markerVersion }),
   home: ({ resource }, { deps }) => deps.homesOf(resource),
+  address: async ({ text }) => ({ barcode: addressOf(text).barcode }),
   prototypes,
 };

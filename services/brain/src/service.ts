@@ -11,14 +11,22 @@ import { createRegistryClient, type RegistryClient } from '@svc/runtime/registry
 import { createSettings } from '@svc/runtime/settings.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import { type OpenService, storeService } from '@svc/runtime/store-service.ts';
+import { createAddressStore } from './addresses/address-store.ts';
 import { BrainHost } from './brain/brain-host.ts';
 import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings } from './brain/remotes.ts';
 import type { BrainDeps } from './deps.ts';
+import { createKeptContexts } from './context/build.ts';
+import { createContextStore } from './context/context-store.ts';
 import { createGit } from './git/run.ts';
 import { brainJobs } from './jobs.ts';
 import { LegacyLayout } from './legacy-layout.ts';
 import { startMembership } from './membership.ts';
+import { createLineageStore } from './lineage/lineage-store.ts';
+import { createMemoryStore } from './memory/memory-store.ts';
+import { createRecordStore } from './records/record-store.ts';
+import { createEvolutionStore } from './evolution/evolution-store.ts';
+import { createRelationStore } from './relations/relation-store.ts';
 import type { RowRules } from './ports.ts';
 import { DenialLog } from './rules/denial-log.ts';
 import { readHashKey } from './rules/hash-key.ts';
@@ -29,9 +37,9 @@ import { serviceOperations } from './service-operations.ts';
 import { readCatalogueSize, readCatalogueSizes } from './store/catalogue.ts';
 import { createTellDenials } from './store/island-denials.ts';
 import { readHomesOfResource } from './store/file-homes.ts';
-import { createModels, type Models } from './store/models.ts';
 import { SessionStore } from './store/session-store.ts';
 import { tellOfImport } from './succession.ts';
+import { createTmpStore } from './tmp/tmp-store.ts';
 import { brainTools } from './tools/all.ts';
 import { type Counters, createCounters } from './writer/counters.ts';
 import type { BranchWriter } from './writer/branch-writer.ts';
@@ -52,7 +60,6 @@ interface Parts {
   readonly platform: Platform;
   readonly dataDir: string;
   readonly store: ServiceStore;
-  readonly models: Models;
   readonly counters: Counters;
   readonly rules: RowRules;
   readonly registry: RegistryClient<'brain'>;
@@ -62,7 +69,7 @@ interface Parts {
 
 async function openService(platform: Platform, store: ServiceStore): Promise<OpenService<BrainDeps>> {
   const parts = await openParts(platform, store);
-  const { denials, models, dataDir } = parts;
+  const { denials, dataDir } = parts;
   const { config } = platform;
   const layout = new LegacyLayout({ dataDir, legacyDirs: config.SVC_LEGACY_DIR ?? [], platform });
   await layout.open();
@@ -88,7 +95,6 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
     },
     async close() {
       await denials.close();
-      await models.close();
     },
   };
 }
@@ -114,7 +120,7 @@ function measureBrains({ metrics }: Platform, host: BrainHost): void {
 
 /** With the directories that this version needs. */
 async function openParts(platform: Platform, store: ServiceStore): Promise<Parts> {
-  const { database, log, config, ids } = platform;
+  const { log, config, ids } = platform;
   const dataDir = resolve(config.SVC_DATA_DIR);
   for (const name of DIRECTORIES) await mkdir(join(dataDir, name), { recursive: true });
   const { client, schema } = store;
@@ -122,7 +128,6 @@ async function openParts(platform: Platform, store: ServiceStore): Promise<Parts
     platform,
     dataDir,
     store,
-    models: createModels(database, schema),
     counters: createCounters(),
     ...(await createRules(platform, dataDir)),
     denials: new DenialLog({ client, schema, ids, log }),
@@ -181,7 +186,7 @@ function createHost({
 }
 
 async function createDeps(
-  { platform, store, models, rules, registry, counters }: Parts,
+  { platform, store, rules, registry, counters }: Parts,
   host: BrainHost,
   router: BrainRouter,
   layout: LegacyLayout,
@@ -198,15 +203,28 @@ async function createDeps(
     layout,
     rules,
     homeRoles: createHomeRoles(registry),
+    rolesOf: async (userId, workspaceId) => (await registry.roles({ userId, workspaceId })).roles,
     copyBoundaries: createCopyBoundaries(registry),
     settings: createSettings({ config, registry }),
     changeSetting: registry.changeSetting,
     revision: registry.revision,
     homesOf: (resource) => readHomesOfResource(client, resource),
+    tmp: createTmpStore(store, ids),
     tellDenials: createTellDenials({ schema, outbox, ids, transact }),
+    memory: createMemoryStore(store),
+    addresses: createAddressStore(store),
+    lineage: createLineageStore(store, ids),
+    records: createRecordStore(store, ids),
+    relations: createRelationStore(store, ids),
+    evolutions: createEvolutionStore(store, ids),
+    contexts: {
+      store: createContextStore(client),
+      kept: createKeptContexts(),
+      tools: brainTools.map(({ name, description }) => ({ name, description })),
+    },
     log,
     counters,
-    catalogueSizes: async (brains) => readCatalogueSizes(await models.client(), brains),
+    catalogueSizes: (brains) => readCatalogueSizes(store.client, brains),
     catalogueSizeOf: (brain, counted) => readCatalogueSize(client, brain, counted),
     version: node.version,
     gitVersion: stdout.toString('utf8').trim(),

@@ -29,7 +29,7 @@ export interface BrainNode {
 export interface TestCaller {
   ok(tool: string, args?: Fields, over?: Partial<Envelope>): Promise<Fields>;
   /** The code of a refusal or call error, with everything beside it. */
-  no(tool: string, args?: Fields): Promise<Fields>;
+  no(tool: string, args?: Fields, over?: Partial<Envelope>): Promise<Fields>;
 }
 
 /** Without a subject, the operator. */
@@ -38,9 +38,9 @@ export function testCaller(nodeNow: () => BrainNode, subject: Subject | null): T
   const own = subject === null ? { session } : { session, subject, operator: false };
   return {
     ok: (tool, args = {}, over = {}) => nodeNow().call(tool, args, { ...own, ...over }),
-    async no(tool, args = {}) {
+    async no(tool, args = {}, over = {}) {
       const answer = await nodeNow()
-        .call(tool, args, own)
+        .call(tool, args, { ...own, ...over })
         .catch((error: Error) => ({ code: error.message }));
       if (!('code' in answer)) throw new Error(`${tool} ${JSON.stringify(args)} succeeded`);
       return answer;
@@ -54,7 +54,7 @@ export interface BrainTestBed extends AsyncDisposable {
   /** Whom the brain asks for policies. */
   readonly registry: FakeRegistry;
   /** Starts a node on the directory and database of the bed; one at a time. */
-  start(environment?: Record<string, string>): Promise<BrainNode>;
+  start(environment?: Record<string, string>, over?: Partial<Platform>): Promise<BrainNode>;
 }
 
 /** Its policies are open, and in no container, where a test does not say otherwise. */
@@ -70,8 +70,8 @@ export async function openBrainTestBed(): Promise<BrainTestBed> {
     dataDir,
     database,
     registry,
-    async start(environment = {}) {
-      const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir, ...environment });
+    async start(environment = {}, over = {}) {
+      const platform = platformOn(database, over, { SVC_DATA_DIR: dataDir, ...environment });
       await registry.serveOn(platform);
       return startNode(dataDir, platform, registry);
     },

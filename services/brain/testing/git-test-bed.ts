@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type SimpleGit, simpleGit } from 'simple-git';
 import { commitChanges, type CommitResult, type FileChange } from '../src/git/commits.ts';
+import type { MergeLimits } from '../src/git/merge-thread.ts';
 import { readHead } from '../src/git/refs.ts';
 import { createRepository, type Repository } from '../src/git/repository.ts';
 import { createGit } from '../src/git/run.ts';
 
 export const AT = new Date('2026-01-02T03:04:05Z');
+/** Of a merge of which nothing is to be told. */
+export const MERGE_LIMITS: MergeLimits = { log: { warn: () => {}, error: () => {} }, withinMs: 60_000 };
 export const AUTHOR = { name: 'ada', email: 'ada@agents.local' };
 
 /** True when the machine has the program. */

@@ -1,4 +1,5 @@
 /** With what limit an account opens that nobody created. Inventing names opens nothing. */
+import { microsOf } from '@svc/contract/amount.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
@@ -13,13 +14,15 @@ export interface OpeningCall {
 export interface AccountOpening {
   /** Null = it does not exist and does not open, or it exists and needs no opening. */
   ofPayer(account: string, call: OpeningCall): Promise<bigint | null>;
+  /** Micro-credits: the budget of whoever is known and was given none, as it is set now. */
+  defaultBudget(stamp: RegistryStamp | null): Promise<bigint>;
   /** Somebody who is paid always has an account; the default budget is for those who are known. */
   ofPayee(account: string, call: OpeningCall): Promise<bigint>;
 }
 
 const REMEMBERED = 100_000;
 
-export function createAccountOpening(client: SqlClient, registry: Registry, defaultBudget: bigint): AccountOpening {
+export function createAccountOpening(client: SqlClient, registry: Registry): AccountOpening {
   /** Accounts are never deleted. */
   const existing = new Set<string>();
 
@@ -41,15 +44,20 @@ export function createAccountOpening(client: SqlClient, registry: Registry, defa
     return identity === null ? kind !== null : kind === 'identity';
   }
 
+  async function defaultBudget(stamp: RegistryStamp | null): Promise<bigint> {
+    return microsOf(await registry.setting(stamp, 'escrow.defaultBudget'));
+  }
+
   return {
+    defaultBudget,
     async ofPayer(account, { operator, stamp }) {
       if (workspaceOfAccount(account) !== null || isSink(account) || (await exists(account))) return null;
-      if (operator) return defaultBudget;
-      return (await isKnownOrSilent(isKnown(account, stamp))) ? defaultBudget : null;
+      if (operator) return defaultBudget(stamp);
+      return (await isKnownOrSilent(isKnown(account, stamp))) ? defaultBudget(stamp) : null;
     },
     async ofPayee(account, { stamp }) {
       if (isSink(account) || (await exists(account))) return 0n;
-      return (await isKnown(account, stamp)) ? defaultBudget : 0n;
+      return (await isKnown(account, stamp)) ? defaultBudget(stamp) : 0n;
     },
   };
 }

@@ -14,10 +14,6 @@ export interface EscrowDeps {
   readonly registry: Registry;
   readonly accountOpening: AccountOpening;
   readonly qos: Qos;
-  /** Micro-credits. */
-  readonly defaultBudget: bigint;
-  /** Draws of one member a minute; 0 = any number. */
-  readonly drawsPerMinute: number;
 }
 
 export const defineTool = toolFor<EscrowDeps>();

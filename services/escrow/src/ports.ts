@@ -2,8 +2,10 @@
 import { CallError } from '@svc/contract/codes.ts';
 import type { HabitatAnswer } from '@svc/contract/operations.habitat.ts';
 import type { RegistryStamp } from '@svc/contract/registry.ts';
+import type { EffectiveValue, SettingKey } from '@svc/contract/settings.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, createStampedCache } from '@svc/runtime/registry.ts';
+import { createSettings } from '@svc/runtime/settings.ts';
 
 export interface RolesIn {
   /** The workspace exists. */
@@ -20,12 +22,15 @@ export interface Registry {
   standing(stamp: RegistryStamp | null, account: string, by?: string): Promise<Standing>;
   /** Workspaces in which the identity holds a role, sorted. */
   workspaces(stamp: RegistryStamp | null, userId: string): Promise<readonly string[]>;
+  /** The one that does not throw: without an answer the value is the last known one. */
+  setting<Key extends SettingKey>(stamp: RegistryStamp | null, key: Key): Promise<EffectiveValue<Key>>;
 }
 
 const REMEMBERED = 10_000;
 
-export function createRegistry(platform: Pick<StatelessPlatform, 'bus' | 'clock'>): Registry {
+export function createRegistry(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'config'>): Registry {
   const habitat = createRegistryClient(platform, 'escrow');
+  const settings = createSettings({ config: platform.config, registry: habitat });
   const roles = createStampedCache<RolesIn, readonly [string, string]>({
     hangsOn: 'rev',
     max: REMEMBERED,
@@ -58,7 +63,13 @@ export function createRegistry(platform: Pick<StatelessPlatform, 'bus' | 'clock'
     roles: async (stamp, userId, workspaceId) => roles.get([userId, workspaceId], await stampOf(stamp)),
     standing: async (stamp, account, by) => standings.get([account, by], await stampOf(stamp)),
     workspaces: async (stamp, userId) => workspaces.get(userId, await stampOf(stamp)),
+    setting: async (stamp, key) => settings.read(key, await stampOf(stamp).catch(nullWhenSilent)),
   };
+}
+
+function nullWhenSilent(error: unknown): null {
+  if (error instanceof CallError && error.code === 'SERVICE_UNAVAILABLE') return null;
+  throw error;
 }
 
 /** A registry that does not answer knows no workspace. */

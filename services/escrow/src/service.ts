@@ -1,15 +1,16 @@
 /** The ledger: what it costs. */
 import { join } from 'node:path';
-import { microsOf } from '@svc/contract/amount.ts';
 import { ESCROW_EVENTS } from '@svc/contract/events.escrow.ts';
+import { ESCROW } from '@svc/contract/operations.escrow.ts';
+import { serveOperations } from '@svc/runtime/operations.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import { storeService } from '@svc/runtime/store-service.ts';
 import { holdsRole } from './access.ts';
-import { answerOperations } from './bus.ts';
 import type { EscrowDeps } from './deps.ts';
 import { ledgerJobs } from './jobs.ts';
 import { createAccountOpening } from './account-opening.ts';
+import { escrowOperations } from './operations/all.ts';
 import { createRegistry } from './ports.ts';
 import { createMemoryKeyStates } from './qos/key-states.memory.ts';
 import { createRedisKeyStates } from './qos/key-states.redis.ts';
@@ -23,7 +24,8 @@ import { allTools } from './tools/all.ts';
 export const escrowService = storeService({
   name: 'escrow',
   tools: allTools,
-  serve: (platform, deps: EscrowDeps) => answerOperations(deps, platform),
+  serve: (platform, deps: EscrowDeps) =>
+    serveOperations(platform, { operations: ESCROW, handlers: escrowOperations, deps }),
   events: ESCROW_EVENTS,
   migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
   async open(platform, store) {
@@ -44,17 +46,14 @@ export const escrowService = storeService({
 });
 
 function createDeps(store: ServiceStore, platform: Platform): EscrowDeps {
-  const { config, shared, clock } = platform;
+  const { shared, clock } = platform;
   const registry = createRegistry(platform);
-  const defaultBudget = microsOf(config.SVC_ESCROW_DEFAULT_BUDGET);
   return {
     ledger: new LedgerStore(store, platform),
     reads: new LedgerReads(store.client, store.pool),
     audit: createReconciliation(store, platform),
     registry,
-    accountOpening: createAccountOpening(store.client, registry, defaultBudget),
+    accountOpening: createAccountOpening(store.client, registry),
     qos: createQos(shared({ memory: () => createMemoryKeyStates(clock), redis: createRedisKeyStates })),
-    defaultBudget,
-    drawsPerMinute: config.SVC_ESCROW_DRAWS_PER_MINUTE,
   };
 }

@@ -1,9 +1,10 @@
 /** The ledger as a service in this process, called over the local bus, beside a registry of which a test says what it knows. */
-import { type EscrowAsk, type EscrowOperation, type EscrowReply, escrowSubject } from '@svc/contract/escrow.ts';
+import { ESCROW } from '@svc/contract/operations.escrow.ts';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { type AskOptions, createOperationClient, type OperationClient } from '@svc/runtime/operations.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { FakeRegistry } from '@svc/testing/registry.fake.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
@@ -23,6 +24,11 @@ export function registryOf(workspaces: Workspaces): FakeRegistry {
   return registry;
 }
 
+/** The services that pay may ask for the same. */
+type Payer = 'market' | 'agora' | 'universe';
+type Ledger = OperationClient<typeof ESCROW, Payer>;
+type AskAny = (question: unknown, options?: AskOptions) => Promise<unknown>;
+
 export interface EscrowNode {
   readonly deps: EscrowDeps;
   readonly platform: Platform;
@@ -30,18 +36,13 @@ export interface EscrowNode {
   call(tool: string, args?: Fields, over?: Partial<Envelope>): Promise<Fields>;
   /** As the agent of a token. */
   as(agentId: string, bound?: string): EscrowNode['call'];
-  /** As the market, for a call of an operator unless `operator` is false. */
-  bus<Operation extends EscrowOperation>(
-    operation: Operation,
-    body: EscrowAsk<Operation>,
-    options?: { readonly operator?: boolean; readonly service?: string; readonly deadlineAt?: number },
-  ): Promise<EscrowReply>;
+  /** Asks as the market, for a call of an operator unless the options say otherwise. */
+  readonly market: Ledger;
+  askingAs(service: Payer): Ledger;
   /** The registry answers no more. */
   silenceRegistry(): Promise<void>;
   stop(): Promise<void>;
 }
-
-const PATIENCE_MS = 20_000;
 
 export async function startEscrowNode(
   database: Database,
@@ -63,7 +64,8 @@ export async function startEscrowNode(
       (agentId, bound) =>
       (tool, args = {}, envelope = {}) =>
         call(tool, args, { ...asToken(agentId, bound), ...envelope }),
-    bus: (operation, body, options) => callOperation(platform.bus, operation, body, options),
+    market: ledgerFor(platform, 'market'),
+    askingAs: (service) => ledgerFor(platform, service),
     async silenceRegistry() {
       await answering.drain();
     },
@@ -85,13 +87,11 @@ async function callEscrow(bus: Bus, tool: string, args: Fields, over: Partial<En
   return replayed ? { ...fields, replayed: true } : fields;
 }
 
-async function callOperation<Operation extends EscrowOperation>(
-  bus: Bus,
-  operation: Operation,
-  body: EscrowAsk<Operation>,
-  { operator = true, service = 'market', deadlineAt = Date.now() + PATIENCE_MS } = {},
-): Promise<EscrowReply> {
-  const request = JSON.stringify({ body, deadlineAt, by: 'tester', operator });
-  const reply = await bus.request(escrowSubject(service, operation), request, { deadlineAt: Date.now() + PATIENCE_MS });
-  return JSON.parse(reply) as EscrowReply;
+function ledgerFor(platform: Platform, service: Payer): Ledger {
+  const client = createOperationClient(platform, ESCROW, service) as unknown as Readonly<Record<string, AskAny>>;
+  const asked = Object.entries(client).map(([name, ask]) => {
+    const askForOperator: AskAny = (question, options) => ask(question, { by: 'tester', operator: true, ...options });
+    return [name, askForOperator] as const;
+  });
+  return Object.fromEntries(asked) as unknown as Ledger;
 }

@@ -48,8 +48,8 @@ export function createDoor(parts: DoorParts): DoorHandler {
   /** False = the client left, and nobody is told anything. */
   async function serve(exchange: HttpExchange, door: HttpDoor, tally: Tally): Promise<boolean> {
     const { request } = exchange;
-    const { perform, performBare } = protocols[door];
-    const isBare = request.method !== 'POST' && performBare !== undefined;
+    const protocol = protocols[door];
+    const isBare = request.method !== 'POST' && protocol.performBare !== undefined;
     exchange.sessionName = sessionNameIn(request.headers, door);
     admission.assertOrigin(request);
     if (!isBare) assertReadable(request);
@@ -58,12 +58,12 @@ export function createDoor(parts: DoorParts): DoorHandler {
     tally.visit = visit;
     const calling = { exchange, door, visit, tally };
     if (isBare) {
-      await performBare(calling);
+      await protocol.performBare?.(calling);
       return true;
     }
     const body = await bodies.read(request, visit.identity.bucket);
     if ('gone' in body) return false;
-    await perform(body.bytes, calling);
+    await protocol.perform(body.bytes, calling);
     return true;
   }
 

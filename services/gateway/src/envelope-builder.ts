@@ -18,6 +18,8 @@ export interface Wanted {
   readonly args: Record<string, unknown>;
   /** `_meta.idempotencyKey` as it came. */
   readonly metaKey: unknown;
+  /** Goes before the keys that the request names. */
+  readonly ownKey?: string | undefined;
   readonly visit: Visit;
   readonly exchange: HttpExchange;
   readonly door: HttpDoor;
@@ -40,11 +42,11 @@ export function createEnvelopeBuilder({
   ports,
   sessions,
 }: EnvelopeParts): EnvelopeBuilder {
-  return async function buildEnvelope({ card, args, metaKey, visit, exchange, door }) {
+  return async function buildEnvelope({ card, args, metaKey, ownKey, visit, exchange, door }) {
     const { identity } = visit;
     const { headers } = exchange.request;
     const session = sessions.of(identity.principal, exchange.sessionName);
-    const idempotencyKey = keyOf(headerText(headers, 'idempotency-key') ?? metaKey);
+    const idempotencyKey = keyOf(ownKey ?? headerText(headers, 'idempotency-key') ?? metaKey);
     const deadlineAt = clock.now() + Math.min(card.deadlineMs, timeoutMs(headerText(headers, 'x-svc-timeout-ms')));
     const traceparent = headerText(headers, 'traceparent');
     const profiles = await ports.profilesFor(identity.token?.limits.profile, () => stampOf(visit));

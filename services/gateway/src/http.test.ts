@@ -138,12 +138,15 @@ describe('probes and figures', () => {
     const response = await fetch(`http://127.0.0.1:${lonely.port}/ready`);
     expect([response.status, await response.json()]).toMatchObject([503, { status: 'not_ready' }]);
     expect((await fetch(`http://127.0.0.1:${lonely.port}/health`)).status).toBe(200);
-    const call = await fetch(`http://127.0.0.1:${lonely.port}/call`, {
-      method: 'POST',
-      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'svc_search' } }),
-    });
-    expect([call.headers.get('retry-after'), ...(await codeOf(call))]).toEqual(['1', 503, 'SERVICE_UNAVAILABLE']);
+    const describe = { name: 'tool_describe', arguments: { names: ['svc_search'] } };
+    for (const params of [{ name: 'svc_search' }, describe]) {
+      const call = await fetch(`http://127.0.0.1:${lonely.port}/call`, {
+        method: 'POST',
+        headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+      });
+      expect([call.headers.get('retry-after'), ...(await codeOf(call))]).toEqual(['1', 503, 'SERVICE_UNAVAILABLE']);
+    }
     await lonely.close();
   });
 

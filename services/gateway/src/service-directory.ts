@@ -6,9 +6,10 @@
 import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { type Announcement, FORGET_AFTER_MS, STALE_AFTER_MS, SUBJECTS } from '@svc/contract/discovery.ts';
+import { CallError } from '@svc/contract/codes.ts';
 import { nearestNames } from '@svc/contract/nearest.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
-import type { Subscription } from '@svc/runtime/bus.ts';
+import { BusError, type Subscription } from '@svc/runtime/bus.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { createToolIndex, type ToolIndex } from './domain/tool-search.ts';
@@ -25,6 +26,17 @@ export interface ToolRoute {
 
 export interface Instance extends Announcement {
   readonly lastSeenAt: number;
+}
+
+/** Services announce themselves when they are asked, else every few seconds. */
+const RETRY_UNKNOWN_MS = 1000;
+
+/** While a service has not spoken, nobody can say that there is no such tool. Throws SERVICE_UNAVAILABLE. */
+export function assertAllSpoke(directory: Pick<ServiceDirectory, 'missing'>): void {
+  const missing = directory.missing();
+  if (missing.length === 0) return;
+  const text = `The tools of ${missing.join(', ')} are not known yet.`;
+  throw new CallError('SERVICE_UNAVAILABLE', text, { retryAfterMs: RETRY_UNKNOWN_MS });
 }
 
 /** Everything that follows from the known tools; replaced as a whole when they change. */
@@ -190,7 +202,11 @@ function createToolBook({ bus, clock, log }: DirectoryPlatform, metrics: Gateway
     if (known.get(service)?.digest === toolsDigest || fetching.has(service)) return;
     fetching.add(service);
     fetchCards(announcement)
-      .catch((error: unknown) => log.warn({ err: error, service }, 'the tools of a service could not be read'))
+      .catch((error: unknown) => {
+        // It announced itself and went: when it is back it announces itself again.
+        if (error instanceof BusError && error.undelivered) return log.debug({ service }, 'a service went away');
+        log.warn({ err: error, service }, 'the tools of a service could not be read');
+      })
       .finally(() => fetching.delete(service));
   }
 

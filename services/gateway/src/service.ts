@@ -1,7 +1,8 @@
 /** The gateway as a whole: one HTTP server with its doors, its sockets, and its own few tools on the bus. */
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { ConfigProblem } from '@svc/runtime/config.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { type ServiceDefinition, startService } from '@svc/runtime/service.ts';
@@ -17,10 +18,9 @@ import { bindAddress, type DoorAddress } from './domain/addresses.ts';
 import type { HttpDoor } from './domain/call-form.ts';
 import { createDoor } from './door.ts';
 import { createJsonRpc } from './json-rpc.ts';
-import { createMcpProtocol } from './mcp/protocol.ts';
-import { createMcpSessions } from './mcp/sessions.ts';
-import { createMcpStreams } from './mcp/streams.ts';
-import { createCallTool } from './tool-call.ts';
+import { MCP_PATH, MCP_PATHS, type McpDoor, pathOf, startMcpDoor } from './mcp/door.ts';
+import { callWith, createPrepareCall } from './tool-call.ts';
+import { type EventHub, startEventHub } from './event-hub.ts';
 import { createReplyWriter, HttpExchange } from './http-exchange.ts';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
 import { createHttpApp, securityHeaders } from './http.ts';
@@ -46,6 +46,8 @@ export interface Gateway {
   readonly address: string;
   readonly port: number;
   readonly ready: Readiness['check'];
+  /** When somebody was connected last, of `performance.now()`: now, while somebody is. */
+  usedAt(): Promise<number>;
   /** Graceful end: not ready at once, open for SVC_DRAIN_WAIT_MS, then what is in flight is finished. */
   drain(): Promise<void>;
   /** Lets go of everything; what is still open is cut. */
@@ -58,10 +60,10 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
   const bind = bindOf(platform);
   const parts = await assemble(platform, bind, options);
   const { directory, readiness, ports, denials } = parts;
-  const doors = createDoors(parts);
+  const doors = await startDoors(parts);
   const server = createHttpServer(doors.serve);
   limitConnections(server, config, parts.addresses, parts.metrics);
-  const sockets = await startSockets(server, parts);
+  const sockets = startSockets(server, parts);
   const port = await listen(server, bind.host, config.SVC_MCP_PORT);
   const { keyed, requiresKey } = parts.credentials;
   const deps: GatewayDeps = { platform, directory, readiness, ports, keyed, requiresKey };
@@ -71,12 +73,13 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
     address: bind.host,
     port,
     ready: readiness.check,
+    usedAt: connectionTimes(server),
     async drain() {
       readiness.leave();
       parts.isDraining = true;
       await sleep(config.SVC_DRAIN_WAIT_MS ?? platform.drainWaitMs);
       sockets.leave();
-      doors.leave();
+      await doors.leave();
       await finishInFlight(server);
       ports.close();
       await denials.flush();
@@ -84,12 +87,26 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
     async close() {
       server.closeAllConnections();
       await sockets.close();
+      await doors.close();
+      await parts.hub.close();
       await service.stop();
       await directory.close();
       ports.close();
       await denials.close();
       parts.metrics.close();
     },
+  };
+}
+
+function connectionTimes(server: Server): () => Promise<number> {
+  let openedAt = performance.now();
+  server.on('connection', () => {
+    openedAt = performance.now();
+  });
+  return async () => {
+    const open = await promisify(server.getConnections.bind(server))();
+    if (open > 0) openedAt = performance.now();
+    return openedAt;
   };
 }
 
@@ -105,6 +122,7 @@ interface Parts {
   readonly admission: Admission;
   readonly metrics: GatewayMetrics;
   readonly denials: Denials;
+  readonly hub: EventHub;
   isDraining: boolean;
 }
 
@@ -132,6 +150,7 @@ async function assemble(
     admission: createAdmission({ config, loopback, credentials, limits, metrics }),
     metrics,
     denials: createDenials(platform),
+    hub: await startEventHub({ platform, ports, metrics }),
     isDraining: false,
   };
 }
@@ -139,6 +158,11 @@ async function assemble(
 function bindOf({ config, log }: StatelessPlatform): DoorAddress {
   const bind = bindAddress(config.SVC_BIND, config.SVC_API_KEY !== undefined);
   if (!bind.ok) throw new ConfigProblem(bind.sentence);
+  if (config.SVC_CONFORMANCE && !bind.address.loopback) {
+    throw new ConfigProblem(
+      `SVC_CONFORMANCE would offer fixtures of tests at ${bind.address.host}: set SVC_BIND=127.0.0.1 as well, or leave it out.`,
+    );
+  }
   if (config.SVC_API_KEY === undefined) log.info('no SVC_API_KEY: this node serves this machine only');
   return bind.address;
 }
@@ -166,15 +190,13 @@ function exchanges({
   };
 }
 
-interface Doors {
+interface Doors extends Pick<McpDoor, 'leave' | 'close'> {
   readonly serve: RequestListener;
-  /** Ends the replies that would go on for ever. */
-  leave(): void;
 }
 
 /** The calls go straight to their door; everything else goes through Express. */
-function createDoors(parts: Parts): Doors {
-  const { platform, admission, directory, readiness, ports, sessions, metrics, denials } = parts;
+async function startDoors(parts: Parts): Promise<Doors> {
+  const { platform, admission, credentials, directory, readiness, ports, sessions, metrics, denials, hub } = parts;
   const corsOrigins = platform.config.SVC_CORS_ORIGINS;
   const writer = createReplyWriter({
     securityHeaders: securityHeaders(),
@@ -182,25 +204,17 @@ function createDoors(parts: Parts): Doors {
     isDraining: () => parts.isDraining,
   });
   const exchangeOf = exchanges(parts);
+  const doorAt = doorsAt(platform.config.SVC_CONFORMANCE ? MCP_PATHS : [MCP_PATH]);
   const buildEnvelope = createEnvelopeBuilder({ platform, ports, sessions });
-  const callTool = createCallTool({ directory, ports, buildEnvelope, sendCall: createSendCall(platform) });
-  const jsonRpc = createJsonRpc({ directory, ports, callTool, writer });
-  const mcpSessions = createMcpSessions(platform.shared);
-  const streams = createMcpStreams({
-    directory,
-    sessions: mcpSessions,
-    writer,
-    metrics,
-    limits: { all: platform.config.SVC_MAX_CONNECTIONS, each: platform.config.SVC_MAX_CONNECTIONS_PER_ADDRESS },
-  });
-  const server = { name: 'brain-service', version: platform.node.version };
-  const mcp = createMcpProtocol({ server, directory, ports, callTool, sessions: mcpSessions, streams, writer });
+  const prepare = createPrepareCall({ directory, ports, buildEnvelope, sendCall: createSendCall(platform) });
+  const jsonRpc = createJsonRpc({ directory, ports, callTool: callWith(prepare), writer });
+  const mcp = await startMcpDoor({ platform, directory, ports, credentials, hub, metrics, writer, prepare });
   const door = createDoor({
     log: platform.log,
     admission,
     bodies: createBodies(),
     ports,
-    protocols: { call: jsonRpc, exec: jsonRpc, mcp },
+    protocols: { call: jsonRpc, exec: jsonRpc, mcp: mcp.protocol },
     metrics,
     denials,
     writer,
@@ -211,16 +225,18 @@ function createDoors(parts: Parts): Doors {
     if (which === null) app(request, response);
     else void door(exchangeOf(request, response), which);
   };
-  return { serve, leave: () => streams.leave() };
+  return { serve, leave: mcp.leave, close: mcp.close };
 }
 
-function doorAt({ method = '', url = '' }: IncomingMessage): HttpDoor | null {
-  const query = url.indexOf('?');
-  const path = query < 0 ? url : url.slice(0, query);
-  if (path === '/mcp') return MCP_VERBS.has(method) ? 'mcp' : null;
-  if (method !== 'POST') return null;
-  if (path === '/call') return 'call';
-  return path === '/mcp/exec' ? 'exec' : null;
+/** Null = none of them. */
+function doorsAt(mcpPaths: readonly string[]): (request: IncomingMessage) => HttpDoor | null {
+  return ({ method = '', url = '' }) => {
+    const path = pathOf(url);
+    if (mcpPaths.includes(path)) return MCP_VERBS.has(method) ? 'mcp' : null;
+    if (method !== 'POST') return null;
+    if (path === '/call') return 'call';
+    return path === '/mcp/exec' ? 'exec' : null;
+  };
 }
 
 const MCP_VERBS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);

@@ -2,9 +2,10 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { EVERYTHING, isWanted } from './domain/event-filter.ts';
 import { type Listener, visiblePayload } from './domain/visibility.ts';
+import type { EventMember } from './event-hub.ts';
 import { EventSession, type EventSource, type JudgedEvent } from './event-session.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { RightsHolder, SocketCredential, SocketRights } from './socket-rights.ts';
+import type { SocketCredential, SocketRights } from './socket-rights.ts';
 import { type Answer, refused, subscribe, type Understood, unsubscribe } from './socket-messages.ts';
 import type { GatewaySocket } from './sockets.ts';
 
@@ -23,7 +24,7 @@ const FAREWELL_MS = 2000;
 
 const messageLimiter = new RateLimiterMemory({ keyPrefix: 'socket', points: MESSAGES_PER_SECOND, duration: 1 });
 
-export class SocketClient implements RightsHolder {
+export class SocketClient implements EventMember {
   readonly session: EventSession;
   readonly credential: SocketCredential;
   rights: SocketRights;
@@ -57,6 +58,10 @@ export class SocketClient implements RightsHolder {
 
   grant(rights: SocketRights): void {
     this.rights = rights;
+  }
+
+  hear(service: string, events: readonly JudgedEvent[]): void {
+    this.session.offer(service, events);
   }
 
   get #listener(): Listener {

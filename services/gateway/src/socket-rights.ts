@@ -1,4 +1,4 @@
-/** What the holder of a socket may hear, judged anew whenever the registry of identities changed. */
+/** What the holder of a socket or an event stream may hear, judged anew whenever the registry of identities changed. */
 import { ENDED } from '@svc/contract/registry.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
@@ -13,7 +13,9 @@ import type { PresentedToken } from './token-cache.ts';
 /** What a socket was opened with; what it is worth is asked again and again. */
 export type SocketCredential =
   | { readonly kind: 'token'; readonly token: PresentedToken }
-  | { readonly kind: 'operator'; readonly agentId: string | undefined };
+  | { readonly kind: 'operator'; readonly agentId: string | undefined }
+  /** Whom a node with a key lets in without one; a stream of the Model Context Protocol can be opened so. */
+  | { readonly kind: 'anonymous' };
 
 /** `rev`: the revision under which it was judged. `expiresAt`: by the registry's clock. */
 export interface SocketRights {
@@ -39,6 +41,10 @@ export async function rightsOf(
   revision: Revision,
 ): Promise<SocketRights | null> {
   const { rev } = revision.stamp;
+  if (credential.kind === 'anonymous') {
+    const isOpen = (await ports.settings.read('mcp.requireKey', revision.stamp)) === false;
+    return isOpen ? { listener: ANONYMOUS, rev, expiresAt: Infinity } : null;
+  }
   if (credential.kind === 'token') {
     const verified = await ports.tokens.verify(credential.token, revision);
     if (verified === null) return null;
@@ -52,7 +58,11 @@ export async function rightsOf(
 }
 
 /** An operator without identity reads as anonymous. */
-export const OPERATOR: Listener = listenerOf(anonymousIn(null), { roles: {}, accounts: [] }, true);
+const OPERATOR: Listener = listenerOf(anonymousIn(null), { roles: {}, accounts: [] }, true);
+const ANONYMOUS: Listener = { ...OPERATOR, operator: false };
+
+/** Of an operator who names no agent; renewed like all others before the first event. */
+export const UNCHECKED_OPERATOR: SocketRights = { listener: OPERATOR, rev: -1, expiresAt: Infinity };
 
 const RECHECK_EVERY_MS = 1000;
 const RECHECKED_AT_ONCE = 64;

@@ -2,14 +2,11 @@
 import type { Server as HttpServer } from 'node:http';
 import { type DefaultEventsMap, Server, type Socket } from 'socket.io';
 import { CallError } from '@svc/contract/codes.ts';
-import { keysOfResource, policyOfResource } from '@svc/contract/policy.ts';
-import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Admission } from './admission.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { type Credentials, type Presented, presentedIn } from './credentials.ts';
-import { startEventFeed } from './event-feed.ts';
-import type { EventSource, JudgedEvent } from './event-session.ts';
+import type { EventHub } from './event-hub.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { headerText } from './header-text.ts';
 import { type Limits, rateLimited } from './limits.ts';
@@ -17,14 +14,7 @@ import type { Ports } from './ports.ts';
 import { SocketClient } from './socket-client.ts';
 import { type Denials, strangerFrom } from './denials.ts';
 import { SocketGate } from './socket-gate.ts';
-import {
-  OPERATOR,
-  type RightsKeeper,
-  rightsOf,
-  type SocketCredential,
-  type SocketRights,
-  startRightsKeeper,
-} from './socket-rights.ts';
+import { rightsOf, type SocketCredential, type SocketRights, UNCHECKED_OPERATOR } from './socket-rights.ts';
 
 export interface SocketParts {
   readonly platform: StatelessPlatform;
@@ -35,6 +25,7 @@ export interface SocketParts {
   readonly ports: Ports;
   readonly metrics: GatewayMetrics;
   readonly denials: Pick<Denials, 'note'>;
+  readonly hub: Pick<EventHub, 'source' | 'join' | 'leave'>;
 }
 
 /** Under this name a handshake is in the audit, where calls have the name of their tool. */
@@ -56,29 +47,19 @@ type IoServer = Server<DefaultEventsMap, DefaultEventsMap, DefaultEventsMap, Soc
 
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
-export async function startSockets(server: HttpServer, parts: SocketParts): Promise<Sockets> {
-  const { platform, metrics, ports } = parts;
+export function startSockets(server: HttpServer, parts: SocketParts): Sockets {
+  const { hub, metrics } = parts;
   const clients = new Map<string, SocketClient>();
   const door = { isOpen: true };
   const io = createIo(server, parts, door);
-  const rights = await startRightsKeeper(platform, ports, () => clients.values());
-  const judge = (events: readonly PositionedEvent[]) => withPolicies(events, rights, ports);
-  const feed = await startEventFeed({
-    platform,
-    onLost: metrics.eventsDropped,
-    async deliver(service, events) {
-      if (clients.size === 0) return;
-      const judged = await judge(events);
-      for (const client of clients.values()) client.session.offer(service, judged);
-    },
-  });
-  const source: EventSource = { positions: () => feed.positions(), page: (...asked) => feed.page(...asked), judge };
   io.on('connection', (socket) => {
-    const client = new SocketClient(socket, { source, metrics });
+    const client = new SocketClient(socket, { source: hub.source, metrics });
     clients.set(socket.id, client);
+    hub.join(client);
     metrics.sockets(1);
     socket.on('disconnect', () => {
       clients.delete(socket.id);
+      hub.leave(client);
       client.close();
       metrics.sockets(-1);
       // A session that listens to nothing any more would be held for nothing.
@@ -91,11 +72,7 @@ export async function startSockets(server: HttpServer, parts: SocketParts): Prom
       door.isOpen = false;
       for (const client of clients.values()) client.leave();
     },
-    async close() {
-      await rights.close();
-      await feed.close();
-      await io.close();
-    },
+    close: () => io.close(),
   };
 }
 
@@ -119,29 +96,6 @@ function createIo(server: HttpServer, parts: SocketParts, door: { readonly isOpe
     void decide(parts, socket, next);
   });
   return io;
-}
-
-/** Judged by what the registry stands at now, and only then: without its answer an event waits. */
-async function withPolicies(
-  events: readonly PositionedEvent[],
-  rights: RightsKeeper,
-  ports: Ports,
-): Promise<readonly JudgedEvent[]> {
-  const { stamp } = await rights.current();
-  const attached = await ports.policiesOf(
-    new Set(events.flatMap(({ event }) => resourcesOf(event).flatMap(keysOfResource))),
-    stamp,
-  );
-  return events.map(({ position, event }) => ({
-    position,
-    event,
-    policies:
-      attached.size === 0 ? [] : resourcesOf(event).flatMap((resource) => policyOfResource(resource, attached) ?? []),
-  }));
-}
-
-function resourcesOf({ payload }: EventRecord): readonly string[] {
-  return 'resources' in payload ? payload.resources : [];
 }
 
 async function decide(parts: SocketParts, socket: GatewaySocket, next: (refusal?: Error) => void): Promise<void> {
@@ -173,13 +127,11 @@ async function admit(parts: SocketParts, socket: GatewaySocket): Promise<void> {
   socket.data.rights = rights;
 }
 
-const UNCHECKED_OPERATOR: SocketRights = { listener: OPERATOR, rev: -1, expiresAt: Infinity };
-
 function credentialOf(
   { credentials, platform }: SocketParts,
   { request }: GatewaySocket,
   presented: Presented,
-): SocketCredential {
+): Exclude<SocketCredential, { kind: 'anonymous' }> {
   const token = credentials.tokenIn(presented);
   if (token !== null) return { kind: 'token', token };
   return { kind: 'operator', agentId: headerText(request.headers, 'x-svc-agent') ?? platform.config.SVC_AGENT_ID };

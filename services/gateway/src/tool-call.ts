@@ -9,7 +9,7 @@ import type { EnvelopeBuilder } from './envelope-builder.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { stampOf, type Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
-import type { ServiceDirectory, ToolRoute } from './service-directory.ts';
+import { assertAllSpoke, type ServiceDirectory, type ToolRoute } from './service-directory.ts';
 
 /** What is known of a request when it ends. */
 export interface Tally {
@@ -27,10 +27,22 @@ export interface Calling {
   readonly tally: Tally;
 }
 
-export type CalledTool = Pick<CallForm, 'name' | 'args' | 'metaKey'>;
+export interface CalledTool extends Pick<CallForm, 'name' | 'args' | 'metaKey'> {
+  /** An idempotency key that goes before any that the request names. */
+  readonly ownKey?: string;
+}
 export type Answer = Extract<Reply, { ok: true }> & { readonly card: ToolCard };
 
-/** Throws CallError. The call inside a `svc_call` is called in its place. */
+/** A call that the door has judged and made ready for the service that owns the tool. */
+export interface PreparedCall {
+  readonly route: ToolRoute;
+  /** Throws CallError. */
+  send(): Promise<Answer>;
+}
+
+/** Throws CallError. The call inside a `svc_call` is prepared in its place. */
+export type PrepareCall = (called: CalledTool, calling: Calling) => Promise<PreparedCall>;
+/** Throws CallError. */
 export type CallTool = (called: CalledTool, calling: Calling) => Promise<Answer>;
 
 export interface CallParts {
@@ -40,8 +52,8 @@ export interface CallParts {
   readonly sendCall: SendCall;
 }
 
-export function createCallTool({ directory, ports, buildEnvelope, sendCall }: CallParts): CallTool {
-  return async ({ name: outer, args: given, metaKey }, { exchange, door, visit, tally }) => {
+export function createPrepareCall({ directory, ports, buildEnvelope, sendCall }: CallParts): PrepareCall {
+  return async ({ name: outer, args: given, metaKey, ownKey }, { exchange, door, visit, tally }) => {
     const { name, args } = outer === 'svc_call' ? innerCallOf(given) : { name: outer, args: given };
     const route = directory.route(name);
     if (route === undefined) {
@@ -50,23 +62,25 @@ export function createCallTool({ directory, ports, buildEnvelope, sendCall }: Ca
     }
     tally.route = route;
     const { card } = route;
-    const reply = await sendCall(route, await buildEnvelope({ card, args, metaKey, visit, exchange, door }));
-    if (!reply.ok) throw callErrorOf(reply.failure);
-    if (reply.refusal !== null) tally.code = reply.refusal;
-    return { ...reply, card };
+    const call = await buildEnvelope({ card, args, metaKey, ownKey, visit, exchange, door });
+    return {
+      route,
+      async send() {
+        const reply = await sendCall(route, call);
+        if (!reply.ok) throw callErrorOf(reply.failure);
+        if (reply.refusal !== null) tally.code = reply.refusal;
+        return { ...reply, card };
+      },
+    };
   };
 }
 
-/** Services announce themselves when they are asked, else every few seconds. */
-const RETRY_UNKNOWN_MS = 1000;
+export function callWith(prepare: PrepareCall): CallTool {
+  return async (called, calling) => (await prepare(called, calling)).send();
+}
 
-/** While a service has not spoken, nobody can say that there is no such tool. */
 function unknownTool(directory: ServiceDirectory, name: string, isShown: ToolPredicate): CallError {
-  const missing = directory.missing();
-  if (missing.length > 0) {
-    const text = `The tools of ${missing.join(', ')} are not known yet.`;
-    return new CallError('SERVICE_UNAVAILABLE', text, { retryAfterMs: RETRY_UNKNOWN_MS });
-  }
+  assertAllSpoke(directory);
   const nearest = directory.nearest(name, isShown);
   const hint = nearest.length === 0 ? '' : ` Nearest: ${nearest.join(', ')}.`;
   return new CallError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 100))}.${hint}`);

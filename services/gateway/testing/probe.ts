@@ -104,6 +104,25 @@ function slow() {
   };
 }
 
+const long = define({
+  name: 'probe_long',
+  area: 'probe',
+  description: 'May take a minute; tells under which key it ran.',
+  input: z.strictObject({ forMs: z.int(), missing: z.boolean().optional(), isBug: z.boolean().optional() }),
+  output: z.object({ key: z.string().nullable() }),
+  access: 'identified',
+  effect: 'write',
+  refuses: ['E_FILE_ABSENT'],
+  deadlineMs: 60_000,
+  async handler({ forMs, missing, isBug }, { deps, idempotency, refuse }) {
+    await sleep(forMs);
+    deps.ran.push('probe_long');
+    if (missing === true) throw refuse('E_FILE_ABSENT');
+    if (isBug === true) throw new Error('secret path /var/lib');
+    return { key: idempotency?.key ?? null };
+  },
+});
+
 const bug = define({
   name: 'probe_bug',
   area: 'probe',
@@ -126,6 +145,6 @@ export function startLateService(platform: StatelessPlatform): Promise<RunningSe
 export async function startProbe(platform: StatelessPlatform): Promise<RunningService<ProbeDeps>> {
   const deps: ProbeDeps = { ran: [] };
   const handle = { deps, checks: async () => [], drain: async () => {}, close: async () => {} };
-  const tools = [echo, read, write, admin, slowRead, slowWrite, bug];
+  const tools = [echo, read, write, admin, slowRead, slowWrite, long, bug];
   return startService(platform, { name: 'probe', tools, start: async () => handle });
 }

@@ -1,17 +1,21 @@
 /** What holds of agents and organisations when several processes change them at once, on any database. */
 import { describe, expect, test } from 'vitest';
 import type { Database } from '@svc/runtime/database.ts';
+import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { codeOf, enrol, type Person } from '../testing/test-people.ts';
 import { useHabitat } from '../testing/test-habitat.ts';
 
 type Fields = Record<string, unknown>;
 
 const TRIALS = 10;
+/** More than a process has connections. */
+const CROWD = 60;
+const WAITING = `SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
 
 /** Nodes that share nothing but the database. `nodes` > 1 needs a database for several processes. */
 export function describeAgentRaces(name: string, open: () => Promise<Database>, nodes: number): void {
   describe(`agents and organisations under races on ${name}`, () => {
-    const { next } = useHabitat({ open, nodes });
+    const { next, nodeOf } = useHabitat({ open, nodes });
     const call = (tool: string, args: Fields = {}) => next().call(tool, args);
     const spawned = async (args: Fields = {}) => String((await call('agent_spawn', args)).agentId);
 
@@ -42,6 +46,21 @@ export function describeAgentRaces(name: string, open: () => Promise<Database>, 
       expect(codes.filter((code) => code === null)).toHaveLength(10);
       expect(codes.filter((code) => code === 'E_QUOTA')).toHaveLength(14);
     }, 90_000);
+
+    test.skipIf(nodes === 1)('a crowd at one workspace leaves the connections of its process to others', async () => {
+      const node = nodeOf(0);
+      const beside = await open();
+      await node.call('agent_spawn', { team: 'crowded' });
+      let crowd: Promise<unknown>[] = [];
+      await withPgTransaction(beside.pool, async (tx) => {
+        await tx.$queryRawUnsafe(`SELECT 1 FROM habitat.workspaces WHERE workspace_id = 'org-crowded' FOR UPDATE`);
+        crowd = Array.from({ length: CROWD }, () => node.call('agent_spawn', { team: 'crowded' }));
+        await expect.poll(() => poolClient(beside.pool).$queryRawUnsafe(WAITING)).toEqual([{ waiting: 1 }]);
+        expect(await node.call('agent_spawn', { team: 'elsewhere' })).toMatchObject({ workspace: 'org-elsewhere' });
+      });
+      await Promise.all(crowd);
+      await beside.close();
+    });
 
     test('nobody spawns more than 60 agents a minute', async () => {
       const person = await enrol(next(), 'busy', { workspace: 'org-busy' });

@@ -21,6 +21,20 @@ test('a fresh registry has one workspace, no roles, and says what it stands at',
   });
 });
 
+test('the registry stands where it stood after a change that is denied, that is made already, or that nobody has to know', async () => {
+  const rev = async () => (await node.registry.revision()).stamp.rev;
+  const make = (owner: string, key: string) =>
+    node.call('svc_habitat_createWorkspace', { workspaceId: 'once', options: { owner } }, { idempotencyKey: key });
+  const first = await rev();
+  expect(await make('ada', 'k1')).toMatchObject({ created: true });
+  const made = await rev();
+  expect(made).toBe(first + 1);
+  expect(await make('ada', 'k1')).toMatchObject({ created: true });
+  expect(await make('bob', 'k2')).toMatchObject({ code: 'HABITAT_WORKSPACE_EXISTS' });
+  await node.call('svc_audit_log', { event: 'test:noted', data: {} });
+  expect(await rev()).toBe(made);
+});
+
 test('boundaries are copied with all that is below, once, and none that is there is changed', async () => {
   const policyOf = async (resource: string) =>
     (await node.registry.policies({ resources: [resource] })).policies[resource];

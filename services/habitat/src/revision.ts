@@ -2,7 +2,7 @@
 import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import { epochMs } from './store/epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 
 export interface RevisionNow {
   readonly stamp: RegistryStamp;

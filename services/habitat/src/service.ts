@@ -14,6 +14,7 @@ import { createRevision } from './revision.ts';
 import { holdsRole } from './roles.ts';
 import { createSessions } from './sessions.ts';
 import { sweepMessages } from './store/agent-inbox.ts';
+import { auditBytes } from './store/audit-cuts.ts';
 import { sweepAuditUse } from './store/audit-use.ts';
 import { createHabitatStore, type HabitatStore } from './store/habitat-store.ts';
 import { sweepSudo } from './store/sudo-rows.ts';
@@ -23,6 +24,7 @@ import { habitatTools } from './tools/all.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 export const habitatService = storeService({
   name: 'habitat',
@@ -36,6 +38,14 @@ export const habitatService = storeService({
     const audit = await openAudit(platform, base.client);
     await audit.assertKey();
     const store = createHabitatStore({ store: base, revision, audit, platform });
+    platform.metrics.gauge(
+      'svc_audit_bytes',
+      'Entries of the audit with their indexes, on disk.',
+      [],
+      async (gauge) => {
+        gauge.set(await auditBytes(base.client));
+      },
+    );
     const tokenUse = await startTokenUse(base.client, platform);
     const deps: HabitatDeps = {
       platform,
@@ -69,6 +79,10 @@ function upkeep({ config }: Platform, { client }: HabitatStore, audit: Audit): J
     clusterJob('token-sweep', HOUR_MS, () => sweepTokens(client, config.SVC_KEEP_TOKENS_DAYS)),
     clusterJob('sudo-sweep', 10 * MINUTE_MS, () => sweepSudo(client)),
     clusterJob('audit-checkpoints', MINUTE_MS, () => audit.saveAll()),
+    clusterJob('audit-cut', DAY_MS, () =>
+      audit.cutOld({ days: config.SVC_KEEP_AUDIT_DAYS, entries: config.SVC_KEEP_AUDIT_ENTRIES }),
+    ),
+    clusterJob('audit-thin', HOUR_MS, () => audit.thinCheckpoints()),
     clusterJob('audit-use-sweep', HOUR_MS, () => sweepAuditUse(client)),
     clusterJob('message-sweep', HOUR_MS, () => sweepMessages(client, config.SVC_KEEP_MESSAGES_DAYS)),
   ];

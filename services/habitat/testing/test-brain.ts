@@ -11,6 +11,7 @@ export function serveBrain(bus: Bus, given: Partial<BrainHandlers>): Promise<Sub
   const handlers: BrainHandlers = {
     layout: async () => ({ version: 3 }),
     home: async () => ({ own: null, brain: null }),
+    address: async () => ({ barcode: '9-00000-00000-00000-00000-0' }),
     prototypes: async () => ({ files: [] }),
     ...given,
   };

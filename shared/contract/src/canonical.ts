@@ -1,12 +1,49 @@
-/** JSON with sorted keys and no white space (RFC 8785 for the values we accept): equal values give equal text. */
+/** JSON with sorted keys and no white space (RFC 8785): equal values give equal text. Linear, and without recursion. */
+
+/** What of a list or object is still to be written. */
+interface Open {
+  readonly closer: string;
+  /** Null in a list. */
+  readonly keys: readonly string[] | null;
+  readonly values: readonly unknown[];
+  written: number;
+}
+
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
-  if (value !== null && typeof value === 'object') {
-    const members = Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
-    return `{${members.join(',')}}`;
+  const parts: string[] = [];
+  const open: Open[] = [];
+  const write = (one: unknown): void => {
+    const inside = openedOf(one);
+    parts.push(inside === null ? JSON.stringify(one ?? null) : inside.keys === null ? '[' : '{');
+    if (inside !== null) open.push(inside);
+  };
+  write(value);
+  for (let innermost = open.at(-1); innermost !== undefined; innermost = open.at(-1)) {
+    const { keys, values, written, closer } = innermost;
+    if (written === values.length) {
+      parts.push(closer);
+      open.pop();
+      continue;
+    }
+    if (written > 0) parts.push(',');
+    if (keys !== null) parts.push(JSON.stringify(keys[written]), ':');
+    innermost.written += 1;
+    write(values[written]);
   }
-  return JSON.stringify(value ?? null);
+  return parts.join('');
+}
+
+/** Null of what holds nothing. Members that are undefined are none. */
+function openedOf(value: unknown): Open | null {
+  if (Array.isArray(value)) return { closer: ']', keys: null, values: value, written: 0 };
+  if (value === null || typeof value !== 'object') return null;
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    closer: '}',
+    keys: members.map(([key]) => key),
+    values: members.map(([, member]) => member as unknown),
+    written: 0,
+  };
 }

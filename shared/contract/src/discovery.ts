@@ -22,6 +22,9 @@ export const SUBJECTS = {
   eventsAfter: (service: string) => `events.after.${service}`,
 } as const;
 
+/** Message between gateways: the name of a session of the Model Context Protocol that was changed or has ended. */
+export const MCP_SESSION_CHANGED = 'gateway.mcp-session';
+
 export const ANNOUNCE_EVERY_MS = 5000;
 export const STALE_AFTER_MS = 15_000;
 export const FORGET_AFTER_MS = 60_000;

@@ -1,11 +1,17 @@
 /** Events of the brain. */
 import { z } from 'zod';
 import { by, type EventDeclaration } from './event-declaration.ts';
+import { MEMORY_EVENTS } from './events.memory.ts';
+import { TEMPORARY_EVENTS } from './events.temporary.ts';
+import { RELATION_EVENTS } from './events.relations.ts';
 
 const brainScope = { brain: z.string(), branch: z.string() };
 const resources = z.array(z.string()).describe('Row-rule keys that decide who may hear it.');
 
 export const BRAIN_EVENTS = {
+  ...MEMORY_EVENTS,
+  ...TEMPORARY_EVENTS,
+  ...RELATION_EVENTS,
   'brain:change': {
     service: 'brain',
     meaning: 'A brain file was created, updated or deleted.',

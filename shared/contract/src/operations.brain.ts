@@ -20,6 +20,13 @@ export const BRAIN = defineOperations('brain', {
     question: z.strictObject({ resource: z.string().max(640) }),
     answer: z.strictObject({ own: z.string().nullable(), brain: z.string().nullable() }),
   },
+  /** Under which address a text is found, on every node. */
+  address: {
+    effect: 'read',
+    askers: ['habitat'],
+    question: z.strictObject({ text: z.string().max(1000) }),
+    answer: z.strictObject({ barcode: z.string() }),
+  },
   /**
    * Markdown directly in the category `agents` that everybody may read: the beginning of each, or the one of that name
    * whole. Names are without category and extension.

@@ -51,14 +51,15 @@ export const at = {
  */
 export const PathText = z.string().overwrite(normalPath);
 
+/** Text that comes back from disk and database as it went there. */
+export const PlainText = z.string().refine((text) => text.isWellFormed() && !text.includes('\0'), {
+  message: 'must be text without NUL or lone surrogates',
+});
+
 /** Text that survives the way to the disk and back byte for byte. */
-export const FileContent = z
-  .string()
-  .refine((text) => text.isWellFormed() && !text.includes('\0'), {
-    message: 'must be text without NUL or lone surrogates',
-  })
-  .refine((text) => Buffer.byteLength(text) <= MAX_CONTENT_BYTES, { message: 'must be at most 1 MiB as UTF-8' })
-  .describe('Text, at most 1 MiB as UTF-8.');
+export const FileContent = PlainText.refine((text) => Buffer.byteLength(text) <= MAX_CONTENT_BYTES, {
+  message: 'must be at most 1 MiB as UTF-8',
+}).describe('Text, at most 1 MiB as UTF-8.');
 
 export const Sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
 export const CommitId = z.string().regex(/^[0-9a-f]{40}$/);

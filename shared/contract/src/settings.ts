@@ -61,6 +61,18 @@ export const SETTINGS = {
     meaning: 'Only identities that the registry knows may vote.',
     variable: 'SVC_AGORA_REQUIRE_REGISTRY',
   }),
+  'escrow.defaultBudget': setting(count(0, 1_000_000_000), {
+    fallback: 1000,
+    service: 'escrow',
+    meaning: 'Budget in credits of an identity that is given none; an account that is there keeps what it opened with.',
+    variable: 'SVC_ESCROW_DEFAULT_BUDGET',
+  }),
+  'escrow.runawayPerMinute': setting(count(0, 1_000_000), {
+    fallback: 0,
+    service: 'escrow',
+    meaning: 'Draws that one member may make from a pool within a minute; 0 = any number.',
+    variable: 'SVC_ESCROW_DRAWS_PER_MINUTE',
+  }),
   'gateway.logCalls': setting(z.boolean(), {
     fallback: false,
     service: 'gateway',

@@ -62,37 +62,55 @@ export function hidesNothing({ filter, mask }: Transforms): boolean {
  * Null when a transform is not known here: then nothing may be shown.
  */
 export function applyTransforms({ filter, mask }: Transforms, data: unknown): { readonly data: unknown } | null {
-  if (!isKnownFilter(filter) || !isKnownMask(mask)) return null;
-  const remove = hider(filter, FILTERS, (row, name) => {
-    delete row[name];
-  });
-  const cover = hider(mask, MASKS, (row, name) => {
-    row[name] = MASKED;
-  });
-  const shown = (row: unknown): unknown => (isFields(row) ? cover(remove(row)) : row);
+  const steps = hidingSteps({ filter, mask });
+  if (steps === null) return null;
+  const shown = (row: unknown): unknown => (isFields(row) ? steps.reduce(applyStep, row) : row);
   return { data: Array.isArray(data) ? data.map(shown) : shown(data) };
+}
+
+/** What hides fields of a row: those that its paths name, or of which its test says so. */
+export type HidingStep = { readonly hides: 'removed' | 'masked' } & (
+  | { readonly paths: readonly string[] }
+  | { readonly test: FieldTest }
+);
+
+/** In the order in which they act on a row; null when a transform is not known here. */
+export function hidingSteps({ filter, mask }: Transforms): readonly HidingStep[] | null {
+  const steps = [stepOf('removed', filter, FILTERS), stepOf('masked', mask, MASKS)];
+  return steps.every((step) => step !== null) ? steps : null;
+}
+
+function stepOf(
+  hides: HidingStep['hides'],
+  transform: readonly string[] | string,
+  registered: Readonly<Record<string, FieldTest>>,
+): HidingStep | null {
+  if (typeof transform !== 'string') return { hides, paths: transform };
+  const test = Object.hasOwn(registered, transform) ? registered[transform] : undefined;
+  return test === undefined ? null : { hides, test };
 }
 
 type Hide = (row: Fields, name: string) => void;
 
-/** Returns a function that copies whatever it changes. */
-function hider(
-  transform: readonly string[] | string,
-  registered: Readonly<Record<string, FieldTest>>,
-  hide: Hide,
-): (row: Fields) => Fields {
-  if (typeof transform !== 'string') {
-    return (row) => {
-      const copies = new Set<Fields>();
-      return transform.reduce((shown, path) => hidePath(shown, path, hide, copies), row);
-    };
+const HIDE: Readonly<Record<HidingStep['hides'], Hide>> = {
+  removed(row, name) {
+    delete row[name];
+  },
+  masked(row, name) {
+    row[name] = MASKED;
+  },
+};
+
+/** Copies whatever it changes. */
+function applyStep(row: Fields, step: HidingStep): Fields {
+  const hide = HIDE[step.hides];
+  if ('paths' in step) {
+    const copies = new Set<Fields>();
+    return step.paths.reduce((shown, path) => hidePath(shown, path, hide, copies), row);
   }
-  const test = registered[transform];
-  return (row) => {
-    const copy = copyOf(row);
-    for (const [name, value] of Object.entries(row)) if (test?.(name, value) === true) hide(copy, name);
-    return copy;
-  };
+  const copy = copyOf(row);
+  for (const [name, value] of Object.entries(row)) if (step.test(name, value)) hide(copy, name);
+  return copy;
 }
 
 /** `copies`: objects made here before, which may be changed; so that many paths copy a wide object once. */

@@ -1,9 +1,28 @@
-/** Values of the environment that have a form of their own. */
+/** The forms that values of the environment have. */
 import { isIP } from 'node:net';
 import { PlanName } from '@svc/contract/registry.ts';
 import { z } from 'zod';
 
-const text = z.string().min(1);
+export const text = z.string().min(1);
+export const list = text.transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+export const onOff = z
+  .enum(['on', 'off', 'true', 'false', '1', '0'])
+  .transform((value) => ['on', 'true', '1'].includes(value));
+export const count = (minimum: number, maximum: number) => z.coerce.number().int().min(minimum).max(maximum);
+export const port = count(0, 65_535);
+export const brainName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
+export const plan = z.enum(['free', 'pro', 'enterprise']);
+export const apiKey = z
+  .string()
+  .min(16)
+  .max(512)
+  .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII');
+
 const MAX_HOPS = 16;
 
 /** `free=60,pro=600`: requests per minute of each plan. */

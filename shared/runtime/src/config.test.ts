@@ -33,6 +33,9 @@ describe('the environment', () => {
     const { warnings } = readConfig({ SVC_MCP_PROT: '1', PATH: '/bin', SVC_API_KEY_FILE: '' }, noFile);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain('SVC_MCP_PROT');
+    expect(warnings[0]).toContain('nearest: SVC_MCP_PORT');
+    const ofTheCommandLine = { SVC_URL: 'http://127.0.0.1:1', SVC_KEY: 'k', SVC_TOKEN: 't', SVC_SESSION: 's' };
+    expect(readConfig(ofTheCommandLine, noFile).warnings).toEqual([]);
   });
 
   it('takes the value of a variable from a file, as containers hand over secrets', () => {

@@ -1,7 +1,20 @@
 /** The environment, read once at start: one table gives types, documentation, `.env.example` and start-up errors. */
+import { CLI_VARIABLES } from '@svc/contract/cli-variables.ts';
+import { nearestNames } from '@svc/contract/nearest.ts';
 import { type SettingKey, settingVariables, settingValue } from '@svc/contract/settings.ts';
 import { z } from 'zod';
-import { planLimits, trustedProxies } from './config-values.ts';
+import {
+  apiKey,
+  brainName,
+  count,
+  list,
+  onOff,
+  plan,
+  planLimits,
+  port,
+  text,
+  trustedProxies,
+} from './config-values.ts';
 import { StartProblem } from './start-problem.ts';
 
 interface Variable<Schema extends z.ZodType> {
@@ -19,26 +32,6 @@ function variable<Schema extends z.ZodType>(schema: Schema, fallback: string, me
 function secret<Schema extends z.ZodType>(schema: Schema, meaning: string): Variable<Schema> {
   return { schema, fallback: 'none', meaning, secret: true };
 }
-
-const text = z.string().min(1);
-const list = text.transform((value) =>
-  value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-);
-const onOff = z
-  .enum(['on', 'off', 'true', 'false', '1', '0'])
-  .transform((value) => ['on', 'true', '1'].includes(value));
-const count = (minimum: number, maximum: number) => z.coerce.number().int().min(minimum).max(maximum);
-const port = count(0, 65_535);
-const brainName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
-const plan = z.enum(['free', 'pro', 'enterprise']);
-const apiKey = z
-  .string()
-  .min(16)
-  .max(512)
-  .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII');
 
 export const CONFIG_TABLE = {
   SVC_API_KEY: secret(
@@ -66,8 +59,14 @@ export const CONFIG_TABLE = {
   SVC_MODE: variable(
     z.enum(['cli', 'mcp', 'headless']).default('headless'),
     'headless',
-    'How the node presents itself in its status.',
+    'What starts: the server, an interactive prompt, or the Model Context Protocol on stdin and stdout.',
   ),
+  SVC_LINGER_MS: variable(
+    count(0, 86_400_000).default(0),
+    '0; 30000 for a node that `svc mcp` started',
+    'A node that nobody is connected to any more ends itself so much later; 0 = never.',
+  ),
+  SVC_CONFORMANCE: variable(onOff.default(false), 'off', 'Conformance fixtures at /mcp/conformance; loopback only.'),
   SVC_DATA_DIR: variable(text.default('./data'), './data', 'Directory of the brains and, embedded, of the database.'),
   SVC_BRAIN: variable(brainName.default('svc'), 'svc', 'Default brain, created at first start.'),
   SVC_BRAINS_PER_HOME: variable(
@@ -143,16 +142,6 @@ export const CONFIG_TABLE = {
     '10000',
     'Entries that callers may log in one workspace within a day (UTC); the last tenth is for its admins.',
   ),
-  SVC_ESCROW_DEFAULT_BUDGET: variable(
-    count(0, 1_000_000_000).default(1000),
-    '1000',
-    'Budget in credits of an identity that is given none.',
-  ),
-  SVC_ESCROW_DRAWS_PER_MINUTE: variable(
-    count(0, 1_000_000).default(0),
-    '0',
-    'Draws that one member may make from a pool within a minute; 0 = any number.',
-  ),
   SVC_KEEP_EVENTS_DAYS: variable(
     count(1, 36_500).default(7),
     '7',
@@ -165,6 +154,12 @@ export const CONFIG_TABLE = {
   ),
   SVC_KEEP_TOKENS_DAYS: variable(count(1, 36_500).default(30), '30', 'Days for which tokens that ended are listed.'),
   SVC_KEEP_MESSAGES_DAYS: variable(count(1, 36_500).default(30), '30', 'Days for which broadcasts to agents are kept.'),
+  SVC_KEEP_AUDIT_DAYS: variable(count(0, 36_500).default(400), '400', 'Days the audit is kept; 0 = for good.'),
+  SVC_KEEP_AUDIT_ENTRIES: variable(
+    count(0, 1_000_000_000).default(10_000_000),
+    '10000000',
+    'Entries kept of the audit of one workspace; beyond that those older than a week go, the oldest first. 0 = all.',
+  ),
   SVC_KEEP_TRACES_DAYS: variable(
     count(1, 36_500).default(90),
     '90',
@@ -175,6 +170,11 @@ export const CONFIG_TABLE = {
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
     'info',
     'Least level that is logged.',
+  ),
+  SVC_LOG_FORMAT: variable(
+    z.enum(['auto', 'json', 'text']).default('auto'),
+    'auto',
+    'Form of the log: text for people, or JSON, a line each; auto is text at a terminal.',
   ),
   SVC_WATCHDOG_MS: variable(
     count(0, 3_600_000).default(30_000),
@@ -271,11 +271,13 @@ export function readConfig(
   const fixed = fixedSettings((name) => rawValue(name, environment, readFile, problems), problems);
   if (problems.length > 0) throw new ConfigProblem(`The environment does not fit: ${problems.join(', ')}`);
   const names = [...Object.keys(CONFIG_TABLE), ...settingVariables().map(({ variable }) => variable)];
-  const known = new Set(names.flatMap((name) => [name, `${name}_FILE`]));
+  const known = new Set([...names.flatMap((name) => [name, `${name}_FILE`]), ...Object.keys(CLI_VARIABLES)]);
   const unknown = Object.keys(environment).filter((name) => OUR_PREFIX.test(name) && !known.has(name));
   return {
     config: { ...(values as Variables), fixed },
-    warnings: unknown.map((name) => `${name} is not a known variable and has no effect`),
+    warnings: unknown.map(
+      (name) => `${name} is not a known variable and has no effect; nearest: ${nearestNames(name, names, 1).join('')}`,
+    ),
   };
 }
 
@@ -310,6 +312,8 @@ function rawValue(
   }
 }
 
+/** Also those that somebody set for the command line in the same shell. */
 export function secretVariables(): string[] {
-  return Object.entries(CONFIG_TABLE).flatMap(([name, entry]) => ('secret' in entry ? [name] : []));
+  const all = { ...CONFIG_TABLE, ...CLI_VARIABLES };
+  return Object.entries(all).flatMap(([name, entry]) => ('secret' in entry ? [name] : []));
 }

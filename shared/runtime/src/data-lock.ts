@@ -83,6 +83,18 @@ function refuseLiveHolder(file: string): void {
   throw new DataLocked(`${file} is held by process ${pid}: stop that process or use another data directory`);
 }
 
+/** The process that holds the lock `file` now; null = nobody. */
+export function liveHolder(file: string): number | null {
+  const holder = lockHolder(file);
+  return holder === null ? null : Number(holder.split(' ')[0]);
+}
+
+/** What names the process that holds the lock `file` now, for ever; null = nobody. */
+export function lockHolder(file: string): string | null {
+  const holder = readHolder(file);
+  return isLiveHolder(holder) ? holder : null;
+}
+
 function isLiveHolder(holder: string | null): boolean {
   const pid = Number(holder?.split(' ')[0]);
   return Number.isSafeInteger(pid) && identityOf(pid) === holder;

@@ -1,7 +1,5 @@
-/** What an error of Prisma, `pg` or the socket below says about the database, told by its codes. */
+/** What an error of `pg` or the socket below says about the database, told by its codes. */
 
-const PRISMA_AWAY = ['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037'];
-const ADAPTER_AWAY = ['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'];
 /** Shutdown, crash, starting up, too many connections, standby that takes no writes. */
 const SQLSTATE_AWAY = ['57P01', '57P02', '57P03', '53300', '25006'];
 const SOCKET_AWAY = [
@@ -17,14 +15,14 @@ const SOCKET_AWAY = [
   'EHOSTDOWN',
   'connect ENOENT', // the unix socket is gone; a plain ENOENT is somebody's missing file
 ];
-const AWAY_CODES = new Set([...PRISMA_AWAY, ...ADAPTER_AWAY, ...SQLSTATE_AWAY, ...SOCKET_AWAY]);
+const AWAY_CODES = new Set([...SQLSTATE_AWAY, ...SOCKET_AWAY]);
 /** SQLSTATE class 08: connection exceptions. */
 const CONNECTION_SQLSTATE = /^08[0-9A-Z]{3}$/;
 /** `pg` gives these no code. */
 const AWAY_MESSAGE =
-  /^Connection terminated|^Client has encountered a connection error|^Client was closed|^Cannot use a pool after calling end/;
+  /^Connection terminated|^timeout expired|^Client has encountered a connection error|^Client was closed|^Cannot use a pool after calling end/;
 const POOL_WAIT_MESSAGE = /^timeout exceeded when trying to connect/;
-const CONFLICT_CODES = new Set(['P2034', '40001', '40P01', 'TransactionWriteConflict']);
+const CONFLICT_CODES = new Set(['40001', '40P01']);
 const UNSTORABLE_CODES = new Set(['22021', '22P05']);
 const MAX_DEPTH = 6;
 
@@ -46,9 +44,9 @@ export function isConflict(error: unknown): boolean {
   return layersOf(error).some(({ codes }) => codes.some((code) => CONFLICT_CODES.has(code)));
 }
 
-/** The transaction got no connection in time, or used up its time; P2028 is Prisma's word for both. */
+/** The transaction got no connection in time. */
 export function isOutOfTime(error: unknown): boolean {
-  return layersOf(error).some(({ codes, message }) => codes.includes('P2028') || POOL_WAIT_MESSAGE.test(message));
+  return layersOf(error).some(({ message }) => POOL_WAIT_MESSAGE.test(message));
 }
 
 export interface ErrorLayer {
@@ -60,20 +58,18 @@ export interface ErrorLayer {
   readonly texts: string[];
 }
 
-/** An error and what it wraps: `cause`, and the adapter's error that Prisma keeps in `meta`. */
+/** An error and what it wraps. */
 export function layersOf(error: unknown): ErrorLayer[] {
   const layers: ErrorLayer[] = [];
   for (let at = error, depth = 0; isRecord(at) && depth < MAX_DEPTH; depth += 1) {
-    const { code, originalCode, kind, syscall, message, cause, meta, stderr, path } = at;
+    const { code, syscall, message, cause, stderr, path } = at;
     layers.push({
-      codes: [code, originalCode, kind, `${String(syscall)} ${String(code)}`].filter(
-        (item) => typeof item === 'string',
-      ),
+      codes: [code, `${String(syscall)} ${String(code)}`].filter((item) => typeof item === 'string'),
       message: typeof message === 'string' ? message : '',
       syscall: typeof syscall === 'string' ? syscall : null,
       texts: [stderr, path].filter((item) => typeof item === 'string'),
     });
-    at = cause ?? (isRecord(meta) ? meta['driverAdapterError'] : undefined);
+    at = cause;
   }
   return layers;
 }

@@ -2,19 +2,17 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { PrismaPg } from '@prisma/adapter-pg';
 import { Pool } from 'pg';
 import { takeLock } from './data-lock.ts';
 import { type Engine, startEngine } from './database.embedded.engine.ts';
 import type { Database } from './database.ts';
-import { type DatabaseLog, pingPool } from './database.postgres.ts';
+import { type DatabaseLog, pingPool, WAIT_FOR_CONNECTION_MS } from './database.postgres.ts';
 import './wasm-code.ts';
 
 const CHECKPOINT_EVERY_MS = 60_000;
 const VACUUM_EVERY_MS = 600_000;
 /** What a checkpoint may write: all that is in memory, and a new segment of the log. */
 const MAINTENANCE_BYTES = 48 * 1024 * 1024;
-const WAIT_FOR_CONNECTION_MS = 15_000;
 /** The server resets what exceeds its limit instead of queueing it, so the pool stays far below. */
 const SERVER_CONNECTIONS = 200;
 const POOL_CONNECTIONS = 32;
@@ -59,7 +57,6 @@ export async function openEmbeddedDatabase(options: { directory: string; log: Da
     durability: 'process-crash',
     exclusive: true,
     pool,
-    adapter: (schema) => new PrismaPg(pool, { schema }),
     ping: (timeoutMs) => pingPool(pool, timeoutMs),
     async close() {
       await maintenance.stop();

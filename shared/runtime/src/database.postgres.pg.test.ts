@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeMigrations } from '@svc/testing/migrations.contract.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
@@ -46,6 +48,18 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     await database.close();
   });
 
+  test('one that others use is waited for longer than a new one, but not beyond the deadline', async () => {
+    const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 1, connectMs: 200 });
+    const sleep = (options?: TransactionOptions) =>
+      withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('SELECT pg_sleep(0.5)'), options);
+    const late = { deadlineAt: Date.now() + 700 };
+    const [first, second, third] = await Promise.allSettled([sleep(), sleep(), sleep(late)]);
+    expect([first, second]).toMatchObject([{ value: 1 }, { value: 1 }]);
+    expect(third).toMatchObject({ reason: { code: 'TIMEOUT' } });
+    await expect(sleep()).resolves.toBe(1);
+    await database.close();
+  });
+
   test('a transaction goes on while its process is at work on something else, and ends when that stands still', async () => {
     const database = await openPostgresDatabase({
       url: server?.url ?? '',
@@ -65,6 +79,20 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     await expect(one(() => delay(10))).resolves.toBe(1);
     await database.close();
   });
+});
+
+test('a server that accepts and says nothing is away', async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const url = `postgresql://nobody@127.0.0.1:${port}/none`;
+  const database = await openPostgresDatabase({ url, log, poolSize: 1, connectMs: 200 });
+  const read = withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('SELECT 1'));
+  await expect(read).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+  await database.close();
+  for (const socket of sockets) socket.destroy();
+  silent.close();
 });
 
 describe.skipIf(server?.control === undefined)('PostgreSQL that goes away', { timeout: 60_000 }, () => {

@@ -1,14 +1,14 @@
 /** PostgreSQL as a server of the cluster. */
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { PrismaPg } from '@prisma/adapter-pg';
-import type { SqlQuery } from '@prisma/driver-adapter-utils';
-import { Pool, type PoolClient } from 'pg';
+import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from './database.ts';
 import './wasm-code.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
+/** For a connection that others use: a crowd that must come one after the other takes longer than a server that is there. */
+export const WAIT_FOR_CONNECTION_MS = 15_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 const IDLE_CONNECTION_MS = 20_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
@@ -32,6 +32,8 @@ export async function openPostgresDatabase(options: {
   statementTimeoutMs?: number;
   /** Of a process that stands still in the middle of a transaction: how long it holds its locks; for tests. */
   idleInTransactionMs?: number;
+  /** How long a new connection may take; for tests. */
+  connectMs?: number;
   /** After how long without a byte a connection counts as lost; for tests. */
   silenceMs?: number;
 }): Promise<Database> {
@@ -41,7 +43,8 @@ export async function openPostgresDatabase(options: {
   const pool = new NamingPool({
     connectionString: options.url,
     max: options.poolSize,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: WAIT_FOR_CONNECTION_MS,
+    Client: clientThatConnectsWithin(options.connectMs ?? CONNECT_TIMEOUT_MS),
     idleTimeoutMillis: IDLE_CONNECTION_MS,
     pipeline: true,
     keepAlive: true,
@@ -49,7 +52,7 @@ export async function openPostgresDatabase(options: {
     statement_timeout: statementTimeoutMs,
     ...(options.applicationName === undefined ? {} : { application_name: options.applicationName }),
     idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
-    options: '-c TimeZone=UTC', // the Prisma adapter writes and reads times without their zone
+    options: '-c TimeZone=UTC',
   });
   const onPoolError = (error: Error) => options.log.warn({ err: error }, 'database connection lost');
   pool.on('error', onPoolError);
@@ -59,9 +62,17 @@ export async function openPostgresDatabase(options: {
     durability: 'full',
     exclusive: false,
     pool,
-    adapter: (schema) => new PrismaPg(pool, { schema, statementNameGenerator: pool.statementNames }),
     ping: (timeoutMs) => pingPool(pool, timeoutMs),
     close: () => pool.end(),
+  };
+}
+
+/** The pool has one time for both: until a new connection stands, and until one that others use is free. */
+function clientThatConnectsWithin(connectMs: number): new () => Client {
+  return class extends Client {
+    constructor(config?: ClientConfig) {
+      super({ ...config, connectionTimeoutMillis: connectMs });
+    }
   };
 }
 
@@ -88,7 +99,7 @@ function socketOf(client: PoolClient): Socket {
 }
 
 /** The name of a statement, equal for equal texts; '' leaves it unnamed. */
-export type StatementNames = (query: Pick<SqlQuery, 'sql' | 'args'>) => string;
+export type StatementNames = (sql: string, args: readonly unknown[]) => string;
 
 /** A pool whose connections may keep statements prepared: each has a session of its own. */
 class NamingPool extends Pool {
@@ -102,7 +113,7 @@ export function statementNamesOf(pool: Pool): StatementNames {
 /** Only statements with parameters get a name; the others take the shorter way of the simple protocol. */
 function createStatementNames(): StatementNames {
   const names = new Map<string, string>();
-  return ({ sql, args }) => {
+  return (sql, args) => {
     if (args.length === 0) return '';
     const known = names.get(sql);
     if (known !== undefined) return known;

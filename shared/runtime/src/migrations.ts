@@ -51,12 +51,17 @@ export interface MigrateOptions {
  */
 export async function migrate({ pool, schema, migrations, log }: MigrateOptions): Promise<void> {
   if (!/^[a-z][a-z0-9_]*$/.test(schema)) throw new MigrationProblem(`${schema} is not a plain schema name`);
-  for (;;) {
-    const applied = await withPgTransaction(pool, (tx) => applyNext(tx, schema, migrations), {
-      timeoutMs: MIGRATION_TIMEOUT_MS,
-    });
-    if (applied === null) return;
-    log.info({ schema, migration: applied }, 'migration applied');
+  const applied: string[] = [];
+  try {
+    for (;;) {
+      const next = await withPgTransaction(pool, (tx) => applyNext(tx, schema, migrations), {
+        timeoutMs: MIGRATION_TIMEOUT_MS,
+      });
+      if (next === null) return;
+      applied.push(next);
+    }
+  } finally {
+    if (applied.length > 0) log.info({ schema, migrations: applied }, 'migrations applied');
   }
 }
 

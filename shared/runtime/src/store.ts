@@ -13,7 +13,7 @@ import { measureRelays } from './measures.ts';
 import { createOutbox, type EventIn, type EventTable, type NewEvent, type Outbox } from './outbox.ts';
 import type { Platform } from './platform.ts';
 import { assertTimely } from './timely.ts';
-import { type Isolation, poolClient, withPgTransaction } from './transaction.ts';
+import { type Isolation, type LastStatement, poolClient, withPgTransaction } from './transaction.ts';
 
 /** On whose behalf something changes. A `ToolContext` fits. */
 export interface ChangeCall {
@@ -33,6 +33,8 @@ export interface Unit<Event = NewEvent> {
 
 export interface ChangeOptions {
   readonly isolation?: Isolation;
+  /** As in `withPgTransaction`; not asked when the change is denied or was made before. */
+  readonly last?: () => LastStatement | null;
 }
 
 export interface ServiceStore<Event = NewEvent> {
@@ -132,12 +134,13 @@ function createChange<Event>({
   return async <Value, Code extends string>(
     { caller, idempotency: scope, now }: ChangeCall,
     work: (unit: Unit<Event>) => Promise<Decision<Value, Code>>,
-    options: ChangeOptions = {},
+    { last, ...options }: ChangeOptions = {},
   ) => {
-    let told = 0;
-    let noted = 0;
-    const once = async (tx: SqlClient): Promise<Once<Value, Code>> => {
+    /** Of the last attempt, when it made the change. */
+    let made: Notes<Event> | null = null;
+    const once = (tx: SqlClient): Promise<Once<Value, Code>> => {
       if (now !== undefined) assertTimely(platform, now);
+      made = null;
       return idempotency.once(tx, scope, () =>
         undoneWhenDenied(tx, scope !== null, async () => {
           const notes: Notes<Event> = { events: [], entries: [] };
@@ -149,8 +152,7 @@ function createChange<Event>({
           if (!decision.ok) return decision;
           await outbox.write(tx, notes.events);
           await writeAudit(tx, schema, platform.ids, notes.entries);
-          told = notes.events.length;
-          noted = notes.entries.length;
+          made = notes;
           return decision;
         }),
       );
@@ -159,17 +161,23 @@ function createChange<Event>({
     try {
       const outcome = await withPgTransaction(database.pool, once, {
         ...options,
+        last: () => (made === null ? null : (last?.() ?? null)),
         deadlineAt: caller.deadlineAt,
         clock,
       });
-      if (told > 0) outbox.kick();
-      if (noted > 0) audit.kick();
+      kickFor(made, outbox, audit);
       return outcome;
     } catch (error) {
       if (error instanceof Denied) return { decision: error.denial as Denial<Code>, replayed: false };
       throw error;
     }
   };
+}
+
+/** Nothing to tell needs no relay. */
+function kickFor(notes: Notes<unknown> | null, outbox: Pick<Outbox, 'kick'>, audit: Pick<AuditRelay, 'kick'>): void {
+  if (notes !== null && notes.events.length > 0) outbox.kick();
+  if (notes !== null && notes.entries.length > 0) audit.kick();
 }
 
 interface Notes<Event> {

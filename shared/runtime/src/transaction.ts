@@ -1,4 +1,4 @@
-/** Transactions that either commit what was asked or say why not, over a Prisma client or a plain `pg` pool. */
+/** Transactions that either commit what was asked or say why not, and single statements. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError, type CallErrorCode } from '@svc/contract/codes.ts';
 import { type CustomTypesConfig, type Pool, type PoolClient, types } from 'pg';
@@ -27,26 +27,25 @@ export interface PgTransactionOptions extends TransactionOptions {
    * would stand alone.
    */
   readonly readsFirst?: boolean;
+  /** Asked when the work has ended; null = none. */
+  readonly last?: () => LastStatement | null;
 }
 
-/** What the generated Prisma clients have in common. */
-export interface TransactionalClient<Tx extends SqlClient> {
-  $transaction<Result>(
-    work: (tx: Tx) => Promise<Result>,
-    options?: { maxWait?: number; timeout?: number; isolationLevel?: Isolation },
-  ): Promise<Result>;
+/** Goes out together with COMMIT: what it locks is locked for no longer than that takes. */
+export interface LastStatement {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+  /** Its rows, once they are committed. */
+  committed(rows: readonly unknown[]): void;
 }
 
 interface Attempt {
-  /** How long it may take to get a connection. */
-  readonly maxWaitMs: number;
-  /** How long it may take from then on. */
-  readonly timeoutMs: number;
+  /** How long it may take from now on. Throws TIMEOUT when the deadline is past. */
+  timeoutMs(): number;
   /** From here on a lost connection leaves the outcome open. */
   committing(): void;
 }
 
-const MAX_WAIT_MS = 15_000;
 const TIMEOUT_MS = 20_000;
 const RETRIES = 5;
 const RETRY_JITTER_MS = 25;
@@ -57,38 +56,12 @@ const BEGIN = {
 } as const satisfies Record<Isolation, string>;
 
 /**
- * Runs `work` in one transaction of a Prisma client. `work` may run again after a conflict, so it acts on `tx` alone;
- * it never catches an error of `tx`, and awaits nothing but `tx` (embedded, everyone else waits for it).
+ * Runs `work` in one transaction. `work` may run again after a conflict, so it acts on `tx` alone; it never catches an
+ * error of `tx`, and awaits nothing but `tx` (embedded, everyone else waits for it). Statements that are not awaited one
+ * by one go out together; each still takes effect after those before it.
  *
  * Throws what `work` throws, rolled back, or a CallError: `SERVICE_UNAVAILABLE` (database away, surely not committed),
  * `E_OUTCOME_UNKNOWN` (connection lost during COMMIT), `E_BUSY` (conflicts or waiting without end), `TIMEOUT`.
- */
-export function inTransaction<Tx extends SqlClient, Result>(
-  client: TransactionalClient<Tx>,
-  work: (tx: Tx) => Promise<Result>,
-  options: TransactionOptions = {},
-): Promise<Result> {
-  return withRetries(options, ({ maxWaitMs, timeoutMs, committing }) =>
-    client.$transaction(
-      async (tx) => {
-        const result = await work(tx);
-        // Fails when a statement failed and `work` went on: COMMIT alone would report success for a rollback.
-        await tx.$executeRawUnsafe('SELECT 1');
-        committing();
-        return result;
-      },
-      {
-        maxWait: maxWaitMs,
-        timeout: timeoutMs,
-        ...(options.isolation === undefined ? {} : { isolationLevel: options.isolation }),
-      },
-    ),
-  );
-}
-
-/**
- * The promises of `inTransaction` on a plain `pg` client: for hot paths that need no models, at less than half the cost.
- * Statements that are not awaited one by one go out together; each still takes effect after those before it.
  */
 export function withPgTransaction<Result>(
   pool: Pool,
@@ -97,12 +70,13 @@ export function withPgTransaction<Result>(
 ): Promise<Result> {
   return withRetries(options, async (attempt) => {
     const client = await pool.connect();
+    const timeoutMs = timeLeft(client, attempt);
     const restoreSilence = options.timeoutMs === undefined ? null : allowSilence(client, options.timeoutMs);
     const ignore = () => {}; // a lost connection also fails the statement under way, which tells the caller
     client.on('error', ignore);
     let reusable = false;
     try {
-      const result = await beforeTimeout(commitOnClient(pool, client, options, work, attempt), attempt.timeoutMs);
+      const result = await beforeTimeout(commitOnClient(pool, client, options, work, attempt), timeoutMs);
       reusable = true;
       return result;
     } catch (error) {
@@ -116,21 +90,35 @@ export function withPgTransaction<Result>(
   });
 }
 
+/** Of a connection that was waited for. */
+function timeLeft(client: PoolClient, attempt: Attempt): number {
+  try {
+    return attempt.timeoutMs();
+  } catch (error) {
+    client.release();
+    throw error;
+  }
+}
+
 async function commitOnClient<Result>(
   pool: Pool,
   client: PoolClient,
-  { isolation = 'ReadCommitted', readsFirst = false }: PgTransactionOptions,
+  { isolation = 'ReadCommitted', readsFirst = false, last }: PgTransactionOptions,
   work: (tx: SqlClient) => Promise<Result>,
   attempt: Attempt,
 ): Promise<Result> {
   const begun = client.query(BEGIN[isolation]);
   if (readsFirst) begun.catch(() => {});
   else await begun;
-  const result = await whileShowingLife(client, () => work(sqlClientOf(client, statementNamesOf(pool))));
+  const tx = sqlClientOf(client, statementNamesOf(pool));
+  const result = await whileShowingLife(client, () => work(tx));
   await begun;
   attempt.committing();
-  const { command } = await client.query('COMMIT');
+  const statement = last?.() ?? null;
+  const sent = statement === null ? [] : tx.$queryRawUnsafe<unknown[]>(statement.sql, ...statement.values);
+  const [rows, { command }] = await Promise.all([sent, client.query('COMMIT')]);
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was swallowed');
+  statement?.committed(rows);
   return result;
 }
 
@@ -179,10 +167,10 @@ export function poolClient(pool: Pool): SqlClient {
   return sqlClientOf(pool, statementNamesOf(pool));
 }
 
-/** Rows as Prisma's raw queries give them: bigint for int8, Date for timestamptz, parsed jsonb, bytes for bytea. */
+/** Rows: bigint for int8, Date for timestamptz, parsed jsonb, bytes for bytea. */
 function sqlClientOf(client: Pick<PoolClient, 'query'>, nameOf: StatementNames): SqlClient {
   const run = (text: string, values: unknown[]) =>
-    client.query({ name: nameOf({ sql: text, args: values }), text, values, types: bigintForInt8 });
+    client.query({ name: nameOf(text, values), text, values, types: bigintForInt8 });
   return {
     async $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]) {
       const { rows } = await run(sql, values);
@@ -203,15 +191,12 @@ async function withRetries<Result>(
   options: TransactionOptions,
   run: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
-  const clock = options.clock ?? systemClock;
   for (let retry = 0; ; retry += 1) {
-    const budgetMs = (options.deadlineAt ?? Number.POSITIVE_INFINITY) - clock.now();
-    if (budgetMs <= 0) throw new CallError('TIMEOUT');
+    budgetOf(options);
     let isCommitting = false;
     try {
       return await run({
-        maxWaitMs: Math.min(MAX_WAIT_MS, budgetMs),
-        timeoutMs: Math.min(options.timeoutMs ?? TIMEOUT_MS, budgetMs),
+        timeoutMs: () => Math.min(options.timeoutMs ?? TIMEOUT_MS, budgetOf(options)),
         committing() {
           isCommitting = true;
         },
@@ -222,6 +207,13 @@ async function withRetries<Result>(
       await sleep(Math.random() * RETRY_JITTER_MS * 2 ** retry);
     }
   }
+}
+
+/** Time until the deadline; throws TIMEOUT when it is past. */
+function budgetOf({ deadlineAt = Number.POSITIVE_INFINITY, clock = systemClock }: TransactionOptions): number {
+  const budgetMs = deadlineAt - clock.now();
+  if (budgetMs <= 0) throw new CallError('TIMEOUT');
+  return budgetMs;
 }
 
 function translate(error: unknown, isCommitting: boolean): unknown {

@@ -1,6 +1,5 @@
 /**
- * Import it for its effect, wherever WebAssembly runs for long (the embedded database, the database client's query
- * compiler), before the first module is compiled.
+ * Import it for its effect, wherever WebAssembly may run for long (the embedded database), before the first module is compiled.
  *
  * A function is compiled anew by the optimizing compiler when it has run for eight times as long as V8 would wait: in a
  * start nothing earns back what that takes (half a second of processor time and 20 MB), and under load it comes within a second.

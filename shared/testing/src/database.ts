@@ -14,9 +14,13 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Pool } from 'pg';
 import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
+import { pingPool } from '@svc/runtime/database.postgres.ts';
 import { migrate, migrationsOfService } from '@svc/runtime/migrations.ts';
+import { endsLikeAnyProcess } from './worker-end.ts';
+import { FirstRows } from './first-rows.ts';
 import { schemasOfServices } from '../../../toolchain/prisma-schemas.ts';
 
 const MEMORY_FOLDER = '/dev/shm';
@@ -103,25 +107,55 @@ async function made({ kind, inputs, fill }: Template): Promise<string> {
 export type TestDatabase = Database & AsyncDisposable & { readonly directory: string };
 
 /** Opens in about half a second. Closing, also by `await using`, removes its folder. */
-export function embeddedDatabase(): Promise<TestDatabase> {
-  return openCopy(emptyTemplate());
+export async function embeddedDatabase(): Promise<TestDatabase> {
+  const database = await openCopy(emptyTemplate());
+  return { ...database, [Symbol.asyncDispose]: () => database.close() };
 }
 
-/** As `embeddedDatabase`, after the migrations of all services. */
-export function migratedDatabase(): Promise<TestDatabase> {
-  return openCopy(migratedTemplate());
+/** As `embeddedDatabase`, after the migrations of all services; what one test closes is emptied and serves the next. */
+export async function migratedDatabase(): Promise<TestDatabase> {
+  const { database, rows } = idle.pop() ?? (await openMigrated());
+  const pool = new Pool(database.pool.options);
+  const close = async () => {
+    await pool.end();
+    if (await rows.restore(database.pool)) idle.push({ database, rows });
+    else await database.close();
+  };
+  const ping = (timeoutMs: number) => pingPool(pool, timeoutMs);
+  return { ...database, pool, ping, close, [Symbol.asyncDispose]: close };
 }
 
-async function openCopy(template: Template): Promise<TestDatabase> {
+interface Migrated {
+  readonly database: Opened;
+  readonly rows: FirstRows;
+}
+
+/** A worker runs its files one after the other, so these are few. */
+const idle: Migrated[] = [];
+
+async function openMigrated(): Promise<Migrated> {
+  const database = await openCopy(migratedTemplate());
+  return { database, rows: await FirstRows.of(database.pool) };
+}
+
+/** Puts the tables of all services, and no rows, where a database will be opened; a start then need not make them. */
+export async function layTables(directory: string): Promise<void> {
+  cpSync(await made(migratedTemplate()), directory, { recursive: true });
+}
+
+type Opened = Database & { readonly directory: string };
+
+async function openCopy(template: Template): Promise<Opened> {
   const directory = mkdtempSync(join(fastFolder(), 'svc-db-'));
   cpSync(await made(template), directory, { recursive: true });
   const database = await openEmbeddedDatabase({ directory, log: silent });
   const remove = () => rmSync(directory, { recursive: true, force: true });
-  process.once('exit', remove); // for a test that failed before it could close
+  process.once('exit', remove); // of one that nobody closed, or that is kept for the next test
+  endsLikeAnyProcess();
   const close = async () => {
     await database.close();
     process.off('exit', remove);
     remove();
   };
-  return { ...database, directory, close, [Symbol.asyncDispose]: close };
+  return { ...database, directory, close };
 }

@@ -11,6 +11,8 @@ const yamlKeys = (size: number): string => numbered(size, (at) => `k${at}: value
 const jsonKeys = (size: number): string => `{${numbered(size, (at) => `"k${at}": "value ${at}",\n`)}"salary": 1}`;
 const jsonItems = (size: number): string => `[${numbered(size, (at) => `{"id": ${at}, "k5": "v"},\n`)}{"id": -1}]`;
 
+const tinyItems = (size: number): string => `[${numbered(size, () => '{"k5":1},')}{"id":-1}]`;
+
 const TEXTS: readonly (readonly [name: string, extension: string, size: number, (size: number) => string])[] = [
   ['keys in front matter', 'md', 15_000, (size) => frontMatter(yamlKeys(size))],
   ['a flow list in front matter', 'md', 15_000, (size) => frontMatter(`tags: [${repeated('a, ', size)}]\n`)],
@@ -30,6 +32,7 @@ const TEXTS: readonly (readonly [name: string, extension: string, size: number, 
   ['distinct words', 'txt', 500_000, (size) => numbered(size, (at) => `w${at.toString(36)} `)],
   ['members', 'json', 500_000, jsonKeys],
   ['items', 'json', 500_000, jsonItems],
+  ['tiny items', 'json', 500_000, tinyItems],
   ['nested items', 'json', 500_000, (size) => `${'['.repeat(size / 2)}${']'.repeat(size / 2)}`],
   ['keys', 'yaml', 500_000, yamlKeys],
 ];

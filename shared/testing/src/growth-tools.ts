@@ -1,5 +1,5 @@
 /** Whether the tools of a service take texts of any kind and size in time that grows no faster than those. */
-import { type Args, growthOf, LINEAR } from './growth.ts';
+import { type Args, growthOf, LINEAR, type ToolCall } from './growth.ts';
 import type { TextOfSize } from './growth-texts.ts';
 
 export interface GrowingTool {
@@ -9,23 +9,35 @@ export interface GrowingTool {
 }
 
 /** UTF-16 units; twice as much still fits into a body. */
-const SIZE = 100_000;
+export const SWOLLEN_SIZE = 100_000;
 
-/**
- * Calls each tool with its example, in which one text after the other is replaced, or an argument added that it does not
- * have, and answers with those for which the work grew too fast. `call` settles also when the call is refused.
- */
+/** One call at any size. */
+export interface SwollenCall {
+  readonly tool: string;
+  /** Which of its arguments grows. */
+  readonly place: string;
+  call(size: number): ToolCall;
+}
+
+/** Each tool with its example, in which one text after the other is replaced, or an argument added that it does not have. */
+export function* swollenCalls(tools: readonly GrowingTool[], text: TextOfSize): Generator<SwollenCall> {
+  for (const { name, example, input } of tools) {
+    for (const [place, swollen] of swellings(example ?? {}, Object.keys(input.shape))) {
+      yield { tool: name, place, call: (size) => [name, swollen(text(size))] };
+    }
+  }
+}
+
+/** Makes the calls and answers with those for which the work grew too fast. `call` settles also when the call is refused. */
 export async function toolsThatGrow(
   tools: readonly GrowingTool[],
   text: TextOfSize,
   call: (tool: string, args: Args) => Promise<unknown>,
 ): Promise<string[]> {
   const found: string[] = [];
-  for (const { name, example, input } of tools) {
-    for (const [place, swollen] of swellings(example ?? {}, Object.keys(input.shape))) {
-      const { factor } = await growthOf((size) => call(name, swollen(text(size))), SIZE);
-      if (factor > LINEAR) found.push(`${name}, ${place}: ${factor.toFixed(1)}`);
-    }
+  for (const one of swollenCalls(tools, text)) {
+    const { factor } = await growthOf((size) => call(...one.call(size)), SWOLLEN_SIZE);
+    if (factor > LINEAR) found.push(`${one.tool}, ${one.place}: ${factor.toFixed(1)}`);
   }
   return found;
 }

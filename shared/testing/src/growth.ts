@@ -23,8 +23,8 @@ export interface GrowthCase {
 /** What doubles with its input has 2; the rest is for the noise of collecting garbage and of warming up. */
 export const LINEAR = 2.6;
 
-const RUNS = 3;
-const ATTEMPTS = 4;
+const RUNS = 2;
+const ATTEMPTS = 6;
 /** Less than this much is mostly what a call costs anyway. */
 const LEAST_MS = 4;
 
@@ -63,4 +63,41 @@ async function leastOf(prepare: () => unknown, work: () => unknown): Promise<num
     least = Math.min(least, (user + system) / 1000);
   }
   return least;
+}
+
+/** Settles with whatever a call is answered; only with a bug it throws. `isAnswer` = which codes are no bugs. */
+export async function answered(
+  call: Promise<unknown>,
+  isAnswer: (code: string) => boolean = (code) => code !== 'INTERNAL',
+): Promise<void> {
+  await call.catch((error: Error) => {
+    if (!isAnswer(error.message)) throw error;
+  });
+}
+
+export interface CasesOfGrowth {
+  grow(one: GrowthCase, size: number): Promise<Growth>;
+  /** What goes before it is done; the call itself is up to the caller. */
+  ready(one: GrowthCase, size: number): Promise<ToolCall>;
+}
+
+/** Cases whose calls `tell` makes; no two of their runs have the same texts. */
+export function casesToldBy(tell: (call: ToolCall) => Promise<void>): CasesOfGrowth {
+  let run = 0;
+  const prepared = async ({ prepare }: GrowthCase, size: number): Promise<void> => {
+    run += 2;
+    for (const one of prepare?.(size, run) ?? []) await tell(one);
+  };
+  return {
+    grow: (one, size) =>
+      growthOf(
+        (asked) => tell(one.call(asked, run)),
+        size,
+        (asked) => prepared(one, asked),
+      ),
+    async ready(one, size) {
+      await prepared(one, size);
+      return one.call(size, run);
+    },
+  };
 }

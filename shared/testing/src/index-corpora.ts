@@ -111,7 +111,7 @@ export const CORPORA: readonly Corpus[] = [
     file(number) {
       const tags = Array.from({ length: 100 }, (_, index) => numbered(index + number, 3)).join(', ');
       const head = `---\ntitle: ${'a b c d e f g h i j '.repeat(9)}\ntags: [${tags}]\n---\n`;
-      return { path: `${'ab cd '.repeat(15)}/m${number}.md`, content: `${head}${'# a\nb\n'.repeat(60)}` };
+      return { path: `${'ab cd '.repeat(15).trim()}/m${number}.md`, content: `${head}${'# a\nb\n'.repeat(60)}` };
     },
   },
 ];

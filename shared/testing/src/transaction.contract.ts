@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import type { CallError } from '@svc/contract/codes.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { TransactionOptions } from '@svc/runtime/transaction.ts';
+import type { PgTransactionOptions } from '@svc/runtime/transaction.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 export interface TransactionSetup {
-  transact<Result>(work: (tx: SqlClient) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
+  transact<Result>(work: (tx: SqlClient) => Promise<Result>, options?: PgTransactionOptions): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -73,6 +73,28 @@ export function describeTransactions(name: string, open: () => Promise<Transacti
       });
       await expect(failed).rejects.toMatchObject({ code: 'E_BUSY' });
       expect(attempts).toBe(6);
+    });
+
+    test('a last statement goes with the commit, in every attempt, and stops it when it fails', async () => {
+      let attempts = 0;
+      const told: (readonly unknown[])[] = [];
+      const committed = (rows: readonly unknown[]): void => void told.push(rows);
+      const raise = `UPDATE ${table} SET amount = amount + 1 WHERE id = $1 RETURNING amount`;
+      await setup.transact((tx) => insert(tx, 'last', 1), {
+        last() {
+          attempts += 1;
+          return attempts === 1
+            ? { sql: CONFLICT, values: [], committed }
+            : { sql: raise, values: ['last'], committed };
+        },
+      });
+      expect([attempts, told]).toEqual([2, [[{ amount: 2 }]]]);
+      await expect(amounts('last')).resolves.toEqual([{ amount: 2 }]);
+      const again = { sql: `INSERT INTO ${table} (id, amount) VALUES ($1, 0)`, values: ['last'], committed };
+      const failed = setup.transact((tx) => insert(tx, 'stopped'), { last: () => again });
+      await expect(failed).rejects.toThrow('duplicate key');
+      expect(told).toHaveLength(1);
+      await expect(amounts('stopped')).resolves.toEqual([]);
     });
 
     test('starts nothing after the deadline', async () => {

@@ -105,7 +105,11 @@ export class BrainHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.indexes = new IndexMemory({ limitBytes: options.platform.config.SVC_SEARCH_MEMORY_MIB * 1024 * 1024 });
+    const { config, log } = options.platform;
+    this.indexes = new IndexMemory({
+      limitBytes: config.SVC_SEARCH_MEMORY_MIB * 1024 * 1024,
+      onNotAnalysed: (err) => log.error({ err }, 'the thread that analyses texts failed at some'),
+    });
     this.#moves = new BrainMoves(options);
     this.folders = new BrainFolders(options.dataDir);
     this.disk = new DiskWatch(options.platform, options.dataDir);

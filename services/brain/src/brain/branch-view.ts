@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { candidatePaths, filesOfStem } from '@svc/contract/names.ts';
+import { emptyFoldersIn, isEmptyFolder } from '../files/empty-folders.ts';
 import { decodeText, EntryKind, type FileEntry } from '../files/file-entry.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
@@ -30,6 +31,12 @@ export interface ViewedFile extends ListedFile {
   readonly text: string | null;
 }
 
+/** Bytes from `offset` on, at most so many. */
+export interface Piece {
+  readonly offset: number;
+  readonly length: number;
+}
+
 export interface BranchView {
   readonly commit: string;
   /** Those that are wanted, in order of their paths; each is looked at when it is asked for. */
@@ -37,6 +44,12 @@ export interface BranchView {
   /** In no particular order. */
   paths(): Promise<Iterable<string>>;
   read(path: string): Promise<ViewedFile | null>;
+  /** Of a regular file, served or not; null when there is none, or it changed since it was looked at. */
+  readPiece(path: string, piece: Piece): Promise<Uint8Array | null>;
+  /** Directories in this one that hold no file, and that no commit knows of. */
+  emptyFolders(directory: string): readonly string[];
+  /** Whether this is such a directory. */
+  isEmptyFolder(directory: string): boolean;
   isDirty(path: string): boolean;
   /** What `ask` says of the index of these files, as it is to be under those rules. */
   ask<Answer>(chains: RowChains, ask: (index: RuledIndex) => Answer): Promise<Answer>;
@@ -65,6 +78,12 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
       const found = await writer.read(path);
       return found === null ? null : { ...listed(found.entry, found.entry.problem), text: found.text };
     },
+    async readPiece(path, piece) {
+      const found = await writer.read(path);
+      return found === null ? null : tree.readPiece(found.entry, piece);
+    },
+    emptyFolders: (directory) => emptyFoldersIn(tree.root, tree.folderOnDisk(directory)),
+    isEmptyFolder: (directory) => isEmptyFolder(tree.root, tree.folderOnDisk(directory)),
     isDirty: (path) => tree.table.isDirty(path),
     async ask(chains, ask) {
       await tree.catchUp();
@@ -132,6 +151,12 @@ export function commitView(
     files,
     paths: async () => (await plainTree()).keys(),
     read: readOne,
+    async readPiece(path, { offset, length }) {
+      const entry = (await plainTree()).get(path);
+      return entry === undefined ? null : (await readBlob(repository, entry.oid)).subarray(offset, offset + length);
+    },
+    emptyFolders: () => [],
+    isEmptyFolder: () => false,
     isDirty: () => false,
     ask: askIndex,
     close: async () => index?.close(),

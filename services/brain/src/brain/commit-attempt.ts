@@ -9,6 +9,8 @@ import type { StoredFiles } from '../git/worktree-files.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
+import { noteCommit as noteCommitIn } from '../evolution/notes.ts';
+import type { WriteSection } from '../store/lease-store.ts';
 import { eventRulesOf, savedEvent } from './brain-events.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
 import { noteCommit } from './housekeeping.ts';
@@ -28,8 +30,8 @@ export type CommitOutcome = z.output<typeof CommitOutcome>;
 export interface CommitWish {
   readonly context: OpContext;
   readonly message: string;
-  /** Only this file; null = everything that differs. */
-  readonly only: string | null;
+  /** Only these files; null = everything that differs. */
+  readonly only: readonly string[] | null;
   /** Everything is committed; files that may not be read are not told of. */
   readonly rows: RowView;
 }
@@ -119,7 +121,9 @@ async function getReady(brain: OpenBrain, writer: BranchWriter, wish: CommitWish
 
 export function changesOf(writer: BranchWriter, { only }: Pick<CommitWish, 'only'>): TreeChange[] {
   const all = writer.tree.table.changes();
-  return only === null ? all : all.filter(({ file }) => file === only);
+  if (only === null) return all;
+  const wanted = new Set(only);
+  return all.filter(({ file }) => wanted.has(file));
 }
 
 function newCommit(
@@ -168,6 +172,7 @@ async function publish(
       const files = ready.taken.map(({ file }) => file);
       const news = { branch: writer.tree.branch, commit: outcome.commit, by: context.actor, files };
       await outbox.write(section.transaction, [savedEvent(brain.context, told, news)]);
+      await noteCommitOf(brain, section, context, outcome.commit);
       return allow(outcome);
     }),
   ).catch((error: unknown) => {
@@ -189,6 +194,16 @@ async function publish(
 
 function headEntry(entry: HeadEntry | null): HeadEntry | null {
   return entry === null ? null : { mode: entry.mode, oid: entry.oid };
+}
+
+/** In the session of work in which it was made, if there is one. */
+export async function noteCommitOf(
+  { context: { homes } }: OpenBrain,
+  { transaction, isEvolving }: WriteSection,
+  { session }: Pick<OpContext, 'session'>,
+  commit: string,
+): Promise<void> {
+  if (isEvolving) await noteCommitIn(transaction, { brainId: homes.home.id, session }, commit);
 }
 
 /** Rolls the section back; the next attempt starts from the new head. */

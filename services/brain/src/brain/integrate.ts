@@ -116,8 +116,10 @@ export function planIntegration(
 ): Promise<IntegrationPlan> {
   const { author, at, agent, fence } = attribution(brain, context);
   const text = message === undefined ? undefined : composeMessage(message, { agent, fence });
-  const rescueSuffix = brain.context.platform.random.bytes(4).toString('hex');
-  return planPull(brain.context.repository, { branch, ours, theirs, source, text, author, at, rescueSuffix });
+  const { random, clock, log } = brain.context.platform;
+  const rescueSuffix = random.bytes(4).toString('hex');
+  const limits = { log, withinMs: context.deadlineAt - clock.now() };
+  return planPull(brain.context.repository, { branch, ours, theirs, source, text, author, at, rescueSuffix, limits });
 }
 
 async function applyGuarded<Value>(

@@ -64,6 +64,20 @@ it('finds a branch absent that is deleted while its working tree is made', async
   expect([...seen].filter((what) => what !== 'written' && what !== 'E_BRANCH_ABSENT')).toEqual([]);
 }, 60_000);
 
+it('finds a branch absent that a person removed with its working tree', async () => {
+  await node.call('brain_write', { branch: 'side', name: 'one', content: '1' });
+  await node.call('svc_commit', { branch: 'side', message: 'one' });
+  const person = simpleGit({ baseDir: join(bed.dataDir, 'brains', 'svc') });
+  await person.raw('worktree', 'remove', '--force', tree());
+  await person.raw('branch', '-D', 'side');
+  const reading = node.call('brain_read', { branch: 'side', name: 'one' });
+  const asking = node.call('svc_branch_is_dirty', { branch: 'side' });
+  const writing = node.call('brain_write', { branch: 'side', name: 'two', content: '2' });
+  const codes = (await Promise.all([reading, asking, writing])).map((answer) => answer['code']);
+  expect(codes).toEqual(['E_BRANCH_ABSENT', 'E_BRANCH_ABSENT', 'E_BRANCH_ABSENT']);
+  expect(await node.call('svc_branch_changed_brains', {})).not.toHaveProperty('code');
+});
+
 it('shows where a person has moved a branch, in the very next read', async () => {
   await node.call('svc_switch_branch', { name: 'main' });
   const person = simpleGit({ baseDir: join(bed.dataDir, 'brains', 'svc') });

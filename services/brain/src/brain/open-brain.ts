@@ -121,7 +121,7 @@ export class OpenBrain {
       if (commit === null) return deny('E_REF_ABSENT', { at });
       return allow(this.#commitView(commit));
     }
-    const known = await this.#trees.get(branch);
+    const known = await this.#opened(branch);
     // The head of `main` lies below its own tree: where it lies as before, the tree is there.
     if (known !== undefined && branch === 'main' && known.isHeadUnmoved()) {
       return allow(worktreeView(known.writer, known.head));
@@ -155,7 +155,7 @@ export class OpenBrain {
 
   /** Where the branch stands now; an open file table is brought up to it. */
   async headOf(branch: string): Promise<string> {
-    const open = await this.#trees.get(branch);
+    const open = await this.#opened(branch);
     if (open !== undefined) return open.compareWithHead();
     return (await readHead(this.context.repository, branch)) ?? '';
   }
@@ -168,7 +168,10 @@ export class OpenBrain {
 
   async openTrees(): Promise<Map<string, BranchWriter>> {
     const trees = new Map<string, BranchWriter>();
-    for (const [branch, open] of this.#trees) trees.set(branch, (await open).writer);
+    for (const branch of this.#trees.keys()) {
+      const open = await this.#opened(branch);
+      if (open !== undefined) trees.set(branch, open.writer);
+    }
     return trees;
   }
 
@@ -185,8 +188,7 @@ export class OpenBrain {
   async close(): Promise<void> {
     this.context.rules.place(this.context.name, null);
     await this.sync.transfers.stop(this.context.name);
-    for (const open of this.#trees.values()) {
-      const { writer } = await open;
+    for (const writer of (await this.openTrees()).values()) {
       writer.tree.close();
       await writer.settled();
       await writer.tree.index.close();
@@ -204,8 +206,23 @@ export class OpenBrain {
     return view;
   }
 
-  /** The open tree of a branch; one that a person removed from disk is opened again from the last commit. */
+  /** Undefined also while its opening fails: who asked for the opening hears of that. */
+  async #opened(branch: string): Promise<OpenTree | undefined> {
+    return this.#trees.get(branch)?.catch(() => undefined);
+  }
+
+  /** The open tree of a branch; null when it has none, also because the branch is being deleted. */
   async #liveTree(branch: string): Promise<OpenTree | null> {
+    try {
+      return await this.#treeOnDisk(branch);
+    } catch (error) {
+      if ((await readHead(this.context.repository, branch)) !== null) throw error;
+      return null;
+    }
+  }
+
+  /** One that a person removed from disk is opened again from the last commit. */
+  async #treeOnDisk(branch: string): Promise<OpenTree | null> {
     const open = this.#trees.get(branch);
     if (open === undefined) return null;
     const tree = await open;

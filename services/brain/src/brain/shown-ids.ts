@@ -7,6 +7,7 @@ import type { CommitNames } from '../rules/commit-handles.ts';
 /** Fields that hold nothing but ids of commits, one or several. */
 export const ID_FIELDS: ReadonlySet<string> = new Set([
   'commit',
+  'commits',
   'parent',
   'parents',
   'before',

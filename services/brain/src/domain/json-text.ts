@@ -9,38 +9,78 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export interface JsonMember {
-  readonly key: string;
-  readonly keyStart: number;
-  readonly keyEnd: number;
-  readonly valueStart: number;
-  readonly valueEnd: number;
+/**
+ * Places of the members of the object that opens at `opener`, in a text that `parseJson` has accepted; a repeated key
+ * comes again. Numbers in one list: an object for each member would cost more than reading the text.
+ */
+export class JsonMembers {
+  readonly text: string;
+  readonly opener: number;
+  /** Behind the closing bracket. */
+  readonly end: number;
+  readonly #places: number[] = [];
+
+  constructor(text: string, opener: number) {
+    this.text = text;
+    this.opener = opener;
+    let at = skipBlanks(text, opener + 1);
+    while (text.charCodeAt(at) === QUOTE) {
+      const keyEnd = stringEnd(text, at);
+      const valueStart = skipBlanks(text, skipBlanks(text, keyEnd) + 1);
+      const valueEnd = endOfValue(text, valueStart);
+      this.#places.push(at, keyEnd, valueStart, valueEnd);
+      at = skipBlanks(text, valueEnd);
+      if (text.charCodeAt(at) !== COMMA) break;
+      at = skipBlanks(text, at + 1);
+    }
+    this.end = at + 1;
+  }
+
+  get count(): number {
+    return this.#places.length / 4;
+  }
+
+  keyStart(place: number): number {
+    return this.#places[place * 4] ?? this.end;
+  }
+
+  keyEnd(place: number): number {
+    return this.#places[place * 4 + 1] ?? this.end;
+  }
+
+  valueStart(place: number): number {
+    return this.#places[place * 4 + 2] ?? this.end;
+  }
+
+  valueEnd(place: number): number {
+    return this.#places[place * 4 + 3] ?? this.end;
+  }
+
+  name(place: number): string {
+    return this.textAt(this.keyStart(place), this.keyEnd(place));
+  }
+
+  valueText(place: number): string {
+    return this.text.slice(this.valueStart(place), this.valueEnd(place));
+  }
+
+  /** What the string between these places says. */
+  textAt(start: number, end: number): string {
+    const inner = this.text.slice(start + 1, end - 1);
+    return inner.includes('\\') ? String(JSON.parse(this.text.slice(start, end))) : inner;
+  }
+
+  /** Of the members of that name the one that counts; null = none. */
+  lastOf(name: string): number | null {
+    for (let place = this.count - 1; place >= 0; place -= 1) if (this.name(place) === name) return place;
+    return null;
+  }
 }
 
-/** Members of the object that opens at `opener`, in a text that `parseJson` has accepted; a repeated key comes again. */
-export function membersOf(text: string, opener: number): JsonMember[] {
-  const members: JsonMember[] = [];
-  for (let at = skipBlanks(text, opener + 1); text.charAt(at) === '"'; at = skipBlanks(text, at + 1)) {
-    const keyEnd = stringEnd(text, at);
-    const valueStart = skipBlanks(text, skipBlanks(text, keyEnd) + 1);
-    const valueEnd = endOfValue(text, valueStart);
-    members.push({ key: String(JSON.parse(text.slice(at, keyEnd))), keyStart: at, keyEnd, valueStart, valueEnd });
-    at = skipBlanks(text, valueEnd);
-    if (text.charAt(at) !== ',') break;
-  }
-  return members;
-}
-
-/** Places of the items of the list that opens at `opener`, in a text that `parseJson` has accepted: [start, end) of each. */
-export function itemsOf(text: string, opener: number): [start: number, end: number][] {
-  const places: [number, number][] = [];
-  for (let at = skipBlanks(text, opener + 1); at < text.length && text.charAt(at) !== ']'; ) {
-    const end = endOfValue(text, at);
-    places.push([at, end]);
-    at = skipBlanks(text, end);
-    if (text.charAt(at) === ',') at = skipBlanks(text, at + 1);
-  }
-  return places;
+/** Of a list: where the item begins that follows the one which ends there, or its closing bracket. */
+export function nextItem(text: string, end: number): number {
+  const at = skipBlanks(text, end);
+  return text.charCodeAt(at) === COMMA ? skipBlanks(text, at + 1) : at;
 }
 
 /** Whether objects and lists are in one another more than `levels` deep, in a text that `parseJson` has accepted. */
@@ -69,7 +109,7 @@ function isBlank(unit: number): boolean {
   return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
 }
 
-function skipBlanks(text: string, from: number): number {
+export function skipBlanks(text: string, from: number): number {
   let at = from;
   while (isBlank(text.charCodeAt(at))) at += 1;
   return at;
@@ -86,7 +126,7 @@ function stringEnd(text: string, from: number): number {
 }
 
 /** Behind the last character of the value that begins at `from`. */
-function endOfValue(text: string, from: number): number {
+export function endOfValue(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; ) {
     const unit = text.charCodeAt(at);

@@ -10,7 +10,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { mkdir, readdir, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { DiskRefusal } from '@svc/runtime/disk-errors.ts';
@@ -167,7 +167,7 @@ async function removeFile(
   assertExpected(join(root, path), expects);
   const content = readIfPresent(join(root, path));
   if (content === null) return;
-  await unlink(join(root, path));
+  unlinkSync(join(root, path)); // at once, so that nobody gets in between
   previous.push({ path, content, placed: null });
   await removeEmptyParents(root, path, touched);
 }

@@ -69,6 +69,7 @@ export function committingOf({ path, kind, blob }: FileEntry): Committing {
 /** Stands where a name on disk is not UTF-8: such an entry cannot be named again. */
 export const REPLACED = '\uFFFD';
 
+const NOT_TEXT = 'is not UTF-8 text';
 const NOT_A_FILE = 'is neither a file nor a link';
 const TOO_LARGE = 'is larger than 50 MiB';
 const REPOSITORY = 'is a git repository of its own';
@@ -106,7 +107,7 @@ export function describeBytes(place: EntryPlace, bytes: Uint8Array, stat: BigInt
   const text = decodeText(bytes);
   const nameProblem = filePathProblem(place.path);
   const kind = nameProblem !== null ? 'other' : text === null ? 'binary' : 'text';
-  const problem = nameProblem ?? (text === null ? 'is not UTF-8 text' : null);
+  const problem = nameProblem ?? (text === null ? NOT_TEXT : null);
   const names = { hash: hash('sha256', bytes, 'hex'), blob: blobId(bytes) };
   const modifiedAt = modifiedAtOf(stat);
   const entry = { ...place, ...names, kind, mode: modeOf(stat), bytes: bytes.byteLength, problem } as const;
@@ -121,10 +122,13 @@ export function describeBytes(place: EntryPlace, bytes: Uint8Array, stat: BigInt
 export function describeVanished(place: EntryPlace, bytes: Uint8Array, now: number): DescribedFile {
   const { path, onDisk } = place;
   const names = { hash: hash('sha256', bytes, 'hex'), blob: blobId(bytes) };
-  const entry = { path, onDisk, ...names, kind: 'text', mode: '100644', bytes: bytes.byteLength } as const;
+  const text = decodeText(bytes);
+  const kind = text === null ? 'binary' : 'text';
+  const problem = text === null ? NOT_TEXT : null;
+  const entry = { path, onDisk, ...names, kind, mode: '100644', bytes: bytes.byteLength } as const;
   return {
-    entry: { ...entry, stat: '', modifiedAt: now, problem: null },
-    text: decodeText(bytes),
+    entry: { ...entry, stat: '', modifiedAt: now, problem },
+    text,
     lookedTooEarly: true,
   };
 }

@@ -15,6 +15,7 @@ export interface ScannedTree {
   readonly root: string;
   readonly table: FileTable;
   take(path: string, onDisk: string, isSuspectedIgnored?: boolean): FileEntry | null;
+  takeHeldBack(): void;
   readLargeFiles(): Promise<void>;
 }
 
@@ -79,6 +80,7 @@ export class TreeScan {
     this.#isIncomplete = true;
     if (mustScan) await this.#scanAll();
     else await this.#lookAt(paths);
+    this.#tree.takeHeldBack();
     await this.#tree.readLargeFiles();
     this.#isIncomplete = false;
   }

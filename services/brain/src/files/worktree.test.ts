@@ -57,6 +57,29 @@ const told = (tree: Worktree) =>
     .changes()
     .map(({ path, change }) => [path, change]);
 
+describe('a path that the writer is changing', () => {
+  it.each(['removed', 'written'])(
+    'is looked at once it is %s: a person may have put something there meanwhile',
+    async (how) => {
+      put('note.md', 'old');
+      const tree = await openTree();
+      tree.takeNoticed();
+      tree.applying.add('note.md');
+      rmSync(join(root, 'note.md'));
+      const ours = Buffer.from('ours');
+      if (how === 'written') put('note.md', ours);
+      const described = how === 'written' ? tree.describe('note.md', ours) : null;
+      put('note.md', 'by a person');
+      await tree.look(); // somebody reads
+      tree.accept('note.md', described);
+      tree.applying.delete('note.md');
+      await tree.look();
+      expect(tree.table.get('note.md')).toMatchObject({ bytes: 11 });
+      expect(told(tree)).toEqual([['note.md', how === 'written' ? 'updated' : 'created']]);
+    },
+  );
+});
+
 describe('what lies in a working tree', () => {
   it('is listed with its kind, whatever it is', async () => {
     put('note.md', 'text');

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { BranchIndex, TextSource } from '../search/branch-index.ts';
 import {
   decodeText,
@@ -16,6 +16,8 @@ import {
   readLarge,
   statEntry,
 } from './file-entry.ts';
+import { obstacleAt } from './durable-write.ts';
+import { readPieceOf } from './file-piece.ts';
 import { fileStamp } from './file-stamp.ts';
 import { readIfPresent } from './fsync.ts';
 import { FileTable, type HeadEntry } from './file-table.ts';
@@ -63,6 +65,8 @@ export class Worktree {
   readonly #scan: TreeScan;
   readonly #now: () => number;
   readonly #untrusted = new Set<string>();
+  /** Touched while the writer was changing them, by the spelling on disk: not looked at yet. */
+  readonly #heldBack = new Map<string, string>();
   readonly #noticed = new NoticedChanges();
   /** Files over 1 MiB that were not read yet, with what was told of them last. */
   readonly #unread = new Map<string, FileEntry | null>();
@@ -107,7 +111,10 @@ export class Worktree {
   /** As `refresh`, by the spelling on disk; an entry that git ignores by now is let go when that is suspected. */
   take(path: string, onDisk: string, isSuspectedIgnored = false): FileEntry | null {
     const before = this.table.get(path) ?? null;
-    if (this.applying.has(path)) return before;
+    if (this.applying.has(path)) {
+      this.#heldBack.set(path, onDisk);
+      return before;
+    }
     const stat = statEntry(this.root, onDisk);
     if (stat === null) return before === null ? null : this.#takeIn(path, null);
     if (before === null || isSuspectedIgnored) {
@@ -115,6 +122,13 @@ export class Worktree {
     }
     if (fileStamp(stat) === before?.stat && !this.#untrusted.has(path)) return before;
     return this.#describe(path, onDisk, stat);
+  }
+
+  /** What was touched while the writer was changing it, where it has done so by now. */
+  takeHeldBack(): void {
+    const heldBack = Array.from(this.#heldBack);
+    this.#heldBack.clear();
+    for (const [path, onDisk] of heldBack) this.take(path, onDisk);
   }
 
   #describe(path: string, onDisk: string, stat: BigIntStats): FileEntry | null {
@@ -191,6 +205,17 @@ export class Worktree {
     const text = decodeText(content);
     if (text !== null) textCache.set(wanted, text);
     return text;
+  }
+
+  /** Of a regular file; null when what lies there by now is not what the entry says. */
+  readPiece({ kind, onDisk, stat }: FileEntry, piece: { readonly offset: number; readonly length: number }) {
+    if (kind === 'link' || obstacleAt(this.root, onDisk) !== null) return null;
+    return readPieceOf(join(this.root, onDisk), stat, piece);
+  }
+
+  /** How the disk spells a directory. */
+  folderOnDisk(directory: string): string {
+    return directory === '' ? '' : dirname(this.onDisk(`${directory}/x`));
   }
 
   /** Since when a file that somebody else removed is gone, ms since the epoch; null = not lately. */

@@ -14,6 +14,7 @@ import {
   type TestBed,
   placeFile,
   text,
+  MERGE_LIMITS,
 } from '../../testing/git-test-bed.ts';
 import { type IntegrationPlan, planPull } from './integration.ts';
 import { readBlob, readTree, writeBlobs, writeEditedTree } from './objects.ts';
@@ -43,6 +44,7 @@ async function pull(): Promise<IntegrationPlan> {
     author: AUTHOR,
     at: AT,
     rescueSuffix: (pulls += 1).toString(16).padStart(8, '0'),
+    limits: MERGE_LIMITS,
   });
 }
 

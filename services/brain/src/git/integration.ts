@@ -4,6 +4,7 @@
  */
 import type { Conflict } from '../domain/merge/tree.ts';
 import { writeCommit } from './commits.ts';
+import type { MergeLimits } from './merge-thread.ts';
 import { compareTrees, mergeCommitTrees, type TreeDifference } from './tree-merge.ts';
 import { type RefMove, rescueStamp } from './refs.ts';
 import type { Repository } from './repository.ts';
@@ -23,6 +24,7 @@ export interface IntegrationRequest {
   readonly at: Date;
   /** 8 random hex digits that make a rescue id unique within its second. */
   readonly rescueSuffix: string;
+  readonly limits: MergeLimits;
 }
 
 export type IntegrationStatus = 'up-to-date' | 'fast-forward' | 'merged' | 'merged-with-conflicts';
@@ -43,13 +45,13 @@ export interface IntegrationPlan extends TreeDifference {
   readonly refs: readonly RefMove[];
 }
 
-/** How a pull would end. Throws GitError. */
+/** How a pull would end. Throws GitError, and TIMEOUT when files take too long to merge. */
 export async function planPull(repository: Repository, request: IntegrationRequest): Promise<IntegrationPlan> {
   const { ours, theirs, branch, source, text = `Merge ${source} into ${branch}\n`, author, at } = request;
   const base = await findMergeBase(repository, ours, theirs);
   if (base === theirs) return planOf(repository, request, { status: 'up-to-date', after: ours });
   if (base === ours) return planOf(repository, request, { status: 'fast-forward', after: theirs });
-  const { tree, conflicts } = await mergeCommitTrees(repository, { base, ours, theirs });
+  const { tree, conflicts } = await mergeCommitTrees(repository, { base, ours, theirs }, request.limits);
   const after = await writeCommit(repository, { tree, parents: [ours, theirs], text, author, authoredAt: at, at });
   const status = conflicts.length === 0 ? 'merged' : 'merged-with-conflicts';
   return planOf(repository, request, { status, after, conflicts });

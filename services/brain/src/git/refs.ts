@@ -102,8 +102,13 @@ export async function resolveReading(repository: Repository, at: string, names: 
     const head = await readHead(repository, at);
     if (head !== null) return head;
   }
-  if (!/^[0-9a-f]{4,40}$/i.test(at)) return null;
-  for (const hex of names.readings(at.toLowerCase())) {
+  return resolveCommit(repository, at, names);
+}
+
+/** The commit that 4 to 40 hex digits name, or null. */
+export async function resolveCommit(repository: Repository, text: string, names: IdReadings): Promise<string | null> {
+  if (!/^[0-9a-f]{4,40}$/i.test(text)) return null;
+  for (const hex of names.readings(text.toLowerCase())) {
     const commit = await resolveHex(repository, hex);
     if (commit !== null) return commit;
   }

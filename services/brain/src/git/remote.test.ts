@@ -7,7 +7,16 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage } from './boot-repair.ts';
-import { AT, AUTHOR, hasProgram, makeTestBed, mustRead, saveFiles, type TestBed } from '../../testing/git-test-bed.ts';
+import {
+  AT,
+  AUTHOR,
+  hasProgram,
+  MERGE_LIMITS,
+  makeTestBed,
+  mustRead,
+  saveFiles,
+  type TestBed,
+} from '../../testing/git-test-bed.ts';
 import { planPull } from './integration.ts';
 import { moveRefs, readRefs } from './refs.ts';
 import { fetchRemote, pushBranch, readRemoteHeads, type Remote } from './remote.ts';
@@ -135,6 +144,7 @@ describe('file remotes', () => {
         author: AUTHOR,
         at: AT,
         rescueSuffix: round.toString(16).padStart(8, '0'),
+        limits: MERGE_LIMITS,
       });
       expect(await moveRefs(repository, plan.refs, AT)).toBe(true);
     };

@@ -1,6 +1,6 @@
 /** Merges the trees of commits and tells what a working tree has to change. Writes objects only. */
 import { type Conflict, type ContentMerge, mergeTrees } from '../domain/merge/tree.ts';
-import { MergeThread } from './merge-thread.ts';
+import { type MergeLimits, MergeThread } from './merge-thread.ts';
 import { readBlob, readTree, type TreeEdit, type TreeEntry, writeBlobs, writeEditedTree } from './objects.ts';
 import type { Repository } from './repository.ts';
 import { isCheckedOut, isKeptWhereItIs, MAX_FILE_BYTES } from './worktrees.ts';
@@ -18,6 +18,7 @@ export interface MergedTree {
 export async function mergeCommitTrees(
   repository: Repository,
   { base, ours, theirs }: { base: string | null; ours: string; theirs: string },
+  limits: MergeLimits,
 ): Promise<MergedTree> {
   const [baseTree, ourTree, theirTree] = await Promise.all([
     base === null ? NOTHING : readTree(repository, base),
@@ -28,7 +29,7 @@ export async function mergeCommitTrees(
   const contents: MergedContent[] = [];
   const sizeOf = (path: string): number =>
     Math.max(...[baseTree, ourTree, theirTree].map((tree) => tree.get(path)?.bytes ?? 0));
-  await using thread = new MergeThread();
+  await using thread = new MergeThread(limits);
   for (const content of merge.contents) {
     contents.push(await mergeContent(repository, thread, { content, size: sizeOf(content.path) }));
   }

@@ -1,16 +1,33 @@
 /** Every operation that a brain serves to other processes. */
+import { remember } from '../addresses/operations.ts';
+import { clearLearned, learn } from '../memory/operations.ts';
+import { readState } from '../context/operations.ts';
 import { autoBranch, createBranch, listBranches, listChanged, openBranch, readDirty } from './branches.ts';
 import { deleteBranch, renameBranch } from './branch-removal.ts';
 import { commit } from './commit.ts';
 import { listConflicts, readConflict, resolveConflict } from './conflicts.ts';
 import { readDiff } from './diff.ts';
-import { changeFile, listFiles, readFile, searchFiles } from './files.ts';
+import { changeFile, listFiles, readFile } from './files.ts';
 import { readHistoryPage } from './history.ts';
 import { amendIsland, createIslands, listIslands, readIsland, removeIsland } from './islands.ts';
 import { acquireLease, forceLease, releaseLease, viewLeaseOf } from './lease.ts';
 import { mergeBranch } from './merge-branch.ts';
 import type { AnyOperation } from './operation.ts';
+import {
+  findCitation,
+  identifyCommit,
+  identifySubject,
+  listCitations,
+  listResolutions,
+} from '../records/operations.ts';
+import { countLinks, identifyNames, listAttention, listConnections } from '../relations/operations.ts';
+import { listEvolutions, tellEvolution } from '../evolution/operations.ts';
 import { retire } from './retire.ts';
+import { identify, identifyToChange } from './standing.ts';
+import { expandQuery, searchFiles } from './search.ts';
+import { findStored, listStored, readStored } from './storage.ts';
+import { makeStored, writeStored } from './storage-changes.ts';
+import { copyStored, removeStored } from './storage-trees.ts';
 import { settle, summarise } from './summary.ts';
 import { sync } from './sync.ts';
 
@@ -18,7 +35,15 @@ export const operations: readonly AnyOperation[] = [
   readFile,
   listFiles,
   searchFiles,
+  expandQuery,
   changeFile,
+  readStored,
+  findStored,
+  listStored,
+  writeStored,
+  copyStored,
+  removeStored,
+  makeStored,
   commit,
   readHistoryPage,
   readDiff,
@@ -46,5 +71,22 @@ export const operations: readonly AnyOperation[] = [
   sync,
   summarise,
   settle,
+  learn,
+  remember,
+  clearLearned,
+  identify,
+  identifyToChange,
+  identifyCommit,
+  identifySubject,
+  listCitations,
+  findCitation,
+  listResolutions,
+  identifyNames,
+  countLinks,
+  listConnections,
+  listAttention,
+  tellEvolution,
+  listEvolutions,
   retire,
+  readState,
 ];

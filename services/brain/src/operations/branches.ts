@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { branchCreatedEvent, eventRulesOf, savedEvent } from '../brain/brain-events.ts';
-import { attribution, REPORTED_FILES } from '../brain/commit-attempt.ts';
+import { REPORTED_FILES, attribution, noteCommitOf } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
 import {
   COMMIT_REFUSALS,
@@ -203,6 +203,7 @@ async function branchOff(
         branchCreatedEvent(brain.context, told, news),
         savedEvent(brain.context, told, news),
       ]);
+      await noteCommitOf(brain, section, context, prepared.commit);
       return allow({ branch, commit: prepared.commit, files: shown.map(({ file, change }) => ({ file, change })) });
     }),
   );

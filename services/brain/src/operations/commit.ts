@@ -37,7 +37,9 @@ export const commit = defineOperation({
   answer: once(CommitOutcome, COMMIT_REFUSALS),
   async run({ brain, context, rows }, { branch, message, only }) {
     const writer = await brain.writer(branch);
-    return writer.ok ? commitBranch(brain, writer.value, { context, message, only, rows }) : unkeyed(writer);
+    return writer.ok
+      ? commitBranch(brain, writer.value, { context, message, only: only === null ? null : [only], rows })
+      : unkeyed(writer);
   },
 });
 

@@ -1,15 +1,14 @@
 /** The files of a branch as one caller reads and writes them: readable ones only, and of those what is shown. */
 import { z } from 'zod';
-import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision, type Denial } from '@svc/contract/decision.ts';
 import { candidatePaths } from '@svc/contract/names.ts';
 import { type BranchView, findFile, ListedFile, type ViewedFile } from '../brain/branch-view.ts';
-import { READ_REFUSALS, type ReadRefusal, WRITE_REFUSALS } from '../brain/open-brain.ts';
+import { READ_REFUSALS, type ReadRefusal, WRITE_REFUSALS, type WriteRefusal } from '../brain/open-brain.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
 import type { RowView } from '../ports.ts';
-import { type SearchAnswer, SearchResult } from '../search/search-answer.ts';
 import { Slices } from '../search/slices.ts';
 import { titleOfText } from '../search/title.ts';
-import { FileOutcome } from '../writer/staging.ts';
+import { FileOutcome, type FileRequest } from '../writer/staging.ts';
 import {
   decision,
   defineOperation,
@@ -21,15 +20,20 @@ import {
   type Served,
   unkeyed,
 } from './operation.ts';
+import { auditedWrite } from './step.ts';
 
-interface Seen {
+export interface Seen {
   readonly view: BranchView;
   readonly rows: RowView;
   /** The branch, or the commit that was asked for. */
   readonly state: string;
 }
 
-async function seen({ brain, rows }: Served, branch: string, at: string | null): Promise<Decision<Seen, ReadRefusal>> {
+export async function seen(
+  { brain, rows }: Served,
+  branch: string,
+  at: string | null,
+): Promise<Decision<Seen, ReadRefusal>> {
   const found = await brain.view(branch, at === null ? null : { at, rows });
   return found.ok ? allow({ view: found.value, rows, state: at === null ? branch : found.value.commit }) : found;
 }
@@ -88,7 +92,7 @@ function notServed(file: string, problem: string | null): string {
 }
 
 /** Null when nothing of it must be shown. */
-function shownFile(rows: RowView, state: string, file: ViewedFile): ViewedFile | null {
+export function shownFile(rows: RowView, state: string, file: ViewedFile): ViewedFile | null {
   if (!rows.hides(file.file)) return file;
   const hash = rows.shownHash(state, file.file, file.hash);
   if (file.text === null) return { ...file, hash };
@@ -140,7 +144,8 @@ async function pageOf(seen: Seen, op: ListQuestion): Promise<FilePage> {
   return { files: await described(seen, page, op), next: null };
 }
 
-async function shownListed({ view, rows, state }: Seen, { file }: ListedFile): Promise<ListedFile | null> {
+/** Null when nothing of it must be shown. */
+export async function shownListed({ view, rows, state }: Seen, { file }: ListedFile): Promise<ListedFile | null> {
   const found = await view.read(file);
   const shown = found === null ? null : shownFile(rows, state, found);
   if (shown === null) return null;
@@ -174,62 +179,6 @@ function shownTitle({ chains, hides }: RowView, path: string, text: string): str
   return known === null ? path : titleOfText(path, known);
 }
 
-const SearchRow = SearchResult.extend({ commit: z.string().nullable() });
-export type SearchRow = Readonly<z.output<typeof SearchRow>>;
-
-const SearchQuestion = z.strictObject({
-  ...onBranch,
-  query: z.string(),
-  mode: z.enum(['plain', 'hybrid']),
-  limit: z.number(),
-  group: z.enum(['file', 'passage']),
-  pathPrefix: z.string().nullable(),
-  explain: z.boolean(),
-});
-type SearchQuestion = z.output<typeof SearchQuestion>;
-
-export const searchFiles = defineOperation({
-  name: 'search',
-  effect: 'read',
-  question: SearchQuestion,
-  answer: decision(z.strictObject({ rows: list(SearchRow), total: z.number() }), READ_REFUSALS),
-  async run(served, question) {
-    const state = await seen(served, question.branch, null);
-    return state.ok ? allow(await searchSeen(state.value, question)) : state;
-  },
-});
-
-async function searchSeen(
-  { view, rows, state }: Seen,
-  { query, mode, limit, group, explain, pathPrefix }: SearchQuestion,
-): Promise<{ rows: SearchRow[]; total: number }> {
-  return view.ask(rows.chains, (files) => {
-    const search = (): SearchAnswer =>
-      files.under(rows.chains).search({
-        query,
-        mode,
-        limit,
-        group,
-        explain,
-        admitted: rows.admitted(),
-        ...(pathPrefix === null ? {} : { pathPrefix }),
-      });
-    const isStale = ({ file }: SearchResult): boolean => !files.isUnder(rows.chains, file);
-    let answer = search();
-    const stale = answer.results.filter(isStale);
-    for (const { file } of stale) files.arrangeAgain(rows.chains, file);
-    if (stale.length > 0) answer = search();
-    // Once more where it leaves: whatever the index holds, nothing goes out that the rules do not let this subject have.
-    const found = answer.results.filter((row) => rows.mayRead(row.file) && !isStale(row));
-    const shown = found.map((row) => ({
-      ...row,
-      hash: rows.shownHash(state, row.file, files.hashOf(row.file) ?? row.hash),
-      commit: view.isDirty(row.file) ? null : view.commit,
-    }));
-    return { rows: shown, total: answer.total - (answer.results.length - found.length) };
-  });
-}
-
 /** Writes or removes one file. */
 export const changeFile = defineOperation({
   name: 'change',
@@ -244,24 +193,17 @@ export const changeFile = defineOperation({
     ifMatch: z.string().nullable(),
   }),
   answer: once(FileOutcome, WRITE_REFUSALS),
-  async run(served, { branch, path, content, ifMatch }) {
-    const { brain, context, rows } = served;
-    const denied = candidatePaths(path).filter((candidate) => !rows.mayWrite(candidate));
-    try {
-      // Denied whatever is there: no working tree is opened for it.
-      if (denied.length === candidatePaths(path).length) throw new CallError(rows.writeDenial(path) ?? 'RLS_DENIED');
-      const writer = await brain.writer(branch);
-      if (!writer.ok) return unkeyed(writer);
-      const bytes = content === null ? null : Buffer.from(content, 'utf8');
-      return await writer.value.change({ path, content: bytes, ifMatch, rows }, context);
-    } catch (error) {
-      const [file] = denied;
-      if (file !== undefined && isRowDenial(error)) noteDenial(served, file, 'write');
-      throw error;
-    }
-  },
+  run: (served, { content, ...change }) =>
+    changeOne(served, { ...change, content: content === null ? null : Buffer.from(content, 'utf8') }),
 });
 
-function isRowDenial(error: unknown): boolean {
-  return error instanceof CallError && (error.code === 'RLS_DENIED' || error.code === 'E_ISLAND_WRITE_DENIED');
+export type OneChange = Omit<FileRequest, 'rows'> & { readonly branch: string };
+
+/** In a batch with whatever else waits for the writer. Throws VAF_PATH_BLOCKED, RLS_DENIED, E_ISLAND_WRITE_DENIED. */
+export function changeOne(served: Served, { branch, ...change }: OneChange): Promise<Once<FileOutcome, WriteRefusal>> {
+  return auditedWrite(served, change.path, async () => {
+    const { brain, context, rows } = served;
+    const writer = await brain.writer(branch);
+    return writer.ok ? writer.value.change({ ...change, rows }, context) : unkeyed(writer);
+  });
 }

@@ -2,10 +2,9 @@
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
-import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { describeIsland, IslandPage, IslandRow, LoadedIsland } from '../brain/islands.ts';
-import { READ_REFUSALS, WRITE_REFUSALS, type WriteRefusal } from '../brain/open-brain.ts';
+import { READ_REFUSALS, WRITE_REFUSALS } from '../brain/open-brain.ts';
 import {
   Amendment,
   amendIsland as amendText,
@@ -18,7 +17,8 @@ import {
 import { eventResources } from '../domain/resource-keys.ts';
 import type { BranchWriter, Step } from '../writer/branch-writer.ts';
 import type { Staging } from '../writer/staging.ts';
-import { decision, defineOperation, list, onBranch, once, type Served, unkeyed } from './operation.ts';
+import { decision, defineOperation, list, onBranch, once } from './operation.ts';
+import { inStep, type Write } from './step.ts';
 
 /** Definitions of the islands after the name `after`, a page at a time. */
 export const listIslands = defineOperation({
@@ -53,10 +53,6 @@ const MadeIsland = z.strictObject({ name: z.string(), file: z.string(), hash: z.
 type MadeIsland = z.output<typeof MadeIsland>;
 
 type FileRefusal = 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA';
-
-interface Write extends Served {
-  readonly branch: string;
-}
 
 /** All of them or none. A denial names each island that is in the way. */
 export const createIslands = defineOperation({
@@ -203,15 +199,4 @@ function told({ brain, branch, context }: Write, event: IslandEvent, island: str
     name: event,
     payload: { island, brain: brain.context.name, branch, by: context.actor, resources },
   };
-}
-
-async function inStep<Value, Code extends string>(
-  { brain, branch, context }: Write,
-  judge: (staging: Staging, writer: BranchWriter) => Decision<Step<Value>, Code>,
-): Promise<Once<Value, Code | WriteRefusal>> {
-  const found = await brain.writer(branch);
-  if (!found.ok) return unkeyed(found);
-  const writer = found.value;
-  const step = { context, journalDir: brain.places.journal };
-  return writer.step(step, (staging) => judge(staging, writer));
 }

@@ -67,7 +67,9 @@ export class PolicyChain implements RowChain {
   /** What a write of `incoming` makes of the file; null when that cannot hold what is hidden. */
   merged(path: string, present: string | null, incoming: string): string | null {
     if (!this.hides(path)) return incoming;
-    return this.#texts.judged(path, () => mergedText(path, present, incoming, this.policies));
+    // As it was shown to whoever changed it: often it is known.
+    const shown = present === null ? null : this.shown(path, present);
+    return this.#texts.judged(path, () => mergedText(path, present, incoming, this.policies, shown));
   }
 }
 

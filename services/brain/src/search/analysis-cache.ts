@@ -97,6 +97,11 @@ export class AnalysisCache {
     this.dictionary.release(analysed.tokens);
   }
 
+  /** Forgets every analysis, whoever holds it; the terms stay, so that the words of other texts are known. */
+  shed(): void {
+    this.#files.clear();
+  }
+
   #analyse(
     key: string,
     format: TextFormat,

@@ -1,10 +1,16 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AnalysisCache } from './analysis-cache.ts';
 import { AnalysisThread } from './analysis-thread.ts';
-import { RestoredTerms } from './snapshot-block.ts';
+import { analysedBlock } from './analysed-block.ts';
+import { Block, RestoredTerms } from './snapshot-block.ts';
 import { analyseTexts } from './text-analyser.ts';
 
-const thread = new AnalysisThread();
+const failures: unknown[] = [];
+let thread: AnalysisThread;
+beforeEach(() => {
+  failures.length = 0;
+  thread = new AnalysisThread((error) => failures.push(error));
+});
 afterEach(() => thread.close());
 
 const texts = Array.from({ length: 200 }, (_, at) => ({
@@ -27,12 +33,26 @@ test('answers with what this thread would have made of the texts, one request af
   }
 });
 
-test('work that it is ended over is done by the caller, and the next is done by a new thread', async () => {
+test('work that it is ended over is done by the caller', async () => {
   const cache = new AnalysisCache();
   const interrupted = thread.analyse(texts);
   const analysed = analyseTexts(cache, thread, texts);
   await thread.close();
   expect(await interrupted).toBeNull();
   expect((await analysed).map(({ key }) => key)).toEqual(texts.map(({ hash }) => `markdown:${hash}`));
+  expect(failures).not.toEqual([]);
+});
+
+test('a bug in it is told, and the next work is done', async () => {
+  expect(await thread.analyse([{ ...texts[0], content: null } as never])).toBeNull();
+  expect(failures).toMatchObject([{ name: 'TypeError' }]);
   expect((await thread.analyse(texts.slice(0, 3)))?.size).toBe(3);
+});
+
+test('of the texts that it has handed over it keeps the terms alone', () => {
+  const cache = new AnalysisCache();
+  expect(Block.read(analysedBlock(cache, texts))?.size).toBe(texts.length);
+  expect(cache.size).toBe(0);
+  expect(cache.dictionary.find('東京')).toBeDefined();
+  expect(analysedBlock(cache, texts)).toEqual(analysedBlock(new AnalysisCache(), texts));
 });

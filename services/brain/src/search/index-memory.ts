@@ -1,5 +1,5 @@
 /** What the search indexes of one process may take up together, and the beat at which they do their background work. */
-import { AnalysisThread } from './analysis-thread.ts';
+import { AnalysisThread, type OnNotAnalysed } from './analysis-thread.ts';
 
 /** An index as the process looks after it; times in milliseconds of `now`. */
 export interface TendedIndex {
@@ -17,6 +17,7 @@ export interface IndexMemoryOptions {
   /** Beyond this nothing is taken in: the process must not die of what somebody stores. */
   readonly limitBytes: number;
   readonly idleMs: number;
+  readonly onNotAnalysed: OnNotAnalysed;
   /** Monotonic. */
   now(): number;
 }
@@ -26,6 +27,7 @@ const DEFAULTS: IndexMemoryOptions = {
   maxBytes: 256 * MEBIBYTE,
   limitBytes: 448 * MEBIBYTE,
   idleMs: 10 * 60_000,
+  onNotAnalysed: () => {},
   now: () => performance.now(),
 };
 const BEAT_MS = 250;
@@ -33,7 +35,7 @@ const BEAT_MS = 250;
 const IN_USE_MS = 15_000;
 
 export class IndexMemory {
-  readonly thread = new AnalysisThread();
+  readonly thread: AnalysisThread;
   readonly now: () => number;
   readonly #options: IndexMemoryOptions;
   readonly #indexes = new Set<TendedIndex>();
@@ -42,6 +44,7 @@ export class IndexMemory {
   constructor(options: Partial<IndexMemoryOptions> = {}) {
     this.#options = { ...DEFAULTS, ...options };
     this.now = this.#options.now;
+    this.thread = new AnalysisThread(this.#options.onNotAnalysed);
     this.#timer = setInterval(() => this.tend(), BEAT_MS).unref();
   }
 

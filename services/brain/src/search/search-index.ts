@@ -1,5 +1,7 @@
 import { AnalysisCache } from './analysis-cache.ts';
 import type { AnalysedFile } from './analysis-cache.ts';
+import { analyseQuery } from './analysis.ts';
+import { type FeedbackWord, feedbackWords, type FoundPassage } from './feedback.ts';
 import { grown } from './growable.ts';
 import { formatOf } from './passages.ts';
 import { runQuery } from './query.ts';
@@ -113,6 +115,11 @@ export class SearchIndex {
 
   search(request: SearchRequest): SearchAnswer {
     return runQuery(this.#store, request, this.#workspace());
+  }
+
+  /** What stands out in passages that it found for the query, heaviest first. */
+  expand(query: string, admitted: ReadonlySet<number> | null, passages: readonly FoundPassage[]): FeedbackWord[] {
+    return feedbackWords(this.#store, admitted, analyseQuery(query), passages);
   }
 
   /** Passages of the admitted chains; null = of all. */

@@ -85,8 +85,10 @@ function restoredOf(index: SearchIndex): SearchIndex {
   return indexOfBlocks(blocks.flatMap((block) => block ?? []));
 }
 
+/** With what stands out in what was found. */
 function ask(index: SearchIndex, question: Question, admitted: ReadonlySet<number> | null): string {
-  return JSON.stringify(index.search({ ...question, admitted }));
+  const answer = index.search({ ...question, admitted });
+  return JSON.stringify([answer, index.expand(question.query, admitted, answer.results)]);
 }
 
 const steps = fc.array(step, { maxLength: 30 });

@@ -29,7 +29,7 @@ export interface WantedText {
 
 const READS_AT_ONCE = 16;
 /** UTF-16 units of text in hand at once, about. */
-const UNITS_AT_ONCE = 8 * 1024 * 1024;
+const UNITS_AT_ONCE = 2 * 1024 * 1024;
 
 export interface TextsRead {
   readonly texts: ReadText[];

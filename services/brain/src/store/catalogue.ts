@@ -1,6 +1,5 @@
 /** The catalogue: what each branch's working tree held when the service last looked, and who wrote it. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { EntryKind, EntryMode, FileEntry } from '../files/file-entry.ts';
 
 export type CatalogueChange = { readonly entry: FileEntry; readonly by: string } | { readonly removed: string };
@@ -74,19 +73,17 @@ export interface CatalogueSize {
   readonly modifiedAt: number | null;
 }
 
+/** Of the main branches; a brain without files is missing. */
 export async function readCatalogueSizes(
-  models: PrismaClient,
+  client: SqlClient,
   brains: readonly string[],
 ): Promise<Map<string, CatalogueSize>> {
-  const rows = await models.brainFile.groupBy({
-    by: ['brain'],
-    where: { branch: 'main', brain: { in: [...brains] } },
-    _count: { path: true },
-    _max: { at: true },
-  });
-  return new Map(
-    rows.map(({ brain, _count, _max }) => [brain, { files: _count.path, modifiedAt: _max.at?.getTime() ?? null }]),
+  const rows = await client.$queryRawUnsafe<{ brain: string; files: number; at_ms: number }[]>(
+    `SELECT brain, count(*)::int AS files, (extract(epoch from max(at)) * 1000)::double precision AS at_ms
+     FROM brain.brain_files WHERE branch = 'main' AND brain = ANY ($1::text[]) GROUP BY brain`,
+    brains,
   );
+  return new Map(rows.map(({ brain, files, at_ms: modifiedAt }) => [brain, { files, modifiedAt }]));
 }
 
 /** Files below the scopes (or at them) are counted one by one, all others at once. */

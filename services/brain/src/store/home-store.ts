@@ -1,4 +1,5 @@
 /** Where brains belong, and which of them are on their way to another name or to the deleted ones. */
+import { CallError } from '@svc/contract/codes.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 
@@ -74,6 +75,26 @@ export async function readHome(client: SqlClient, brain: string): Promise<Home |
   return rows[0] ?? null;
 }
 
+/** A brain as a call found it. */
+export interface FoundBrain {
+  readonly brain: string;
+  /** Its own for as long as it lives. */
+  readonly brainId: string;
+}
+
+/**
+ * Until the end of the transaction the brain is neither deleted nor renamed, so no row is left behind by one that goes.
+ * Throws BRAIN_LOAD_FAIL when it went since it was found.
+ */
+export async function holdBrain(transaction: SqlClient, { brain, brainId }: FoundBrain): Promise<void> {
+  const rows = await transaction.$queryRawUnsafe<unknown[]>(
+    'SELECT 1 FROM brain.brain_homes WHERE brain = $1 AND id = $2 FOR KEY SHARE',
+    brain,
+    brainId,
+  );
+  if (rows.length === 0) throw new CallError('BRAIN_LOAD_FAIL');
+}
+
 /** A brain that was deleted and is kept. */
 export interface DeletedBrain extends Home {
   readonly folder: string;
@@ -100,10 +121,33 @@ export async function noteDeleted(
   );
 }
 
-/** Of folders that an operator took away. */
+/** Tables whose rows lie under the own id of a brain: they stay with one that is deleted, as long as that is kept. */
+const NOTES = [
+  'brain_objects',
+  'brain_geo_keys',
+  'brain_places',
+  'brain_resolutions',
+  'brain_citations',
+  'brain_links',
+  'brain_attention',
+  'evolution_sessions',
+  'evolution_events',
+] as const;
+
+/** Of folders that an operator took away. What was noted about a brain goes too, unless it was brought back. */
 export async function forgetDeleted(client: SqlClient, folders: readonly string[]): Promise<void> {
   if (folders.length === 0) return;
-  await client.$executeRawUnsafe('DELETE FROM brain.brain_deleted WHERE folder = ANY($1::text[])', folders);
+  const notes = NOTES.map(
+    (table) => `, ${table} AS (DELETE FROM brain.${table} WHERE brain_id IN (SELECT id FROM gone))`,
+  );
+  await client.$queryRawUnsafe(
+    `WITH forgotten AS (DELETE FROM brain.brain_deleted WHERE folder = ANY($1::text[]) RETURNING id),
+       gone AS (SELECT id FROM forgotten EXCEPT SELECT id FROM brain.brain_homes),
+       synapses AS (DELETE FROM brain.brain_synapses WHERE from_id IN (SELECT id FROM gone) OR to_id IN (SELECT id FROM gone)),
+       usage AS (DELETE FROM brain.brain_usage WHERE scope IN (SELECT id FROM gone)) ${notes.join('')}
+     SELECT 1`,
+    folders,
+  );
 }
 
 /** Decided, and to be carried out on disk: to another name, or to the deleted ones. */

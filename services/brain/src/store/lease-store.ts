@@ -7,6 +7,8 @@ export interface WriteSection {
   readonly transaction: SqlClient;
   readonly lease: LeaseRow;
   readonly now: number;
+  /** A session of work goes on in the brain, of whomever. */
+  readonly isEvolving: boolean;
 }
 
 interface LeaseColumns {
@@ -53,20 +55,33 @@ export async function lockLease(transaction: SqlClient, brain: string): Promise<
   return leaseOf(rows[0], brain);
 }
 
+/** Until the end of the transaction no lease is granted, ended or forced. */
+export async function shareLease(transaction: SqlClient, brain: string): Promise<{ lease: LeaseRow; now: number }> {
+  const rows = await transaction.$queryRawUnsafe<LeaseColumns[]>(
+    `SELECT ${COLUMNS} FROM brain.brain_leases l WHERE l.brain = $1 FOR SHARE`,
+    brain,
+  );
+  return leaseOf(rows[0], brain);
+}
+
 /** Locks owner and lease rows for the rest of the transaction; null when another process owns the brain by now. */
 export async function enterWriteSection(
   transaction: SqlClient,
   brain: string,
   owner: { process: string; epoch: number },
 ): Promise<WriteSection | null> {
-  const rows = await transaction.$queryRawUnsafe<LeaseColumns[]>(
-    `SELECT ${COLUMNS} FROM brain.brain_leases l JOIN brain.brain_owners o ON o.brain = l.brain
-     WHERE l.brain = $1 AND o.process = $2 AND o.epoch = $3::bigint FOR SHARE`,
+  const rows = await transaction.$queryRawUnsafe<(LeaseColumns & { evolving: boolean })[]>(
+    `SELECT ${COLUMNS}, EXISTS (
+       SELECT 1 FROM brain.brain_homes h JOIN brain.evolution_sessions e ON e.brain_id = h.id
+       WHERE h.brain = l.brain AND e.active_key IS NOT NULL) AS evolving
+     FROM brain.brain_leases l JOIN brain.brain_owners o ON o.brain = l.brain
+     WHERE l.brain = $1 AND o.process = $2 AND o.epoch = $3::bigint FOR SHARE OF l, o`,
     brain,
     owner.process,
     owner.epoch,
   );
-  return rows[0] === undefined ? null : { transaction, ...leaseOf(rows[0], brain) };
+  const [row] = rows;
+  return row === undefined ? null : { transaction, ...leaseOf(row, brain), isEvolving: row.evolving };
 }
 
 export async function writeLease(transaction: SqlClient, brain: string, { fence, holder }: LeaseRow): Promise<void> {

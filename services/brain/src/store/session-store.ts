@@ -3,7 +3,10 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import { freshPointer, type Pointer } from '../domain/stack.ts';
+import { moveOf } from '../relations/domain/synapse.ts';
+import { noteMove } from '../relations/synapses.ts';
 
 export interface SessionStoreOptions {
   readonly client: SqlClient;
@@ -15,6 +18,15 @@ export interface SessionStoreOptions {
 }
 
 const SELECT = 'SELECT stack, branches FROM brain.brain_sessions WHERE session_key = $1';
+const LOCK = `SELECT stack, branches, ${epochMs('clock_timestamp() - touched_at')} AS "idleMs"
+  FROM brain.brain_sessions WHERE session_key = $1 FOR UPDATE`;
+/** For whom it is learned to which brain a session goes after which. */
+export interface Learner {
+  readonly workspace: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
 const CACHED_SESSIONS = 10_000;
 
 export class SessionStore {
@@ -30,7 +42,7 @@ export class SessionStore {
     const known = this.#cache.get(session);
     if (known) return known;
     const under = this.#age;
-    const pointer = await this.#load(this.#options.client, session, '');
+    const pointer = await this.#load(session);
     if (under === this.#age) this.#remember(session, pointer);
     return pointer;
   }
@@ -46,13 +58,15 @@ export class SessionStore {
     session: string,
     scope: IdempotencyScope | null,
     decide: (pointer: Pointer) => Decision<{ pointer: Pointer; value: Value }, Code>,
+    learner: Learner | null = null,
   ): Promise<Once<Value, Code>> {
     const { transact, idempotency } = this.#options;
     const changed: Pointer[] = [];
     const under = this.#age;
     const outcome = await transact((transaction) =>
       idempotency.once<Value, Code>(transaction, scope, async () => {
-        const decision = decide(await this.#lock(transaction, session));
+        const { idleMs, ...before } = await this.#lock(transaction, session);
+        const decision = decide(before);
         if (!decision.ok) return decision;
         const { pointer, value } = decision.value;
         await transaction.$executeRawUnsafe(
@@ -62,6 +76,8 @@ export class SessionStore {
           JSON.stringify(pointer.stack),
           JSON.stringify(pointer.branches),
         );
+        const move = learner === null ? null : moveOf(before, pointer, idleMs);
+        if (learner !== null && move !== null) await noteMove(transaction, learner.workspace, move, learner.now);
         changed.push(pointer);
         return allow(value);
       }),
@@ -79,18 +95,20 @@ export class SessionStore {
   }
 
   /** The row must exist to be locked: two changes of one session follow each other. */
-  async #lock(transaction: SqlClient, session: string): Promise<Pointer> {
+  async #lock(transaction: SqlClient, session: string): Promise<Pointer & { readonly idleMs: number }> {
+    const fresh = freshPointer(this.#options.defaultBrain);
     await transaction.$executeRawUnsafe(
       `INSERT INTO brain.brain_sessions (session_key, stack, branches, touched_at)
        VALUES ($1, $2::jsonb, '{}'::jsonb, now()) ON CONFLICT DO NOTHING`,
       session,
-      JSON.stringify(freshPointer(this.#options.defaultBrain).stack),
+      JSON.stringify(fresh.stack),
     );
-    return this.#load(transaction, session, 'FOR UPDATE');
+    const rows = await transaction.$queryRawUnsafe<(Pointer & { idleMs: number })[]>(LOCK, session);
+    return rows[0] ?? { ...fresh, idleMs: 0 };
   }
 
-  async #load(from: SqlClient, session: string, lock: string): Promise<Pointer> {
-    const rows = await from.$queryRawUnsafe<Pointer[]>(`${SELECT} ${lock}`, session);
+  async #load(session: string): Promise<Pointer> {
+    const rows = await this.#options.client.$queryRawUnsafe<Pointer[]>(SELECT, session);
     return rows[0] ?? freshPointer(this.#options.defaultBrain);
   }
 

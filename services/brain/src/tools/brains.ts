@@ -8,10 +8,10 @@ import type { Retired } from '../brain/retirement.ts';
 import { defineTool } from '../deps.ts';
 import { requireHomeAdmin } from './home.ts';
 import { retire as retireBrain } from '../operations/retire.ts';
-import { type CallContext, type Guard, opContext, WRITE_RAISES } from './target.ts';
+import { type CallContext, type Guard, opContext, CHANGE_RAISES } from './target.ts';
 
 const RETIRE_REFUSES = ['E_LOCKED', 'E_FENCED', 'E_BUSY', 'E_STATE_WRITE', 'E_QUOTA', 'E_DUPLICATE'] as const;
-const RAISES = [...WRITE_RAISES, 'VAF_INPUT_INVALID'] as const;
+const RAISES = [...CHANGE_RAISES, 'VAF_INPUT_INVALID'] as const;
 
 /** Judged before it is looked up, so that nobody learns by it what there is. */
 async function mayRetire(context: CallContext, name: string): Promise<void> {

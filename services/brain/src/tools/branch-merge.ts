@@ -7,7 +7,7 @@ import { DEFAULT_BRANCH } from '../domain/stack.ts';
 import { deleteBranch, renameBranch } from '../operations/branch-removal.ts';
 import { mergeBranch } from '../operations/merge-branch.ts';
 import { moveSession } from './branches.ts';
-import { type CallContext, resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
+import { type CallContext, resolveWrite, settled, CHANGE_RAISES, WRITE_REFUSES } from './target.ts';
 
 const merge = defineTool({
   name: 'svc_branch_merge',
@@ -48,7 +48,7 @@ const merge = defineTool({
   access: 'identified',
   effect: 'write',
   refuses: [...WRITE_REFUSES, 'E_REF_ABSENT'],
-  raises: WRITE_RAISES,
+  raises: CHANGE_RAISES,
   dress: { merged: false },
   aliases: { branch: 'into' },
   deadlineMs: 120_000,
@@ -83,7 +83,7 @@ const remove = defineTool({
   access: 'identified',
   effect: 'write',
   refuses: [...WRITE_REFUSES, 'E_BRANCH_PROTECTED'],
-  raises: WRITE_RAISES,
+  raises: CHANGE_RAISES,
   aliases: { branch: 'name' },
   destructive: true,
   example: { name: 'experiment' },
@@ -113,7 +113,7 @@ const rename = defineTool({
   access: 'identified',
   effect: 'write',
   refuses: [...WRITE_REFUSES, 'E_BRANCH_PROTECTED', 'E_BRANCH_EXISTS'],
-  raises: WRITE_RAISES,
+  raises: CHANGE_RAISES,
   aliases: { branch: 'name' },
   example: { name: 'experiment', to: 'kept' },
   async handler({ name, to, ...wish }, context) {

@@ -17,7 +17,7 @@ import {
   resolveTarget,
   resolveWrite,
   settled,
-  WRITE_RAISES,
+  CHANGE_RAISES,
   WRITE_REFUSES,
 } from './target.ts';
 
@@ -86,7 +86,7 @@ const create = defineTool({
   access: 'identified',
   effect: 'write',
   refuses: [...WRITE_REFUSES, 'E_BRANCH_EXISTS', 'E_REF_ABSENT'],
-  raises: WRITE_RAISES,
+  raises: CHANGE_RAISES,
   aliases: { branch: 'name' },
   example: { name: 'experiment', switch: true },
   async handler({ name, from, switch: move = false, ...wish }, context) {
@@ -169,7 +169,7 @@ const auto = defineTool({
   access: 'identified',
   effect: 'write',
   refuses: WRITE_REFUSES,
-  raises: WRITE_RAISES,
+  raises: CHANGE_RAISES,
   async handler({ prefix = 'auto', ...wish }, context) {
     const { ask, brain, branch } = await resolveWrite(context, wish);
     const outcome = await ask(autoBranch, { branch, prefix });

@@ -1,6 +1,14 @@
 /** What merges and syncs left open (ours). */
 import { z } from 'zod';
-import { brainAndBranch, FileContent, ifMatch, leaseGuard, page, TimestampMs } from '@svc/contract/params.ts';
+import {
+  brainAndBranch,
+  FileContent,
+  ifMatch,
+  leaseGuard,
+  page,
+  PlainText,
+  TimestampMs,
+} from '@svc/contract/params.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { defineTool } from '../deps.ts';
 import { listConflicts, readConflict, resolveConflict } from '../operations/conflicts.ts';
@@ -29,13 +37,7 @@ const blob = z.string().nullable().describe('Blob id; null without such a file, 
 const ConflictId = z.string().regex(/^cfl_[0-9A-Za-z_-]{1,64}$/, 'must be the id of a conflict');
 
 /** Conflicts are about files of every name, also such as are not served. */
-const AnyPath = z
-  .string()
-  .min(1)
-  .max(4096)
-  .refine((text) => text.isWellFormed() && !text.includes('\0'), {
-    message: 'must be text without NUL or lone surrogates',
-  });
+const AnyPath = PlainText.min(1).max(4096);
 
 const list = defineTool({
   name: 'svc_conflicts',

@@ -21,7 +21,8 @@ import { MAX_YAML_LENGTH, readYaml } from '../domain/yaml-document.ts';
 import { commit } from '../operations/commit.ts';
 import { changeFile } from '../operations/files.ts';
 import { readFile } from './reading.ts';
-import { READ_RAISES, READ_REFUSES, resolveWrite, secondStep, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
+import { PATH_RAISES, READ_REFUSES, resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
+import { secondStep } from '../writer/context.ts';
 
 const name = { name: PathText.describe('Path of the file; without an extension, .md is meant.') };
 const nameAlias = { file: 'name' };
@@ -47,7 +48,7 @@ const readShape = {
   access: 'public',
   effect: 'read',
   refuses: [...READ_REFUSES, 'E_FILE_ABSENT', 'E_NOT_TEXT'],
-  raises: READ_RAISES,
+  raises: PATH_RAISES,
   aliases: nameAlias,
 } as const;
 

@@ -9,7 +9,7 @@ import { defineTool } from '../deps.ts';
 import { readDiff } from '../operations/diff.ts';
 import { readHistoryPage } from '../operations/history.ts';
 import { cursorAfter, dirtyFile, nextCursor } from './results.ts';
-import { READ_RAISES, READ_REFUSES, resolveTarget } from './target.ts';
+import { PATH_RAISES, READ_REFUSES, resolveTarget } from './target.ts';
 
 const state = z.string().min(1).max(100).optional();
 
@@ -40,7 +40,7 @@ const history = defineTool({
   access: 'public',
   effect: 'read',
   refuses: READ_REFUSES,
-  raises: [...READ_RAISES, 'VAF_INPUT_INVALID'],
+  raises: [...PATH_RAISES, 'VAF_INPUT_INVALID'],
   aliases: { name: 'file', path: 'file' },
   example: { file: 'learnings/first' },
   async handler({ file, limit, cursor, at: past, ...wish }, context) {
@@ -108,7 +108,7 @@ const diff = defineTool({
   access: 'public',
   effect: 'read',
   refuses: READ_REFUSES,
-  raises: READ_RAISES,
+  raises: PATH_RAISES,
   aliases: { name: 'file', path: 'file' },
   example: {},
   async handler({ file, from, to, bytes = DEFAULT_DIFF_BYTES, limit, cursor, ...wish }, context) {

@@ -6,7 +6,7 @@ import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { listFiles as listOf } from '../operations/files.ts';
 import { cursorAfter, entryKind, nextCursor } from './results.ts';
-import { READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
+import { READ_RAISES, PATH_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
 
 const listFiles = defineTool({
   name: 'brain_list_files',
@@ -39,7 +39,7 @@ const listFiles = defineTool({
   access: 'public',
   effect: 'read',
   refuses: READ_REFUSES,
-  raises: READ_RAISES,
+  raises: PATH_RAISES,
   example: { category: 'learnings' },
   async handler({ category, limit, cursor, ...wish }, context) {
     const { ask, brain, branch } = await resolveTarget(context, wish);

@@ -15,7 +15,7 @@ import {
   resolveTarget,
   settled,
   type Target,
-  WRITE_RAISES,
+  CHANGE_RAISES,
 } from './target.ts';
 
 const lease = z.strictObject({
@@ -79,7 +79,7 @@ const svcLock = defineTool({
   access: 'public',
   effect: 'write',
   refuses: ['E_LOCKED', 'E_LEASE_TOKEN', 'E_LEASE_ABSENT'],
-  raises: WRITE_RAISES,
+  raises: CHANGE_RAISES,
   example: { action: 'acquire', agentId: 'me', ttlMs: 60_000 },
   async handler({ action = 'status', token = null, agentId, ttlMs = LEASE_TTL.defaultMs, ...wish }, context) {
     const target = await resolveTarget(context, wish, { agentId });

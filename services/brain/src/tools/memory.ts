@@ -18,12 +18,13 @@ import { readFile } from './reading.ts';
 import { dirtyFile } from './results.ts';
 import {
   joinPath,
-  READ_RAISES,
+  PATH_RAISES,
   READ_REFUSES,
   resolveWrite,
   settled,
   splitPath,
   WRITE_RAISES,
+  CHANGE_RAISES,
   WRITE_REFUSES,
 } from './target.ts';
 
@@ -60,7 +61,7 @@ const getMemory = defineTool({
   access: 'public',
   effect: 'read',
   refuses: [...READ_REFUSES, 'E_FILE_ABSENT', 'E_NOT_TEXT'],
-  raises: READ_RAISES,
+  raises: PATH_RAISES,
   aliases: fileAlias,
   example: { category: 'learnings', filename: 'first' },
   async handler({ category, filename, ...wish }, context) {
@@ -133,7 +134,7 @@ const commit = defineTool({
   access: 'identified',
   effect: 'write',
   refuses: WRITE_REFUSES,
-  raises: WRITE_RAISES,
+  raises: CHANGE_RAISES,
   example: { message: 'what I learned today' },
   async handler({ message, ...wish }, context) {
     const { ask, op, brain, branch } = await resolveWrite(context, wish);

@@ -1,6 +1,5 @@
 /** Where a session is: its brains, their state. */
 import { z } from 'zod';
-import { BrainName } from '@svc/contract/names.ts';
 import { CommitId, page, TimestampMs } from '@svc/contract/params.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { type BrainDeps, defineTool } from '../deps.ts';
@@ -125,40 +124,6 @@ async function sizesOf(deps: BrainDeps, brains: readonly ReadableBrain[]): Promi
   return sizes;
 }
 
-const state = defineTool({
-  name: 'brain_state',
-  area: 'brain',
-  description: 'Shows where the session is: brain, branch and stack; what was learned is empty until tools record it.',
-  input: z.strictObject({ brain: BrainName.optional() }),
-  output: z.strictObject({
-    current: z.string(),
-    branch: z.string(),
-    stack: stackNames,
-    synapses: z.record(z.string(), z.record(z.string(), z.number())),
-    attention: z.record(z.string(), z.number()),
-    session: z.null().describe('Active evolution session.'),
-    recentInsights: z.array(z.string()),
-  }),
-  access: 'public',
-  effect: 'read',
-  refuses: ['E_BRANCH_ABSENT', 'E_LIMIT'],
-  raises: READ_RAISES,
-  async handler(wish, context) {
-    const { ask, brain, branch } = await resolveTarget(context, wish);
-    context.take(await ask(openBranch, { branch, create: false }));
-    const pointer = await context.deps.sessions.read(context.caller.session);
-    return {
-      current: brain,
-      branch,
-      stack: shownStack(pointer).stack,
-      synapses: {},
-      attention: {},
-      session: null,
-      recentInsights: [],
-    };
-  },
-});
-
 const migrationStatus = defineTool({
   name: 'brain_migration_status',
   area: 'brain',
@@ -177,4 +142,4 @@ const migrationStatus = defineTool({
   handler: async (_input, { deps }) => deps.layout.status(),
 });
 
-export const sessionTools = [current, stack, list, state, migrationStatus];
+export const sessionTools = [current, stack, list, migrationStatus];

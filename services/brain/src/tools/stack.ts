@@ -2,13 +2,13 @@
 import { z } from 'zod';
 import { brainAndBranch, ifMatch, leaseGuard, PathText, Sha256Hex } from '@svc/contract/params.ts';
 import { BrainName, BranchName } from '@svc/contract/names.ts';
-import { allow } from '@svc/contract/decision.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { checkedPath } from '../blocked-path.ts';
-import { DEFAULT_WORKSPACE, familyOf } from '@svc/contract/subject.ts';
+import { DEFAULT_WORKSPACE, familyOf, isAnonymous } from '@svc/contract/subject.ts';
 import { defineTool } from '../deps.ts';
 import { homeOfMaker } from '../domain/home.ts';
-import { loadBrains, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
+import { loadBrains, type Pointer, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
 import type { RowView } from '../ports.ts';
 import { openBranch } from '../operations/branches.ts';
 import { changeFile } from '../operations/files.ts';
@@ -63,6 +63,18 @@ async function createBrain(context: CallContext, name: string, rows: RowView): P
   return outcome === 'created';
 }
 
+/** Moves the session; to which brain it goes after which is learned of everybody who says who it is. */
+function moved<Value, Code extends string = never>(
+  { deps, caller, idempotency, now }: CallContext,
+  decide: (pointer: Pointer) => Decision<{ pointer: Pointer; value: Value }, Code>,
+) {
+  const { operator, subject } = caller;
+  const isKnown = !isAnonymous(subject) && subject.unknownWorkspace !== true;
+  const workspace = isKnown ? (subject.workspace ?? '') : operator ? '' : null;
+  const learner = workspace === null ? null : { workspace, now };
+  return deps.sessions.change(caller.session, idempotency, decide, learner);
+}
+
 const push = defineTool({
   name: 'brain_push',
   area: 'brain',
@@ -77,7 +89,7 @@ const push = defineTool({
   example: { name: 'research', create: true },
   async handler({ name, type = 'private', branch, ...wish }, context) {
     const created = await openBrain(context, name, { ...wish, branch });
-    const outcome = await context.deps.sessions.change(context.caller.session, context.idempotency, (pointer) => {
+    const outcome = await moved(context, (pointer) => {
       const pushed = pushBrain(pointer, { brain: name, branch, type });
       return pushed.ok ? allow({ pointer: pushed.value, value: { ...shownStack(pushed.value), created } }) : pushed;
     });
@@ -121,7 +133,7 @@ const switchTo = defineTool({
   aliases: { brain: 'name' },
   async handler({ name, branch, ...wish }, context) {
     const created = await openBrain(context, name, { ...wish, branch });
-    const outcome = await context.deps.sessions.change(context.caller.session, context.idempotency, (pointer) => {
+    const outcome = await moved(context, (pointer) => {
       const next = switchBrain(pointer, { brain: name, branch });
       return allow({ pointer: next, value: { ...shownStack(next), branch: next.stack[0].branch, created } });
     });
@@ -148,7 +160,7 @@ const load = defineTool({
     let created = false;
     for (const name of [first, ...others]) await loadable(context, name, wanted);
     for (const name of [first, ...others]) created = (await openBrain(context, name, { create: wanted })) || created;
-    const outcome = await context.deps.sessions.change(context.caller.session, context.idempotency, (pointer) => {
+    const outcome = await moved(context, (pointer) => {
       const next = loadBrains(pointer, [first, ...others], type);
       return allow({
         pointer: next,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { brainAndBranch, CommitId, leaseGuard } from '@svc/contract/params.ts';
 import { defineTool } from '../deps.ts';
 import { sync as syncBranch } from '../operations/sync.ts';
-import { resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
+import { resolveWrite, settled, CHANGE_RAISES, WRITE_REFUSES } from './target.ts';
 
 const sync = defineTool({
   name: 'svc_sync',
@@ -68,7 +68,7 @@ const sync = defineTool({
     'E_UNDER_WAY',
     'E_SYNC_CONFLICT',
   ],
-  raises: WRITE_RAISES,
+  raises: CHANGE_RAISES,
   dress: { synced: false },
   deadlineMs: 120_000,
   async handler({ direction, remote, ...wish }, context) {

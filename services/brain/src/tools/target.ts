@@ -1,12 +1,14 @@
 /** Which brain and branch a call means, and as whom it acts there. */
 import { actorName } from '@svc/contract/actor.ts';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
+import { deny, type Decision } from '@svc/contract/decision.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { isAnonymous } from '@svc/contract/subject.ts';
-import type { Caller, IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
+import type { Caller, ToolContext } from '@svc/contract/tool.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { checkedPath } from '../blocked-path.ts';
 import type { AskedBrain } from '../brain/brain-router.ts';
+import type { ReadRefusal } from '../brain/open-brain.ts';
 import type { BrainDeps } from '../deps.ts';
 import { DEFAULT_BRANCH, type Pointer, type StackEntry } from '../domain/stack.ts';
 import type { RowView } from '../ports.ts';
@@ -17,15 +19,25 @@ export type Context = ToolContext<BrainDeps, never, never>;
 /** The parts of a tool's context that targets are made of; any tool's context fits. */
 export type CallContext = Pick<Context, 'deps' | 'caller' | 'idempotency' | 'now' | 'markReplayed'>;
 
-export const READ_RAISES = ['BRAIN_LOAD_FAIL', 'VAF_PATH_BLOCKED'] as const;
-export const WRITE_RAISES = [
-  ...READ_RAISES,
-  'UNAUTHORIZED',
-  'FORBIDDEN',
-  'RLS_DENIED',
-  'E_ISLAND_WRITE_DENIED',
-] as const;
+export const READ_RAISES = ['BRAIN_LOAD_FAIL'] as const;
+/** Of reads that name a file or a category. */
+export const PATH_RAISES = [...READ_RAISES, 'VAF_PATH_BLOCKED'] as const;
+export const CHANGE_RAISES = [...READ_RAISES, 'UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED'] as const;
+/** Of changes of files. */
+export const WRITE_RAISES = [...CHANGE_RAISES, 'VAF_PATH_BLOCKED', 'E_ISLAND_WRITE_DENIED'] as const;
 export const READ_REFUSES = ['E_BRANCH_ABSENT', 'E_REF_ABSENT'] as const;
+/** Of whoever changes a working tree and declares besides what else it may meet. */
+export const CHANGE_REFUSES = [
+  'E_LOCKED',
+  'E_FENCED',
+  'E_READ_ONLY',
+  'E_BRAIN_DIVERTED',
+  'E_STATE_WRITE',
+  'E_BRANCH_ABSENT',
+  'E_LIMIT',
+] as const;
+/** Of reads of a branch as it is now. */
+export const PRESENT_REFUSES = ['E_BRANCH_ABSENT'] as const;
 export const WRITE_REFUSES = [
   'E_LOCKED',
   'E_FENCED',
@@ -135,12 +147,9 @@ export function settled<Value, Code extends string>(
   return outcome.decision;
 }
 
-/** A second effect of one keyed call has an outcome of its own. */
-export function secondStep(context: OpContext, step: string): OpContext {
-  const { idempotency } = context;
-  if (idempotency === null) return context;
-  const scope: IdempotencyScope = { ...idempotency, key: `${idempotency.key}#${step}` };
-  return { ...context, idempotency: scope };
+/** No past state was asked for, so that none is absent. */
+export function present<Value>(answer: Decision<Value, ReadRefusal>): Decision<Value, 'E_BRANCH_ABSENT'> {
+  return answer.ok ? answer : deny('E_BRANCH_ABSENT', answer.details);
 }
 
 export function splitPath(path: string): { category: string; filename: string } {

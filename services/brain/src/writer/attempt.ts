@@ -9,6 +9,7 @@ import {
   DiskRefusal,
   type FileChange,
 } from '../files/durable-write.ts';
+import { noteChanges } from '../evolution/notes.ts';
 import type { Journal } from '../files/journal-file.ts';
 import type { DescribedFile } from '../files/file-entry.ts';
 import { NoticedDifferences } from '../files/noticed-changes.ts';
@@ -54,7 +55,7 @@ export class Attempt {
   }
 
   /** Puts what is staged in place, and records it together with what others changed. */
-  async carryOut({ transaction }: WriteSection): Promise<void> {
+  async carryOut({ transaction, isEvolving }: WriteSection): Promise<void> {
     const { brain, tree } = this.#place;
     this.#noticed = tree.takeNoticed();
     const hides = brain.rules.lastHiding(brain.name);
@@ -62,6 +63,8 @@ export class Attempt {
     await this.#noteHomes(transaction);
     await this.#apply();
     await this.#record(transaction);
+    const { homes } = brain;
+    if (isEvolving) await noteChanges(transaction, homes.home.id, this.staging.events);
     this.#isCarriedOut = true;
   }
 

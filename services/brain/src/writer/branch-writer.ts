@@ -1,6 +1,7 @@
 /** The single writer of one branch's working tree: file calls in batches, everything else alone. */
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { allow, deny, type Decision, type Denial } from '@svc/contract/decision.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { guardWrite } from '../domain/lease.ts';
@@ -19,9 +20,11 @@ export const FILE_REFUSALS = [...GUARD_REFUSALS, 'E_CONFLICT', 'E_FILE_ABSENT', 
 export type FileRefusal = (typeof FILE_REFUSALS)[number];
 
 /** What a step answers and tells besides its changes of files. */
-export interface Step<Value> {
+export interface Step<Value, Code extends string = never> {
   readonly value: Value;
   readonly events: readonly NewEvent[];
+  /** What else is kept in the transaction of the step, before the files change. A denial has written nothing. */
+  record?(transaction: SqlClient): Promise<Denial<Code> | null>;
 }
 
 interface FileCall {
@@ -88,7 +91,7 @@ export class BranchWriter {
    */
   async step<Value, Code extends string>(
     { context, journalDir }: { readonly context: OpContext; readonly journalDir: string },
-    judge: (staging: Staging) => Decision<Step<Value>, Code>,
+    judge: (staging: Staging) => Decision<Step<Value, Code>, Code>,
   ): Promise<Once<Value, Code | GuardRefusal | 'E_STATE_WRITE'>> {
     const { idempotency, outbox } = this.#brain;
     return this.alone(context.deadlineAt, () =>
@@ -98,6 +101,8 @@ export class BranchWriter {
           if (!guarded.ok) return guarded;
           const judged = judge(attempt.staging);
           if (!judged.ok) return judged;
+          const unkept = await judged.value.record?.(section.transaction);
+          if (unkept) return unkept;
           await attempt.carryOut(section);
           await outbox.write(section.transaction, judged.value.events);
           return allow(judged.value.value);

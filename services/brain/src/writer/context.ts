@@ -46,6 +46,13 @@ export const OpContext = z.strictObject({
 });
 export type OpContext = Readonly<z.output<typeof OpContext>>;
 
+/** A second effect of one keyed call has an outcome of its own. */
+export function secondStep(context: OpContext, step: string): OpContext {
+  const { idempotency } = context;
+  if (idempotency === null) return context;
+  return { ...context, idempotency: { ...idempotency, key: `${idempotency.key}#${step}` } };
+}
+
 /** Something that health has to say. */
 export interface BrainProblem {
   readonly code: string;

@@ -25,6 +25,10 @@ export interface FileRequest {
   readonly ifMatch: string | null;
   /** The row rules as they apply to the caller. */
   readonly rows: RowView;
+  /** The caller deals in bytes: it may bring what is no text, and replace it. */
+  readonly isOfBytes?: boolean;
+  /** The path is the name of the file, without the extension rule. */
+  readonly isExact?: boolean;
 }
 
 /** As it is shown to the caller. */
@@ -44,6 +48,8 @@ export interface StagedChange {
   /** Null of a removed file, and of one with hidden fields. */
   readonly hash: string | null;
   readonly by: string;
+  /** Of the caller. */
+  readonly session: string;
   /** Where what this caller makes is at home; null = where the brain is. */
   readonly home: string | null;
 }
@@ -55,7 +61,7 @@ const INDEX_FULL =
 export const BRAIN_LIMITS = { files: 100_000, bytes: 2 * 1024 ** 3 } as const;
 
 /** Whose change it is. */
-export type Doer = Pick<OpContext, 'actor' | 'subject'>;
+export type Doer = Pick<OpContext, 'actor' | 'subject' | 'session'>;
 
 interface State {
   readonly content: Uint8Array | null;
@@ -75,15 +81,20 @@ export class Staging {
 
   /** Throws VAF_PATH_BLOCKED, RLS_DENIED, E_ISLAND_WRITE_DENIED, VAF_INPUT_INVALID. */
   judge(
+    request: FileRequest & { readonly content: Uint8Array },
+    doer: Doer,
+  ): Decision<FileOutcome, 'E_CONFLICT' | 'E_QUOTA'>;
+  judge(request: FileRequest, doer: Doer): Decision<FileOutcome, 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA'>;
+  judge(
     request: FileRequest,
-    { actor: by, subject }: Doer,
+    { actor: by, subject, session }: Doer,
   ): Decision<FileOutcome, 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA'> {
     const { rows, content } = request;
-    const path = this.#resolve(request.path, rows);
+    const path = request.isExact === true ? checkedPath(request.path) : this.#resolve(request.path, rows);
     const home = homeOfMaker(subject);
     const denial = rows.writeDenial(path, this.#hashNow(path) === null ? home : null);
     if (denial !== null) throw new CallError(denial);
-    const obstacle = this.#unserved(path, rows);
+    const obstacle = this.#unserved(path, request);
     if (obstacle !== null) return deny('E_CONFLICT', { file: path, hash: null }, obstacle);
     const present = this.#hashNow(path);
     const decision =
@@ -99,6 +110,7 @@ export class Staging {
         change,
         hash: content === null || rows.hides(path) ? null : now,
         by,
+        session,
         home,
       });
     }
@@ -163,7 +175,8 @@ export class Staging {
 
   /** The bytes to be written: hidden values stay where the caller, who does not see them, left them out. */
   #withHidden(path: string, given: Uint8Array, rows: RowView): Uint8Array {
-    const merged = rows.merged(path, this.#textNow(path), decodeText(given) ?? '');
+    const text = decodeText(given);
+    const merged = text === null ? null : rows.merged(path, this.#textNow(path), text);
     if (merged === null) {
       throw invalidArguments([{ path: 'content', message: 'must keep the form of a file that has hidden fields' }]);
     }
@@ -205,15 +218,15 @@ export class Staging {
   }
 
   /** Why nothing is written over what lies there: its bytes are a person's, and not served. Null when nothing lies there. */
-  #unserved(path: string, rows: RowView): string | null {
+  #unserved(path: string, { rows, isOfBytes }: FileRequest): string | null {
     if (this.#states.has(path)) return null;
     const entry = this.#tree.refresh(path);
-    if (entry?.kind === 'text') {
+    if (entry === null) return null;
+    if (entry.kind === 'text' || (isOfBytes === true && entry.kind === 'binary')) {
       const other = this.#tree.table.collision(path);
       if (other !== null) throw this.#isSeen(other, rows) ? confusedPath(path, other) : new CallError('RLS_DENIED');
       return null;
     }
-    if (entry === null) return null;
     const problem = rows.mayRead(path) ? (entry.problem ?? 'is not served') : 'is not served';
     return `What lies at ${path} ${problem}; a tool never writes over it.`;
   }

@@ -22,15 +22,16 @@ export type Ruling<Answer, Code extends string> = Decision<
   Code
 >;
 
-export interface HoldWish {
+export interface HoldWish<Kind extends OwnerKind = OwnerKind> {
   readonly holdId: string;
   /** Null = a record only, as with an amount of 0. */
   readonly payer: Payer | null;
   readonly amount: bigint;
   readonly condition: Readonly<Record<string, unknown>> | null;
   readonly ttlMs: number;
-  readonly ownerKind: OwnerKind;
+  readonly ownerKind: Kind;
   readonly owner: string;
+  /** Of a service: what tells a repetition from another wish. */
   readonly bodyHash: string | null;
 }
 
@@ -47,16 +48,38 @@ function factOf(event: LedgerEvent, hold: Hold, amount: bigint): Fact {
   return { event, account, holdId, amount, owner, ...(member === null ? {} : { member }) };
 }
 
-export function decideHold(
+/** The id of a caller is free again when its hold is closed, that of a service is used once for ever. */
+type HoldCode<Kind extends OwnerKind> =
+  | FundsCode
+  | 'E_HOLD_EXISTS'
+  | (Kind extends 'caller' ? 'E_HOLD_LIMIT' : 'E_HOLD_CLOSED');
+
+export function decideHold<Kind extends OwnerKind>(
   book: Book,
-  wish: HoldWish,
-): Ruling<HeldAnswer, FundsCode | 'E_HOLD_EXISTS' | 'E_HOLD_CLOSED' | 'E_HOLD_LIMIT'> {
-  const { payer, amount, ownerKind, owner } = wish;
+  wish: HoldWish<Kind>,
+): Ruling<HeldAnswer, HoldCode<Kind>> {
+  const decide: (book: Book, wish: HoldWish) => Ruling<HeldAnswer, HoldCode<OwnerKind>> =
+    wish.ownerKind === 'caller' ? decideHoldOfCaller : decideHoldOfService;
+  return decide(book, wish) as Ruling<HeldAnswer, HoldCode<Kind>>;
+}
+
+function decideHoldOfCaller(book: Book, wish: HoldWish): Ruling<HeldAnswer, HoldCode<'caller'>> {
+  if (book.hold(wish) !== null) return deny('E_HOLD_EXISTS', { reason: 'hold_exists' });
+  if (book.liveHolds(wish.owner) >= MAX_HOLDS) return deny('E_HOLD_LIMIT', { reason: 'max_holds_exceeded' });
+  return placed(book, wish);
+}
+
+function decideHoldOfService(book: Book, wish: HoldWish): Ruling<HeldAnswer, HoldCode<'service'>> {
   const earlier = book.hold(wish);
-  if (earlier !== null) return decideHeldAlready(earlier, wish);
-  if (ownerKind === 'caller' && book.liveHolds(owner) >= MAX_HOLDS) {
-    return deny('E_HOLD_LIMIT', { reason: 'max_holds_exceeded' });
-  }
+  if (earlier === null) return placed(book, wish);
+  if (earlier.state !== 'held') return deny('E_HOLD_CLOSED', { state: earlier.state });
+  const isSame = earlier.owner === wish.owner && earlier.bodyHash === wish.bodyHash;
+  if (!isSame) return deny('E_HOLD_EXISTS', { reason: 'hold_exists' });
+  return allow({ answer: { ...heldAnswer(earlier), replay: true }, effects: {} });
+}
+
+function placed(book: Book, wish: HoldWish): Ruling<HeldAnswer, FundsCode> {
+  const { payer, amount } = wish;
   const reserves = payer !== null && amount > 0n;
   const funds = reserves ? decideFunds(book, payer, amount) : allow(null);
   if (!funds.ok) return funds;
@@ -93,16 +116,6 @@ function newHold(book: Book, wish: HoldWish): Hold {
 
 function heldAnswer({ holdId, expiresAt, amount }: Hold): HeldAnswer {
   return { held: true, holdId, expiresAt, reserved: credits(amount) };
-}
-
-function decideHeldAlready(
-  earlier: Hold,
-  { ownerKind, owner, bodyHash }: HoldWish,
-): Ruling<HeldAnswer, 'E_HOLD_EXISTS' | 'E_HOLD_CLOSED'> {
-  if (earlier.state !== 'held') return deny('E_HOLD_CLOSED', { state: earlier.state });
-  const isSame = ownerKind === 'service' && earlier.owner === owner && earlier.bodyHash === bodyHash;
-  if (!isSame) return deny('E_HOLD_EXISTS', { reason: 'hold_exists' });
-  return allow({ answer: { ...heldAnswer(earlier), replay: true }, effects: {} });
 }
 
 /** The reservation given back; the hold itself is closed by the caller. Null = its account is frozen. */

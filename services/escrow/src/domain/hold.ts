@@ -30,18 +30,10 @@ export interface Hold {
 export const HOLD_TTL = {
   defaultMs: 300_000,
   maximumMs: 604_800_000,
-  serviceMaximumMs: 2_592_000_000,
 } as const;
 
 /** Live holds that one principal may have. */
 export const MAX_HOLDS = 1000;
-
-/** Holds of services: their ids are unique for ever, and no tool may place one. */
-export const SERVICE_HOLD_PREFIXES = ['trade:', 'forum:', 'crew:', 'scenario:', 'universe:', 'market:', 'agora:'];
-
-export function isServiceHoldId(holdId: string): boolean {
-  return SERVICE_HOLD_PREFIXES.some((prefix) => holdId.startsWith(prefix));
-}
 
 /** Past its time: dead for whoever looks, whether or not it was tidied up. */
 export function isDue(hold: Pick<Hold, 'state' | 'expiresAt'>, now: number): boolean {

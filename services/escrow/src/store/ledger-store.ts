@@ -8,7 +8,7 @@ import type { ServiceStore } from '@svc/runtime/store.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { poolOf, workspaceOfAccount } from '../domain/account.ts';
 import type { Payer } from '../domain/funds.ts';
-import type { HoldName } from '../domain/hold.ts';
+import type { HoldName, OwnerKind } from '../domain/hold.ts';
 import {
   type CaptureWish,
   decideCapture,
@@ -64,7 +64,7 @@ export class LedgerStore {
     });
   }
 
-  placeHold(call: MoveCall, wish: HoldWish) {
+  placeHold<Kind extends OwnerKind>(call: MoveCall, wish: HoldWish<Kind>) {
     const needs = {
       ...payerNeeds(wish.payer),
       holds: [wish],

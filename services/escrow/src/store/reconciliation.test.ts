@@ -22,7 +22,7 @@ let names = 0;
 async function usedAccount(): Promise<string> {
   const account = `used${(names += 1)}`;
   await node.call('escrow_create', { org: account });
-  await node.bus('debit', { payer: { agent: account }, amount: 10, payee: `paid${names}`, ref: `d ${account}` });
+  await node.market.debit({ payer: { agent: account }, amount: 10, payee: `paid${names}`, ref: `d ${account}` });
   await node.call('escrow_hold', {
     holdId: `hold/${account}`,
     condition: { amount: 5, agent: account, ttlMs: 600_000 },
@@ -55,7 +55,7 @@ describe('the audit of the ledger', () => {
     try {
       for (const org of ['sick', 'well']) {
         await own.call('escrow_create', { org });
-        await own.bus('debit', { payer: { agent: org }, amount: 10, ref: `d ${org}` });
+        await own.market.debit({ payer: { agent: org }, amount: 10, ref: `d ${org}` });
         await own.call('escrow_hold', { holdId: org, condition: { amount: 5, agent: org, ttlMs: 600_000 } });
       }
       const connection = await fresh.pool.connect();
@@ -65,7 +65,7 @@ describe('the audit of the ledger', () => {
       connection.release();
       const found = await own.deps.audit.run();
       expect(found.map(({ invariant: name }) => name)).toContain(invariant);
-      expect(await own.bus('debit', { payer: { agent: 'sick' }, amount: 1, ref: 'x' })).toMatchObject({
+      expect(await own.market.debit({ payer: { agent: 'sick' }, amount: 1, ref: 'x' })).toMatchObject({
         code: 'E_LEDGER_FROZEN',
       });
       expect(await own.call('escrow_hold', { holdId: 'n', condition: { amount: 1, agent: 'sick' } })).toMatchObject({
@@ -75,7 +75,7 @@ describe('the audit of the ledger', () => {
       expect(await own.call('escrow_create', { org: 'sick', budget: 5000 })).toMatchObject({ code: 'E_LEDGER_FROZEN' });
       expect(await own.call('escrow_canSpend', { agent: 'sick' })).toMatchObject({ allowed: false, reason: 'frozen' });
       expect(await own.call('escrow_status', { org: 'sick' })).toMatchObject({ ok: true, org: 'sick' });
-      expect(await own.bus('debit', { payer: { agent: 'well' }, amount: 1, ref: 'y' })).toMatchObject({ ok: true });
+      expect(await own.market.debit({ payer: { agent: 'well' }, amount: 1, ref: 'y' })).toMatchObject({ ok: true });
       expect(await own.deps.audit.holds()).toBe(false);
     } finally {
       await own.stop();
@@ -92,11 +92,11 @@ describe('the audit of the ledger', () => {
     expect(rows).toEqual([{ payload: { account, reason: 'balances', parties: [account] } }]);
     expect(await node.call('escrow_release', { holdId: `hold/${account}` })).toMatchObject({ code: 'E_LEDGER_FROZEN' });
     await database.pool.query('UPDATE escrow.accounts SET spent = spent - 7 WHERE account_id = $1', [account]);
-    expect(await node.bus('debit', { payer: { agent: account }, amount: 1, ref: 'still' })).toMatchObject({
+    expect(await node.market.debit({ payer: { agent: account }, amount: 1, ref: 'still' })).toMatchObject({
       code: 'E_LEDGER_FROZEN',
     });
     expect(await node.call('escrow_create', { org: account })).toMatchObject({ created: false, budget: { spent: 10 } });
-    expect(await node.bus('debit', { payer: { agent: account }, amount: 1, ref: 'again' })).toMatchObject({ ok: true });
+    expect(await node.market.debit({ payer: { agent: account }, amount: 1, ref: 'again' })).toMatchObject({ ok: true });
     const { rows: repairs } = await database.pool.query(
       `SELECT kind FROM escrow.entries WHERE account = $1 ORDER BY no`,
       [account],
@@ -131,6 +131,12 @@ describe('the audit of the ledger', () => {
       code: 'E_LEDGER_FROZEN',
     });
     expect(await node.call('escrow_workspaceCanSpend', draw)).toMatchObject({ allowed: false, reason: 'frozen' });
+    const frozen = { code: 'E_LEDGER_FROZEN' };
+    const limit = { workspaceId: 'acme', agentId: 'bob', limit: 5, adminId: 'ann' };
+    expect(await node.call('escrow_setWorkspaceMemberLimit', limit)).toMatchObject(frozen);
+    expect(await node.as('ann')('escrow_setWorkspaceBudget', { workspaceId: 'acme', amount: 20 })).toMatchObject(
+      frozen,
+    );
     await database.pool.query("UPDATE escrow.members SET spent = spent - 1 WHERE workspace_id = 'acme'");
     expect(
       await node.call('escrow_setWorkspaceBudget', { workspaceId: 'acme', amount: 20, adminId: 'ann' }),
@@ -142,11 +148,11 @@ describe('the audit of the ledger', () => {
     const late = "UPDATE escrow.holds SET expires_at = now() - interval '61 seconds' WHERE account = $1";
     await database.pool.query(late, [account]);
     expect(await node.deps.audit.run()).toEqual([{ invariant: 'deadlines', account }]);
-    expect(await node.bus('debit', { payer: { agent: account }, amount: 1, ref: `late ${account}` })).toMatchObject({
+    expect(await node.market.debit({ payer: { agent: account }, amount: 1, ref: `late ${account}` })).toMatchObject({
       code: 'E_LEDGER_FROZEN',
     });
     expect(await node.call('escrow_create', { org: account })).toMatchObject({ created: false });
-    expect(await node.bus('debit', { payer: { agent: account }, amount: 1, ref: `mended ${account}` })).toMatchObject({
+    expect(await node.market.debit({ payer: { agent: account }, amount: 1, ref: `mended ${account}` })).toMatchObject({
       ok: true,
     });
     expect(await node.call('escrow_status', { org: account })).toMatchObject({ budget: { pending: 0 }, holds: {} });
@@ -154,7 +160,7 @@ describe('the audit of the ledger', () => {
   });
 
   it('finds a sink that is not what was paid into it', async () => {
-    await node.bus('debit', { payer: { agent: await usedAccount() }, amount: 1, payee: 'sink:odd', ref: 'odd' });
+    await node.market.debit({ payer: { agent: await usedAccount() }, amount: 1, payee: 'sink:odd', ref: 'odd' });
     await database.pool.query("UPDATE escrow.sinks SET earned = earned + 1 WHERE account_id = 'sink:odd'");
     expect(await node.deps.audit.run()).toEqual([{ invariant: 'sinks', account: 'sink:odd' }]);
     expect(await node.deps.audit.holds()).toBe(false);

@@ -1,9 +1,9 @@
 /** Arguments and results that the ledger's tools share. */
 import { z } from 'zod';
 import { PositiveCredits } from '@svc/contract/amount.ts';
-import { AccountId, HoldId } from '@svc/contract/escrow.ts';
 import { WorkspaceName } from '@svc/contract/names.ts';
-import { HOLD_TTL, isServiceHoldId } from '../domain/hold.ts';
+import { AccountId, HoldId, isServiceHoldId } from '@svc/contract/operations.escrow.ts';
+import { HOLD_TTL } from '../domain/hold.ts';
 
 /** Pools have tools of their own; sinks belong to nobody. */
 export const OrgId = AccountId.refine((id) => !/^(ws|sink):/.test(id), {

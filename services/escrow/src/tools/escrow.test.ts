@@ -26,7 +26,7 @@ describe('escrow_create', () => {
     const fresh = { spent: 0, limit: 1000, available: 1000, pending: 0, earned: 0 };
     expect(await call('escrow_create', { org })).toEqual({ ok: true, org, budget: fresh, created: true });
     expect(await call('escrow_create', { agentId: org })).toEqual({ ok: true, org, budget: fresh, created: false });
-    await node.bus('debit', { payer: { agent: org }, amount: 200, ref: `spend ${org}` });
+    await node.market.debit({ payer: { agent: org }, amount: 200, ref: `spend ${org}` });
     expect(await call('escrow_create', { org, budget: 300 })).toMatchObject({
       budget: { limit: 300, spent: 200, available: 100 },
     });
@@ -94,7 +94,7 @@ describe('amounts', () => {
   it('ten tenths are exactly one', async () => {
     const org = newOrg();
     await call('escrow_create', { org, budget: 1 });
-    for (let n = 0; n < 10; n += 1) await node.bus('debit', { payer: { agent: org }, amount: 0.1, ref: `${org} ${n}` });
+    for (let n = 0; n < 10; n += 1) await node.market.debit({ payer: { agent: org }, amount: 0.1, ref: `${org} ${n}` });
     expect(await call('escrow_status', { org })).toMatchObject({ budget: { spent: 1, available: 0 } });
     expect(await call('escrow_canSpend', { agent: org, amount: 0.000001 })).toMatchObject({ allowed: false });
   });
@@ -164,12 +164,12 @@ describe('holds of callers', () => {
     await call('escrow_create', { org, budget: 10 });
     const holdId = newHold();
     await call('escrow_hold', { holdId, condition: { amount: 10, agent: org, ttlMs: 600_000 } });
-    expect(await node.bus('debit', { payer: { agent: org }, amount: 10, ref: `early ${org}` })).toMatchObject({
+    expect(await node.market.debit({ payer: { agent: org }, amount: 10, ref: `early ${org}` })).toMatchObject({
       code: 'E_BUDGET',
     });
     await database.pool.query(`UPDATE escrow.holds SET expires_at = now() WHERE hold_id = $1`, [holdId]);
     expect(await call('escrow_canSpend', { agent: org, amount: 10 })).toMatchObject({ allowed: true });
-    expect(await node.bus('debit', { payer: { agent: org }, amount: 10, ref: `late ${org}` })).toMatchObject({
+    expect(await node.market.debit({ payer: { agent: org }, amount: 10, ref: `late ${org}` })).toMatchObject({
       ok: true,
     });
   });

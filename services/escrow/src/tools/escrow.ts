@@ -20,7 +20,10 @@ const create = defineTool({
   name: 'escrow_create',
   area: 'escrow',
   description: 'Create a budget, or set the limit of one that exists; what was spent stays.',
-  input: z.strictObject({ org: OrgId, budget: LimitCredits.optional().describe('Default 1000, or as it is.') }),
+  input: z.strictObject({
+    org: OrgId,
+    budget: LimitCredits.optional().describe('Default as escrow.defaultBudget says (1000), or as it is.'),
+  }),
   output: z.strictObject({ ok: z.literal(true), org: z.string(), budget: BudgetShown, created: z.boolean() }),
   access: 'operator',
   effect: 'write-idempotent',
@@ -28,11 +31,11 @@ const create = defineTool({
   aliases: NAMES,
   example: { org: 'o1', budget: 1000 },
   async handler({ org, budget }, context) {
-    const { ledger, defaultBudget } = context.deps;
+    const { ledger, accountOpening } = context.deps;
     const outcome = await ledger.setLimit(moveCall(context), {
       account: org,
       limit: budget === undefined ? null : microsOf(budget),
-      opensWith: defaultBudget,
+      opensWith: await accountOpening.defaultBudget(context.caller.registry),
       by: actorName(context.caller),
       repairs: await isWhole(context.deps, org),
     });
@@ -96,7 +99,6 @@ const hold = defineTool({
   effect: 'write',
   refuses: [
     'E_HOLD_EXISTS',
-    'E_HOLD_CLOSED',
     'E_BUDGET',
     'E_HOLD_LIMIT',
     'E_LEDGER_FROZEN',

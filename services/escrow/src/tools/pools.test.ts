@@ -115,6 +115,11 @@ describe('draws', () => {
       code: 'E_MEMBER_LIMIT',
       reason: 'member_limit_exceeded',
     });
+    const condition = { workspace: workspaceId, agent: 'a2', amount: 30 };
+    expect(await call('escrow_hold', { holdId: 'over', condition })).toMatchObject({
+      held: false,
+      code: 'E_MEMBER_LIMIT',
+    });
     expect(await draw('a2', 20)).toMatchObject({ recorded: true, spent: 20, poolAvailable: 380 });
     expect(await draw('a2', 10)).toMatchObject({ code: 'E_MEMBER_LIMIT', available: 5, poolAvailable: 380 });
     expect(await call('escrow_setWorkspaceMemberLimit', { ...cap, limit: 19 })).toMatchObject({
@@ -226,6 +231,53 @@ describe('draws', () => {
     expect(await draw()).toMatchObject({ recorded: true });
     await strict.stop();
   });
+
+  it('stop so from the next draw after it is set, on every process', async () => {
+    const other = await startEscrowNode(database, { registry });
+    const workspaceId = await pool(100);
+    const draw = (at: EscrowNode) => at.call('escrow_workspaceRecordSpend', { workspaceId, agentId: 'a1', amount: 1 });
+    for (const at of [node, other, node]) expect(await draw(at)).toMatchObject({ recorded: true });
+    registry.setSetting('escrow.runawayPerMinute', 2);
+    for (const at of [node, other]) expect(await draw(at)).toMatchObject({ code: 'E_RUNAWAY' });
+    registry.setSetting('escrow.runawayPerMinute', null);
+    for (const at of [node, other]) expect(await draw(at)).toMatchObject({ recorded: true });
+    await other.stop();
+  });
+});
+
+describe('the default budget', () => {
+  const budgetOf = async (at: EscrowNode, agent: string) =>
+    (await at.call('escrow_canSpend', { agent, amount: 1 }))['available'];
+
+  it('is what is set, on every process from the next call on; an account keeps what it opened with', async () => {
+    const other = await startEscrowNode(database, { registry });
+    expect([await budgetOf(node, 'cat'), await budgetOf(other, 'cat')]).toEqual([1000, 1000]);
+    const hold = { holdId: 'opens', condition: { amount: 1, agent: 'cat' } };
+    expect(await node.call('escrow_hold', hold)).toMatchObject({ held: true });
+    registry.setSetting('escrow.defaultBudget', 7);
+    for (const at of [node, other]) {
+      expect([await budgetOf(at, 'ben'), await budgetOf(at, 'cat')]).toEqual([7, 999]);
+      const made = await at.call('escrow_create', { org: `made-${at === node}` });
+      expect(made).toMatchObject({ budget: { limit: 7 } });
+    }
+    // As a service asks, whose question carries no stamp.
+    const payer = { agent: 'ben' };
+    const held = { holdId: 'trade:8', amount: 8, ttlMs: 60_000, payer, condition: null };
+    const refused = await other.market.hold(held, { operator: false });
+    expect(refused).toMatchObject({ code: 'E_BUDGET', details: { available: 7 } });
+    registry.setSetting('escrow.defaultBudget', null);
+    await other.stop();
+  });
+
+  it('is the last known one while the registry does not answer', async () => {
+    registry.setSetting('escrow.defaultBudget', 9);
+    const alone = await startEscrowNode(database, { registry });
+    expect(await budgetOf(alone, 'someone')).toBe(9);
+    await alone.silenceRegistry();
+    expect(await budgetOf(alone, 'someone-else')).toBe(9);
+    registry.setSetting('escrow.defaultBudget', null);
+    await alone.stop();
+  });
 });
 
 describe('pools', () => {
@@ -282,7 +334,7 @@ describe('without the registry', () => {
       'SERVICE_UNAVAILABLE',
     );
     expect(
-      await alone.bus('debit', { payer: { agent: 'never-seen' }, amount: 1, ref: 'silent' }, { operator: false }),
+      await alone.market.debit({ payer: { agent: 'never-seen' }, amount: 1, ref: 'silent' }, { operator: false }),
     ).toMatchObject({ code: 'E_BUDGET', details: { reason: 'unknown_budget' } });
     expect(await rowCounts()).toEqual(before);
     await alone.stop();

@@ -254,7 +254,7 @@ const recordSpend = defineTool({
       payee: DEFAULT_SINK,
       by: actorName(caller),
       memo: memo ?? null,
-      drawsPerMinute: deps.drawsPerMinute,
+      drawsPerMinute: await deps.registry.setting(caller.registry, 'escrow.runawayPerMinute'),
     });
     return { recorded: true as const, ...settled(context, outcome) };
   },

@@ -2,15 +2,18 @@
 import type { CallError } from '@svc/contract/codes.ts';
 import { frameMessageResult, type McpMessage, type MessageId, SERVER_KEY } from './mcp-wire.ts';
 
-/** Of one server: builds what every result has. */
-export interface ResultFrames {
-  /** `members`: the text of the members of a result object, at least one. */
-  result(message: RequestMessage, members: string): string;
-  /** What a tool answered; `text` is JSON. */
-  toolResult(message: RequestMessage, text: string, refusal: string | null): string;
-  /** A call error that concerns the call rather than the request: the agent reads it like an answer of the tool. */
-  toolError(message: RequestMessage, error: CallError, requestId: string): string;
+/** What a request is answered with. */
+export interface Answered {
+  /** The text of the members of a result object; may be empty in the earlier era. */
+  readonly members: string;
+  /** Absent = the result is complete. */
+  readonly type?: 'task' | 'input_required';
+  /** The text of further members of `_meta`. */
+  readonly meta?: string;
 }
+
+/** The text of a whole reply. */
+export type FrameResult = (message: RequestMessage, answered: Answered) => string;
 
 export type RequestMessage = McpMessage & { readonly id: MessageId };
 
@@ -19,30 +22,35 @@ export interface ServerInfo {
   readonly version: string;
 }
 
-export function createResultFrames(server: ServerInfo): ResultFrames {
+/** Every result of the newer era tells which server it is of, and what it is. */
+export function createFrameResult(server: ServerInfo): FrameResult {
   const identity = `${JSON.stringify(SERVER_KEY)}:${JSON.stringify(server)}`;
-
-  function framed({ era, id }: RequestMessage, members: string, meta = ''): string {
-    if (era === 'modern') {
-      return frameMessageResult(id, `"resultType":"complete",${members},"_meta":{${meta}${identity}}`);
-    }
-    return frameMessageResult(id, meta === '' ? members : `${members},"_meta":{${meta.slice(0, -1)}}`);
-  }
-
-  function refused(message: RequestMessage, text: string, code: string): string {
-    return framed(message, `${textBlock(text)},"isError":true`, `"svc/code":${JSON.stringify(code)},`);
-  }
-
-  return {
-    result: framed,
-    toolResult(message, text, refusal) {
-      if (refusal !== null) return refused(message, text, refusal);
-      return framed(message, `${textBlock(text)},"structuredContent":${text},"isError":false`);
-    },
-    toolError(message, { code, message: error, details }, requestId) {
-      return refused(message, JSON.stringify({ error, code, requestId, ...details }), code);
-    },
+  return ({ era, id }, { members, type = 'complete', meta }) => {
+    const both = meta === undefined ? identity : `${meta},${identity}`;
+    if (era === 'legacy') return frameMessageResult(id, joined(members, meta === undefined ? '' : `"_meta":{${meta}}`));
+    return frameMessageResult(id, joined(`"resultType":"${type}"`, members, `"_meta":{${both}}`));
   };
+}
+
+/** The members of an object without those that are not there. */
+export function joined(...members: readonly string[]): string {
+  return members.filter((text) => text !== '').join(',');
+}
+
+/** What a tool answered; `text` is JSON. */
+export function toolResult(text: string, refusal: string | null): Answered {
+  if (refusal === null) return { members: `${textBlock(text)},"structuredContent":${text},"isError":false` };
+  return { members: `${textBlock(text)},"isError":true`, meta: `"svc/code":${JSON.stringify(refusal)}` };
+}
+
+/** A call error that concerns the call rather than the request: the agent reads it like an answer of the tool. */
+export function toolError({ code, message: error, details }: CallError, requestId: string): Answered {
+  return toolResult(JSON.stringify({ error, code, requestId, ...details }), code);
+}
+
+/** The whole result as it stands in something else. */
+export function resultObject({ members, meta }: Answered): string {
+  return `{${joined(members, meta === undefined ? '' : `"_meta":{${meta}}`)}}`;
 }
 
 function textBlock(text: string): string {

@@ -13,6 +13,7 @@ export const REVISIONS: readonly string[] = [MODERN, ...LEGACY];
 
 const PREFIX = 'io.modelcontextprotocol/';
 const VERSION_KEY = `${PREFIX}protocolVersion`;
+export const TASKS_EXTENSION = `${PREFIX}tasks`;
 const CAPABILITIES_KEY = `${PREFIX}clientCapabilities`;
 export const SUBSCRIPTION_KEY = `${PREFIX}subscriptionId`;
 export const SERVER_KEY = `${PREFIX}serverInfo`;
@@ -52,6 +53,7 @@ export class McpError extends Error {
 }
 
 const HEADER_MISMATCH = -32_020;
+const MISSING_CAPABILITY = -32_021;
 const UNSUPPORTED_VERSION = -32_022;
 export const INVALID_PARAMS = -32_602;
 const SERVER_ERROR = -32_000;
@@ -95,6 +97,19 @@ export function messageOf(body: unknown, headers: MirrorHeaders): McpMessage {
   return checked;
 }
 
+/** A message of a client that answers a request of ours. */
+export interface ClientReply {
+  readonly id: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+/** Null = the message is something else. */
+export function replyIn(body: unknown): ClientReply | null {
+  if (!isObject(body) || body.jsonrpc !== '2.0' || Object.hasOwn(body, 'method') || idOf(body) === null) return null;
+  return Object.hasOwn(body, 'result') || Object.hasOwn(body, 'error') ? { ...body, id: body.id } : null;
+}
+
 function plainMessageOf(body: unknown): Omit<McpMessage, 'era'> {
   if (!isObject(body)) throw new CallError('INVALID_REQUEST', 'The body must be one message; a batch is not taken.');
   if (body.jsonrpc !== '2.0') throw new CallError('INVALID_REQUEST', 'jsonrpc must be "2.0".');
@@ -125,7 +140,7 @@ function assertModern(
   }
   const named = typeof version === 'string' ? version : headers.version;
   if (named !== undefined && named !== MODERN) {
-    const data = { supported: REVISIONS, requested: named.slice(0, 100) };
+    const data = { supported: [MODERN], requested: named.slice(0, 100) };
     throw new McpError(UNSUPPORTED_VERSION, 'Unsupported protocol version', data);
   }
   if (typeof version !== 'string') throw new McpError(INVALID_PARAMS, `_meta must name ${VERSION_KEY}.`);
@@ -136,15 +151,42 @@ function assertModern(
   if (name === undefined) return;
   const value = params[name];
   if (typeof value !== 'string') throw new McpError(INVALID_PARAMS, `params.${name} must be a string.`);
-  assertSame('Mcp-Name', decodedHeader(headers.name), value);
+  assertMirrored('Mcp-Name', headers.name, value);
 }
 
 /** Methods whose object stands in a header, and where it stands in the body. */
-const NAMED_BY: Readonly<Record<string, 'name' | 'uri' | undefined>> = {
+const NAMED_BY: Readonly<Record<string, 'name' | 'uri' | 'taskId' | undefined>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
 };
+
+/** What the client can do, as this request says. */
+export function capabilitiesOf({ params }: Pick<McpMessage, 'params'>): Readonly<Record<string, unknown>> {
+  const meta = params['_meta'];
+  const capabilities = isObject(meta) ? meta[CAPABILITIES_KEY] : undefined;
+  return isObject(capabilities) ? capabilities : {};
+}
+
+export function speaksOfTasks(message: McpMessage): boolean {
+  const { extensions } = capabilitiesOf(message);
+  return message.era === 'modern' && isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
+}
+
+/** `required`: what the client would have to be able to do, as it would say so. */
+export function missingCapability(required: Readonly<Record<string, unknown>>): McpError {
+  return new McpError(MISSING_CAPABILITY, 'Missing required client capability', { requiredCapabilities: required });
+}
+
+export const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
+
+/** For values that may stand encoded in the header. Throws McpError. */
+export function assertMirrored(header: string, value: string | undefined, body: string): void {
+  assertSame(header, decodedHeader(value), body);
+}
 
 function assertSame(header: string, value: string | undefined, body: string): void {
   if (value === undefined) throw new McpError(HEADER_MISMATCH, `The header ${header} is missing.`);
@@ -156,9 +198,34 @@ function mismatch(header: string, value: string, body: string): McpError {
   return new McpError(HEADER_MISMATCH, `The header ${header} says ${said}, the body says ${meant}.`);
 }
 
-const SENTINEL = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+/** What stands in the headers of a modern request, for whoever passes on one that came without any. */
+export function mirroredHeaders(method: string, params: Readonly<Record<string, unknown>>): Record<string, string> {
+  const meta = params['_meta'];
+  const version = isObject(meta) ? meta[VERSION_KEY] : undefined;
+  const field = NAMED_BY[method];
+  const name = field === undefined ? undefined : params[field];
+  return {
+    ...(typeof version === 'string' ? { 'mcp-protocol-version': encodedHeader(version) } : {}),
+    'mcp-method': encodedHeader(method),
+    ...(typeof name === 'string' ? { 'mcp-name': encodedHeader(name) } : {}),
+  };
+}
 
-/** Values that are no plain header text come as base64 of their UTF-8 between marks. */
+/** Whether the message names its revision itself, as those of the newer era do. */
+export function namesRevision(params: unknown): boolean {
+  return isObject(params) && isObject(params['_meta']) && Object.hasOwn(params['_meta'], VERSION_KEY);
+}
+
+const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+function encodedHeader(value: string): string {
+  if (PLAIN.test(value) && !SENTINEL.test(value)) return value;
+  return `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
+}
+
+const SENTINEL = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/;
+
+/** Values that are no plain header text come as base64 of their UTF-8 between marks; what is none stands for itself. */
 function decodedHeader(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   const encoded = SENTINEL.exec(value)?.[1];
@@ -172,12 +239,17 @@ export function frameMessageResult(id: MessageId, members: string): string {
 
 /** `id` null = it could not be read, and is left out. */
 export function frameMessageError(id: MessageId | null, error: CallError | McpError, requestId: string): string {
+  return `{"jsonrpc":"2.0",${id === null ? '' : `"id":${JSON.stringify(id)},`}"error":${errorMember(error, requestId)}}`;
+}
+
+/** The text of an error as the protocol shows it. */
+export function errorMember(error: CallError | McpError, requestId: string): string {
   const { message } = error;
   const shown =
     error instanceof McpError
       ? { code: error.number, message, data: { code: error.code, requestId, ...error.data } }
       : { code: numberOf(error.code), message, data: { code: error.code, requestId, ...error.details } };
-  return JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error: shown });
+  return JSON.stringify(shown);
 }
 
 function numberOf(code: CallErrorCode): number {

@@ -1,22 +1,18 @@
 /** Brain files as resources: `brain:///<brain>/<file>`, read through the same tools, and so under the same rules, as by any other door. */
 import { CallError } from '@svc/contract/codes.ts';
+import { RESOURCE_SCHEME, resourcePlace, resourceUri } from '../domain/brain-resources.ts';
 import { answeredObject, type RequestMessage } from '../domain/mcp-results.ts';
 import { INVALID_PARAMS, McpError } from '../domain/mcp-wire.ts';
-import type { Calling, CallTool } from '../tool-call.ts';
+import type { CallTool } from '../tool-call.ts';
+import type { Asked } from './room.ts';
 
-/** A request on its way to its result. */
-export interface Asked extends Calling {
-  readonly message: RequestMessage;
-}
-
-const SCHEME = 'brain:///';
 const PAGE_SIZE = 100;
 /** Of the earlier era; the later one has no number for it. */
 const RESOURCE_NOT_FOUND = -32_002;
 
 export const RESOURCE_TEMPLATES = `"resourceTemplates":${JSON.stringify([
   {
-    uriTemplate: `${SCHEME}{brain}/{+file}`,
+    uriTemplate: `${RESOURCE_SCHEME}{brain}/{+file}`,
     name: 'brain-file',
     title: 'A file of a brain',
     description: 'The text of a file as it is now; brain_list_files tells which there are.',
@@ -37,7 +33,7 @@ export async function listResources(call: CallTool, asked: Asked): Promise<strin
   const args = { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
   const { brain, files, nextCursor } = (await read(call, asked, 'brain_list_files', args)) as unknown as Listed;
   const resources = files.flatMap(({ file, bytes, hash }) =>
-    hash === null ? [] : [{ uri: uriOf(brain, file), name: file, size: bytes, mimeType: mimeTypeOf(file) }],
+    hash === null ? [] : [{ uri: resourceUri(brain, file), name: file, size: bytes, mimeType: mimeTypeOf(file) }],
   );
   return `"resources":${JSON.stringify(resources)}${nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(nextCursor)}`}`;
 }
@@ -45,10 +41,10 @@ export async function listResources(call: CallTool, asked: Asked): Promise<strin
 /** The members of a result. A file that may not be read answers like one that is not there. Throws CallError, McpError. */
 export async function readResource(call: CallTool, asked: Asked): Promise<string> {
   const { uri } = asked.message.params;
-  const place = typeof uri === 'string' ? placeOf(uri) : null;
+  const place = typeof uri === 'string' ? resourcePlace(uri) : null;
   if (typeof uri !== 'string' || place === null)
-    throw new McpError(INVALID_PARAMS, `uri must look like ${SCHEME}main/notes/a.md.`);
-  const { file, content } = await read(call, asked, 'brain_read', place, uri);
+    throw new McpError(INVALID_PARAMS, `uri must look like ${RESOURCE_SCHEME}main/notes/a.md.`);
+  const { file, content } = await read(call, asked, 'brain_read', { ...place }, uri);
   return `"contents":${JSON.stringify([{ uri, mimeType: mimeTypeOf(String(file)), text: content }])}`;
 }
 
@@ -79,22 +75,6 @@ const ABSENT: ReadonlySet<string> = new Set([
 
 function absent({ era }: RequestMessage, text: string, uri: string | undefined): McpError {
   return new McpError(era === 'modern' ? INVALID_PARAMS : RESOURCE_NOT_FOUND, text, uri === undefined ? {} : { uri });
-}
-
-function uriOf(brain: string, file: string): string {
-  return `${SCHEME}${[brain, ...file.split('/')].map(encodeURIComponent).join('/')}`;
-}
-
-/** Null when it is no address of a file. */
-function placeOf(uri: string): { readonly brain: string; readonly name: string } | null {
-  if (!uri.startsWith(SCHEME)) return null;
-  try {
-    const [brain = '', ...segments] = uri.slice(SCHEME.length).split('/').map(decodeURIComponent);
-    const name = segments.join('/');
-    return brain === '' || name === '' ? null : { brain, name };
-  } catch {
-    return null;
-  }
 }
 
 const MIME_TYPES: Readonly<Record<string, string>> = {

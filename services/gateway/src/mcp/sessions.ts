@@ -1,86 +1,57 @@
 /** Sessions of the revisions of 2025: names of 128 random bits, each bound to who opened it, forgotten after an idle hour. */
 import { randomBytes } from 'node:crypto';
+import { CallError } from '@svc/contract/codes.ts';
 import type { Shared } from '@svc/runtime/platform.ts';
-import type { Redis } from 'ioredis';
-import { LRUCache } from 'lru-cache';
+import { createShelf } from './shelf.ts';
 
 export interface McpSession {
   readonly principal: string;
   /** The revision that was agreed on. */
   readonly revision: string;
+  /** Addresses of the resources of whose updates the session wants to hear. */
+  readonly resources: readonly string[];
 }
 
 export interface McpSessions {
-  /** Resolves with its name. */
-  open(session: McpSession): Promise<string>;
+  /**
+   * Resolves with its name. `owner` counts for how many there are: it loses its own longest unused one, nobody else's.
+   * Throws SERVICE_UNAVAILABLE when there are too many in all.
+   */
+  open(session: Pick<McpSession, 'principal' | 'revision'>, owner: string): Promise<string>;
   /** Null for a name that is none, or another principal's. Who asks keeps the session for another hour. */
   find(name: string, principal: string): Promise<McpSession | null>;
-  /** False when there was none of that principal. */
-  end(name: string, principal: string): Promise<boolean>;
+  /** Gives the session other resources. Null when it has ended. */
+  want(name: string, step: (resources: readonly string[]) => readonly string[]): Promise<McpSession | null>;
+  end(name: string): Promise<void>;
+  /** How many there are, on all gateways. */
+  count(): Promise<number>;
 }
 
-const IDLE_MS = 3_600_000;
 const NAME = /^[0-9a-f]{32}$/;
-
-interface Shelf {
-  set(name: string, session: McpSession): Promise<void>;
-  /** Keeps it for another hour. */
-  get(name: string): Promise<McpSession | null>;
-  remove(name: string): Promise<void>;
-}
+export const SESSION_RULES = {
+  kind: 'session',
+  keptMs: 3_600_000,
+  isRenewed: true,
+  maxInAll: 100_000,
+  maxEach: 1000,
+  whenOwnerIsFull: 'forget-its-oldest',
+} as const;
 
 export function createMcpSessions(shared: Shared): McpSessions {
-  const shelf = shared({ memory: memoryShelf, redis: redisShelf });
-
-  async function find(name: string, principal: string): Promise<McpSession | null> {
-    if (!NAME.test(name)) return null;
-    const session = await shelf.get(name);
-    return session?.principal === principal ? session : null;
-  }
-
+  const shelf = createShelf<McpSession>(shared, SESSION_RULES);
   return {
-    async open(session) {
+    async open(session, owner) {
       const name = randomBytes(16).toString('hex');
-      await shelf.set(name, session);
-      return name;
+      if (await shelf.put(name, owner, { ...session, resources: [] })) return name;
+      throw new CallError('SERVICE_UNAVAILABLE', 'There are too many open sessions.', { retryAfterMs: 1000 });
     },
-    find,
-    async end(name, principal) {
-      if ((await find(name, principal)) === null) return false;
-      await shelf.remove(name);
-      return true;
+    async find(name, principal) {
+      if (!NAME.test(name)) return null;
+      const session = await shelf.get(name);
+      return session?.principal === principal ? session : null;
     },
-  };
-}
-
-/** Beyond that, those that were not used for the longest time are forgotten. */
-const MAX_SESSIONS = 100_000;
-
-function memoryShelf(): Shelf {
-  const sessions = new LRUCache<string, McpSession>({ max: MAX_SESSIONS, ttl: IDLE_MS, updateAgeOnGet: true });
-  return {
-    async set(name, session) {
-      sessions.set(name, session);
-    },
-    get: async (name) => sessions.get(name) ?? null,
-    async remove(name) {
-      sessions.delete(name);
-    },
-  };
-}
-
-function redisShelf(redis: Redis): Shelf {
-  const keyOf = (name: string): string => `svc:mcp:${name}`;
-  return {
-    async set(name, session) {
-      await redis.set(keyOf(name), JSON.stringify(session), 'PX', IDLE_MS);
-    },
-    async get(name) {
-      const text = await redis.getex(keyOf(name), 'PX', IDLE_MS);
-      return text === null ? null : (JSON.parse(text) as McpSession);
-    },
-    async remove(name) {
-      await redis.del(keyOf(name));
-    },
+    want: (name, step) => shelf.change(name, (session) => ({ ...session, resources: step(session.resources) })),
+    end: (name) => shelf.remove(name),
+    count: () => shelf.size(),
   };
 }

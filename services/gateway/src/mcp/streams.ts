@@ -1,14 +1,15 @@
-/** Event streams of the Model Context Protocol: long replies that tell when the list of tools changed. */
-import { CallError } from '@svc/contract/codes.ts';
-import { isObject } from '../domain/call-form.ts';
+/** Event streams of the Model Context Protocol: long replies that tell when lists and resources changed. */
+import type { EventHub } from '../event-hub.ts';
 import type { RequestMessage } from '../domain/mcp-results.ts';
-import { INVALID_PARAMS, McpError, SUBSCRIPTION_KEY } from '../domain/mcp-wire.ts';
-import { Tally } from '../connections.ts';
-import type { GatewayMetrics } from '../gateway-metrics.ts';
-import type { HttpExchange, ReplyWriter } from '../http-exchange.ts';
-import type { ServiceDirectory } from '../service-directory.ts';
+import { ALL_LISTS, honouredLists, type ListName, wantedPart } from '../domain/mcp-subscriptions.ts';
+import { SUBSCRIPTION_KEY } from '../domain/mcp-wire.ts';
 import type { Calling } from '../tool-call.ts';
+import type { OpenStream } from './event-stream.ts';
+import type { Room } from './room.ts';
+import type { SessionNews } from './session-news.ts';
 import type { McpSessions } from './sessions.ts';
+import { StreamMember } from './stream-member.ts';
+import type { StreamRights } from './stream-rights.ts';
 
 export interface McpStreams {
   /** `subscriptions/listen`: acknowledged first, open until either side leaves. */
@@ -20,133 +21,87 @@ export interface McpStreams {
 }
 
 export interface StreamParts {
-  readonly directory: Pick<ServiceDirectory, 'onToolsChanged'>;
+  readonly room: Pick<Room, 'lists' | 'isResource'>;
   readonly sessions: Pick<McpSessions, 'find'>;
-  readonly writer: Pick<ReplyWriter, 'headersFor'>;
-  readonly metrics: Pick<GatewayMetrics, 'streams'>;
-  /** Of all clients together, and of one. */
-  readonly limits: { readonly all: number; readonly each: number };
+  readonly news: Pick<SessionNews, 'onChanged'>;
+  readonly hub: Pick<EventHub, 'join' | 'leave'>;
+  readonly rightsOf: (calling: Calling) => Promise<StreamRights>;
+  readonly open: OpenStream;
 }
 
 const SIGN_OF_LIFE_MS = 20_000;
-const ALL = '';
-const TRY_AGAIN = { retryAfterMs: 1000 };
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
-const TOOLS_CHANGED = 'notifications/tools/list_changed';
 
-interface Stream {
-  /** Writes nothing once the client has left. */
-  send(message: object): void;
-  /** A line that carries nothing, so that nobody on the way takes the connection for dead. */
-  comment(): void;
-  end(last?: object): void;
-}
-
-interface Keeping {
-  /** The message that the list of tools changed. */
-  readonly changed: object;
-  /** The last message; absent = the stream just ends. */
-  readonly bye?: object;
-  /** Asked now and then: ends the stream when what it hangs on is gone. */
-  stay?(): Promise<void>;
-}
-
-export function createMcpStreams({ directory, sessions, writer, metrics, limits }: StreamParts): McpStreams {
-  const open = new Set<{ leave(): void }>();
-  const begin = createOpening(writer, metrics, limits);
-
-  /** Tells of changes and shows life until the client has left. */
-  function keep(stream: Stream, { exchange }: Calling, { changed, bye, stay }: Keeping): void {
-    const stop = directory.onToolsChanged(() => stream.send(changed));
-    const pulse = setInterval(() => {
-      stream.comment();
-      void stay?.().catch(() => {});
-    }, SIGN_OF_LIFE_MS);
-    const member = { leave: () => stream.end(bye) };
-    open.add(member);
-    exchange.response.once('close', () => {
-      stop();
-      clearInterval(pulse);
-      open.delete(member);
-    });
-  }
-
+export function createMcpStreams(parts: StreamParts): McpStreams {
+  const members = new Set<StreamMember>();
+  const keep = keeping(parts, members);
   return {
     async listen(message, calling) {
-      const honoured = honouredPart(message.params['notifications']);
+      const wanted = wantedPart(message, parts.room);
+      const rights = await parts.rightsOf(calling);
+      const resources = rights.mayRead ? wanted.resources : [];
+      const lists = wanted.lists.filter((list) => list !== 'resources' || rights.mayRead);
       const _meta = { [SUBSCRIPTION_KEY]: message.id };
       const bye = { jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', _meta } };
-      const stream = begin(calling);
-      stream.send({ jsonrpc: '2.0', method: ACKNOWLEDGED, params: { notifications: honoured, _meta } });
-      if (honoured.toolsListChanged !== true) return stream.end(bye);
-      keep(stream, calling, { changed: { jsonrpc: '2.0', method: TOOLS_CHANGED, params: { _meta } }, bye });
+      const named = resources.length === 0 ? {} : { resourceSubscriptions: resources };
+      const notifications = { ...honouredLists(lists), ...named };
+      const stream = parts.open(calling);
+      stream.send({ jsonrpc: '2.0', method: ACKNOWLEDGED, params: { notifications, _meta } });
+      if (lists.length === 0 && resources.length === 0) return stream.end(bye);
+      const member = new StreamMember(stream, rights, lists, { _meta }, bye);
+      member.want(resources);
+      keep(member, calling, lists);
     },
-    async follow(session, calling) {
-      const { principal } = calling.visit.identity;
-      const stream = begin(calling);
-      keep(stream, calling, {
-        changed: { jsonrpc: '2.0', method: TOOLS_CHANGED },
-        async stay() {
-          if ((await sessions.find(session, principal)) === null) stream.end();
-        },
-      });
-    },
+    follow: following(parts, keep),
     leave() {
-      for (const { leave } of open) leave();
+      for (const member of members) member.leave();
     },
   };
 }
 
-/** Throws SERVICE_UNAVAILABLE when there are too many streams. */
-function createOpening(
-  writer: StreamParts['writer'],
-  metrics: StreamParts['metrics'],
-  limits: StreamParts['limits'],
-): (calling: Calling) => Stream {
-  const held = new Tally();
-  return ({ exchange, visit }) => {
-    const owner = visit.identity.bucket;
-    if (held.of(ALL) >= limits.all || held.of(owner) >= limits.each) {
-      throw new CallError('SERVICE_UNAVAILABLE', 'There are too many open streams.', TRY_AGAIN);
-    }
-    for (const name of [ALL, owner]) held.add(name);
-    metrics.streams(1);
+type Keep = (member: StreamMember, calling: Calling, lists: readonly ListName[], stay?: () => void) => void;
+
+/** Tells of changes and shows life until the client has left. `stay` is called now and then. */
+function keeping({ room, hub }: StreamParts, members: Set<StreamMember>): Keep {
+  return (member, { exchange }, lists, stay) => {
+    const stops = lists.flatMap((list) => room.lists[list]?.(() => member.tellList(list)) ?? []);
+    const pulse = setInterval(() => {
+      member.stream.comment();
+      stay?.();
+    }, SIGN_OF_LIFE_MS);
+    members.add(member);
+    hub.join(member);
     exchange.response.once('close', () => {
-      metrics.streams(-1);
-      for (const name of [ALL, owner]) held.remove(name);
+      for (const stop of stops) stop();
+      clearInterval(pulse);
+      hub.leave(member);
+      members.delete(member);
     });
-    return startStream(exchange, writer);
   };
 }
 
-function startStream(exchange: HttpExchange, { headersFor }: Pick<ReplyWriter, 'headersFor'>): Stream {
-  const { response } = exchange;
-  const write = (text: string): void => {
-    if (!response.writableEnded && !response.destroyed) response.write(text);
+function following({ sessions, news, open, rightsOf }: StreamParts, keep: Keep): McpStreams['follow'] {
+  /** A message of a session goes to one stream: that which was opened last. */
+  const followers = new Map<string, StreamMember>();
+  return async (session, calling) => {
+    const { principal } = calling.visit.identity;
+    const rights = await rightsOf(calling);
+    const member = new StreamMember(open(calling), rights, ALL_LISTS, {});
+    const refresh = (): void => {
+      sessions.find(session, principal).then(
+        (now) => (now === null ? member.leave() : member.want(now.resources)),
+        // Not now; it is looked at again after a while.
+        () => {},
+      );
+    };
+    followers.get(session)?.leave();
+    followers.set(session, member);
+    const stop = news.onChanged(session, refresh);
+    calling.exchange.response.once('close', () => {
+      stop();
+      if (followers.get(session) === member) followers.delete(session);
+    });
+    keep(member, calling, ALL_LISTS, refresh);
+    refresh();
   };
-  const send = (message: object): void => write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
-  response.writeHead(200, [
-    ...headersFor(exchange),
-    'Content-Type',
-    'text/event-stream',
-    'Cache-Control',
-    'no-cache, no-transform',
-    'X-Accel-Buffering',
-    'no',
-  ]);
-  response.flushHeaders();
-  return {
-    send,
-    comment: () => write(':\n\n'),
-    end(last) {
-      if (last !== undefined) send(last);
-      response.end();
-    },
-  };
-}
-
-/** Of what a client asks to be told, what is told. Throws McpError. */
-function honouredPart(asked: unknown): { readonly toolsListChanged?: true } {
-  if (!isObject(asked)) throw new McpError(INVALID_PARAMS, 'params.notifications must be an object.');
-  return asked['toolsListChanged'] === true ? { toolsListChanged: true } : {};
 }

@@ -1,5 +1,6 @@
 /** The tools of a profile in pages, as the Model Context Protocol lists them: text that is built once. */
 import type { ToolCard } from '@svc/contract/tool.ts';
+import { listedTool } from '../domain/listed-tool.ts';
 import { INVALID_PARAMS, McpError } from '../domain/mcp-wire.ts';
 import { chosenCards, profileKey } from '../tool-list.ts';
 import type { SetProfiles } from '../domain/profiles.ts';
@@ -30,14 +31,9 @@ export function createToolPages(cards: readonly ToolCard[]): ToolPages {
 function pagesOf(cards: readonly ToolCard[]): string[] {
   const count = Math.max(1, Math.ceil(cards.length / PAGE_SIZE));
   return Array.from({ length: count }, (_, index) => {
-    const tools = JSON.stringify(cards.slice(index * PAGE_SIZE, (index + 1) * PAGE_SIZE).map(listed));
+    const tools = JSON.stringify(cards.slice(index * PAGE_SIZE, (index + 1) * PAGE_SIZE).map(listedTool));
     return `"tools":${tools}${index + 1 < count ? `,"nextCursor":"${cursorTo(index + 1)}"` : ''}`;
   });
-}
-
-/** Without the schema of results, which `tool_describe` tells: a list is read into the context of a model. */
-function listed({ name, description, inputSchema, annotations }: ToolCard): Record<string, unknown> {
-  return { name, description, inputSchema, annotations };
 }
 
 function cursorTo(page: number): string {

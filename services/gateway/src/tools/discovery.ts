@@ -4,7 +4,7 @@ import type { Caller, ToolCard } from '@svc/contract/tool.ts';
 import { z } from 'zod';
 import { defineTool, type GatewayDeps } from '../deps.ts';
 import { shownBy, type ToolPredicate } from '../domain/profiles.ts';
-import type { ServiceDirectory } from '../service-directory.ts';
+import { assertAllSpoke, type ServiceDirectory } from '../service-directory.ts';
 
 const DEFAULT_HITS = 5;
 const MAX_HITS = 20;
@@ -73,6 +73,7 @@ const toolDescribe = defineTool({
     const isShown = await shownTo(deps, caller);
     const asked = [...new Set(typeof names === 'string' ? [names] : names)];
     const found = asked.map((name) => ({ name, card: shownCard(directory, name, isShown) }));
+    if (found.some(({ card }) => card === undefined)) assertAllSpoke(directory);
     return {
       tools: found.flatMap(({ card }) => (card === undefined ? [] : describe(card))),
       unknown: found

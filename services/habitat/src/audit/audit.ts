@@ -3,19 +3,13 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createTurn } from '@svc/runtime/turns.ts';
 import { type ChainedEntry, chainOf } from '../domain/audit-chain.ts';
-import { ChainAuditor, type ChainVerdict, type Checkpoints } from '../domain/audit-verdict.ts';
-import {
-  type Appended,
-  appendEntries,
-  noteSaved,
-  readChains,
-  readEntries,
-  readHead,
-  readStray,
-  readUnsaved,
-  signAnew,
-} from '../store/audit-rows.ts';
+import type { ChainVerdict } from '../domain/audit-verdict.ts';
+import { signCutsAnew } from '../store/audit-cuts.ts';
+import { type Appended, appendEntries, noteSaved, readChains, readUnsaved, signAnew } from '../store/audit-rows.ts';
 import { createCheckpointFile } from './checkpoint-file.ts';
+import { judgeChain } from './judge-chain.ts';
+import { neededCheckpoints } from './needed-checkpoints.ts';
+import { cutOldEntries, type Kept } from './retention.ts';
 import { openAuditDirectory, openSeal } from './seal.ts';
 import { refuseWrongKey } from './wrong-key.ts';
 
@@ -34,11 +28,14 @@ export interface Audit {
   saveAll(): Promise<void>;
   /** `only` = one chain; null = all. */
   judge(only: string | null): Promise<JudgedChain[]>;
+  /** Removes what is older or more than that from the front of the chains; those of a chain that is broken stay. */
+  cutOld(kept: Kept): Promise<void>;
+  /** Leaves out checkpoints that tell nothing any more, where there are many. */
+  thinCheckpoints(): Promise<void>;
   close(): Promise<void>;
 }
 
 const SAVE_EVERY = 100;
-const NONE: Checkpoints = new Map();
 
 export async function openAudit(platform: Platform, client: SqlClient): Promise<Audit> {
   const { config, log } = platform;
@@ -57,6 +54,7 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
   }
 
   async function saveAnew(): Promise<void> {
+    await signCutsAnew(client, seal);
     const ends = await signAnew(client, seal);
     if (ends.length > 0) await file.append(ends);
   }
@@ -80,14 +78,17 @@ export async function openAudit(platform: Platform, client: SqlClient): Promise<
       const chains = new Set([...checkpoints.keys()].filter((chain) => only === null || chain === only));
       for (const chain of await readChains(client, only)) chains.add(chain);
       const judged: JudgedChain[] = [];
-      for (const chain of [...chains].sort()) {
-        const head = await readHead(client, seal, chain);
-        const auditor = new ChainAuditor(chain, head, checkpoints.get(chain) ?? NONE);
-        for await (const row of readEntries(client, chain, head?.seq ?? 0)) auditor.take(row);
-        judged.push({ chain, ...auditor.verdict(await readStray(client, chain)) });
-      }
+      for (const chain of [...chains].sort())
+        judged.push({ chain, ...(await judgeChain({ client, seal }, chain, checkpoints.get(chain))) });
       return judged;
     },
+    cutOld: (kept) => cutOldEntries({ platform, client, seal, file }, kept),
+    thinCheckpoints: () =>
+      file.thin(async (known) => {
+        const needed = await neededCheckpoints({ client, seal }, known);
+        if (needed === null) log.error({ chain: known.chain }, 'checkpoints that the audit contradicts stay');
+        return needed;
+      }),
     async close() {
       await save(null);
     },

@@ -1,10 +1,11 @@
 /** The key that vouches for the audit. It never lies in the database, so whoever rules there cannot vouch for anything. */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { link, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConfigProblem } from '@svc/runtime/config.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { type ChainEnd, macOf } from '../domain/audit-chain.ts';
+import { syncDirectory } from './sync-directory.ts';
 
 export interface Seal {
   /** Whose it is, for whoever must mend it. */
@@ -70,18 +71,9 @@ async function keyIn(directory: string): Promise<Buffer> {
     if (error.code !== 'EEXIST') throw error;
   });
   await rm(draft);
+  // A key whose name is lost in a power cut leaves signatures that nobody can judge.
   await syncDirectory(directory);
   return readFile(file);
-}
-
-/** A key whose name is lost in a power cut leaves signatures that nobody can judge. */
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function nullWhenAbsent(error: NodeJS.ErrnoException): null {

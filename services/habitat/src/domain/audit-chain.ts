@@ -75,6 +75,14 @@ export function actorOfEntry({ agentId, userId }: AuditSubject): string | null {
   return agentId ?? userId ?? null;
 }
 
+/**
+ * What is signed of a cut, up to which a chain was removed. No chain can have that name, so the signature of an end of
+ * the chain, which many have seen, allows nobody to cut there.
+ */
+export function signedCut({ chain, seq, hash: cutHash }: ChainEnd): ChainEnd {
+  return { chain: `\0cut\0${chain}`, seq, hash: cutHash };
+}
+
 /** Signature under the end of a chain. */
 export function macOf(key: Buffer, { chain, seq, hash: endHash }: ChainEnd): string {
   return createHmac('sha256', key)

@@ -41,7 +41,7 @@ function chainOfLength(length: number): Kept {
 
 function judged({ rows, head, checkpoints }: Kept): ChainVerdict {
   const known: KnownHead | null = head && { ...head, vouched: head.mac === macOf(KEY, head), checkpointSeq: 0 };
-  const auditor = new ChainAuditor('acme', known, checkpoints);
+  const auditor = new ChainAuditor({ chain: 'acme', cut: null, head: known, checkpoints });
   const ordered = rows.toSorted((a, b) => a.seq - b.seq);
   const lastSeq = known?.seq ?? 0;
   for (const row of ordered) if (row.seq <= lastSeq) auditor.take(row);

@@ -13,11 +13,25 @@ export interface KnownHead extends ChainEnd {
   readonly checkpointSeq: number;
 }
 
-/** `brokenAt`: the first entry that is not as it was written, or that nothing vouches for. */
+/** Up to where a chain was removed for its age; `vouched`: its signature fits. */
+export interface KnownCut extends ChainEnd {
+  readonly vouched: boolean;
+}
+
+/** What is known of a chain beside its rows. */
+export interface KnownChain {
+  readonly chain: string;
+  readonly cut: KnownCut | null;
+  readonly head: KnownHead | null;
+  readonly checkpoints: Checkpoints;
+}
+
+/** `keptFrom`: the first entry that was not removed for its age, where some were. `brokenAt`: the first entry that is not as it was written, or that nothing vouches for. */
 export interface ChainVerdict {
   readonly entries: number;
   readonly head: string;
   readonly checkpointSeq: number;
+  readonly keptFrom?: number;
   readonly brokenAt?: number;
   readonly truncated?: true;
 }
@@ -27,6 +41,7 @@ export type Checkpoints = ReadonlyMap<number, ReadonlySet<string>>;
 
 /** Takes the rows of one chain in their order, then judges. */
 export class ChainAuditor {
+  readonly #cut: KnownCut | null;
   readonly #head: KnownHead | null;
   readonly #checkpoints: Checkpoints;
   readonly #chain: string;
@@ -36,11 +51,16 @@ export class ChainAuditor {
   #vouchedSeq = 0;
   #brokenAt: number | null = null;
 
-  constructor(chain: string, head: KnownHead | null, checkpoints: Checkpoints) {
+  constructor({ chain, cut, head, checkpoints }: KnownChain) {
     this.#chain = chain;
+    this.#cut = cut;
     this.#head = head;
     this.#checkpoints = checkpoints;
-    this.#end = { chain, seq: 0, hash: FIRST_PREV_HASH };
+    this.#end = cut ?? { chain, seq: 0, hash: FIRST_PREV_HASH };
+    if (cut === null) return;
+    this.#vouchedSeq = cut.seq;
+    // Nothing vouches for what is said to have been before it.
+    if (!cut.vouched || this.#contradicts(cut)) this.#brokenAt = 1;
   }
 
   take(row: AuditRow): void {
@@ -61,6 +81,7 @@ export class ChainAuditor {
       entries: this.#entries,
       head: this.#end.hash,
       checkpointSeq: known === 0 ? (head?.checkpointSeq ?? 0) : known,
+      ...(this.#cut === null ? {} : { keptFrom: this.#cut.seq + 1 }),
     };
     if (this.#brokenAt !== null) return { ...seen, brokenAt: this.#brokenAt };
     if (this.#end.seq < Math.max(known, head?.seq ?? 0)) return { ...seen, truncated: true };
@@ -74,7 +95,7 @@ export class ChainAuditor {
   }
 
   /** A checkpoint says that this entry was another one. */
-  #contradicts({ seq, hash }: AuditRow): boolean {
+  #contradicts({ seq, hash }: Pick<ChainEnd, 'seq' | 'hash'>): boolean {
     return [...(this.#checkpoints.get(seq) ?? [])].some((signed) => signed !== hash);
   }
 

@@ -3,7 +3,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
 import type { Relation } from '../domain/agent-rights.ts';
 import type { Lineage } from '../domain/family.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 
 /** Times in ms since the epoch. */
 export interface AgentRow {

@@ -1,7 +1,7 @@
 /** Assignments as rows. Whoever changes those of an organisation has locked its row. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Place } from '../domain/assignment.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import { lockNames } from './name-lock.ts';
 
 /** Times in ms since the epoch. */

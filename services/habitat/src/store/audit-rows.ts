@@ -13,7 +13,7 @@ import {
 } from '../domain/audit-chain.ts';
 import type { AuditRow, KnownHead } from '../domain/audit-verdict.ts';
 import type { Seal } from '../audit/seal.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 
 /** A new entry; without `at` it happens when its chain is its own. */
 export type Appended = Omit<NewAuditEntry, 'at'> & { readonly at?: number };
@@ -221,21 +221,35 @@ export function auditRow(row: AuditSqlRow): AuditRow {
   return { ...row, seq: Number(row.seq) };
 }
 
-/** The entries of a chain up to `lastSeq`, in their order. */
-export async function* readEntries(client: SqlClient, chain: string, lastSeq: number): AsyncGenerator<AuditRow> {
-  let after: bigint | null = null;
+/** The entries of a chain behind `after` (null = from the first one on) and up to `to`, in their order. */
+export async function* readEntries(
+  client: SqlClient,
+  chain: string,
+  { after: first, to }: { readonly after: number | null; readonly to: number },
+): AsyncGenerator<AuditRow> {
+  let after: bigint | number | null = first;
   for (;;) {
     const rows: AuditSqlRow[] = await client.$queryRawUnsafe<AuditSqlRow[]>(
       `SELECT ${ENTRY_COLUMNS} FROM habitat.audit_entries
        WHERE chain = $1 AND ($2::int8 IS NULL OR seq > $2) AND seq <= $3 ORDER BY seq LIMIT ${PAGE}`,
       chain,
       after,
-      lastSeq,
+      to,
     );
     for (const row of rows) yield auditRow(row);
     if (rows.length < PAGE) return;
     after = rows.at(-1)?.seq ?? after;
   }
+}
+
+/** Null when there is no such entry. */
+export async function readHashAt(client: SqlClient, chain: string, seq: number): Promise<string | null> {
+  const [row] = await client.$queryRawUnsafe<{ hash: string }[]>(
+    'SELECT hash FROM habitat.audit_entries WHERE chain = $1 AND seq = $2',
+    chain,
+    seq,
+  );
+  return row?.hash ?? null;
 }
 
 /** The first entry of a chain that lies beyond its end, as both are at one moment; null = none. */

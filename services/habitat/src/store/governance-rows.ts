@@ -4,7 +4,7 @@ import { allow, type Decision } from '@svc/contract/decision.ts';
 import { actorOf } from '../domain/actor.ts';
 import { judge, type Judgement, type StandingDecision } from '../domain/governance.ts';
 import { holdsRole } from '../roles.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import { lockNames } from './name-lock.ts';
 import type { HabitatUnit } from './unit.ts';
 

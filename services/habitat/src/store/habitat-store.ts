@@ -10,10 +10,10 @@ import { decideTopic } from './governance-rows.ts';
 import { kill } from './kill.ts';
 import { claim, removePolicy, setPolicy, tellOfDenial } from './policy-changes.ts';
 import { copyPolicies } from './policy-rows.ts';
-import { provision, provisionFor } from './provision.ts';
+import { provision, provisionFor, workspaceOfTeam } from './provision.ts';
 import { addRole, removeRole } from './role-changes.ts';
 import { changeSetting } from './setting-rows.ts';
-import { spawn } from './spawn.ts';
+import { spawn, type SpawnWish } from './spawn.ts';
 import { grantToAgent, revokeFromAgent } from './sudo-store.ts';
 import { escalateTask, grantToTask, openTask, revokeFromTask } from './sudo-tasks.ts';
 import { confirmOrg, makeDept, makeOrg, makeTeam, makeTeamRole } from './team-making.ts';
@@ -29,16 +29,33 @@ export function createHabitatStore(parts: ChangeParts & { readonly store: Servic
   return { client, checks, start, close, ...unitsOfWork(createChange(parts)) };
 }
 
-function unitsOfWork(change: Change) {
+/** How a unit of work becomes a method. */
+function methodsOn(change: Change) {
   const inTurn = createTurns();
-  const method =
-    <Rest extends unknown[], Value, Code extends string = never>(
-      work: (unit: HabitatUnit, ...rest: Rest) => Promise<Decision<Value, Code>>,
-    ) =>
-    (call: HabitatCall, ...rest: Rest): Promise<Once<Value, Code>> =>
-      change(call, (unit) => work(unit, ...rest));
   return {
-    addRole: method(addRole),
+    method:
+      <Rest extends unknown[], Value, Code extends string = never>(
+        work: (unit: HabitatUnit, ...rest: Rest) => Promise<Decision<Value, Code>>,
+      ) =>
+      (call: HabitatCall, ...rest: Rest): Promise<Once<Value, Code>> =>
+        change(call, (unit) => work(unit, ...rest)),
+    /** Who waits for the row of the same thing waits here first, and takes no connection from those who want another one. */
+    oneByOne:
+      <Wish, Value, Code extends string = never>(
+        nameOf: (wish: Wish) => string,
+        work: (unit: HabitatUnit, wish: Wish) => Promise<Decision<Value, Code>>,
+      ) =>
+      (call: HabitatCall, wish: Wish): Promise<Once<Value, Code>> =>
+        inTurn(nameOf(wish), () => change(call, (unit) => work(unit, wish))),
+  };
+}
+
+const ofWorkspace = ({ workspace }: { readonly workspace: string }): string => `workspace:${workspace}`;
+
+function unitsOfWork(change: Change) {
+  const { method, oneByOne } = methodsOn(change);
+  return {
+    addRole: oneByOne(ofWorkspace, addRole),
     appendAudit: method(appendAudit),
     assign: method(assign),
     broadcast: method(broadcast),
@@ -62,19 +79,18 @@ function unitsOfWork(change: Change) {
     mintAuthToken: method(mintAuthToken),
     mintToken: method(mintToken),
     openTask: method(openTask),
-    provision: method(provision),
-    provisionFor: method(provisionFor),
-    rate: (call: HabitatCall, wish: RatingWish) =>
-      inTurn(`trust:${wish.entityId}`, () => change(call, (unit) => rate(unit, wish))),
+    provision: oneByOne(ofWorkspace, provision),
+    provisionFor: oneByOne(ofWorkspace, provisionFor),
+    rate: oneByOne(({ entityId }: RatingWish) => `trust:${entityId}`, rate),
     recordTrade: method(recordTrade),
     removePolicy: method(removePolicy),
-    removeRole: method(removeRole),
+    removeRole: oneByOne(ofWorkspace, removeRole),
     revokeFromAgent: method(revokeFromAgent),
     revokeFromTask: method(revokeFromTask),
     revokeToken: method(revokeToken),
     setPolicy: method(setPolicy),
     setRequired: method(setRequired),
-    spawn: method(spawn),
+    spawn: oneByOne(({ team }: SpawnWish) => ofWorkspace({ workspace: workspaceOfTeam(team) }), spawn),
     tellOfBroken: method(tellOfBroken),
     tellOfDenial: method(tellOfDenial),
   };

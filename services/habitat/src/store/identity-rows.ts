@@ -4,7 +4,7 @@ import { PlanName } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type AgentFacts, contextOf, type HeldRole, type IdentityRows, rolesByWorkspace } from '../domain/identity.ts';
 import { type StampRow, stampOf } from '../revision.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 
 /** It, or whoever is above it in the tree of spawns. `id` is part of the statement. */
 export const IN_QUARANTINE = (id: string) => `EXISTS (SELECT 1 FROM habitat.trust WHERE quarantined_at IS NOT NULL

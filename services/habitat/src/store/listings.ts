@@ -2,7 +2,7 @@
 import type { Policy } from '@svc/contract/policy.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import { POLICY_COLUMNS } from './policy-rows.ts';
 import { WORKSPACE_COLUMNS, type WorkspaceRow } from './workspace-rows.ts';
 

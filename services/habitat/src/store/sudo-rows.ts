@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Denials, Grant, ScopeRequest, ScopeState } from '../domain/sudo.ts';
 import type { Scope } from '../domain/sudo-scopes.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { HabitatUnit } from './unit.ts';
 import { OF_FAMILY } from './family-rows.ts';
 import { lockNames } from './name-lock.ts';

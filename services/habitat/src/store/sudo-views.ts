@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
 import type { Grant } from '../domain/sudo.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import { liveGrants, principalOfAgent, type SudoTask } from './sudo-rows.ts';
 
 export const HISTORY_SHOWN = 100;

@@ -3,7 +3,7 @@ import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { foldCase } from '@svc/contract/names.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import { readPlaced } from './family-rows.ts';
 import { lockNames } from './name-lock.ts';
 

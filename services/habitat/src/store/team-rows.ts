@@ -4,7 +4,7 @@ import { foldCase } from '@svc/contract/names.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { pickReference, type Referable, type ReferenceDenial } from '../domain/reference.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 
 /** Times in ms since the epoch. */
 export interface OrgRow extends Referable {

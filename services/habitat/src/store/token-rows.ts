@@ -1,6 +1,6 @@
 /** Tokens as rows: minted under a hash, ended for good. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { HabitatUnit } from './unit.ts';
 
 export interface NewToken {

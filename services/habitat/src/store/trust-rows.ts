@@ -12,7 +12,7 @@ import {
 } from '../domain/trust.ts';
 import type { Actor } from '../domain/actor.ts';
 import { isKin } from '../domain/family.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import { readPlaced } from './family-rows.ts';
 import { IN_QUARANTINE } from './identity-rows.ts';
 import { lockNames } from './name-lock.ts';

@@ -4,10 +4,10 @@ import { ENDED, type RegistryStamp } from '@svc/contract/registry.ts';
 import type { EffectiveValue, SettingKey } from '@svc/contract/settings.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { Config } from '@svc/runtime/config.ts';
-import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
+import type { LastStatement } from '@svc/runtime/transaction.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Acting } from '../domain/actor.ts';
 import type { ChainedEntry } from '../domain/audit-chain.ts';
@@ -63,12 +63,14 @@ export function createChange(parts: ChangeParts): Change {
   const { bus } = platform;
   return async (call, work) => {
     let effects = noEffects();
-    const outcome = await store.change(call, async (unit) => {
-      effects = noEffects();
-      const decision = await work(unitOf(unit, call.caller, effects, parts));
-      if (decision.ok && effects.touched) effects.stamp = await riseRevision(unit.tx, effects.parts);
-      return decision;
-    });
+    const outcome = await store.change(
+      call,
+      (unit) => {
+        effects = noEffects();
+        return work(unitOf(unit, call.caller, effects, parts));
+      },
+      { last: () => (effects.touched ? riseOfRevision(effects) : null) },
+    );
     if (!outcome.decision.ok || outcome.replayed) return outcome;
     const { stamp, tokenIds, agentIds, appended } = effects;
     if (stamp !== null) revision.committed(stamp);
@@ -108,14 +110,15 @@ function unitOf(unit: Unit, caller: Acting, effects: Effects, { audit, platform 
   };
 }
 
-/** The last statement of a change: from here to the commit others that touch the registry wait. */
-async function riseRevision(tx: SqlClient, parts: ReadonlySet<StampPart>): Promise<RegistryStamp> {
-  const [row] = await tx.$queryRawUnsafe<StampRow[]>(
-    `UPDATE habitat.registry_revision SET rev = rev + 1, policies = CASE WHEN $1 THEN rev + 1 ELSE policies END,
+/** From here to the commit all others that touch the registry wait, whatever they touch. */
+function riseOfRevision(effects: Effects): LastStatement {
+  return {
+    sql: `UPDATE habitat.registry_revision SET rev = rev + 1, policies = CASE WHEN $1 THEN rev + 1 ELSE policies END,
        settings = CASE WHEN $2 THEN rev + 1 ELSE settings END RETURNING rev, policies, settings`,
-    parts.has('policies'),
-    parts.has('settings'),
-  );
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
-  return stampOf(row);
+    values: [effects.parts.has('policies'), effects.parts.has('settings')],
+    committed([row]) {
+      if (row === undefined) throw new Error('the row of the registry revision is missing');
+      effects.stamp = stampOf(row as StampRow);
+    },
+  };
 }

@@ -12,6 +12,8 @@ interface CreateWish {
   readonly name: string | undefined;
   readonly owner: string | null;
   readonly policy: Policy | undefined;
+  /** Address of its name; null = nobody told it. */
+  readonly geometry: string | null;
 }
 
 type Created = Decision<

@@ -3,7 +3,7 @@ import { foldCase } from '@svc/contract/names.ts';
 import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
-import { epochMs } from './epoch.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import { OF_FAMILY, readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './unit.ts';
 import { lockNames } from './name-lock.ts';
@@ -55,17 +55,19 @@ export interface NewWorkspace {
   readonly name?: string | undefined;
   readonly owner: string | null;
   readonly policy?: Policy | undefined;
+  /** Address of its name; null = not known. */
+  readonly geometry?: string | null;
   readonly by: string;
 }
 
 /** Null when the name is taken, in whatever case. Its roles are the caller's business. */
 export async function insertWorkspace(
   unit: HabitatUnit,
-  { workspaceId, name = workspaceId, owner, policy, by }: NewWorkspace,
+  { workspaceId, name = workspaceId, owner, policy, geometry = null, by }: NewWorkspace,
 ): Promise<WorkspaceRow | null> {
   const [row] = await unit.tx.$queryRawUnsafe<WorkspaceRow[]>(
-    `INSERT INTO habitat.workspaces (workspace_id, folded, name, owner, policy, created_at, created_by)
-     VALUES ($1, $2, $3, $4, $5::json, clock_timestamp(), $6)
+    `INSERT INTO habitat.workspaces (workspace_id, folded, name, owner, policy, created_at, created_by, geometry)
+     VALUES ($1, $2, $3, $4, $5::json, clock_timestamp(), $6, $7)
      ON CONFLICT DO NOTHING RETURNING ${WORKSPACE_COLUMNS}`,
     workspaceId,
     foldCase(workspaceId),
@@ -73,6 +75,7 @@ export async function insertWorkspace(
     owner,
     policy === undefined ? null : JSON.stringify(policy),
     by,
+    geometry,
   );
   if (row === undefined) return null;
   unit.touch('policies');

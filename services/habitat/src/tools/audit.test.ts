@@ -105,6 +105,16 @@ describe('who logs much', () => {
     expect(await codeOf(operator('svc_audit_log', { event: 'x', workspace: 'loud' }))).toBeNull();
   });
 
+  it('counts in the minute that began for others while it waited its turn', async () => {
+    const late = await enrol(node, 'late', { workspace: 'late', role: 'viewer' });
+    expect(await late.code('svc_audit_log', { event: 'x' })).toBeNull();
+    const moved = await node.deps.store.client.$executeRawUnsafe(
+      `UPDATE habitat.audit_use SET since = since + interval '1 minute', used = 60 WHERE scope = 'family:late'`,
+    );
+    expect(moved).toBe(1);
+    expect(await late.code('svc_audit_log', { event: 'x' })).toBe('E_QUOTA');
+  });
+
   it('leaves the last tenth of a day to the admins of the workspace', async () => {
     const viewer = await enrol(node, 'day-viewer', { workspace: 'day', role: 'viewer' });
     const admin = await enrol(node, 'day-admin', { workspace: 'day', role: 'admin' });

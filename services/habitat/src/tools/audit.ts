@@ -190,6 +190,7 @@ const svcAuditVerify = defineTool({
         entries: z.int(),
         head: Sha256Hex.describe('Hash of the last entry.'),
         checkpointSeq: z.int().describe('The last entry a checkpoint vouches for.'),
+        keptFrom: z.int().optional().describe('The first entry that was not removed for its age, where some were.'),
         brokenAt: z.int().optional().describe('The first entry that is not as it was written.'),
         truncated: z.literal(true).optional().describe('Entries at the end are missing.'),
       }),

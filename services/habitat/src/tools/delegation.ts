@@ -1,17 +1,12 @@
 /** svc_agents_*: what agents are told to do. */
 import { z } from 'zod';
 import { IdentityId, WorkspaceName } from '@svc/contract/names.ts';
+import { PlainText } from '@svc/contract/params.ts';
 import { defineTool } from '../deps.ts';
 import { currentWorkspace } from './current.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
-const words = z
-  .string()
-  .min(1)
-  .max(4096)
-  .refine((text) => text.isWellFormed() && !text.includes('\0'), {
-    message: 'must be text without NUL or lone surrogates',
-  });
+const words = PlainText.min(1).max(4096);
 
 const delegateTask = defineTool({
   name: 'svc_agents_delegate_mcp',

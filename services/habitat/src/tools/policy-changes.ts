@@ -46,7 +46,7 @@ const unsetPolicy = defineTool({
   access: 'identified',
   effect: 'write-idempotent',
   refuses: [],
-  raises: ['SERVICE_UNAVAILABLE', 'E_BUSY'],
+  raises: ['SERVICE_UNAVAILABLE'],
   example: { resource: 'doc' },
   async handler({ resource }, context) {
     const { deps, caller } = context;

@@ -23,7 +23,7 @@ const listed = z.strictObject({
   name: z.string(),
   owner: z.string().nullable(),
   createdAt: TimestampMs,
-  geometry: z.string().nullable(),
+  geometry: z.string().nullable().describe('Address of its name; null when the brain did not tell it.'),
   roles: z.array(z.string()),
 });
 
@@ -119,7 +119,8 @@ const create = defineTool({
     const owner = options.owner ?? identityIn(actor);
     if (!mayCreateWorkspace(actor, workspaceId, owner)) throw new CallError('FORBIDDEN');
     const policy = options.policy && ownBoundary(workspaceId, options.policy);
-    const wish = { workspaceId, name: options.name, owner, policy };
+    const geometry = await context.deps.brain.addressOf(workspaceId);
+    const wish = { workspaceId, name: options.name, owner, policy, geometry };
     const { row, isNew } = settled(context, await context.deps.store.createWorkspace(context, wish));
     return { ...shown(row), policy: boundaryOf(row), created: isNew };
   },

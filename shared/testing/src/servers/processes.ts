@@ -4,6 +4,7 @@ import { accessSync, chownSync, constants, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { wentWithout } from '../seen.ts';
 
 /** A server that tests may hurt. The methods that need its process are absent when it is somebody else's. */
 export interface TestServer {
@@ -108,6 +109,7 @@ export function installServers(): void {
 /** The loud line of a suite that cannot run here. */
 export function skipped(what: string, why: string): null {
   process.stderr.write(`SKIPPED: no ${what} can be had (${why})\n`);
+  wentWithout(what);
   return null;
 }
 

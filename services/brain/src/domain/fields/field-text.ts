@@ -5,7 +5,7 @@ export type Fields = Record<string, unknown>;
 
 export interface Field {
   readonly name: string;
-  /** What stands before it and goes with it: blanks and a comma in JSON, comment lines in YAML. */
+  /** What stands before it and goes with it: comment lines in YAML. */
   readonly lead: string;
   readonly key: string;
   /** Everything between the key and the next field's lead. */
@@ -22,13 +22,11 @@ export interface FieldText {
 
 /** How one kind of text is read and written. */
 export interface FieldFormat {
-  /** The fields of a field's value, which is `data`; null when they cannot be cut out. */
-  inner(field: Field, data: Fields): FieldText | null;
   write(text: Omit<FieldText, 'data'>): string;
   /** A field with another value, which is nested no deeper than the format reads. */
   replaced(field: Field, value: unknown): Field;
-  /** The whole text anew, where single fields cannot be cut out; null when that cannot be done. */
-  serialise(data: Fields): string | null;
+  /** The whole text anew, where single fields cannot be cut out. */
+  serialise(data: Fields): string;
 }
 
 /** A copy of the data with fields hidden; whatever is not hidden keeps its identity. */
@@ -38,34 +36,22 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * The text with its data as in `after`, which `Hide` made of it; null when that cannot be told apart. Recurses along
- * the paths of what is hidden alone, however deep the data are.
- */
-export function shownFields(format: FieldFormat, given: FieldText, after: Fields): string | null {
+/** The text with its data as in `after`, which `Hide` made of it. */
+export function shownFields(format: FieldFormat, given: FieldText, after: Fields): string {
   if (after === given.data) return format.write(given);
   const text = lastOfEach(given);
   if (!isCutUp(text)) return format.serialise(after);
   const fields: Field[] = [];
   for (const field of text.fields) {
     if (!Object.hasOwn(after, field.name)) continue;
-    const shown = shownField(format, field, text.data[field.name], after[field.name]);
-    if (shown === null) return null;
-    fields.push(shown);
+    const [before, shown] = [text.data[field.name], after[field.name]];
+    fields.push(before === shown ? field : format.replaced(field, shown));
   }
   return format.write({ ...text, fields });
 }
 
-function shownField(format: FieldFormat, field: Field, before: unknown, after: unknown): Field | null {
-  if (before === after) return field;
-  const inner = isFields(before) && isFields(after) ? format.inner(field, before) : null;
-  if (inner === null) return format.replaced(field, after);
-  const value = shownFields(format, inner, after as Fields);
-  return value === null ? null : { ...field, value };
-}
-
-/** The text without its masked fields; its other lines keep their numbers. Null as above. */
-export function withoutMasked(format: FieldFormat, given: FieldText): string | null {
+/** The text without its masked fields; its other lines keep their numbers. */
+export function withoutMasked(format: FieldFormat, given: FieldText): string {
   if (!Object.values(given.data).includes(MASKED)) return format.write(given);
   const text = lastOfEach(given);
   if (!isCutUp(text)) {
@@ -83,23 +69,13 @@ export function withoutMasked(format: FieldFormat, given: FieldText): string | n
   return format.write({ ...text, fields, tail: lines + text.tail });
 }
 
-/** What of `incoming` must become another value, so that what was hidden of `present` (shown as `after`) stays. Null as above. */
-export function mergedFields(
-  format: FieldFormat,
-  present: FieldText,
-  after: Fields,
-  incoming: FieldText,
-): string | null {
+/** What of `incoming` must become another value, so that what was hidden of `present` (shown as `after`) stays. */
+export function mergedFields(format: FieldFormat, present: FieldText, after: Fields, incoming: FieldText): string {
   if (after === present.data) return format.write(incoming);
   const [old, given] = [lastOfEach(present), lastOfEach(incoming)];
   if (!isCutUp(old) || !isCutUp(given)) return format.serialise(keptData(present.data, after, incoming.data));
   const sources = new Map(old.fields.map((field) => [field.name, field]));
-  const kept: Field[] = [];
-  for (const field of given.fields) {
-    const merged = mergedField(format, { old, after, given }, sources.get(field.name), field);
-    if (merged === null) return null;
-    kept.push(merged);
-  }
+  const kept = given.fields.map((field) => mergedField(format, { old, after, given }, sources.get(field.name), field));
   const isMissing = ({ name }: Field): boolean => !Object.hasOwn(after, name) && !Object.hasOwn(given.data, name);
   return format.write({ ...given, fields: withMissing(kept, old.fields, isMissing) });
 }
@@ -115,17 +91,14 @@ function mergedField(
   { old, after, given }: Sides,
   source: Field | undefined,
   field: Field,
-): Field | null {
+): Field {
   const { name } = field;
   const [before, value] = [old.data[name], given.data[name]];
   const shown = Object.hasOwn(after, name) ? after[name] : undefined;
   if (source === undefined || shown === before) return field;
   if (isMask(value)) return { ...field, value: source.value };
   if (!isFields(before) || !isFields(shown) || !isFields(value)) return field;
-  const [innerOld, innerGiven] = [format.inner(source, before), format.inner(field, value)];
-  if (innerOld === null || innerGiven === null) return format.replaced(field, keptData(before, shown, value));
-  const merged = mergedFields(format, innerOld, shown, innerGiven);
-  return merged === null ? null : { ...field, value: merged };
+  return format.replaced(field, keptData(before, shown, value));
 }
 
 /** Hidden values of `before` (shown as `after`) put where `incoming` leaves them out or shows them masked. */
@@ -141,8 +114,8 @@ function keptData(before: Fields, after: Fields, incoming: Fields): Fields {
   return Object.fromEntries(kept);
 }
 
-/** In YAML, `[masked]` without quotes is a list of one word. */
-function isMask(value: unknown): boolean {
+/** What is shown in place of a hidden value. In YAML, `[masked]` without quotes is a list of one word. */
+export function isMask(value: unknown): boolean {
   return value === MASKED || (Array.isArray(value) && value.length === 1 && value[0] === 'masked');
 }
 
@@ -163,7 +136,7 @@ function withMissing(kept: readonly Field[], present: readonly Field[], isMissin
 }
 
 /** Without the fields that a later one of their name stands for: they must not show what that one hides. */
-export function lastOfEach(text: FieldText): FieldText {
+function lastOfEach(text: FieldText): FieldText {
   const last = new Map(text.fields.map((field) => [field.name, field]));
   return last.size === text.fields.length
     ? text

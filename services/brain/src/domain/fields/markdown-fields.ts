@@ -57,7 +57,6 @@ export function mergedMarkdown(
   const shown = hide(before.fields.data) as Fields;
   if (after === null) {
     const kept = mergedFields(yamlFields, before.fields, shown, { data: {}, fields: [], head: '', tail: '' });
-    if (kept === null) return null;
     return kept === '' ? incoming : `${before.head}${kept}---\n${incoming}`;
   }
   return after.fields === null ? null : withFront(after, mergedFields(yamlFields, before.fields, shown, after.fields));

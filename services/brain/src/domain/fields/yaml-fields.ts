@@ -4,7 +4,6 @@ import type { YamlRead } from '../yaml-document.ts';
 import { type Field, type FieldFormat, type FieldText, isFields } from './field-text.ts';
 
 export const yamlFields: FieldFormat = {
-  inner: () => null,
   write: ({ head, fields, tail }) => head + fields.map(({ lead, key, value }) => lead + key + value).join('') + tail,
   replaced: (field, value) => ({ ...field, lead: '', value: `: ${JSON.stringify(value)}${lineEnd(field.value)}` }),
   serialise: (data) => stringify(data),

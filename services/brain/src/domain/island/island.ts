@@ -74,6 +74,7 @@ const Definition = z.looseObject({
   enabled: z.boolean().default(true),
   description: Description.default(''),
   source: Sources.default([]),
+  always: z.boolean().default(false),
 });
 
 export const IslandDefinition = z.strictObject({
@@ -96,6 +97,8 @@ export const Island = IslandDefinition.extend({
   invalid: z.boolean(),
   /** It holds something besides its definition. */
   populated: z.boolean(),
+  /** It belongs into every context, called up or not. */
+  always: z.boolean(),
 });
 export type Island = Readonly<z.output<typeof Island>>;
 
@@ -106,12 +109,15 @@ export const IslandContent = z.union([
 export type IslandContent = Readonly<z.output<typeof IslandContent>>;
 
 const ISLAND_FILE = /^islands\/([^/]+)\.(md|json)$/;
-const NO_DEFINITION: IslandDefinition = {
+type SaidOfIsland = IslandDefinition & Pick<Island, 'always'>;
+
+const NO_DEFINITION: SaidOfIsland = {
   type: DEFAULT_TYPE,
   triggers: [],
   enabled: false,
   description: '',
   source: [],
+  always: false,
 };
 
 /** Null for a file that is no island by its name. */
@@ -140,14 +146,14 @@ export function readIsland(file: string, text: string): Island | null {
   return { ...named, ...(definition ?? NO_DEFINITION), invalid: definition === null, populated };
 }
 
-function definitionOf(kind: IslandKind, text: string): IslandDefinition | null {
+function definitionOf(kind: IslandKind, text: string): SaidOfIsland | null {
   const members = kind === 'data' ? objectOf(dataIslandOf(text)?.['island']) : frontMatterOf(text);
   if (members === null || members === undefined) return null;
   const said = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
   const parsed = Definition.safeParse(said);
   if (!parsed.success) return null;
-  const { type, triggers, enabled, description, source } = parsed.data;
-  return { type, triggers: normalTriggers(triggers), enabled, description, source };
+  const { triggers, type, enabled, description, source, always } = parsed.data;
+  return { type, triggers: normalTriggers(triggers), enabled, description, source, always };
 }
 
 /** As deep as a body may be nested, within an answer: deeper data could be neither sent nor taken back. */

@@ -1,0 +1,145 @@
+/** Passes on what a client says on stdio to /mcp of the node, and what the node says to the client. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Door } from './door.ts';
+import { follow } from './follow.ts';
+import { errorLine, eventData, oneLine } from './frames.ts';
+import { type ClientMessage, headersOf, readMessage } from './message.ts';
+import { createLegacySession, type LegacySession } from './session.ts';
+
+export interface Bridge {
+  /** A line of the client; null = one that was too long. */
+  take(line: string | null): void;
+  /** The client says no more: what it asked is answered, its session ended. */
+  end(): Promise<void>;
+}
+
+export interface BridgeParts {
+  readonly door: Door;
+  /** A line to the client, without its end. */
+  readonly write: (line: string) => void;
+  /** For the operator. */
+  readonly warn: (sentence: string) => void;
+}
+
+type Pass = (message: ClientMessage, signal: AbortSignal) => Promise<void>;
+
+interface InHand {
+  readonly message: ClientMessage;
+  readonly ender: AbortController;
+  readonly done: Promise<void>;
+}
+
+const SERVER_ERROR = -32_000;
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+/** For what was asked before the client said its last word. */
+const LAST_ANSWERS_MS = 30_000;
+const GOODBYE_MS = 1000;
+const LISTEN = 'subscriptions/listen';
+
+export function createBridge({ door, write, warn }: BridgeParts): Bridge {
+  const session = createLegacySession(door);
+  const ending = new AbortController();
+  const pass = passing(door, session, write);
+  const inHand = new Set<InHand>();
+  /** What opens a session and what is only told keep their place in the order. */
+  let before: Promise<void> = Promise.resolve();
+  let following: Promise<void> | null = null;
+
+  async function handle(message: ClientMessage, after: Promise<void>, signal: AbortSignal): Promise<void> {
+    try {
+      await after;
+      await pass(message, signal);
+      if (message.method === 'initialize' && session.name() !== null)
+        following ??= follow({ door, session, write, signal: ending.signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      warn(reason);
+      if (message.kind === 'request') write(errorLine(message.id, SERVER_ERROR, reason, 'SERVICE_UNAVAILABLE'));
+    }
+  }
+
+  return {
+    take(line) {
+      const message = line === null ? null : readMessage(line);
+      if (line === null) write(errorLine(null, INVALID_REQUEST, 'The message is too long.', 'PAYLOAD_TOO_LARGE'));
+      else if (message === null) write(errorLine(null, PARSE_ERROR, 'The line is not JSON.', 'PARSE_ERROR'));
+      if (message === null || cancels(message, inHand)) return;
+      session.note(message);
+      const ender = new AbortController();
+      const done = handle(message, before, ender.signal);
+      const entry = { message, ender, done };
+      inHand.add(entry);
+      void done.finally(() => inHand.delete(entry));
+      if (message.kind === 'notification' || message.method === 'initialize') before = done;
+    },
+    async end() {
+      for (const { message, ender } of inHand) if (message.method === LISTEN) ender.abort();
+      const answered = Promise.all([...inHand].map(({ done }) => done));
+      await Promise.race([answered, sleep(LAST_ANSWERS_MS, null, { ref: false })]);
+      ending.abort();
+      await leaveSession(door, session);
+      door.leave();
+    },
+  };
+}
+
+/** One message and its answers; throws Error when nobody answers. */
+function passing(door: Door, session: LegacySession, write: (line: string) => void): Pass {
+  async function send(message: ClientMessage, key: string, signal: AbortSignal): Promise<Answer> {
+    const ofSession = message.isModern || message.method === 'initialize' ? {} : session.headers();
+    const headers = { ...headersOf(message, key), ...ofSession };
+    return door.exchange({
+      request: { method: 'POST', body: message.text, headers },
+      signal,
+      async read(reply) {
+        if (!isEventStream(reply)) return { reply, text: await reply.text() };
+        if (reply.body !== null) for await (const data of eventData(reply.body)) write(oneLine(data));
+        return { reply, text: '' };
+      },
+    });
+  }
+
+  return async (message, signal) => {
+    const key = randomUUID();
+    const stale = session.name();
+    let answer = await send(message, key, signal);
+    // Begun anew once: a session that is forgotten at once is no session.
+    if (answer.reply.status === 404 && stale !== null && !message.isModern && (await session.renew(stale, signal)))
+      answer = await send(message, key, signal);
+    const { reply, text } = answer;
+    if (message.method === 'initialize' && reply.ok) session.opened(reply, text);
+    if (text === '' || message.kind === 'notification') return;
+    if (reply.headers.get('content-type')?.startsWith('application/json') !== true)
+      throw new Error(`what is at ${reply.url} answered ${reply.status} and no message`);
+    write(oneLine(text));
+  };
+}
+
+interface Answer {
+  readonly reply: Response;
+  /** Empty when all was said already. */
+  readonly text: string;
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') === true;
+}
+
+/** A request of the newer era is cancelled by ending its connection; one of the earlier by telling so. */
+function cancels({ method, params }: ClientMessage, inHand: ReadonlySet<InHand>): boolean {
+  if (method !== 'notifications/cancelled') return false;
+  const found = [...inHand].find(({ message }) => message.kind === 'request' && message.id === params['requestId']);
+  if (found?.message.isModern !== true) return false;
+  found.ender.abort();
+  return true;
+}
+
+async function leaveSession(door: Door, session: LegacySession): Promise<void> {
+  if (session.name() === null) return;
+  const request = { method: 'DELETE' as const, headers: session.headers() };
+  const read = async (reply: Response) => reply.body?.cancel();
+  await door.exchange({ request, signal: AbortSignal.timeout(GOODBYE_MS), read }).catch(() => {});
+}

@@ -1,0 +1,73 @@
+/** The way to /mcp of whichever node there is now; what is lost with a node is sent again to the next one. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FoundNode } from './find-node.ts';
+
+export interface DoorRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Exchange<Read> {
+  readonly request: DoorRequest;
+  readonly signal: AbortSignal;
+  /** Of the reply; done again with the next reply when the connection breaks under it. */
+  read(reply: Response): Promise<Read>;
+}
+
+export interface Door {
+  /** Throws the reason of the signal, or Error when no node answers in time. */
+  exchange<Read>(exchange: Exchange<Read>): Promise<Read>;
+  leave(): void;
+}
+
+export interface DoorParts {
+  readonly join: () => Promise<FoundNode>;
+  /** Names the caller; goes with each request. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly query: string;
+  readonly withinMs: number;
+}
+
+const PAUSE_MS = 50;
+
+export function createDoor({ join, headers, query, withinMs }: DoorParts): Door {
+  let joined: Promise<FoundNode> | null = null;
+
+  const drop = (node: Promise<FoundNode>): void => {
+    if (joined === node) joined = null;
+    void node.then((found) => found.leave()).catch(() => {});
+  };
+
+  /** One search for all who ask meanwhile; one that fails is not remembered. */
+  function current(): Promise<FoundNode> {
+    if (joined !== null) return joined;
+    const search = join();
+    joined = search;
+    search.catch(() => drop(search));
+    return search;
+  }
+
+  return {
+    async exchange({ request, signal, read }) {
+      const endsAt = performance.now() + withinMs;
+      for (;;) {
+        signal.throwIfAborted();
+        const node = current();
+        const { url } = await node;
+        try {
+          const init = { ...request, headers: { ...headers, ...request.headers }, signal };
+          return await read(await fetch(`${url}/mcp${query}`, init));
+        } catch (error) {
+          signal.throwIfAborted();
+          drop(node);
+          if (performance.now() > endsAt) throw new Error(`no node answers at ${url}`, { cause: error });
+          await sleep(PAUSE_MS);
+        }
+      }
+    },
+    leave() {
+      if (joined !== null) drop(joined);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/** The last context of each session: what was asked for, and what came of it. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { z } from 'zod';
+import type { Breakpoint, ContextLayer } from './domain/assemble.ts';
+
+export const ContextWish = z.strictObject({
+  brain: z.string(),
+  branch: z.string(),
+  query: z.string().nullable(),
+  /** Tokens. */
+  budget: z.number(),
+  includeTools: z.boolean(),
+});
+export type ContextWish = z.output<typeof ContextWish>;
+
+export interface BuiltContext {
+  readonly wish: ContextWish;
+  /** SHA-256 of the text. */
+  readonly hash: string;
+  readonly tokens: number;
+  readonly layers: readonly ContextLayer[];
+  readonly breakpoints: readonly Breakpoint[];
+}
+
+export interface LastContext extends BuiltContext {
+  /** Milliseconds since the epoch. */
+  readonly builtAt: number;
+  /** Builds of the session that were still known, and that were made anew. */
+  readonly hits: number;
+  readonly misses: number;
+}
+
+export type ContextStore = ReturnType<typeof createContextStore>;
+
+export function createContextStore(client: SqlClient) {
+  return {
+    note: (session: string, built: BuiltContext, wasKnown: boolean) => note(client, session, built, wasKnown),
+    last: (session: string) => readLast(client, session),
+  };
+}
+
+async function note(client: SqlClient, session: string, built: BuiltContext, wasKnown: boolean): Promise<void> {
+  await client.$executeRawUnsafe(
+    `INSERT INTO brain.brain_contexts AS c (session_key, built, hits, misses, built_at)
+     VALUES ($1, $2::jsonb, $3::bigint, 1 - $3::bigint, clock_timestamp())
+     ON CONFLICT (session_key) DO UPDATE SET built = excluded.built, hits = c.hits + excluded.hits,
+       misses = c.misses + excluded.misses, built_at = excluded.built_at`,
+    session,
+    JSON.stringify(built),
+    wasKnown ? 1 : 0,
+  );
+}
+
+interface Row {
+  readonly built: BuiltContext;
+  readonly hits: bigint;
+  readonly misses: bigint;
+  readonly builtAt: number;
+}
+
+async function readLast(client: SqlClient, session: string): Promise<LastContext | null> {
+  const [row] = await client.$queryRawUnsafe<Row[]>(
+    `SELECT built, hits, misses, (extract(epoch from built_at) * 1000)::double precision AS "builtAt"
+     FROM brain.brain_contexts WHERE session_key = $1`,
+    session,
+  );
+  if (row === undefined) return null;
+  const { built, hits, misses, builtAt } = row;
+  return { ...built, hits: Number(hits), misses: Number(misses), builtAt: Math.round(builtAt) };
+}
+
+/** Deletes what was built so long ago. */
+export async function sweepContexts(client: SqlClient, keptDays: number): Promise<void> {
+  await client.$executeRawUnsafe(
+    'DELETE FROM brain.brain_contexts WHERE built_at < now() - make_interval(days => $1::int)',
+    keptDays,
+  );
+}

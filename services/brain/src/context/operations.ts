@@ -1,0 +1,29 @@
+/** What a context is made of, as long as it stays the same. */
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { allow } from '@svc/contract/decision.ts';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { READ_REFUSALS } from '../brain/open-brain.ts';
+import { viewLease } from '../domain/lease.ts';
+import { decision, defineOperation, onBranch } from '../operations/operation.ts';
+import { readLease } from '../store/lease-store.ts';
+
+/** Equal while neither a file, nor the branch, nor the lease has changed. For comparing alone: it is shown to nobody. */
+export const readState = defineOperation({
+  name: 'contextState',
+  effect: 'read',
+  question: z.strictObject(onBranch),
+  answer: decision(z.strictObject({ state: z.string() }), READ_REFUSALS),
+  async run({ brain }, { branch }) {
+    const view = await brain.view(branch, null);
+    if (!view.ok) return view;
+    const tree = (await brain.openTrees()).get(branch)?.tree;
+    await tree?.look();
+    const changes = tree?.table.changes().map(({ file, change }) => [file, change, tree.table.get(file)?.hash]) ?? [];
+    const { context } = brain;
+    const { lease, now } = await readLease(poolClient(context.platform.database.pool), context.name);
+    const { agentId } = viewLease(lease, now);
+    const parts = [context.homes.home.id, branch, view.value.commit, changes, agentId];
+    return allow({ state: hash('sha256', JSON.stringify(parts)) });
+  },
+});

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Subject } from '@svc/contract/subject.ts';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+
+let bed: BrainTestBed;
+let node: BrainNode;
+beforeAll(async () => {
+  bed = await openBrainTestBed();
+  node = await bed.start();
+});
+afterAll(async () => {
+  await node.stop();
+  await bed[Symbol.asyncDispose]();
+});
+
+const LATER = { deadlineAt: Number.MAX_SAFE_INTEGER };
+const operator = testCaller(() => node, null);
+const ANN: Subject = { workspace: 'acme', userId: 'ann', agentId: 'ann', roles: ['admin'], verified: true };
+const BOB: Subject = { workspace: 'acme', userId: 'bob', agentId: 'bob', roles: ['editor'], verified: true };
+
+interface Built {
+  assembled: string;
+  tokens: number;
+  cache: { state: string; breakpoints: { after: string; hash: string }[] };
+  citations: { file: string; lines: [number, number]; layer: string }[];
+  layers: { name: string; truncated: boolean }[];
+}
+
+const build = async (args: object, who = operator) =>
+  (await who.ok('context_build', { ...args }, LATER)) as unknown as Built;
+const write = (brain: string, name: string, content: string) =>
+  operator.ok('brain_write', { brain, name, content }, LATER);
+const make = (brain: string) => operator.ok('brain_push', { name: brain, create: true }, LATER);
+
+test('tells notes, islands that are called up or always told, passages, history and what is open, each cited', async () => {
+  await make('whole');
+  await write('whole', 'goals', '---\nowner: ann\n---\n\n# Goals\n\nShip the breakwater.');
+  await write('whole', 'islands/ops', '---\ntriggers: [deploy]\n---\nRoll one by one.');
+  await write('whole', 'islands/style', '---\nalways: true\n---\nShort sentences.');
+  await write('whole', 'islands/off', '---\nalways: true\nenabled: false\n---\nNobody reads this.');
+  await write('whole', 'notes/gateway', '# Gateway\n\nA deploy of the gateway takes a minute.');
+  await operator.ok('svc_commit', { brain: 'whole', message: 'first notes' }, LATER);
+  await write('whole', 'notes/open', 'Not committed yet.');
+  const built = await build({ brain: 'whole', query: 'how to deploy the gateway', includeTools: true });
+  for (const text of [
+    'Ship the breakwater.',
+    'Roll one by one.',
+    'Short sentences.',
+    'takes a minute',
+    'first notes',
+    'added notes/open.md',
+    '- brain_read: ',
+  ])
+    expect(built.assembled).toContain(text);
+  for (const text of ['owner: ann', 'Nobody reads']) expect(built.assembled).not.toContain(text);
+  expect(built.citations).toContainEqual(
+    expect.objectContaining({ file: 'goals.md', lines: [5, 7], layer: 'static', commit: expect.any(String) as string }),
+  );
+  expect(built.layers.map(({ name }) => name)).toEqual([
+    'static',
+    'tools',
+    'islands',
+    'knowledge',
+    'history',
+    'dynamic',
+  ]);
+  // Without a question: what was changed last.
+  expect((await build({ brain: 'whole' })).assembled).toContain('takes a minute');
+});
+
+test('is given again while nothing has changed, and made anew when anything has', async () => {
+  await make('kept');
+  await write('kept', 'goals', 'Stay.');
+  await write('kept', 'k', 'knowledge of ships');
+  const wish = { brain: 'kept', query: 'ships' };
+  const first = await build(wish);
+  const second = await build(wish);
+  expect([first.cache.state, second.cache.state]).toEqual(['miss', 'hit']);
+  expect(second.assembled).toBe(first.assembled);
+  await write('kept', 'k', 'knowledge of many ships');
+  const third = await build(wish);
+  expect([third.cache.state, third.assembled.includes('many ships')]).toEqual(['miss', true]);
+  const hashOf = (built: Built, layer: string) => built.cache.breakpoints.find(({ after }) => after === layer)?.hash;
+  expect(hashOf(third, 'static')).toBe(hashOf(first, 'static'));
+  expect(hashOf(third, 'knowledge')).not.toBe(hashOf(first, 'knowledge'));
+  await operator.ok('svc_lock', { action: 'acquire', brain: 'kept', agentId: 'keeper' }, LATER);
+  expect((await build(wish)).assembled).toContain('held by keeper');
+  expect(await operator.ok('context_cache', {}, LATER)).toMatchObject({ hits: 1 });
+});
+
+test('what a subject may not read is nowhere in it, and no two subjects share one', async () => {
+  await make('split');
+  await write('split', 'islands/secret', '---\nalways: true\ntriggers: [quay]\n---\nThe canary of the island.');
+  await write('split', 'hr/pay', 'The canary of the quay.');
+  await write('split', 'open', 'The quay is open.');
+  await operator.ok('svc_commit', { brain: 'split', message: 'canary commit' }, LATER);
+  bed.registry.setPolicy('_island:secret', { readableBy: ['role:admin'], writableBy: ['role:admin'] });
+  bed.registry.setPolicy('brain:split/hr', { readableBy: ['role:admin'], writableBy: ['role:admin'] });
+  const wish = { brain: 'split', query: 'quay' };
+  const ann = await build(
+    wish,
+    testCaller(() => node, ANN),
+  );
+  const bob = await build(
+    wish,
+    testCaller(() => node, BOB),
+  );
+  expect(ann.assembled).toContain('canary of the island');
+  expect(ann.assembled).toContain('canary of the quay');
+  expect(JSON.stringify(bob)).not.toMatch(/canary of|secret|hr\/pay/);
+  expect(bob.assembled).toContain('quay is open');
+  expect(bob.cache.state).toBe('miss');
+});
+
+test('a session knows its last context, builds it again, and no other session does', async () => {
+  await make('again');
+  await write('again', 'goals', 'One.');
+  const session = testCaller(() => node, ANN);
+  const stranger = testCaller(() => node, { ...ANN, agentId: 'somebody' });
+  expect(await stranger.ok('context_inspect', {}, LATER)).toEqual({ built: false });
+  await build({ brain: 'again', budget: 300 }, session);
+  expect(await session.ok('context_inspect', {}, LATER)).toMatchObject({ built: true, brain: 'again', budget: 300 });
+  expect(await session.ok('context_refresh', {}, LATER)).toMatchObject({ brain: 'again', changed: false });
+  await write('again', 'goals', 'Two.');
+  expect(await session.ok('context_refresh', {}, LATER)).toMatchObject({ refreshed: true, changed: true });
+  expect(await stranger.ok('context_refresh', {}, LATER)).toMatchObject({ brain: 'svc', changed: true });
+});
+
+test('a context of what is gone is not built again', async () => {
+  await make('gone');
+  await operator.ok('svc_create_branch', { brain: 'gone', name: 'side' }, LATER);
+  const session = testCaller(() => node, { ...ANN, agentId: 'goer' });
+  await build({ brain: 'gone', branch: 'side' }, session);
+  await operator.ok('svc_branch_delete', { brain: 'gone', name: 'side' }, LATER);
+  expect(await session.no('context_refresh')).toMatchObject({ code: 'E_BRANCH_ABSENT' });
+  await build({ brain: 'gone' }, session);
+  await operator.ok('brain_delete', { name: 'gone', confirm: 'gone' }, LATER);
+  expect(await session.no('context_refresh')).toMatchObject({ code: 'BRAIN_LOAD_FAIL' });
+});
+
+test.each([
+  ['claude-sonnet-4', { family: 'claude', supported: true, maxBreakpoints: 4 }],
+  ['gpt-5', { family: 'gpt', supported: true, maxBreakpoints: 0 }],
+  ['gemini-3', { family: 'gemini', supported: true }],
+  ['my own model', { family: 'unknown', supported: false }],
+])('of the family of %j', async (model, known) => {
+  expect(await operator.ok('context_cache', { model }, LATER)).toMatchObject({ model, ...known });
+});
+
+test('refuses a branch that is not there and a budget that is none', async () => {
+  expect(await operator.no('context_build', { branch: 'nowhere' })).toMatchObject({ code: 'E_BRANCH_ABSENT' });
+  expect(await operator.no('context_build', { brain: 'nowhere' })).toMatchObject({ code: 'BRAIN_LOAD_FAIL' });
+  expect(await operator.no('context_build', { budget: 255 })).toMatchObject({ code: 'VAF_INPUT_INVALID' });
+});

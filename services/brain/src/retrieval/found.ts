@@ -1,0 +1,145 @@
+/** What a search over the brains of a stack finds, and how it is shown. */
+import { z } from 'zod';
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import { CommitId, Sha256Hex } from '@svc/contract/params.ts';
+import type { ReadRefusal } from '../brain/open-brain.ts';
+import { expandQuery, searchFiles, type SearchRow } from '../operations/search.ts';
+import type { CompressedText } from '../search/compress.ts';
+import { FEEDBACK_WORDS } from '../search/feedback.ts';
+import type { SearchRequest } from '../search/search-answer.ts';
+import { splitPath, type Target } from '../tools/target.ts';
+
+export const shownContext = z.strictObject({
+  text: z.string(),
+  tokens: z.int(),
+  citations: z.array(
+    z.strictObject({
+      file: z.string().optional(),
+      index: z.int().optional(),
+      lines: z.tuple([z.int(), z.int()]).optional(),
+      commit: z.string().nullable().optional(),
+      hash: z.string().optional(),
+    }),
+  ),
+});
+
+const explanation = z.strictObject({
+  bm25: z.number(),
+  fused: z.number(),
+  parts: z.record(z.string(), z.number()).nullable(),
+  terms: z.array(
+    z.strictObject({ term: z.string(), field: z.string(), tf: z.number(), idf: z.number(), part: z.number() }),
+  ),
+});
+
+export const shownResult = z.strictObject({
+  file: z.string(),
+  category: z.string(),
+  filename: z.string(),
+  title: z.string(),
+  content: z.string().describe('The passage.'),
+  snippet: z.string(),
+  score: z.number(),
+  lines: z.tuple([z.int(), z.int()]).describe('First and last line of the passage.'),
+  hash: Sha256Hex,
+  commit: CommitId.nullable(),
+  brain: z.string(),
+  branch: z.string(),
+  matched: z.array(z.int()).optional().describe('multiquery: which of the queries found it.'),
+  explain: explanation.optional(),
+});
+
+/** `depth` = place of its brain on the stack. */
+export type RankedRow = SearchRow & {
+  readonly brain: string;
+  readonly branch: string;
+  readonly depth: number;
+  readonly matched?: readonly number[];
+};
+
+export interface Found {
+  /** Best first. */
+  readonly rows: readonly RankedRow[];
+  /** Files with a query term. */
+  readonly total: number;
+}
+
+export type StackRequest = Pick<SearchRequest, 'query' | 'mode' | 'limit' | 'group' | 'explain'> & {
+  readonly pathPrefix: string | null;
+};
+
+/** Asks every brain of the stack. */
+export async function searchStack(
+  targets: readonly Target[],
+  request: StackRequest,
+): Promise<Decision<Found, ReadRefusal>> {
+  const rows: RankedRow[] = [];
+  let total = 0;
+  for (const [depth, { ask, brain, branch }] of targets.entries()) {
+    const answer = await ask(searchFiles, { ...request, branch });
+    if (!answer.ok) return answer;
+    total += answer.value.total;
+    rows.push(...answer.value.rows.map((row) => ({ ...row, brain, branch, depth })));
+  }
+  return allow({ rows: rows.sort(byRank).slice(0, request.limit), total });
+}
+
+export interface Expansion {
+  /** Heaviest first. */
+  readonly words: readonly string[];
+  /** What was found first, best first. */
+  readonly passages: readonly SearchRow[];
+}
+
+/** Words that stand out in what a query finds first in each brain of the stack. */
+export async function expandOnStack(
+  targets: readonly Target[],
+  { query, pathPrefix }: Pick<StackRequest, 'query' | 'pathPrefix'>,
+): Promise<Decision<Expansion, ReadRefusal>> {
+  const weights = new Map<string, number>();
+  const passages: SearchRow[] = [];
+  for (const { ask, branch } of targets) {
+    const answer = await ask(expandQuery, { query, pathPrefix, branch });
+    if (!answer.ok) return answer;
+    for (const { word, weight } of answer.value.words) weights.set(word, (weights.get(word) ?? 0) + weight);
+    passages.push(...answer.value.passages);
+  }
+  const words = [...weights].sort(([a, weightA], [b, weightB]) => weightB - weightA || (a < b ? -1 : 1));
+  return allow({
+    words: words.slice(0, FEEDBACK_WORDS).map(([word]) => word),
+    passages: passages.sort((a, b) => b.score - a.score),
+  });
+}
+
+/** Score down, then the order of the stack, file, first line. */
+function byRank(a: RankedRow, b: RankedRow): number {
+  const byFile = a.file < b.file ? -1 : a.file > b.file ? 1 : a.lines[0] - b.lines[0];
+  return b.score - a.score || a.depth - b.depth || byFile;
+}
+
+export function shownRow({ depth: _depth, lines, matched, explain, ...row }: RankedRow): z.output<typeof shownResult> {
+  const shown = {
+    ...row,
+    ...splitPath(row.file),
+    lines: [...lines] as [number, number],
+    ...(matched === undefined ? {} : { matched: [...matched] }),
+  };
+  if (explain === undefined) return shown;
+  const parts = explain.parts === null ? null : { ...explain.parts };
+  return { ...shown, explain: { ...explain, parts, terms: [...explain.terms] } };
+}
+
+export function passageOfRow({ file, content, lines, commit, hash }: RankedRow) {
+  return { file, text: content, lines, commit, hash };
+}
+
+export function showContext({ text, tokens, citations }: CompressedText): z.output<typeof shownContext> {
+  return {
+    text,
+    tokens,
+    citations: citations.map(({ lines, ...citation }) => ({
+      ...citation,
+      ...(lines === undefined ? {} : { lines: [...lines] as [number, number] }),
+    })),
+  };
+}

@@ -1,0 +1,78 @@
+/** The ways to search that ask more than once. */
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import type { ReadRefusal } from '../brain/open-brain.ts';
+import { compress } from '../search/compress.ts';
+import type { Target } from '../tools/target.ts';
+import { fuseByRank, fuseByScore, type Fused } from './domain/fusion.ts';
+import { type Variant, variantsOf } from './domain/variants.ts';
+import { expandOnStack, type Found, type RankedRow, searchStack, type StackRequest } from './found.ts';
+
+/** Rows that are wanted of each list, so that one which is only middling in all of them can win. */
+const LIST_DEPTH = 50;
+const MOST_ROWS = 100;
+/** Tokens of the sentences of a hypothetical passage: about two. */
+const SENTENCE_TOKENS = 64;
+const MAX_QUERY_LENGTH = 2000;
+const QUERY_WEIGHT = 0.65;
+
+type Searched<Extra> = Promise<Decision<Found & Extra, ReadRefusal>>;
+
+/**
+ * A passage as an answer might read, made of what the query finds first, is searched for beside the query. Finds what
+ * says the same in other words.
+ */
+export async function searchByHypothesis(
+  targets: readonly Target[],
+  request: StackRequest,
+): Searched<{ readonly hypothetical: string }> {
+  const expansion = await expandOnStack(targets, request);
+  if (!expansion.ok) return expansion;
+  const { words, passages } = expansion.value;
+  const texts = passages.map(({ file, content, lines }) => ({ file, text: content, lines }));
+  const { text } = await compress({ query: request.query, passages: texts, budgetTokens: SENTENCE_TOKENS });
+  const hypothetical = [text, words.join(' ')]
+    .filter((part) => part !== '')
+    .join('\n')
+    .slice(0, MAX_QUERY_LENGTH);
+  const deep = { ...request, limit: depthFor(request) };
+  const asked = await searchStack(targets, deep);
+  if (!asked.ok) return asked;
+  const supposed = hypothetical === '' ? asked : await searchStack(targets, { ...deep, query: hypothetical });
+  if (!supposed.ok) return supposed;
+  const fused = fuseByScore([asked.value.rows, supposed.value.rows], [QUERY_WEIGHT, 1 - QUERY_WEIGHT], keyFor(request));
+  return allow({ rows: bestOf(fused, request), total: asked.value.total, hypothetical });
+}
+
+/** The query and other ways to ask it; what several of them find comes first. */
+export async function searchByVariants(
+  targets: readonly Target[],
+  request: StackRequest,
+): Searched<{ readonly queries: readonly Variant[] }> {
+  const expansion = await expandOnStack(targets, request);
+  if (!expansion.ok) return expansion;
+  const queries = variantsOf(request.query, expansion.value.words);
+  const lists: (readonly RankedRow[])[] = [];
+  let total = 0;
+  for (const [place, { query }] of queries.entries()) {
+    const found = await searchStack(targets, { ...request, query, limit: depthFor(request) });
+    if (!found.ok) return found;
+    lists.push(found.value.rows);
+    if (place === 0) total = found.value.total;
+  }
+  return allow({ rows: bestOf(fuseByRank(lists, keyFor(request)), request, true), total, queries });
+}
+
+function depthFor({ limit }: StackRequest): number {
+  return Math.min(Math.max(limit, LIST_DEPTH), MOST_ROWS);
+}
+
+/** What is one thing in several lists: a file, or a passage of it. */
+function keyFor({ group }: StackRequest): (row: RankedRow) => string {
+  return ({ depth, file, lines }) => (group === 'file' ? `${depth} ${file}` : `${depth} ${lines[0]} ${file}`);
+}
+
+function bestOf(fused: readonly Fused<RankedRow>[], { limit }: StackRequest, withLists = false): RankedRow[] {
+  return fused
+    .slice(0, limit)
+    .map(({ row, score, lists }) => ({ ...row, score, ...(withLists ? { matched: lists } : {}) }));
+}

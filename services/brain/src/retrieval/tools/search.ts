@@ -1,0 +1,247 @@
+/** svc_search, and its modes as tools of their own. */
+import { z } from 'zod';
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import { brainAndBranch, PathText } from '@svc/contract/params.ts';
+import { UserCtx } from '@svc/contract/subject.ts';
+import { checkedPath } from '../../blocked-path.ts';
+import type { ReadRefusal } from '../../brain/open-brain.ts';
+import { defineTool } from '../../deps.ts';
+import { compress } from '../../search/compress.ts';
+import {
+  type CallContext,
+  PATH_RAISES,
+  present,
+  PRESENT_REFUSES,
+  READ_RAISES,
+  resolveReads,
+  type Target,
+} from '../../tools/target.ts';
+import {
+  type Found,
+  passageOfRow,
+  searchStack,
+  showContext,
+  shownContext,
+  shownResult,
+  shownRow,
+  type StackRequest,
+} from '../found.ts';
+import { type Variant, VARIANT_SOURCES } from '../domain/variants.ts';
+import { searchByHypothesis, searchByVariants } from '../modes.ts';
+
+export const DEFAULT_RESULTS = 10;
+const RAG_BUDGET = 2000;
+const AREA = 'search';
+
+export const budget = z
+  .int()
+  .min(64)
+  .max(100_000)
+  .optional()
+  .describe('Tokens of a compressed context made from the results.');
+
+const query = z.string().max(2000);
+const limit = (count: number) => z.int().min(1).max(100).default(count).describe('Results.');
+const explain = z.boolean().default(false).describe('With the parts of each score of the first query that found it.');
+const who = { ...brainAndBranch, userCtx: UserCtx.optional() };
+
+const answer = {
+  query: z.string(),
+  mode: z.string(),
+  results: z.array(shownResult),
+  total: z.int().describe('Files with a query term.'),
+  context: shownContext.optional(),
+  reason: z.string().optional(),
+};
+const hypothesis = {
+  hypothetical: z.string().optional().describe('hyde: the passage that was searched for beside the query.'),
+  source: z.literal('feedback').optional().describe('hyde: that passage is made of what the query finds first.'),
+};
+const variants = {
+  queries: z
+    .array(z.strictObject({ query: z.string(), source: z.enum(VARIANT_SOURCES) }))
+    .optional()
+    .describe('multiquery: what was asked.'),
+};
+
+interface Wish {
+  readonly query: string;
+  readonly limit: number;
+  readonly explain: boolean;
+  readonly group?: 'file' | 'passage';
+  readonly category?: string | undefined;
+  readonly budget?: number | undefined;
+  readonly brain?: string | undefined;
+  readonly branch?: string | undefined;
+}
+
+/** A way to search, and what it tells beside what it finds. */
+interface Way<Told> {
+  readonly mode: string;
+  search(
+    targets: readonly Target[],
+    request: StackRequest,
+  ): Promise<Decision<Found & { readonly told: Told }, ReadRefusal>>;
+}
+
+const inOnePass = (mode: 'plain' | 'hybrid'): Way<object> => ({
+  mode,
+  async search(targets, request) {
+    const found = await searchStack(targets, { ...request, mode });
+    return found.ok ? allow({ ...found.value, told: {} }) : found;
+  },
+});
+
+const PLAIN = inOnePass('plain');
+const HYBRID = inOnePass('hybrid');
+const HYDE: Way<{ hypothetical?: string; source?: 'feedback' }> = {
+  mode: 'hyde',
+  async search(targets, request) {
+    const found = await searchByHypothesis(targets, request);
+    if (!found.ok) return found;
+    return allow({ ...found.value, told: { hypothetical: found.value.hypothetical, source: 'feedback' } });
+  },
+};
+const MULTIQUERY: Way<{ queries?: Variant[] }> = {
+  mode: 'multiquery',
+  async search(targets, request) {
+    const found = await searchByVariants(targets, request);
+    return found.ok ? allow({ ...found.value, told: { queries: [...found.value.queries] } }) : found;
+  },
+};
+
+/** By the names that svc_search knows them by. */
+const WAYS = {
+  plain: PLAIN,
+  hybrid: HYBRID,
+  hyde: HYDE,
+  multiquery: MULTIQUERY,
+  basic: PLAIN,
+  keyword: PLAIN,
+  rag: HYBRID,
+};
+const MODES = Object.keys(WAYS) as (keyof typeof WAYS)[];
+/** Told apart from what nobody has heard of, but not offered: the schema shows only what can be had. */
+const UNAVAILABLE = 'semantic';
+
+interface Shown {
+  query: string;
+  mode: string;
+  results: z.output<typeof shownResult>[];
+  total: number;
+  context?: z.output<typeof shownContext>;
+  reason?: string;
+}
+
+type SearchContext = CallContext & { take<Value>(decision: Decision<Value, 'E_BRANCH_ABSENT'>): Value };
+
+async function answerSearch<Told>(context: SearchContext, way: Way<Told>, wish: Wish): Promise<Shown & Partial<Told>> {
+  const { query: asked, limit: most, explain: explained, group = 'file', category = '', budget: tokens } = wish;
+  const { mode } = way;
+  const nothing: Partial<Told> = {};
+  if (asked.trim() === '') return { query: '', mode, results: [], total: 0, reason: 'empty query', ...nothing };
+  const pathPrefix = category === '' ? null : checkedPath(category);
+  const targets = await resolveReads(context, wish);
+  const request = { query: asked, limit: most, explain: explained, group, pathPrefix, mode: 'hybrid' } as const;
+  const { rows, total, told } = context.take(present(await way.search(targets, request)));
+  const shown = { query: asked, mode, results: rows.map(shownRow), total, ...told };
+  if (tokens === undefined) return shown;
+  const compressed = await compress({ query: asked, passages: rows.map(passageOfRow), budgetTokens: tokens });
+  return { ...shown, context: showContext(compressed) };
+}
+
+const declared = {
+  access: 'public',
+  effect: 'read',
+} as const;
+
+const search = defineTool({
+  ...declared,
+  name: 'svc_search',
+  area: 'core',
+  description:
+    'Searches the files of a brain, or of every brain on the stack; a write is found by the very next search.',
+  input: z.strictObject({
+    query: query.describe('Words to look for.'),
+    limit: limit(DEFAULT_RESULTS),
+    mode: z
+      .enum([...MODES, UNAVAILABLE], { error: `must be one of ${MODES.join(', ')}` })
+      .meta({ enum: MODES })
+      .default('hybrid')
+      .describe(
+        'hybrid reranks plain; hyde and multiquery ask in other words too; basic and keyword = plain; rag = hybrid with a budget of 2000.',
+      ),
+    category: PathText.optional().describe('Only below this directory.'),
+    budget,
+    explain,
+    group: z.enum(['file', 'passage']).default('file').describe('One result per file or per passage.'),
+    ...who,
+  }),
+  output: z.strictObject({ ...answer, ...hypothesis, ...variants }),
+  refuses: [...PRESENT_REFUSES, 'E_EMBEDDER_UNAVAILABLE'],
+  raises: PATH_RAISES,
+  aliases: { topK: 'limit' },
+  example: { query: 'write things down' },
+  async handler({ mode, budget: wanted, ...wish }, call) {
+    if (mode === UNAVAILABLE) throw call.refuse('E_EMBEDDER_UNAVAILABLE', { mode, modes: MODES });
+    return answerSearch(call, WAYS[mode], { ...wish, budget: wanted ?? (mode === 'rag' ? RAG_BUDGET : undefined) });
+  },
+});
+
+const input = (results: number) =>
+  z.strictObject({
+    query: query.default('').describe('Words to look for.'),
+    topK: limit(results),
+    budget,
+    explain,
+    ...who,
+  });
+
+const hybrid = defineTool({
+  ...declared,
+  name: 'svc_search_hybrid',
+  area: AREA,
+  description: 'Searches by words and reranks what they find: svc_search in the mode hybrid.',
+  input: input(DEFAULT_RESULTS),
+  output: z.strictObject({ ...answer, fused: z.array(shownResult).describe('As results.') }),
+  refuses: PRESENT_REFUSES,
+  raises: READ_RAISES,
+  aliases: { limit: 'topK' },
+  example: { query: 'write things down' },
+  async handler({ topK, ...wish }, call) {
+    const found = await answerSearch(call, HYBRID, { ...wish, limit: topK });
+    return { ...found, fused: found.results };
+  },
+});
+
+const hyde = defineTool({
+  ...declared,
+  name: 'svc_search_hyde',
+  area: AREA,
+  description: 'Searches with a passage as an answer might read, made of what the query finds first, beside the query.',
+  input: input(DEFAULT_RESULTS),
+  output: z.strictObject({ ...answer, ...hypothesis }),
+  refuses: PRESENT_REFUSES,
+  raises: READ_RAISES,
+  aliases: { limit: 'topK' },
+  example: { query: 'write things down' },
+  handler: ({ topK, ...wish }, call) => answerSearch(call, HYDE, { ...wish, limit: topK }),
+});
+
+const MULTIQUERY_RESULTS = 5;
+
+const multiquery = defineTool({
+  ...declared,
+  name: 'svc_search_multiquery',
+  area: AREA,
+  description: 'Asks a query in up to four ways; what several of them find comes first.',
+  input: input(MULTIQUERY_RESULTS),
+  output: z.strictObject({ ...answer, ...variants }),
+  refuses: PRESENT_REFUSES,
+  raises: READ_RAISES,
+  aliases: { limit: 'topK' },
+  example: { query: 'write things down' },
+  handler: ({ topK, ...wish }, call) => answerSearch(call, MULTIQUERY, { ...wish, limit: topK }),
+});
+
+export const searchTools = [search, hybrid, hyde, multiquery];

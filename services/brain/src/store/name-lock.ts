@@ -1,0 +1,3 @@
+import { nameLock } from '@svc/runtime/name-lock.ts';
+
+export const lockNames = nameLock('brain');

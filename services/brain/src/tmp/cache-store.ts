@@ -1,0 +1,115 @@
+/** The cache of a workspace as rows: what is past its time is not there, and what is soonest to expire makes room. */
+import { CallError } from '@svc/contract/codes.ts';
+import { allow } from '@svc/contract/decision.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import type { ServiceStore } from '@svc/runtime/store.ts';
+import { lockNames } from '../store/name-lock.ts';
+import { type Amount, CACHE_QUOTA } from './domain/quota.ts';
+import { mayReplace, mayWriteIn, type Member } from './domain/space.ts';
+import type { TimedCall } from './file-store.ts';
+
+/** `expiresAt` in ms since the epoch. */
+export interface Cached {
+  readonly value: unknown;
+  readonly expiresAt: number;
+}
+
+export interface NewCached {
+  readonly key: string;
+  /** As JSON. */
+  readonly value: string;
+  readonly ttlMs: number;
+}
+
+export class TmpCache {
+  readonly #store: ServiceStore;
+
+  constructor(store: ServiceStore) {
+    this.#store = store;
+  }
+
+  async read({ workspace }: Pick<Member, 'workspace'>, key: string, now: number): Promise<Cached | null> {
+    const [row] = await this.#store.client.$queryRawUnsafe<{ value: string; expiresAt: number }[]>(
+      `SELECT value, ${epochMs('expires_at')} AS "expiresAt" FROM brain.tmp_cache
+       WHERE workspace = $1 AND key = $2 AND expires_at > ${timestampOf('$3')}`,
+      workspace,
+      key,
+      now,
+    );
+    return row === undefined ? null : { value: JSON.parse(row.value) as unknown, expiresAt: row.expiresAt };
+  }
+
+  /** Until when it stays, ms since the epoch. Throws FORBIDDEN when another's value is not the member's to replace. */
+  set(call: TimedCall, member: Member, { key, value, ttlMs }: NewCached): Promise<Once<number, never>> {
+    const { workspace, actor, family } = member;
+    const expiresAt = call.now + ttlMs;
+    return this.#store.change(call, async ({ tx }) => {
+      await lockNames(tx, [`tmp cache of ${workspace}`]);
+      const [present] = await tx.$queryRawUnsafe<{ by: string }[]>(
+        `SELECT "by" FROM brain.tmp_cache WHERE workspace = $1 AND key = $2 AND expires_at > ${timestampOf('$3')}`,
+        workspace,
+        key,
+        call.now,
+      );
+      if (present !== undefined && !mayReplace(present, member)) throw new CallError('FORBIDDEN');
+      await tx.$executeRawUnsafe(
+        `INSERT INTO brain.tmp_cache (workspace, key, value, bytes, "by", family, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, ${timestampOf('$7')})
+         ON CONFLICT (workspace, key) DO UPDATE SET value = excluded.value, bytes = excluded.bytes, "by" = excluded."by",
+           family = excluded.family, expires_at = excluded.expires_at`,
+        workspace,
+        key,
+        value,
+        Buffer.byteLength(value),
+        actor,
+        family,
+        expiresAt,
+      );
+      await makeRoom(tx, workspace, key);
+      return allow(expiresAt);
+    });
+  }
+
+  /** Everything that the workspace keeps. Throws FORBIDDEN to a member that may not write there. Returns how many. */
+  clear(call: TimedCall, member: Member): Promise<Once<number, never>> {
+    const { workspace, actor } = member;
+    return this.#store.change(call, async ({ tx, emit }) => {
+      if (!mayWriteIn(member)) throw new CallError('FORBIDDEN');
+      const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
+        `WITH gone AS (DELETE FROM brain.tmp_cache WHERE workspace = $1 RETURNING expires_at)
+         SELECT count(*) FILTER (WHERE expires_at > ${timestampOf('$2')})::int AS count FROM gone`,
+        workspace,
+        call.now,
+      );
+      const { count } = row ?? { count: 0 };
+      const parties = [`ws:${workspace}`];
+      if (count > 0) emit({ name: 'tmp:cleared', payload: { workspace, space: 'cache', count, by: actor, parties } });
+      return allow(count);
+    });
+  }
+}
+
+/** Beyond the quota goes what a family has put there that holds more than half of it, then what is soonest to expire. */
+async function makeRoom(tx: SqlClient, workspace: string, newest: string): Promise<void> {
+  const { files, bytes } = CACHE_QUOTA;
+  const [used] = await tx.$queryRawUnsafe<Amount[]>(
+    `SELECT count(*)::int AS files, coalesce(sum(bytes), 0)::float8 AS bytes FROM brain.tmp_cache WHERE workspace = $1`,
+    workspace,
+  );
+  if (used === undefined || (used.files <= files && used.bytes <= bytes)) return;
+  await tx.$executeRawUnsafe(
+    `DELETE FROM brain.tmp_cache WHERE workspace = $1 AND key IN (
+       SELECT key FROM (SELECT key, count(*) OVER kept AS files, sum(bytes) OVER kept AS bytes FROM (
+           SELECT key, bytes, expires_at, family IS NOT NULL
+             AND (count(*) OVER theirs > $3::int / 2 OR sum(bytes) OVER theirs > $4::float8 / 2) AS is_crowding
+           FROM brain.tmp_cache WHERE workspace = $1 WINDOW theirs AS (PARTITION BY family)) rows
+         WINDOW kept AS (ORDER BY key = $2 DESC, is_crowding, expires_at DESC, key)) ranked
+       WHERE files > $3 OR bytes > $4)`,
+    workspace,
+    newest,
+    files,
+    bytes,
+  );
+}

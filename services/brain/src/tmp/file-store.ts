@@ -1,0 +1,261 @@
+/** Temporary files as rows. What is past its time is not there any more, whether or not it has been swept. */
+import { hash } from 'node:crypto';
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { foldCase } from '@svc/contract/names.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import type { Position } from '@svc/runtime/paging.ts';
+import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import type { ChangeCall, ServiceStore } from '@svc/runtime/store.ts';
+import { confusedPath } from '../blocked-path.ts';
+import { lockNames } from '../store/name-lock.ts';
+import { type Amount, decideRoom, type Use } from './domain/quota.ts';
+import {
+  hearersOf,
+  type Held,
+  isKeeper,
+  mayDelete,
+  mayReplace,
+  type Member,
+  ownerOf,
+  ownersSeen,
+  type Space,
+  WORKSPACE_OWNS,
+} from './domain/space.ts';
+
+/** A call with the time it is judged by: ms since the epoch. */
+export type TimedCall = ChangeCall & { readonly now: number };
+
+/** `at` and `expiresAt` in ms since the epoch. */
+export interface ListedFile extends Held {
+  readonly name: string;
+  readonly bytes: number;
+  readonly hash: string;
+  readonly at: number;
+  readonly expiresAt: number;
+}
+
+export interface TmpFile extends ListedFile {
+  readonly content: string;
+}
+
+export interface NewFile {
+  readonly space: Space;
+  readonly name: string;
+  readonly content: string;
+  readonly ttlMs: number;
+  /** For whom it is meant; null = for everybody. `isKnown`: it holds a role in the workspace. */
+  readonly to: { readonly agent: string; readonly isKnown: boolean } | null;
+}
+
+export type Stored = Pick<ListedFile, 'bytes' | 'hash' | 'expiresAt'>;
+
+const LISTED = `name, owner, "by", bytes, hash, ${epochMs('at')} AS at, ${epochMs('expires_at')} AS "expiresAt"`;
+/** `$1` workspace, `$2` space, `$3` owners whose files are seen, `$4` who looks, `$5` now. */
+const SEEN = `workspace = $1 AND space = $2 AND (owner = ANY($3::text[]) OR (space = 'yourStuff' AND "by" = $4))
+  AND expires_at > ${timestampOf('$5')}`;
+/** No name holds a slash; equal names are told apart by whose they are. */
+const PLACE = `(name || '/' || owner) COLLATE "C"`;
+
+export class TmpFiles {
+  readonly #store: ServiceStore;
+
+  constructor(store: ServiceStore) {
+    this.#store = store;
+  }
+
+  /** Throws FORBIDDEN where another's file lies that the member may not replace, VAF_PATH_BLOCKED beside a like name. */
+  put(call: TimedCall, member: Member, file: NewFile): Promise<Once<Stored, 'E_QUOTA' | 'AGENT_NOT_FOUND'>> {
+    const { workspace, actor, family } = member;
+    const { space, name, content, to } = file;
+    const owner = ownerOf(space, member, to?.agent ?? null);
+    const slot = slotOf(name);
+    const stored = {
+      bytes: Buffer.byteLength(content),
+      hash: hash('sha256', content, 'hex'),
+      expiresAt: call.now + file.ttlMs,
+    };
+    return this.#store.change(call, async ({ tx, emit }) => {
+      if (to?.isKnown === false) return deny('AGENT_NOT_FOUND');
+      await lockNames(tx, [`tmp:${workspace}/${space}/${owner}`, ...(family === null ? [] : [`tmp of ${family}`])]);
+      const key = { workspace, space, owner, slot, now: call.now };
+      const present = await readPresent(tx, key);
+      if (present !== null && !mayReplace(present, member)) throw new CallError('FORBIDDEN');
+      if (present !== null && present.name !== name) throw confusedPath(name, present.name);
+      const room = decideRoom(await readUse(tx, key, family), stored.bytes);
+      if (!room.ok) return room;
+      await tx.$executeRawUnsafe(
+        `INSERT INTO brain.tmp_files
+           (workspace, space, owner, slot, name, content, bytes, hash, "by", family, at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${timestampOf('$11')}, ${timestampOf('$12')})
+         ON CONFLICT (workspace, space, owner, slot) DO UPDATE SET name = excluded.name, content = excluded.content,
+           bytes = excluded.bytes, hash = excluded.hash, "by" = excluded."by", family = excluded.family,
+           at = excluded.at, expires_at = excluded.expires_at`,
+        workspace,
+        space,
+        owner,
+        slot,
+        name,
+        content,
+        stored.bytes,
+        stored.hash,
+        actor,
+        family,
+        call.now,
+        stored.expiresAt,
+      );
+      const { expiresAt } = stored;
+      const parties = hearersOf(member, { owner, by: actor });
+      emit({ name: 'tmp:put', payload: { workspace, space, name, by: actor, expiresAt, parties } });
+      return allow(stored);
+    });
+  }
+
+  /** Of several that the member sees under the name: what it was handed, then everybody's, then what it handed over last. */
+  async read(member: Member, space: Space, name: string, now: number): Promise<Decision<TmpFile, 'E_TMP_ABSENT'>> {
+    const file = await readSeen(this.#store.client, member, { space, name, now });
+    return file === null ? deny('E_TMP_ABSENT', { name, space }) : allow(file);
+  }
+
+  /** False when the member sees none of that name. Throws FORBIDDEN when it sees one that is not its to delete. */
+  delete(call: TimedCall, member: Member, space: Space, name: string): Promise<Once<boolean, never>> {
+    const { workspace, actor } = member;
+    return this.#store.change(call, async ({ tx, emit }) => {
+      const file = await readSeen(tx, member, { space, name, now: call.now }, 'FOR UPDATE');
+      if (file === null) return allow(false);
+      if (!mayDelete(file, member)) throw new CallError('FORBIDDEN');
+      await tx.$executeRawUnsafe(
+        'DELETE FROM brain.tmp_files WHERE workspace = $1 AND space = $2 AND owner = $3 AND slot = $4',
+        workspace,
+        space,
+        file.owner,
+        slotOf(name),
+      );
+      emit({
+        name: 'tmp:deleted',
+        payload: { workspace, space, name, by: actor, parties: hearersOf(member, file) },
+      });
+      return allow(true);
+    });
+  }
+
+  /** In order of names; a row more than `limit` when there are more. */
+  list(member: Member, space: Space, { limit, after }: Position, now: number): Promise<ListedFile[]> {
+    return this.#store.client.$queryRawUnsafe<ListedFile[]>(
+      `SELECT ${LISTED} FROM brain.tmp_files WHERE ${SEEN} AND ($6::text IS NULL OR ${PLACE} > $6)
+       ORDER BY ${PLACE} LIMIT $7`,
+      ...seenBy(member, space, now),
+      after,
+      limit + 1,
+    );
+  }
+
+  async measure(member: Member, space: Space, now: number): Promise<Amount> {
+    const [row] = await this.#store.client.$queryRawUnsafe<Amount[]>(
+      `SELECT count(*)::int AS files, coalesce(sum(bytes), 0)::double precision AS bytes FROM brain.tmp_files WHERE ${SEEN}`,
+      ...seenBy(member, space, now),
+    );
+    return row ?? NOTHING;
+  }
+
+  /** What the member put into the space of all; whoever keeps the workspace clears everything. Returns how many. */
+  clear(call: TimedCall, member: Member, space: 'dropbox'): Promise<Once<number, never>> {
+    const { workspace, actor } = member;
+    return this.#store.change(call, async ({ tx, emit }) => {
+      const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
+        `WITH gone AS (DELETE FROM brain.tmp_files WHERE workspace = $1 AND space = $2 AND ($3 OR "by" = $4)
+           RETURNING expires_at)
+         SELECT count(*) FILTER (WHERE expires_at > ${timestampOf('$5')})::int AS count FROM gone`,
+        workspace,
+        space,
+        isKeeper(member),
+        actor,
+        call.now,
+      );
+      const { count } = row ?? { count: 0 };
+      const parties = hearersOf(member, { owner: WORKSPACE_OWNS, by: actor });
+      if (count > 0) emit({ name: 'tmp:cleared', payload: { workspace, space, count, by: actor, parties } });
+      return allow(count);
+    });
+  }
+}
+
+const NOTHING: Amount = { files: 0, bytes: 0 };
+
+/** Equal for names that some file systems take for one another. */
+function slotOf(name: string): string {
+  return hash('sha256', foldCase(name), 'base64url');
+}
+
+function seenBy(member: Member, space: Space, now: number): unknown[] {
+  return [member.workspace, space, ownersSeen(space, member), member.actor, now];
+}
+
+interface Slot {
+  readonly workspace: string;
+  readonly space: Space;
+  readonly owner: string;
+  readonly slot: string;
+  readonly now: number;
+}
+
+async function readPresent(tx: SqlClient, key: Slot): Promise<(Held & { readonly name: string }) | null> {
+  const { workspace, space, owner, slot, now } = key;
+  const rows = await tx.$queryRawUnsafe<(Held & { name: string })[]>(
+    `SELECT name, owner, "by" FROM brain.tmp_files
+     WHERE workspace = $1 AND space = $2 AND owner = $3 AND slot = $4 AND expires_at > ${timestampOf('$5')}`,
+    workspace,
+    space,
+    owner,
+    slot,
+    now,
+  );
+  return rows[0] ?? null;
+}
+
+/** Without what lies in the slot. */
+async function readUse(
+  tx: SqlClient,
+  { workspace, space, owner, slot, now }: Slot,
+  family: string | null,
+): Promise<Use> {
+  const isThere = 'workspace = $1 AND space = $2 AND owner = $3';
+  const rows = await tx.$queryRawUnsafe<(Amount & { readonly of: keyof Use })[]>(
+    `SELECT 'owner' AS of, count(*)::int AS files, coalesce(sum(bytes), 0)::double precision AS bytes
+     FROM brain.tmp_files WHERE ${isThere} AND slot <> $4 AND expires_at > ${timestampOf('$5')}
+     UNION ALL
+     SELECT 'family', count(*)::int, coalesce(sum(bytes), 0)::double precision
+     FROM brain.tmp_files WHERE family = $6 AND NOT (${isThere} AND slot = $4) AND expires_at > ${timestampOf('$5')}`,
+    workspace,
+    space,
+    owner,
+    slot,
+    now,
+    family,
+  );
+  const useOf = (wanted: keyof Use): Amount => rows.find(({ of }) => of === wanted) ?? NOTHING;
+  return { owner: useOf('owner'), family: useOf('family') };
+}
+
+interface Named {
+  readonly space: Space;
+  readonly name: string;
+  readonly now: number;
+}
+
+async function readSeen(
+  client: SqlClient,
+  member: Member,
+  { space, name, now }: Named,
+  lock: 'FOR UPDATE' | '' = '',
+): Promise<TmpFile | null> {
+  const rows = await client.$queryRawUnsafe<TmpFile[]>(
+    `SELECT ${LISTED}, content FROM brain.tmp_files WHERE ${SEEN} AND slot = $6 AND name = $7
+     ORDER BY array_position($3::text[], owner), at DESC LIMIT 1 ${lock}`,
+    ...seenBy(member, space, now),
+    slotOf(name),
+    name,
+  );
+  return rows[0] ?? null;
+}

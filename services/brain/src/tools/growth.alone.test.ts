@@ -1,0 +1,27 @@
+/** No call costs more than in proportion to what it was given; the large form of this table is in the bench. */
+import { GROWTH_CASES, MASKED_FOLDER } from '@svc/testing/growth-cases.ts';
+import { answered, casesToldBy, LINEAR, type ToolCall } from '@svc/testing/growth.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+
+let bed: BrainTestBed;
+let node: BrainNode;
+
+beforeAll(async () => {
+  bed = await openBrainTestBed();
+  node = await bed.start();
+  bed.registry.setPolicy(`brain:svc/${MASKED_FOLDER}`, { mask: ['k5', 'salary'] });
+  await tell(['brain_write', { name: 'plain/first', content: 'value' }]);
+});
+afterAll(async () => {
+  await node.stop();
+  await bed[Symbol.asyncDispose]();
+});
+
+const tell = ([tool, args]: ToolCall): Promise<void> =>
+  answered(testCaller(() => node, null).ok(tool, { ...args }), (code) => code === 'VAF_INPUT_INVALID');
+const { grow } = casesToldBy(tell);
+
+test.each(GROWTH_CASES)('$name', async (one) => {
+  expect((await grow(one, one.size / 3)).factor).toBeLessThanOrEqual(LINEAR);
+});

@@ -1,0 +1,3 @@
+import { shelfContract } from '../../testing/shelf.contract.ts';
+
+shelfContract('memory', ({ memory }) => memory());

@@ -1,0 +1,16 @@
+/** Which brain and branch a command means. */
+import { type CommandInput, type OptionDeclaration, textOption } from './command.ts';
+
+export const PLACE_OPTIONS: readonly OptionDeclaration[] = [
+  { form: '--brain <name>', meaning: 'Brain; default: the current one of the session.' },
+  { form: '--branch <name>', meaning: 'Branch; default: the current one of the session.', completes: 'branch' },
+];
+
+export interface Place {
+  readonly brain: string | undefined;
+  readonly branch: string | undefined;
+}
+
+export function placeOf(input: CommandInput): Place {
+  return { brain: textOption(input, 'brain'), branch: textOption(input, 'branch') };
+}

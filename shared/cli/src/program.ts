@@ -1,0 +1,125 @@
+/** The commands as a commander program: parsing and help are its business, what they are is in the declarations. */
+import { Argument, Command, CommanderError, Option } from 'commander';
+import type { CommandDeclaration, CommandInput, OptionDeclaration } from './command.ts';
+import { COMMANDS } from './commands/all.ts';
+import { CONNECTION_OPTIONS } from './connection.ts';
+import { UsageProblem } from './problems.ts';
+
+export const FORM_OPTIONS: readonly OptionDeclaration[] = [
+  { form: '--json', meaning: 'JSON lines, also at a terminal.' },
+  { form: '--text', meaning: 'Text, also in a pipe.' },
+];
+
+/** Commands of two words belong to one of these. */
+export const GROUPS: Readonly<Record<string, string>> = {
+  branch: 'Branches of a brain.',
+  token: 'Tokens of agents.',
+};
+
+export interface Chosen {
+  readonly declaration: CommandDeclaration;
+  readonly input: CommandInput;
+}
+
+export interface ProgramOptions {
+  readonly version: string;
+  readonly columns: number;
+  readonly hasColour: boolean;
+  write(text: string): void;
+  /** Gets what the person asked for; not called for help. */
+  choose(chosen: Chosen): void;
+}
+
+/** All options of a command with its heading; '' = its own. */
+export function optionsOf(declaration: CommandDeclaration): readonly { heading: string; option: OptionDeclaration }[] {
+  const own = (declaration.options ?? []).map((option) => ({ heading: '', option }));
+  const names = new Set(own.map(({ option }) => new Option(option.form).attributeName()));
+  const common = [...FORM_OPTIONS, ...(declaration.isLocal === true ? [] : CONNECTION_OPTIONS)];
+  const rest = common.filter(({ form }) => !names.has(new Option(form).attributeName()));
+  return [...own, ...rest.map((option) => ({ heading: 'Common options:', option }))];
+}
+
+export function createProgram(options: ProgramOptions): Command {
+  const program = styled(new Command('svc'), options)
+    .description('Memory for agents, from the command line.')
+    .version(options.version, '-V, --version', 'Version of this installation.')
+    .helpOption('-h, --help', 'Help; also of a command: svc <command> --help.')
+    .helpCommand('help [command]', 'Help.')
+    .enablePositionalOptions();
+  const groups = new Map<string, Command>();
+  for (const declaration of COMMANDS) {
+    const [first = '', second] = declaration.name.split(' ');
+    const parent = second === undefined ? program : groupNamed(program, groups, first);
+    const own = second ?? first;
+    add(parent, own, declaration, options);
+  }
+  return program;
+}
+
+function groupNamed(program: Command, groups: Map<string, Command>, name: string): Command {
+  const known = groups.get(name);
+  if (known !== undefined) return known;
+  const group = program.command(name).description(GROUPS[name] ?? '');
+  groups.set(name, group);
+  return group;
+}
+
+function add(parent: Command, name: string, declaration: CommandDeclaration, { choose }: ProgramOptions): void {
+  const { summary, notes = [], args = [], examples = [], isDefault = false } = declaration;
+  const command = parent
+    .command(name, { isDefault })
+    .summary(summary)
+    .description([summary, ...notes].join('\n'));
+  for (const { form, meaning, choices } of args) {
+    const made = new Argument(form, meaning);
+    command.addArgument(choices === undefined ? made : made.choices([...choices]));
+  }
+  for (const { heading, option } of optionsOf(declaration)) {
+    const made = new Option(option.form, option.meaning);
+    if (option.choices !== undefined) made.choices([...option.choices]);
+    command.addOption(heading === '' ? made : made.helpGroup(heading));
+  }
+  if (examples.length > 0) command.addHelpText('after', `\nExamples:\n${examples.map((one) => `  ${one}\n`).join('')}`);
+  command.action(() => {
+    choose({ declaration, input: { args: command.processedArgs as CommandInput['args'], options: command.opts() } });
+  });
+}
+
+function styled(program: Command, { columns, hasColour, write }: ProgramOptions): Command {
+  const bold = (text: string): string => `\u001b[1m${text}\u001b[22m`;
+  const cyan = (text: string): string => `\u001b[36m${text}\u001b[39m`;
+  return program
+    .configureHelp({ styleTitle: bold, styleCommandText: cyan, styleOptionTerm: cyan, styleSubcommandTerm: cyan })
+    .configureOutput({
+      writeOut: write,
+      // What is wrong is said in one place, where every other problem is.
+      writeErr: () => {},
+      outputError: () => {},
+      getOutHelpWidth: () => columns,
+      getOutHasColors: () => hasColour,
+    })
+    .exitOverride();
+}
+
+/** Calls `choose`, or throws UsageProblem. False when help or the version was all that was wanted. */
+export async function parseCommand(program: Command, argv: readonly string[]): Promise<boolean> {
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return true;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return false;
+    throw usageProblem(error, program, argv);
+  }
+}
+
+function usageProblem({ code, message }: CommanderError, program: Command, argv: readonly string[]): UsageProblem {
+  if (code === 'commander.help') return new UsageProblem('Which command?', [`Help: svc ${argv.join(' ')} --help`]);
+  const [sentence = '', ...rest] = message.replace(/^error: /, '').split('\n');
+  const named = program.commands.find((command) => command.name() === argv[0]);
+  const advice = rest.map((line) => line.replace(/^\(|\)$/g, ''));
+  return new UsageProblem(`${sentence}.`, [
+    ...advice,
+    `Help: svc ${named === undefined ? '' : `${named.name()} `}--help`,
+  ]);
+}

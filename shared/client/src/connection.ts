@@ -1,0 +1,43 @@
+/** Where the node is, and as whom one speaks to it. */
+
+export interface ConnectionOptions {
+  /** Of the node or the balancer before it, such as `http://127.0.0.1:3457`. */
+  readonly url: string;
+  /** The operator's key. */
+  readonly key?: string | undefined;
+  /** The token of an agent, in place of the key. */
+  readonly token?: string | undefined;
+  /** Id of the agent an operator works as. */
+  readonly agent?: string | undefined;
+  /** "The current brain" and the like belong to the credential together with this name. */
+  readonly session?: string | undefined;
+}
+
+export interface Connection {
+  /** Ends with a slash. */
+  readonly base: string;
+  /** The address as it may be shown: without a name and password. */
+  readonly shown: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Throws TypeError for what cannot be an address or stand in a header. */
+export function connectionOf({ url, key, token, agent, session }: ConnectionOptions): Connection {
+  if (key !== undefined && token !== undefined)
+    throw new TypeError('A client speaks as the operator with `key` or as an agent with `token`, not as both.');
+  const { protocol, origin, pathname, username, password } = new URL(url);
+  if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(`${url} is no http address.`);
+  if (username !== '' || password !== '')
+    throw new TypeError('The credential belongs into `key` or `token`, not into the address.');
+  const base = `${origin}${pathname}`.endsWith('/') ? `${origin}${pathname}` : `${origin}${pathname}/`;
+  const headers = {
+    ...given('authorization', (key ?? token) === undefined ? undefined : `Bearer ${key ?? token}`),
+    ...given('x-svc-agent', agent),
+    ...given('x-svc-session', session),
+  };
+  return { base, shown: base.slice(0, -1), headers: Object.fromEntries(new Headers(headers)) };
+}
+
+export function given(name: string, value: string | undefined): Record<string, string> {
+  return value === undefined ? {} : { [name]: value };
+}

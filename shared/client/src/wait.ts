@@ -1,0 +1,14 @@
+/** Throws the reason of the signal as soon as it is given. */
+export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  let wake = (): void => {};
+  const woken = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  const timer = setTimeout(wake, ms);
+  signal?.addEventListener('abort', wake, { once: true });
+  await woken;
+  clearTimeout(timer);
+  signal?.removeEventListener('abort', wake);
+  signal?.throwIfAborted();
+}

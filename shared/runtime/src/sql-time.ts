@@ -1,0 +1,11 @@
+/** Moments in SQL: they enter and leave a store as milliseconds since the epoch. */
+
+/** `time`: an expression of type timestamptz. */
+export function epochMs(time: string): string {
+  return `(extract(epoch FROM ${time}) * 1000)::float8`;
+}
+
+/** `milliseconds`: an expression of a number. */
+export function timestampOf(milliseconds: string): string {
+  return `to_timestamp((${milliseconds})::float8 / 1000)`;
+}

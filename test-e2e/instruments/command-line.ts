@@ -1,0 +1,89 @@
+/** The real `svc`, in a pipe or at a terminal. */
+import { spawn, type SpawnOptions } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { findExecutable } from '@svc/testing/servers/processes.ts';
+import type { TargetPlace } from '../targets/target.ts';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly cwd?: string;
+}
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+const ENTRY = join(PROJECT, 'deploy', 'svc.ts');
+/** As people start it. */
+export const LAUNCHER = join(PROJECT, 'toolchain', 'svc.mjs');
+const NODE = [process.execPath, '--disable-warning=ExperimentalWarning', ENTRY];
+
+export class CommandLine {
+  readonly #env: Readonly<Record<string, string | undefined>>;
+
+  constructor({ gateways, key, root }: Pick<TargetPlace, 'gateways' | 'key' | 'root'>, session: string) {
+    this.#env = {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      HOME: root,
+      LANG: 'C.UTF-8',
+      TERM: 'xterm-256color',
+      SVC_URL: gateways[0],
+      SVC_SESSION: session,
+      ...(key === null ? {} : { SVC_KEY: key }),
+    };
+  }
+
+  run(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+    return this.program([...NODE, ...args], options);
+  }
+
+  /** Its JSON lines; throws when it did not end well. */
+  async rows(...args: readonly string[]): Promise<Record<string, unknown>[]> {
+    const { code, stdout, stderr } = await this.run(args);
+    if (code !== 0) throw new Error(`svc ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** What a person at a terminal of that width sees, with its colours; null where nothing makes a terminal. */
+  async seen(args: readonly string[], { columns = 100, ...options }: CommandOptions & { columns?: number } = {}) {
+    const script = findExecutable('script');
+    if (script === null) return null;
+    const command = `stty cols ${columns} rows 40; exec ${[...NODE, ...args].map(quoted).join(' ')}`;
+    return this.program([script, '-qec', command, '/dev/null'], options);
+  }
+
+  async program(command: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+    const child = this.spawn(command, options, 'pipe');
+    child.stdin?.end(options.stdin ?? '');
+    const streams = [child.stdout, child.stderr].map((stream) => (stream === null ? '' : text(stream)));
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    const [code, stdout = '', stderr = ''] = await Promise.all([ended, ...streams]);
+    return { code, stdout, stderr };
+  }
+
+  /** One that runs until the test ends it. */
+  start(args: readonly string[]) {
+    return this.spawn([...NODE, ...args], {}, 'pipe');
+  }
+
+  spawn([file = '', ...args]: readonly string[], { env, cwd = PROJECT }: CommandOptions, stdio: SpawnOptions['stdio']) {
+    return spawn(file, args, { cwd, env: { ...this.#env, ...env }, stdio: stdio ?? 'pipe' });
+  }
+}
+
+export function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+export function withoutColour(text: string): string {
+  return text.replaceAll(/\u001b\[[\d;]*m/g, '').replaceAll('\r\n', '\n');
+}

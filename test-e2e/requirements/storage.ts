@@ -1,0 +1,32 @@
+/** A branch as an area of files: directories, bytes of any kind, several files in one step. */
+export const STORAGE = {
+  'storage:bytes': [
+    'storage',
+    'Bytes of any kind come back as they were, on disk, on every process, and from a commit.',
+  ],
+  'storage:rm': [
+    'storage acceptance 1, 4',
+    'A directory with files goes only when all of it is meant, and then as a whole; the root never does.',
+  ],
+  'storage:links': ['storage acceptance 2', 'What a link leads to is neither shown nor touched.'],
+  'storage:rows': [
+    'storage acceptance 3',
+    'What one may not read is left out of copies and lists, and keeps the directory it lies in from being removed.',
+  ],
+  'storage:crash': [
+    'storage acceptance 1',
+    'kill -9 inside of copying or removing a directory leaves all of it or none.',
+  ],
+  'storage:names': [
+    'rest of the brain, what must be seen 5',
+    'No hostile name touches anything outside, or breaks a call.',
+  ],
+  'notes:core': [
+    'dropbox acceptance 5',
+    'A core note is a file at the root of the brain; one with directories is refused.',
+  ],
+  'skills:prototypes': [
+    'skill prototypes acceptance',
+    'A written prototype is listed at once and loads byte for byte; who may not read it is told that there is none.',
+  ],
+} as const;

@@ -1,0 +1,326 @@
+/**
+ * `svc`, the real program against real nodes: each command, in pipes and at a terminal. It knows nothing but a door, and
+ * doors are the same everywhere, so one target is enough.
+ */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from '@svc/testing/servers/processes.ts';
+import { freePort } from '@svc/testing/servers/ports.ts';
+import { expect, onTestFinished } from 'vitest';
+import { CommandLine, LAUNCHER, quoted, withoutColour } from '../instruments/command-line.ts';
+import { waitFor } from '../instruments/wait-for.ts';
+import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
+
+const EMBEDDED = { only: 'embedded', timeoutMs: 120_000 } as const;
+const PROTOCOL = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** A command line whose session stands on a brain of its own. */
+async function onOwnBrain({ place }: Pick<Scenario, 'place'>): Promise<{ svc: CommandLine; brain: string }> {
+  const brain = newName('cli');
+  const svc = new CommandLine(place, newName('session'));
+  await svc.rows('call', 'brain_switch', `name=${brain}`, 'create=true');
+  return { svc, brain };
+}
+
+function folder(): string {
+  const path = temporaryFolder('svc-cli');
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+verifies(
+  'cli:commands',
+  async ({ keyed }) => {
+    const { svc, brain } = await onOwnBrain({ place: keyed });
+    const text = 'High water at six.\nNo newline at the end — 水位';
+    expect(await svc.rows('set', 'notes/tides', text)).toMatchObject([
+      { file: 'notes/tides.md', created: true, brain },
+    ]);
+    expect((await svc.run(['get', 'notes/tides'])).stdout).toBe(text);
+    expect(await svc.rows('get', 'notes/tides', '--json')).toMatchObject([{ content: text, brain }]);
+    const piped = await svc.run(['set', 'notes/pipe'], { stdin: 'from a pipe\n' });
+    expect(JSON.parse(piped.stdout)).toMatchObject({ file: 'notes/pipe.md', bytes: 12 });
+    const cwd = folder();
+    writeFileSync(join(cwd, 'plan.md'), 'a plan');
+    expect((await svc.run(['set', 'notes/plan', '-f', 'plan.md'], { cwd })).code).toBe(0);
+
+    expect(await svc.rows('commit', '-m', 'three notes')).toMatchObject([{ committed: true, count: 3 }]);
+    expect(await svc.rows('log', '-n', '1')).toMatchObject([{ message: 'three notes' }]);
+    expect((await svc.rows('log', 'notes/plan'))[0]).toMatchObject({ message: 'three notes' });
+    expect(await svc.rows('search', 'high', 'water')).toMatchObject([{ file: 'notes/tides.md' }]);
+
+    await svc.rows('branch', 'create', 'spring');
+    expect(await svc.rows('branch')).toContainEqual(expect.objectContaining({ name: 'spring', current: true }));
+    await svc.rows('set', 'notes/spring', 'tide');
+    await svc.rows('commit', '-m', 'spring');
+    expect(await svc.rows('branch', 'switch', 'main')).toMatchObject([{ branch: 'main' }]);
+    expect(await svc.rows('branch', 'merge', 'spring')).toMatchObject([{ merged: true }]);
+    expect(await svc.rows('branch', 'delete', 'spring')).toMatchObject([{ deleted: true }]);
+    expect((await svc.run(['get', 'notes/spring'])).stdout).toBe('tide');
+
+    const listed = await svc.rows('tools');
+    expect(listed.length).toBeGreaterThan(100);
+    expect((await svc.rows('tools', 'write', 'a', 'file')).map(({ name }) => name)).toContain('brain_write');
+    expect(await svc.rows('describe', 'svc_search')).toMatchObject([{ name: 'svc_search', effect: 'read' }]);
+    expect((await svc.rows('call', 'svc_search', 'query=tide', 'limit=1'))[0]?.['results']).toHaveLength(1);
+    expect(await svc.rows('call', 'svc_search', '--json', '{"query":"tide","limit":1}')).toMatchObject([
+      { query: 'tide' },
+    ]);
+    expect(await svc.rows('status')).toMatchObject([{ ready: true, brains: expect.any(Array) }]);
+    expect(await svc.rows('doctor')).toContainEqual(expect.objectContaining({ name: 'node', state: 'ok' }));
+
+    const [agent] = await svc.rows('call', 'agent_spawn', 'name=scout');
+    const id = String(agent?.['agentId']);
+    const { stdout: token } = await svc.run(['token', 'mint', id, '--ttl', '1h', '-q']);
+    const asAgent = await svc.run(['call', 'svc_habitat_status'], { env: { SVC_TOKEN: token.trim(), SVC_KEY: '' } });
+    expect(JSON.parse(asAgent.stdout)).toMatchObject({ currentWorkspace: 'default' });
+    const [minted] = await svc.rows('token', 'list', '--of', id);
+    expect(await svc.rows('token', 'revoke', String(minted?.['tokenId']))).toEqual([{ revoked: true }]);
+    const launched = await svc.program([process.execPath, LAUNCHER, '--version']);
+    expect(launched).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  },
+  EMBEDDED,
+);
+
+verifies(
+  'cli:exit-codes',
+  async (scenario) => {
+    const { svc } = await onOwnBrain(scenario);
+    const said = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+      const { code, stdout, stderr } = await svc.run(args, { env });
+      expect(stdout).toBe('');
+      return { code, stderr };
+    };
+    const nobody = `http://127.0.0.1:${await freePort()}`;
+    expect(await said(['sync'])).toMatchObject({ code: 3, stderr: expect.stringContaining('E_NOT_CONFIGURED') });
+    expect(await said(['get', 'absent'])).toMatchObject({ code: 3 });
+    expect(await said(['stauts'])).toMatchObject({ code: 2, stderr: expect.stringContaining('status') });
+    expect(await said(['call', 'svc_serch', 'query=x'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('svc_search'),
+    });
+    expect(await said(['call', 'svc_search', 'query=x', 'limit=many'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('limit: "many" is no number'),
+    });
+    expect(await said(['call', 'brain_write', '--json', '{"nam":1}'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('content'),
+    });
+    expect(await said(['commit'])).toMatchObject({ code: 2 });
+    expect(await said(['status', '--url', nobody])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('svc start'),
+    });
+    expect(await said(['watch', '--url', nobody])).toMatchObject({ code: 4 });
+    expect(await said(['status', '--url', 'ftp://x'])).toMatchObject({ code: 2 });
+    expect((await svc.run(['doctor', '--url', nobody])).code).toBe(1);
+    expect(await said(['status'], { SVC_TOKEN: `svc_${'0'.repeat(43)}` })).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('SVC_TOKEN'),
+    });
+    const { stderr } = await said(['get', 'absent', '--json']);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'E_FILE_ABSENT', exit: 'refused' } });
+    const closed = await svc.program([
+      'sh',
+      '-c',
+      `${[process.execPath, LAUNCHER, 'tools'].map(quoted).join(' ')} | true`,
+    ]);
+    expect(closed.stderr).toBe('');
+  },
+  EMBEDDED,
+);
+
+verifies(
+  'cli:terminal',
+  async (scenario) => {
+    const { svc } = await onOwnBrain(scenario);
+    await svc.rows('set', 'evil', 'first line\n\u001b[2J\u001b]0;mine\u0007 and \u202e turned');
+    await svc.rows('commit', '-m', 'evil \u001b[31m');
+    const tools = await svc.seen(['tools'], { columns: 72 });
+    if (tools === null) return scenario.report('SKIPPED: nothing here makes a terminal (script of util-linux)');
+    expect(tools.stdout).toContain('\u001b[');
+    const lines = withoutColour(tools.stdout).split('\n');
+    expect(lines[0]).toMatch(/^TOOL +AREA +EFFECT +WHAT IT DOES$/);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(72);
+    const plain = await svc.seen(['tools'], { env: { NO_COLOR: '1' } });
+    expect(plain?.stdout).not.toContain('\u001b[');
+    for (const args of [['get', 'evil'], ['log'], ['search', 'turned'], ['call', 'svc_history']]) {
+      const seen = await svc.seen(args);
+      expect(withoutColour(seen?.stdout ?? ''), args.join(' ')).not.toMatch(/[\u001b\u0007\u202e]/);
+    }
+    for (const args of [
+      ['status'],
+      ['doctor'],
+      ['describe', 'brain_write'],
+      ['branch'],
+      ['call', 'brain_list'],
+      ['token'],
+    ]) {
+      const seen = await svc.seen(args);
+      expect(seen, args.join(' ')).toMatchObject({ code: 0 });
+      expect(withoutColour(seen?.stdout ?? ''), args.join(' ')).not.toMatch(/^\{/m);
+    }
+  },
+  EMBEDDED,
+);
+
+verifies(
+  'cli:edit',
+  async (scenario) => {
+    const { svc } = await onOwnBrain(scenario);
+    await svc.rows('set', 'doc', 'mine\n');
+    const editor = join(folder(), 'editor');
+    const edited = async (does: string) => {
+      writeFileSync(editor, `#!/bin/sh\n${does}\n`, { mode: 0o755 });
+      return svc.seen(['edit', 'doc'], { env: { EDITOR: editor } });
+    };
+    const saved = await edited('echo more >> "$1"');
+    if (saved === null) return scenario.report('SKIPPED: nothing here makes a terminal (script of util-linux)');
+    expect(saved.code, saved.stdout).toBe(0);
+    expect((await svc.run(['get', 'doc'])).stdout).toBe('mine\nmore\n');
+    expect((await edited('true'))?.stdout).toContain('as it was');
+
+    const node = [process.execPath, join(import.meta.dirname, '..', '..', 'deploy', 'svc.ts')].map(quoted).join(' ');
+    const late = await edited(`${node} set doc theirs > /dev/null; echo late >> "$1"`);
+    expect(late?.code).toBe(3);
+    expect((await svc.run(['get', 'doc'])).stdout).toBe('theirs');
+    const kept = /Your text: (\S+)/.exec(withoutColour(late?.stdout ?? ''))?.[1] ?? '';
+    expect(readFileSync(kept, 'utf8')).toBe('mine\nmore\nlate\n');
+    expect((await edited('exit 1'))?.code).toBe(1);
+    expect((await svc.run(['get', 'doc'])).stdout).toBe('theirs');
+    expect((await svc.run(['edit', 'doc'])).code).toBe(2);
+  },
+  EMBEDDED,
+);
+
+verifies(
+  'cli:commands',
+  async ({ place }) => {
+    const svc = new CommandLine(place, newName('session'));
+    const hello = { jsonrpc: '2.0', id: 7, method: 'server/discover', params: { _meta: PROTOCOL } };
+    const { stdout } = await svc.run(['mcp'], { stdin: `${JSON.stringify(hello)}\n` });
+    const answers = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(answers).toEqual([expect.objectContaining({ id: 7, result: expect.any(Object) })]);
+    const started = svc.start(['start', '-p', '0', '-d', join(folder(), 'data')]);
+    onTestFinished(() => void started.kill('SIGKILL'));
+    let said = '';
+    started.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
+    const ended = new Promise<number | null>((resolve) => started.once('close', resolve));
+    await waitFor(() => said.includes('listening on'), { what: 'the node to be there' });
+    started.kill('SIGINT');
+    expect(await ended).toBe(0);
+  },
+  { ...EMBEDDED, title: 'svc start runs a node until Ctrl-C, svc mcp speaks nothing but the protocol' },
+);
+
+const restarted = ownTarget({}, { only: 'embedded' });
+
+verifies(
+  'cli:watch',
+  async (scenario) => {
+    const { svc, brain } = await onOwnBrain(scenario);
+    const watching = svc.start(['watch', 'brain:change']);
+    onTestFinished(() => void watching.kill('SIGKILL'));
+    let heard = '';
+    watching.stdout?.setEncoding('utf8').on('data', (text: string) => (heard += text));
+    const events = (): Record<string, unknown>[] =>
+      heard
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const ended = new Promise<number | null>((resolve) => watching.once('close', resolve));
+    // Nobody tells when the watch begins, so it is written until something is heard.
+    let count = 0;
+    await waitFor(
+      async () => {
+        await svc.rows('set', 'first', String((count += 1)));
+        return events().length > 0;
+      },
+      { what: 'the watch to hear something' },
+    );
+    const [node] = restarted.get().gateways;
+    await node?.kill();
+    await node?.start();
+    await svc.rows('set', 'while-away', 'missed', '--brain', brain);
+    await waitFor(() => events().some(({ file }) => file === 'while-away.md'), { what: 'what happened meanwhile' });
+    const ids = events().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    watching.kill('SIGINT');
+    expect(await ended).toBe(130);
+  },
+  { ...EMBEDDED, on: restarted },
+);
+
+verifies(
+  'cli:completion',
+  async (scenario) => {
+    const { svc } = await onOwnBrain(scenario);
+    await svc.rows('set', 'notes/tides', 'x');
+    const { stdout: script } = await svc.run(['completion', 'bash']);
+    const bin = folder();
+    writeFileSync(join(bin, 'svc'), `#!/bin/sh\nexec ${[process.execPath, LAUNCHER].map(quoted).join(' ')} "$@"\n`, {
+      mode: 0o755,
+    });
+    const asked = async (line: string): Promise<string[]> => {
+      const typed = `COMP_LINE=${quoted(line)} COMP_POINT=${line.length} COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'`;
+      const bash = `${script}\n${typed}\n_svc\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
+      const { stdout } = await svc.program(['bash', '-c', bash], { env: { PATH: `${bin}:${process.env['PATH']}` } });
+      return stdout.split('\n').filter((value) => value !== '');
+    };
+    expect(await asked('svc sta')).toEqual(['start', 'status']);
+    expect(await asked('svc call brain_wri')).toEqual(['brain_write']);
+    expect(await asked('svc call brain_write for')).toEqual(['format=']);
+    expect(await asked('svc call brain_write format=')).toEqual(['md', 'json', 'yaml', 'txt']);
+    expect(await asked('svc get no')).toEqual(['notes/tides.md']);
+    expect(await asked('svc watch lock:a')).toEqual(['acquired']);
+    expect(await asked('svc call brain_write "name=$(touch /tmp/never)" for')).toEqual(['format=']);
+    for (const shell of ['zsh', 'fish'])
+      expect((await svc.run(['completion', shell])).stdout).toContain('svc __complete');
+  },
+  EMBEDDED,
+);
+
+verifies(
+  'cli:prompt',
+  async (scenario) => {
+    const { svc, brain } = await onOwnBrain(scenario);
+    const lines = [
+      'set a "two words"',
+      'brain_current',
+      'no_such_tool',
+      'get a',
+      'svc log -n 1',
+      'exit',
+      'set b never',
+    ];
+    const { stdout, stderr } = await svc.run(['prompt'], { stdin: `${lines.join('\n')}\n` });
+    expect(stdout).toContain(`"current":"${brain}"`);
+    expect(stdout).toContain('two words');
+    expect(stderr).toContain('no_such_tool');
+    expect((await svc.run(['get', 'b'])).code).toBe(3);
+  },
+  EMBEDDED,
+);
+
+verifies(
+  'cli:prompt',
+  async ({ place }) => {
+    const data = join(folder(), 'data');
+    const svc = new CommandLine(place, newName('session'));
+    const node = [process.execPath, join(import.meta.dirname, '..', '..', 'deploy', 'embedded.ts')];
+    const env = { SVC_MODE: 'cli', SVC_DATA_DIR: data, SVC_MCP_PORT: '0', SVC_BIND: '127.0.0.1' };
+    const started = svc.program(node, { env, stdin: 'set note kept\nstatus\n' });
+    expect(await started).toMatchObject({ code: 0, stdout: expect.stringContaining('"mode":"cli"') });
+    expect(readdirSync(data), 'the node ended with its prompt').not.toContain('service.lock');
+    const again = await svc.program(node, { env, stdin: 'get note\n' });
+    expect(again.stdout).toContain('kept');
+  },
+  { ...EMBEDDED, title: 'SVC_MODE=cli starts a node with a prompt, which end together' },
+);
