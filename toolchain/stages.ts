@@ -139,9 +139,11 @@ export async function runStages(stages: readonly Stage[]): Promise<number> {
   const sum = (key: 'passed' | 'failed' | 'skipped') => tallies.reduce((total, tally) => total + tally[key], 0);
   const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
   const failures = tallies.flatMap((tally) => tally.failures ?? []).map((line) => `  ${line}\n`);
-  if (failures.length > 0) process.stdout.write(`\n── failed\n${failures.join('')}`);
   if (slow.length > 0) process.stdout.write(`${slow.join('\n')}\n`);
-  process.stdout.write(`\n── summary\n${rows.join('\n')}\n\n${sentence(total)}\n`);
+  process.stdout.write(`\n── summary\n${rows.join('\n')}\n`);
+  // Last, because that is what is read first of a long output, and what is left of one that was cut.
+  if (failures.length > 0) process.stdout.write(`\n── failed\n${failures.join('')}`);
+  process.stdout.write(`\n${sentence(total)}\n`);
   return total.failed === 0 ? 0 : 1;
 }
 

@@ -84,10 +84,21 @@ export class EventSocket {
   }
 
   async until(what: string, wanted: (event: HeardEvent) => boolean, withinMs?: number): Promise<HeardEvent> {
-    return waitFor(() => this.heard.find(wanted), {
-      withinMs,
-      what: `the event ${what}`,
-    });
+    const before = this.heard.length;
+    try {
+      return await waitFor(() => this.heard.find(wanted), { withinMs, what: `the event ${what}` });
+    } catch (error) {
+      throw new Error(`${(error as Error).message}; ${this.#story(before)}`, { cause: error });
+    }
+  }
+
+  /** What became of it since it had heard so many events. */
+  #story(before: number): string {
+    const names = Map.groupBy(this.heard.slice(before), ({ name }) => name);
+    const heard = [...names].map(([name, events]) => `${events.length} ${name}`).join(', ');
+    const state = this.connected ? 'connected' : `disconnected (${this.disconnects.join(', ')})`;
+    const told = this.errors.map(({ code }) => code).join(', ');
+    return `heard meanwhile: ${heard || 'nothing'}; ${before} before; ${state}; errors: ${told || 'none'}`;
   }
 
   get connected(): boolean {

@@ -127,8 +127,9 @@ export class EventSession {
     this.#work = this.#work.then(() => (this.#sink.isOpen() ? job() : undefined));
   }
 
+  /** Side by side: a service that does not answer holds up nobody's events but its own. */
   async #catchUpAll(): Promise<void> {
-    for (const [service, place] of this.#places) await this.#catchUp(service, place);
+    await Promise.all([...this.#places].map(([service, place]) => this.#catchUp(service, place)));
   }
 
   async #catchUp(service: string, place: Place): Promise<void> {
@@ -175,21 +176,27 @@ export class EventSession {
   async #search(eventId: string): Promise<Found | null> {
     for (let search = 1; search <= MAX_SEARCHES && this.#sink.isOpen(); search += 1) {
       this.#takeNewPlaces();
-      let everyoneAnswered = true;
-      for (const [service, place] of this.#places) {
-        try {
-          const page = await this.#source.page(service, { id: eventId, limit: 1 });
-          if ('gone' in page) continue;
-          const position = page.events[0] === undefined ? page.head : page.events[0].position - 1;
-          return { service, place, position };
-        } catch {
-          everyoneAnswered = false;
-        }
-      }
+      const answers = await Promise.all(
+        [...this.#places].map(([service, place]) => this.#find(eventId, service, place)),
+      );
+      const found = answers.find((answer) => typeof answer === 'object');
+      if (found !== undefined) return found;
+      const everyoneAnswered = answers.every((answer) => answer === 'not here');
       if (everyoneAnswered && search >= MIN_SEARCHES) return null;
       await sleep(RETRY_MS, undefined, { ref: false });
     }
     return null;
+  }
+
+  async #find(eventId: string, service: string, place: Place): Promise<Found | 'not here' | 'no answer'> {
+    try {
+      const page = await this.#source.page(service, { id: eventId, limit: 1 });
+      if ('gone' in page) return 'not here';
+      const position = page.events[0] === undefined ? page.head : page.events[0].position - 1;
+      return { service, place, position };
+    } catch {
+      return 'no answer';
+    }
   }
 }
 

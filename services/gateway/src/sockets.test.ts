@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Socket } from 'socket.io-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { SUBJECTS } from '@svc/contract/discovery.ts';
 import { startGateway } from './service.ts';
 import { type EventLog, startEventLog } from '../testing/event-log.ts';
 import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
@@ -292,6 +293,20 @@ describe('resume', () => {
     await until(() => client.heard.length === 25);
     expect([client.heard, client.errors]).toEqual([upTo(35, 11), []]);
     await late.stop();
+    await fresh.stop();
+  });
+
+  test('is not held up by a service that told something and then fell silent', async () => {
+    const fresh = await startHarness({ environment: KEYED });
+    const client = open({ url: fresh.url });
+    await until(() => client.socket.connected);
+    const { bus } = fresh.platform;
+    const told = [{ position: 1, event: { id: 'evt_m', name: 'silent:told', at: 1, node: 'n', payload: {} } }];
+    bus.publish(SUBJECTS.events('silent'), JSON.stringify({ service: 'silent', head: 1, events: told }));
+    const speaking = await startEventLog(fresh.platform);
+    speaking.emit(2);
+    await until(() => client.heard.length === 2);
+    await speaking.stop();
     await fresh.stop();
   });
 
