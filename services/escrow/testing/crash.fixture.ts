@@ -24,6 +24,7 @@ async function prepare(ledger: LedgerStore): Promise<void> {
     amount: 50n * CREDIT,
     condition: null,
     ttlMs: 600_000,
+    deadlineAt: null,
     ownerKind: 'service',
     owner: 'market',
     bodyHash: 'h',

@@ -45,10 +45,17 @@ const Budget = z.strictObject({
   pending: z.number(),
   earned: z.number(),
 });
+const ServiceHold = z.strictObject({
+  state: z.enum(['held', 'posted', 'released', 'expired']),
+  amount: z.number(),
+  expiresAt: z.number(),
+  entryId: z.string().optional(),
+});
 /** The same had been asked before: nothing happened again. */
 const replay = z.literal(true).optional();
 
 const MAX_SERVICE_TTL_MS = 2_592_000_000;
+const MAX_HOLDS_AT_ONCE = 500;
 const askers = ['market', 'agora', 'universe'] as const;
 
 /**
@@ -57,16 +64,20 @@ const askers = ['market', 'agora', 'universe'] as const;
  * E_REF_REUSED. Asked on behalf of an operator, accounts open that nobody created.
  */
 export const ESCROW = defineOperations('escrow', {
-  /** Reserves; an amount of null, or a payer of null, makes a mere record. */
+  /**
+   * Reserves; an amount of null or 0, or a payer of null, makes a mere record. What arrives after `deadlineAt` (ms since the
+   * epoch, by the clock of the ledger's database) is E_HOLD_EXPIRED; a repetition may name another one.
+   */
   hold: {
     effect: 'write-idempotent',
     askers,
     question: z.strictObject({
       holdId: ServiceHoldId,
       payer: Payer.nullable(),
-      amount: PositiveCredits.nullable(),
+      amount: LimitCredits.nullable(),
       ttlMs: z.int().min(1).max(MAX_SERVICE_TTL_MS),
       condition: z.record(z.string(), z.json()).nullable(),
+      deadlineAt: z.int().positive().optional(),
     }),
     answer: z.strictObject({
       held: z.literal(true),
@@ -78,6 +89,7 @@ export const ESCROW = defineOperations('escrow', {
     refuses: [
       'E_HOLD_EXISTS',
       'E_HOLD_CLOSED',
+      'E_HOLD_EXPIRED',
       'E_BUDGET',
       'E_UNKNOWN_WORKSPACE',
       'E_MEMBER_LIMIT',
@@ -106,15 +118,27 @@ export const ESCROW = defineOperations('escrow', {
     effect: 'read',
     askers,
     question: z.strictObject({ holdId: ServiceHoldId }),
-    answer: z.union([
-      z.strictObject({ state: z.literal('absent') }),
-      z.strictObject({
-        state: z.enum(['held', 'posted', 'released', 'expired']),
-        amount: z.number(),
-        expiresAt: z.number(),
-        entryId: z.string().optional(),
-      }),
-    ]),
+    answer: z.union([z.strictObject({ state: z.literal('absent') }), ServiceHold]),
+  },
+  /** Of several holds of the asker, by id; those that it has not are left out. */
+  states: {
+    effect: 'read',
+    askers,
+    question: z.strictObject({ holdIds: z.array(ServiceHoldId).max(MAX_HOLDS_AT_ONCE) }),
+    answer: z.strictObject({ holds: z.record(z.string(), ServiceHold) }),
+  },
+  /** The asker's live holds with ids after the one that is named, in the order of their characters' codes. */
+  live: {
+    effect: 'read',
+    askers,
+    question: z.strictObject({
+      after: HoldId.optional(),
+      limit: z.int().min(1).max(MAX_HOLDS_AT_ONCE),
+    }),
+    answer: z.strictObject({
+      holds: z.array(z.strictObject({ holdId: z.string(), amount: z.number(), heldAt: z.number() })),
+      more: z.boolean(),
+    }),
   },
   /** Spends at once. */
   debit: {

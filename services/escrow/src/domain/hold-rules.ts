@@ -29,6 +29,8 @@ export interface HoldWish<Kind extends OwnerKind = OwnerKind> {
   readonly amount: bigint;
   readonly condition: Readonly<Record<string, unknown>> | null;
   readonly ttlMs: number;
+  /** After it nothing is placed, ms since the epoch; null = whenever it comes. */
+  readonly deadlineAt: number | null;
   readonly ownerKind: Kind;
   readonly owner: string;
   /** Of a service: what tells a repetition from another wish. */
@@ -52,7 +54,7 @@ function factOf(event: LedgerEvent, hold: Hold, amount: bigint): Fact {
 type HoldCode<Kind extends OwnerKind> =
   | FundsCode
   | 'E_HOLD_EXISTS'
-  | (Kind extends 'caller' ? 'E_HOLD_LIMIT' : 'E_HOLD_CLOSED');
+  | (Kind extends 'caller' ? 'E_HOLD_LIMIT' : 'E_HOLD_CLOSED' | 'E_HOLD_EXPIRED');
 
 export function decideHold<Kind extends OwnerKind>(
   book: Book,
@@ -71,11 +73,15 @@ function decideHoldOfCaller(book: Book, wish: HoldWish): Ruling<HeldAnswer, Hold
 
 function decideHoldOfService(book: Book, wish: HoldWish): Ruling<HeldAnswer, HoldCode<'service'>> {
   const earlier = book.hold(wish);
-  if (earlier === null) return placed(book, wish);
+  if (earlier === null) return isLate(book, wish) ? deny('E_HOLD_EXPIRED', { reason: 'deadline' }) : placed(book, wish);
   if (earlier.state !== 'held') return deny('E_HOLD_CLOSED', { state: earlier.state });
   const isSame = earlier.owner === wish.owner && earlier.bodyHash === wish.bodyHash;
   if (!isSame) return deny('E_HOLD_EXISTS', { reason: 'hold_exists' });
   return allow({ answer: { ...heldAnswer(earlier), replay: true }, effects: {} });
+}
+
+function isLate({ now }: Book, { deadlineAt }: HoldWish): boolean {
+  return deadlineAt !== null && deadlineAt <= now;
 }
 
 function placed(book: Book, wish: HoldWish): Ruling<HeldAnswer, FundsCode> {
@@ -243,7 +249,7 @@ export function decideVoid(
 }
 
 function burnt(book: Book, holdId: string, owner: string): Hold {
-  const unused = { payer: null, amount: 0n, condition: null, bodyHash: null, ttlMs: 0 };
+  const unused = { payer: null, amount: 0n, condition: null, bodyHash: null, ttlMs: 0, deadlineAt: null };
   const hold = newHold(book, { holdId, ownerKind: 'service', owner, ...unused });
   return { ...hold, state: 'released', closedAt: book.now, closedBy: owner };
 }

@@ -39,6 +39,7 @@ const holdWish = (over: Partial<HoldWish> = {}): HoldWish => ({
   amount: 6n * CREDIT,
   condition: null,
   ttlMs: 100,
+  deadlineAt: null,
   ownerKind: 'service',
   owner: 'market',
   bodyHash: 'h',
@@ -87,6 +88,15 @@ describe('a denied request', () => {
 });
 
 describe('a hold', () => {
+  it('is placed before its deadline or not at all; one that is there is answered again', () => {
+    const book = bookOf({ accounts: [account('a', 10n)] });
+    const late = holdWish({ deadlineAt: NOW });
+    expect(decideHold(book, late)).toMatchObject({ code: 'E_HOLD_EXPIRED', details: { reason: 'deadline' } });
+    expect(decideHold(bookOf(), late)).toMatchObject({ code: 'E_HOLD_EXPIRED' });
+    ruled(book, (at) => decideHold(at, holdWish({ deadlineAt: NOW + 1 })));
+    expect(decideHold(book, late)).toMatchObject({ ok: true, value: { answer: { replay: true } } });
+  });
+
   it('goes from held to one end, whichever comes first', () => {
     const ends = [
       (book: Book) =>

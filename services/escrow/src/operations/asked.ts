@@ -28,11 +28,12 @@ export function hashOf(question: object): string {
   return createHash('sha256').update(canonicalJson(question)).digest('hex');
 }
 
-/** Null = the workspace is not known. */
+/** Null = the workspace is not known, or the member has no role there; operators pay for anybody. */
 export async function payerOf(payer: NamedPayer, { deps, operator }: Asked): Promise<Payer | null> {
   if ('workspace' in payer) {
-    const { known } = await rolesOrUnknown(deps.registry, null, payer.agent, payer.workspace);
-    return known ? { account: poolOf(payer.workspace), member: payer.agent, opensWith: null } : null;
+    const { known, roles } = await rolesOrUnknown(deps.registry, null, payer.agent, payer.workspace);
+    const mayDraw = known && (operator || roles.length > 0);
+    return mayDraw ? { account: poolOf(payer.workspace), member: payer.agent, opensWith: null } : null;
   }
   const account = 'org' in payer ? payer.org : payer.agent;
   return { account, member: null, opensWith: await deps.accountOpening.ofPayer(account, { operator, stamp: null }) };

@@ -3,20 +3,21 @@ import { microsOf } from '@svc/contract/amount.ts';
 import { DEFAULT_SINK } from '../domain/account.ts';
 import { type EscrowHandlers, hashOf, moveCall, payeeOpensWith, payerOf, unknownWorkspace } from './asked.ts';
 
-export const holdOperations: EscrowHandlers<'hold' | 'capture' | 'void' | 'state'> = {
-  async hold(question, asked) {
-    const { holdId, amount, ttlMs, condition } = question;
-    const payer = question.payer === null ? null : await payerOf(question.payer, asked);
-    if (question.payer !== null && payer === null) return unknownWorkspace();
+export const holdOperations: EscrowHandlers<'hold' | 'capture' | 'void' | 'state' | 'states' | 'live'> = {
+  async hold({ deadlineAt = null, ...what }, asked) {
+    const { holdId, amount, ttlMs, condition } = what;
+    const payer = what.payer === null ? null : await payerOf(what.payer, asked);
+    if (what.payer !== null && payer === null) return unknownWorkspace();
     const { decision } = await asked.deps.ledger.placeHold(moveCall(asked), {
       holdId,
       payer,
       amount: amount === null ? 0n : microsOf(amount),
       condition,
       ttlMs,
+      deadlineAt,
       ownerKind: 'service',
       owner: asked.asker,
-      bodyHash: hashOf(question),
+      bodyHash: hashOf(what),
     });
     return decision;
   },
@@ -35,9 +36,14 @@ export const holdOperations: EscrowHandlers<'hold' | 'capture' | 'void' | 'state
     return decision;
   },
   async state({ holdId }, { deps, asker }) {
-    const found = await deps.reads.serviceHold(holdId, asker);
-    if (found === null) return { state: 'absent' };
-    const { entryId, ...rest } = found;
-    return { ...rest, ...(entryId === null ? {} : { entryId }) };
+    const found = await deps.reads.serviceHolds([holdId], asker);
+    return found[holdId] ?? { state: 'absent' };
+  },
+  async states({ holdIds }, { deps, asker }) {
+    return { holds: await deps.reads.serviceHolds(holdIds, asker) };
+  },
+  async live({ after = '', limit }, { deps, asker }) {
+    const found = await deps.reads.liveHolds(asker, after, limit + 1);
+    return { holds: found.slice(0, limit), more: found.length > limit };
   },
 };

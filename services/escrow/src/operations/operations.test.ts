@@ -137,13 +137,46 @@ describe('a trade', () => {
     expect(await market.state({ holdId: trade })).toMatchObject({ state: 'expired' });
   });
 
-  it('without an amount is a record with the same states', async () => {
-    expect(await market.hold(hold({ amount: null }))).toMatchObject({ value: { reserved: 0 } });
+  it.each([null, 0])('of %s is a record with the same states', async (amount) => {
+    expect(await market.hold(hold({ amount }))).toMatchObject({ value: { reserved: 0 } });
+    expect(await market.hold(hold({ amount }))).toMatchObject({ value: { reserved: 0, replay: true } });
     expect(await market.capture({ holdId: trade })).toEqual({
       ok: true,
       value: { captured: true, entryId: null, amount: 0 },
     });
     expect(await budget(buyer)).toMatchObject({ spent: 0 });
+  });
+
+  it('that arrives after its deadline is not placed; one that is there is answered, whatever the deadline', async () => {
+    const late = { deadlineAt: Date.now() - 60_000 };
+    expect(await market.hold(hold(late))).toMatchObject({ code: 'E_HOLD_EXPIRED', details: { reason: 'deadline' } });
+    expect(await market.state({ holdId: trade })).toEqual({ state: 'absent' });
+    expect(await market.hold(hold({ deadlineAt: Date.now() + 60_000 }))).toMatchObject({ value: { reserved: 50 } });
+    expect(await market.hold(hold(late))).toMatchObject({ value: { reserved: 50, replay: true } });
+    expect(await budget(buyer)).toMatchObject({ pending: 50 });
+  });
+
+  it('is found among others, by its id and among those that live', async () => {
+    const ids = Array.from({ length: 5 }, (_, n) => `${trade}:${n}`);
+    for (const holdId of ids) await market.hold(hold({ holdId, amount: 1 }));
+    const [first = '', second = ''] = ids;
+    await market.capture({ holdId: first, payee: 'seller' });
+    await market.void({ holdId: second, reason: 'cancelled' });
+    const { holds } = await market.states({ holdIds: [...ids, 'trade:none'] });
+    expect(ids.map((holdId) => holds[holdId]?.state)).toEqual(['posted', 'released', 'held', 'held', 'held']);
+    expect(Object.keys(holds)).toHaveLength(5);
+    const live = [];
+    let after = trade;
+    for (let more = true; more; ) {
+      const page = await market.live({ after, limit: 2 });
+      live.push(...page.holds.filter(({ holdId }) => holdId.startsWith(`${trade}:`)));
+      after = live.at(-1)?.holdId ?? after;
+      more = page.more && page.holds.every(({ holdId }) => holdId.startsWith(`${trade}:`));
+    }
+    expect(live).toEqual(ids.slice(2).map((holdId) => ({ holdId, amount: 1, heldAt: expect.any(Number) })));
+    const other = node.askingAs('universe');
+    expect(await other.states({ holdIds: ids })).toEqual({ holds: {} });
+    expect(await other.live({ limit: 1 })).toEqual({ holds: [], more: false });
   });
 });
 
@@ -188,6 +221,8 @@ describe('payments', () => {
     expect(
       await market.debit({ payer: { workspace: 'ghost', agent: 'bob' }, amount: 1, ref: `ghost ${names}` }),
     ).toMatchObject({ code: 'E_UNKNOWN_WORKSPACE' });
+    const stranger = { payer: { workspace: 'acme', agent: 'stranger' }, amount: 1, ref: `stranger ${names}` };
+    expect(await market.debit(stranger, { operator: false })).toMatchObject({ code: 'E_UNKNOWN_WORKSPACE' });
     expect(await node.as('bob')('escrow_getWorkspacePool', { workspaceId: 'acme' })).toMatchObject({
       pool: { spent: 30 },
       members: [{ agentId: 'bob', spent: 30, pending: 0 }],
@@ -236,6 +271,7 @@ describe('accounts', () => {
 describe('what does not fit', () => {
   it.each([
     ['an id of a caller', { holdId: 'mine' }],
+    ['a deadline that is no time', { deadlineAt: 0.5 }],
     ['an amount below nothing', { amount: -1 }],
     ['a pool by its account', { payer: { agent: 'ws:acme' } }],
     ['a month and a millisecond', { ttlMs: 2_592_000_001 }],

@@ -23,6 +23,7 @@ it('three sweepers at once close each hold once, none before its time', async ()
       amount: CREDIT,
       condition: null,
       ttlMs: MINIMUM_MS + (n % SPREAD_MS),
+      deadlineAt: null,
       ownerKind: 'service',
       owner: 'market',
       bodyHash: null,

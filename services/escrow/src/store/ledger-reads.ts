@@ -22,7 +22,13 @@ export interface ServiceHold {
   readonly state: HoldState;
   readonly amount: number;
   readonly expiresAt: number;
-  readonly entryId: string | null;
+  readonly entryId?: string;
+}
+
+export interface LiveHold {
+  readonly holdId: string;
+  readonly amount: number;
+  readonly heldAt: number;
 }
 
 /** Holds that reserve from the account or name it, and those that the principal has placed; null = none. */
@@ -157,16 +163,29 @@ export class LedgerReads {
     return row?.budgets ?? 0;
   }
 
-  async serviceHold(holdId: string, owner: string): Promise<ServiceHold | null> {
-    const [row] = await this.#client.$queryRawUnsafe<ServiceHoldRow[]>(
-      `SELECT CASE WHEN state = 'held' AND expires_at <= clock_timestamp() THEN 'expired' ELSE state END AS state, amount,
+  /** By their ids, those of the owner. */
+  async serviceHolds(holdIds: readonly string[], owner: string): Promise<Record<string, ServiceHold>> {
+    const rows = await this.#client.$queryRawUnsafe<ServiceHoldRow[]>(
+      `SELECT hold_id, CASE WHEN state = 'held' AND expires_at <= clock_timestamp() THEN 'expired' ELSE state END AS state, amount,
          floor(extract(epoch FROM expires_at) * 1000)::float8 AS expires_at, entry_id
-       FROM escrow.holds WHERE claim = $1 AND owner_kind = 'service' AND owner = $2`,
-      holdId,
+       FROM escrow.holds WHERE claim = ANY($1::text[]) AND owner_kind = 'service' AND owner = $2`,
+      holdIds,
       owner,
     );
-    if (row === undefined) return null;
-    return { state: row.state, amount: credits(row.amount), expiresAt: row.expires_at, entryId: row.entry_id };
+    return Object.fromEntries(rows.map((row) => [row.hold_id, serviceHoldOf(row)]));
+  }
+
+  /** Those of a service with ids after the given one, in the order of their bytes. */
+  async liveHolds(owner: string, after: string, limit: number): Promise<LiveHold[]> {
+    const rows = await this.#client.$queryRawUnsafe<{ hold_id: string; amount: bigint; held_at: number }[]>(
+      `SELECT hold_id, amount, floor(extract(epoch FROM held_at) * 1000)::float8 AS held_at FROM escrow.holds
+       WHERE owner = $1 AND owner_kind = 'service' AND ${LIVE} AND hold_id COLLATE "C" > $2
+       ORDER BY hold_id COLLATE "C" LIMIT $3`,
+      owner,
+      after,
+      limit,
+    );
+    return rows.map((row) => ({ holdId: row.hold_id, amount: credits(row.amount), heldAt: row.held_at }));
   }
 }
 
@@ -188,10 +207,15 @@ interface HoldRow {
 }
 
 interface ServiceHoldRow {
+  readonly hold_id: string;
   readonly state: HoldState;
   readonly amount: bigint;
   readonly expires_at: number;
   readonly entry_id: string | null;
+}
+
+function serviceHoldOf({ state, amount, expires_at: expiresAt, entry_id: entryId }: ServiceHoldRow): ServiceHold {
+  return { state, amount: credits(amount), expiresAt, ...(entryId === null ? {} : { entryId }) };
 }
 
 function withoutDue({ due, ...row }: AccountRow & { readonly due: bigint }): Account {

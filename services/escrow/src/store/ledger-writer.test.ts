@@ -79,6 +79,7 @@ describe('folding', () => {
       amount: 0n,
       condition: { text: 'a\0b' },
       ttlMs: 1000,
+      deadlineAt: null,
       ownerKind: 'caller',
       owner: 'p',
       bodyHash: null,

@@ -119,6 +119,7 @@ const hold = defineTool({
       amount: condition.amount === undefined ? 0n : microsOf(condition.amount),
       condition,
       ttlMs: condition.ttlMs ?? HOLD_TTL.defaultMs,
+      deadlineAt: null,
       ownerKind: 'caller',
       owner: caller.principal,
       bodyHash: null,

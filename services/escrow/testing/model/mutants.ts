@@ -114,6 +114,16 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a hold that arrives late is placed',
+    edits: [
+      {
+        file: 'domain/hold-rules.ts',
+        from: 'return deadlineAt !== null && deadlineAt <= now;',
+        to: 'return deadlineAt !== null && deadlineAt > now && false;',
+      },
+    ],
+  },
+  {
     name: 'lost event',
     edits: [{ file: 'store/ledger-store.ts', from: 'eventsOf(folded.told)', to: 'eventsOf(folded.told.slice(1))' }],
   },

@@ -42,6 +42,20 @@ export interface ReferencePayer {
   readonly member: string | null;
 }
 
+export interface ReferenceWish {
+  readonly payer: ReferencePayer | null;
+  readonly amount: number;
+  readonly owner: string;
+  readonly service: boolean;
+  readonly ttlMs: number;
+  /** It arrives after its deadline. */
+  readonly late: boolean;
+}
+
+function bodyOf({ payer, amount, ttlMs }: ReferenceWish): string {
+  return JSON.stringify([payer, amount, ttlMs]);
+}
+
 export class ReferenceLedger {
   readonly accounts = new Map<string, ReferenceAccount>();
   readonly members = new Map<string, ReferenceMember>();
@@ -99,20 +113,20 @@ export class ReferenceLedger {
       : this.#once(`spend ${ref}`, `${payer.account} ${payer.member} ${amount} ${payee}`, spend);
   }
 
-  hold(
-    id: string,
-    wish: { payer: ReferencePayer | null; amount: number; owner: string; service: boolean; ttlMs: number },
-  ): Said {
+  hold(id: string, wish: ReferenceWish): Said {
+    const { owner, late } = wish;
+    const earlier = this.#claimed(nameOf(id, wish));
+    if (earlier !== undefined) return heldAlready(earlier, owner, bodyOf(wish));
+    return late ? no('E_HOLD_EXPIRED') : this.#place(id, wish);
+  }
+
+  #place(id: string, wish: ReferenceWish): Said {
     const { payer, amount, owner, service, ttlMs } = wish;
-    const body = JSON.stringify([payer, amount, ttlMs]);
-    const name = nameOf(id, wish);
-    const earlier = this.#claimed(name);
-    if (earlier !== undefined) return heldAlready(earlier, owner, body);
     const reserves = payer !== null && amount > 0;
     const refusal = reserves ? this.#shortage(payer, amount) : null;
     if (refusal !== null) return no(refusal);
     if (reserves) this.#reserve(payer, amount);
-    this.holds.set(name, {
+    this.holds.set(nameOf(id, wish), {
       id,
       account: payer?.account ?? null,
       member: payer?.member ?? null,
@@ -123,7 +137,7 @@ export class ReferenceLedger {
       expiresAt: this.now + ttlMs,
       captured: null,
       payee: null,
-      body,
+      body: bodyOf(wish),
     });
     this.events += 1;
     return { reserved: reserves ? amount : 0 };

@@ -169,18 +169,22 @@ function stepOf<Kind extends Step['kind']>(
 
 const held = {
   payer: fc.option(payer, { freq: 9 }),
-  amount,
+  amount: fc.constantFrom(0, ...AMOUNTS),
   owner,
   ttlMs: fc.constantFrom(...TTLS_MS),
 };
+const late = fc.constantFrom(false, false, false, false, false, true);
 const part = fc.option(amount, { freq: 1 });
 const STEP = fc.oneof(
   { weight: 3, arbitrary: stepOf('set-limit', { account, limit }) },
   { weight: 1, arbitrary: stepOf('set-member-limit', { agent, limit: fc.option(limit) }) },
   { weight: 1, arbitrary: stepOf('open', { account: budget, limit, ref }) },
   { weight: 5, arbitrary: stepOf('debit', { payer, amount, payee, ref: fc.option(ref) }) },
-  { weight: 4, arbitrary: stepOf('hold', { ...held, id: serviceHoldId, service: fc.constant(true) }) },
-  { weight: 3, arbitrary: stepOf('hold', { ...held, id: callerHoldId, service: fc.constant(false) }) },
+  { weight: 4, arbitrary: stepOf('hold', { ...held, late, id: serviceHoldId, service: fc.constant(true) }) },
+  {
+    weight: 3,
+    arbitrary: stepOf('hold', { ...held, late: fc.constant(false), id: callerHoldId, service: fc.constant(false) }),
+  },
   { weight: 4, arbitrary: stepOf('capture', { id: serviceHoldId, amount: part, payee, owner }) },
   { weight: 2, arbitrary: stepOf('void', { id: serviceHoldId, owner }) },
   { weight: 3, arbitrary: stepOf('release', { id: anyHoldId, owner, operator: fc.boolean() }) },
@@ -188,7 +192,7 @@ const STEP = fc.oneof(
 );
 const WAY = fc.constantFrom<Way>('once', 'once', 'once', 'twice with a key', 'all at once', 'all at once, apart');
 
-const APART = stepOf('hold', { ...held, id: serviceHoldId, service: fc.constant(true) });
+const APART = stepOf('hold', { ...held, late: fc.constant(false), id: serviceHoldId, service: fc.constant(true) });
 const ANY_STEP = fc.tuple(STEP, WAY).map(([step, way]) => new Performed(step, way));
 const COMMANDS = [
   ANY_STEP,

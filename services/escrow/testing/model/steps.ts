@@ -22,6 +22,8 @@ export type Step =
       readonly owner: string;
       readonly service: boolean;
       readonly ttlMs: number;
+      /** It arrives after the time until which it was to be placed. */
+      readonly late: boolean;
     }
   | {
       readonly kind: 'capture';
@@ -60,6 +62,8 @@ interface Performer<Kind extends Step['kind']> {
 }
 
 const MICROS = 1_000_000;
+const LONG_AGO = 1;
+const NEVER_LATE = 8_000_000_000_000;
 /** Pools and sinks have names of a form of their own. */
 export function named(prefix: string, account: string): string {
   if (account.startsWith('ws:')) return `ws:${prefix}${account.slice(3)}`;
@@ -143,13 +147,14 @@ const PERFORMERS: { readonly [Kind in Step['kind']]: Performer<Kind> } = {
       holds: [service ? id : callersName(owner, id)],
     }),
     refer: ({ id, ...wish }, reference) => reference.hold(id, wish),
-    perform: ({ id, payer, amount, owner, service, ttlMs }, ledger, call, names) =>
+    perform: ({ id, payer, amount, owner, service, ttlMs, late }, ledger, call, names) =>
       ledger.placeHold(call, {
         holdId: names.prefix + id,
         payer: payer === null ? null : payerOf(names, payer),
         amount: BigInt(amount),
         condition: { model: id },
         ttlMs,
+        deadlineAt: late ? LONG_AGO : NEVER_LATE,
         ownerKind: service ? 'service' : 'caller',
         owner: names.prefix + owner,
         bodyHash: JSON.stringify([payer, amount, ttlMs]),
