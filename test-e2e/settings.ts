@@ -11,7 +11,7 @@ export const SEED = count('E2E_SEED', randomInt(1, 2 ** 31));
 
 export const KILL_ROUNDS = count('E2E_KILL_ROUNDS', 2);
 export const ROLLING_RESTARTS = count('E2E_ROLLING_RESTARTS', 2);
-export const GARBAGE_REQUESTS = count('E2E_GARBAGE_REQUESTS', 4000);
+export const GARBAGE_REQUESTS = count('E2E_GARBAGE_REQUESTS', 2000);
 /** Of the ledger; each takes some seconds until everything runs again. */
 export const LEDGER_KILL_ROUNDS = count('E2E_KILL_ROUNDS', 2);
 /** Of the registry, while roles are granted. */
@@ -36,9 +36,11 @@ export const BANK_SECONDS = count('E2E_BANK_SECONDS', 5);
 /** Chains of the audit that are changed behind its back. */
 export const TAMPERED_CHAINS = count('E2E_TAMPERED_CHAINS', 21);
 /** Denied calls of one caller, which the audit folds. */
-export const DENIALS = count('E2E_DENIALS', 2000);
+export const DENIALS = count('E2E_DENIALS', 1000);
 /** Each used, revoked and used again. */
 export const REVOKED_TOKENS = count('E2E_REVOKED_TOKENS', 200);
+/** Insights that arrive at once, more than a session of work keeps. */
+export const INSIGHTS_AT_ONCE = count('E2E_INSIGHTS_AT_ONCE', 300);
 /** Pairs of events that try at once to descend from each other. */
 export const LINEAGE_RINGS = count('E2E_LINEAGE_RINGS', 20);
 /** Writes of each of several processes into one brain. */
@@ -47,6 +49,8 @@ export const WRITES_OF_EACH_PROCESS = count('E2E_WRITES', 50);
 /** Of each client between two calls, while something happens to the system: a machine that is full shows nothing else. */
 export const LOAD_PAUSE_MS = count('E2E_LOAD_PAUSE_MS', 150);
 
+/** Writes that are each looked for at once, in every mode. */
+export const FOUND_AT_ONCE = count('E2E_FOUND_AT_ONCE', 200);
 /** Files of two brains that are searched by who may see some of them, and the questions. */
 export const SEARCHED_FILES = count('E2E_SEARCHED_FILES', 300);
 export const SEARCHES = count('E2E_SEARCHES', 60);

@@ -21,8 +21,8 @@ function targetProject(
       experimental: { viteModuleRunner: false, nodeLoader: false },
       // The machine's cores are shared with the processes under test, and several scenarios mostly wait.
       maxWorkers,
-      testTimeout: 120_000,
-      hookTimeout: 120_000,
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
       retry: 0,
       sequence: { groupOrder },
     },
@@ -42,7 +42,7 @@ export const e2eProjects: TestProjectInlineConfiguration[] = [
   },
   targetProject('embedded', 1, 5),
   // Each worker may have a cluster of its own to break.
-  targetProject('cluster', 2, 4),
+  targetProject('cluster', 2, 3),
 ];
 
 export default defineConfig({ test: { projects: e2eProjects } });

@@ -66,13 +66,19 @@ const PARTS: readonly Part[] = [
     name: 'rows',
     projects: BOTH,
     files: scenarios('brain-rows'),
-    counts: { E2E_SEARCHED_FILES: 1000, E2E_SEARCHES: 200, E2E_HIDDEN_ANSWERS: 1000 },
+    counts: { E2E_FOUND_AT_ONCE: 1000, E2E_SEARCHED_FILES: 1000, E2E_SEARCHES: 200, E2E_HIDDEN_ANSWERS: 1000 },
   },
   {
     name: 'load',
     projects: BOTH,
     files: scenarios('escrow-load', 'brain-concurrency', 'lineage'),
-    counts: { E2E_SPENDS: 10_000, E2E_REPEATED_SPENDS: 5000, E2E_WRITES: 1000, E2E_LINEAGE_RINGS: 100 },
+    counts: {
+      E2E_SPENDS: 10_000,
+      E2E_REPEATED_SPENDS: 5000,
+      E2E_WRITES: 1000,
+      E2E_LINEAGE_RINGS: 100,
+      E2E_INSIGHTS_AT_ONCE: 1000,
+    },
   },
   {
     name: 'faults',

@@ -34,7 +34,7 @@ export const BRAIN_TOOLS = {
   ],
   'search:immediate': [
     'search acceptance 1',
-    'An acknowledged write is found by its rarest word at once, 1,000 of 1,000, in every offered mode.',
+    'An acknowledged write is found by its rarest word at once, every time, in every offered mode.',
   ],
   'search:modes': [
     'search acceptance 4',

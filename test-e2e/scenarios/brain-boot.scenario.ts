@@ -62,7 +62,7 @@ verifies(
       await waitFor(reads, { everyMs: 100, what: `the brain to open without ${name}` });
     }
   },
-  { on: target, timeoutMs: 120_000 },
+  { on: target },
 );
 
 verifies(

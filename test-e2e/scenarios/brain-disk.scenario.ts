@@ -22,7 +22,7 @@ const target = ownTarget(
   { only: 'embedded', fresh: {} },
 );
 
-const on = { on: target, timeoutMs: 120_000 } as const;
+const on = { on: target } as const;
 
 /** Every tool that changes something, with arguments that work on a good disk. */
 function changes(): readonly (readonly [string, Fields])[] {

@@ -26,7 +26,7 @@ const target = ownTarget(async () => {
     },
   };
 });
-const on = { on: target, timeoutMs: 120_000 + 200 * NAMES };
+const on = { on: target, timeoutMs: 180_000 + 200 * NAMES };
 
 const AT_ONCE = 16;
 

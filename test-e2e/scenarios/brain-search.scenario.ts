@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Caller, codeOf, type Fields } from '../client.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { promised } from '../settings.ts';
+import { FOUND_AT_ONCE, promised } from '../settings.ts';
 import { brainFolder } from '../targets/target.ts';
 import { verifies } from '../verifies.ts';
 
@@ -33,7 +33,7 @@ verifies('search:immediate', async ({ fresh, random }) => {
   const missed: string[] = [];
   const word = (index: number) => `zq${index.toString(36)}x${random.int(0, 1e9).toString(36)}`;
   const lane = async (from: number): Promise<void> => {
-    for (let index = from; index < 1000; index += 8) {
+    for (let index = from; index < FOUND_AT_ONCE; index += 8) {
       const rare = word(index);
       await user.ok(
         'brain_write',

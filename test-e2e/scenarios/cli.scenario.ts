@@ -11,7 +11,7 @@ import { CommandLine, LAUNCHER, quoted, withoutColour } from '../instruments/com
 import { waitFor } from '../instruments/wait-for.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
-const EMBEDDED = { only: 'embedded', timeoutMs: 120_000 } as const;
+const EMBEDDED = { only: 'embedded' } as const;
 const PROTOCOL = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},

@@ -212,6 +212,5 @@ verifies(
   },
   {
     title: 'A role removed through one gateway ends the right at the very next call through another.',
-    timeoutMs: 120_000,
   },
 );

@@ -104,7 +104,7 @@ verifies(
       expect([outcomes.captured > 0, outcomes.voided > 0]).toEqual([true, true]);
       expect(await withLedger(target.get(), readTotals)).toMatchObject({ sum: 0 });
     }),
-  { on: target, timeoutMs: 120_000 },
+  { on: target },
 );
 
 verifies(

@@ -1,6 +1,7 @@
 /** Sessions of work on a brain. */
 import { expect } from 'vitest';
 import type { Fields } from '../client.ts';
+import { INSIGHTS_AT_ONCE } from '../settings.ts';
 import { verifies } from '../verifies.ts';
 
 verifies('evolution:changes', async ({ fresh, caller, socket }) => {
@@ -31,13 +32,13 @@ verifies('evolution:one', async ({ fresh }) => {
   const { user } = await fresh();
   const answers: Fields[] = [];
   const lane = async (from: number): Promise<void> => {
-    for (let n = from; n < 1000; n += 50)
+    for (let n = from; n < INSIGHTS_AT_ONCE; n += 50)
       answers.push(await user.with({ gateway: n }).ok('brain_evolution_insight', { insight: `insight ${n}` }));
   };
   await Promise.all(Array.from({ length: 50 }, (_, from) => lane(from)));
   expect(new Set(answers.map(({ session }) => session)).size).toBe(1);
   expect(answers.filter(({ autoStarted }) => autoStarted)).toHaveLength(1);
   const { history } = await user.ok<{ history: Fields[] }>('brain_evolution_history', {});
-  expect(history).toMatchObject([{ insightsCount: 1000 }]);
+  expect(history).toMatchObject([{ insightsCount: INSIGHTS_AT_ONCE }]);
   expect(history[0]?.['insights']).toHaveLength(200);
 });

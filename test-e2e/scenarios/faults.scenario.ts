@@ -109,7 +109,7 @@ for (const fault of FAULTS) {
       await endure(fault, scenario);
       await serviceAlive(scenario.place.gateways[0] ?? '', 'brain', 2);
     },
-    { on: target, timeoutMs: 90_000, title: fault.name },
+    { on: target, title: fault.name },
   );
 }
 

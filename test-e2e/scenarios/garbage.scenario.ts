@@ -60,7 +60,7 @@ verifies(
       .map(([code, count]) => `${code} ${count}`);
     report(`${times.length} malformed requests, 0 x 5xx, p99 ${p99.toFixed(1)} ms; ${top.join(', ')}`);
   },
-  { on: target, timeoutMs: 120_000 + GARBAGE_REQUESTS * 8 },
+  { on: target, timeoutMs: 180_000 + GARBAGE_REQUESTS * 8 },
 );
 
 function fire(user: Caller, { path, body, headers }: Shot): ReturnType<Caller['send']> {

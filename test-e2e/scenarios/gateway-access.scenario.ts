@@ -58,7 +58,6 @@ verifies(
     }
     await handshakes(keyed.gateways[0] ?? '', token);
   },
-  { timeoutMs: 60_000 },
 );
 
 async function handshakes(url: string, token: string): Promise<void> {

@@ -10,51 +10,47 @@ import { promised } from '../settings.ts';
 import { type TargetPlace } from '../targets/target.ts';
 import { newName, verifies } from '../verifies.ts';
 
-verifies(
-  'tokens:sockets-of-tenants',
-  async ({ place, fresh, socket }) => {
-    const acme = await workspaceWith(place, 'viewer', 'admin');
-    const beta = await workspaceWith(place, 'viewer');
-    const { user, brain } = await fresh();
-    await user.ok('svc_habitat_setPolicy', {
-      resource: `brain:${brain}/acme`,
-      policy: { container: acme.workspace, readableBy: [], writableBy: ['role:admin'] },
-    });
-    const tokens = await Promise.all([...acme.ids, ...beta.ids].map((id) => mint(place, id)));
-    const [viewer, admin, stranger] = await Promise.all(
-      tokens.map((token, gateway) => socket({ gateway, auth: { token } })),
-    );
-    for (const one of [viewer, admin, stranger]) expect(await one?.subscribe()).toMatchObject({ ok: true });
-    const writer = callerOf(place, tokens[1] ?? '', { 'x-svc-session': user.session });
-    await writer.ok('brain_write', { name: 'acme/plan', content: 'x', brain });
-    await user.ok('brain_write', { name: 'open/end', content: 'x' });
-    const end = (event: Fields) => event.brain === brain && event.file === 'open/end.md';
-    for (const one of [viewer, admin, stranger]) await one?.until('the end', end);
-    const files = (one: EventSocket | undefined) => one?.of(brain, 'brain:change').map(({ file }) => file);
-    expect([viewer, admin, stranger].map(files)).toEqual([
-      ['acme/plan.md', 'open/end.md'],
-      ['acme/plan.md', 'open/end.md'],
-      ['open/end.md'],
-    ]);
+verifies('tokens:sockets-of-tenants', async ({ place, fresh, socket }) => {
+  const acme = await workspaceWith(place, 'viewer', 'admin');
+  const beta = await workspaceWith(place, 'viewer');
+  const { user, brain } = await fresh();
+  await user.ok('svc_habitat_setPolicy', {
+    resource: `brain:${brain}/acme`,
+    policy: { container: acme.workspace, readableBy: [], writableBy: ['role:admin'] },
+  });
+  const tokens = await Promise.all([...acme.ids, ...beta.ids].map((id) => mint(place, id)));
+  const [viewer, admin, stranger] = await Promise.all(
+    tokens.map((token, gateway) => socket({ gateway, auth: { token } })),
+  );
+  for (const one of [viewer, admin, stranger]) expect(await one?.subscribe()).toMatchObject({ ok: true });
+  const writer = callerOf(place, tokens[1] ?? '', { 'x-svc-session': user.session });
+  await writer.ok('brain_write', { name: 'acme/plan', content: 'x', brain });
+  await user.ok('brain_write', { name: 'open/end', content: 'x' });
+  const end = (event: Fields) => event.brain === brain && event.file === 'open/end.md';
+  for (const one of [viewer, admin, stranger]) await one?.until('the end', end);
+  const files = (one: EventSocket | undefined) => one?.of(brain, 'brain:change').map(({ file }) => file);
+  expect([viewer, admin, stranger].map(files)).toEqual([
+    ['acme/plan.md', 'open/end.md'],
+    ['acme/plan.md', 'open/end.md'],
+    ['open/end.md'],
+  ]);
 
-    const island = newName('i');
-    await user.ok('svc_create_island', { name: island, triggers: ['x'], content: 'x' });
-    await user.ok('svc_habitat_setPolicy', {
-      resource: `_island:${island}`,
-      policy: { container: acme.workspace, readableBy: ['role:admin'], writableBy: ['role:admin'] },
-    });
-    const reader = callerOf(place, tokens[0] ?? '');
-    await reader.fails('RLS_DENIED', 'svc_load_island', { name: island, options: { brain } });
-    const denied = await admin?.until(
-      'island:denied',
-      ({ name, island: which }) => name === 'island:denied' && which === island,
-    );
-    expect(denied).toMatchObject({ mode: 'read', op: 'load', userId: acme.ids[0], workspace: acme.workspace });
-    await delay(300);
-    for (const one of [viewer, stranger]) expect(one?.heard.filter(({ name }) => name === 'island:denied')).toEqual([]);
-  },
-  { timeoutMs: 90_000 },
-);
+  const island = newName('i');
+  await user.ok('svc_create_island', { name: island, triggers: ['x'], content: 'x' });
+  await user.ok('svc_habitat_setPolicy', {
+    resource: `_island:${island}`,
+    policy: { container: acme.workspace, readableBy: ['role:admin'], writableBy: ['role:admin'] },
+  });
+  const reader = callerOf(place, tokens[0] ?? '');
+  await reader.fails('RLS_DENIED', 'svc_load_island', { name: island, options: { brain } });
+  const denied = await admin?.until(
+    'island:denied',
+    ({ name, island: which }) => name === 'island:denied' && which === island,
+  );
+  expect(denied).toMatchObject({ mode: 'read', op: 'load', userId: acme.ids[0], workspace: acme.workspace });
+  await delay(300);
+  for (const one of [viewer, stranger]) expect(one?.heard.filter(({ name }) => name === 'island:denied')).toEqual([]);
+});
 
 verifies(['tokens:sockets-end', 'tokens:secret'], async ({ place, socket, report }) => {
   const { ids, workspace } = await workspaceWith(place, 'viewer');

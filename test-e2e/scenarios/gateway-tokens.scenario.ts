@@ -147,27 +147,23 @@ verifies(
   { timeoutMs: 300_000 },
 );
 
-verifies(
-  'tokens:roles-at-once',
-  async ({ place }) => {
-    const acme = await workspaceWith(place, 'viewer');
-    const beta = await workspaceWith(place);
-    const [userId = ''] = acme.ids;
-    const operator = new Caller(place);
-    const caller = callerOf(place, await mint(place, userId));
-    const userCtx = { workspace: beta.workspace };
-    const workspaceOf = async (gateway: number) =>
-      (await caller.ok('svc_habitat_can', { resource: 'doc', userCtx }, { gateway })).workspace;
-    const role = { workspaceId: beta.workspace, userId, role: 'viewer' };
-    for (let round = 0; round < 50; round += 1) {
-      await operator.ok('svc_habitat_addRole', role, { gateway: round });
-      expect(await workspaceOf(round + 1)).toBe(beta.workspace);
-      await operator.ok('svc_habitat_removeRole', role, { gateway: round });
-      expect(await workspaceOf(round + 1)).toBe(acme.workspace);
-    }
-  },
-  { timeoutMs: 120_000 },
-);
+verifies('tokens:roles-at-once', async ({ place }) => {
+  const acme = await workspaceWith(place, 'viewer');
+  const beta = await workspaceWith(place);
+  const [userId = ''] = acme.ids;
+  const operator = new Caller(place);
+  const caller = callerOf(place, await mint(place, userId));
+  const userCtx = { workspace: beta.workspace };
+  const workspaceOf = async (gateway: number) =>
+    (await caller.ok('svc_habitat_can', { resource: 'doc', userCtx }, { gateway })).workspace;
+  const role = { workspaceId: beta.workspace, userId, role: 'viewer' };
+  for (let round = 0; round < 50; round += 1) {
+    await operator.ok('svc_habitat_addRole', role, { gateway: round });
+    expect(await workspaceOf(round + 1)).toBe(beta.workspace);
+    await operator.ok('svc_habitat_removeRole', role, { gateway: round });
+    expect(await workspaceOf(round + 1)).toBe(acme.workspace);
+  }
+});
 
 verifies('tokens:plan', async ({ gateways }) => {
   const limited = { ...KEYED, SVC_RATE_LIMIT: 'on', SVC_PLAN_LIMITS: 'free=50,pro=70' };
@@ -188,28 +184,24 @@ verifies('tokens:plan', async ({ gateways }) => {
 
 const DENIALS = 500;
 
-verifies(
-  'tokens:denials',
-  async ({ place: shared, gateways }) => {
-    const own = shared.kind === 'cluster' ? await gateways(1, KEYED) : null;
-    const place = own ?? shared;
-    const { workspace, ids } = await workspaceWith(place, 'viewer', 'admin');
-    const viewer = callerOf(place, await mint(place, ids[0]));
-    const admin = callerOf(place, await mint(place, ids[1]));
-    const grant = { workspaceId: workspace, userId: ids[0] ?? '', role: 'admin' };
-    await viewer.fails('FORBIDDEN', 'svc_habitat_addRole', grant);
-    const entries = async (from = admin) => {
-      const { entries: found } = await from.ok('svc_audit_list', { workspace, event: 'call:denied' });
-      return found as { data: { principal: string; tool: string; code: string; count: number } }[];
-    };
-    await waitFor(async () => (await entries()).length === 1, { what: 'the first entry' });
-    const expected = { principal: `tok:${ids[0]}`, tool: 'svc_habitat_addRole', code: 'FORBIDDEN', count: 1 };
-    expect(await entries()).toMatchObject([{ data: expected, subject: { agentId: ids[0], verified: true } }]);
-    await Promise.all(Array.from({ length: DENIALS - 1 }, () => viewer.call('svc_habitat_addRole', grant)));
-    if (own === null) return;
-    await Promise.all(own.processes.map((one) => one.stop()));
-    const counts = (await entries(callerOf(shared, await mint(shared, ids[1])))).map(({ data }) => data.count);
-    expect([counts.length, counts.reduce((sum, count) => sum + count, 0)]).toEqual([2, DENIALS]);
-  },
-  { timeoutMs: 120_000 },
-);
+verifies('tokens:denials', async ({ place: shared, gateways }) => {
+  const own = shared.kind === 'cluster' ? await gateways(1, KEYED) : null;
+  const place = own ?? shared;
+  const { workspace, ids } = await workspaceWith(place, 'viewer', 'admin');
+  const viewer = callerOf(place, await mint(place, ids[0]));
+  const admin = callerOf(place, await mint(place, ids[1]));
+  const grant = { workspaceId: workspace, userId: ids[0] ?? '', role: 'admin' };
+  await viewer.fails('FORBIDDEN', 'svc_habitat_addRole', grant);
+  const entries = async (from = admin) => {
+    const { entries: found } = await from.ok('svc_audit_list', { workspace, event: 'call:denied' });
+    return found as { data: { principal: string; tool: string; code: string; count: number } }[];
+  };
+  await waitFor(async () => (await entries()).length === 1, { what: 'the first entry' });
+  const expected = { principal: `tok:${ids[0]}`, tool: 'svc_habitat_addRole', code: 'FORBIDDEN', count: 1 };
+  expect(await entries()).toMatchObject([{ data: expected, subject: { agentId: ids[0], verified: true } }]);
+  await Promise.all(Array.from({ length: DENIALS - 1 }, () => viewer.call('svc_habitat_addRole', grant)));
+  if (own === null) return;
+  await Promise.all(own.processes.map((one) => one.stop()));
+  const counts = (await entries(callerOf(shared, await mint(shared, ids[1])))).map(({ data }) => data.count);
+  expect([counts.length, counts.reduce((sum, count) => sum + count, 0)]).toEqual([2, DENIALS]);
+});

@@ -45,7 +45,7 @@ verifies(
       for (const [index, step] of steps.entries()) expectShown(guide, step, answers[index] ?? []);
     }
   },
-  { on: target, timeoutMs: 120_000 },
+  { on: target },
 );
 
 function expectShown(guide: string, { answer, lines, line }: GuideStep, printed: readonly string[]): void {

@@ -79,7 +79,7 @@ verifies(
     expect(codeOf(await editor.caller.call('agent_spawn', { team: 'another' }))).toMatch(/^E_(QUOTA|RATE_LIMIT)$/);
     report(`${agents.length} agents of one editor: one voice, 20 workspaces, 20 organisations`);
   },
-  { timeoutMs: 60_000 + SPAWNED_VOICES * 2000 },
+  { timeoutMs: 180_000 + SPAWNED_VOICES * 2000 },
 );
 
 verifies(

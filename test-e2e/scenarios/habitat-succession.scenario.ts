@@ -76,5 +76,5 @@ verifies(
     expect(await admin.ok('governance_isAllowed', { action: 'deploy' })).toMatchObject({ allowed: false });
     expect(await operator.ok('svc_succession_info')).toMatchObject({ previousBrain: 'old' });
   },
-  { on: target, timeoutMs: 120_000 },
+  { on: target },
 );

@@ -213,5 +213,5 @@ verifies(
     }
     report(`${rows.length} rows and ${logs.length} characters of logs hold no raw token`);
   },
-  { on: target, timeoutMs: 120_000 },
+  { on: target },
 );

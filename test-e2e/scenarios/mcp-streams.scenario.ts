@@ -96,37 +96,33 @@ async function outcome(url: string, token: string, taskId: unknown): Promise<Fie
   return shown;
 }
 
-verifies(
-  'mcp:tasks',
-  async ({ keyed, gateways }) => {
-    // One of two is killed; where one process is everything, its tasks are its own.
-    const own = keyed.kind === 'cluster' ? await gateways(2, KEYED) : null;
-    const place = own ?? keyed;
-    const { ids } = await workspaceWith(place, 'editor', 'viewer');
-    const [mine = '', theirs = ''] = await Promise.all(ids.map((id) => mint(place, id)));
-    const [first, second] = [gatewayOf(place, 0), gatewayOf(place, 1)];
-    const user = new Caller(place).with({ key: mine, gateway: 1 });
-    const brain = newName('tasks');
-    await user.ok('brain_push', { name: brain, create: true });
-    await user.ok('svc_create_branch', { brain, name: 'side' });
-    await user.ok('brain_save', { brain, branch: 'side', name: 'notes/a', content: 'from the side' });
-    const merge = { name: 'svc_branch_merge', arguments: { brain, from: 'side', into: 'main' } };
+verifies('mcp:tasks', async ({ keyed, gateways }) => {
+  // One of two is killed; where one process is everything, its tasks are its own.
+  const own = keyed.kind === 'cluster' ? await gateways(2, KEYED) : null;
+  const place = own ?? keyed;
+  const { ids } = await workspaceWith(place, 'editor', 'viewer');
+  const [mine = '', theirs = ''] = await Promise.all(ids.map((id) => mint(place, id)));
+  const [first, second] = [gatewayOf(place, 0), gatewayOf(place, 1)];
+  const user = new Caller(place).with({ key: mine, gateway: 1 });
+  const brain = newName('tasks');
+  await user.ok('brain_push', { name: brain, create: true });
+  await user.ok('svc_create_branch', { brain, name: 'side' });
+  await user.ok('brain_save', { brain, branch: 'side', name: 'notes/a', content: 'from the side' });
+  const merge = { name: 'svc_branch_merge', arguments: { brain, from: 'side', into: 'main' } };
 
-    const begun = await task(first, mine, 'tools/call', merge);
-    expect(begun.result).toMatchObject({ resultType: 'task', status: 'working' });
-    const { taskId } = begun.result;
-    await own?.processes[0]?.kill();
-    for (const method of ['tasks/get', 'tasks/cancel'])
-      expect((await task(second, theirs, method, { taskId })).error).toMatchObject({ code: -32_602 });
-    expect(await outcome(second, mine, taskId)).toMatchObject({
-      status: 'completed',
-      result: { isError: false, structuredContent: { merged: true, brain } },
-    });
-    expect(await user.ok('brain_read', { brain, branch: 'main', name: 'notes/a' })).toMatchObject({
-      content: 'from the side',
-    });
-    expect((await task(second, mine, 'tasks/cancel', { taskId })).error).toBeUndefined();
-    expect(await outcome(second, mine, taskId)).toMatchObject({ status: 'completed' });
-  },
-  { timeoutMs: 120_000 },
-);
+  const begun = await task(first, mine, 'tools/call', merge);
+  expect(begun.result).toMatchObject({ resultType: 'task', status: 'working' });
+  const { taskId } = begun.result;
+  await own?.processes[0]?.kill();
+  for (const method of ['tasks/get', 'tasks/cancel'])
+    expect((await task(second, theirs, method, { taskId })).error).toMatchObject({ code: -32_602 });
+  expect(await outcome(second, mine, taskId)).toMatchObject({
+    status: 'completed',
+    result: { isError: false, structuredContent: { merged: true, brain } },
+  });
+  expect(await user.ok('brain_read', { brain, branch: 'main', name: 'notes/a' })).toMatchObject({
+    content: 'from the side',
+  });
+  expect((await task(second, mine, 'tasks/cancel', { taskId })).error).toBeUndefined();
+  expect(await outcome(second, mine, taskId)).toMatchObject({ status: 'completed' });
+});

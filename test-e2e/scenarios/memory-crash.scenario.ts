@@ -107,5 +107,5 @@ verifies(
     expect(total).toBe(edges + roots);
     report(`${KILL_ROUNDS} kills: ${all.length} acknowledged values, addresses, events and documents, none lost`);
   },
-  { on: target, timeoutMs: 60_000 + KILL_ROUNDS * 20_000 },
+  { on: target, timeoutMs: 180_000 + KILL_ROUNDS * 20_000 },
 );

@@ -294,7 +294,7 @@ verifies(
     await waitFor(answers, { what: 'the node to answer again', ignoreErrors: () => true });
     expect(await operator.ok('svc_config_get', { key })).toMatchObject({ value: true, source: 'node' });
   },
-  { ...on, timeoutMs: 120_000 },
+  { ...on },
 );
 
 async function tokenOf(operator: Caller, agentId: string | undefined): Promise<string> {

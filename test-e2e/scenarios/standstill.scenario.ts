@@ -182,6 +182,6 @@ for (const tried of CASES) {
       for (const gateway of target.get().gateways) await gateway.ready();
       if (service !== 'gateway') await serviceAlive(scenario.place.gateways[0] ?? '', service, 2);
     },
-    { on: target, timeoutMs: 120_000, title: `${service} process ${index + 1} ${fault.title}` },
+    { on: target, title: `${service} process ${index + 1} ${fault.title}` },
   );
 }

@@ -172,5 +172,5 @@ verifies(
     }
     report(`${inside} kills inside of copying and removing ${FILES} files: all or none of them`);
   },
-  { on: killed, timeoutMs: 120_000 + STORAGE_KILLS_INSIDE * 30_000 },
+  { on: killed, timeoutMs: 180_000 + STORAGE_KILLS_INSIDE * 30_000 },
 );
