@@ -65,13 +65,13 @@ const PARTS: readonly Part[] = [
   {
     name: 'rows',
     projects: BOTH,
-    files: scenarios('brain-rows'),
+    files: scenarios('brain-rows', 'brain-search'),
     counts: { E2E_FOUND_AT_ONCE: 1000, E2E_SEARCHED_FILES: 1000, E2E_SEARCHES: 200, E2E_HIDDEN_ANSWERS: 1000 },
   },
   {
     name: 'load',
     projects: BOTH,
-    files: scenarios('escrow-load', 'brain-concurrency', 'lineage'),
+    files: scenarios('escrow-load', 'brain-concurrency', 'lineage', 'evolution'),
     counts: {
       E2E_SPENDS: 10_000,
       E2E_REPEATED_SPENDS: 5000,

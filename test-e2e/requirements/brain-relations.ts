@@ -30,7 +30,7 @@ export const BRAIN_RELATIONS = {
   ],
   'evolution:one': [
     'brain acceptance 8',
-    'A thousand insights at once begin one session of work, of which 200 are kept and all are counted.',
+    'Hundreds of insights at once begin one session of work, of which 200 are kept and all are counted.',
   ],
   'evolution:changes': [
     'brain acceptance, evolution',
