@@ -14,6 +14,7 @@ import { createOutbox, type EventIn, type EventTable, type NewEvent, type Outbox
 import type { Platform } from './platform.ts';
 import { assertTimely } from './timely.ts';
 import { type Isolation, type LastStatement, poolClient, withPgTransaction } from './transaction.ts';
+import { createTurns } from './turns.ts';
 
 /** On whose behalf something changes. A `ToolContext` fits. */
 export interface ChangeCall {
@@ -35,6 +36,11 @@ export interface ChangeOptions {
   readonly isolation?: Isolation;
   /** As in `withPgTransaction`; not asked when the change is denied or was made before. */
   readonly last?: () => LastStatement | null;
+  /**
+   * Names what the change waits for in the database. Changes of this process that name the same come one after the other,
+   * and wait without a connection, so that a crowd at one thing leaves connections to those who want another.
+   */
+  readonly inTurnOf?: string;
 }
 
 export interface ServiceStore<Event = NewEvent> {
@@ -131,10 +137,11 @@ function createChange<Event>({
   audit,
   idempotency,
 }: ChangeParts<Event>): ServiceStore<Event>['change'] {
+  const inTurn = createTurns();
   return async <Value, Code extends string>(
     { caller, idempotency: scope, now }: ChangeCall,
     work: (unit: Unit<Event>) => Promise<Decision<Value, Code>>,
-    { last, ...options }: ChangeOptions = {},
+    { last, inTurnOf, ...options }: ChangeOptions = {},
   ) => {
     /** Of the last attempt, when it made the change. */
     let made: Notes<Event> | null = null;
@@ -158,13 +165,15 @@ function createChange<Event>({
       );
     };
     const { clock, database } = platform;
-    try {
-      const outcome = await withPgTransaction(database.pool, once, {
+    const run = () =>
+      withPgTransaction(database.pool, once, {
         ...options,
         last: () => (made === null ? null : (last?.() ?? null)),
         deadlineAt: caller.deadlineAt,
         clock,
       });
+    try {
+      const outcome = await (inTurnOf === undefined ? run() : inTurn(inTurnOf, run));
       kickFor(made, outbox, audit);
       return outcome;
     } catch (error) {

@@ -3,7 +3,7 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
-import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
+import type { ChangeCall, ChangeOptions, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import { type FoundBrain, holdBrain } from '../store/home-store.ts';
 import { lockNames } from '../store/name-lock.ts';
 import {
@@ -61,14 +61,22 @@ export function createEvolutionStore({ client, change }: Pick<ServiceStore, 'cli
       work: WorkPlace,
       name: string | null,
     ): Promise<Once<ActiveEvolution, 'E_EVOLUTION_ACTIVE'>> =>
-      change(call, (unit) => start(unit, work, { id: next(), name, now: call.now })),
+      change(call, (unit) => start(unit, work, { id: next(), name, now: call.now }), inTurnOf(work)),
     end: (call: TimedCall, work: WorkPlace): Promise<Once<Ended, 'E_EVOLUTION_ABSENT'>> =>
       change(call, (unit) => end(unit, work, call.now)),
     insight: (call: TimedCall, work: WorkPlace, insight: string): Promise<Once<NotedInsight, never>> =>
-      change(call, (unit) => addInsight(unit, work, { id: next(), insight, now: call.now })),
+      change(call, (unit) => addInsight(unit, work, { id: next(), insight, now: call.now }), inTurnOf(work)),
     /** Of that session of a caller; null when no work goes on. */
     active: (worker: Worker): Promise<EvolutionRow | null> => readActive(client, worker),
   };
+}
+
+function evolutionsOf({ place }: WorkPlace): string {
+  return `evolutions of ${place.brainId}`;
+}
+
+function inTurnOf(work: WorkPlace): ChangeOptions {
+  return { inTurnOf: evolutionsOf(work) };
 }
 
 export function shownActive({ name: id, branch, startedAt }: EvolutionRow, brain: string): ActiveEvolution {
@@ -112,7 +120,7 @@ async function start(
 ): Promise<Decision<ActiveEvolution, 'E_EVOLUTION_ACTIVE'>> {
   const { place, branch } = work;
   await holdBrain(unit.tx, place);
-  await lockNames(unit.tx, [`evolutions of ${place.brainId}`]);
+  await lockNames(unit.tx, [evolutionsOf(work)]);
   const started = await begin(unit, work, beginning);
   if (started !== null) return allow({ id: started.name, brain: place.brain, branch, startedAt: beginning.now });
   const active = await readActive(unit.tx, workerOf(work));
@@ -136,7 +144,7 @@ async function addInsight(
   const { tx, emit } = unit;
   const { place } = work;
   await holdBrain(tx, place);
-  await lockNames(tx, [`evolutions of ${place.brainId}`]);
+  await lockNames(tx, [evolutionsOf(work)]);
   const present = await lockActive(tx, workerOf(work));
   const started = present === null ? await begin(unit, work, { id, name: null, now }) : null;
   const session = present ?? started;

@@ -71,7 +71,9 @@ export type LineageStore = ReturnType<typeof createLineageStore>;
 export function createLineageStore({ client, change }: Pick<ServiceStore, 'client' | 'change'>, ids: Ids) {
   return {
     record: (call: ChangeCall, wish: NewRecord): Promise<Once<Recorded, RecordRefusal>> =>
-      change(call, (unit) => record(unit, { ...wish, id: wish.id ?? ids.next('lin') })),
+      change(call, (unit) => record(unit, { ...wish, id: wish.id ?? ids.next('lin') }), {
+        inTurnOf: `lineage of ${wish.workspace}`,
+      }),
     /** Null when there is nothing to start from. */
     trace: (wish: TraceWish): Promise<Trace | null> => trace(client, wish),
     async stats(workspace: string) {

@@ -46,7 +46,7 @@ export type MemoryStore = ReturnType<typeof createMemoryStore>;
 export function createMemoryStore({ client, change }: Pick<ServiceStore, 'client' | 'change'>) {
   return {
     state: (call: TimedCall, wish: NewValue): Promise<Once<Kept, 'E_CONFLICT' | 'E_QUOTA'>> =>
-      change(call, (unit) => state(unit, wish, call.now)),
+      change(call, (unit) => state(unit, wish, call.now), { inTurnOf: `memory of ${wish.workspace}` }),
     /** Null when there is none, or no more. */
     async recall({ workspace, key }: MemoryPlace, now: number): Promise<KeptValue | null> {
       const kept = await readValue(client, storedKey(workspace, key));

@@ -37,9 +37,9 @@ export type RecordStore = ReturnType<typeof createRecordStore>;
 export function createRecordStore({ change }: Pick<ServiceStore, 'change'>, ids: Ids) {
   return {
     cite: (call: ChangeCall, wish: CiteWish): Promise<Once<{ id: string }, CiteRefusal>> =>
-      change(call, (unit) => cite(unit, wish, ids.next('cit'))),
+      change(call, (unit) => cite(unit, wish, ids.next('cit')), { inTurnOf: `citations of ${wish.place.brainId}` }),
     track: (call: ChangeCall, wish: TrackWish): Promise<Once<{ id: string; at: number }, 'E_QUOTA'>> =>
-      change(call, (unit) => track(unit, wish, ids.next('res'))),
+      change(call, (unit) => track(unit, wish, ids.next('res')), { inTurnOf: `resolutions of ${wish.place.brainId}` }),
   };
 }
 

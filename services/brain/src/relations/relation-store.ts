@@ -34,16 +34,19 @@ export type RelationStore = ReturnType<typeof createRelationStore>;
 export function createRelationStore({ client, change }: Pick<ServiceStore, 'client' | 'change'>, ids: Ids) {
   return {
     link: (call: ChangeCall, noted: Noted, link: Link): Promise<Once<{ existed: boolean }, 'E_QUOTA'>> =>
-      change(call, (unit) => addLink(unit, noted, link)),
+      change(call, (unit) => addLink(unit, noted, link), { inTurnOf: `links of ${noted.place.brainId}` }),
     attend: (call: TimedCall, noted: Noted, wish: AttendWish): Promise<Once<{ score: number; at: number }, never>> =>
-      change(call, (unit) => attend(unit, noted, wish, call.now)),
+      change(call, (unit) => attend(unit, noted, wish, call.now), { inTurnOf: attentionOf(noted.place.brainId) }),
     share: (call: TimedCall, insight: NewInsight): Promise<Once<Insight, never>> =>
-      change(call, (unit) => share(unit, insight, call.now, ids)),
+      change(call, (unit) => share(unit, insight, call.now, ids), { inTurnOf: insightsOf(insight.workspace) }),
     insights: (workspace: string, limit: number) => readInsights(client, workspace, limit),
     /** Of all brains; who may see which is for the caller to judge. */
     synapses: (workspace: string) => readNamedSynapses(client, workspace),
   };
 }
+
+const attentionOf = (brainId: string): string => `attention of ${brainId}`;
+const insightsOf = (workspace: string): string => `insights of ${workspace}`;
 
 async function addLink(
   { tx, emit }: Work,
@@ -64,7 +67,7 @@ async function attend({ tx, emit }: Work, { place, by, resources }: Noted, wish:
   const { brain, brainId } = place;
   const { name } = wish;
   await holdBrain(tx, place);
-  await lockNames(tx, [`attention of ${brainId}`]);
+  await lockNames(tx, [attentionOf(brainId)]);
   const { score, gone } = decideAttend(await readAttention(tx, brainId), wish, at);
   await writeAttention(tx, brainId, { name, score, at });
   await dropAttention(tx, brainId, gone);
@@ -74,7 +77,7 @@ async function attend({ tx, emit }: Work, { place, by, resources }: Noted, wish:
 
 /** The id is given when the row is next, so that the newest rows are those with the last ids. */
 async function share({ tx, emit }: Work, { workspace, ...rest }: NewInsight, sharedAt: number, ids: Ids) {
-  await lockNames(tx, [`insights of ${workspace}`]);
+  await lockNames(tx, [insightsOf(workspace)]);
   const insight = { id: ids.next('ins'), ...rest, sharedAt };
   await insertInsight(tx, workspace, insight);
   const payload = { id: insight.id, by: insight.by };

@@ -2,7 +2,6 @@
 import type { Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
-import { createTurns } from '@svc/runtime/turns.ts';
 import { assign, leave } from './assign.ts';
 import { appendAudit, logEntry, tellOfBroken } from './audit-entries.ts';
 import { broadcast, delegate } from './delegate.ts';
@@ -31,7 +30,6 @@ export function createHabitatStore(parts: ChangeParts & { readonly store: Servic
 
 /** How a unit of work becomes a method. */
 function methodsOn(change: Change) {
-  const inTurn = createTurns();
   return {
     method:
       <Rest extends unknown[], Value, Code extends string = never>(
@@ -46,7 +44,7 @@ function methodsOn(change: Change) {
         work: (unit: HabitatUnit, wish: Wish) => Promise<Decision<Value, Code>>,
       ) =>
       (call: HabitatCall, wish: Wish): Promise<Once<Value, Code>> =>
-        inTurn(nameOf(wish), () => change(call, (unit) => work(unit, wish))),
+        change(call, (unit) => work(unit, wish), { inTurnOf: nameOf(wish) }),
   };
 }
 

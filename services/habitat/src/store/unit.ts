@@ -6,7 +6,7 @@ import type { Ids } from '@svc/runtime/clock.ts';
 import type { Config } from '@svc/runtime/config.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
+import type { ChangeCall, ChangeOptions, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import type { LastStatement } from '@svc/runtime/transaction.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Acting } from '../domain/actor.ts';
@@ -40,6 +40,7 @@ type StampPart = Exclude<keyof RegistryStamp, 'rev'>;
 export type Change = <Value, Code extends string = never>(
   call: HabitatCall,
   work: (unit: HabitatUnit) => Promise<Decision<Value, Code>>,
+  options?: Pick<ChangeOptions, 'inTurnOf'>,
 ) => Promise<Once<Value, Code>>;
 
 interface Effects {
@@ -61,7 +62,7 @@ export interface ChangeParts {
 export function createChange(parts: ChangeParts): Change {
   const { store, revision, audit, platform } = parts;
   const { bus } = platform;
-  return async (call, work) => {
+  return async (call, work, options = {}) => {
     let effects = noEffects();
     const outcome = await store.change(
       call,
@@ -69,7 +70,7 @@ export function createChange(parts: ChangeParts): Change {
         effects = noEffects();
         return work(unitOf(unit, call.caller, effects, parts));
       },
-      { last: () => (effects.touched ? riseOfRevision(effects) : null) },
+      { ...options, last: () => (effects.touched ? riseOfRevision(effects) : null) },
     );
     if (!outcome.decision.ok || outcome.replayed) return outcome;
     const { stamp, tokenIds, agentIds, appended } = effects;
