@@ -13,7 +13,13 @@ import { measureRelays } from './measures.ts';
 import { createOutbox, type EventIn, type EventTable, type NewEvent, type Outbox } from './outbox.ts';
 import type { Platform } from './platform.ts';
 import { assertTimely } from './timely.ts';
-import { type Isolation, type LastStatement, poolClient, withPgTransaction } from './transaction.ts';
+import {
+  type Isolation,
+  type LastStatement,
+  type PgTransactionOptions,
+  poolClient,
+  withPgTransaction,
+} from './transaction.ts';
 import { createTurns } from './turns.ts';
 
 /** On whose behalf something changes. A `ToolContext` fits. */
@@ -137,7 +143,7 @@ function createChange<Event>({
   audit,
   idempotency,
 }: ChangeParts<Event>): ServiceStore<Event>['change'] {
-  const inTurn = createTurns();
+  const transaction = createTransaction(platform);
   return async <Value, Code extends string>(
     { caller, idempotency: scope, now }: ChangeCall,
     work: (unit: Unit<Event>) => Promise<Decision<Value, Code>>,
@@ -164,22 +170,30 @@ function createChange<Event>({
         }),
       );
     };
-    const { clock, database } = platform;
-    const run = () =>
-      withPgTransaction(database.pool, once, {
+    try {
+      const outcome = await transaction(once, inTurnOf, {
         ...options,
         last: () => (made === null ? null : (last?.() ?? null)),
         deadlineAt: caller.deadlineAt,
-        clock,
       });
-    try {
-      const outcome = await (inTurnOf === undefined ? run() : inTurn(inTurnOf, run));
       kickFor(made, outbox, audit);
       return outcome;
     } catch (error) {
       if (error instanceof Denied) return { decision: error.denial as Denial<Code>, replayed: false };
       throw error;
     }
+  };
+}
+
+function createTransaction({ clock, database }: ChangeParts<unknown>['platform']) {
+  const inTurn = createTurns();
+  return <Value>(
+    work: (tx: SqlClient) => Promise<Value>,
+    inTurnOf: string | undefined,
+    options: PgTransactionOptions,
+  ): Promise<Value> => {
+    const run = () => withPgTransaction(database.pool, work, { ...options, clock });
+    return inTurnOf === undefined ? run() : inTurn(inTurnOf, run);
   };
 }
 
