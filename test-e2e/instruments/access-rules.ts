@@ -63,6 +63,10 @@ const BRAIN: Record<string, AccessRule> = {
   context_inspect: everybody(),
   context_cache: everybody(),
   svc_sync: writers(() => ({ direction: 'push' })),
+  svc_sync_pullAny: writers(none),
+  svc_sync_pushAll: writers(none),
+  svc_sync_rebase: writers(none),
+  svc_sync_status: everybody(),
 };
 
 const BRANCHES: Record<string, AccessRule> = {

@@ -22,4 +22,13 @@ export const BRAIN_SYNC = {
     'brain sync',
     'A history rewritten at the remote, or one that shares nothing, is merged; what was there before stays readable.',
   ],
+  'sync:several': [
+    'brain sync',
+    'One call pulls each brain of a session, one pushes every branch with changes; what is not pushed is told.',
+  ],
+  'sync:rebase': [
+    'brain sync',
+    'Commits of our own are replayed one by one on the remote; a clash leaves the branch as it was, both tips readable.',
+  ],
+  'sync:lease': ['brain sync', "Another agent's lease keeps from pulling, and not from pushing what is committed."],
 } as const;

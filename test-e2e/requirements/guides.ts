@@ -15,4 +15,5 @@ export const GUIDES = {
     'docs/relations.md',
     'Every call of the guide to what is noted about a brain works as it shows.',
   ],
+  'guides:copies': ['docs/copies.md', 'Every call of the guide to copies of a brain works as it shows.'],
 } as const;

@@ -18,6 +18,7 @@ const GUIDES = [
   'search.md',
   'temporary.md',
   'relations.md',
+  'copies.md',
 ];
 const target = ownTarget({ SVC_RATE_LIMIT: 'on' }, { only: 'embedded', fresh: {} });
 
@@ -35,6 +36,7 @@ verifies(
     'guides:search',
     'guides:temporary',
     'guides:relations',
+    'guides:copies',
   ],
   async () => {
     const { place } = target.get();

@@ -21,6 +21,7 @@ import type { CatalogueSize, Counted } from './store/catalogue.ts';
 import type { TellDenials } from './store/island-denials.ts';
 import type { TmpStore } from './tmp/tmp-store.ts';
 import type { Counters } from './writer/counters.ts';
+import type { SyncStore } from './sync/sync-store.ts';
 import type { SessionStore } from './store/session-store.ts';
 
 /** What contexts are built with. */
@@ -50,6 +51,7 @@ export interface BrainDeps {
   readonly revision: RegistryClient<'brain'>['revision'];
   /** Where a brain, a file in one, or an island is at home. */
   homesOf(resource: string): Promise<BrainAnswer<'home'>>;
+  readonly syncs: SyncStore;
   readonly tmp: TmpStore;
   readonly tellDenials: TellDenials;
   readonly memory: MemoryStore;

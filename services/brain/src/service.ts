@@ -39,6 +39,7 @@ import { createTellDenials } from './store/island-denials.ts';
 import { readHomesOfResource } from './store/file-homes.ts';
 import { SessionStore } from './store/session-store.ts';
 import { tellOfImport } from './succession.ts';
+import { createSyncStore } from './sync/sync-store.ts';
 import { createTmpStore } from './tmp/tmp-store.ts';
 import { brainTools } from './tools/all.ts';
 import { type Counters, createCounters } from './writer/counters.ts';
@@ -209,6 +210,7 @@ async function createDeps(
     changeSetting: registry.changeSetting,
     revision: registry.revision,
     homesOf: (resource) => readHomesOfResource(client, resource),
+    syncs: createSyncStore(store, platform.clock),
     tmp: createTmpStore(store, ids),
     tellDenials: createTellDenials({ schema, outbox, ids, transact }),
     memory: createMemoryStore(store),

@@ -133,6 +133,7 @@ export const REFUSALS = {
   E_SUDO_SCOPE: 'No such scope.',
   E_SUDO_TASK_ABSENT: 'No such task.',
   E_SUDO_TASK_EXISTS: 'The task id belongs to somebody else.',
+  E_SYNC_FAILED: 'Nothing could be synced; results name the reason of each part.',
   E_SYNC_CONFLICT: 'Both sides changed the same place.',
   E_TMP_ABSENT: 'No such temporary file, or its time is over.',
   E_UNDER_WAY: 'It takes longer than this call could wait and goes on; repeat the call to learn how it ends.',

@@ -110,6 +110,10 @@ const QUESTIONS: Record<string, object> = {
   release: { token: 'other' },
   force: {},
   sync: { ...main, direction: 'both', remote: null },
+  rebase: { ...main, remote: 'origin' },
+  remotes: {},
+  unpushed: {},
+  syncState: main,
   settle: { waitMs: 1000 },
   retire: { to: 'archive' },
 };
@@ -128,7 +132,7 @@ it('answers every operation in its declared form', async () => {
     const { ok, decision } = Object(told) as { ok?: boolean; decision?: { ok: boolean } };
     if ((decision?.ok ?? ok) === false) refused.push(operation);
   }
-  expect(refused).toEqual(['release', 'sync']);
+  expect(refused).toEqual(['release', 'sync', 'rebase']);
 });
 
 it('believes an owner that is another process only in the declared form of the answer', async () => {

@@ -4,7 +4,7 @@ import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { composeMessage } from '../git/commit-message.ts';
-import { type IntegrationPlan, planPull } from '../git/integration.ts';
+import { type IntegrationPlan, type IntegrationRequest, planPull } from '../git/integration.ts';
 import { lockIndex } from '../git/index-lock.ts';
 import type { Stage } from '../git/stage.ts';
 import type { FileMove } from '../git/tree-merge.ts';
@@ -52,6 +52,8 @@ export interface IntegrationWish {
   readonly message?: string | undefined;
   /** The whole branch is integrated; files that may not be read are not told of. */
   readonly rows: RowView;
+  /** Made already, for the branch as it is in it; default: a merge. */
+  readonly plan?: IntegrationPlan | undefined;
 }
 
 export interface KeyedIntegration<Value> extends IntegrationWish {
@@ -87,7 +89,7 @@ export async function integrateOnce<Value>(
   wish: KeyedIntegration<Value>,
 ): Promise<Once<Value, CommitRefusal> | null> {
   const prepare = async (ours: string): Promise<Prepared> => {
-    const plan = await planIntegration(brain, writer.tree.branch, wish, ours);
+    const plan = wish.plan ?? (await planIntegration(brain, writer.tree.branch, wish, ours));
     return { plan, stage: await stageMoves(brain.context.repository, plan.moves) };
   };
   await using cleanup = new AsyncDisposableStack();
@@ -97,6 +99,7 @@ export async function integrateOnce<Value>(
     await writer.tree.look();
     const ours = await brain.headOf(writer.tree.branch);
     if (ours === early.plan.before) return applyGuarded(brain, writer, wish, early);
+    if (wish.plan !== undefined) return null;
     const late = await prepare(ours);
     cleanup.use(late.stage);
     return applyGuarded(brain, writer, wish, late);
@@ -111,15 +114,24 @@ interface Prepared {
 export function planIntegration(
   brain: OpenBrain,
   branch: string,
-  { context, theirs, source, message }: Omit<IntegrationWish, 'rows'>,
+  wish: Omit<IntegrationWish, 'rows' | 'plan'>,
   ours: string,
 ): Promise<IntegrationPlan> {
+  return planPull(brain.context.repository, integrationRequest(brain, branch, wish, ours));
+}
+
+export function integrationRequest(
+  brain: OpenBrain,
+  branch: string,
+  { context, theirs, source, message }: Omit<IntegrationWish, 'rows' | 'plan'>,
+  ours: string,
+): IntegrationRequest {
   const { author, at, agent, fence } = attribution(brain, context);
   const text = message === undefined ? undefined : composeMessage(message, { agent, fence });
   const { random, clock, log } = brain.context.platform;
   const rescueSuffix = random.bytes(4).toString('hex');
   const limits = { log, withinMs: context.deadlineAt - clock.now() };
-  return planPull(brain.context.repository, { branch, ours, theirs, source, text, author, at, rescueSuffix, limits });
+  return { branch, ours, theirs, source, text, author, at, rescueSuffix, limits };
 }
 
 async function applyGuarded<Value>(

@@ -8,6 +8,8 @@ import { parseRemoteUrl, type RemoteAddress } from '../git/remote-url.ts';
 import { Transfers } from './transfers.ts';
 
 export interface SyncSettings {
+  /** Of every remote, the default one first. */
+  readonly names: readonly string[];
   /** The remote of that name as it concerns one brain; null when there is none. */
   remoteFor(brain: string, name: string): Remote | null;
   /** One per remote: it counts failures over all brains. */
@@ -57,6 +59,7 @@ export function readSyncSettings(config: SyncVariables, now: () => number): Sync
   const hostOrigin = new URL(config.SVC_HOST_URL).origin;
   const breakers = new Map<string, Breaker>();
   return {
+    names: [...addresses.keys()].sort((a, b) => Number(b === DEFAULT_REMOTE) - Number(a === DEFAULT_REMOTE)),
     transfers: new Transfers(config.SVC_SYNC_TRANSFERS, now),
     remoteFor(brain, name) {
       const address = addresses.get(name);

@@ -177,3 +177,17 @@ export function readEntries(repository: Repository, steps: readonly HistoryStep[
     steps.map(({ commit }) => commit),
   );
 }
+
+/** What `ours` added on its own line, the oldest first: each step is told against the first commit before it. */
+export async function readOwnLine(
+  repository: Repository,
+  { ours, theirs }: { readonly ours: string; readonly theirs: string },
+): Promise<HistoryStep[]> {
+  const { stdout } = await repository.git.run({
+    args: ['rev-list', '--first-parent', '--reverse', '--parents', objectId(ours), `^${objectId(theirs)}`, '--'],
+    gitDir: repository.gitDir,
+    maxOutputBytes: MAX_LIST_BYTES,
+    timeoutMs: LISTING_MS,
+  });
+  return stepsIn(stdout, 0, Number.MAX_SAFE_INTEGER);
+}

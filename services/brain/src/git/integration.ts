@@ -27,7 +27,7 @@ export interface IntegrationRequest {
   readonly limits: MergeLimits;
 }
 
-export type IntegrationStatus = 'up-to-date' | 'fast-forward' | 'merged' | 'merged-with-conflicts';
+export type IntegrationStatus = 'up-to-date' | 'fast-forward' | 'merged' | 'merged-with-conflicts' | 'rebased';
 
 export interface IntegrationPlan extends TreeDifference {
   readonly status: IntegrationStatus;
@@ -39,7 +39,7 @@ export interface IntegrationPlan extends TreeDifference {
   readonly theirs: string;
   /** `<UTC>-<8 hex>` under which both tips are kept when there is a conflict. */
   readonly rescueId: string;
-  /** The same when the plan itself has conflicts, else null. */
+  /** The same when the plan itself keeps them, else null. */
   readonly rescue: string | null;
   /** To be moved as one transaction; empty when nothing changes. */
   readonly refs: readonly RefMove[];
@@ -57,14 +57,16 @@ export async function planPull(repository: Repository, request: IntegrationReque
   return planOf(repository, request, { status, after, conflicts });
 }
 
-async function planOf(
+/** `keepsTips`: both are rescued, although nothing clashes. */
+export async function planOf(
   repository: Repository,
   { branch, ours, theirs, at, rescueSuffix }: IntegrationRequest,
-  outcome: Pick<IntegrationPlan, 'status' | 'after'> & Partial<Pick<IntegrationPlan, 'conflicts'>>,
+  outcome: Pick<IntegrationPlan, 'status' | 'after'> &
+    Partial<Pick<IntegrationPlan, 'conflicts'>> & { readonly keepsTips?: boolean },
 ): Promise<IntegrationPlan> {
-  const { status, after, conflicts = [] } = outcome;
+  const { status, after, conflicts = [], keepsTips = false } = outcome;
   const rescueId = `${rescueStamp(at)}-${rescueSuffix}`;
-  const rescue = conflicts.length === 0 ? null : rescueId;
+  const rescue = conflicts.length === 0 && !keepsTips ? null : rescueId;
   const rescues = rescue === null ? [] : rescueMoves(rescue, ours, theirs);
   const moves: RefMove[] = after === ours ? [] : [{ ref: branchRef(branch), to: after, from: ours }];
   return {

@@ -1,13 +1,13 @@
 /** Merges the trees of commits and tells what a working tree has to change. Writes objects only. */
 import { type Conflict, type ContentMerge, mergeTrees } from '../domain/merge/tree.ts';
 import { type MergeLimits, MergeThread } from './merge-thread.ts';
-import { readBlob, readTree, type TreeEdit, type TreeEntry, writeBlobs, writeEditedTree } from './objects.ts';
+import { readBlob, readTree, type TreeEntry, writeBlobs, writeEditedTree } from './objects.ts';
 import type { Repository } from './repository.ts';
 import { isCheckedOut, isKeptWhereItIs, MAX_FILE_BYTES } from './worktrees.ts';
 
-type Tree = ReadonlyMap<string, TreeEntry>;
+export type CommitTree = ReadonlyMap<string, TreeEntry>;
 
-const NOTHING: Tree = new Map();
+const NOTHING: CommitTree = new Map();
 
 export interface MergedTree {
   readonly tree: string;
@@ -25,11 +25,39 @@ export async function mergeCommitTrees(
     readTree(repository, ours),
     readTree(repository, theirs),
   ]);
-  const merge = mergeTrees(baseTree, ourTree, theirTree, isCheckedOut);
-  const contents: MergedContent[] = [];
-  const sizeOf = (path: string): number =>
-    Math.max(...[baseTree, ourTree, theirTree].map((tree) => tree.get(path)?.bytes ?? 0));
   await using thread = new MergeThread(limits);
+  const sides = { base: baseTree, ours: ourTree, theirs: theirTree };
+  const { edits, conflicts } = await mergeSides(repository, thread, sides);
+  return { tree: await writeEditedTree(repository, ours, edits), conflicts };
+}
+
+/** Three trees that are known already. */
+export interface Sides {
+  readonly base: CommitTree;
+  readonly ours: CommitTree;
+  readonly theirs: CommitTree;
+}
+
+/** A change of the tree that is merged into; null removes the path. */
+export interface MergeEdit {
+  readonly path: string;
+  readonly entry: TreeEntry | null;
+}
+
+export interface MergedSides {
+  /** What to change in the tree of ours; the blobs are written. */
+  readonly edits: readonly MergeEdit[];
+  readonly conflicts: readonly Conflict[];
+}
+
+export async function mergeSides(
+  repository: Repository,
+  thread: MergeThread,
+  { base, ours, theirs }: Sides,
+): Promise<MergedSides> {
+  const merge = mergeTrees(base, ours, theirs, isCheckedOut);
+  const contents: MergedContent[] = [];
+  const sizeOf = (path: string): number => Math.max(...[base, ours, theirs].map((tree) => tree.get(path)?.bytes ?? 0));
   for (const content of merge.contents) {
     contents.push(await mergeContent(repository, thread, { content, size: sizeOf(content.path) }));
   }
@@ -38,14 +66,20 @@ export async function mergeCommitTrees(
     repository,
     merged.map(({ bytes }) => bytes),
   );
-  const edits: TreeEdit[] = [
-    ...[...merge.taken].map(([path, entry]) => ({ path, entry })),
-    ...merged.map(({ path, mode }, index) => ({ path, entry: { mode, oid: written[index] ?? '' } })),
-    ...contents.flatMap(({ path, mode, oid, bytes }) => (bytes === null ? [{ path, entry: { mode, oid } }] : [])),
-  ];
+  const bytesOf = (path: string, oid: string): number | null =>
+    [ours, theirs].map((tree) => tree.get(path)).find((entry) => entry?.oid === oid)?.bytes ?? null;
   const clashing = contents.filter(({ clashes }) => clashes);
   return {
-    tree: await writeEditedTree(repository, ours, edits),
+    edits: [
+      ...[...merge.taken].map(([path, entry]) => ({ path, entry })),
+      ...merged.map(({ path, mode, bytes }, index) => ({
+        path,
+        entry: { mode, oid: written[index] ?? '', bytes: bytes.length },
+      })),
+      ...contents.flatMap(({ path, mode, oid, bytes }) =>
+        bytes === null ? [{ path, entry: { mode, oid, bytes: bytesOf(path, oid) } }] : [],
+      ),
+    ],
     conflicts: [
       ...merge.conflicts,
       ...clashing.map(({ path, base: baseId, ours: ourId, theirs: theirId }) => ({

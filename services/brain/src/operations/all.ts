@@ -29,6 +29,8 @@ import { findStored, listStored, readStored } from './storage.ts';
 import { makeStored, writeStored } from './storage-changes.ts';
 import { copyStored, removeStored } from './storage-trees.ts';
 import { settle, summarise } from './summary.ts';
+import { rebase } from '../sync/rebase.ts';
+import { listRemotes, listUnpushed, readSyncState } from '../sync/state.ts';
 import { sync } from './sync.ts';
 
 export const operations: readonly AnyOperation[] = [
@@ -69,6 +71,10 @@ export const operations: readonly AnyOperation[] = [
   releaseLease,
   forceLease,
   sync,
+  rebase,
+  listRemotes,
+  listUnpushed,
+  readSyncState,
   summarise,
   settle,
   learn,

@@ -8,43 +8,21 @@ import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { readRef } from '../git/refs.ts';
 import { countNew } from '../git/history.ts';
 import { readRemoteHeads, trackingRef } from '../git/remote.ts';
-import { REMOTE_CODES, RemoteError } from '../git/remote-error.ts';
+import { RemoteError } from '../git/remote-error.ts';
 import { RepositoryProblem } from '../git/repository.ts';
 import { noteSync } from '../store/sync-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
-import { integrate, Pulled } from '../brain/integrate.ts';
+import { integrate, type Pulled } from '../brain/integrate.ts';
 import { eventRulesOf, toldCount } from '../brain/brain-events.ts';
 import { hiddenSpellings } from '../brain/island-past.ts';
-import { COMMIT_REFUSALS, type OpenBrain } from '../brain/open-brain.ts';
+import type { OpenBrain } from '../brain/open-brain.ts';
 import { DEFAULT_REMOTE, noRemote } from '../brain/remotes.ts';
 import { fetchInTime, type NetworkStage, pushInTime } from '../brain/sync-network.ts';
 import { SyncTelling } from '../brain/sync-events.ts';
 import { dirtyState } from './branches.ts';
 import { commitBranch } from './commit.ts';
 import { defineOperation, onBranch, once, type Served, unkeyed } from './operation.ts';
-
-const SyncOutcome = Pulled.extend({
-  branch: z.string(),
-  remote: z.string(),
-  direction: z.enum(['push', 'pull', 'both']),
-  remoteCommit: z.string().nullable(),
-  pushed: z.number(),
-  /** The remote took commits out of its history since the last fetch; `rescue` has where it was. */
-  rewritten: z.boolean(),
-  /** Readable files that differ from the last commit and so stay here. */
-  uncommittedLeft: z.number(),
-});
-type SyncOutcome = z.output<typeof SyncOutcome>;
-
-const SYNC_REFUSALS = [
-  ...COMMIT_REFUSALS,
-  ...Object.values(REMOTE_CODES),
-  'E_NOT_CONFIGURED',
-  'E_REMOTE_RACE',
-  'E_UNDER_WAY',
-  'E_SYNC_CONFLICT',
-] as const;
-type SyncRefusal = (typeof SYNC_REFUSALS)[number];
+import { bothWays, NOTHING_PULLED, SYNC_REFUSALS, SyncOutcome, type SyncRefusal } from './sync-outcome.ts';
 
 const SyncQuestion = z.strictObject({
   ...onBranch,
@@ -59,48 +37,56 @@ export const sync = defineOperation({
   needs: 'change',
   question: SyncQuestion,
   answer: once(SyncOutcome, SYNC_REFUSALS),
-  run: ({ brain, context, rows }, question) => syncBranch(brain, { ...question, context, rows }),
+  run: ({ brain, context, rows }, question) => syncBranch(brain, { ...question, context, rows }, attempt),
 });
 
-type SyncOp = SyncQuestion & Pick<Served, 'context' | 'rows'>;
-type Answer = Decision<SyncOutcome, SyncRefusal>;
+export interface SyncOp extends Pick<Served, 'context' | 'rows'> {
+  readonly branch: string;
+  readonly direction: SyncOutcome['direction'];
+  readonly remote: string | null;
+}
+
+export type SyncAnswer<Value = SyncOutcome> = Decision<Value, SyncRefusal>;
+type Answer = SyncAnswer;
 
 /** One sync of one branch. */
-interface Sync extends NetworkStage {
+export interface Sync extends NetworkStage {
   readonly writer: BranchWriter;
   readonly op: SyncOp;
 }
 
-const INTEGRATIONS = 5;
+export const INTEGRATIONS = 5;
 const PUSHES = 3;
 const PUSH_JITTER_MS = 200;
 /** Kept back from the call's time, for what comes after the network and for the answer itself. */
 const ANSWER_SHARE = 0.1;
 const ANSWER_MS = 5000;
 
-async function syncBranch(brain: OpenBrain, op: SyncOp): Promise<Once<SyncOutcome, SyncRefusal>> {
+/** What `work` does between the two ends of a sync that are told: its failures with the network are its answer. */
+export async function syncBranch<Value extends SyncOutcome>(
+  brain: OpenBrain,
+  op: SyncOp,
+  work: (sync: Sync) => Promise<SyncAnswer<Value>>,
+): Promise<Once<Value, SyncRefusal>> {
   const name = op.remote ?? DEFAULT_REMOTE;
   const remote = brain.sync.remoteFor(brain.context.name, name);
   if (remote === null) return unkeyed(noRemote(name));
   const { idempotency, platform } = brain.context;
-  const stored = await idempotency.find<SyncOutcome, SyncRefusal>(
-    poolClient(platform.database.pool),
-    op.context.idempotency,
-  );
+  const stored = await idempotency.find<Value, SyncRefusal>(poolClient(platform.database.pool), op.context.idempotency);
   if (stored !== null) return { decision: stored, replayed: true };
   const found = await brain.writer(op.branch);
   if (!found.ok) return unkeyed(found);
   const telling = new SyncTelling(brain, op.branch, op.direction === 'push' ? 'push' : 'pull', remote.name);
   await telling.started();
   const { branch } = op;
-  const work: Sync = { brain, writer: found.value, remote, branch, op, telling, answerBy: answerBy(brain, op) };
-  const decision = await attempt(work).catch((error: unknown) => {
+  const sync: Sync = { brain, writer: found.value, remote, branch, op, telling, answerBy: answerBy(brain, op) };
+  const decision = await work(sync).catch((error: unknown) => {
     telling.failed(error);
     throw error;
   });
   // It has no end yet: whoever repeats the call, with its key too, learns that.
   if (!decision.ok && decision.code === 'E_UNDER_WAY') return unkeyed(decision);
-  return settle(work, decision);
+  return settle(sync, decision);
 }
 
 function answerBy({ context }: OpenBrain, { context: { deadlineAt } }: SyncOp): number {
@@ -108,10 +94,10 @@ function answerBy({ context }: OpenBrain, { context: { deadlineAt } }: SyncOp): 
   return deadlineAt - Math.min(ANSWER_MS, leftMs * ANSWER_SHARE);
 }
 
-async function settle(
+async function settle<Value extends SyncOutcome>(
   { brain, remote, branch, op, telling }: Sync,
-  decision: Answer,
-): Promise<Once<SyncOutcome, SyncRefusal>> {
+  decision: SyncAnswer<Value>,
+): Promise<Once<Value, SyncRefusal>> {
   const { idempotency, platform, outbox, name } = brain.context;
   const told = await eventRulesOf(brain.context);
   const end = decision.ok
@@ -144,7 +130,10 @@ async function attempt(sync: Sync): Promise<Answer> {
 }
 
 /** A failure of the network is a decision; anything else is thrown. */
-async function tried(sync: Sync, direction: (sync: Sync) => Promise<Answer>): Promise<Answer> {
+export async function tried<Value>(
+  sync: Sync,
+  direction: (sync: Sync) => Promise<SyncAnswer<Value>>,
+): Promise<SyncAnswer<Value>> {
   try {
     return await direction(sync);
   } catch (error) {
@@ -161,7 +150,10 @@ async function tried(sync: Sync, direction: (sync: Sync) => Promise<Answer>): Pr
 }
 
 /** What the remote said may name files; who may not read all of them does not hear it. */
-function refusalOf({ code, kind, message, said, stage, retryAfterMs }: RemoteError, { remote, op }: Sync): Answer {
+function refusalOf(
+  { code, kind, message, said, stage, retryAfterMs }: RemoteError,
+  { remote, op }: Sync,
+): SyncAnswer<never> {
   const details = {
     remote: remote.name,
     host: remote.address.host,
@@ -173,49 +165,15 @@ function refusalOf({ code, kind, message, said, stage, retryAfterMs }: RemoteErr
   return deny(code, details, message);
 }
 
-/** Up to date only when nothing moved in either direction. */
-function bothWays(pulled: SyncOutcome, pushed: SyncOutcome): SyncOutcome {
-  const strongest = [pulled, pushed].find(({ status }) => status !== 'up-to-date') ?? pushed;
-  const { added, updated, deleted } = pushed.pulled;
-  return {
-    ...pushed,
-    direction: 'both',
-    status: strongest.status,
-    before: pulled.before,
-    pulled: {
-      added: pulled.pulled.added + added,
-      updated: pulled.pulled.updated + updated,
-      deleted: pulled.pulled.deleted + deleted,
-    },
-    conflicts: [...pulled.conflicts, ...pushed.conflicts],
-    rescue: pushed.rescue ?? pulled.rescue,
-    rewritten: pulled.rewritten || pushed.rewritten,
-  };
-}
-
-const NOTHING_PULLED = {
-  status: 'up-to-date',
-  conflicts: [],
-  rescue: null,
-  pulled: { added: 0, updated: 0, deleted: 0 },
-};
-
 async function pull(sync: Sync): Promise<Answer> {
+  const found = await fetchTheirs(sync);
+  if (!found.ok) return found;
+  const { theirs, rewrite } = found.value;
+  if (theirs === null) return nothingThere(sync, 'pull');
   const { brain, remote, branch, writer, op } = sync;
-  const fetched = await fetchInTime(sync);
-  if (!fetched.ok) return fetched;
-  const rewrite = fetched.value.get(branch) ?? null;
-  const theirs = await readRef(brain.context.repository, trackingRef(remote, branch));
-  const before = await brain.headOf(branch);
-  if (theirs === null) return allow(await outcomeOf(sync, 'pull', { ...NOTHING_PULLED, before, after: before }, null));
   for (let round = 0; round < INTEGRATIONS; round += 1) {
-    const committed = await commitBranch(brain, writer, {
-      context: { ...op.context, idempotency: null },
-      message: 'sync: local changes',
-      only: null,
-      rows: op.rows,
-    });
-    if (!committed.decision.ok) return committed.decision;
+    const committed = await commitLocal(sync);
+    if (!committed.ok) return committed;
     const integrated = await integrate(brain, writer, {
       context: op.context,
       theirs,
@@ -228,6 +186,31 @@ async function pull(sync: Sync): Promise<Answer> {
     return allow({ ...outcome, rewritten: rewrite !== null, rescue: outcome.rescue ?? rewrite });
   }
   return deny('E_BUSY', { retryAfterMs: 1000 });
+}
+
+/** `theirs`: where the branch is at the remote, null when it is not there; `rewrite`: the rescue of its former history. */
+export async function fetchTheirs(
+  sync: Sync,
+): Promise<SyncAnswer<{ readonly theirs: string | null; readonly rewrite: string | null }>> {
+  const fetched = await fetchInTime(sync);
+  if (!fetched.ok) return fetched;
+  const theirs = await readRef(sync.brain.context.repository, trackingRef(sync.remote, sync.branch));
+  return allow({ theirs, rewrite: fetched.value.get(sync.branch) ?? null });
+}
+
+export async function nothingThere(sync: Sync, direction: SyncOutcome['direction']): Promise<SyncAnswer<SyncOutcome>> {
+  const before = await sync.brain.headOf(sync.branch);
+  return allow(await outcomeOf(sync, direction, { ...NOTHING_PULLED, before, after: before }, null));
+}
+
+export async function commitLocal({ brain, writer, op }: Sync): Promise<SyncAnswer<unknown>> {
+  const { decision } = await commitBranch(brain, writer, {
+    context: { ...op.context, idempotency: null },
+    message: 'sync: local changes',
+    only: null,
+    rows: op.rows,
+  });
+  return decision;
 }
 
 async function push(sync: Sync): Promise<Answer> {
@@ -269,7 +252,7 @@ async function tryPush(sync: Sync, integrated: SyncOutcome | null): Promise<Answ
   });
 }
 
-async function outcomeOf(
+export async function outcomeOf(
   { brain, branch, remote, op }: Sync,
   direction: SyncOutcome['direction'],
   { status, before, after, conflicts, rescue, pulled }: Pulled,

@@ -18,7 +18,8 @@ export interface StoredConflict {
 
 export interface ConflictQuery {
   readonly brain: string;
-  readonly branch: string;
+  /** Null = of every branch. */
+  readonly branch: string | null;
   /** Null = of every file. */
   readonly file: string | null;
   readonly resolved: boolean;
@@ -37,7 +38,7 @@ export function readConflicts(
 ): Promise<StoredConflict[]> {
   return client.$queryRawUnsafe<StoredConflict[]>(
     `SELECT ${COLUMNS} FROM brain.brain_conflicts
-     WHERE brain = $1 AND branch = $2 AND ($3::text IS NULL OR file = $3) AND (resolved_at IS NOT NULL) = $4
+     WHERE brain = $1 AND ($2::text IS NULL OR branch = $2) AND ($3::text IS NULL OR file = $3) AND (resolved_at IS NOT NULL) = $4
        AND ($5::text IS NULL OR id > $5)
      ORDER BY id LIMIT $6`,
     brain,

@@ -74,3 +74,19 @@ export async function resolveConflicts(
     JSON.stringify(files),
   );
 }
+
+/** How the last sync of a branch with a remote ended; `lastAt` in ms since the epoch. */
+export interface LastSync {
+  readonly branch: string;
+  readonly remote: string;
+  readonly lastAt: number;
+  readonly lastStatus: string;
+}
+
+export function readSyncs(client: SqlClient, brain: string): Promise<LastSync[]> {
+  return client.$queryRawUnsafe<LastSync[]>(
+    `SELECT branch, remote, (extract(epoch from last_at) * 1000)::double precision AS "lastAt",
+       last_status AS "lastStatus" FROM brain.brain_sync WHERE brain = $1`,
+    brain,
+  );
+}

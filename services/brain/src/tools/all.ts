@@ -37,6 +37,8 @@ import { linkTools } from '../relations/tools/links.ts';
 import { stateTools as brainStateTools } from '../relations/tools/state.ts';
 import { sessionTools } from './session.ts';
 import { stackTools } from './stack.ts';
+import { remoteSyncTools } from '../sync/tools/remotes.ts';
+import { severalSyncTools } from '../sync/tools/several.ts';
 import { syncTools } from './sync.ts';
 
 export const brainTools = [
@@ -49,6 +51,8 @@ export const brainTools = [
   ...conflictTools,
   ...lockTools,
   ...syncTools,
+  ...severalSyncTools,
+  ...remoteSyncTools,
   ...healthTools,
   ...islandTools,
   ...islandWriteTools,

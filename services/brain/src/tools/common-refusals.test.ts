@@ -35,7 +35,14 @@ const READER = 'c'.repeat(64);
 /** Whole brains: FORBIDDEN to others. */
 const OF_ADMINS = ['brain_delete', 'brain_rename'];
 /** They want the id of a conflict, or a remote. */
-const PARTICULAR = ['svc_conflict_resolve', 'svc_conflict_read', 'svc_sync'];
+const PARTICULAR = [
+  'svc_conflict_resolve',
+  'svc_conflict_read',
+  'svc_sync',
+  'svc_sync_rebase',
+  'svc_sync_pullAny',
+  'svc_sync_pushAll',
+];
 
 const KINDS: Partial<Record<Code, Kind>> = {
   BRAIN_LOAD_FAIL: { argument: 'brain', args: { brain: ABSENT }, not: ['brain_connections'] },

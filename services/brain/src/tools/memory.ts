@@ -103,19 +103,18 @@ const setMemory = defineTool({
   },
 });
 
+export const CommitMessage = z
+  .string()
+  .min(1)
+  .max(10_000)
+  .refine((text) => text.isWellFormed() && !text.includes('\0') && text.trim() !== '', { message: 'must be text' });
+
 const commit = defineTool({
   name: 'svc_commit',
   area: 'core',
   description: 'Commits every uncommitted file of the branch.',
   input: z.strictObject({
-    message: z
-      .string()
-      .min(1)
-      .max(10_000)
-      .refine((text) => text.isWellFormed() && !text.includes('\0') && text.trim() !== '', {
-        message: 'must be text',
-      })
-      .describe('Commit message.'),
+    message: CommitMessage.describe('Commit message.'),
     ...leaseGuard,
     ...brainAndBranch,
   }),

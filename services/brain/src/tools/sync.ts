@@ -5,52 +5,55 @@ import { defineTool } from '../deps.ts';
 import { sync as syncBranch } from '../operations/sync.ts';
 import { resolveWrite, settled, CHANGE_RAISES, WRITE_REFUSES } from './target.ts';
 
+/** What came of one branch. */
+export const syncShown = {
+  brain: z.string(),
+  branch: z.string(),
+  remote: z.string(),
+  direction: z.enum(['push', 'pull', 'both', 'rebase']),
+  status: z
+    .string()
+    .describe(
+      'up-to-date (nothing moved), fast-forward, merged, merged-with-conflicts or pushed; of both, what was pulled.',
+    ),
+  before: CommitId,
+  after: CommitId,
+  remoteCommit: CommitId.nullable(),
+  pulled: z.strictObject({ added: z.int(), updated: z.int(), deleted: z.int() }),
+  pushed: z.int().describe('Commits.'),
+  conflicts: z.array(
+    z.strictObject({
+      id: z.string(),
+      file: z.string(),
+      kind: z.string(),
+      ours: z.string().nullable(),
+      theirs: z.string().nullable(),
+    }),
+  ),
+  rescue: z.string().nullable().describe('Reads with at: rescue/<this>/ours and .../theirs.'),
+  rewritten: z
+    .boolean()
+    .describe('The remote took commits out of its history; rescue/<rescue>/theirs is where it was before.'),
+  uncommittedLeft: z.int().describe('Files that differ from the last commit and so stay here; svc_commit takes them.'),
+};
+
+export const RemoteName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, 'must be 1-32 letters, digits, underscores or dashes');
+
 const sync = defineTool({
   name: 'svc_sync',
   area: 'core',
   description: "Syncs a branch with the brain's remote: pull, push, or (default) pull and then push.",
   input: z.strictObject({
     direction: z.enum(['push', 'pull']).optional().describe('Default: pull, then push.'),
-    remote: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, 'must be 1-32 letters, digits, underscores or dashes')
-      .optional()
-      .describe('Name of the remote, default origin.'),
+    remote: RemoteName.optional().describe('Name of the remote, default origin.'),
     ...leaseGuard,
     ...brainAndBranch,
   }),
   output: z.strictObject({
     synced: z.literal(true),
-    brain: z.string(),
-    branch: z.string(),
-    remote: z.string(),
-    direction: z.enum(['push', 'pull', 'both']),
-    status: z
-      .string()
-      .describe(
-        'up-to-date (nothing moved), fast-forward, merged, merged-with-conflicts or pushed; of both, what was pulled.',
-      ),
-    before: CommitId,
-    after: CommitId,
-    remoteCommit: CommitId.nullable(),
-    pulled: z.strictObject({ added: z.int(), updated: z.int(), deleted: z.int() }),
-    pushed: z.int().describe('Commits.'),
-    conflicts: z.array(
-      z.strictObject({
-        id: z.string(),
-        file: z.string(),
-        kind: z.string(),
-        ours: z.string().nullable(),
-        theirs: z.string().nullable(),
-      }),
-    ),
-    rescue: z.string().nullable().describe('Reads with at: rescue/<this>/ours and .../theirs.'),
-    rewritten: z
-      .boolean()
-      .describe('The remote took commits out of its history; rescue/<rescue>/theirs is where it was before.'),
-    uncommittedLeft: z
-      .int()
-      .describe('Files that differ from the last commit and so stay here; svc_commit takes them.'),
+    ...syncShown,
   }),
   access: 'identified',
   effect: 'external',

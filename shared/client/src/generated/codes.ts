@@ -206,6 +206,8 @@ export type RefusalCode =
   | 'E_SUDO_TASK_ABSENT'
   /** The task id belongs to somebody else. */
   | 'E_SUDO_TASK_EXISTS'
+  /** Nothing could be synced; results name the reason of each part. */
+  | 'E_SYNC_FAILED'
   /** Both sides changed the same place. */
   | 'E_SYNC_CONFLICT'
   /** No such temporary file, or its time is over. */

@@ -1542,10 +1542,42 @@ export interface Tools {
   /** Syncs a branch with the brain's remote: pull, push, or (default) pull and then push. */
   svc_sync: {
     arguments: { direction?: "push" | "pull" | undefined; remote?: string | undefined; agentId?: string | undefined; fence?: number | undefined; brain?: string | undefined; branch?: string | undefined };
-    result: { synced: true; brain: string; branch: string; remote: string; direction: "push" | "pull" | "both"; status: string; before: string; after: string; remoteCommit: string | null; pulled: { added: number; updated: number; deleted: number }; pushed: number; conflicts: ({ id: string; file: string; kind: string; ours: string | null; theirs: string | null })[]; rescue: string | null; rewritten: boolean; uncommittedLeft: number };
+    result: { synced: true; brain: string; branch: string; remote: string; direction: "push" | "pull" | "both" | "rebase"; status: string; before: string; after: string; remoteCommit: string | null; pulled: { added: number; updated: number; deleted: number }; pushed: number; conflicts: ({ id: string; file: string; kind: string; ours: string | null; theirs: string | null })[]; rescue: string | null; rewritten: boolean; uncommittedLeft: number };
     refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_TLS' | 'E_REMOTE_AUTH' | 'E_REMOTE_ABSENT' | 'E_REMOTE_REJECTED' | 'E_REMOTE_FULL' | 'E_REMOTE_CORRUPT' | 'E_REMOTE_RACE' | 'E_UNDER_WAY' | 'E_SYNC_CONFLICT';
     dress: { synced: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
+  };
+  /** Pulls each brain of the session's stack, on its branch there, from its first remote that answers. */
+  svc_sync_pullAny: {
+    arguments: { agentId?: string | undefined; fence?: number | undefined };
+    result: { synced: true; results: ({ brain: string; branch: string; remote: string; direction: "push" | "pull" | "both" | "rebase"; status: string; before: string; after: string; remoteCommit: string | null; pulled: { added: number; updated: number; deleted: number }; pushed: number; conflicts: ({ id: string; file: string; kind: string; ours: string | null; theirs: string | null })[]; rescue: string | null; rewritten: boolean; uncommittedLeft: number } | { brain: string; branch: string | null; remote: string | null; error: string; code: string })[] };
+    refusals: 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_ABSENT' | 'E_SYNC_FAILED' | 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED';
+    dress: { synced: false };
+    callErrors: 'UNAUTHORIZED' | 'FORBIDDEN';
+  };
+  /** Commits what is uncommitted and pushes every branch with changes of every brain that you may change. */
+  svc_sync_pushAll: {
+    arguments: { message?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
+    result: { synced: true; success: boolean; results: ({ brain: string; branch: string; remote: string; direction: "push" | "pull" | "both" | "rebase"; status: string; before: string; after: string; remoteCommit: string | null; pulled: { added: number; updated: number; deleted: number }; pushed: number; conflicts: ({ id: string; file: string; kind: string; ours: string | null; theirs: string | null })[]; rescue: string | null; rewritten: boolean; uncommittedLeft: number })[]; errors: ({ brain: string; branch: string | null; remote: string | null; error: string; code: string })[] };
+    refusals: 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_ABSENT' | 'E_SYNC_FAILED';
+    dress: { synced: false };
+    callErrors: 'UNAUTHORIZED' | 'FORBIDDEN';
+  };
+  /** Puts the commits that a branch has on its own, one by one, on top of the remote's; a clash changes nothing. */
+  svc_sync_rebase: {
+    arguments: { provider?: string | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
+    result: { rebased: true; brain: string; branch: string; remote: string; direction: "push" | "pull" | "both" | "rebase"; status: string; before: string; after: string; remoteCommit: string | null; pulled: { added: number; updated: number; deleted: number }; pushed: number; conflicts: ({ id: string; file: string; kind: string; ours: string | null; theirs: string | null })[]; rescue: string | null; rewritten: boolean; uncommittedLeft: number; replayed: number };
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_TLS' | 'E_REMOTE_AUTH' | 'E_REMOTE_ABSENT' | 'E_REMOTE_FULL' | 'E_REMOTE_CORRUPT' | 'E_UNDER_WAY' | 'E_SYNC_CONFLICT';
+    dress: { rebased: false };
+    callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
+  };
+  /** Shows remotes, how far each branch is from them as last fetched, open conflicts, and what is not pushed. */
+  svc_sync_status: {
+    arguments: { brain?: string | undefined };
+    result: { enabled: boolean; remotes: ({ brain: string; name: string; url: string; branch: string; ahead: number | null; behind: number | null; lastAt: number | null; lastStatus: string | null; breaker: "open" | "closed" })[]; conflicts: ({ brain: string; branch: string; id: string; file: string; kind: string; rescue: string | null; at: number })[]; pendingPush: number };
+    refusals: never;
+    dress: unknown;
+    callErrors: 'BRAIN_LOAD_FAIL';
   };
   /** Empties the cache of the workspace, for who may write there. */
   svc_tmp_cacheClear: {
@@ -2058,6 +2090,10 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_sudo_suggest: { effect: 'read' },
   svc_switch_branch: { effect: 'write-idempotent' },
   svc_sync: { effect: 'external', deadlineMs: 120000 },
+  svc_sync_pullAny: { effect: 'external', deadlineMs: 120000 },
+  svc_sync_pushAll: { effect: 'external', deadlineMs: 120000 },
+  svc_sync_rebase: { effect: 'external', deadlineMs: 120000 },
+  svc_sync_status: { effect: 'read' },
   svc_tmp_cacheClear: { effect: 'write' },
   svc_tmp_cacheGet: { effect: 'read' },
   svc_tmp_cacheSet: { effect: 'write-idempotent' },
