@@ -16,7 +16,14 @@ const EVERY_ROLE = ['process_cpu_seconds_total', 'process_resident_memory_bytes'
 const WITH_STORE = ['svc_database_pool', 'svc_relay_lag_seconds', 'svc_relay_waiting', 'svc_job_runs_total'];
 const OWN: Readonly<Record<string, readonly string[]>> = {
   gateway: ['svc_calls_total', 'svc_sockets'],
-  brain: ['svc_index_bytes', 'svc_index_pending', 'svc_writes_waiting', 'svc_brains_open'],
+  brain: [
+    'svc_index_bytes',
+    'svc_index_pending',
+    'svc_writes_waiting',
+    'svc_brains_open',
+    'svc_vectors_bytes',
+    'svc_vectors_pending',
+  ],
 };
 
 const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);

@@ -55,6 +55,7 @@ const BRAIN: Record<string, AccessRule> = {
   svc_search_hybrid: everybody(({ team }) => ({ query: team })),
   svc_search_hyde: everybody(({ team }) => ({ query: team })),
   svc_search_multiquery: everybody(({ team }) => ({ query: team })),
+  svc_search_semantic: everybody(({ team }) => ({ query: team })),
   svc_embed: everybody(({ team }) => ({ text: team })),
   svc_embed_similarity: everybody(({ team }) => ({ textA: team, textB: team })),
   context_build: everybody(({ team }) => ({ query: team })),

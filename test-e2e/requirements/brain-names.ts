@@ -22,7 +22,7 @@ export const BRAIN_NAMES = {
   'messages:settings': ['lessons, answers', 'A refusal for want of a setting names the setting.'],
   'messages:modes': [
     'lessons, answers',
-    'A mode that always refuses is not offered; who asks for it is told which can be had.',
+    'Every mode that is offered answers; who asks for another is told which can be had.',
   ],
   'messages:brain': [
     'lessons, answers',

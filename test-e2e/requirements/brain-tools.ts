@@ -38,8 +38,21 @@ export const BRAIN_TOOLS = {
   ],
   'search:modes': [
     'search acceptance 4',
-    'plain, hybrid, hyde and multiquery answer without network, each as its own tool does; semantic is a typed refusal.',
+    'All five modes answer without network and model, each as its own tool does.',
   ],
+  'search:semantic': [
+    'embedder',
+    'With an embedder set up, what is written is found by what it means, by itself and beside words; each passage is asked about once, and is gone with its text.',
+  ],
+  'search:semantic:rules': [
+    'search acceptance 2',
+    'A search by meaning finds and counts only what the caller may read.',
+  ],
+  'search:dead-embedder': [
+    'search acceptance 4',
+    'An embedder that fails, hangs or answers nonsense leaves searches to words, which say so; a search by meaning alone is a typed refusal in time.',
+  ],
+  'search:vectors-back': ['embedder', 'When the embedder is back, all vectors are made without anybody asking for it.'],
   'search:stable': [
     'search acceptance 5',
     'The same query gives the same bytes twice and on every gateway; a hostile query is refused or answered at once.',

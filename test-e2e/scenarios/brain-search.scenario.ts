@@ -71,7 +71,9 @@ verifies('search:modes', async ({ fresh }) => {
   }
   const rag = await user.ok<Fields>('svc_search', { query: 'lighthouse', mode: 'rag' });
   expect(rag).toMatchObject({ mode: 'hybrid', context: { text: expect.stringContaining('lighthouse') } });
-  await user.refused('E_EMBEDDER_UNAVAILABLE', 'svc_search', { query: 'lighthouse', mode: 'semantic' });
+  const near = await user.ok<Fields>('svc_search', { query: 'lighthouses', mode: 'semantic' });
+  expect(near).toMatchObject({ mode: 'semantic', embedder: 'builtin-512-v1', total: 1, results: [{ file: 'x.md' }] });
+  expect(await user.ok('svc_search_semantic', { query: 'lighthouses' })).toEqual(near);
   const query = 'a lighthouse keeper, or a harbour pilot';
   await user.ok('brain_write', { name: 'y', content: 'The harbour pilot guides ships past the breakwater.' });
   await user.ok('brain_write', { name: 'z', content: 'Ships wait behind the breakwater for the tide.' });
@@ -94,6 +96,7 @@ verifies('search:modes', async ({ fresh }) => {
     ['svc_search_hybrid', 'hybrid'],
     ['svc_search_hyde', 'hyde'],
     ['svc_search_multiquery', 'multiquery'],
+    ['svc_search_semantic', 'semantic'],
   ] as const) {
     expect(await user.ok(tool, { query: ' ' })).toMatchObject({ results: [], total: 0, reason: 'empty query' });
     const own = await user.ok<Fields>(tool, { query, limit: 10 });

@@ -10,6 +10,7 @@ import type { RecordStore } from './records/record-store.ts';
 import type { EvolutionStore } from './evolution/evolution-store.ts';
 import type { RelationStore } from './relations/relation-store.ts';
 import type { KeptContexts } from './context/build.ts';
+import type { Meaning } from './embedding/meaning.ts';
 import type { ContextStore } from './context/context-store.ts';
 import type { RowRules } from './ports.ts';
 import type { RegistryClient } from '@svc/runtime/registry.ts';
@@ -46,6 +47,7 @@ export interface BrainDeps {
   rolesOf(identity: string, workspace: string): Promise<readonly string[]>;
   readonly copyBoundaries: CopyBoundaries;
   readonly settings: Settings;
+  readonly meaning: Meaning;
   /** Throws what the registry answers, SERVICE_UNAVAILABLE when it does not. */
   readonly changeSetting: RegistryClient<'brain'>['changeSetting'];
   readonly revision: RegistryClient<'brain'>['revision'];

@@ -37,6 +37,7 @@ test('each job is declared once, and the sweeps delete what is past its time', a
     'brain.session-sweep',
     'brain.tmp-sweep',
     'brain.trace-sweep',
+    'brain.vectors',
   ]);
 
   await database.pool.query(`INSERT INTO brain.brain_sessions (session_key, stack, branches, touched_at)

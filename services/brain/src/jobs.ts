@@ -7,6 +7,7 @@ import type { BrainHost } from './brain/brain-host.ts';
 import { maintainBrain, packBrainWhenDue } from './brain/housekeeping.ts';
 import { sweepAddresses } from './addresses/address-store.ts';
 import { sweepContexts } from './context/context-store.ts';
+import type { Meaning } from './embedding/meaning.ts';
 import { sweepMemory } from './memory/memory-store.ts';
 import { sweepConflicts } from './store/conflict-store.ts';
 import { sweepHomes } from './store/file-homes.ts';
@@ -20,6 +21,7 @@ export interface JobParts {
   readonly host: BrainHost;
   readonly store: Pick<ServiceStore, 'client' | 'outbox' | 'transact'>;
   readonly sessions: SessionStore;
+  readonly meaning: Pick<Meaning, 'filler'>;
 }
 
 const SECOND = 1000;
@@ -28,7 +30,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 export function brainJobs(parts: JobParts): JobDeclaration[] {
-  const { platform, host, store } = parts;
+  const { platform, host, store, meaning } = parts;
   return [
     {
       id: 'brain.lease-expiry',
@@ -41,6 +43,12 @@ export function brainJobs(parts: JobParts): JobDeclaration[] {
       everyMs: MINUTE,
       scope: 'process',
       run: () => lookAtBrains(platform, host),
+    },
+    {
+      id: 'brain.vectors',
+      everyMs: SECOND,
+      scope: 'process',
+      run: ({ signal }) => meaning.filler.run(signal),
     },
     {
       id: 'brain.maintenance',

@@ -16,6 +16,7 @@ import { BrainHost } from './brain/brain-host.ts';
 import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings } from './brain/remotes.ts';
 import type { BrainDeps } from './deps.ts';
+import { createMeaning, type Meaning } from './embedding/meaning.ts';
 import { createKeptContexts } from './context/build.ts';
 import { createContextStore } from './context/context-store.ts';
 import { createGit } from './git/run.ts';
@@ -74,20 +75,22 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
   const { config } = platform;
   const layout = new LegacyLayout({ dataDir, legacyDirs: config.SVC_LEGACY_DIR ?? [], platform });
   await layout.open();
-  const host = createHost(parts);
-  measureBrains(platform, host);
+  const settings = createSettings({ config, registry: parts.registry });
+  const meaning: Meaning = createMeaning({ ...parts, settings, openBrains: () => host.openBrains() });
+  const host: BrainHost = createHost(parts, meaning);
+  measureBrains(platform, host, meaning);
   const membership = await startMembership(host, platform);
   const router = new BrainRouter(host, platform);
   await router.start();
   await host.finishMoves();
   await host.create(config.SVC_BRAIN, { by: 'service', workspace: DEFAULT_WORKSPACE, family: null });
   await host.open(config.SVC_BRAIN);
-  const deps = await createDeps(parts, host, router, layout);
+  const deps = await createDeps({ ...parts, settings, meaning }, host, router, layout);
   await layout.migrate(router.brain(config.SVC_BRAIN, serviceContext(platform)));
   const succession = tellOfImport(layout, parts.registry, platform.log);
   return {
     deps,
-    jobs: brainJobs({ platform, host, store, sessions: deps.sessions }),
+    jobs: brainJobs({ platform, host, store, sessions: deps.sessions, meaning }),
     async drain() {
       await succession.stop();
       await router.drain();
@@ -100,7 +103,7 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
   };
 }
 
-function measureBrains({ metrics }: Platform, host: BrainHost): void {
+function measureBrains({ metrics }: Platform, host: BrainHost, meaning: Meaning): void {
   const overTrees = async (figure: (writer: BranchWriter) => number): Promise<number> => {
     const trees = await Promise.all(host.openBrains().map((brain) => brain.openTrees()));
     return trees.flatMap((open) => [...open.values()]).reduce((sum, writer) => sum + figure(writer), 0);
@@ -113,6 +116,12 @@ function measureBrains({ metrics }: Platform, host: BrainHost): void {
   });
   metrics.gauge('svc_index_bytes', 'Memory of the search indexes that are loaded, estimated.', [], (gauge) => {
     gauge.set(host.indexes.bytes);
+  });
+  metrics.gauge('svc_vectors_pending', 'Passages whose vectors are still to be made.', [], (gauge) => {
+    gauge.set(host.openBrains().reduce((sum, brain) => sum + meaning.filler.pendingOf(brain, () => true), 0));
+  });
+  metrics.gauge('svc_vectors_bytes', 'Memory of the vectors of passages.', [], (gauge) => {
+    gauge.set(meaning.vectors.bytes);
   });
   metrics.gauge('svc_index_pending', 'Changed files that the next searches take in.', [], async (gauge) => {
     gauge.set(await overTrees(({ tree }) => tree.index.pending()));
@@ -160,16 +169,10 @@ async function createRules(
   };
 }
 
-function createHost({
-  platform,
-  dataDir,
-  store: { outbox, idempotency },
-  rules,
-  registry,
-  handleKey,
-  denials,
-  counters,
-}: Parts): BrainHost {
+function createHost(
+  { platform, dataDir, store: { outbox, idempotency }, rules, registry, handleKey, denials, counters }: Parts,
+  meaning: Meaning,
+): BrainHost {
   return new BrainHost({
     platform,
     git: createGit(),
@@ -179,6 +182,7 @@ function createHost({
     claimBoundary: createClaimBoundary(registry),
     denials,
     counters,
+    meaning,
     handleKey,
     defaultBrain: platform.config.SVC_BRAIN,
     sync: readSyncSettings(platform.config, () => performance.now()),
@@ -187,14 +191,14 @@ function createHost({
 }
 
 async function createDeps(
-  { platform, store, rules, registry, counters }: Parts,
+  { platform, store, rules, registry, counters, settings, meaning }: Parts & Pick<BrainDeps, 'settings' | 'meaning'>,
   host: BrainHost,
   router: BrainRouter,
   layout: LegacyLayout,
 ): Promise<BrainDeps> {
-  const { config, node, ids, database, log } = platform;
+  const { node, ids, database, log } = platform;
   const { client, schema, outbox, idempotency, transact } = store;
-  const defaultBrain = config.SVC_BRAIN;
+  const defaultBrain = platform.config.SVC_BRAIN;
   const { stdout } = await createGit().run({ args: ['version'] });
   return {
     defaultBrain,
@@ -206,7 +210,8 @@ async function createDeps(
     homeRoles: createHomeRoles(registry),
     rolesOf: async (userId, workspaceId) => (await registry.roles({ userId, workspaceId })).roles,
     copyBoundaries: createCopyBoundaries(registry),
-    settings: createSettings({ config, registry }),
+    settings,
+    meaning,
     changeSetting: registry.changeSetting,
     revision: registry.revision,
     homesOf: (resource) => readHomesOfResource(client, resource),

@@ -75,7 +75,7 @@ export const REFUSALS = {
   E_CYCLE: 'That would make a circle.',
   E_DIR_NOT_EMPTY: 'The directory holds files; recursive removes them too.',
   E_DUPLICATE: 'That name is taken.',
-  E_EMBEDDER_UNAVAILABLE: 'No embedder is part of this version; modes lists what can be had.',
+  E_EMBEDDER_UNAVAILABLE: 'The embedder does not answer as it should; reason says why. Search by words goes on.',
   E_ENTRY_ABSENT: 'No such payment.',
   E_EVOLUTION_ABSENT: 'No session of work goes on; brain_evolution_start begins one.',
   E_EVOLUTION_ACTIVE: 'A session of work goes on; brain_evolution_end ends it.',

@@ -50,6 +50,14 @@ export const BUILT_IN_PROFILES = [
   'universe',
 ] as const;
 
+/** Where an endpoint is asked: without credentials, which are secrets of the environment. */
+const EndpointUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+  .max(500)
+  .refine((address) => !/^[a-z]+:\/\/[^/]*@/i.test(address), 'must not hold a user or a password')
+  .refine((address) => !/[?#]/.test(address), 'must not hold a query or a fragment');
+const ModelName = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'must be the name of a model');
+
 const ToolPattern = z
   .string()
   .regex(/^[A-Za-z0-9_*]{1,100}$/, 'must be the name of a tool, or one with * for any part');
@@ -60,6 +68,36 @@ export const SETTINGS = {
     service: 'agora',
     meaning: 'Only identities that the registry knows may vote.',
     variable: 'SVC_AGORA_REQUIRE_REGISTRY',
+  }),
+  'chat.model': setting(ModelName, {
+    fallback: null,
+    otherwise: 'none is asked',
+    service: 'brain',
+    meaning: 'Model that `chat.url` is asked for; the searches hyde and multiquery let it write passages and queries.',
+    variable: 'SVC_CHAT_MODEL',
+  }),
+  'chat.url': setting(EndpointUrl, {
+    fallback: null,
+    otherwise: 'none is asked',
+    service: 'brain',
+    meaning:
+      'Address of an endpoint in the form of OpenAI, up to and without `/chat/completions`. Queries leave the node.',
+    variable: 'SVC_CHAT_URL',
+  }),
+  'embed.model': setting(ModelName, {
+    fallback: null,
+    otherwise: 'the built-in embedder',
+    service: 'brain',
+    meaning: 'Model that `embed.url` is asked for; another name makes all vectors anew.',
+    variable: 'SVC_EMBED_MODEL',
+  }),
+  'embed.url': setting(EndpointUrl, {
+    fallback: null,
+    otherwise: 'the built-in embedder',
+    service: 'brain',
+    meaning:
+      'Address of an endpoint in the form of OpenAI, up to and without `/embeddings`. Texts and queries leave the node.',
+    variable: 'SVC_EMBED_URL',
   }),
   'escrow.defaultBudget': setting(count(0, 1_000_000_000), {
     fallback: 1000,
@@ -111,6 +149,12 @@ export const SETTINGS = {
     service: 'gateway',
     meaning: 'A profile: the names of its tools, with `*` for any part of a name.',
     variable: null,
+  }),
+  'search.weights': setting(z.number().min(0).max(10), {
+    fallback: 1,
+    service: 'brain',
+    meaning: 'What nearness of meaning weighs beside words in `hybrid`, where an endpoint makes the vectors.',
+    variable: 'SVC_SEARCH_WEIGHTS',
   }),
   'sudo.ttlMs': setting(count(1000, HOUR_MS), {
     fallback: 600_000,

@@ -15,6 +15,7 @@ import {
   text,
   trustedProxies,
 } from './config-values.ts';
+import { rawValue } from './config-raw.ts';
 import { StartProblem } from './start-problem.ts';
 
 interface Variable<Schema extends z.ZodType> {
@@ -79,6 +80,13 @@ export const CONFIG_TABLE = {
     '448',
     'Memory that the search indexes of a process may take; files beyond are not searched, which health tells.',
   ),
+  SVC_VECTOR_MEMORY_MIB: variable(
+    count(1, 65_536).default(96),
+    '96',
+    'Memory that the vectors of passages may take in a process; those beyond are read or made again for each search.',
+  ),
+  SVC_EMBED_KEY: secret(text.optional(), 'Key that the endpoint at embed.url is given.'),
+  SVC_CHAT_KEY: secret(text.optional(), 'Key that the endpoint at chat.url is given.'),
   SVC_LEGACY_DIR: variable(
     list.optional(),
     'none',
@@ -291,25 +299,6 @@ function fixedSettings(rawOf: (variable: string) => string | undefined, problems
     else problems.push(`${variable}: ${read.problem}`);
   }
   return fixed;
-}
-
-function rawValue(
-  name: string,
-  environment: Readonly<Record<string, string | undefined>>,
-  readFile: (path: string) => string,
-  problems: string[],
-): string | undefined {
-  const direct = environment[name];
-  if (direct !== undefined && direct !== '') return direct;
-  const file = environment[`${name}_FILE`];
-  if (file === undefined || file === '') return undefined;
-  try {
-    const value = readFile(file).trim();
-    return value === '' ? undefined : value;
-  } catch {
-    problems.push(`${name}_FILE: cannot be read`);
-    return undefined;
-  }
 }
 
 /** Also those that somebody set for the command line in the same shell. */

@@ -22,7 +22,7 @@ import { FileHomes } from '../store/file-homes.ts';
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
 import type { Counters } from '../writer/counters.ts';
-import type { OpContext } from '../writer/context.ts';
+import type { BrainContext, OpContext } from '../writer/context.ts';
 import { createRwLock } from '../writer/rw-lock.ts';
 import { ReferenceCount } from './reference-count.ts';
 import { BrainFolders } from './brain-folders.ts';
@@ -47,6 +47,7 @@ export interface HostOptions {
   readonly claimBoundary: ClaimBoundary;
   readonly denials: DenialLog;
   readonly counters: Counters;
+  readonly meaning: BrainContext['meaning'];
   readonly sync: SyncSettings;
   /** Under which commits are named for whom something is hidden. */
   readonly handleKey: Uint8Array;

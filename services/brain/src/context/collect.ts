@@ -8,6 +8,7 @@ import { type FileView, readFile } from '../operations/files.ts';
 import { readHistoryPage } from '../operations/history.ts';
 import { viewLeaseOf } from '../operations/lease.ts';
 import { searchStack } from '../retrieval/found.ts';
+import { WORDS_ALONE } from '../retrieval/models.ts';
 import { islandsOfStack } from '../tools/island-reading.ts';
 import type { CallContext, Target } from '../tools/target.ts';
 import type { Piece, Pieces } from './domain/assemble.ts';
@@ -111,6 +112,8 @@ async function foundPieces(target: Target, query: string, told: ReadonlySet<stri
     group: 'passage',
     pathPrefix: null,
     explain: false,
+    // What a model answers may change while the brain does not; the text of a context may not.
+    models: WORDS_ALONE,
   } as const;
   const found = await searchStack([target], request);
   if (!found.ok) return found;

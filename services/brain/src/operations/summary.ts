@@ -30,7 +30,7 @@ export const BrainSummary = z.strictObject({
   remote: z.strictObject({ configured: z.boolean(), ahead: z.number().nullable(), behind: z.number().nullable() }),
   queue: z.strictObject({ depth: z.number(), oldestMs: z.number() }),
   /** Rows and bytes in memory; a branch that nobody searches has none there. */
-  index: z.strictObject({ rows: z.number(), pending: z.number(), bytes: z.number() }),
+  index: z.strictObject({ rows: z.number(), pending: z.number(), bytes: z.number(), pendingVectors: z.number() }),
   /** Of the process that owns the brain. */
   counters: z.strictObject({ mutex: MutexCounters, lease: LeaseCounters }),
 });
@@ -66,6 +66,7 @@ export const summarise = defineOperation({
         // Over all files: they would tell when something hidden changes.
         pending: rows.isUnruled ? sum(trees, ({ tree }) => tree.index.pending()) : 0,
         bytes: rows.isUnruled ? sum(trees, ({ tree }) => tree.index.bytes) : 0,
+        pendingVectors: brain.context.meaning.filler.pendingOf(brain, rows.mayRead),
       },
       counters: { mutex: brain.context.counters.mutex, lease: brain.context.counters.lease },
     };

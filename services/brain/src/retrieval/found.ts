@@ -8,6 +8,7 @@ import type { CompressedText } from '../search/compress.ts';
 import { FEEDBACK_WORDS } from '../search/feedback.ts';
 import type { SearchRequest } from '../search/search-answer.ts';
 import { splitPath, type Target } from '../tools/target.ts';
+import type { Models } from './models.ts';
 
 export const shownContext = z.strictObject({
   text: z.string(),
@@ -27,6 +28,7 @@ const explanation = z.strictObject({
   bm25: z.number(),
   fused: z.number(),
   parts: z.record(z.string(), z.number()).nullable(),
+  semantic: z.number().optional().describe('The cosine, where meaning counted.'),
   terms: z.array(
     z.strictObject({ term: z.string(), field: z.string(), tf: z.number(), idf: z.number(), part: z.number() }),
   ),
@@ -60,28 +62,35 @@ export type RankedRow = SearchRow & {
 export interface Found {
   /** Best first. */
   readonly rows: readonly RankedRow[];
-  /** Files with a query term. */
+  /** Files with a query term; in a search by meaning those that are near. */
   readonly total: number;
+  /** Why meaning did not count in some brain although it was to. */
+  readonly lacking: 'late' | 'unfit' | null;
 }
 
 export type StackRequest = Pick<SearchRequest, 'query' | 'mode' | 'limit' | 'group' | 'explain'> & {
   readonly pathPrefix: string | null;
+  readonly models: Models;
 };
 
 /** Asks every brain of the stack. */
 export async function searchStack(
   targets: readonly Target[],
-  request: StackRequest,
+  { models, ...request }: StackRequest,
 ): Promise<Decision<Found, ReadRefusal>> {
+  const meaning = request.mode === 'plain' ? null : await models.meaningOf(request.query);
   const rows: RankedRow[] = [];
   let total = 0;
+  let lacking: Found['lacking'] = null;
   for (const [depth, { ask, brain, branch }] of targets.entries()) {
-    const answer = await ask(searchFiles, { ...request, branch });
+    const answer = await ask(searchFiles, { ...request, meaning, branch });
     if (!answer.ok) return answer;
+    lacking ??= answer.value.lacking;
     total += answer.value.total;
     rows.push(...answer.value.rows.map((row) => ({ ...row, brain, branch, depth })));
   }
-  return allow({ rows: rows.sort(byRank).slice(0, request.limit), total });
+  if (lacking !== null) models.noteLacking(lacking);
+  return allow({ rows: rows.sort(byRank).slice(0, request.limit), total, lacking });
 }
 
 export interface Expansion {

@@ -14,33 +14,46 @@ const MOST_ROWS = 100;
 const SENTENCE_TOKENS = 64;
 const MAX_QUERY_LENGTH = 2000;
 const QUERY_WEIGHT = 0.65;
+/** Of what a model writes. */
+const MOST_LINES = 20;
 
 type Searched<Extra> = Promise<Decision<Found & Extra, ReadRefusal>>;
 
+const PASSAGE_INSTRUCTION =
+  'Write one short passage, as it might stand in a note, that answers the question. Answer with the passage alone.';
+const QUERIES_INSTRUCTION =
+  'Write three other ways to ask for the same in a search engine, each on a line of its own, without numbers or comments.';
+
 /**
- * A passage as an answer might read, made of what the query finds first, is searched for beside the query. Finds what
- * says the same in other words.
+ * A passage as an answer might read, written by a model or made of what the query finds first, is searched for beside
+ * the query. Finds what says the same in other words.
  */
 export async function searchByHypothesis(
   targets: readonly Target[],
   request: StackRequest,
-): Searched<{ readonly hypothetical: string }> {
+): Searched<{ readonly hypothetical: string; readonly source: 'feedback' | 'model' }> {
+  const written = await request.models.write(PASSAGE_INSTRUCTION, request.query);
+  const supposed = written === null ? await supposeFrom(targets, request) : allow(written.slice(0, MAX_QUERY_LENGTH));
+  if (!supposed.ok) return supposed;
+  const hypothetical = supposed.value;
+  const deep = { ...request, limit: depthFor(request) };
+  const asked = await searchStack(targets, deep);
+  if (!asked.ok) return asked;
+  const more = hypothetical === '' ? asked : await searchStack(targets, { ...deep, query: hypothetical });
+  if (!more.ok) return more;
+  const fused = fuseByScore([asked.value.rows, more.value.rows], [QUERY_WEIGHT, 1 - QUERY_WEIGHT], keyFor(request));
+  const source = written === null ? 'feedback' : 'model';
+  return allow({ ...asked.value, rows: bestOf(fused, request), hypothetical, source });
+}
+
+async function supposeFrom(targets: readonly Target[], request: StackRequest): Promise<Decision<string, ReadRefusal>> {
   const expansion = await expandOnStack(targets, request);
   if (!expansion.ok) return expansion;
   const { words, passages } = expansion.value;
   const texts = passages.map(({ file, content, lines }) => ({ file, text: content, lines }));
   const { text } = await compress({ query: request.query, passages: texts, budgetTokens: SENTENCE_TOKENS });
-  const hypothetical = [text, words.join(' ')]
-    .filter((part) => part !== '')
-    .join('\n')
-    .slice(0, MAX_QUERY_LENGTH);
-  const deep = { ...request, limit: depthFor(request) };
-  const asked = await searchStack(targets, deep);
-  if (!asked.ok) return asked;
-  const supposed = hypothetical === '' ? asked : await searchStack(targets, { ...deep, query: hypothetical });
-  if (!supposed.ok) return supposed;
-  const fused = fuseByScore([asked.value.rows, supposed.value.rows], [QUERY_WEIGHT, 1 - QUERY_WEIGHT], keyFor(request));
-  return allow({ rows: bestOf(fused, request), total: asked.value.total, hypothetical });
+  const parts = [text, words.join(' ')].filter((part) => part !== '');
+  return allow(parts.join('\n').slice(0, MAX_QUERY_LENGTH));
 }
 
 /** The query and other ways to ask it; what several of them find comes first. */
@@ -50,16 +63,20 @@ export async function searchByVariants(
 ): Searched<{ readonly queries: readonly Variant[] }> {
   const expansion = await expandOnStack(targets, request);
   if (!expansion.ok) return expansion;
-  const queries = variantsOf(request.query, expansion.value.words);
+  const written = await request.models.write(QUERIES_INSTRUCTION, request.query);
+  const lines = written?.split('\n', MOST_LINES).map((line) => line.trim().slice(0, MAX_QUERY_LENGTH)) ?? null;
+  const queries = variantsOf(request.query, expansion.value.words, lines);
   const lists: (readonly RankedRow[])[] = [];
   let total = 0;
+  let lacking: Found['lacking'] = null;
   for (const [place, { query }] of queries.entries()) {
     const found = await searchStack(targets, { ...request, query, limit: depthFor(request) });
     if (!found.ok) return found;
     lists.push(found.value.rows);
+    lacking ??= found.value.lacking;
     if (place === 0) total = found.value.total;
   }
-  return allow({ rows: bestOf(fuseByRank(lists, keyFor(request)), request, true), total, queries });
+  return allow({ rows: bestOf(fuseByRank(lists, keyFor(request)), request, true), total, lacking, queries });
 }
 
 function depthFor({ limit }: StackRequest): number {

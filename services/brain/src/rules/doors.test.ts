@@ -117,7 +117,14 @@ describe('a file that may not be read', () => {
     const other = `${brain}-open`;
     await OPERATOR.ok('brain_push', { name: other, create: true });
     await OPERATOR.ok('brain_write', { brain: other, name: 'open/a.md', content: '# rome\nrome is open' });
-    for (const tool of ['svc_search', 'svc_search_hybrid', 'svc_search_hyde', 'svc_search_multiquery']) {
+    const tools = [
+      'svc_search',
+      'svc_search_hybrid',
+      'svc_search_hyde',
+      'svc_search_multiquery',
+      'svc_search_semantic',
+    ];
+    for (const tool of tools) {
       const answer = await BOB.ok(tool, query);
       expect(answer).toMatchObject({ total: 1 });
       expect(JSON.stringify(answer)).not.toContain('secret');

@@ -58,6 +58,7 @@ export class BranchIndex implements TendedIndex {
   #changes = 0;
   #firstChangeAt = 0;
   #lastChangeAt = 0;
+  #version = 0;
 
   constructor(options: BranchIndexOptions) {
     this.#options = options;
@@ -85,6 +86,7 @@ export class BranchIndex implements TendedIndex {
   }
 
   #note(path: string, hash: string | null | undefined, text: string | null): void {
+    this.#version += 1;
     this.#lastChangeAt = this.#options.memory.now();
     if (this.#changes === 0) this.#firstChangeAt = this.#lastChangeAt;
     this.#changes += 1;
@@ -95,6 +97,11 @@ export class BranchIndex implements TendedIndex {
   /** Changes that the next search has to make up for, or may find in the snapshot. */
   pending(): number {
     return this.#index === null ? this.#changes : this.#pending.size;
+  }
+
+  /** Rises with each change of what its files hold, in memory or not. */
+  get version(): number {
+    return this.#version;
   }
 
   /** Null while it is not in memory. */

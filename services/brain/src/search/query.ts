@@ -3,6 +3,7 @@ import { analyseQuery } from './analysis.ts';
 import { inverseFrequency, roundScore } from './bm25.ts';
 import { CANDIDATES, rerankCandidates, sumOfParts } from './hybrid.ts';
 import type { Candidate, HybridParts } from './hybrid.ts';
+import { fuseNearness, nearRows } from './nearness.ts';
 import { presentRow, rowText } from './results.ts';
 import type { RowStore } from './row-store.ts';
 import { prepareQuery, scoreFiles, scoreRows } from './scoring.ts';
@@ -36,7 +37,9 @@ function rowOrder(store: RowStore, scores: Float64Array): Before {
   };
 }
 
-function isBelow(file: string, prefix: string): boolean {
+/** Whether it is that file, or below that directory; empty = any. */
+export function isBelow(file: string, prefix: string): boolean {
+  if (prefix === '') return true;
   const directory = prefix.endsWith('/') ? prefix : `${prefix}/`;
   return file === prefix || file.startsWith(directory);
 }
@@ -115,20 +118,71 @@ function rerank(query: PreparedQuery, rows: Uint32Array, work: Workspace, before
   return reranked;
 }
 
-/** Answers one request; `work` has room for every row and slot of the store. */
-export function runQuery(store: RowStore, request: SearchRequest, work: Workspace): SearchAnswer {
-  const query = prepareQuery(store, request.admitted, analyseQuery(request.query));
+/** What a request found: rows with their scores in the workspace. */
+interface Scored {
+  readonly rows: Uint32Array;
+  /** Those whose scores are not 0. */
+  readonly touched: Uint32Array;
+  readonly parts: ReadonlyMap<number, HybridParts> | null;
+  /** Files that are counted. */
+  readonly files: number;
+}
+
+function scoreByWords(query: PreparedQuery, request: SearchRequest, work: Workspace, before: Before): Scored {
   const found: RowScores = { scores: work.scores, rows: work.rows, count: 0 };
   scoreRows(query, found);
   const touched = found.rows.subarray(0, found.count);
   for (const row of touched) work.scores[row] = roundScore(work.scores[row] ?? 0);
-  const rows = narrow(store, touched, request.pathPrefix ?? '');
-  const before = rowOrder(store, work.scores);
+  const rows = narrow(query.store, touched, request.pathPrefix ?? '');
   const parts = request.mode === 'hybrid' ? rerank(query, rows, work, before) : null;
-  const files = bestPerFile(store, rows, before, work.bestRows);
-  const pool = request.group === 'file' ? files : rows;
-  const best = topRows(pool, request.limit, before);
-  const results = best.map((row) => presentRow(query, row, work.scores[row] ?? 0, parts, request.explain));
+  return { rows, touched, parts, files: bestPerFile(query.store, rows, before, work.bestRows).length };
+}
+
+/** Rows that are near, below the prefix. */
+function nearBelow(query: PreparedQuery, { nearness, pathPrefix = '' }: SearchRequest): Map<number, number> | null {
+  if (nearness === undefined) return null;
+  const near = nearRows(query, nearness);
+  if (pathPrefix === '') return near;
+  const below = narrow(query.store, Uint32Array.from(near.keys()), pathPrefix);
+  return new Map(Array.from(below, (row) => [row, near.get(row) ?? 0]));
+}
+
+function scoreByMeaning(
+  { store }: PreparedQuery,
+  near: ReadonlyMap<number, number>,
+  work: Workspace,
+  before: Before,
+): Scored {
+  const rows = Uint32Array.from(near.keys());
+  for (const [row, cosine] of near) work.scores[row] = cosine;
+  return { rows, touched: rows, parts: null, files: bestPerFile(store, rows, before, work.bestRows).length };
+}
+
+function score(
+  query: PreparedQuery,
+  request: SearchRequest,
+  near: ReadonlyMap<number, number> | null,
+  work: Workspace,
+): Scored {
+  const before = rowOrder(query.store, work.scores);
+  if (request.mode === 'semantic') return scoreByMeaning(query, near ?? new Map(), work, before);
+  const scored = scoreByWords(query, request, work, before);
+  if (near === null || request.mode === 'plain') return scored;
+  const rows = fuseNearness(work.scores, scored.rows, near, request.nearness?.weight ?? 0);
+  return { ...scored, rows, touched: Uint32Array.from([...scored.touched, ...rows]) };
+}
+
+/** Answers one request; `work` has room for every row and slot of the store. */
+export function runQuery(store: RowStore, request: SearchRequest, work: Workspace): SearchAnswer {
+  const query = prepareQuery(store, request.admitted, analyseQuery(request.query));
+  const near = nearBelow(query, request);
+  const { rows, touched, parts, files: total } = score(query, request, near, work);
+  const before = rowOrder(store, work.scores);
+  const pool = request.group === 'file' ? bestPerFile(store, rows, before, work.bestRows) : rows;
+  const shown = { reranked: parts, near, explain: request.explain };
+  const results = topRows(pool, request.limit, before).map((row) =>
+    presentRow(query, row, work.scores[row] ?? 0, shown),
+  );
   for (const row of touched) work.scores[row] = 0;
-  return { results, total: files.length };
+  return { results, total };
 }

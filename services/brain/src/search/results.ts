@@ -27,20 +27,23 @@ function termParts({ store, view, terms }: PreparedQuery, row: number): TermPart
   });
 }
 
-function explainRow(query: PreparedQuery, row: number, fused: number, parts: HybridParts | null): Explanation {
-  const terms = termParts(query, row);
-  const bm25 = roundScore(terms.reduce((sum, { part }) => sum + part, 0));
-  return { bm25, fused, parts, terms };
+export interface Shown {
+  /** The parts of the reranked rows; null in plain and semantic mode. */
+  readonly reranked: ReadonlyMap<number, HybridParts> | null;
+  /** Cosines above 0 by row; null where meaning did not count. */
+  readonly near: ReadonlyMap<number, number> | null;
+  readonly explain: boolean;
 }
 
-/** One row of the answer. `reranked` holds the parts of the reranked rows; null in plain mode. */
-export function presentRow(
-  query: PreparedQuery,
-  row: number,
-  score: number,
-  reranked: ReadonlyMap<number, HybridParts> | null,
-  explain: boolean,
-): SearchResult {
+function explainRow(query: PreparedQuery, row: number, fused: number, { reranked, near }: Shown): Explanation {
+  const terms = termParts(query, row);
+  const bm25 = roundScore(terms.reduce((sum, { part }) => sum + part, 0));
+  const parts = reranked === null ? null : (reranked.get(row) ?? unrerankedParts(near === null ? fused : 0));
+  return { bm25, fused, parts, terms, ...(near === null ? {} : { semantic: near.get(row) ?? 0 }) };
+}
+
+/** One row of the answer. */
+export function presentRow(query: PreparedQuery, row: number, score: number, shown: Shown): SearchResult {
   const { store, terms } = query;
   const entry = store.fileAt[store.slotOf[row] ?? 0];
   if (entry === undefined) throw new Error('row of no file');
@@ -48,7 +51,6 @@ export function presentRow(
   const { layout } = entry.analysed;
   const at = ordinal * ROW_STRIDE;
   const content = rowText(entry, ordinal);
-  const parts = reranked === null ? null : (reranked.get(row) ?? unrerankedParts(score));
   return {
     file: entry.file,
     title: entry.title,
@@ -57,6 +59,6 @@ export function presentRow(
     score,
     lines: [layout[at + FIRST_LINE] ?? 1, layout[at + LAST_LINE] ?? 1],
     hash: entry.hash,
-    ...(explain ? { explain: explainRow(query, row, score, parts) } : {}),
+    ...(shown.explain ? { explain: explainRow(query, row, score, shown) } : {}),
   };
 }

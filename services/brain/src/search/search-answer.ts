@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { FIELDS } from './fields.ts';
 import { HybridParts } from './hybrid.ts';
+import type { Nearness } from './nearness.ts';
 
 export interface SearchRequest {
   readonly query: string;
-  readonly mode: 'plain' | 'hybrid';
+  readonly mode: 'plain' | 'hybrid' | 'semantic';
+  /** What semantic mode goes by; in hybrid mode it counts beside the words, and absent = words alone do. */
+  readonly nearness?: Nearness;
   /** Most results wanted. */
   readonly limit: number;
   /** `file`: each file once, by its best passage. */
@@ -29,10 +32,15 @@ export type TermPart = Readonly<z.output<typeof TermPart>>;
 const Explanation = z.strictObject({
   /** The first pass's score: the sum of the term parts. */
   bm25: z.number(),
-  /** The score by which the answer is ordered; in hybrid mode the sum of `parts`. */
+  /**
+   * The score by which the answer is ordered: the sum of `parts` in hybrid mode, where meaning counts too that sum over
+   * the highest plus the weighted share of the highest cosine.
+   */
   fused: z.number(),
-  /** null in plain mode. */
+  /** null in plain and semantic mode. */
   parts: HybridParts.nullable(),
+  /** The cosine, where meaning counted. */
+  semantic: z.number().exactOptional(),
   terms: z.array(TermPart).readonly(),
 });
 export type Explanation = Readonly<z.output<typeof Explanation>>;
@@ -55,6 +63,6 @@ export type SearchResult = Readonly<z.output<typeof SearchResult>>;
 export interface SearchAnswer {
   /** Score down, then file, then first line. */
   readonly results: readonly SearchResult[];
-  /** Admitted files (below the prefix) with a query term. */
+  /** Admitted files (below the prefix) with a query term; in semantic mode with a cosine above 0. */
   readonly total: number;
 }

@@ -132,6 +132,7 @@ const NOTES = [
   'brain_attention',
   'evolution_sessions',
   'evolution_events',
+  'brain_vectors',
 ] as const;
 
 /** Of folders that an operator took away. What was noted about a brain goes too, unless it was brought back. */

@@ -4,6 +4,7 @@ import { CALL_ERRORS, CallError, Refusal } from '@svc/contract/codes.ts';
 import { CommitId, TimestampMs } from '@svc/contract/params.ts';
 import type { AskedBrain } from '../brain/brain-router.ts';
 import { defineTool } from '../deps.ts';
+import { BUILTIN_MODEL } from '../embedding/domain/builtin.ts';
 import { viewLeaseOf } from '../operations/lease.ts';
 import { type BrainSummary, summarise } from '../operations/summary.ts';
 import type { BrainProblem } from '../writer/context.ts';
@@ -48,8 +49,8 @@ const health = defineTool({
         rows: z.int(),
         pending: z.int().describe('Changed files that the next search takes in first.'),
         bytes: z.int(),
-        pendingVectors: z.literal(0),
-        embedder: z.null(),
+        pendingVectors: z.int().describe('Passages whose vectors are still to be made.'),
+        embedder: z.string().describe('The model that makes the vectors of a search by meaning.'),
       })
       .describe('Rows and bytes in memory; branches that nobody searches have none there.'),
     git: z.string(),
@@ -73,6 +74,10 @@ const health = defineTool({
       problems.push(...own.map(({ code, text }) => ({ code, text: `${name}: ${text}` })));
     }
     problems.push(...(await nodeProblems(context)));
+    const endpoint = await deps.meaning.embedder.endpoint(context.caller.registry);
+    const trouble = deps.meaning.embedder.trouble() ?? deps.meaning.filler.trouble;
+    if (endpoint !== null && trouble !== null)
+      problems.push({ code: 'E_EMBEDDER_UNAVAILABLE', text: `The embedder at embed.url ${trouble}.` });
     const { guidance } = deps.layout.status();
     if (guidance !== null) problems.push({ code: 'LEGACY_LAYOUT', text: guidance });
     const own = deps.counters;
@@ -90,8 +95,8 @@ const health = defineTool({
         rows: summaries.reduce((sum, { index }) => sum + index.rows, 0),
         pending: summaries.reduce((sum, { index }) => sum + index.pending, 0),
         bytes: summaries.reduce((sum, { index }) => sum + index.bytes, 0),
-        pendingVectors: 0 as const,
-        embedder: null,
+        pendingVectors: summaries.reduce((sum, { index }) => sum + index.pendingVectors, 0),
+        embedder: endpoint?.model ?? BUILTIN_MODEL,
       },
       git: deps.gitVersion,
       problems,

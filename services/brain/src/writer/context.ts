@@ -8,6 +8,7 @@ import type { Outbox } from '@svc/runtime/outbox.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
+import type { Meaning } from '../embedding/meaning.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RowRules } from '../ports.ts';
 import type { IslandPast } from '../brain/island-past.ts';
@@ -73,6 +74,8 @@ export interface BrainContext {
   /** What the disk refused lately. */
   readonly disk: { problemsOf(brain: string): Promise<readonly BrainProblem[]> };
   readonly indexes: IndexMemory;
+  /** Vectors of passages, and what is still to be made of them. */
+  readonly meaning: Pick<Meaning, 'vectors' | 'filler'>;
   /** What commits are called for whom something of the brain is hidden. */
   readonly handles: CommitHandles;
   readonly islands: Pick<IslandPast, 'hasHeld'>;

@@ -90,7 +90,7 @@ export type RefusalCode =
   | 'E_DIR_NOT_EMPTY'
   /** That name is taken. */
   | 'E_DUPLICATE'
-  /** No embedder is part of this version; modes lists what can be had. */
+  /** The embedder does not answer as it should; reason says why. Search by words goes on. */
   | 'E_EMBEDDER_UNAVAILABLE'
   /** No such payment. */
   | 'E_ENTRY_ABSENT'

@@ -963,21 +963,21 @@ export interface Tools {
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
-  /** Turns a text into a vector of length 1 by hashing its words, pairs of words and letter grams; no model is asked. */
+  /** Turns a text into a vector: by the model that is set up, else by hashing its words and letter grams. */
   svc_embed: {
     arguments: { text?: string | undefined };
     result: { text: string; vector: number[]; dim: number; model: string };
-    refusals: never;
+    refusals: 'E_EMBEDDER_UNAVAILABLE';
     dress: unknown;
-    callErrors: never;
+    callErrors: 'UNAUTHORIZED';
   };
   /** Tells how near two texts are, from -1 to 1, by the vectors that svc_embed makes of them. */
   svc_embed_similarity: {
     arguments: { textA?: string | undefined; textB?: string | undefined };
     result: { textA: string; textB: string; similarity: number; score: number; model: string };
-    refusals: never;
+    refusals: 'E_EMBEDDER_UNAVAILABLE';
     dress: unknown;
-    callErrors: never;
+    callErrors: 'UNAUTHORIZED';
   };
   /** Switches an island on: it loads and is found by its triggers. */
   svc_enable_island: {
@@ -1206,7 +1206,7 @@ export interface Tools {
   /** Shows the state of the brains: files, uncommitted work, queues, index, lease counters, problems. */
   svc_health: {
     arguments: Record<string, never>;
-    result: { status: "ok" | "degraded"; uptime: number; version: string; brains: ({ name: string; branches: number; files: number; dirty: number; commit: string; remote: { configured: boolean; ahead: number | null; behind: number | null }; openConflicts: number; unserved: ({ kind: "text" | "large" | "binary" | "link" | "other"; problem: string; count: number })[]; problems: ({ code: string; text: string })[] })[]; lock: { held: boolean; mutex: Record<string, number>; lease: Record<string, number> }; queue: { depth: number; oldestMs: number }; index: { rows: number; pending: number; bytes: number; pendingVectors: 0; embedder: null }; git: string; problems: ({ code: string; text: string })[]; timestamp: number };
+    result: { status: "ok" | "degraded"; uptime: number; version: string; brains: ({ name: string; branches: number; files: number; dirty: number; commit: string; remote: { configured: boolean; ahead: number | null; behind: number | null }; openConflicts: number; unserved: ({ kind: "text" | "large" | "binary" | "link" | "other"; problem: string; count: number })[]; problems: ({ code: string; text: string })[] })[]; lock: { held: boolean; mutex: Record<string, number>; lease: Record<string, number> }; queue: { depth: number; oldestMs: number }; index: { rows: number; pending: number; bytes: number; pendingVectors: number; embedder: string }; git: string; problems: ({ code: string; text: string })[]; timestamp: number };
     refusals: never;
     dress: unknown;
     callErrors: never;
@@ -1286,7 +1286,7 @@ export interface Tools {
   /** Finds the document that was learned under a key, and what else a search for it brings up. */
   svc_memory_query: {
     arguments: { key: string; limit?: number | undefined; brain?: string | undefined; branch?: string | undefined };
-    result: { key: string; found: boolean; content: string | null; file: string | null; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[] };
+    result: { key: string; found: boolean; content: string | null; file: string | null; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[] };
     refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
@@ -1341,8 +1341,8 @@ export interface Tools {
   };
   /** Searches the files of a brain, or of every brain on the stack; a write is found by the very next search. */
   svc_search: {
-    arguments: { query: string; limit?: number | undefined; mode?: "plain" | "hybrid" | "hyde" | "multiquery" | "basic" | "keyword" | "rag" | undefined; category?: string | undefined; budget?: number | undefined; explain?: boolean | undefined; group?: "file" | "passage" | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
-    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; hypothetical?: string; source?: "feedback"; queries?: ({ query: string; source: "query" | "part" | "feedback" })[] };
+    arguments: { query: string; limit?: number | undefined; mode?: "plain" | "hybrid" | "hyde" | "multiquery" | "semantic" | "basic" | "keyword" | "rag" | undefined; category?: string | undefined; budget?: number | undefined; explain?: boolean | undefined; group?: "file" | "passage" | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; hypothetical?: string; source?: "feedback" | "model"; queries?: ({ query: string; source: "query" | "part" | "feedback" | "model" })[]; embedder?: string };
     refusals: 'E_BRANCH_ABSENT' | 'E_EMBEDDER_UNAVAILABLE';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'VAF_PATH_BLOCKED';
@@ -1350,7 +1350,7 @@ export interface Tools {
   /** Searches by words and reranks what they find: svc_search in the mode hybrid. */
   svc_search_hybrid: {
     arguments: { query?: string | undefined; topK?: number | undefined; budget?: number | undefined; explain?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
-    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; fused: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[] };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; fused: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[] };
     refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
@@ -1358,7 +1358,7 @@ export interface Tools {
   /** Searches with a passage as an answer might read, made of what the query finds first, beside the query. */
   svc_search_hyde: {
     arguments: { query?: string | undefined; topK?: number | undefined; budget?: number | undefined; explain?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
-    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; hypothetical?: string; source?: "feedback" };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; hypothetical?: string; source?: "feedback" | "model" };
     refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
@@ -1366,8 +1366,16 @@ export interface Tools {
   /** Asks a query in up to four ways; what several of them find comes first. */
   svc_search_multiquery: {
     arguments: { query?: string | undefined; topK?: number | undefined; budget?: number | undefined; explain?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
-    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; queries?: ({ query: string; source: "query" | "part" | "feedback" })[] };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; queries?: ({ query: string; source: "query" | "part" | "feedback" | "model" })[] };
     refusals: 'E_BRANCH_ABSENT';
+    dress: unknown;
+    callErrors: 'BRAIN_LOAD_FAIL';
+  };
+  /** Searches by meaning alone: passages whose vectors are near that of the query, the nearest first. */
+  svc_search_semantic: {
+    arguments: { query: string; limit?: number | undefined; explain?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; embedder?: string };
+    refusals: 'E_BRANCH_ABSENT' | 'E_EMBEDDER_UNAVAILABLE';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
@@ -2068,6 +2076,7 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_search_hybrid: { effect: 'read' },
   svc_search_hyde: { effect: 'read' },
   svc_search_multiquery: { effect: 'read' },
+  svc_search_semantic: { effect: 'read' },
   svc_set_memory: { effect: 'write-idempotent' },
   svc_storage_cp: { effect: 'write' },
   svc_storage_exists: { effect: 'read' },

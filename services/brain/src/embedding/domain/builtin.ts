@@ -3,7 +3,10 @@
  * dimensions. Stems and their pairs carry most, letter grams bring near what is spelled alike. The same text gives the
  * same vector on every node and version.
  */
+import { LRUCache } from 'lru-cache';
 import { scanWords, stem } from '../../search/analysis.ts';
+import { ownCopy } from '../../search/own-copy.ts';
+import { cosineOf, rounded } from './cosine.ts';
 
 export const BUILTIN_MODEL = 'builtin-512-v1';
 export const DIMENSIONS = 512;
@@ -11,10 +14,9 @@ export const DIMENSIONS = 512;
 const PAIR_WEIGHT = 0.5;
 const GRAM_WEIGHT = 0.4;
 const GRAM_LENGTHS = [3, 4] as const;
-const DIGITS = 1e6;
 
-/** What a text is made of, with its weight. */
-type Features = Map<string, number>;
+/** What a text is made of, by its hash. */
+type Features = Map<number, { weight: number; count: number }>;
 
 /** Rounded to six decimals; of length 1, or all zeros for a text without words. */
 export function embed(text: string): number[] {
@@ -23,56 +25,72 @@ export function embed(text: string): number[] {
 
 /** The cosine, -1 to 1, rounded to six decimals; 0 when one of them has no words. */
 export function similarity(textA: string, textB: string): number {
-  const b = directionOf(textB);
-  return rounded(
-    Math.max(
-      -1,
-      Math.min(
-        1,
-        directionOf(textA).reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0),
-      ),
-    ),
-  );
+  return rounded(cosineOf(directionOf(textA), directionOf(textB)));
 }
 
-function directionOf(text: string): Float64Array {
+/** Of length 1, or all zeros for a text without words. */
+export function directionOf(text: string): Float64Array {
   const vector = new Float64Array(DIMENSIONS);
-  for (const [feature, weight] of featuresOf(text)) {
-    const hash = hashOf(feature);
+  for (const [hash, { weight, count }] of featuresOf(text)) {
     // The lowest bits choose the dimension, another one the sign, so that what meets by chance cancels out.
     const at = hash % DIMENSIONS;
-    vector[at] = (vector[at] ?? 0) + (hash & 0x10000 ? weight : -weight);
+    const share = weight * (1 + Math.log(count));
+    vector[at] = (vector[at] ?? 0) + (hash & 0x10000 ? share : -share);
   }
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   return length > 0 ? vector.map((value) => value / length) : vector;
 }
 
 function featuresOf(text: string): Features {
-  const counts: Features = new Map();
-  const weights: Features = new Map();
-  const add = (feature: string, weight: number): void => {
-    counts.set(feature, (counts.get(feature) ?? 0) + 1);
-    weights.set(feature, weight);
+  const features: Features = new Map();
+  const add = (feature: number, weight: number): void => {
+    const known = features.get(feature);
+    if (known === undefined) features.set(feature, { weight, count: 1 });
+    else {
+      known.count += 1;
+      known.weight = weight;
+    }
   };
   let before: string | null = null;
   scanWords(text, (word) => {
-    const term = stem(word);
-    add(`s${term}`, 1);
-    if (before !== null) add(`p${before} ${term}`, PAIR_WEIGHT);
+    const { term, stemHash, grams, gramWeight } = wordFeatures(word);
+    add(stemHash, 1);
+    if (before !== null) add(hashOf(`p${before} ${term}`), PAIR_WEIGHT);
     before = term;
-    addGrams(` ${word} `, add);
+    for (const gram of grams) add(gram, gramWeight);
   });
-  for (const [feature, count] of counts) weights.set(feature, (weights.get(feature) ?? 0) * (1 + Math.log(count)));
-  return weights;
+  return features;
 }
 
-/** All grams of a word together weigh less than its stem, however long it is. */
-function addGrams(word: string, add: (feature: string, weight: number) => void): void {
-  const letters = Array.from(word);
-  const weight = GRAM_WEIGHT / Math.sqrt(letters.length);
+interface WordFeatures {
+  readonly term: string;
+  readonly stemHash: number;
+  readonly grams: Uint32Array;
+  readonly gramWeight: number;
+}
+
+/** Few words make up most of all texts. */
+const known = new LRUCache<string, WordFeatures>({ max: 20_000 });
+
+function wordFeatures(word: string): WordFeatures {
+  const found = known.get(word);
+  if (found !== undefined) return found;
+  const own = ownCopy(word);
+  const term = stem(own);
+  const letters = Array.from(` ${own} `);
+  // All grams of a word together weigh less than its stem, however long it is.
+  const gramWeight = GRAM_WEIGHT / Math.sqrt(letters.length);
+  const made = { term, stemHash: hashOf(`s${term}`), grams: gramsOf(letters), gramWeight };
+  known.set(own, made);
+  return made;
+}
+
+function gramsOf(letters: readonly string[]): Uint32Array {
+  const grams: number[] = [];
   for (const length of GRAM_LENGTHS)
     for (let from = 0; from + length <= letters.length; from += 1)
-      add(`g${letters.slice(from, from + length).join('')}`, weight);
+      grams.push(hashOf(`g${letters.slice(from, from + length).join('')}`));
+  return Uint32Array.from(grams);
 }
 
 /** FNV-1a over UTF-16 units, with its bits mixed so that also the lowest ones depend on all. */
@@ -82,8 +100,4 @@ function hashOf(text: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-function rounded(value: number): number {
-  return Math.round(value * DIGITS) / DIGITS + 0; // no negative zero
 }

@@ -5,6 +5,7 @@ import { isFilePath, normalPath } from '@svc/contract/names.ts';
 import { checkedPath } from '../../blocked-path.ts';
 import { defineTool } from '../../deps.ts';
 import { readFile } from '../../tools/reading.ts';
+import { WORDS_ALONE } from '../../retrieval/models.ts';
 import { searchStack, shownResult, shownRow } from '../../retrieval/found.ts';
 import { present, READ_RAISES, resolveReads, resolveWrite, settled, WRITE_RAISES } from '../../tools/target.ts';
 import { learnedPath } from '../domain/learned.ts';
@@ -86,7 +87,15 @@ const query = defineTool({
     const exact = isFilePath(path) ? await readFile(context, path, wish) : null;
     if (exact?.ok === false && exact.code === 'E_BRANCH_ABSENT') throw context.refuse('E_BRANCH_ABSENT', exact.details);
     const view = exact?.ok === true ? exact.value.view : null;
-    const request = { query: key, mode: 'hybrid', limit, group: 'file', pathPrefix: null, explain: false } as const;
+    const request = {
+      query: key,
+      mode: 'hybrid',
+      limit,
+      group: 'file',
+      pathPrefix: null,
+      models: WORDS_ALONE,
+      explain: false,
+    } as const;
     const rows =
       key.trim() === ''
         ? []

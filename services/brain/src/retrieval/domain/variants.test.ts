@@ -11,15 +11,25 @@ test.each([
   ['the of', [], []],
   ['?!', [], []],
 ])('%j is asked in these other ways', (query, feedback, sources) => {
-  const variants = variantsOf(query, feedback);
+  const variants = variantsOf(query, feedback, null);
   expect(variants.map(({ source }) => source)).toEqual(['query', ...sources]);
   expect(variants[0]).toEqual({ query, source: 'query' });
   expect(variants.length).toBeLessThanOrEqual(MOST_VARIANTS);
 });
 
 test('feedback goes out with the words of the query', () => {
-  expect(variantsOf('how to deploy', ['rollback', 'canary']).at(-1)).toEqual({
+  expect(variantsOf('how to deploy', ['rollback', 'canary'], null).at(-1)).toEqual({
     query: 'deploy rollback canary',
     source: 'feedback',
   });
+});
+
+test('what a model writes stands beside the query, up to four in all, each once', () => {
+  const written = ['roll out the gateway', '', '?!', 'Deploy!', 'ship it', 'a fourth', 'a fifth'];
+  expect(variantsOf('deploy', ['rollback'], written)).toEqual([
+    { query: 'deploy', source: 'query' },
+    { query: 'roll out the gateway', source: 'model' },
+    { query: 'ship it', source: 'model' },
+    { query: 'a fourth', source: 'model' },
+  ]);
 });

@@ -1,10 +1,9 @@
 /** svc_search, and its modes as tools of their own. */
 import { z } from 'zod';
-import { allow, type Decision } from '@svc/contract/decision.ts';
+import type { Decision } from '@svc/contract/decision.ts';
 import { brainAndBranch, PathText } from '@svc/contract/params.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
 import { checkedPath } from '../../blocked-path.ts';
-import type { ReadRefusal } from '../../brain/open-brain.ts';
 import { defineTool } from '../../deps.ts';
 import { compress } from '../../search/compress.ts';
 import {
@@ -14,20 +13,11 @@ import {
   PRESENT_REFUSES,
   READ_RAISES,
   resolveReads,
-  type Target,
 } from '../../tools/target.ts';
-import {
-  type Found,
-  passageOfRow,
-  searchStack,
-  showContext,
-  shownContext,
-  shownResult,
-  shownRow,
-  type StackRequest,
-} from '../found.ts';
-import { type Variant, VARIANT_SOURCES } from '../domain/variants.ts';
-import { searchByHypothesis, searchByVariants } from '../modes.ts';
+import { passageOfRow, showContext, shownContext, shownResult, shownRow } from '../found.ts';
+import { VARIANT_SOURCES } from '../domain/variants.ts';
+import { DEGRADED, type Degraded, modelsFor } from '../models.ts';
+import { HYBRID, HYDE, MULTIQUERY, PLAIN, SEMANTIC, unlessUnavailable, type Way } from '../ways.ts';
 
 export const DEFAULT_RESULTS = 10;
 const RAG_BUDGET = 2000;
@@ -52,10 +42,18 @@ const answer = {
   total: z.int().describe('Files with a query term.'),
   context: shownContext.optional(),
   reason: z.string().optional(),
+  degraded: z
+    .array(z.enum(DEGRADED))
+    .optional()
+    .describe('What is set up and does not answer: semantic = the embedder, model = the one that writes.'),
 };
+const embedder = z.string().optional().describe('semantic: the model that the vectors are of.');
 const hypothesis = {
   hypothetical: z.string().optional().describe('hyde: the passage that was searched for beside the query.'),
-  source: z.literal('feedback').optional().describe('hyde: that passage is made of what the query finds first.'),
+  source: z
+    .enum(['feedback', 'model'])
+    .optional()
+    .describe('hyde: that passage is made of what the query finds first, or written by a model.'),
 };
 const variants = {
   queries: z
@@ -75,54 +73,18 @@ interface Wish {
   readonly branch?: string | undefined;
 }
 
-/** A way to search, and what it tells beside what it finds. */
-interface Way<Told> {
-  readonly mode: string;
-  search(
-    targets: readonly Target[],
-    request: StackRequest,
-  ): Promise<Decision<Found & { readonly told: Told }, ReadRefusal>>;
-}
-
-const inOnePass = (mode: 'plain' | 'hybrid'): Way<object> => ({
-  mode,
-  async search(targets, request) {
-    const found = await searchStack(targets, { ...request, mode });
-    return found.ok ? allow({ ...found.value, told: {} }) : found;
-  },
-});
-
-const PLAIN = inOnePass('plain');
-const HYBRID = inOnePass('hybrid');
-const HYDE: Way<{ hypothetical?: string; source?: 'feedback' }> = {
-  mode: 'hyde',
-  async search(targets, request) {
-    const found = await searchByHypothesis(targets, request);
-    if (!found.ok) return found;
-    return allow({ ...found.value, told: { hypothetical: found.value.hypothetical, source: 'feedback' } });
-  },
-};
-const MULTIQUERY: Way<{ queries?: Variant[] }> = {
-  mode: 'multiquery',
-  async search(targets, request) {
-    const found = await searchByVariants(targets, request);
-    return found.ok ? allow({ ...found.value, told: { queries: [...found.value.queries] } }) : found;
-  },
-};
-
 /** By the names that svc_search knows them by. */
 const WAYS = {
   plain: PLAIN,
   hybrid: HYBRID,
   hyde: HYDE,
   multiquery: MULTIQUERY,
+  semantic: SEMANTIC,
   basic: PLAIN,
   keyword: PLAIN,
   rag: HYBRID,
 };
 const MODES = Object.keys(WAYS) as (keyof typeof WAYS)[];
-/** Told apart from what nobody has heard of, but not offered: the schema shows only what can be had. */
-const UNAVAILABLE = 'semantic';
 
 interface Shown {
   query: string;
@@ -131,6 +93,7 @@ interface Shown {
   total: number;
   context?: z.output<typeof shownContext>;
   reason?: string;
+  degraded?: Degraded[];
 }
 
 type SearchContext = CallContext & { take<Value>(decision: Decision<Value, 'E_BRANCH_ABSENT'>): Value };
@@ -142,9 +105,12 @@ async function answerSearch<Told>(context: SearchContext, way: Way<Told>, wish: 
   if (asked.trim() === '') return { query: '', mode, results: [], total: 0, reason: 'empty query', ...nothing };
   const pathPrefix = category === '' ? null : checkedPath(category);
   const targets = await resolveReads(context, wish);
-  const request = { query: asked, limit: most, explain: explained, group, pathPrefix, mode: 'hybrid' } as const;
-  const { rows, total, told } = context.take(present(await way.search(targets, request)));
-  const shown = { query: asked, mode, results: rows.map(shownRow), total, ...told };
+  const models = modelsFor(context, way.need);
+  const request = { query: asked, limit: most, explain: explained, group, pathPrefix, models, mode: 'hybrid' } as const;
+  const { rows, total, told } = context.take(present(await unlessUnavailable(way.search(targets, request))));
+  const degraded = models.degraded();
+  const results = rows.map(shownRow);
+  const shown = { query: asked, mode, results, total, ...told, ...(degraded.length === 0 ? {} : { degraded }) };
   if (tokens === undefined) return shown;
   const compressed = await compress({ query: asked, passages: rows.map(passageOfRow), budgetTokens: tokens });
   return { ...shown, context: showContext(compressed) };
@@ -165,11 +131,10 @@ const search = defineTool({
     query: query.describe('Words to look for.'),
     limit: limit(DEFAULT_RESULTS),
     mode: z
-      .enum([...MODES, UNAVAILABLE], { error: `must be one of ${MODES.join(', ')}` })
-      .meta({ enum: MODES })
+      .enum(MODES, { error: `must be one of ${MODES.join(', ')}` })
       .default('hybrid')
       .describe(
-        'hybrid reranks plain; hyde and multiquery ask in other words too; basic and keyword = plain; rag = hybrid with a budget of 2000.',
+        'hybrid reranks plain; hyde and multiquery ask in other words too; semantic goes by meaning alone; basic and keyword = plain; rag = hybrid with a budget of 2000.',
       ),
     category: PathText.optional().describe('Only below this directory.'),
     budget,
@@ -177,13 +142,12 @@ const search = defineTool({
     group: z.enum(['file', 'passage']).default('file').describe('One result per file or per passage.'),
     ...who,
   }),
-  output: z.strictObject({ ...answer, ...hypothesis, ...variants }),
+  output: z.strictObject({ ...answer, ...hypothesis, ...variants, embedder }),
   refuses: [...PRESENT_REFUSES, 'E_EMBEDDER_UNAVAILABLE'],
   raises: PATH_RAISES,
   aliases: { topK: 'limit' },
   example: { query: 'write things down' },
   async handler({ mode, budget: wanted, ...wish }, call) {
-    if (mode === UNAVAILABLE) throw call.refuse('E_EMBEDDER_UNAVAILABLE', { mode, modes: MODES });
     return answerSearch(call, WAYS[mode], { ...wish, budget: wanted ?? (mode === 'rag' ? RAG_BUDGET : undefined) });
   },
 });
@@ -244,4 +208,23 @@ const multiquery = defineTool({
   handler: ({ topK, ...wish }, call) => answerSearch(call, MULTIQUERY, { ...wish, limit: topK }),
 });
 
-export const searchTools = [search, hybrid, hyde, multiquery];
+const semantic = defineTool({
+  ...declared,
+  name: 'svc_search_semantic',
+  area: AREA,
+  description: 'Searches by meaning alone: passages whose vectors are near that of the query, the nearest first.',
+  input: z.strictObject({
+    query: query.describe('What is looked for, in any words.'),
+    limit: limit(DEFAULT_RESULTS),
+    explain,
+    ...who,
+  }),
+  output: z.strictObject({ ...answer, total: z.int().describe('Files with a cosine above 0.'), embedder }),
+  refuses: [...PRESENT_REFUSES, 'E_EMBEDDER_UNAVAILABLE'],
+  raises: READ_RAISES,
+  aliases: { topK: 'limit' },
+  example: { query: 'write things down' },
+  handler: (wish, call) => answerSearch(call, SEMANTIC, wish),
+});
+
+export const searchTools = [search, hybrid, hyde, multiquery, semantic];

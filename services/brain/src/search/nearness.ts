@@ -1,0 +1,46 @@
+/** How near passages are in meaning to what was asked, beside how well their words fit. */
+import type { AnalysedFile } from './analysis-cache.ts';
+import { roundScore } from './bm25.ts';
+import type { PreparedQuery } from './scoring.ts';
+
+export interface Nearness {
+  /** What it counts beside words, in hybrid mode. */
+  readonly weight: number;
+  /** The cosine of each passage in order; null = nothing is known of that text. */
+  cosinesOf(analysed: AnalysedFile): ArrayLike<number> | null;
+}
+
+/** The cosines above 0 of the rows that the query may see, by row. */
+export function nearRows({ store, view }: PreparedQuery, { cosinesOf }: Nearness): Map<number, number> {
+  const near = new Map<number, number>();
+  for (const { analysed, chain, rows } of store.files.values()) {
+    if (view.mask !== null && view.mask[chain] === 0) continue;
+    const cosines = cosinesOf(analysed);
+    if (cosines === null) continue;
+    rows.forEach((row, ordinal) => {
+      const cosine = roundScore(cosines[ordinal] ?? 0);
+      if (cosine > 0) near.set(row, cosine);
+    });
+  }
+  return near;
+}
+
+/**
+ * Puts in the place of each score its share of the highest, and adds the same of the cosines by their weight. Answers
+ * the rows that have either.
+ */
+export function fuseNearness(
+  scores: Float64Array,
+  rows: Uint32Array,
+  near: ReadonlyMap<number, number>,
+  weight: number,
+): Uint32Array {
+  const topScore = rows.reduce((top, row) => Math.max(top, scores[row] ?? 0), 0);
+  let topCosine = 0;
+  for (const cosine of near.values()) topCosine = Math.max(topCosine, cosine);
+  for (const row of rows) scores[row] = topScore > 0 ? (scores[row] ?? 0) / topScore : 0;
+  for (const [row, cosine] of near) scores[row] = (scores[row] ?? 0) + (weight * cosine) / topCosine;
+  const all = Uint32Array.from(new Set([...rows, ...near.keys()]));
+  for (const row of all) scores[row] = roundScore(scores[row] ?? 0);
+  return all;
+}
