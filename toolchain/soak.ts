@@ -17,7 +17,7 @@ const PARTS: readonly Part[] = [
   {
     name: 'rules',
     projects: ['unit', 'servers'],
-    files: ['services/brain', 'services/escrow', 'services/habitat'],
+    files: ['services/brain', 'services/escrow', 'services/habitat', 'services/market'],
     counts: { SVC_TEST_COUNTS: 'full' },
   },
   {

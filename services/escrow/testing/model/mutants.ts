@@ -1,16 +1,6 @@
 /** Mistakes that people make in ledgers, as edits of our own source. The model test must notice each of them. */
 
-export interface Edit {
-  /** Below `src/`. */
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
-
-export interface Mutant {
-  readonly name: string;
-  readonly edits: readonly Edit[];
-}
+import type { Edit, Mutant } from '@svc/testing/mutants.ts';
 
 const UNGUARDED: Edit = { file: 'store/write.ts', from: 'AND t.version = r.version', to: '' };
 const STATELESS: readonly Edit[] = [

@@ -1,0 +1,179 @@
+/** Trades on the real ledger: many at once, and what is found when rows contradict each other. */
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
+import { runs } from '@svc/testing/counts.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
+import type { Act, Agent } from '../../testing/model/reference-market.ts';
+import { RealMarket } from '../../testing/model/real-market.ts';
+import { readViolations } from './invariants.ts';
+
+const database = await migratedDatabase();
+const client = poolClient(database.pool);
+let bed: MarketBed;
+let market: RealMarket;
+let names = 0;
+
+beforeAll(async () => {
+  bed = await openMarketBed(database);
+});
+afterAll(async () => {
+  await bed.stop();
+  await database.close();
+});
+beforeEach(async () => {
+  names += 1;
+  market = await RealMarket.begin(bed, database.pool, `t${names}x`);
+});
+
+const violations = () => readViolations(client, bed.ports.money, { closedWithinMs: null, graceMs: 0 });
+const sql = (text: string, ...values: unknown[]) => client.$executeRawUnsafe(text, ...values);
+const budget = async (agent: Agent) =>
+  (await bed.escrow('escrow_status', { org: market.name(agent) })) as { budget: Record<string, number> };
+
+type Kind = 'plain' | 'skill';
+const offer = (kind: Kind, price: number, supply: number) =>
+  ({ seller: 'a', kind, price, supply, unsettled: 'confirm' }) as const;
+
+/** The trades of those who got one. */
+async function bought(kind: Kind, price: number, supply: number, buyers: readonly Agent[]) {
+  await market.list(0, offer(kind, price, supply));
+  const ids = buyers.map(() => market.nextTradeId());
+  const said = await Promise.all(
+    buyers.map((buyer, n) => market.buy(ids[n] ?? '', 0, offer(kind, price, supply), buyer)),
+  );
+  return { ids: ids.filter((_, n) => said[n] === null), said };
+}
+
+async function oneBought(kind: Kind, price = 40): Promise<string> {
+  const { ids } = await bought(kind, price, 1, ['b']);
+  const [tradeId] = ids;
+  if (tradeId === undefined) throw new Error('nothing was bought');
+  return tradeId;
+}
+
+describe('at once', () => {
+  it('one of fifty buyers gets the only one, and one hold is placed', async () => {
+    const { said } = await bought('plain', 40, 1, Array<Agent>(50).fill('b'));
+    expect(said.filter((code) => code === null)).toHaveLength(1);
+    expect(said.filter((code) => code === 'E_SOLD_OUT')).toHaveLength(49);
+    expect(await budget('b')).toMatchObject({ budget: { pending: 40, available: 60 } });
+    expect(await violations()).toEqual([]);
+  });
+
+  it('a budget of 100 pays for two of five trades of 40, and no supply is lost', async () => {
+    const { said } = await bought('skill', 40, 5, Array<Agent>(5).fill('b'));
+    expect(said.filter((code) => code === null)).toHaveLength(2);
+    expect(said.filter((code) => code === 'E_BUDGET')).toHaveLength(3);
+    expect((await market.state()).taken).toEqual({ [market.listingId(0)]: '2' });
+    expect(await violations()).toEqual([]);
+  });
+
+  const TRADES = runs(40);
+  it.each(['plain', 'skill'] as const)(`each of ${TRADES} %s trades has one outcome of fifty racers`, async (kind) => {
+    const { ids } = await bought(
+      kind,
+      2,
+      TRADES,
+      [...Array<Agent>(TRADES)].map((_, n) => (n % 2 === 0 ? 'b' : 'c')),
+    );
+    const acts: readonly Act[] = kind === 'plain' ? ['complete', 'cancel'] : ['confirm', 'refute', 'cancel'];
+    const buyerOf = (n: number): Agent => (n % 2 === 0 ? 'b' : 'c');
+    if (kind === 'skill') for (const id of ids) expect(await market.act(id, 'deliver', 'a')).toBeNull();
+    // Some of them come when the window is over: then the timer has decided, whoever asks first.
+    await sql(
+      `UPDATE market.trades SET due_at = clock_timestamp() + $1 * interval '1 ms' WHERE trade_id = ANY($2::text[])`,
+      150,
+      ids,
+    );
+    const said = await Promise.all(
+      ids.map((id, n) => Promise.all(Array.from({ length: 50 }, (_, at) => raced(id, acts, buyerOf(n), at)))),
+    );
+    await sql(
+      `UPDATE market.trades SET due_at = clock_timestamp() WHERE due_at > clock_timestamp() AND trade_id = ANY($1::text[])`,
+      ids,
+    );
+    await market.sweep();
+    expect(said.every((codes) => codes.filter((code) => code === null).length <= 1)).toBe(true);
+    const { trades, purses, events } = await market.state();
+    const settled = Object.values(events).map(
+      (one) => one.split(' ').filter((name) => name === 'trade:settled').length,
+    );
+    expect(settled).toEqual(Array<number>(TRADES).fill(1));
+    const paid = Object.values(trades).filter((one) => /^(completed|confirmed) done$/.test(one)).length;
+    const ends = ['completed done', 'cancelled done', 'confirmed done', 'refuted done'];
+    expect(Object.values(trades).every((one) => ends.includes(one))).toBe(true);
+    const [spentB = 0, spentC = 0] = [market.name('b'), market.name('c')].map((name) =>
+      Number(purses[name]?.split(' ')[0]),
+    );
+    expect([spentB + spentC, purses[market.name('a')]]).toEqual([2 * paid, `0 0 ${2 * paid}`]);
+    expect(await violations()).toEqual([]);
+  });
+
+  async function raced(id: string, acts: readonly Act[], buyer: Agent, at: number): Promise<string | null> {
+    if (at % 10 === 9) return market.sweep().then(() => 'swept');
+    return market.act(id, acts[at % acts.length] ?? 'cancel', buyer);
+  }
+});
+
+describe('money that cannot follow', () => {
+  it('is owed until the ledger is back; what the trade has become stays', async () => {
+    const tradeId = await oneBought('plain');
+    expect(await market.cutOff('question lost', () => market.act(tradeId, 'complete', 'b'))).toBe('E_OUTCOME_UNKNOWN');
+    expect((await market.state()).trades[tradeId]).toBe('completed pending');
+    expect(await market.act(tradeId, 'cancel', 'b')).toBe('E_TRADE_CLOSED');
+    await market.finish();
+    expect((await market.state()).trades[tradeId]).toBe('completed done');
+    expect(await budget('a')).toMatchObject({ budget: { earned: 40 } });
+  });
+
+  it('is told as failed when the hold lapsed and nothing is left, and is audited', async () => {
+    const tradeId = await oneBought('plain');
+    await market.cutOff('question lost', () => market.act(tradeId, 'complete', 'b'));
+    await market.lapse(tradeId);
+    await bed.escrow('escrow_create', { org: market.name('b'), budget: 0 });
+    await market.finish();
+    expect((await market.state()).trades[tradeId]).toBe('completed failed');
+    await vi.waitFor(async () => {
+      const entries = await client.$queryRawUnsafe<unknown[]>(
+        `SELECT id FROM habitat.audit_entries WHERE event = 'trade:unpaid' AND data->>'tradeId' = $1`,
+        tradeId,
+      );
+      expect(entries).toHaveLength(1);
+    }, 20_000);
+    expect(await violations()).toEqual([]);
+  });
+});
+
+describe('a contradiction is found', () => {
+  it('between a listing and its trades', async () => {
+    await oneBought('plain');
+    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', market.listingId(0));
+    expect(await violations()).toEqual([{ invariant: 'supply', id: market.listingId(0) }]);
+    await sql('UPDATE market.listings SET taken = 1 WHERE listing_id = $1', market.listingId(0));
+  });
+
+  it('between what a trade is and whether it was closed', async () => {
+    const tradeId = await oneBought('plain');
+    await sql(`UPDATE market.trades SET state = 'completed' WHERE trade_id = $1`, tradeId);
+    expect(await violations()).toContainEqual({ invariant: 'closing', id: tradeId });
+    await sql(`UPDATE market.trades SET state = 'pending' WHERE trade_id = $1`, tradeId);
+  });
+
+  it('between a trade and its hold', async () => {
+    const tradeId = await oneBought('plain');
+    await bed.ports.money.void({ holdId: `trade:${tradeId}`, reason: 'by mistake' });
+    expect(await violations()).toEqual([{ invariant: 'hold', id: tradeId }]);
+    await sql('DELETE FROM market.trades WHERE trade_id = $1', tradeId);
+    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', market.listingId(0));
+  });
+
+  it('when a hold lives for which no trade stands', async () => {
+    const tradeId = await oneBought('plain');
+    await sql('DELETE FROM market.trades WHERE trade_id = $1', tradeId);
+    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', market.listingId(0));
+    expect(await violations()).toEqual([{ invariant: 'orphan', id: `trade:${tradeId}` }]);
+    await bed.ports.money.void({ holdId: `trade:${tradeId}`, reason: 'orphan' });
+    expect(await violations()).toEqual([]);
+  });
+});

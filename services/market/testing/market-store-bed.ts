@@ -1,0 +1,85 @@
+/** The market's store beside the real ledger and the real registry, all on one database, with a bus that can fail. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CallError } from '@svc/contract/codes.ts';
+import { MARKET_EVENTS } from '@svc/contract/events.market.ts';
+import { escrowService } from '@svc/escrow/service.ts';
+import { habitatService } from '@svc/habitat/service.ts';
+import type { Database } from '@svc/runtime/database.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import { startService } from '@svc/runtime/service.ts';
+import { openStore } from '@svc/runtime/store.ts';
+import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
+import { createPorts, type Money, type Ports } from '../src/ports.ts';
+import { createReconciler, type Reconciler } from '../src/store/reconciler.ts';
+import { createSettling } from '../src/store/settling.ts';
+import { createTradeStore, type MarketStore, type TradeStore } from '../src/store/trade-store.ts';
+
+const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
+
+/** What the bus does with questions to the ledger: carries them, loses the question, or loses the answer. */
+export type Carried = 'well' | 'question lost' | 'answer lost';
+
+export interface MarketBed {
+  readonly platform: Platform;
+  readonly base: MarketStore;
+  readonly trades: TradeStore;
+  readonly reconciler: Reconciler;
+  /** Without faults. */
+  readonly ports: Ports;
+  carry(how: Carried): void;
+  /** A tool of the ledger, as the operator. */
+  escrow(tool: string, args: Fields): Promise<Fields>;
+  stop(): Promise<void>;
+}
+
+export async function openMarketBed(database: Database): Promise<MarketBed> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'market-'));
+  const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir });
+  const habitat = await startService(platform, habitatService);
+  const escrow = await startService(platform, escrowService);
+  const base = await openStore(platform, { service: 'market', events: MARKET_EVENTS, migrations: MIGRATIONS });
+  const ports = createPorts(platform);
+  let carried: Carried = 'well';
+  const money = faulty(ports.money, () => carried);
+  const settling = createSettling({ store: base, ports: { ...ports, money }, log: platform.log });
+  return {
+    platform,
+    base,
+    trades: createTradeStore(base, settling),
+    reconciler: createReconciler({ store: base, settling, log: platform.log }),
+    ports,
+    carry(how) {
+      carried = how;
+    },
+    escrow: async (tool, args) => (await callTool(platform.bus, 'escrow', tool, args)).fields,
+    async stop() {
+      await base.close();
+      await escrow.stop();
+      await habitat.stop();
+      await platform.jobs.close();
+      await platform.bus.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function faulty(money: Money, carried: () => Carried): Money {
+  const through =
+    <Question, Answer>(ask: (question: Question, options?: object) => Promise<Answer>) =>
+    async (question: Question, options?: object): Promise<Answer> => {
+      const how = carried();
+      if (how === 'question lost') throw new CallError('SERVICE_UNAVAILABLE');
+      const answer = await ask(question, options);
+      if (how === 'answer lost') throw new CallError('TIMEOUT');
+      return answer;
+    };
+  return {
+    ...money,
+    hold: through(money.hold),
+    capture: through(money.capture),
+    void: through(money.void),
+    debit: through(money.debit),
+  };
+}

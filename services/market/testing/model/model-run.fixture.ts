@@ -1,0 +1,22 @@
+/** `node model-run.fixture.ts <database> <mutant or -1> <seed>`: runs the model test on source with a mistake in it. */
+import { join } from 'node:path';
+import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
+import { runs } from '@svc/testing/counts.ts';
+import { editSource, sayWhatIsNoticed } from '@svc/testing/mutants.ts';
+import { MUTANTS } from './mutants.ts';
+
+const SEQUENCES = 60;
+const MAX_STEPS = 40;
+const [, , url = '', mutant = '-1', seed = '1'] = process.argv;
+const edits = MUTANTS[Number(mutant)]?.edits ?? [];
+editSource(join(import.meta.dirname, '..', '..', 'src'), edits);
+
+const { openMarketBed } = await import('../market-store-bed.ts');
+const { runModel } = await import('./run-model.ts');
+const database = await openPostgresDatabase({ url, log: { warn() {}, fatal() {} }, poolSize: 16 });
+const bed = await openMarketBed(database);
+const place = { pool: database.pool, bed };
+const sequences = edits.length > 0 ? SEQUENCES : runs(SEQUENCES);
+await sayWhatIsNoticed(() => runModel(place, { sequences, maxSteps: MAX_STEPS, seed: Number(seed), shrink: false }));
+await bed.stop();
+await database.close();

@@ -1,0 +1,30 @@
+/** Each seeded mistake is noticed by the model test; the source as it is passes with the same seed. */
+import { join } from 'node:path';
+import { runs } from '@svc/testing/counts.ts';
+import { isNoticed } from '@svc/testing/mutants.ts';
+import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { afterAll, expect, test } from 'vitest';
+import { MUTANTS } from './mutants.ts';
+
+const FIXTURE = join(import.meta.dirname, 'model-run.fixture.ts');
+const SEED = 7;
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+const noticed = (mutant: number): Promise<boolean> =>
+  isNoticed({ url: server?.url ?? '' }, { fixture: FIXTURE, mutant, seed: SEED });
+
+test.skipIf(server === null)('the source as it is passes', { timeout: 120_000 }, async () => {
+  expect(await noticed(-1)).toBe(false);
+});
+
+/** The rest in the soak run. */
+const CHOSEN = MUTANTS.slice(0, Math.max(10, runs(MUTANTS.length)));
+
+test.skipIf(server === null).each(CHOSEN.map(({ name }, index) => [name, index] as const))(
+  'noticed: %s',
+  { timeout: 120_000 },
+  async (_name, index) => {
+    expect(await noticed(index)).toBe(true);
+  },
+);

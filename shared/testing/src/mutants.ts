@@ -1,0 +1,70 @@
+/** Mistakes as edits of our own source: a test of the rules that does not notice them tests too little. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inspect, promisify } from 'node:util';
+import { databaseAt } from './servers/postgres.ts';
+
+export interface Edit {
+  /** Below the folder of the source. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+}
+
+/** What is imported from now on is as if somebody had written it so. Throws when there is nothing to edit. */
+export function editSource(source: string, edits: readonly Edit[]): void {
+  for (const { file, from } of edits) {
+    if (!readFileSync(join(source, file), 'utf8').includes(from)) throw new Error(`${file} has no "${from}" any more`);
+  }
+  const edited = (text: string, path: string): string => {
+    const mistakes = edits.filter(({ file }) => join(source, file) === path);
+    return mistakes.reduce((code: string, { from, to }: Edit) => code.replaceAll(from, to), text);
+  };
+  registerHooks({
+    load(address, context, nextLoad) {
+      const loaded = nextLoad(address, context);
+      if (!address.startsWith('file:') || !(loaded.source instanceof Uint8Array)) return loaded;
+      return { ...loaded, source: edited(Buffer.from(loaded.source).toString(), fileURLToPath(address)) };
+    },
+  });
+}
+
+const UNNOTICED = 'nothing noticed';
+const NOTICED = 'noticed: ';
+
+/** Of the fixture: runs the model and says what became of it. */
+export async function sayWhatIsNoticed(model: () => Promise<void>): Promise<void> {
+  try {
+    await model();
+    process.stdout.write(`${UNNOTICED}\n`);
+  } catch (error) {
+    process.stdout.write(`${NOTICED}${inspect(error)}\n`);
+  }
+}
+
+/**
+ * Runs `node <fixture> <database> <mutant, -1 = none> <seed>` on a database of its own, since what one run leaves behind
+ * would be found by the next; resolves with whether the fixture noticed anything. Throws when it said neither.
+ */
+export async function isNoticed(
+  server: { readonly url: string },
+  { fixture, mutant, seed }: { readonly fixture: string; readonly mutant: number; readonly seed: number },
+): Promise<boolean> {
+  const database = await databaseAt(server.url);
+  try {
+    const run = [fixture, database.url, String(mutant), String(seed)];
+    const { stdout } = await promisify(execFile)(process.execPath, run, { timeout: 120_000 });
+    if (stdout !== `${UNNOTICED}\n` && !stdout.startsWith(NOTICED)) throw new Error(`the fixture said ${stdout}`);
+    return stdout.startsWith(NOTICED);
+  } finally {
+    await database.stop();
+  }
+}
