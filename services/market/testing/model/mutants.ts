@@ -23,7 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'two of those who race decide',
     edits: [
-      { file: 'store/trade-rows.ts', from: 'AND state = $2', to: "AND $2 <> ''" },
+      { file: 'store/trade-rows.ts', from: 'AND state = $2', to: 'AND $2::text IS NOT NULL' },
       { file: 'store/trade-rows.ts', from: "WHERE trade_id = $1 FOR UPDATE'", to: "WHERE trade_id = $1'" },
     ],
   },
