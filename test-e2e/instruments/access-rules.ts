@@ -63,6 +63,7 @@ const BRAIN: Record<string, AccessRule> = {
   context_layers: everybody(),
   context_inspect: everybody(),
   context_cache: everybody(),
+  context_heartbeat: members(() => ({ action: 'status' }), 'served'),
   svc_sync: writers(() => ({ direction: 'push' })),
   svc_sync_pullAny: writers(none),
   svc_sync_pushAll: writers(none),

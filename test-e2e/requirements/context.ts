@@ -17,6 +17,14 @@ export const CONTEXT = {
     'brain context',
     'The last context of a session is inspected and built again through any gateway, also after other sessions built theirs.',
   ],
+  'context:attention': [
+    'brain context',
+    'Without a query a context begins with the files that got most attention, and islands bring the files of their sources.',
+  ],
+  'context:heartbeat': [
+    'brain context',
+    'A session has its last context built again from time to time until it stops that; every gateway tells the same of it.',
+  ],
   'embed:builtin': [
     'embeddings acceptance 1',
     'The built-in vectors have 512 numbers and length 1, nothing is near nothing, and alike words are nearer than others.',

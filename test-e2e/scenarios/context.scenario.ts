@@ -111,6 +111,32 @@ verifies('context:session', async ({ fresh }) => {
   expect(await user.ok('context_refresh')).toMatchObject({ brain, changed: false });
 });
 
+verifies('context:attention', async ({ fresh }) => {
+  const { user, brain } = await fresh();
+  for (const name of ['a', 'b', 'c']) await user.ok('brain_write', { brain, name, content: `Text of ${name}.` });
+  await user.ok('svc_commit', { brain, message: 'three' });
+  await user.ok('brain_attend', { brain, name: 'c', score: 0.4 });
+  await user.ok('brain_attend', { brain, name: 'b', score: 0.9 });
+  expect((await build(user, { brain })).citations.map(({ file }) => file)).toEqual(['b.md', 'c.md', 'a.md']);
+  const island = { name: newName('quay'), triggers: ['quay'], source: ['notes'], content: 'Roll one by one.' };
+  await user.ok('svc_create_island', { brain, ...island });
+  await user.ok('brain_write', { brain, name: 'notes/tide', content: 'High at noon.' });
+  const called = await build(user, { brain, query: 'the quay' });
+  expect(called.citations.map(({ file }) => file)).toEqual([`islands/${island.name}.md`, 'notes/tide.md']);
+  expect(called.assembled).toContain('High at noon.');
+});
+
+verifies('context:heartbeat', async ({ fresh, caller }) => {
+  const { user, brain } = await fresh();
+  await build(user, { brain });
+  const beat = (action: string, gateway: number) => user.ok('context_heartbeat', { action }, { gateway });
+  expect(await beat('start', 0)).toMatchObject({ running: true, beats: 0, intervalMs: 240_000 });
+  for (const gateway of [0, 1, 0, 1]) expect(await beat('status', gateway)).toMatchObject({ running: true });
+  expect(await caller().ok('context_heartbeat')).toMatchObject({ action: 'status', running: false });
+  expect(await beat('stop', 1)).toMatchObject({ running: false });
+  expect(await beat('status', 0)).toMatchObject({ running: false });
+});
+
 verifies('embed:builtin', async ({ fresh }) => {
   const { user } = await fresh();
   const { vector, dim } = await user.ok<{ vector: number[]; dim: number }>('svc_embed', { text: 'deploy failed' });

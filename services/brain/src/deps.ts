@@ -11,6 +11,7 @@ import type { EvolutionStore } from './evolution/evolution-store.ts';
 import type { RelationStore } from './relations/relation-store.ts';
 import type { KeptContexts } from './context/build.ts';
 import type { Meaning } from './embedding/meaning.ts';
+import type { HeartbeatStore } from './context/heartbeat-store.ts';
 import type { ContextStore } from './context/context-store.ts';
 import type { RowRules } from './ports.ts';
 import type { RegistryClient } from '@svc/runtime/registry.ts';
@@ -28,6 +29,7 @@ import type { SessionStore } from './store/session-store.ts';
 /** What contexts are built with. */
 export interface ContextParts {
   readonly store: ContextStore;
+  readonly heartbeats: HeartbeatStore;
   readonly kept: KeptContexts;
   /** Those of this service. */
   readonly tools: readonly { readonly name: string; readonly description: string }[];

@@ -27,6 +27,7 @@ test('each job is declared once, and the sweeps delete what is past its time', a
   await createRegistry().serveOn(platform);
   const service = await startService(platform, brainService);
   expect(declared.map(({ id }) => id).sort()).toEqual([
+    'brain.context-heartbeat',
     'brain.external-edit-scan',
     'brain.lease-expiry',
     'brain.maintenance',

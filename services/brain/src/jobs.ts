@@ -22,6 +22,8 @@ export interface JobParts {
   readonly store: Pick<ServiceStore, 'client' | 'outbox' | 'transact'>;
   readonly sessions: SessionStore;
   readonly meaning: Pick<Meaning, 'filler'>;
+  /** Builds the contexts again whose time has come. */
+  beat(): Promise<void>;
 }
 
 const SECOND = 1000;
@@ -49,6 +51,12 @@ export function brainJobs(parts: JobParts): JobDeclaration[] {
       everyMs: SECOND,
       scope: 'process',
       run: ({ signal }) => meaning.filler.run(signal),
+    },
+    {
+      id: 'brain.context-heartbeat',
+      everyMs: 15 * SECOND,
+      scope: 'cluster',
+      run: () => parts.beat(),
     },
     {
       id: 'brain.maintenance',

@@ -18,6 +18,8 @@ import { readSyncSettings } from './brain/remotes.ts';
 import type { BrainDeps } from './deps.ts';
 import { createMeaning, type Meaning } from './embedding/meaning.ts';
 import { createKeptContexts } from './context/build.ts';
+import { beatDue } from './context/heartbeat.ts';
+import { createHeartbeatStore } from './context/heartbeat-store.ts';
 import { createContextStore } from './context/context-store.ts';
 import { createGit } from './git/run.ts';
 import { brainJobs } from './jobs.ts';
@@ -90,7 +92,14 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
   const succession = tellOfImport(layout, parts.registry, platform.log);
   return {
     deps,
-    jobs: brainJobs({ platform, host, store, sessions: deps.sessions, meaning }),
+    jobs: brainJobs({
+      platform,
+      host,
+      store,
+      sessions: deps.sessions,
+      meaning,
+      beat: () => beatDue(deps, platform.clock),
+    }),
     async drain() {
       await succession.stop();
       await router.drain();
@@ -226,6 +235,7 @@ async function createDeps(
     evolutions: createEvolutionStore(store, ids),
     contexts: {
       store: createContextStore(client),
+      heartbeats: createHeartbeatStore(store),
       kept: createKeptContexts(),
       tools: brainTools.map(({ name, description }) => ({ name, description })),
     },

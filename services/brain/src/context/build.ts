@@ -1,6 +1,7 @@
 /** Builds contexts, and keeps for a while what it built: it is given again while nothing that went into it has changed. */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { canonicalJson } from '@svc/contract/canonical.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { ReadRefusal } from '../brain/open-brain.ts';
 import { type CallContext, resolveTarget, type Target } from '../tools/target.ts';
@@ -48,7 +49,8 @@ export async function buildContext(context: CallContext, wish: ContextWish): Pro
 }
 
 function keyOf(parts: readonly unknown[]): string {
-  return hash('sha256', JSON.stringify(parts));
+  // What was stored meanwhile may name its fields in another order.
+  return hash('sha256', canonicalJson(parts));
 }
 
 async function assembleFor(

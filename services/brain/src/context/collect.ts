@@ -1,12 +1,16 @@
 /** What a context could hold, as one caller sees it, before it is cut to a budget. */
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { candidatePaths } from '@svc/contract/names.ts';
+import type { IslandRow } from '../brain/islands.ts';
 import type { ReadRefusal } from '../brain/open-brain.ts';
 import { triggerMatcher } from '../domain/island/trigger.ts';
 import { findFrontMatter } from '../domain/front-matter.ts';
 import { readDirty } from '../operations/branches.ts';
 import { type FileView, readFile } from '../operations/files.ts';
 import { readHistoryPage } from '../operations/history.ts';
+import { readIsland } from '../operations/islands.ts';
 import { viewLeaseOf } from '../operations/lease.ts';
+import { listAttention } from '../relations/operations.ts';
 import { searchStack } from '../retrieval/found.ts';
 import { WORDS_ALONE } from '../retrieval/models.ts';
 import { islandsOfStack } from '../tools/island-reading.ts';
@@ -35,12 +39,11 @@ export async function collectPieces(context: CallContext, { target, query, tools
   if (!islands.ok) return islands;
   const history = await readCommits(target);
   if (!history.ok) return history;
-  const told = new Set([...notes.value, ...islands.value].flatMap(({ source }) => source?.file ?? []));
+  const { pieces: called, off } = islands.value;
+  const told = new Set([...notes.value, ...called].flatMap(({ source }) => source?.file ?? []));
+  for (const file of off) told.add(file);
   const knowledge = await (query === null
-    ? piecesOfFiles(
-        target,
-        history.value.files.filter((file) => !told.has(file)),
-      )
+    ? attendedPieces(context, target, { changed: history.value.files, told })
     : foundPieces(target, query, told));
   if (!knowledge.ok) return knowledge;
   const dynamic = await statePieces(target);
@@ -57,7 +60,7 @@ export async function collectPieces(context: CallContext, { target, query, tools
               tools.map(({ name, description }) => `- ${name}: ${description}`),
             ),
           ],
-    islands: islands.value,
+    islands: called,
     knowledge: knowledge.value,
     history: lines.length === 0 ? [] : [note('Commits, newest first', lines)],
     dynamic: dynamic.value,
@@ -70,14 +73,16 @@ function note(title: string, lines: readonly string[]): Piece {
 
 /** Of those that are there, may be read and are text. */
 async function piecesOfFiles({ ask, branch }: Target, files: readonly string[]): Found<Piece[]> {
-  const pieces: Piece[] = [];
+  // Two names may mean one file.
+  const pieces = new Map<string, Piece>();
   for (const path of files) {
+    if (pieces.has(path)) continue;
     const answer = await ask(readFile, { branch, path, at: null });
-    if (answer.ok) pieces.push(pieceOf(answer.value));
-    else if (answer.code === 'E_BRANCH_ABSENT' || answer.code === 'E_REF_ABSENT')
+    if (answer.ok && !pieces.has(answer.value.file)) pieces.set(answer.value.file, pieceOf(answer.value));
+    else if (!answer.ok && (answer.code === 'E_BRANCH_ABSENT' || answer.code === 'E_REF_ABSENT'))
       return deny(answer.code, answer.details);
   }
-  return allow(pieces);
+  return allow([...pieces.values()]);
 }
 
 /** A file from its body on. */
@@ -89,18 +94,53 @@ function pieceOf({ file, content, commit, hash }: FileView): Piece {
   return { title: file, text: content.slice(from), source: { file, line, commit, hash } };
 }
 
-/** Islands that are switched on and that the query calls up, or that are always told. */
-async function islandPieces(context: CallContext, target: Target, query: string | null): Found<Piece[]> {
+interface IslandPieces {
+  readonly pieces: Piece[];
+  /** Files of islands that are switched off: nothing of them is told anywhere. */
+  readonly off: readonly string[];
+}
+
+/** Islands that are switched on and that the query calls up, or that are always told, each with the files of its sources. */
+async function islandPieces(context: CallContext, target: Target, query: string | null): Found<IslandPieces> {
   const { brain, branch } = target;
   const all = await islandsOfStack(context, { brain, branch }, null);
   if (!all.ok) return all;
   const matching = triggerMatcher(query ?? '');
-  const called = all.value.filter(
-    ({ island }) => island.enabled && (island.always || (query !== null && matching(island.triggers).length > 0)),
-  );
+  const called = all.value.flatMap(({ island }) => {
+    const isCalled = island.always || (query !== null && matching(island.triggers).length > 0);
+    return island.enabled && isCalled ? [island] : [];
+  });
+  const off = all.value.flatMap(({ island }) => (island.enabled ? [] : [island.file]));
+  const files: string[] = [];
+  for (const island of called) {
+    const sources = await sourcesOf(target, island);
+    if (!sources.ok) return sources;
+    files.push(island.file, ...sources.value);
+  }
+  const told = files.filter((file) => !off.includes(file));
+  const pieces = await piecesOfFiles(target, told);
+  return pieces.ok ? allow({ pieces: pieces.value, off }) : pieces;
+}
+
+/** The files that an island brings with it. */
+async function sourcesOf({ ask, branch }: Target, { name, source }: IslandRow): Found<readonly string[]> {
+  if (source.length === 0) return allow([]);
+  const loaded = await ask(readIsland, { branch, name, append: true });
+  return loaded.ok ? allow(loaded.value?.files ?? []) : loaded;
+}
+
+/** Files that got the most attention, the most first, and then those that were changed last. */
+async function attendedPieces(
+  { now }: CallContext,
+  target: Target,
+  { changed, told }: { readonly changed: readonly string[]; readonly told: ReadonlySet<string> },
+): Found<Piece[]> {
+  const attended = await target.ask(listAttention, { now });
+  const files = attended.slice(0, PASSAGES).flatMap(({ name }) => candidatePaths(name));
+  const wanted = new Set([...files, ...changed]);
   return piecesOfFiles(
     target,
-    called.map(({ island }) => island.file),
+    [...wanted].filter((file) => !told.has(file)),
   );
 }
 

@@ -6,9 +6,10 @@ import { poolClient } from '@svc/runtime/transaction.ts';
 import { READ_REFUSALS } from '../brain/open-brain.ts';
 import { viewLease } from '../domain/lease.ts';
 import { decision, defineOperation, onBranch } from '../operations/operation.ts';
+import { readAttention } from '../relations/relation-rows.ts';
 import { readLease } from '../store/lease-store.ts';
 
-/** Equal while neither a file, nor the branch, nor the lease has changed. For comparing alone: it is shown to nobody. */
+/** Equal while neither a file, nor the branch, nor the lease, nor what is attended to has changed. For comparing alone: it is shown to nobody. */
 export const readState = defineOperation({
   name: 'contextState',
   effect: 'read',
@@ -21,9 +22,11 @@ export const readState = defineOperation({
     await tree?.look();
     const changes = tree?.table.changes().map(({ file, change }) => [file, change, tree.table.get(file)?.hash]) ?? [];
     const { context } = brain;
-    const { lease, now } = await readLease(poolClient(context.platform.database.pool), context.name);
+    const client = poolClient(context.platform.database.pool);
+    const { lease, now } = await readLease(client, context.name);
     const { agentId } = viewLease(lease, now);
-    const parts = [context.homes.home.id, branch, view.value.commit, changes, agentId];
+    const attended = await readAttention(client, context.homes.home.id);
+    const parts = [context.homes.home.id, branch, view.value.commit, changes, agentId, attended];
     return allow({ state: hash('sha256', JSON.stringify(parts)) });
   },
 });

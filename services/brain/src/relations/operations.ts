@@ -5,7 +5,7 @@ import { poolClient } from '@svc/runtime/transaction.ts';
 import { eventResources } from '../domain/resource-keys.ts';
 import { defineOperation, list, noteDenial, type Served } from '../operations/operation.ts';
 import type { RowView } from '../ports.ts';
-import { attentionNow, isRemembered } from './domain/attention.ts';
+import { attentionNow, byAttention, isRemembered } from './domain/attention.ts';
 import { connectionsFrom, filesOfName, type Link } from './domain/link.ts';
 import { shownNumber } from './domain/fading.ts';
 import { readAttention, readLinks } from './relation-rows.ts';
@@ -63,7 +63,7 @@ export const listConnections = defineOperation({
   run: async (served, { start, depth }) => connectionsFrom(start, depth, await linksToTell(served)),
 });
 
-/** What the brain is attended to for, with how much it has now. `now`: ms since the epoch. */
+/** What the brain is attended to for, with how much it has now, the most first. `now`: ms since the epoch. */
 export const listAttention = defineOperation({
   name: 'listAttention',
   effect: 'read',
@@ -75,6 +75,7 @@ export const listAttention = defineOperation({
     const isTold = mayTell(rows);
     return kept
       .filter((one) => isRemembered(one, now) && isTold(one.name))
+      .sort(byAttention)
       .map((one) => ({ name: one.name, value: shownNumber(attentionNow(one, now)) }));
   },
 });

@@ -1,5 +1,6 @@
 /** Every tool of the brain, in the order of its guide. */
 import { contextTools } from '../context/tools/context.ts';
+import { heartbeatTools } from '../context/tools/heartbeat.ts';
 import { geoTools } from '../addresses/tools/geo.ts';
 import { geometryTools } from '../addresses/tools/geometry.ts';
 import { objectTools } from '../addresses/tools/objects.ts';
@@ -82,5 +83,6 @@ export const brainTools = [
   ...noteTools,
   ...prototypeTools,
   ...contextTools,
+  ...heartbeatTools,
   ...tmpTools,
 ];

@@ -347,6 +347,14 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
+  /** Has the last context of this session built again every four minutes, until it asks for no context for an hour. */
+  context_heartbeat: {
+    arguments: { action?: "start" | "stop" | "status" | undefined };
+    result: { action: "start" | "stop" | "status"; running: boolean; intervalMs: number; beats: number; lastBeatAt: number | null };
+    refusals: 'E_LIMIT';
+    dress: unknown;
+    callErrors: never;
+  };
   /** Shows what the last context of this session was made of. */
   context_inspect: {
     arguments: Record<string, never>;
@@ -1948,6 +1956,7 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   brain_write: { effect: 'write-idempotent' },
   context_build: { effect: 'read' },
   context_cache: { effect: 'read' },
+  context_heartbeat: { effect: 'write-idempotent' },
   context_inspect: { effect: 'read' },
   context_layers: { effect: 'read' },
   context_refresh: { effect: 'write-idempotent' },

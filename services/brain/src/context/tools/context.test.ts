@@ -152,3 +152,39 @@ test('refuses a branch that is not there and a budget that is none', async () =>
   expect(await operator.no('context_build', { brain: 'nowhere' })).toMatchObject({ code: 'BRAIN_LOAD_FAIL' });
   expect(await operator.no('context_build', { budget: 255 })).toMatchObject({ code: 'VAF_INPUT_INVALID' });
 });
+
+test('without a query, what is attended to most comes before what was changed last', async () => {
+  await make('attended');
+  for (const name of ['a', 'b', 'c']) await write('attended', name, `Text of ${name}.`);
+  await operator.ok('svc_commit', { brain: 'attended', message: 'three' }, LATER);
+  const wish = { brain: 'attended' };
+  const before = await build(wish);
+  await operator.ok('brain_attend', { brain: 'attended', name: 'c', score: 0.4 }, LATER);
+  await operator.ok('brain_attend', { brain: 'attended', name: 'b.md', score: 0.9 }, LATER);
+  await operator.ok('brain_attend', { brain: 'attended', name: 'nothing', score: 1 }, LATER);
+  const after = await build(wish);
+  expect(after.cache.state).toBe('miss');
+  const order = (built: Built) => built.citations.filter(({ layer }) => layer === 'knowledge').map(({ file }) => file);
+  expect(order(before).sort()).toEqual(['a.md', 'b.md', 'c.md']);
+  expect(order(after)).toEqual(['b.md', 'c.md', 'a.md']);
+  expect((await build(wish)).cache.state).toBe('hit');
+});
+
+test('an island brings the readable files of its sources, each cited; of one that is switched off nothing is told', async () => {
+  await make('sourced');
+  await write('sourced', 'learnings/tide', '# Tide\n\nThe tide is high at noon.');
+  await write('sourced', 'learnings/secret', 'The password of the quay.');
+  await write('sourced', 'islands/ops', '---\ntriggers: [quay]\nsource: [learnings]\n---\nRoll one by one.');
+  await write('sourced', 'islands/off', '---\nalways: true\nenabled: false\n---\nThe quay is closed to all.');
+  await operator.ok('svc_commit', { brain: 'sourced', message: 'islands' }, LATER);
+  bed.registry.setPolicy('brain:sourced/learnings/secret.md', { readableBy: ['user:ann'] });
+  const bob = testCaller(() => node, BOB);
+  const built = await build({ brain: 'sourced', query: 'quay' }, bob);
+  expect(built.assembled).toContain('high at noon');
+  expect(built.citations.filter(({ layer }) => layer === 'islands')).toMatchObject([
+    { file: 'islands/ops.md' },
+    { file: 'learnings/tide.md', lines: [1, 3] },
+  ]);
+  for (const told of [built, await build({ brain: 'sourced' }, bob)])
+    for (const text of ['password', 'closed to all']) expect(told.assembled).not.toContain(text);
+});

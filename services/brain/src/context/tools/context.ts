@@ -35,7 +35,11 @@ const build = defineTool({
     'Puts together what an agent should know for a question: notes, islands, found passages, history, open changes, never over a budget, each piece cited.',
   input: z.strictObject({
     ...brainAndBranch,
-    query: z.string().max(2000).optional().describe('What the work is about; without it, what was changed last.'),
+    query: z
+      .string()
+      .max(2000)
+      .optional()
+      .describe('What the work is about; without it, what is attended to most and what was changed last.'),
     budget: z.int().min(256).max(200_000).default(DEFAULT_BUDGET).describe('Tokens; one is counted as 4 bytes.'),
     includeTools: z.boolean().default(false).describe('With the tools of the brain and what they do.'),
     userCtx: UserCtx.optional(),
@@ -66,6 +70,7 @@ const build = defineTool({
   async handler({ query = '', budget, includeTools, ...place }, context) {
     const { brain, branch } = await resolveTarget(context, place);
     const wish = { brain, branch, query: query.trim() === '' ? null : query, budget, includeTools };
+    await context.deps.contexts.heartbeats.touch(context.caller.session, context.now);
     const { context: made, wasKnown } = context.take(present(await buildContext(context, wish)));
     const { text, tokens } = made;
     return {
@@ -106,6 +111,7 @@ const refresh = defineTool({
   refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   async handler(_input, context) {
+    await context.deps.contexts.heartbeats.touch(context.caller.session, context.now);
     const last = await context.deps.contexts.store.last(context.caller.session);
     const { built } = context.take(present(await buildContext(context, last?.wish ?? (await defaultWish(context)))));
     const { hash, tokens, wish } = built;

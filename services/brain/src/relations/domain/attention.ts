@@ -18,6 +18,12 @@ export function isRemembered(attended: Attended, now: number): boolean {
   return attentionNow(attended, now) >= ATTENTION.forgottenBelow;
 }
 
+/** The most first. All fade alike, so the order stays while nobody attends to anything. */
+export function byAttention(a: Attended, b: Attended): number {
+  const halvings = (one: Attended): number => Math.log2(one.score) + one.at / ATTENTION.halfLifeMs;
+  return halvings(b) - halvings(a) || (a.name < b.name ? -1 : 1);
+}
+
 export interface AttendWish {
   readonly name: string;
   /** Null = somewhat more than it has. */

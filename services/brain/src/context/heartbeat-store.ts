@@ -1,0 +1,117 @@
+/** Sessions whose last context is built again from time to time. */
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { Subject } from '@svc/contract/subject.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import type { ServiceStore } from '@svc/runtime/store.ts';
+import { z } from 'zod';
+import { lockNames } from '../store/name-lock.ts';
+
+export const HEARTBEAT = { intervalMs: 240_000, idleMs: 3_600_000, most: 100, mostOfOne: 10 } as const;
+
+export const HeartbeatCaller = z.strictObject({ subject: Subject, operator: z.boolean() });
+export type HeartbeatCaller = z.output<typeof HeartbeatCaller>;
+
+export interface Heartbeat {
+  readonly beats: number;
+  /** Milliseconds since the epoch; null = not yet. */
+  readonly lastBeatAt: number | null;
+}
+
+export interface DueHeartbeat {
+  readonly session: string;
+  readonly principal: string;
+  readonly caller: unknown;
+}
+
+export interface StartWish {
+  readonly session: string;
+  readonly principal: string;
+  readonly caller: HeartbeatCaller;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export type HeartbeatStore = ReturnType<typeof createHeartbeatStore>;
+
+export function createHeartbeatStore({ client, transact }: Pick<ServiceStore, 'client' | 'transact'>) {
+  return {
+    /** Goes on with the one that is there, as whom it is started now. */
+    start: (wish: StartWish) => transact((tx) => start(tx, wish)),
+    /** What it was; null = there was none. */
+    stop: (session: string) => stop(client, session),
+    /** The session asked for something, so it goes on; null = there is none. */
+    touch: (session: string, now: number) => touch(client, session, now),
+    /** Those whose time has come, each of them once for each interval. */
+    takeDue: (now: number) => transact((tx) => takeDue(tx, now)),
+    noteBeat: (session: string, now: number) => noteBeat(client, session, now),
+  };
+}
+
+const LOCK = 'context heartbeats';
+const SHOWN = `beats::float8 AS beats, ${epochMs('last_beat_at')} AS "lastBeatAt"`;
+const IS_ALIVE = (now: string): string => `used_at >= ${timestampOf(`${now}::float8 - ${HEARTBEAT.idleMs}`)}`;
+
+async function start(
+  tx: SqlClient,
+  { session, principal, caller, now }: StartWish,
+): Promise<Decision<Heartbeat, 'E_LIMIT'>> {
+  await lockNames(tx, [LOCK]);
+  await tx.$executeRawUnsafe(`DELETE FROM brain.brain_heartbeats WHERE NOT (${IS_ALIVE('$1')})`, now);
+  const [count] = await tx.$queryRawUnsafe<{ all: number; own: number }[]>(
+    `SELECT count(*)::int AS all, (count(*) FILTER (WHERE principal = $2))::int AS own
+     FROM brain.brain_heartbeats WHERE session_key <> $1`,
+    session,
+    principal,
+  );
+  const { all = 0, own = 0 } = count ?? {};
+  if (all >= HEARTBEAT.most) return deny('E_LIMIT', { limit: HEARTBEAT.most });
+  if (own >= HEARTBEAT.mostOfOne) return deny('E_LIMIT', { limit: HEARTBEAT.mostOfOne });
+  const [row] = await tx.$queryRawUnsafe<Heartbeat[]>(
+    `INSERT INTO brain.brain_heartbeats (session_key, principal, caller, beats, due_at, used_at)
+     VALUES ($1, $2, $3::jsonb, 0, ${timestampOf(`$4::float8 + ${HEARTBEAT.intervalMs}`)}, ${timestampOf('$4')})
+     ON CONFLICT (session_key) DO UPDATE SET principal = excluded.principal, caller = excluded.caller,
+       used_at = excluded.used_at
+     RETURNING ${SHOWN}`,
+    session,
+    principal,
+    JSON.stringify(caller),
+    now,
+  );
+  return allow(row ?? { beats: 0, lastBeatAt: null });
+}
+
+async function stop(client: SqlClient, session: string): Promise<Heartbeat | null> {
+  const [row] = await client.$queryRawUnsafe<Heartbeat[]>(
+    `DELETE FROM brain.brain_heartbeats WHERE session_key = $1 RETURNING ${SHOWN}`,
+    session,
+  );
+  return row ?? null;
+}
+
+async function touch(client: SqlClient, session: string, now: number): Promise<Heartbeat | null> {
+  const [row] = await client.$queryRawUnsafe<Heartbeat[]>(
+    `UPDATE brain.brain_heartbeats SET used_at = ${timestampOf('$2')} WHERE session_key = $1 AND ${IS_ALIVE('$2')}
+     RETURNING ${SHOWN}`,
+    session,
+    now,
+  );
+  return row ?? null;
+}
+
+async function takeDue(tx: SqlClient, now: number): Promise<DueHeartbeat[]> {
+  await tx.$executeRawUnsafe(`DELETE FROM brain.brain_heartbeats WHERE NOT (${IS_ALIVE('$1')})`, now);
+  return tx.$queryRawUnsafe<DueHeartbeat[]>(
+    `UPDATE brain.brain_heartbeats SET due_at = ${timestampOf(`$1::float8 + ${HEARTBEAT.intervalMs}`)}
+     WHERE due_at <= ${timestampOf('$1')} RETURNING session_key AS session, principal, caller`,
+    now,
+  );
+}
+
+async function noteBeat(client: SqlClient, session: string, now: number): Promise<void> {
+  await client.$executeRawUnsafe(
+    `UPDATE brain.brain_heartbeats SET beats = beats + 1, last_beat_at = ${timestampOf('$2')} WHERE session_key = $1`,
+    session,
+    now,
+  );
+}
