@@ -13,6 +13,7 @@ import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
 import { CLI } from './requirements/cli.ts';
 import { CLIENT } from './requirements/client.ts';
 import { CONTEXT } from './requirements/context.ts';
+import { COPIES } from './requirements/copies.ts';
 import { DISK } from './requirements/disk.ts';
 import { ESCROW } from './requirements/escrow.ts';
 import { GATEWAY } from './requirements/gateway.ts';
@@ -38,6 +39,7 @@ const ALL = {
   ...TEMPORARY,
   ...STORAGE,
   ...BRAIN_SYNC,
+  ...COPIES,
   ...BRAIN_COMMITS,
   ...BRAIN_NAMES,
   ...BRAIN_HISTORY,

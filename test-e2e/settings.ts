@@ -79,3 +79,7 @@ export const LOOP_COMMITS = count('E2E_LOOP_COMMITS', 12);
 export function promised(ms: number): number {
   return 5 * ms;
 }
+
+/** Files of the brain that is backed up under writes, and kills inside of backups and restores. */
+export const BACKUP_FILES = count('E2E_BACKUP_FILES', 200);
+export const BACKUP_KILLS = count('E2E_BACKUP_KILLS', 2);

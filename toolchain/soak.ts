@@ -29,13 +29,15 @@ const PARTS: readonly Part[] = [
   {
     name: 'kills',
     projects: ['e2e-embedded'],
-    files: scenarios('brain-crash', 'islands-crash', 'escrow-crash', 'brain-merging', 'memory-crash'),
+    files: scenarios('brain-crash', 'islands-crash', 'escrow-crash', 'brain-merging', 'memory-crash', 'brain-backup'),
     counts: {
       E2E_KILL_ROUNDS: 100,
       E2E_ISLAND_KILLS_INSIDE: 25,
       E2E_STORAGE_KILLS_INSIDE: 25,
       E2E_ISLAND_ROUNDS_WITH_ALL: 5,
       E2E_MERGE_KILL_ROUNDS: 20,
+      E2E_BACKUP_FILES: 2000,
+      E2E_BACKUP_KILLS: 25,
     },
   },
   {

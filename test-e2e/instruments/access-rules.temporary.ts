@@ -1,5 +1,5 @@
 /** Rows of the access matrix: what stays for a while. Everybody has the workspace of its own, and nothing of another is there. */
-import { type AccessRule, everybody, none, writers } from './access-rule.ts';
+import { type AccessRule, everybody, none, operators, writers } from './access-rule.ts';
 
 const named = (_tenant: unknown, fresh: string) => ({ name: fresh });
 const file = (_tenant: unknown, fresh: string) => ({ name: fresh, content: 'x' });
@@ -27,6 +27,9 @@ export const TEMPORARY: Record<string, AccessRule> = {
   svc_tmp_put: everybody((_tenant, fresh) => ({ space: 'dropbox', name: fresh, content: 'x' })),
   svc_tmp_get: nobody((_tenant, fresh) => ({ space: 'dropbox', name: fresh })),
   svc_tmp_list: everybody(),
+  svc_brain_backup: operators(none),
+  svc_brain_backups: operators(none),
+  svc_brain_restore: operators(() => ({ path: 'nothing' })),
   svc_brain_drop_file: everybody(file),
   svc_brain_get_file: nobody(named),
   svc_brain_list_files: everybody(),

@@ -86,7 +86,9 @@ const DOORS = ['/call', '/call', '/call', '/mcp/exec'];
 
 export function* garbage(tools: readonly KnownTool[], brain: string, random: Random): Generator<Shot, never> {
   // Left out: a commit, a lock and whatever creates a repository for each hit would only slow the run down.
-  const targets = tools.filter(({ name }) => name !== 'brain_stack' && !name.startsWith('svc_sync'));
+  const targets = tools.filter(
+    ({ name }) => name !== 'brain_stack' && !/^svc_(?:sync|brain_(?:backup|restore))/.test(name),
+  );
   for (;;) {
     const kind = random.int(0, 10);
     if (kind < 2) yield brokenText(random);

@@ -1,6 +1,7 @@
 import { toolFor } from '@svc/contract/tool.ts';
 import type { BrainAnswer } from '@svc/contract/operations.brain.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import type { BackupShelf } from './backup/backup-shelf.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import type { BrainRouter } from './brain/brain-router.ts';
 import type { AddressStore } from './addresses/address-store.ts';
@@ -56,6 +57,7 @@ export interface BrainDeps {
   /** Where a brain, a file in one, or an island is at home. */
   homesOf(resource: string): Promise<BrainAnswer<'home'>>;
   readonly syncs: SyncStore;
+  readonly backups: BackupShelf;
   readonly tmp: TmpStore;
   readonly tellDenials: TellDenials;
   readonly memory: MemoryStore;

@@ -12,6 +12,7 @@ import { createSettings } from '@svc/runtime/settings.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import { type OpenService, storeService } from '@svc/runtime/store-service.ts';
 import { createAddressStore } from './addresses/address-store.ts';
+import { createBackupShelf } from './backup/backup-shelf.ts';
 import { BrainHost } from './brain/brain-host.ts';
 import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings } from './brain/remotes.ts';
@@ -200,11 +201,12 @@ function createHost(
 }
 
 async function createDeps(
-  { platform, store, rules, registry, counters, settings, meaning }: Parts & Pick<BrainDeps, 'settings' | 'meaning'>,
+  parts: Parts & Pick<BrainDeps, 'settings' | 'meaning'>,
   host: BrainHost,
   router: BrainRouter,
   layout: LegacyLayout,
 ): Promise<BrainDeps> {
+  const { platform, store, rules, registry, counters, dataDir, settings, meaning } = parts;
   const { node, ids, database, log } = platform;
   const { client, schema, outbox, idempotency, transact } = store;
   const defaultBrain = platform.config.SVC_BRAIN;
@@ -224,15 +226,10 @@ async function createDeps(
     changeSetting: registry.changeSetting,
     revision: registry.revision,
     homesOf: (resource) => readHomesOfResource(client, resource),
+    backups: createBackupShelf(dataDir),
     syncs: createSyncStore(store, platform.clock),
-    tmp: createTmpStore(store, ids),
+    ...familyStores(store, ids),
     tellDenials: createTellDenials({ schema, outbox, ids, transact }),
-    memory: createMemoryStore(store),
-    addresses: createAddressStore(store),
-    lineage: createLineageStore(store, ids),
-    records: createRecordStore(store, ids),
-    relations: createRelationStore(store, ids),
-    evolutions: createEvolutionStore(store, ids),
     contexts: {
       store: createContextStore(client),
       heartbeats: createHeartbeatStore(store),
@@ -246,6 +243,19 @@ async function createDeps(
     version: node.version,
     gitVersion: stdout.toString('utf8').trim(),
     startedAt: node.startedAt,
+  };
+}
+
+/** Of the families that keep rows of their own. */
+function familyStores(store: ServiceStore, ids: Platform['ids']) {
+  return {
+    tmp: createTmpStore(store, ids),
+    memory: createMemoryStore(store),
+    addresses: createAddressStore(store),
+    lineage: createLineageStore(store, ids),
+    records: createRecordStore(store, ids),
+    relations: createRelationStore(store, ids),
+    evolutions: createEvolutionStore(store, ids),
   };
 }
 

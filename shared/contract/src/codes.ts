@@ -81,6 +81,8 @@ export const REFUSALS = {
   E_EVOLUTION_ACTIVE: 'A session of work goes on; brain_evolution_end ends it.',
   E_FENCED: 'The fence does not belong to a live lease; svc_lock acquires a new one.',
   E_FILE_ABSENT: 'No such file.',
+  E_BACKUP_ABSENT: 'There is no such backup.',
+  E_BACKUP_CORRUPT: 'The backup is damaged; nothing changed.',
   E_FILE_EXISTS: 'Something has that name already.',
   E_HOLD_ABSENT: 'No such hold.',
   E_HOLD_CLOSED: 'The hold is closed.',

@@ -56,6 +56,25 @@ export const BRAIN_EVENTS = {
     audience: 'readers',
     payload: z.strictObject({ brain: z.string(), by, resources }),
   },
+  'backup:created': {
+    service: 'brain',
+    meaning: 'A backup of a brain was made.',
+    audience: 'readers',
+    payload: z.strictObject({
+      brain: z.string(),
+      path: z.string().describe('Name of the file in `backups`.'),
+      bytes: z.int(),
+      sha256: z.string(),
+      by,
+      resources,
+    }),
+  },
+  'brain:restored': {
+    service: 'brain',
+    meaning: 'A backup took the place of a brain.',
+    audience: 'readers',
+    payload: z.strictObject({ brain: z.string(), path: z.string(), by, resources }),
+  },
   'brain:renamed': {
     service: 'brain',
     meaning: 'A brain has another name.',

@@ -265,6 +265,7 @@ export class BrainHost {
 
   /** Finishes what was decided about brains before somebody was killed. */
   async finishMoves(): Promise<void> {
+    await this.#moves.sweep();
     for (const error of await this.#moves.finishAll())
       this.#options.platform.log.error({ err: error }, 'the directories of a brain could not be moved yet');
   }
@@ -286,8 +287,9 @@ export class BrainHost {
       // Whatever is decided: the next call opens it again, if it is still there.
       this.#entries.delete(name);
       await brain.close();
+      const rescue = (await wish.replacement?.rescue()) ?? null;
       const ground = { ...this.#options, moves: this.#moves, names: () => this.names() };
-      return await retireBrain(brain.context, ground, wish);
+      return await retireBrain(brain.context, ground, { ...wish, rescue });
     } finally {
       this.#retiring.delete(name);
     }
@@ -323,7 +325,13 @@ export class BrainHost {
     const context = { ...shared, ...parts, name, owner, repository, rwLock: createRwLock() };
     const brain = new OpenBrain(
       context,
-      { worktrees, cache: join(dataDir, 'cache', name), journal: join(dataDir, 'journal') },
+      {
+        worktrees,
+        cache: join(dataDir, 'cache', name),
+        journal: join(dataDir, 'journal'),
+        dataDir,
+        process: this.process,
+      },
       sync,
     );
     await brain.start();

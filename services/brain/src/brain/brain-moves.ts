@@ -2,10 +2,12 @@
  * Brains on their way to another name or to the deleted ones. The database says that it is decided; the directories
  * follow, at once or, when the process is killed between, before anybody opens the brain again.
  */
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database, SqlClient } from '@svc/runtime/database.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import { backupsFolder, sweepUnfinished } from '../backup/backup-files.ts';
 import { fsyncPath, ignoreAbsent, isAbsent } from '../files/fsync.ts';
 import {
   type BrainMove,
@@ -71,8 +73,14 @@ export class BrainMoves {
     }
   }
 
+  /** Removes what dead processes left of backups and restores. */
+  sweep(): Promise<void> {
+    return sweepUnfinished(poolClient(this.#pool), this.#dataDir);
+  }
+
   /** The brain comes last: as long as it is there, it is known where the rest belongs. */
-  async #carryOut({ brain, to, folder }: BrainMove): Promise<void> {
+  async #carryOut({ brain, to, folder, staged }: BrainMove): Promise<void> {
+    if (staged !== null) return this.#replace(brain, folder ?? '', join(backupsFolder(this.#dataDir), staged));
     const target = folder === null ? null : join(this.#dataDir, DELETED, folder);
     if (target !== null) await mkdir(target, { recursive: true });
     const goal = (kind: string): string =>
@@ -80,6 +88,23 @@ export class BrainMoves {
     await rm(join(this.#dataDir, 'cache', brain), { recursive: true, force: true });
     for (const kind of ['worktrees', 'brains']) await moveDirectory(join(this.#dataDir, kind, brain), goal(kind));
     if (target !== null) await fsyncPath(dirname(target));
+  }
+
+  /** The new part is there as long as the old one may still be in its place. */
+  async #replace(brain: string, folder: string, staged: string): Promise<void> {
+    const target = join(this.#dataDir, DELETED, folder);
+    await mkdir(target, { recursive: true });
+    await rm(join(this.#dataDir, 'cache', brain), { recursive: true, force: true });
+    for (const [kind, part] of [
+      ['worktrees', 'worktrees'],
+      ['brains', 'brain'],
+    ] as const) {
+      if (!existsSync(join(staged, part))) continue;
+      if (!existsSync(join(target, part))) await moveDirectory(join(this.#dataDir, kind, brain), join(target, part));
+      await moveDirectory(join(staged, part), join(this.#dataDir, kind, brain));
+    }
+    await fsyncPath(dirname(target));
+    await rm(staged, { recursive: true, force: true });
   }
 }
 

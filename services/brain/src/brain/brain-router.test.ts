@@ -124,6 +124,8 @@ const QUESTIONS: Record<string, object> = {
   unpushed: {},
   syncState: main,
   settle: { waitMs: 1000 },
+  backup: { name: 'b.svcb' },
+  restore: { name: 'b.svcb' },
   retire: { to: 'archive' },
 };
 

@@ -51,6 +51,10 @@ export interface BrainPlaces {
   readonly cache: string;
   /** `journal` */
   readonly journal: string;
+  /** Absolute; all of these lie in it. */
+  readonly dataDir: string;
+  /** Which process this is, as its heartbeat names it. */
+  readonly process: string;
 }
 
 export class OpenBrain {

@@ -191,3 +191,15 @@ export async function readOwnLine(
   });
   return stepsIn(stdout, 0, Number.MAX_SAFE_INTEGER);
 }
+
+/** Whether a commit that anything names touches one of these paths, as git spells them, or something below. */
+export async function isInAnyCommit(repository: Repository, paths: readonly string[]): Promise<boolean> {
+  if (paths.length === 0) return false;
+  const { stdout } = await repository.git.run({
+    args: ['rev-list', '--max-count=1', '--all', '--stdin'],
+    gitDir: repository.gitDir,
+    stdin: ['--', ...paths.map((path) => `:(top,literal)${path}`), ''].join('\n'),
+    timeoutMs: LISTING_MS,
+  });
+  return stdout.byteLength > 0;
+}

@@ -76,6 +76,18 @@ export async function openWorktree(repository: Repository, worktreesDir: string,
   if (head === null) throw new RepositoryProblem('absent', 'no such branch');
   await clearPlace(repository, dir);
   await pruneWorktrees(repository);
+  await makeWorktree(repository, worktreesDir, branch, head);
+  return dir;
+}
+
+/** A new one with the files of the commit `shown`, at the head of its branch: what differs is uncommitted. */
+export async function makeWorktree(
+  repository: Repository,
+  worktreesDir: string,
+  branch: string,
+  shown: string,
+): Promise<void> {
+  const dir = join(worktreesDir, worktreeName(branch));
   makeFolder(worktreesDir);
   await withJournal(repository, [], () =>
     repository.git.run({
@@ -84,8 +96,7 @@ export async function openWorktree(repository: Repository, worktreesDir: string,
       cwd: worktreesDir,
     }),
   );
-  await fillWorktree(repository, dir, head);
-  return dir;
+  await fillWorktree(repository, dir, (await readHead(repository, branch)) ?? shown, shown);
 }
 
 /** Only a tree that we began and did not finish can hold nothing of anybody's. */
@@ -96,14 +107,15 @@ async function clearPlace(repository: Repository, dir: string): Promise<void> {
   else if (existsSync(dir)) await rename(dir, join(dirname(dir), `.lost-${basename(dir)}-${randomUUID()}`));
 }
 
-/** The index comes last: a tree without one is known to be half made. */
-async function fillWorktree(repository: Repository, dir: string, head: string): Promise<void> {
-  const tree = [...(await readTree(repository, head))];
+/** The files of `shown` and the index of `head`, which comes last: a tree without one is known to be half made. */
+export async function fillWorktree(repository: Repository, dir: string, head: string, shown = head): Promise<void> {
+  const tree = [...(await readTree(repository, shown))];
   const files = tree.filter(([path, entry]) => isCheckedOut(path, entry)).map(([path]) => path);
-  const foreign = tree.filter(([path, entry]) => !isCheckedOut(path, entry)).map(([path]) => path);
+  const committed = shown === head ? tree : [...(await readTree(repository, head))];
+  const foreign = committed.filter(([path, entry]) => !isCheckedOut(path, entry)).map(([path]) => path);
   const indexFile = await scratchPath(repository, 'index');
   try {
-    await resetIndex(repository, indexFile, head);
+    await resetIndex(repository, indexFile, shown);
     await repository.git.run({
       args: ['checkout-index', '-u', '-q', '-z', '--stdin'],
       gitDir: repository.gitDir,
@@ -112,6 +124,7 @@ async function fillWorktree(repository: Repository, dir: string, head: string): 
       indexFile,
       stdin: files.map((path) => `${path}\0`).join(''),
     });
+    if (shown !== head) await resetIndex(repository, indexFile, head);
     await Promise.all([fsyncTree(dir), markSkipped(repository, dir, indexFile, foreign)]);
     await placeIndex(repository, dir, indexFile);
     // writes into the tree are acknowledged from now on, so the link to it must not vanish

@@ -22,6 +22,7 @@ import {
 } from '../records/operations.ts';
 import { countLinks, identifyNames, listAttention, listConnections } from '../relations/operations.ts';
 import { listEvolutions, tellEvolution } from '../evolution/operations.ts';
+import { backup, restore } from '../backup/operations.ts';
 import { retire } from './retire.ts';
 import { identify, identifyToChange } from './standing.ts';
 import { expandQuery, searchFiles } from './search.ts';
@@ -93,6 +94,8 @@ export const operations: readonly AnyOperation[] = [
   listAttention,
   tellEvolution,
   listEvolutions,
+  backup,
+  restore,
   retire,
   readState,
 ];

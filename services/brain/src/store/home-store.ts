@@ -122,7 +122,7 @@ export async function noteDeleted(
 }
 
 /** Tables whose rows lie under the own id of a brain: they stay with one that is deleted, as long as that is kept. */
-const NOTES = [
+export const NOTES = [
   'brain_objects',
   'brain_geo_keys',
   'brain_places',
@@ -156,10 +156,12 @@ export interface BrainMove {
   readonly brain: string;
   readonly to: string | null;
   readonly folder: string | null;
+  /** What takes the place of a brain that goes to the deleted ones, below `backups`; null = nothing. */
+  readonly staged: string | null;
   readonly by: string;
 }
 
-const MOVE = 'SELECT brain, "to", folder, by FROM brain.brain_moves';
+const MOVE = 'SELECT brain, "to", folder, staged, by FROM brain.brain_moves';
 
 export async function readMoves(client: SqlClient): Promise<BrainMove[]> {
   return client.$queryRawUnsafe<BrainMove[]>(`${MOVE} ORDER BY at`);
@@ -179,12 +181,13 @@ export async function isMoving(client: SqlClient, brain: string): Promise<boolea
   return rows.length > 0;
 }
 
-export async function writeMove(transaction: SqlClient, { brain, to, folder, by }: BrainMove): Promise<void> {
+export async function writeMove(transaction: SqlClient, { brain, to, folder, staged, by }: BrainMove): Promise<void> {
   await transaction.$executeRawUnsafe(
-    `INSERT INTO brain.brain_moves (brain, "to", folder, by, at) VALUES ($1, $2, $3, $4, clock_timestamp())`,
+    `INSERT INTO brain.brain_moves (brain, "to", folder, staged, by, at) VALUES ($1, $2, $3, $4, $5, clock_timestamp())`,
     brain,
     to,
     folder,
+    staged,
     by,
   );
 }
@@ -207,4 +210,18 @@ export async function renameRows(transaction: SqlClient, brain: string, to: stri
   for (const table of TABLES)
     await transaction.$executeRawUnsafe(`UPDATE brain.${table} SET brain = $2 WHERE brain = $1`, brain, to);
   await transaction.$executeRawUnsafe('UPDATE brain.brain_owners SET process = NULL WHERE brain = $1', to);
+}
+
+/**
+ * Another brain takes the name, under an id of its own; what was noted about the old one stays with it. The lease and its
+ * fence go on: who holds one holds it at the new brain.
+ */
+export async function replaceRows(transaction: SqlClient, brain: string, id: string): Promise<void> {
+  for (const table of ['brain_files', 'brain_conflicts', 'brain_sync'])
+    await transaction.$executeRawUnsafe(`DELETE FROM brain.${table} WHERE brain = $1`, brain);
+  await transaction.$executeRawUnsafe(
+    'UPDATE brain.brain_homes SET id = $2, at = clock_timestamp() WHERE brain = $1',
+    brain,
+    id,
+  );
 }

@@ -16,6 +16,7 @@ import { citationTools } from '../records/tools/citations.ts';
 import { resolutionTools } from '../records/tools/resolutions.ts';
 import { rerankTools } from '../retrieval/tools/rerank.ts';
 import { searchTools } from '../retrieval/tools/search.ts';
+import { backupTools } from '../backup/tools/backups.ts';
 import { branchMergeTools } from './branch-merge.ts';
 import { brainTools as wholeBrainTools } from './brains.ts';
 import { branchTools } from './branches.ts';
@@ -80,6 +81,7 @@ export const brainTools = [
   ...geometryTools,
   ...lineageTools,
   ...storageTools,
+  ...backupTools,
   ...noteTools,
   ...prototypeTools,
   ...contextTools,

@@ -34,7 +34,7 @@ const SOMEBODY: Partial<Envelope> = {
 const READER = 'c'.repeat(64);
 /** Whole brains: FORBIDDEN to others. */
 const OF_ADMINS = ['brain_delete', 'brain_rename'];
-/** They want the id of a conflict, or a remote. */
+/** They want the id of a conflict, a remote, or a backup. */
 const PARTICULAR = [
   'svc_conflict_resolve',
   'svc_conflict_read',
@@ -42,6 +42,7 @@ const PARTICULAR = [
   'svc_sync_rebase',
   'svc_sync_pullAny',
   'svc_sync_pushAll',
+  'svc_brain_restore',
 ];
 
 const KINDS: Partial<Record<Code, Kind>> = {

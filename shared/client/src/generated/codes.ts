@@ -102,6 +102,10 @@ export type RefusalCode =
   | 'E_FENCED'
   /** No such file. */
   | 'E_FILE_ABSENT'
+  /** There is no such backup. */
+  | 'E_BACKUP_ABSENT'
+  /** The backup is damaged; nothing changed. */
+  | 'E_BACKUP_CORRUPT'
   /** Something has that name already. */
   | 'E_FILE_EXISTS'
   /** No such hold. */

@@ -43,6 +43,10 @@ export interface EventPayloads {
   'brain:created': { brain: string; by: string; resources: string[] };
   /** A brain was deleted; what it was is kept for operators. */
   'brain:deleted': { brain: string; by: string; resources: string[] };
+  /** A backup of a brain was made. */
+  'backup:created': { brain: string; path: string; bytes: number; sha256: string; by: string; resources: string[] };
+  /** A backup took the place of a brain. */
+  'brain:restored': { brain: string; path: string; by: string; resources: string[] };
   /** A brain has another name. */
   'brain:renamed': { brain: string; to: string; by: string; resources: string[] };
   /** A branch was created. */

@@ -675,6 +675,22 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
+  /** Writes a backup of a brain into one file: every reference, uncommitted files, and what was noted about it. */
+  svc_brain_backup: {
+    arguments: { path?: string | undefined; brain?: string | undefined };
+    result: { status: "backed_up"; path: string; bytes: number; sha256: string; brain: string; commit: string; files: number; rows: number };
+    refusals: 'E_FILE_EXISTS' | 'E_STATE_WRITE';
+    dress: unknown;
+    callErrors: 'BRAIN_LOAD_FAIL' | 'VAF_PATH_BLOCKED' | 'FORBIDDEN';
+  };
+  /** Lists the backups that there are, by name. */
+  svc_brain_backups: {
+    arguments: { limit?: number | undefined; cursor?: string | undefined };
+    result: { backups: ({ path: string; bytes: number; brain: string | null; commit: string | null; createdAt: number | null; sha256: string })[]; nextCursor?: string };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
   /** Deletes what the caller laid aside, for an admin of the workspace everything laid aside; nothing else. */
   svc_brain_clear: {
     arguments: { userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
@@ -770,6 +786,14 @@ export interface Tools {
     refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
+  };
+  /** Puts a backup in the place of a brain, or makes the brain from it; what was there is kept. */
+  svc_brain_restore: {
+    arguments: { path: string; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
+    result: { status: "restored"; path: string; brain: string; commit: string; rescue: string | null; kept: string; files: number; rows: number };
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BACKUP_ABSENT' | 'E_BACKUP_CORRUPT';
+    dress: unknown;
+    callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED';
   };
   /** Lays JSON aside for the workspace, which keeps the newest 20. */
   svc_brain_stash: {
@@ -1997,6 +2021,8 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_audit_list: { effect: 'read' },
   svc_audit_log: { effect: 'write' },
   svc_audit_verify: { effect: 'read', deadlineMs: 120000 },
+  svc_brain_backup: { effect: 'write', deadlineMs: 120000 },
+  svc_brain_backups: { effect: 'read', deadlineMs: 120000 },
   svc_brain_clear: { effect: 'write' },
   svc_brain_clear_dropbox: { effect: 'write' },
   svc_brain_clear_handlers: { effect: 'write-idempotent' },
@@ -2009,6 +2035,7 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_brain_my_get: { effect: 'read' },
   svc_brain_my_list: { effect: 'read' },
   svc_brain_my_stuff: { effect: 'read' },
+  svc_brain_restore: { effect: 'write', deadlineMs: 120000 },
   svc_brain_stash: { effect: 'write' },
   svc_brain_update_my_stuff: { effect: 'write-idempotent' },
   svc_brain_your_stuff: { effect: 'read' },

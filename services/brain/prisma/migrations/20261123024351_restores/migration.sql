@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "brain"."brain_moves" ADD COLUMN     "staged" TEXT;

@@ -1,0 +1,17 @@
+/** Backups of brains. */
+export const COPIES = {
+  'backup:restored': [
+    'brain dropbox',
+    'References, files, uncommitted work, islands, citations and resolutions come back as they were; the newer tip stays readable.',
+  ],
+  'backup:damaged': [
+    'brain dropbox',
+    'A backup with one changed byte, or cut off, is E_BACKUP_CORRUPT and changes nothing; a path out of the folder is blocked.',
+  ],
+  'backup:hidden': ['brain dropbox', 'Whoever may not read all of a brain makes no backup of it.'],
+  'backup:under-writes': ['brain dropbox', 'A backup that is taken while others write shows one moment of the brain.'],
+  'backup:killed': [
+    'brain dropbox',
+    'A kill in the middle of a backup or restore leaves the old or the new brain, whole, and no half backup.',
+  ],
+} as const;
