@@ -9,6 +9,7 @@ import { measureDecisions } from './decisions.ts';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
 import { measureGrowth } from './growth.ts';
+import { measureContexts } from './contexts.ts';
 import { measureIndex } from './index.ts';
 import { measureIndexMemory } from './index-memory.ts';
 import { measureLargeBrain } from './large-brain.ts';
@@ -78,6 +79,7 @@ try {
   if (wants('memory')) console.log(`\n${await measureIndexMemory()}`);
   if (wants('growth')) console.log(`\n${await measureGrowth()}`);
   if (wants('index')) console.log(`\n${await measureIndex()}`);
+  if (wants('contexts')) console.log(`\n${await measureContexts()}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
   if (wants('recovery')) console.log(`\n${await measureRecovery(rounds * 4)}`);
   console.log(`\nload ${loadavg()[0]?.toFixed(1)} after`);

@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { scanWords, stem } from '../../search/analysis.ts';
 import { ownCopy } from '../../search/own-copy.ts';
 import { cosineOf, rounded } from './cosine.ts';
+import { FeatureCounts } from './feature-counts.ts';
 
 export const BUILTIN_MODEL = 'builtin-512-v1';
 export const DIMENSIONS = 512;
@@ -15,8 +16,8 @@ const PAIR_WEIGHT = 0.5;
 const GRAM_WEIGHT = 0.4;
 const GRAM_LENGTHS = [3, 4] as const;
 
-/** What a text is made of, by its hash. */
-type Features = Map<number, { weight: number; count: number }>;
+/** What the text in hand is made of, by its hash. */
+const features = new FeatureCounts();
 
 /** Rounded to six decimals; of length 1, or all zeros for a text without words. */
 export function embed(text: string): number[] {
@@ -31,35 +32,26 @@ export function similarity(textA: string, textB: string): number {
 /** Of length 1, or all zeros for a text without words. */
 export function directionOf(text: string): Float64Array {
   const vector = new Float64Array(DIMENSIONS);
-  for (const [hash, { weight, count }] of featuresOf(text)) {
+  countFeatures(text);
+  features.drain((hash, weight, count) => {
     // The lowest bits choose the dimension, another one the sign, so that what meets by chance cancels out.
     const at = hash % DIMENSIONS;
     const share = weight * (1 + Math.log(count));
     vector[at] = (vector[at] ?? 0) + (hash & 0x10000 ? share : -share);
-  }
+  });
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   return length > 0 ? vector.map((value) => value / length) : vector;
 }
 
-function featuresOf(text: string): Features {
-  const features: Features = new Map();
-  const add = (feature: number, weight: number): void => {
-    const known = features.get(feature);
-    if (known === undefined) features.set(feature, { weight, count: 1 });
-    else {
-      known.count += 1;
-      known.weight = weight;
-    }
-  };
+function countFeatures(text: string): void {
   let before: string | null = null;
   scanWords(text, (word) => {
     const { term, stemHash, grams, gramWeight } = wordFeatures(word);
-    add(stemHash, 1);
-    if (before !== null) add(hashOf(`p${before} ${term}`), PAIR_WEIGHT);
+    features.add(stemHash, 1);
+    if (before !== null) features.add(hashOf(`p${before} ${term}`), PAIR_WEIGHT);
     before = term;
-    for (const gram of grams) add(gram, gramWeight);
+    for (const gram of grams) features.add(gram, gramWeight);
   });
-  return features;
 }
 
 interface WordFeatures {
