@@ -51,6 +51,7 @@ export const NOT_PROVOKED: Readonly<Record<string, readonly string[]>> = {
     'E_SYNC_CONFLICT',
   ],
   svc_sync_rebase: ['E_STATE_WRITE'],
+  svc_stego_encode: ['E_STATE_WRITE'],
   svc_brain_backup: ['E_STATE_WRITE'],
   svc_brain_restore: ['E_STATE_WRITE'],
   svc_get_islands: ['E_REF_ABSENT'],

@@ -5,6 +5,10 @@ import type { Tenant } from './tenants.ts';
 const file = ({ team }: Tenant) => ({ path: `${team}/file.md` });
 const absentFile = (fresh: string) => ({ path: `${fresh}/file.md` });
 
+function absent(args: AccessRule['args']): AccessRule {
+  return { args, viewer: 'E_FILE_ABSENT', admin: 'E_FILE_ABSENT', stranger: 'E_FILE_ABSENT' };
+}
+
 export const STORAGE: Record<string, AccessRule> = {
   svc_storage_cp: {
     ...gatedWriters(({ team }, fresh) => ({ src: `${team}/file.md`, dest: `${team}/${fresh}.md` })),
@@ -18,6 +22,17 @@ export const STORAGE: Record<string, AccessRule> = {
   svc_storage_read: members(file, 'E_FILE_ABSENT', absentFile),
   svc_storage_rm: gatedWriters(({ team }, fresh) => ({ path: `${team}/${fresh}.md` })),
   svc_storage_write: gatedWriters((tenant) => ({ ...file(tenant), content: 'x' })),
+  // They begin with a picture, and there is none.
+  svc_stego_encode: {
+    ...writers(({ team }, fresh) => ({
+      image: `${team}/${fresh}.png`,
+      message: 'x',
+      output: `${team}/${fresh}-x.png`,
+    })),
+    admin: 'E_FILE_ABSENT',
+    strangeAdmin: 'E_FILE_ABSENT',
+  },
+  svc_stego_decode: absent(({ team }, fresh) => ({ image: `${team}/${fresh}.png` })),
   svc_brain_my_stuff: everybody(),
   svc_brain_update_my_stuff: writers(() => ({ key: 'lessons', content: 'x' })),
   skill_proto_list: everybody(),

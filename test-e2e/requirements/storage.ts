@@ -29,4 +29,8 @@ export const STORAGE = {
     'skill prototypes acceptance',
     'A written prototype is listed at once and loads byte for byte; who may not read it is told that there is none.',
   ],
+  'stego:hidden': [
+    'brain stego',
+    'A message hidden in a PNG comes back with its password alone; what is no such picture, or holds too little, is refused.',
+  ],
 } as const;

@@ -42,6 +42,23 @@ verifies(['storage:bytes', 'storage:rm', 'notes:core'], async ({ fresh, place })
   await user.fails('VAF_PATH_BLOCKED', 'svc_brain_update_my_stuff', { key: 'a/b', content: 'x' });
 });
 
+/** A PNG of 8 × 8 pixels. */
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAADElEQVR42mNgGB4AAADIAAGTvaWOAAAAAElFTkSuQmCC';
+
+verifies('stego:hidden', async ({ fresh, place }) => {
+  const { user, brain } = await fresh();
+  await user.ok('svc_storage_write', { path: 'dot.png', content: DOT, encoding: 'base64' });
+  const note = { image: 'dot.png', message: 'hi', output: 'note.png' };
+  expect(await user.ok('svc_stego_encode', note)).toMatchObject({ encoded: true, capacity: 7, encrypted: false });
+  const read = await user.ok('svc_stego_decode', { image: 'note.png' }, { gateway: 1 });
+  expect(read).toEqual({ decoded: true, message: 'hi', encrypted: false });
+  await user.refused('E_STEGO_CAPACITY', 'svc_stego_encode', { ...note, password: 'p' });
+  await user.refused('E_STEGO_NONE', 'svc_stego_decode', { image: 'dot.png' });
+  await user.fails('VAF_PATH_BLOCKED', 'svc_stego_encode', { ...note, output: '../x.png' });
+  symlinkSync('/etc/hostname', join(brainFolder(place, brain), 'link.png'));
+  await user.refused('E_CONFLICT', 'svc_stego_encode', { ...note, output: 'link.png' });
+});
+
 verifies('storage:links', async ({ fresh, place }) => {
   const { user, brain } = await fresh();
   const folder = brainFolder(place, brain);

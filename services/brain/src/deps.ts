@@ -24,6 +24,7 @@ import type { CatalogueSize, Counted } from './store/catalogue.ts';
 import type { TellDenials } from './store/island-denials.ts';
 import type { TmpStore } from './tmp/tmp-store.ts';
 import type { Counters } from './writer/counters.ts';
+import type { StegoThreads } from './stego/stego-threads.ts';
 import type { SyncStore } from './sync/sync-store.ts';
 import type { SessionStore } from './store/session-store.ts';
 
@@ -58,6 +59,7 @@ export interface BrainDeps {
   homesOf(resource: string): Promise<BrainAnswer<'home'>>;
   readonly syncs: SyncStore;
   readonly backups: BackupShelf;
+  readonly stego: StegoThreads;
   readonly tmp: TmpStore;
   readonly tellDenials: TellDenials;
   readonly memory: MemoryStore;

@@ -43,6 +43,7 @@ import { createTellDenials } from './store/island-denials.ts';
 import { readHomesOfResource } from './store/file-homes.ts';
 import { SessionStore } from './store/session-store.ts';
 import { tellOfImport } from './succession.ts';
+import { createStegoThreads } from './stego/stego-threads.ts';
 import { createSyncStore } from './sync/sync-store.ts';
 import { createTmpStore } from './tmp/tmp-store.ts';
 import { brainTools } from './tools/all.ts';
@@ -108,6 +109,7 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
       await membership.leave();
     },
     async close() {
+      await deps.stego[Symbol.asyncDispose]();
       await denials.close();
     },
   };
@@ -227,6 +229,7 @@ async function createDeps(
     revision: registry.revision,
     homesOf: (resource) => readHomesOfResource(client, resource),
     backups: createBackupShelf(dataDir),
+    stego: createStegoThreads(),
     syncs: createSyncStore(store, platform.clock),
     ...familyStores(store, ids),
     tellDenials: createTellDenials({ schema, outbox, ids, transact }),

@@ -277,10 +277,19 @@ const CHANGES: readonly (readonly [string, Record<string, unknown>])[] = [
   ['svc_storage_rm', { path: 'kept' }],
   ['svc_storage_mkdir', { dir: 'n' }],
   ['svc_brain_update_my_stuff', { key: 'goals', content: 'x' }],
+  ['svc_stego_encode', { image: 'dot.png', message: 'x', output: 'n.png' }],
 ];
+
+/** A PNG of 8 × 8 pixels. */
+const DOT = {
+  path: 'dot.png',
+  content: 'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAADElEQVR42mNgGB4AAADIAAGTvaWOAAAAAElFTkSuQmCC',
+  encoding: 'base64',
+};
 
 test('a brain that is full takes nothing more', async () => {
   await user.ok('svc_storage_write', { path: 'kept', content: 'x' });
+  await user.ok('svc_storage_write', DOT);
   writeFileSync(join(root(), 'huge.bin'), '');
   truncateSync(join(root(), 'huge.bin'), 3 * 1024 ** 3);
   for (const [tool, args] of CHANGES.filter(([name]) => !/rm|mkdir/.test(name)))
@@ -289,6 +298,7 @@ test('a brain that is full takes nothing more', async () => {
 
 test('more working trees than a brain has room for are refused to every change', async () => {
   await user.ok('svc_storage_write', { path: 'kept', content: 'x' });
+  await user.ok('svc_storage_write', DOT);
   await user.ok('svc_commit', { message: 'm' });
   await user.ok('svc_create_branch', { name: 'last' });
   for (let n = 1; n < 64; n += 1) {
@@ -302,11 +312,13 @@ test('more working trees than a brain has room for are refused to every change',
 test('a gated island is not written by nobody in particular, in whatever way', async () => {
   await user.ok('svc_create_island', { name: 'ops', triggers: ['a'], content: 'b' });
   await user.ok('svc_storage_write', { path: 'plain.md', content: 'x' });
+  await user.ok('svc_storage_write', DOT);
   bed.registry.setPolicy('_island:ops', { writableBy: ['role:admin'] });
   for (const [tool, args] of [
     ['svc_storage_write', { path: 'islands/ops.md', content: 'x' }],
     ['svc_storage_cp', { src: 'plain', dest: 'islands/ops.md', overwrite: true }],
     ['svc_storage_rm', { path: 'islands/ops.md' }],
+    ['svc_stego_encode', { image: 'dot.png', message: 'x', output: 'islands/ops.png' }],
   ] as const)
     expect(await user.no(tool, args), tool).toMatchObject({ code: 'E_ISLAND_WRITE_DENIED' });
   bed.registry.setPolicy('_island:ops', null);

@@ -9,6 +9,7 @@ import { learnedTools } from '../memory/tools/learned.ts';
 import { stateTools } from '../memory/tools/state.ts';
 import { wholeMemoryTools } from '../memory/tools/whole.ts';
 import { prototypeTools } from '../skills/tools/prototypes.ts';
+import { stegoTools } from '../stego/tools/stego.ts';
 import { storageTools } from '../storage/tools/storage.ts';
 import { tmpTools } from '../tmp/tools/all.ts';
 import { embeddingTools } from '../embedding/tools.ts';
@@ -81,6 +82,7 @@ export const brainTools = [
   ...geometryTools,
   ...lineageTools,
   ...storageTools,
+  ...stegoTools,
   ...backupTools,
   ...noteTools,
   ...prototypeTools,

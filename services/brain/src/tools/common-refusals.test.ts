@@ -126,6 +126,9 @@ const SINGLE: readonly (readonly [tool: string, code: Code, args: Fields])[] = [
   ['brain_rename', 'VAF_INPUT_INVALID', { name: 'svc', to: 'other' }],
 ];
 
+/** A PNG of 8 × 8 pixels. */
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAADElEQVR42mNgGB4AAADIAAGTvaWOAAAAAElFTkSuQmCC';
+
 let bed: BrainTestBed;
 let node: BrainNode;
 
@@ -133,6 +136,7 @@ async function prepare(brain: string): Promise<void> {
   await node.call('brain_switch', { name: brain, create: true });
   await node.call('svc_set_memory', { category: 'learnings', filename: 'first', content: 'x' });
   await node.call('svc_create_island', { name: 'ops', triggers: ['a'], content: 'b' });
+  await node.call('svc_storage_write', { path: 'pictures/dot.png', content: DOT, encoding: 'base64' });
   await node.call('svc_commit', { message: 'one' });
   await node.call('svc_create_branch', { name: 'experiment' });
 }

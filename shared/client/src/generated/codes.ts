@@ -210,6 +210,18 @@ export type RefusalCode =
   | 'E_SUDO_TASK_ABSENT'
   /** The task id belongs to somebody else. */
   | 'E_SUDO_TASK_EXISTS'
+  /** The image is no PNG that can be used. */
+  | 'E_IMAGE_INVALID'
+  /** The image is too large. */
+  | 'E_IMAGE_LIMIT'
+  /** The message does not fit into the image. */
+  | 'E_STEGO_CAPACITY'
+  /** The message in the image is damaged. */
+  | 'E_STEGO_CORRUPT'
+  /** The image holds no message. */
+  | 'E_STEGO_NONE'
+  /** The message in the image needs its password. */
+  | 'E_STEGO_PASSWORD'
   /** Nothing could be synced; results name the reason of each part. */
   | 'E_SYNC_FAILED'
   /** Both sides changed the same place. */

@@ -1419,6 +1419,22 @@ export interface Tools {
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
+  /** Reads the message that svc_stego_encode has hidden in a PNG. */
+  svc_stego_decode: {
+    arguments: { image: string; password?: string | undefined; brain?: string | undefined; branch?: string | undefined; at?: string | undefined };
+    result: { decoded: true; message: string; encrypted: boolean };
+    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT' | 'E_FILE_ABSENT' | 'E_IMAGE_INVALID' | 'E_IMAGE_LIMIT' | 'E_STEGO_NONE' | 'E_STEGO_PASSWORD' | 'E_STEGO_CORRUPT';
+    dress: { decoded: false };
+    callErrors: 'BRAIN_LOAD_FAIL' | 'VAF_PATH_BLOCKED';
+  };
+  /** Hides a message in a PNG: another file that looks the same; with a password encrypted. */
+  svc_stego_encode: {
+    arguments: { image: string; message: string; output: string; password?: string | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
+    result: { encoded: true; output: string; bytes: number; capacity: number; encrypted: boolean; hash: string };
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_IMAGE_INVALID' | 'E_IMAGE_LIMIT' | 'E_STEGO_CAPACITY';
+    dress: { encoded: false };
+    callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
+  };
   /** Copies a file, or a directory with everything in it that the caller may read: all of it or nothing. */
   svc_storage_cp: {
     arguments: { src: string; dest: string; overwrite?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
@@ -2114,6 +2130,8 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_search_multiquery: { effect: 'read' },
   svc_search_semantic: { effect: 'read' },
   svc_set_memory: { effect: 'write-idempotent' },
+  svc_stego_decode: { effect: 'read' },
+  svc_stego_encode: { effect: 'write' },
   svc_storage_cp: { effect: 'write' },
   svc_storage_exists: { effect: 'read' },
   svc_storage_list: { effect: 'read' },
