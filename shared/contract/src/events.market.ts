@@ -1,10 +1,12 @@
-/** Events of trades, for their two parties alone; what is delivered stands in none of them. */
+/** Events of the market: of an offer to whoever may see it, of a trade to its two parties. Never what was delivered. */
 import { z } from 'zod';
 import { type EventDeclaration, parties } from './event-declaration.ts';
 
-const payload = z.strictObject({
+const listing = z.strictObject({ listingId: z.string(), kind: z.string(), seller: z.string() });
+const bid = z.strictObject({ bidId: z.string(), listingId: z.string().nullable(), bidder: z.string() });
+const trade = z.strictObject({
   tradeId: z.string(),
-  listingId: z.string().nullable().describe('Null = the bid was for nothing that is listed.'),
+  listingId: z.string().nullable(),
   kind: z.enum(['plain', 'skill']),
   seller: z.string(),
   buyer: z.string(),
@@ -12,17 +14,30 @@ const payload = z.strictObject({
   parties,
 });
 
-function ofTrade(meaning: string) {
-  return { service: 'market', meaning, audience: 'parties', payload } as const satisfies EventDeclaration;
-}
+const ofTrade = (meaning: string) =>
+  ({ service: 'market', meaning, audience: 'parties', payload: trade }) as const satisfies EventDeclaration;
+const ofListing = (meaning: string) =>
+  ({ service: 'market', meaning, audience: 'members', payload: listing }) as const satisfies EventDeclaration;
+const ofBid = (meaning: string) =>
+  ({ service: 'market', meaning, audience: 'members', payload: bid }) as const satisfies EventDeclaration;
 
 export const MARKET_EVENTS = {
-  'trade:opened': ofTrade('A trade began; its price is held.'),
-  'trade:delivered': ofTrade('The skill was delivered.'),
-  'trade:completed': ofTrade('A plain trade is done.'),
-  'trade:confirmed': ofTrade('The buyer of a skill is content, or said nothing in time.'),
-  'trade:refuted': ofTrade('The buyer of a skill is not content.'),
-  'trade:cancelled': ofTrade('One of the two went back on it.'),
-  'trade:expired': ofTrade('The skill was not delivered in time.'),
-  'trade:settled': ofTrade('Money has followed: it was paid, or given back.'),
-} as const;
+  'listing:created': ofListing('Something was offered.'),
+  'listing:sold-out': ofListing('The last of an offer was taken.'),
+  'bid:placed': ofBid('Somebody offers a price, or asks for what nobody offers yet.'),
+  'bid:withdrawn': ofBid('A bid was taken back.'),
+  'trade:opened': ofTrade('A trade began, and what it costs is held.'),
+  'trade:delivered': ofTrade('The seller of a skill delivered.'),
+  'trade:completed': ofTrade('The buyer was content, or the time to cancel passed.'),
+  'trade:confirmed': ofTrade('The buyer of a skill confirmed it, or stayed silent.'),
+  'trade:refuted': ofTrade('The buyer of a skill refuted it.'),
+  'trade:cancelled': ofTrade('One of the two went back on the trade.'),
+  'trade:expired': ofTrade('The seller of a skill did not deliver in time.'),
+  'trade:settled': ofTrade('The money of a closed trade has moved, or was given back.'),
+  'market:gate-changed': {
+    service: 'market',
+    meaning: 'The trade of skills was turned on or off.',
+    audience: 'public',
+    payload: z.strictObject({ enabled: z.boolean(), by: z.string() }),
+  },
+} as const satisfies Record<string, EventDeclaration>;

@@ -3,10 +3,11 @@ import type { z } from 'zod';
 import { BRAIN_EVENTS } from './events.brain.ts';
 import { ESCROW_EVENTS } from './events.escrow.ts';
 import { HABITAT_EVENTS } from './events.habitat.ts';
+import { MARKET_EVENTS } from './events.market.ts';
 
 export type { Audience } from './event-declaration.ts';
 
-export const EVENTS = { ...BRAIN_EVENTS, ...HABITAT_EVENTS, ...ESCROW_EVENTS };
+export const EVENTS = { ...BRAIN_EVENTS, ...HABITAT_EVENTS, ...ESCROW_EVENTS, ...MARKET_EVENTS };
 
 export type EventName = keyof typeof EVENTS;
 export type EventPayload<Name extends EventName> = z.output<(typeof EVENTS)[Name]['payload']>;

@@ -123,6 +123,12 @@ export const SETTINGS = {
     meaning: 'Live agents of one workspace.',
     variable: 'SVC_HABITAT_MAX_AGENTS',
   }),
+  'market.requireConsent': setting(z.boolean(), {
+    fallback: false,
+    service: 'market',
+    meaning: 'Whoever offers or buys has to say that they consent; else silence is consent.',
+    variable: 'SVC_MARKET_REQUIRE_CONSENT',
+  }),
   'market.skillsEnabled': setting(z.boolean(), {
     fallback: false,
     service: 'market',
@@ -135,6 +141,18 @@ export const SETTINGS = {
     service: 'market',
     meaning: 'How long the seller of a skill has to deliver, and then the buyer to settle, in ms.',
     variable: 'SVC_MARKET_SKILLS_TRADE_TTL_MS',
+  }),
+  'market.skillsUnsettled': setting(z.enum(['confirm', 'refute']), {
+    fallback: 'confirm',
+    service: 'market',
+    meaning: 'What a buyer decides who lets the time after a delivery pass.',
+    variable: 'SVC_MARKET_SKILLS_UNSETTLED',
+  }),
+  'market.tradeWindowMs': setting(count(1000, DAY_MS), {
+    fallback: 300_000,
+    service: 'market',
+    meaning: 'How long a trade waits for the buyer before it completes by itself, in ms.',
+    variable: 'SVC_MARKET_TRADE_WINDOW_MS',
   }),
   'mcp.requireKey': setting(z.boolean(), {
     fallback: null,
