@@ -61,6 +61,10 @@ export const SERVICES: readonly CataloguedService[] = [
     load: async () => (await import('@svc/brain/service.ts')).brainService,
     subjects: { publish: ['brain.process.*'], subscribe: ['brain.process.*'] },
   }),
+  service({
+    name: 'market',
+    load: async () => (await import('@svc/market/service.ts')).marketService,
+  }),
 ];
 
 export const SERVICE_NAMES: readonly string[] = SERVICES.map(({ name }) => name);

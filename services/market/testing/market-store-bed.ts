@@ -14,7 +14,8 @@ import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import { createPorts, type Money, type Ports } from '../src/ports.ts';
 import { createReconciler, type Reconciler } from '../src/store/reconciler.ts';
 import { createSettling } from '../src/store/settling.ts';
-import { createTradeStore, type MarketStore, type TradeStore } from '../src/store/trade-store.ts';
+import type { MarketStore } from '../src/store/trade-events.ts';
+import { createTradeStore, type TradeStore } from '../src/store/trade-store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 

@@ -23,6 +23,9 @@ const SettingValues = z.record(z.string(), z.json());
 /** So many sessions fit into one question. */
 export const MAX_SESSIONS_ASKED = 1000;
 
+/** So many scores fit into one question. */
+export const MAX_SCORES_ASKED = 500;
+
 export const HABITAT = defineOperations('habitat', {
   /** Now, not from any memory: the answer was read after the request came in. */
   revision: {
@@ -157,7 +160,7 @@ export const HABITAT = defineOperations('habitat', {
    */
   changeSetting: {
     effect: 'write-idempotent',
-    askers: ['brain'],
+    askers: ['brain', 'market'],
     question: z.strictObject({
       key: z.string().max(MAX_KEY_LENGTH),
       value: z.json(),
@@ -192,6 +195,20 @@ export const HABITAT = defineOperations('habitat', {
     askers: ['agora', 'market', 'universe'],
     question: z.strictObject({ entityId: z.string().max(128) }),
     answer: z.strictObject({ score: z.number(), quarantined: z.boolean() }),
+  },
+  /** The same of many at once: the score of each. */
+  scores: {
+    effect: 'read',
+    askers: ['market'],
+    question: z.strictObject({ entityIds: z.array(z.string().max(128)).max(MAX_SCORES_ASKED) }),
+    answer: z.strictObject({ scores: z.record(z.string(), z.number()) }),
+  },
+  /** Whether two identities are one, parent and child, or otherwise of one family: what they do to each other proves nothing. */
+  kin: {
+    effect: 'read',
+    askers: ['market'],
+    question: z.strictObject({ one: z.string().max(128), other: z.string().max(128) }),
+    answer: z.strictObject({ kin: z.boolean() }),
   },
   /** A closed trade moves the trust of its seller, once per trade. `recorded` is false for one that was told before. */
   recordTrade: {

@@ -58,6 +58,21 @@ export async function readStanding(client: SqlClient, entityId: string): Promise
   return standingNow(row);
 }
 
+/** As others are shown them, by entity. */
+export async function readScores(client: SqlClient, entityIds: readonly string[]): Promise<Record<string, number>> {
+  const rows = await client.$queryRawUnsafe<(StandingRow & { readonly entityId: string })[]>(
+    `SELECT entity AS "entityId", ${NOW}, ${standingOf('entity')}
+     FROM (SELECT DISTINCT unnest($1::text[]) AS entity) asked LEFT JOIN habitat.trust t ON t.entity_id = entity`,
+    entityIds,
+  );
+  return Object.fromEntries(
+    rows.map((row) => {
+      const { standing, now } = standingNow(row);
+      return [row.entityId, shownScore(effectiveScore(standing, now))];
+    }),
+  );
+}
+
 function standingNow(row: StandingRow | undefined): StandingNow {
   if (row === undefined) throw new Error('a read of one standing found no row');
   const { now, known, quarantined, score, karma, lastAt, quarantinedAt, quarantinedBy } = row;
@@ -77,7 +92,12 @@ export async function isQuarantined(client: SqlClient, entityId: string): Promis
 export async function knowsOf(client: SqlClient, actor: Actor, entityId: string): Promise<boolean> {
   if (await meets(client, actor, entityId)) return true;
   const { identity } = actor;
-  return identity !== null && isKin(await readPlaced(client, identity), await readPlaced(client, entityId));
+  return identity !== null && readKinship(client, identity, entityId);
+}
+
+/** Whether they are one, or of one family, or one is above the other. */
+export async function readKinship(client: SqlClient, one: string, other: string): Promise<boolean> {
+  return isKin(await readPlaced(client, one), await readPlaced(client, other));
 }
 
 /** Whether the actor shares a workspace with the entity, is it, or is an operator. */

@@ -71,6 +71,15 @@ export function stateAt(trade: Trade, now: number): TradeState {
   return dueClosing(trade, now)?.state ?? trade.state;
 }
 
+/** What the time is called at which it ends by itself, or would have. */
+export function dueName({
+  kind,
+  deliveredAt,
+}: Pick<Trade, 'kind'> & { readonly deliveredAt: number | null }): 'completesAt' | 'deliverBy' | 'settleBy' {
+  if (kind === 'plain') return 'completesAt';
+  return deliveredAt === null ? 'deliverBy' : 'settleBy';
+}
+
 /** Beside the windows of a trade its hold lives this long, so that it never lapses before the trade. */
 export const HOLD_GRACE_MS = 3_600_000;
 

@@ -2,7 +2,9 @@
 import { CallError } from '@svc/contract/codes.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { Settling } from './settling.ts';
-import { closeDue, type MarketStore } from './trade-store.ts';
+import type { TradeRow } from './trade-rows.ts';
+import type { MarketStore } from './trade-events.ts';
+import { closeDue } from './trade-store.ts';
 
 /** A purchase that nobody goes on with is given up after this long; by then its hold is refused. */
 const GIVEN_UP_AFTER = "interval '30 seconds'";
@@ -43,11 +45,14 @@ export function createReconciler(parts: Parts) {
       for (const tradeId of await ids(OWED, atStart)) await unlessAway(parts, tradeId, settling.settle);
     },
 
-    /** Trades that this call closed. */
-    async closeDue(kind: keyof typeof OPEN_OF): Promise<string[]> {
-      const closed: string[] = [];
-      for (const tradeId of await ids(DUE, OPEN_OF[kind])) if (await closeDue(store, tradeId)) closed.push(tradeId);
-      for (const tradeId of closed) await unlessAway(parts, tradeId, settling.settle);
+    /** Trades that this call closed, as they were before. */
+    async closeDue(kind: keyof typeof OPEN_OF): Promise<TradeRow[]> {
+      const closed: TradeRow[] = [];
+      for (const tradeId of await ids(DUE, OPEN_OF[kind])) {
+        const before = await closeDue(store, tradeId);
+        if (before !== null) closed.push(before);
+      }
+      for (const { tradeId } of closed) await unlessAway(parts, tradeId, settling.settle);
       return closed;
     },
   };

@@ -6,6 +6,7 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import { holdLifeMs, isClosed, moneyOf, outcomeOf } from '../domain/trade.ts';
 import type { Money, Ports } from '../ports.ts';
+import { reopenBid } from './offer-rows.ts';
 import {
   type ClosedTrade,
   moveTrade,
@@ -15,7 +16,7 @@ import {
   settleTrade,
   type TradeRow,
 } from './trade-rows.ts';
-import { eventOf, type MarketStore } from './trade-store.ts';
+import { eventOf, type MarketStore } from './trade-events.ts';
 
 /** After this long a hold that was asked for is refused, so that none comes when its trade was given up. */
 const HOLD_WITHIN_MS = 10_000;
@@ -63,7 +64,9 @@ export function createSettling(parts: SettlingParts): Settling {
           `DELETE FROM market.trades WHERE trade_id = $1 AND state = 'undoing'`,
           tradeId,
         );
-        if (gone === 1) await restoreSupply(tx, trade.listingId);
+        if (gone !== 1) return;
+        await restoreSupply(tx, trade.listingId);
+        await reopenBid(tx, tradeId);
       });
     },
 

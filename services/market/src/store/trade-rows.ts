@@ -1,6 +1,9 @@
 /** Rows of trades, and the statements that read and change them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { View } from '../access.ts';
+import type { SoldTrade } from '../domain/reputation.ts';
 import type { ClosedState, Closing, Decider, Settlement, Trade, TradeState } from '../domain/trade.ts';
+import { VISIBLE, visibleTo } from './offer-rows.ts';
 
 export interface TradeRow extends Trade {
   readonly bidId: string | null;
@@ -17,6 +20,9 @@ export interface TradeRow extends Trade {
   readonly openKey: string | null;
   readonly argsHash: string | null;
   readonly reported: boolean;
+  readonly version: number;
+  /** SHA-256 of what was delivered; null = nothing yet. */
+  readonly payloadHash: string | null;
   /** Clock of the database when the row was read, ms since the epoch. */
   readonly now: number;
 }
@@ -29,7 +35,8 @@ const ms = (column: string): string => `floor(extract(epoch FROM ${column}) * 10
 const COLUMNS = `trade_id AS "tradeId", kind, listing_id AS "listingId", bid_id AS "bidId", seller, buyer, price, amount,
   workspace, scope, operator, state, settlement, ${ms('created_at')} AS "createdAt", ${ms('due_at')} AS "dueAt",
   window_ms::float8 AS "windowMs", unsettled, ${ms('delivered_at')} AS "deliveredAt", ${ms('closed_at')} AS "closedAt",
-  closed_by AS "closedBy", open_key AS "openKey", args_hash AS "argsHash", reported, ${ms('clock_timestamp()')} AS now`;
+  closed_by AS "closedBy", open_key AS "openKey", args_hash AS "argsHash", reported, version,
+  payload_hash AS "payloadHash", ${ms('clock_timestamp()')} AS now`;
 
 async function readOne(tx: SqlClient, rest: string, ...values: readonly unknown[]): Promise<TradeRow | null> {
   const [row = null] = await tx.$queryRawUnsafe<TradeRow[]>(`SELECT ${COLUMNS} FROM market.trades ${rest}`, ...values);
@@ -46,7 +53,11 @@ export async function lockTrade(tx: SqlClient, tradeId: string): Promise<TradeRo
   return readTrade(tx, tradeId);
 }
 
-/** The trade that a keyed call began, locked. */
+/** The trade that a keyed call began. */
+export function readBegun(client: SqlClient, openKey: string): Promise<TradeRow | null> {
+  return readOne(client, 'WHERE open_key = $1', openKey);
+}
+
 export function lockBegun(tx: SqlClient, openKey: string): Promise<TradeRow | null> {
   return readOne(tx, 'WHERE open_key = $1 FOR UPDATE', openKey);
 }
@@ -107,13 +118,21 @@ export async function tryAgain(tx: SqlClient, tradeId: string): Promise<number> 
   return row.triedAt;
 }
 
-/** One more is sold; false = nothing is left, or there is no such listing. */
-export async function takeSupply(tx: SqlClient, listingId: string): Promise<boolean> {
-  const taken = await tx.$executeRawUnsafe(
-    'UPDATE market.listings SET taken = taken + 1 WHERE listing_id = $1 AND taken + 1 <= supply',
+export interface Sold {
+  readonly left: number;
+  readonly type: string;
+  readonly seller: string;
+  readonly scope: string | null;
+}
+
+/** One more is sold; null = nothing is left, or there is no such listing. */
+export async function takeSupply(tx: SqlClient, listingId: string): Promise<Sold | null> {
+  const [row = null] = await tx.$queryRawUnsafe<Sold[]>(
+    `UPDATE market.listings SET taken = taken + 1 WHERE listing_id = $1 AND taken + 1 <= supply
+     RETURNING supply - taken AS left, type, seller, scope`,
     listingId,
   );
-  return taken === 1;
+  return row;
 }
 
 export async function restoreSupply(tx: SqlClient, listingId: string | null): Promise<void> {
@@ -185,3 +204,31 @@ export async function settleTrade(tx: SqlClient, tradeId: string, settlement: Un
 }
 
 type Unfinished = Extract<Settlement, 'done' | 'failed'>;
+
+/** What was delivered, as JSON text. */
+export async function readPayload(client: SqlClient, tradeId: string): Promise<string | null> {
+  const [row] = await client.$queryRawUnsafe<{ payload: string | null }[]>(
+    'SELECT payload FROM market.trades WHERE trade_id = $1',
+    tradeId,
+  );
+  return row?.payload ?? null;
+}
+
+/** Closed trades of a seller that say something of it. */
+export function readSold(client: SqlClient, view: View, seller: string): Promise<SoldTrade[]> {
+  return client.$queryRawUnsafe<SoldTrade[]>(
+    `SELECT buyer, amount, CASE state WHEN 'refuted' THEN 'refuted' ELSE 'confirmed' END AS outcome FROM market.trades
+     WHERE ${VISIBLE(1)} AND seller = $3 AND state IN ('completed', 'confirmed', 'refuted')`,
+    ...visibleTo(view),
+    seller,
+  );
+}
+
+export async function countOpen(client: SqlClient, listingId: string): Promise<number> {
+  const [row] = await client.$queryRawUnsafe<{ count: number }[]>(
+    `SELECT count(*)::int AS count FROM market.trades
+     WHERE listing_id = $1 AND state IN ('pending', 'pending_delivery', 'delivered')`,
+    listingId,
+  );
+  return row?.count ?? 0;
+}

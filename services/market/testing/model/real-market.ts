@@ -50,8 +50,9 @@ export class RealMarket {
 
   async list(at: number, { seller, supply, price, kind }: Omit<ReferenceListing, 'taken'>): Promise<void> {
     await this.#pool.query(
-      `INSERT INTO market.listings (listing_id, type, title, description, tags, price, amount, supply, seller, created_at)
-       VALUES ($1, $2, 'model', '', '{}', $3, $4, $5, $6, now())`,
+      `INSERT INTO market.listings (listing_id, type, title, description, tags, price, amount, supply, seller, created_at,
+         family, folded_title, folded)
+       VALUES ($1, $2, 'model', '', '{}', $3, $4, $5, $6, now(), $6, 'model', 'model')`,
       [this.listingId(at), kind, String(price), BigInt(price) * MICROS, supply, this.name(seller)],
     );
   }
@@ -69,7 +70,7 @@ export class RealMarket {
     call: ChangeCall = this.call(),
   ): Promise<string | null> {
     const { seller, price, kind, unsettled } = listing;
-    const { decision } = await this.#bed.trades.buy(call, {
+    const purchase = {
       tradeId,
       kind,
       listingId: this.listingId(at),
@@ -83,7 +84,8 @@ export class RealMarket {
       operator: true,
       windowMs: WINDOW_MS,
       unsettled,
-    });
+    };
+    const { decision } = await this.#bed.trades.buy(call, async () => allow(purchase));
     return decision.ok ? null : decision.code;
   }
 

@@ -64,6 +64,10 @@ export type RefusalCode =
   | 'E_AMOUNT'
   /** That is no barcode: its form or its check symbol is wrong. */
   | 'E_BARCODE_INVALID'
+  /** No such bid, or none that the caller may see. */
+  | 'E_BID_ABSENT'
+  /** The bid was accepted or withdrawn, or its time is over. */
+  | 'E_BID_CLOSED'
   /** A person has another branch checked out, or a merge in progress, in this working tree; only reads work meanwhile. */
   | 'E_BRAIN_DIVERTED'
   /** No such branch; svc_list_branches shows those there are. */
@@ -84,6 +88,8 @@ export type RefusalCode =
   | 'E_CONFIG_SECRET'
   /** The file is not in the state the caller expected; read it again first. */
   | 'E_CONFLICT'
+  /** Without consent nothing is offered, bought or sold. */
+  | 'E_CONSENT'
   /** That would make a circle. */
   | 'E_CYCLE'
   /** The directory holds files; recursive removes them too. */
@@ -146,18 +152,28 @@ export type RefusalCode =
   | 'E_LIMIT'
   /** More than that is spent or reserved already. */
   | 'E_LIMIT_BELOW_COMMITTED'
+  /** No such listing, or none that the caller may see. */
+  | 'E_LISTING_ABSENT'
   /** Another holder has the lease until it releases it, or expiresAt. */
   | 'E_LOCKED'
   /** The member's limit does not allow it. */
   | 'E_MEMBER_LIMIT'
+  /** Only the buyer may do this. */
+  | 'E_NOT_BUYER'
   /** The operator has not set what this needs; settings names it. */
   | 'E_NOT_CONFIGURED'
   /** No such thing, or none that the caller may see. */
   | 'E_NOT_FOUND'
   /** The two share no workspace. */
   | 'E_NOT_RELATED'
+  /** Only the seller may do this. */
+  | 'E_NOT_SELLER'
+  /** The listing offers no skill. */
+  | 'E_NOT_SKILL'
   /** The file is not UTF-8 text. */
   | 'E_NOT_TEXT'
+  /** Nobody is named as whom the call acts. */
+  | 'E_NO_AGENT'
   /** Several parents are possible; name one. */
   | 'E_PARENT_REQUIRED'
   /** The pool of the workspace does not allow it. */
@@ -198,8 +214,38 @@ export type RefusalCode =
   | 'E_REMOTE_UNREACHABLE'
   /** Too many draws within a minute. */
   | 'E_RUNAWAY'
+  /** The scope is no workspace in which the caller has a role. */
+  | 'E_SCOPE'
+  /** Nobody trades with themselves, their parent or their children. */
+  | 'E_SELF_TRADE'
   /** Nobody rates themselves, their parent or their children. */
   | 'E_SELF_TRUST'
+  /** The seller is trusted too little to sell. */
+  | 'E_SELLER_TRUST'
+  /** The skill was delivered before. */
+  | 'E_SKILL_ALREADY_DELIVERED'
+  /** The trade was settled before. */
+  | 'E_SKILL_ALREADY_SETTLED'
+  /** The trade was cancelled. */
+  | 'E_SKILL_CANCELLED'
+  /** The skill is delivered; now the buyer confirms or refutes it. */
+  | 'E_SKILL_DELIVERED'
+  /** Skills are not traded on this node; an operator turns that on with market_skill_gate. */
+  | 'E_SKILL_DISABLED'
+  /** The time of the trade is over. */
+  | 'E_SKILL_EXPIRED'
+  /** What is made to start something is not traded. */
+  | 'E_SKILL_LAUNCH'
+  /** Only the buyer settles. */
+  | 'E_SKILL_NOT_BUYER'
+  /** There is nothing to settle before the delivery. */
+  | 'E_SKILL_NOT_DELIVERED'
+  /** Only the seller delivers. */
+  | 'E_SKILL_NOT_SELLER'
+  /** The payload is larger than 64 KiB. */
+  | 'E_SKILL_PAYLOAD'
+  /** Everything of the listing is taken. */
+  | 'E_SOLD_OUT'
   /** The last brain of the stack stays; brain_switch replaces it. */
   | 'E_STACK_EMPTY'
   /** The disk refused the write; nothing changed. */
@@ -228,6 +274,10 @@ export type RefusalCode =
   | 'E_SYNC_CONFLICT'
   /** No such temporary file, or its time is over. */
   | 'E_TMP_ABSENT'
+  /** No such trade, or none of the caller. */
+  | 'E_TRADE_ABSENT'
+  /** The trade is closed. */
+  | 'E_TRADE_CLOSED'
   /** It takes longer than this call could wait and goes on; repeat the call to learn how it ends. */
   | 'E_UNDER_WAY'
   /** No such workspace, or none in which the caller has a role. */

@@ -155,4 +155,30 @@ export interface EventPayloads {
   'escrow:frozen': { account: string | null; reason: string };
   /** A frozen account was found whole again and is written to as before. */
   'escrow:repaired': { account: string | null; entryId: string; amount: number };
+  /** Something was offered. */
+  'listing:created': { listingId: string; kind: string; seller: string };
+  /** The last of an offer was taken. */
+  'listing:sold-out': { listingId: string; kind: string; seller: string };
+  /** Somebody offers a price, or asks for what nobody offers yet. */
+  'bid:placed': { bidId: string; listingId: string | null; bidder: string };
+  /** A bid was taken back. */
+  'bid:withdrawn': { bidId: string; listingId: string | null; bidder: string };
+  /** A trade began, and what it costs is held. */
+  'trade:opened': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
+  /** The seller of a skill delivered. */
+  'trade:delivered': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
+  /** The buyer was content, or the time to cancel passed. */
+  'trade:completed': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
+  /** The buyer of a skill confirmed it, or stayed silent. */
+  'trade:confirmed': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
+  /** The buyer of a skill refuted it. */
+  'trade:refuted': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
+  /** One of the two went back on the trade. */
+  'trade:cancelled': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
+  /** The seller of a skill did not deliver in time. */
+  'trade:expired': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
+  /** The money of a closed trade has moved, or was given back. */
+  'trade:settled': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
+  /** The trade of skills was turned on or off. */
+  'market:gate-changed': { enabled: boolean; by: string };
 }

@@ -531,6 +531,134 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
+  /** Offer a price for a listing, ask for what nobody offers yet, or withdraw a bid; a bid is open for 72 hours. */
+  market_bid: {
+    arguments: { listingId?: string | undefined; title?: string | undefined; price?: string | null | undefined; description?: string | undefined; tags?: readonly string[] | undefined; bidderId?: string | undefined; bidId?: string | undefined; withdraw?: true | undefined };
+    result: { id: string; listingId: string | null; title: string; description: string; tags: string[]; price: string | null; bidder: string; scope: string | null; status: "open" | "accepted" | "withdrawn" | "expired"; expiresAt: number; tradeId: string | null; createdAt: number };
+    refusals: 'E_LISTING_ABSENT' | 'E_SELF_TRADE' | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NO_AGENT' | 'E_QUOTA';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** Go back on a trade of which nothing was delivered yet; what was held is given back. */
+  market_cancelTrade: {
+    arguments: { tradeId: string; agentId?: string | undefined };
+    result: { cancelled: true; trade: { id: string; tradeId: string; kind: "plain" | "skill"; listingId: string | null; bidId: string | null; seller: string; buyer: string; price: string | null; amount: number | null; workspace: string | null; holdId: string; state: string; settlement: "none" | "pending" | "done" | "failed"; version: number; createdAt: number; completesAt?: number; deliverBy?: number; settleBy?: number; closedAt?: number; closedBy?: string; completed: boolean; cancelled: boolean; payloadSha256?: string; payload?: unknown }; released: boolean };
+    refusals: 'E_NO_AGENT' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED' | 'E_SKILL_DELIVERED';
+    dress: { cancelled: false };
+    callErrors: 'FORBIDDEN';
+  };
+  /** One listing. */
+  market_get: {
+    arguments: { listingId: string; viewerId?: string | undefined };
+    result: { id: string; type: "knowledge" | "insight" | "memory" | "favor" | "skill"; title: string; description: string; tags: string[]; price: string | null; supply: number; taken: number; available: number; seller: string; scope: string | null; status: "active" | "sold_out"; payloadKind?: string; capabilityTag?: string; context?: Record<string, unknown>; createdAt: number };
+    refusals: 'E_LISTING_ABSENT';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** Bids, the newest first. */
+  market_getBids: {
+    arguments: { listingId?: string | undefined; status?: "open" | "accepted" | "withdrawn" | "expired" | undefined; limit?: number | undefined; cursor?: string | undefined };
+    result: { bids: ({ id: string; listingId: string | null; title: string; description: string; tags: string[]; price: string | null; bidder: string; scope: string | null; status: "open" | "accepted" | "withdrawn" | "expired"; expiresAt: number; tradeId: string | null; createdAt: number })[]; nextCursor?: string };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** One trade, for its buyer, its seller, admins of its workspace and operators. */
+  market_getTrade: {
+    arguments: { tradeId: string };
+    result: { id: string; tradeId: string; kind: "plain" | "skill"; listingId: string | null; bidId: string | null; seller: string; buyer: string; price: string | null; amount: number | null; workspace: string | null; holdId: string; state: string; settlement: "none" | "pending" | "done" | "failed"; version: number; createdAt: number; completesAt?: number; deliverBy?: number; settleBy?: number; closedAt?: number; closedBy?: string; completed: boolean; cancelled: boolean; payloadSha256?: string; payload?: unknown };
+    refusals: 'E_TRADE_ABSENT';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Offer knowledge, an insight, a memory or a favor for sale; without arguments list what is for sale. */
+  market_list: {
+    arguments: { type?: "knowledge" | "insight" | "memory" | "favor" | "skill" | undefined; title?: string | undefined; price?: string | null | undefined; context?: { consentGiven?: boolean | undefined; seller?: string | undefined; description?: string | undefined; tags?: readonly string[] | undefined; supply?: number | undefined; workspace?: string | undefined; scope?: string | undefined } & Record<string, unknown> | undefined; limit?: number | undefined; cursor?: string | undefined };
+    result: { id: string; type: "knowledge" | "insight" | "memory" | "favor" | "skill"; title: string; description: string; tags: string[]; price: string | null; supply: number; taken: number; available: number; seller: string; scope: string | null; status: "active" | "sold_out"; payloadKind?: string; capabilityTag?: string; context?: Record<string, unknown>; createdAt: number } | { listings: ({ id: string; type: "knowledge" | "insight" | "memory" | "favor" | "skill"; title: string; description: string; tags: string[]; price: string | null; supply: number; taken: number; available: number; seller: string; scope: string | null; status: "active" | "sold_out"; payloadKind?: string; capabilityTag?: string; context?: Record<string, unknown>; createdAt: number })[]; nextCursor?: string };
+    refusals: 'E_CONSENT' | 'E_NO_AGENT' | 'E_QUOTA' | 'E_SCOPE';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** Find listings by type, tags, seller or words in title, description and tags. */
+  market_search: {
+    arguments: { type?: "knowledge" | "insight" | "memory" | "favor" | "skill" | undefined; tags?: readonly string[] | undefined; query?: string | undefined; seller?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    result: { results: ({ id: string; type: "knowledge" | "insight" | "memory" | "favor" | "skill"; title: string; description: string; tags: string[]; price: string | null; supply: number; taken: number; available: number; seller: string; scope: string | null; status: "active" | "sold_out"; payloadKind?: string; capabilityTag?: string; context?: Record<string, unknown>; createdAt: number })[]; nextCursor?: string };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Buy a skill: its price is held until it is delivered and confirmed. */
+  market_skill_buy: {
+    arguments: { listingId: string; buyerId?: string | undefined; workspace?: string | undefined };
+    result: { tradeId: string; state: "pending_delivery"; listingId: string; buyer: string; seller: string; price: string | null; holdId: string; held: true; deliverBy: number };
+    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_NO_AGENT' | 'E_POOL_EXCEEDED' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NOT_SKILL';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** Deliver a skill that was bought: any JSON, which only buyer and seller see. */
+  market_skill_deliver: {
+    arguments: { tradeId: string; payload: unknown; agentId?: string | undefined };
+    result: { tradeId: string; state: "delivered"; payloadSha256: string; bytes: number; settleBy: number };
+    refusals: 'E_NO_AGENT' | 'E_TRADE_ABSENT' | 'E_SKILL_ALREADY_SETTLED' | 'E_SKILL_EXPIRED' | 'E_SKILL_CANCELLED' | 'E_SKILL_NOT_SELLER' | 'E_SKILL_PAYLOAD' | 'E_SKILL_LAUNCH' | 'E_SKILL_ALREADY_DELIVERED';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** Whether skills are traded on this node; an operator turns that on or off. */
+  market_skill_gate: {
+    arguments: { value?: boolean | undefined };
+    result: { enabled: boolean; source: "environment" | "node" | "default"; changed: boolean; shadowedBy?: "environment" };
+    refusals: never;
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** Offer a skill for sale; what is delivered for it is data and is never run. */
+  market_skill_list: {
+    arguments: { title: string; description?: string | undefined; payloadKind?: string | undefined; price?: string | null | undefined; capabilityTag?: string | undefined; context?: { consentGiven?: boolean | undefined; seller?: string | undefined; description?: string | undefined; tags?: readonly string[] | undefined; supply?: number | undefined; workspace?: string | undefined; scope?: string | undefined } & Record<string, unknown> | undefined };
+    result: { id: string; type: "knowledge" | "insight" | "memory" | "favor" | "skill"; title: string; description: string; tags: string[]; price: string | null; supply: number; taken: number; available: number; seller: string; scope: string | null; status: "active" | "sold_out"; payloadKind?: string; capabilityTag?: string; context?: Record<string, unknown>; createdAt: number };
+    refusals: 'E_CONSENT' | 'E_NO_AGENT' | 'E_QUOTA' | 'E_SCOPE' | 'E_SKILL_DISABLED' | 'E_SKILL_LAUNCH';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** Confirm a delivered skill, which pays the seller, or refute it, which gives the price back. */
+  market_skill_settle: {
+    arguments: { tradeId: string; decision: "confirm" | "refute"; agentId?: string | undefined };
+    result: { tradeId: string; state: "confirmed" | "refuted"; debited?: number; released?: true; settlement?: "failed" };
+    refusals: 'E_NO_AGENT' | 'E_TRADE_ABSENT' | 'E_SKILL_ALREADY_SETTLED' | 'E_SKILL_EXPIRED' | 'E_SKILL_CANCELLED' | 'E_SKILL_NOT_BUYER' | 'E_SKILL_NOT_DELIVERED';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** A skill that is offered, what of it is under way, and what its seller is worth. */
+  market_skill_status: {
+    arguments: { listingId: string };
+    result: { listingId: string; asOf: number; enabled: boolean; title: string; description: string; payloadKind: string; capabilityTag: string | null; price: string | null; supply: number; taken: number; available: number; status: "active" | "sold_out"; seller: string; openTrades: number; tradeTtlMs: number; reputation: { legacy: number; shillResistant: number; counterparties: number; settled: number; refuted: number; concentration: { share: number; flagged: boolean } } };
+    refusals: 'E_LISTING_ABSENT' | 'E_NOT_SKILL';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Close now what time has closed; it is done by itself each minute. */
+  market_skill_sweep: {
+    arguments: Record<string, never>;
+    result: { swept: number; expired: ({ tradeId: string; listingId: string | null; from: string })[]; restored: number; at: number };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** How much is offered, asked for and traded. */
+  market_stats: {
+    arguments: Record<string, never>;
+    result: { listings: number; active: number; bids: number; trades: { pending: number; completed: number; cancelled: number }; skillTrades: Record<string, number>; types: Record<string, number>; volume: number };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Buy what is listed, accept a bid, or confirm a trade before its time; the price is held until then. */
+  market_trade: {
+    arguments: { listingId?: string | undefined; bidId?: string | undefined; tradeId?: string | undefined; buyerId?: string | undefined; sellerId?: string | undefined; workspace?: string | undefined; context?: { consentGiven?: boolean | undefined } & Record<string, unknown> | undefined };
+    result: { id: string; tradeId: string; kind: "plain" | "skill"; listingId: string | null; bidId: string | null; seller: string; buyer: string; price: string | null; amount: number | null; workspace: string | null; holdId: string; state: string; settlement: "none" | "pending" | "done" | "failed"; version: number; createdAt: number; completesAt?: number; deliverBy?: number; settleBy?: number; closedAt?: number; closedBy?: string; completed: boolean; cancelled: boolean; payloadSha256?: string; payload?: unknown };
+    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_NO_AGENT' | 'E_POOL_EXCEEDED' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER' | 'E_NOT_BUYER' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
   /** Lists the processes that serve, and whether they were heard of lately. */
   nodes_list: {
     arguments: Record<string, never>;
@@ -2019,6 +2147,22 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   lineage_record: { effect: 'write' },
   lineage_stats: { effect: 'read' },
   lineage_trace: { effect: 'read' },
+  market_bid: { effect: 'write' },
+  market_cancelTrade: { effect: 'write' },
+  market_get: { effect: 'read' },
+  market_getBids: { effect: 'read' },
+  market_getTrade: { effect: 'read' },
+  market_list: { effect: 'write' },
+  market_search: { effect: 'read' },
+  market_skill_buy: { effect: 'write' },
+  market_skill_deliver: { effect: 'write' },
+  market_skill_gate: { effect: 'write-idempotent' },
+  market_skill_list: { effect: 'write' },
+  market_skill_settle: { effect: 'write' },
+  market_skill_status: { effect: 'read' },
+  market_skill_sweep: { effect: 'write-idempotent' },
+  market_stats: { effect: 'read' },
+  market_trade: { effect: 'write' },
   nodes_list: { effect: 'read' },
   qos_canProceed: { effect: 'write' },
   qos_checkQuota: { effect: 'read' },

@@ -13,10 +13,33 @@ CREATE TABLE "market"."listings" (
     "scope" TEXT,
     "payload_kind" TEXT,
     "capability_tag" TEXT,
-    "context" JSONB,
+    "context" JSON,
+    "family" TEXT NOT NULL,
+    "folded_title" TEXT NOT NULL,
+    "folded" TEXT NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "listings_pkey" PRIMARY KEY ("listing_id")
+);
+
+-- CreateTable
+CREATE TABLE "market"."bids" (
+    "bid_id" TEXT NOT NULL,
+    "listing_id" TEXT,
+    "title" TEXT NOT NULL,
+    "description" TEXT NOT NULL,
+    "tags" TEXT[],
+    "price" TEXT,
+    "amount" BIGINT NOT NULL,
+    "bidder" TEXT NOT NULL,
+    "family" TEXT NOT NULL,
+    "scope" TEXT,
+    "status" TEXT NOT NULL,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    "trade_id" TEXT,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "bids_pkey" PRIMARY KEY ("bid_id")
 );
 
 -- CreateTable
@@ -56,6 +79,18 @@ CREATE TABLE "market"."trades" (
 CREATE INDEX "listings_seller_idx" ON "market"."listings"("seller");
 
 -- CreateIndex
+CREATE INDEX "listings_family_idx" ON "market"."listings"("family");
+
+-- CreateIndex
+CREATE INDEX "bids_listing_id_idx" ON "market"."bids"("listing_id");
+
+-- CreateIndex
+CREATE INDEX "bids_family_idx" ON "market"."bids"("family");
+
+-- CreateIndex
+CREATE INDEX "bids_trade_id_idx" ON "market"."bids"("trade_id");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "trades_open_key_key" ON "market"."trades"("open_key");
 
 -- CreateIndex
@@ -66,7 +101,6 @@ CREATE INDEX "trades_seller_created_at_idx" ON "market"."trades"("seller", "crea
 
 -- CreateIndex
 CREATE INDEX "trades_buyer_created_at_idx" ON "market"."trades"("buyer", "created_at");
-
 -- What is due, what is not decided to be a trade yet, and what is owed: few rows of many.
 CREATE INDEX "trades_due" ON "market"."trades" ("due_at") WHERE "state" IN ('pending', 'pending_delivery', 'delivered');
 CREATE INDEX "trades_beginning" ON "market"."trades" ("tried_at") WHERE "state" IN ('opening', 'undoing');

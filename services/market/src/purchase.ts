@@ -1,0 +1,107 @@
+/** What is bought from whom, for what: decided before anything is taken. */
+import { mayActIn } from '@svc/contract/actor.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { Caller } from '@svc/contract/tool.ts';
+import { maySee, type View, viewOfAgent } from './access.ts';
+import type { MarketDeps } from './deps.ts';
+import type { TradeKind } from './domain/trade.ts';
+import { decideConsent, decideParties } from './gates.ts';
+import type { BidRow, ListingRow } from './store/offer-rows.ts';
+import type { Purchase } from './store/buying.ts';
+
+type DealRefusal =
+  | 'E_CONSENT'
+  | 'E_QUARANTINED'
+  | 'E_SELF_TRADE'
+  | 'E_SELLER_TRUST'
+  | 'E_SKILL_DISABLED'
+  | 'E_UNKNOWN_WORKSPACE';
+export type ListingRefusal = DealRefusal | 'E_LISTING_ABSENT';
+type BidRefusal = DealRefusal | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER';
+
+/** Who buys, and with whose money. */
+interface Buying {
+  readonly caller: Caller;
+  /** Who acts: the buyer, or the seller who accepts a bid. */
+  readonly agent: string;
+  /** Whose pool pays; null = the buyer's own budget. */
+  readonly workspace: string | null;
+  readonly consentGiven: boolean | undefined;
+}
+
+type Deps = Pick<MarketDeps, 'offers' | 'registry' | 'ids'>;
+type Decided<Code> = Promise<Decision<Purchase, Extract<Code, string>>>;
+
+interface Deal extends Pick<Purchase, 'seller' | 'buyer' | 'price' | 'amount' | 'scope' | 'listingId' | 'bidId'> {
+  readonly kind: TradeKind;
+}
+
+/** Also an operator buys only what the one it names may see. */
+function viewOfActing({ registry }: Deps, { caller, agent }: Buying): Promise<View> {
+  return viewOfAgent(registry, caller, agent);
+}
+
+export async function decideBuy(deps: Deps, buying: Buying, listingId: string): Decided<ListingRefusal> {
+  const listing = await visibleListing(deps, buying, listingId);
+  return listing === null ? deny('E_LISTING_ABSENT') : decideOffer(deps, buying, listing);
+}
+
+/** The same of what has to be a skill. */
+export async function decideBuySkill(
+  deps: Deps,
+  buying: Buying,
+  listingId: string,
+): Decided<ListingRefusal | 'E_NOT_SKILL'> {
+  const listing = await visibleListing(deps, buying, listingId);
+  if (listing === null) return deny('E_LISTING_ABSENT');
+  return listing.type === 'skill' ? decideOffer(deps, buying, listing) : deny('E_NOT_SKILL');
+}
+
+async function visibleListing(deps: Deps, buying: Buying, listingId: string): Promise<ListingRow | null> {
+  const listing = await deps.offers.listing(listingId);
+  return listing !== null && maySee(await viewOfActing(deps, buying), listing.scope) ? listing : null;
+}
+
+function decideOffer(deps: Deps, buying: Buying, listing: ListingRow): Decided<DealRefusal> {
+  const { type, seller, price, amount, scope, listingId } = listing;
+  const kind = type === 'skill' ? 'skill' : 'plain';
+  return decideDeal(deps, buying, { kind, seller, buyer: buying.agent, price, amount, scope, listingId, bidId: null });
+}
+
+/** The seller of the listing that was bid on, or whoever knows what was asked for, takes the bid. */
+export async function decideAccept(deps: Deps, buying: Buying, bidId: string): Decided<BidRefusal> {
+  const bid = await deps.offers.bidOf(bidId);
+  if (bid === null || !maySee(await viewOfActing(deps, buying), bid.scope)) return deny('E_BID_ABSENT');
+  const listing = bid.listingId === null ? null : await deps.offers.listing(bid.listingId);
+  if (listing !== null && listing.seller !== buying.agent) return deny('E_NOT_SELLER');
+  if (bid.status !== 'open') return deny('E_BID_CLOSED', { status: bid.status });
+  return decideDeal(deps, buying, dealOf(bid, listing, buying.agent));
+}
+
+function dealOf(bid: BidRow, listing: ListingRow | null, seller: string): Deal {
+  const { bidder: buyer, price, amount, scope, listingId, bidId } = bid;
+  return { kind: listing?.type === 'skill' ? 'skill' : 'plain', seller, buyer, price, amount, scope, listingId, bidId };
+}
+
+async function decideDeal(
+  { registry, ids }: Deps,
+  { caller, workspace, consentGiven }: Buying,
+  deal: Deal,
+): Decided<DealRefusal> {
+  const { settings } = registry;
+  const stamp = caller.registry;
+  if (deal.kind === 'skill' && !(await settings.read('market.skillsEnabled', stamp))) return deny('E_SKILL_DISABLED');
+  const parties = await decideParties(registry, deal, await decideConsent(registry, consentGiven, stamp));
+  if (!parties.ok) return parties;
+  if (workspace !== null && !mayActIn(caller, workspace)) return deny('E_UNKNOWN_WORKSPACE');
+  const unsettled = await settings.read('market.skillsUnsettled', stamp);
+  const window = deal.kind === 'skill' ? 'market.skillsTradeTtlMs' : 'market.tradeWindowMs';
+  return allow({
+    ...deal,
+    tradeId: ids.next('trd'),
+    workspace,
+    operator: caller.operator,
+    windowMs: await settings.read(window, stamp),
+    unsettled: unsettled ?? 'confirm',
+  });
+}

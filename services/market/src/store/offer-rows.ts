@@ -1,0 +1,283 @@
+/** Rows of listings and bids, and the statements that read and change them. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
+import type { View } from '../access.ts';
+import { foldedText, type ListingType } from '../domain/offer.ts';
+
+export interface ListingRow {
+  readonly listingId: string;
+  readonly type: ListingType;
+  readonly title: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  /** As it was written; null = free. */
+  readonly price: string | null;
+  /** Micro-credits; 0 = no money moves. */
+  readonly amount: bigint;
+  readonly supply: number;
+  readonly taken: number;
+  readonly seller: string;
+  readonly scope: string | null;
+  readonly payloadKind: string | null;
+  readonly capabilityTag: string | null;
+  readonly context: Readonly<Record<string, unknown>> | null;
+  readonly createdAt: number;
+}
+
+export type NewListing = Omit<ListingRow, 'taken' | 'createdAt'> & { readonly family: string };
+
+export interface BidRow {
+  readonly bidId: string;
+  readonly listingId: string | null;
+  readonly title: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly price: string | null;
+  readonly amount: bigint;
+  readonly bidder: string;
+  readonly scope: string | null;
+  readonly status: 'open' | 'accepted' | 'withdrawn' | 'expired';
+  readonly expiresAt: number;
+  readonly tradeId: string | null;
+  readonly createdAt: number;
+}
+
+export type NewBid = Omit<BidRow, 'status' | 'expiresAt' | 'tradeId' | 'createdAt'> & {
+  readonly family: string;
+  readonly openMs: number;
+};
+
+const LISTING = `listing_id AS "listingId", type, title, description, tags, price, amount, supply, taken, seller, scope,
+  payload_kind AS "payloadKind", capability_tag AS "capabilityTag", context, ${epochMs('created_at')} AS "createdAt"`;
+
+/** What time has closed reads as closed, swept or not. */
+const BID_STATUS = `CASE WHEN status = 'open' AND expires_at <= clock_timestamp() THEN 'expired' ELSE status END`;
+const BID = `bid_id AS "bidId", listing_id AS "listingId", title, description, tags, price, amount, bidder, scope,
+  ${BID_STATUS} AS status, ${epochMs('expires_at')} AS "expiresAt", trade_id AS "tradeId",
+  ${epochMs('created_at')} AS "createdAt"`;
+
+/** Parameters of `VISIBLE`. */
+export const visibleTo = (view: View): [boolean, readonly string[]] =>
+  view === 'everything' ? [true, []] : [false, view.scopes];
+
+/** Condition on the scope of a row; `first` is the number of the first of two parameters. */
+export const VISIBLE = (first: number): string =>
+  `($${first}::boolean OR scope IS NULL OR scope = ANY($${first + 1}::text[]))`;
+
+export async function insertListing(tx: SqlClient, listing: NewListing): Promise<ListingRow> {
+  const folded = foldedText(listing);
+  const [row] = await tx.$queryRawUnsafe<ListingRow[]>(
+    `INSERT INTO market.listings (listing_id, type, title, description, tags, price, amount, supply, seller, scope,
+       payload_kind, capability_tag, context, created_at, family, folded_title, folded)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::json, clock_timestamp(), $14, $15, $16)
+     RETURNING ${LISTING}`,
+    listing.listingId,
+    listing.type,
+    listing.title,
+    listing.description,
+    listing.tags,
+    listing.price,
+    listing.amount,
+    listing.supply,
+    listing.seller,
+    listing.scope,
+    listing.payloadKind,
+    listing.capabilityTag,
+    listing.context === null ? null : JSON.stringify(listing.context),
+    listing.family,
+    folded.title,
+    folded.all,
+  );
+  if (row === undefined) throw new Error('a listing was written and has no row');
+  return row;
+}
+
+export async function countOffers(tx: SqlClient, family: string): Promise<number> {
+  const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
+    'SELECT count(*)::int AS count FROM market.listings WHERE family = $1 AND taken < supply',
+    family,
+  );
+  return row?.count ?? 0;
+}
+
+export async function readListing(client: SqlClient, listingId: string): Promise<ListingRow | null> {
+  const [row = null] = await client.$queryRawUnsafe<ListingRow[]>(
+    `SELECT ${LISTING} FROM market.listings WHERE listing_id = $1`,
+    listingId,
+  );
+  return row;
+}
+
+export interface ListingFilter {
+  readonly type: string | null;
+  readonly seller: string | null;
+  readonly tags: readonly string[];
+  /** Folded; each has to be somewhere. */
+  readonly words: readonly string[];
+  readonly activeOnly: boolean;
+}
+
+export interface FoundListing extends ListingRow {
+  /** All words stand in the title. */
+  readonly inTitle: boolean;
+}
+
+/** Where a page begins: behind this one. */
+export interface After {
+  readonly inTitle: boolean;
+  readonly id: string;
+}
+
+/** Titles first, then the newest. */
+export async function findListings(
+  client: SqlClient,
+  view: View,
+  { type, seller, tags, words, activeOnly }: ListingFilter,
+  { after, limit }: { readonly after: After | null; readonly limit: number },
+): Promise<FoundListing[]> {
+  return client.$queryRawUnsafe<FoundListing[]>(
+    `SELECT * FROM (
+       SELECT ${LISTING}, NOT EXISTS (SELECT 1 FROM unnest($6::text[]) word WHERE strpos(folded_title, word) = 0) AS "inTitle"
+       FROM market.listings
+       WHERE ${VISIBLE(1)} AND ($3::text IS NULL OR type = $3) AND ($4::text IS NULL OR seller = $4)
+         AND (cardinality($5::text[]) = 0 OR tags && $5) AND (NOT $7::boolean OR taken < supply)
+         AND NOT EXISTS (SELECT 1 FROM unnest($6::text[]) word WHERE strpos(folded, word) = 0)
+     ) found
+     WHERE $8::text IS NULL OR ("inTitle", "listingId") < ($9::boolean, $8)
+     ORDER BY "inTitle" DESC, "listingId" DESC LIMIT $10`,
+    ...visibleTo(view),
+    type,
+    seller,
+    tags,
+    words,
+    activeOnly,
+    after?.id ?? null,
+    after?.inTitle ?? false,
+    limit,
+  );
+}
+
+export async function insertBid(tx: SqlClient, bid: NewBid): Promise<BidRow> {
+  const [row] = await tx.$queryRawUnsafe<BidRow[]>(
+    `INSERT INTO market.bids (bid_id, listing_id, title, description, tags, price, amount, bidder, scope, family, status,
+       expires_at, created_at)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', at + $11 * interval '1 ms', at
+     FROM (SELECT clock_timestamp() AS at) moment RETURNING ${BID}`,
+    bid.bidId,
+    bid.listingId,
+    bid.title,
+    bid.description,
+    bid.tags,
+    bid.price,
+    bid.amount,
+    bid.bidder,
+    bid.scope,
+    bid.family,
+    bid.openMs,
+  );
+  if (row === undefined) throw new Error('a bid was written and has no row');
+  return row;
+}
+
+export async function countBids(tx: SqlClient, family: string): Promise<number> {
+  const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
+    `SELECT count(*)::int AS count FROM market.bids
+     WHERE family = $1 AND status = 'open' AND expires_at > clock_timestamp()`,
+    family,
+  );
+  return row?.count ?? 0;
+}
+
+export async function readBid(client: SqlClient, bidId: string): Promise<BidRow | null> {
+  const [row = null] = await client.$queryRawUnsafe<BidRow[]>(
+    `SELECT ${BID} FROM market.bids WHERE bid_id = $1`,
+    bidId,
+  );
+  return row;
+}
+
+export async function findBids(
+  client: SqlClient,
+  view: View,
+  { listingId, status }: { readonly listingId: string | null; readonly status: string | null },
+  { after, limit }: { readonly after: string | null; readonly limit: number },
+): Promise<BidRow[]> {
+  return client.$queryRawUnsafe<BidRow[]>(
+    `SELECT ${BID} FROM market.bids
+     WHERE ${VISIBLE(1)} AND ($3::text IS NULL OR listing_id = $3) AND ($4::text IS NULL OR ${BID_STATUS} = $4)
+       AND ($5::text IS NULL OR bid_id < $5) ORDER BY bid_id DESC LIMIT $6`,
+    ...visibleTo(view),
+    listingId,
+    status,
+    after,
+    limit,
+  );
+}
+
+/** From open to what became of it; false when it was open no more. */
+async function closeBid(tx: SqlClient, bidId: string, status: string, tradeId: string | null): Promise<boolean> {
+  const closed = await tx.$executeRawUnsafe(
+    `UPDATE market.bids SET status = $2, trade_id = $3
+     WHERE bid_id = $1 AND status = 'open' AND expires_at > clock_timestamp()`,
+    bidId,
+    status,
+    tradeId,
+  );
+  return closed === 1;
+}
+
+export function takeBid(tx: SqlClient, bidId: string, tradeId: string): Promise<boolean> {
+  return closeBid(tx, bidId, 'accepted', tradeId);
+}
+
+export function withdrawBid(tx: SqlClient, bidId: string): Promise<boolean> {
+  return closeBid(tx, bidId, 'withdrawn', null);
+}
+
+/** The trade that it was accepted for never came to be. */
+export async function reopenBid(tx: SqlClient, tradeId: string): Promise<void> {
+  await tx.$executeRawUnsafe(`UPDATE market.bids SET status = 'open', trade_id = NULL WHERE trade_id = $1`, tradeId);
+}
+
+export interface MarketCounts {
+  readonly listings: number;
+  readonly active: number;
+  readonly bids: number;
+  readonly types: Readonly<Record<string, number>>;
+  readonly trades: Readonly<Record<string, number>>;
+  readonly skillTrades: Readonly<Record<string, number>>;
+  /** Micro-credits that were paid. */
+  readonly volume: bigint;
+}
+
+export async function countMarket(client: SqlClient, view: View): Promise<MarketCounts> {
+  const seen = visibleTo(view);
+  const [types, [bids], trades] = await Promise.all([
+    client.$queryRawUnsafe<{ type: string; count: number; active: number }[]>(
+      `SELECT type, count(*)::int AS count, (count(*) FILTER (WHERE taken < supply))::int AS active
+       FROM market.listings WHERE ${VISIBLE(1)} GROUP BY type`,
+      ...seen,
+    ),
+    client.$queryRawUnsafe<{ count: number }[]>(
+      `SELECT count(*)::int AS count FROM market.bids WHERE ${VISIBLE(1)}`,
+      ...seen,
+    ),
+    client.$queryRawUnsafe<{ kind: string; state: string; count: number; paid: string }[]>(
+      `SELECT kind, state, count(*)::int AS count,
+         (coalesce(sum(amount) FILTER (WHERE state IN ('completed', 'confirmed')), 0))::text AS paid
+       FROM market.trades WHERE ${VISIBLE(1)} AND state NOT IN ('opening', 'undoing') GROUP BY kind, state`,
+      ...seen,
+    ),
+  ]);
+  const byState = (kind: string) =>
+    Object.fromEntries(trades.filter((row) => row.kind === kind).map(({ state, count }) => [state, count]));
+  return {
+    listings: types.reduce((sum, { count }) => sum + count, 0),
+    active: types.reduce((sum, { active }) => sum + active, 0),
+    bids: bids?.count ?? 0,
+    types: Object.fromEntries(types.map(({ type, count }) => [type, count])),
+    trades: byState('plain'),
+    skillTrades: byState('skill'),
+    volume: trades.reduce((sum, { paid }) => sum + BigInt(paid), 0n),
+  };
+}

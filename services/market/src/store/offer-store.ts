@@ -1,0 +1,112 @@
+/** Offers and bids: made, taken back, looked for. */
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { Ids } from '@svc/runtime/clock.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import { nameLock } from '@svc/runtime/name-lock.ts';
+import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
+import type { View } from '../access.ts';
+import { workspaceOfScope } from '../access.ts';
+import { BID_OPEN_MS, OPEN_AT_ONCE } from '../domain/offer.ts';
+import {
+  type BidRow,
+  countBids,
+  countMarket,
+  countOffers,
+  findBids,
+  findListings,
+  insertBid,
+  insertListing,
+  type ListingFilter,
+  type ListingRow,
+  type NewBid,
+  type NewListing,
+  readBid,
+  readListing,
+  type After,
+  withdrawBid,
+} from './offer-rows.ts';
+import type { MarketEvent, MarketStore } from './trade-events.ts';
+
+type Work = Pick<Unit<MarketEvent>, 'tx' | 'emit'>;
+export type OfferStore = ReturnType<typeof createOfferStore>;
+export type ShownListing = Omit<ListingRow, 'amount'>;
+export type ShownBid = Omit<BidRow, 'amount'>;
+
+const lockNames = nameLock('market');
+const listingsOf = (family: string): string => `listings of ${family}`;
+const bidsOf = (family: string): string => `bids of ${family}`;
+
+export function createOfferStore({ client, change }: MarketStore, ids: Ids) {
+  return {
+    offer: (call: ChangeCall, wish: Omit<NewListing, 'listingId'>): Promise<Once<ShownListing, 'E_QUOTA'>> =>
+      change(call, (unit) => offer(unit, { ...wish, listingId: ids.next('lst') }), {
+        inTurnOf: listingsOf(wish.family),
+      }),
+    bid: (call: ChangeCall, wish: Omit<NewBid, 'bidId' | 'openMs'>): Promise<Once<ShownBid, 'E_QUOTA'>> =>
+      change(call, (unit) => bid(unit, { ...wish, bidId: ids.next('bid'), openMs: BID_OPEN_MS }), {
+        inTurnOf: bidsOf(wish.family),
+      }),
+    /** By its bidder; for others it is not there. */
+    withdraw: (call: ChangeCall, wish: Withdrawal): Promise<Once<ShownBid, 'E_BID_ABSENT' | 'E_BID_CLOSED'>> =>
+      change(call, (unit) => withdraw(unit, wish)),
+    listing: (listingId: string): Promise<ListingRow | null> => readListing(client, listingId),
+    bidOf: (bidId: string): Promise<BidRow | null> => readBid(client, bidId),
+    listings: (view: View, filter: ListingFilter, page: { readonly after: After | null; readonly limit: number }) =>
+      findListings(client, view, filter, page),
+    bids: (
+      view: View,
+      filter: { readonly listingId: string | null; readonly status: string | null },
+      page: { readonly after: string | null; readonly limit: number },
+    ) => findBids(client, view, filter, page),
+    counts: (view: View) => countMarket(client, view),
+    tellGate: (call: ChangeCall, payload: { readonly enabled: boolean; readonly by: string }) =>
+      change({ ...call, idempotency: null }, async ({ emit }) => {
+        emit({ name: 'market:gate-changed', payload });
+        return allow(null);
+      }),
+  };
+}
+
+interface Withdrawal {
+  readonly bidId: string;
+  readonly bidder: string;
+}
+
+const inWorkspace = (scope: string | null) => {
+  const workspace = workspaceOfScope(scope);
+  return workspace === null ? {} : { workspace };
+};
+
+async function offer({ tx, emit }: Work, wish: NewListing): Promise<Decision<ShownListing, 'E_QUOTA'>> {
+  await lockNames(tx, [listingsOf(wish.family)]);
+  if ((await countOffers(tx, wish.family)) >= OPEN_AT_ONCE) return deny('E_QUOTA', { limit: OPEN_AT_ONCE });
+  const { amount: _amount, ...listing } = await insertListing(tx, wish);
+  const { listingId, type: kind, seller, scope } = listing;
+  emit({ name: 'listing:created', ...inWorkspace(scope), payload: { listingId, kind, seller } });
+  return allow(listing);
+}
+
+async function bid({ tx, emit }: Work, wish: NewBid): Promise<Decision<ShownBid, 'E_QUOTA'>> {
+  await lockNames(tx, [bidsOf(wish.family)]);
+  if ((await countBids(tx, wish.family)) >= OPEN_AT_ONCE) return deny('E_QUOTA', { limit: OPEN_AT_ONCE });
+  const { amount: _amount, ...placed } = await insertBid(tx, wish);
+  emit(told('bid:placed', placed));
+  return allow(placed);
+}
+
+async function withdraw(
+  { tx, emit }: Work,
+  { bidId, bidder }: Withdrawal,
+): Promise<Decision<ShownBid, 'E_BID_ABSENT' | 'E_BID_CLOSED'>> {
+  const found = await readBid(tx, bidId);
+  if (found === null || found.bidder !== bidder) return deny('E_BID_ABSENT');
+  if (!(await withdrawBid(tx, bidId))) return deny('E_BID_CLOSED', { status: found.status });
+  const { amount: _amount, ...closed } = found;
+  const withdrawn = { ...closed, status: 'withdrawn' as const };
+  emit(told('bid:withdrawn', withdrawn));
+  return allow(withdrawn);
+}
+
+function told(name: 'bid:placed' | 'bid:withdrawn', { bidId, listingId, bidder, scope }: ShownBid): MarketEvent {
+  return { name, ...inWorkspace(scope), payload: { bidId, listingId, bidder } };
+}

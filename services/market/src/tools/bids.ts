@@ -1,0 +1,103 @@
+/** Bids: a price for what is offered, or a question for what nobody offers yet. */
+import { page } from '@svc/contract/params.ts';
+import { invalidArguments } from '@svc/runtime/arguments.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
+import { nextPage, positionOf } from '@svc/runtime/paging.ts';
+import type { CallErrorCode } from '@svc/contract/codes.ts';
+import type { ToolContext } from '@svc/contract/tool.ts';
+import { z } from 'zod';
+import { actingAs, maySee, viewOf } from '../access.ts';
+import { defineTool, type MarketDeps } from '../deps.ts';
+import { familyOfActor, priceOf } from './listings.ts';
+import { actor, BidId, BidShown, Description, ListingId, PriceText, shownBid, Tags, Title } from './shapes.ts';
+
+const input = z.strictObject({
+  listingId: ListingId.optional().describe('What the price is offered for.'),
+  title: Title.optional().describe('What is asked for, when nobody offers it yet.'),
+  price: PriceText.optional(),
+  description: Description.optional(),
+  tags: Tags.optional(),
+  bidderId: actor('Who bids'),
+  bidId: BidId.optional().describe('The bid to withdraw.'),
+  withdraw: z.literal(true).optional(),
+});
+
+type BidRefusal = 'E_LISTING_ABSENT' | 'E_SELF_TRADE' | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NO_AGENT' | 'E_QUOTA';
+type Call = ToolContext<MarketDeps, BidRefusal, Extract<CallErrorCode, 'FORBIDDEN'>>;
+
+const bid = defineTool({
+  name: 'market_bid',
+  area: 'market',
+  description:
+    'Offer a price for a listing, ask for what nobody offers yet, or withdraw a bid; a bid is open for 72 hours.',
+  input,
+  output: BidShown,
+  access: 'identified',
+  effect: 'write',
+  refuses: ['E_LISTING_ABSENT', 'E_SELF_TRADE', 'E_BID_ABSENT', 'E_BID_CLOSED', 'E_NO_AGENT', 'E_QUOTA'],
+  raises: ['FORBIDDEN'],
+  aliases: { reward: 'price', agentId: 'bidderId' },
+  example: { title: 'Tide tables of 1911', price: '3' },
+  async handler(wish, call) {
+    const bidder = actingAs(call.caller, wish.bidderId);
+    if (bidder === null) throw call.refuse('E_NO_AGENT');
+    const isWithdrawal = wish.bidId !== undefined || wish.withdraw !== undefined;
+    return shownBid(await (isWithdrawal ? withdrawn(wish, bidder, call) : placed(wish, bidder, call)));
+  },
+});
+
+async function withdrawn({ bidId, withdraw, listingId, title }: z.output<typeof input>, bidder: string, call: Call) {
+  if (bidId === undefined || withdraw === undefined || listingId !== undefined || title !== undefined) {
+    throw invalidArguments([{ path: 'withdraw', message: 'goes with bidId, and with nothing to bid on' }]);
+  }
+  return settled(call, await call.deps.offers.withdraw(call, { bidId, bidder }));
+}
+
+async function placed(wish: z.output<typeof input>, bidder: string, call: Call) {
+  const { deps, caller, refuse } = call;
+  const { listingId, title, description = '', tags = [] } = wish;
+  if ((listingId === undefined) === (title === undefined)) {
+    throw invalidArguments([{ path: 'listingId', message: 'either listingId or title is needed, and not both' }]);
+  }
+  const listing = listingId === undefined ? null : await deps.offers.listing(listingId);
+  if (listingId !== undefined && (listing === null || !maySee(await viewOf(deps.registry, caller), listing.scope))) {
+    throw refuse('E_LISTING_ABSENT');
+  }
+  if (listing?.seller === bidder) throw refuse('E_SELF_TRADE');
+  const placing = {
+    listingId: listing?.listingId ?? null,
+    title: title ?? listing?.title ?? '',
+    description,
+    tags,
+    ...priceOf(wish.price ?? null),
+    bidder,
+    family: familyOfActor(caller, bidder),
+    scope: listing?.scope ?? null,
+  };
+  return settled(call, await deps.offers.bid(call, placing));
+}
+
+const getBids = defineTool({
+  name: 'market_getBids',
+  area: 'market',
+  description: 'Bids, the newest first.',
+  input: z.strictObject({
+    listingId: ListingId.optional(),
+    status: z.enum(['open', 'accepted', 'withdrawn', 'expired']).optional(),
+    ...page,
+  }),
+  output: z.strictObject({ bids: z.array(BidShown), nextCursor: z.string().optional() }),
+  access: 'public',
+  effect: 'read',
+  refuses: [],
+  async handler({ listingId = null, status = null, limit, cursor }, { deps, caller }) {
+    const position = positionOf(limit, cursor);
+    const view = await viewOf(deps.registry, caller);
+    const page = { after: position.after, limit: position.limit + 1 };
+    const rows = await deps.offers.bids(view, { listingId, status }, page);
+    const { items, next } = nextPage(rows, position, ({ bidId }) => bidId);
+    return { bids: items.map(shownBid), ...next };
+  },
+});
+
+export const bidTools = [bid, getBids];
