@@ -541,7 +541,7 @@ export interface Tools {
   };
   /** Go back on a trade of which nothing was delivered yet; what was held is given back. */
   market_cancelTrade: {
-    arguments: { tradeId: string; agentId?: string | undefined };
+    arguments: { tradeId: string; agentId: string };
     result: { cancelled: true; trade: { id: string; tradeId: string; kind: "plain" | "skill"; listingId: string | null; bidId: string | null; seller: string; buyer: string; price: string | null; amount: number | null; workspace: string | null; holdId: string; state: string; settlement: "none" | "pending" | "done" | "failed"; version: number; createdAt: number; completesAt?: number; deliverBy?: number; settleBy?: number; closedAt?: number; closedBy?: string; completed: boolean; cancelled: boolean; payloadSha256?: string; payload?: unknown }; released: boolean };
     refusals: 'E_NO_AGENT' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED' | 'E_SKILL_DELIVERED';
     dress: { cancelled: false };
@@ -589,7 +589,7 @@ export interface Tools {
   };
   /** Buy a skill: its price is held until it is delivered and confirmed. */
   market_skill_buy: {
-    arguments: { listingId: string; buyerId?: string | undefined; workspace?: string | undefined };
+    arguments: { listingId: string; buyerId: string; workspace?: string | undefined };
     result: { tradeId: string; state: "pending_delivery"; listingId: string; buyer: string; seller: string; price: string | null; holdId: string; held: true; deliverBy: number };
     refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_NO_AGENT' | 'E_POOL_EXCEEDED' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NOT_SKILL';
     dress: unknown;
