@@ -1,5 +1,5 @@
 /** What the market asks of the registry of identities. What it knows from before counts only under an equal stamp. */
-import { HABITAT } from '@svc/contract/operations.habitat.ts';
+import type { HABITAT } from '@svc/contract/operations.habitat.ts';
 import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { SettingKey } from '@svc/contract/settings.ts';
 import type { OperationClient } from '@svc/runtime/operations.ts';

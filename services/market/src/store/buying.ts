@@ -143,12 +143,24 @@ async function begin(
   // The key comes first: a twin waits here until the other's supply is taken, and is not sold out by it.
   const triedAt = await insertTrade(tx, trade);
   if (triedAt === null) return goOn(tx, trade);
-  const { listingId, bidId, tradeId } = purchase;
-  const sold = listingId === null ? null : await takeSupply(tx, listingId);
-  if (listingId !== null && sold === null) return deny('E_SOLD_OUT');
-  if (bidId !== null && !(await takeBid(tx, bidId, tradeId))) return deny('E_BID_CLOSED');
-  if (listingId !== null && sold?.left === 0) emit(soldOut(listingId, sold));
-  return allow({ trade, triedAt });
+  return take(tx, emit, trade, triedAt);
+}
+
+/** One of the supply, and the bid that is accepted. */
+async function take(
+  tx: SqlClient,
+  emit: Unit<MarketEvent>['emit'],
+  trade: NewTrade,
+  triedAt: number,
+): Promise<Decision<Begun, BeginRefusal>> {
+  const { listingId, bidId, tradeId } = trade;
+  if (listingId !== null) {
+    const sold = await takeSupply(tx, listingId);
+    if (sold === null) return deny('E_SOLD_OUT');
+    if (sold.left === 0) emit(soldOut(listingId, sold));
+  }
+  const isTaken = bidId === null || (await takeBid(tx, bidId, tradeId));
+  return isTaken ? allow({ trade, triedAt }) : deny('E_BID_CLOSED');
 }
 
 /** With what an earlier attempt under the key has begun. */

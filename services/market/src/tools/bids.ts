@@ -8,7 +8,7 @@ import type { ToolContext } from '@svc/contract/tool.ts';
 import { z } from 'zod';
 import { actingAs, maySee, viewOf } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
-import { familyOfActor, priceOf } from './listings.ts';
+import { familyOfActor, priceOf } from './offering.ts';
 import { actor, BidId, BidShown, Description, ListingId, PriceText, shownBid, Tags, Title } from './shapes.ts';
 
 const input = z.strictObject({
@@ -54,27 +54,32 @@ async function withdrawn({ bidId, withdraw, listingId, title }: z.output<typeof 
 }
 
 async function placed(wish: z.output<typeof input>, bidder: string, call: Call) {
-  const { deps, caller, refuse } = call;
-  const { listingId, title, description = '', tags = [] } = wish;
-  if ((listingId === undefined) === (title === undefined)) {
+  const { title, description = '', tags = [], price = null } = wish;
+  if ((wish.listingId === undefined) === (title === undefined)) {
     throw invalidArguments([{ path: 'listingId', message: 'either listingId or title is needed, and not both' }]);
   }
-  const listing = listingId === undefined ? null : await deps.offers.listing(listingId);
-  if (listingId !== undefined && (listing === null || !maySee(await viewOf(deps.registry, caller), listing.scope))) {
-    throw refuse('E_LISTING_ABSENT');
-  }
-  if (listing?.seller === bidder) throw refuse('E_SELF_TRADE');
+  const offered = wish.listingId === undefined ? NOTHING : await bidOn(wish.listingId, bidder, call);
   const placing = {
-    listingId: listing?.listingId ?? null,
-    title: title ?? listing?.title ?? '',
+    ...offered,
+    title: title ?? offered.title,
     description,
     tags,
-    ...priceOf(wish.price ?? null),
+    ...priceOf(price),
     bidder,
-    family: familyOfActor(caller, bidder),
-    scope: listing?.scope ?? null,
+    family: familyOfActor(call.caller, bidder),
   };
-  return settled(call, await deps.offers.bid(call, placing));
+  return settled(call, await call.deps.offers.bid(call, placing));
+}
+
+/** Of what nobody offers yet. */
+const NOTHING = { listingId: null, title: '', scope: null };
+
+async function bidOn(wanted: string, bidder: string, { deps, caller, refuse }: Call) {
+  const listing = await deps.offers.listing(wanted);
+  if (listing === null || !maySee(await viewOf(deps.registry, caller), listing.scope)) throw refuse('E_LISTING_ABSENT');
+  if (listing.seller === bidder) throw refuse('E_SELF_TRADE');
+  const { listingId, title, scope } = listing;
+  return { listingId, title, scope };
 }
 
 const getBids = defineTool({

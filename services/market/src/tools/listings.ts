@@ -4,52 +4,17 @@ import { actorOf } from '@svc/contract/actor.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { IdentityId } from '@svc/contract/names.ts';
 import { encodeCursor, page, PlainText } from '@svc/contract/params.ts';
-import { familyOf, identityOf } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { z } from 'zod';
-import { actingAs, maySee, scopeOf, viewOf, viewOfAgent } from '../access.ts';
+import { maySee, viewOf, viewOfAgent } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
 import { LISTING_TYPES, wordsOf } from '../domain/offer.ts';
-import { amountOf, readPrice } from '../domain/price.ts';
-import { decideConsent } from '../gates.ts';
 import type { ListingFilter } from '../store/offer-rows.ts';
+import { decideOffering } from './offering.ts';
 import { ListingId, ListingShown, OfferContext, PriceText, shownListing, Tags, Title } from './shapes.ts';
-
-type Context = z.output<typeof OfferContext>;
-
-/** Under whom the offers of whoever acts are counted. */
-export function familyOfActor(caller: Caller, agentId: string): string {
-  return identityOf(caller.subject) === agentId ? (familyOf(caller.subject) ?? agentId) : agentId;
-}
-
-export function priceOf(text: string | null): { readonly price: string | null; readonly amount: bigint } {
-  const price = readPrice(text);
-  if (price === null) throw invalidArguments([{ path: 'price', message: 'is neither an amount nor words' }]);
-  return { price: price.kind === 'free' ? null : text, amount: amountOf(price) };
-}
-
-/** The scope that the seller wants; null = everybody. Undefined = they have no role there. */
-export async function scopeWanted(
-  { registry }: Pick<MarketDeps, 'registry'>,
-  caller: Caller,
-  seller: string,
-  { workspace, scope }: Pick<Context, 'workspace' | 'scope'>,
-): Promise<string | null | undefined> {
-  const wanted = scope ?? (workspace === undefined ? null : scopeOf(workspace));
-  if (wanted === null) return null;
-  return maySee(await viewOfAgent(registry, caller, seller), wanted) ? wanted : undefined;
-}
-
-const NAMED = new Set(['consentGiven', 'seller', 'description', 'tags', 'supply', 'workspace', 'scope']);
-
-/** What of the context is kept as it was said. */
-export function furtherContext(context: Context): Readonly<Record<string, unknown>> | null {
-  const further = Object.entries(context).filter(([key]) => !NAMED.has(key));
-  return further.length === 0 ? null : Object.fromEntries(further);
-}
 
 const Listings = z.strictObject({ listings: z.array(ListingShown), nextCursor: z.string().optional() });
 
@@ -73,7 +38,7 @@ const list = defineTool({
   raises: ['FORBIDDEN'],
   example: { type: 'knowledge', title: 'How the harbour was dredged', price: '2.5' },
   async handler({ type, title, price, context, limit, cursor }, call) {
-    const { deps, caller, refuse } = call;
+    const { deps, caller, take } = call;
     if ([type, title, price, context].every((argument) => argument === undefined)) {
       return await foundListings(deps, caller, ALL_ACTIVE, { limit, cursor });
     }
@@ -83,25 +48,8 @@ const list = defineTool({
     if (type === 'skill')
       throw invalidArguments([{ path: 'type', message: 'a skill is offered with market_skill_list' }]);
     const said = context ?? {};
-    const seller = actingAs(caller, said.seller);
-    if (seller === null) throw refuse('E_NO_AGENT');
-    if (!(await decideConsent(deps.registry, said.consentGiven, caller.registry))) throw refuse('E_CONSENT');
-    const scope = await scopeWanted(deps, caller, seller, said);
-    if (scope === undefined) throw refuse('E_SCOPE');
-    const wish = {
-      type,
-      title,
-      description: said.description ?? '',
-      tags: said.tags ?? [],
-      supply: said.supply ?? 1,
-      ...priceOf(price ?? null),
-      seller,
-      family: familyOfActor(caller, seller),
-      scope,
-      payloadKind: null,
-      capabilityTag: null,
-      context: furtherContext(said),
-    };
+    const offer = { type, title, price: price ?? null, payloadKind: null, capabilityTag: null };
+    const wish = take(await decideOffering(deps, caller, said, offer));
     return shownListing(settled(call, await deps.offers.offer(call, wish)));
   },
 });

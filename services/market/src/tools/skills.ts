@@ -1,21 +1,18 @@
 /** Skills: offered, bought, delivered, settled; the gate that lets them be traded at all. */
 import { hash } from 'node:crypto';
 import { type AmountMicros, creditsFromAmount } from '@svc/contract/amount.ts';
-import { actorName } from '@svc/contract/actor.ts';
 import { allow } from '@svc/contract/decision.ts';
 import { Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
-import { SettingSource } from '@svc/contract/settings.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
 import { actingAs, maySee, viewOf } from '../access.ts';
 import { defineTool } from '../deps.ts';
 import { decidePayload, isLaunch } from '../domain/skill.ts';
 import { decideDeliver, decideSettle } from '../domain/trade-rules.ts';
-import { decideConsent } from '../gates.ts';
 import { decideBuySkill } from '../purchase.ts';
 import { reputationOfSeller } from '../reputation.ts';
 import { holdIdOf } from '../store/settling.ts';
-import { familyOfActor, furtherContext, priceOf, scopeWanted } from './listings.ts';
+import { decideOffering } from './offering.ts';
 import {
   actor,
   Description,
@@ -29,9 +26,8 @@ import {
   Title,
   TradeId,
 } from './shapes.ts';
+import { gateTools } from './skill-gate.ts';
 import { present, PURCHASE_REFUSES } from './trades.ts';
-
-const SKILLS = 'market.skillsEnabled';
 
 const list = defineTool({
   name: 'market_skill_list',
@@ -61,28 +57,12 @@ const list = defineTool({
   raises: ['FORBIDDEN'],
   example: { title: 'Reading tide tables', price: '60', capabilityTag: 'tides' },
   async handler({ title, description, payloadKind = 'text', price = null, capabilityTag = null, context = {} }, call) {
-    const { deps, caller, refuse } = call;
-    if (!(await deps.registry.settings.read(SKILLS, caller.registry))) throw refuse('E_SKILL_DISABLED');
+    const { deps, caller, refuse, take } = call;
+    if (!(await deps.registry.settings.read('market.skillsEnabled', caller.registry))) throw refuse('E_SKILL_DISABLED');
     if (isLaunch(payloadKind, context)) throw refuse('E_SKILL_LAUNCH');
-    const seller = actingAs(caller, context.seller);
-    if (seller === null) throw refuse('E_NO_AGENT');
-    if (!(await decideConsent(deps.registry, context.consentGiven, caller.registry))) throw refuse('E_CONSENT');
-    const scope = await scopeWanted(deps, caller, seller, context);
-    if (scope === undefined) throw refuse('E_SCOPE');
-    const wish = {
-      type: 'skill' as const,
-      title,
-      description: description ?? context.description ?? '',
-      tags: context.tags ?? [],
-      supply: context.supply ?? 1,
-      ...priceOf(price),
-      seller,
-      family: familyOfActor(caller, seller),
-      scope,
-      payloadKind: payloadKind.toLowerCase(),
-      capabilityTag,
-      context: furtherContext(context),
-    };
+    const offer = { type: 'skill' as const, title, price, payloadKind: payloadKind.toLowerCase(), capabilityTag };
+    const said = { ...context, ...(description === undefined ? {} : { description }) };
+    const wish = take(await decideOffering(deps, caller, said, offer));
     return shownListing(settled(call, await deps.offers.offer(call, wish)));
   },
 });
@@ -237,7 +217,7 @@ const status = defineTool({
     const { title, description, payloadKind, capabilityTag, price, supply, taken, seller } = listing;
     const { settings } = deps.registry;
     const [enabled, tradeTtlMs, openTrades, reputation] = await Promise.all([
-      settings.read(SKILLS, caller.registry),
+      settings.read('market.skillsEnabled', caller.registry),
       settings.read('market.skillsTradeTtlMs', caller.registry),
       deps.trades.countOpen(listingId),
       reputationOfSeller(deps, view, seller),
@@ -263,62 +243,4 @@ const status = defineTool({
   },
 });
 
-const sweep = defineTool({
-  name: 'market_skill_sweep',
-  area: 'market',
-  description: 'Close now what time has closed; it is done by itself each minute.',
-  input: z.strictObject({}),
-  output: z.strictObject({
-    swept: z.int(),
-    expired: z.array(z.strictObject({ tradeId: z.string(), listingId: z.string().nullable(), from: z.string() })),
-    restored: z.int().describe('Supply that can be sold again.'),
-    at: TimestampMs,
-  }),
-  access: 'identified',
-  effect: 'write-idempotent',
-  refuses: [],
-  async handler(_input, { deps, caller, now }) {
-    const identity = actingAs(caller);
-    const closed = await deps.sweep('skill');
-    const seen = closed.filter(({ buyer, seller }) => caller.operator || identity === buyer || identity === seller);
-    return {
-      swept: closed.length,
-      expired: seen.map(({ tradeId, listingId, state: from }) => ({ tradeId, listingId, from })),
-      restored: closed.filter(({ state }) => state === 'pending_delivery').length,
-      at: now,
-    };
-  },
-});
-
-const gate = defineTool({
-  name: 'market_skill_gate',
-  area: 'market',
-  description: 'Whether skills are traded on this node; an operator turns that on or off.',
-  input: z.strictObject({ value: z.boolean().optional().describe('Absent = only read.') }),
-  output: z.strictObject({
-    enabled: z.boolean().describe('In effect.'),
-    source: SettingSource,
-    changed: z.boolean(),
-    shadowedBy: z.literal('environment').optional(),
-  }),
-  access: 'public',
-  effect: 'write-idempotent',
-  refuses: [],
-  raises: ['FORBIDDEN'],
-  async handler({ value }, call) {
-    const { deps, caller, idempotency, fail, markReplayed } = call;
-    if (value === undefined) {
-      const { value: enabled, source } = await deps.registry.inspect(SKILLS, caller.registry);
-      return { enabled: enabled === true, source, changed: false };
-    }
-    if (!caller.operator) throw fail('FORBIDDEN', 'Skills are turned on and off by operators.');
-    const by = actorName(caller);
-    const change = await deps.registry.changeSetting({ key: SKILLS, value, by, operator: true, idempotency });
-    if (change.replayed) markReplayed();
-    else if (change.changed) await deps.offers.tellGate(call, { enabled: value, by });
-    const { value: enabled, source, changed, shadowedBy } = change;
-    return { enabled: enabled === true, source, changed, ...(shadowedBy === null ? {} : { shadowedBy }) };
-  },
-});
-
-export const skillTools = [list, buy, deliver, settle, status, sweep, gate];
+export const skillTools = [list, buy, deliver, settle, status, ...gateTools];
