@@ -24,6 +24,7 @@ import { HABITAT_SUDO } from './requirements/habitat-sudo.ts';
 import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
 import { HABITAT } from './requirements/habitat-registry.ts';
 import { ISLANDS } from './requirements/islands.ts';
+import { MARKET } from './requirements/market.ts';
 import { MCP } from './requirements/mcp.ts';
 import { OPERATION } from './requirements/operation.ts';
 import { PEOPLE } from './requirements/people.ts';
@@ -62,6 +63,7 @@ const ALL = {
   ...PEOPLE,
   ...DISK,
   ...SETTINGS,
+  ...MARKET,
   ...MCP,
   ...CLIENT,
   ...CLI,

@@ -9,6 +9,7 @@ import { MEMORY } from './access-rules.memory.ts';
 import { STORAGE } from './access-rules.storage.ts';
 import { TEMPORARY } from './access-rules.temporary.ts';
 import { RELATIONS } from './access-rules.relations.ts';
+import { MARKET } from './access-rules.market.ts';
 import { MONEY } from './access-rules.money.ts';
 import type { Tenant } from './tenants.ts';
 
@@ -289,6 +290,7 @@ export const ACCESS_RULES: Readonly<Record<string, AccessRule>> = {
   ...TEAMS,
   ...TRUST,
   ...SUDO,
+  ...MARKET,
   ...MONEY,
   ...MEMORY,
   ...STORAGE,

@@ -19,6 +19,10 @@ export interface Tenant {
   readonly dept: string;
   /** Sudo task of the admin. */
   readonly task: string;
+  /** What its admin offers to its members alone, with supply for everybody. */
+  readonly listing: string;
+  /** A trade of its viewer. */
+  readonly trade: string;
   /** An agent of the tenant that nothing else uses. */
   spareAgent(): Promise<string>;
   /** The id of a live token, bound to the workspace, that nothing else uses. */
@@ -44,6 +48,9 @@ export async function createTenant(place: TargetPlace): Promise<Tenant> {
   const { id: dept } = await asAdmin.ok('teams_createDept', { name: 'd', org });
   await asAdmin.ok('teams_assign', { agentId: viewer.id, org });
   const { taskId } = await asAdmin.ok('svc_sudo_createTask');
+  const context = { workspace, supply: 1000 };
+  const { id: listing } = await asAdmin.ok('market_list', { type: 'favor', title: team, context });
+  const { tradeId } = await callerOf(place, viewer.token).ok('market_trade', { listingId: listing });
   return {
     team,
     workspace,
@@ -53,6 +60,8 @@ export async function createTenant(place: TargetPlace): Promise<Tenant> {
     org: String(org),
     dept: String(dept),
     task: String(taskId),
+    listing: String(listing),
+    trade: String(tradeId),
     spareAgent,
     spareToken: async () => String((await asAdmin.ok('svc_habitat_mintToken', { agentId: agent })).tokenId),
   };

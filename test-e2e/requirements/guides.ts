@@ -4,6 +4,7 @@ export const GUIDES = {
   'guides:tokens': ['docs/tokens.md', 'Every call of the guide to tokens works as it shows.'],
   'guides:boundaries': ['docs/boundaries.md', 'Every call of the guide to boundaries works as it shows.'],
   'guides:budgets': ['docs/budgets.md', 'Every call of the guide to budgets works as it shows.'],
+  'guides:market': ['docs/market.md', 'Every call of the guide to the market works as it shows.'],
   'guides:calls': ['docs/calls.md', 'Every call of the guide to calls, headers and limits works as it shows.'],
   'guides:client': ['docs/client.md', 'Every program of the guide to the typed client works as it shows.'],
   'guides:mcp': ['docs/mcp.md', 'Every request of the guide to the Model Context Protocol works as it shows.'],

@@ -1,0 +1,84 @@
+/** Listings, bids, trades and skills. */
+export const MARKET = {
+  'market:trade:confirmed': [
+    'market acceptance: plain trades 1',
+    'A trade holds its price until its buyer confirms it; then the buyer has paid once, and the seller has earned it.',
+  ],
+  'market:trade:cancelled': [
+    'market acceptance: plain trades 2',
+    'Either party cancels a pending trade: money and supply are back; a second time it is closed, and for others it is absent.',
+  ],
+  'market:trade:timer': [
+    'market acceptance: plain trades 3',
+    'A pending trade completes by itself when its time has come, and is cancelled no more.',
+  ],
+  'market:trade:supply': ['market acceptance: plain trades 4', 'Of 50 buyers of one thing at once, one gets it.'],
+  'market:trade:funds': [
+    'market acceptance: plain trades 4',
+    'A budget that bears two of five trades at once bears two, and the other three take no supply.',
+  ],
+  'market:trade:pool': [
+    'market model',
+    'The pool of a workspace pays within its limit and that of the member; its admins see the trade.',
+  ],
+  'market:trade:self': [
+    'market acceptance: plain trades 5',
+    'Nobody trades with themselves, their parent or their child; nothing is taken or held, and no reputation moves.',
+  ],
+  'market:trade:trust': [
+    'market model',
+    'Who is in quarantine does not trade, and who is hardly trusted sells nothing.',
+  ],
+  'market:trade:once': [
+    'market acceptance: plain trades 6',
+    'A purchase sent three times with one key is one trade with one hold; the key serves no other purchase.',
+  ],
+  'market:prices': [
+    'market acceptance: plain trades 8',
+    'A price is an exact amount, nothing, or words for barter, for which no money moves; anything else is bad input.',
+  ],
+  'market:consent': ['market model', 'Without consent nothing is offered and nothing is bought.'],
+  'market:bids': [
+    'market acceptance: plain trades 9',
+    'The seller accepts a bid once, and its bidder pays what was bid; bids are withdrawn by their bidders.',
+  ],
+  'market:scoped': [
+    'market acceptance: plain trades 10',
+    'What is offered to a workspace, and bids on it, are absent to everybody else, wherever they look.',
+  ],
+  'market:events': ['market events', 'Each step of an offer, a bid and a trade is told once, in its order.'],
+  'market:skill:gate': [
+    'market acceptance: skills 1 and 10',
+    'Skills are offered and bought while an operator lets them be; what was bought before goes on after that.',
+  ],
+  'market:skill:settled': [
+    'market acceptance: skills 2',
+    'A skill is held for, delivered by its seller and confirmed by its buyer, who then has paid exactly once.',
+  ],
+  'market:skill:refuted': [
+    'market acceptance: skills 3',
+    'A refuted skill costs nothing and stays taken, and its seller is trusted less.',
+  ],
+  'market:skill:cancelled': ['market skills', 'Before delivery either party cancels; nothing is delivered after that.'],
+  'market:skill:payload': [
+    'market acceptance: skills 4',
+    'What is delivered has at most 65,536 bytes of canonical JSON and starts nothing; else the trade is as it was.',
+  ],
+  'market:skill:launch': [
+    'market acceptance: skills 8',
+    'What is meant to start something is not offered, nor is anything without consent; what is no skill is not bought as one.',
+  ],
+  'market:skill:expired': [
+    'market acceptance: skills 5',
+    'A skill that is not delivered in time costs nothing, whether or not anybody swept: money and supply are back.',
+  ],
+  'market:skill:hold': [
+    'market acceptance: skills 6',
+    'What is held for a skill outlives all windows of the trade by an hour, and no tool releases it.',
+  ],
+  'market:reputation': [
+    'market acceptance: skills 9',
+    'Many trades with one partner raise the trust score and not the score that resists shills; the partner is not named.',
+  ],
+  'market:events:skills': ['market events', 'Each step of a skill is told once, and what was delivered never.'],
+} as const;

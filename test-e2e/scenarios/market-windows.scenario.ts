@@ -1,0 +1,87 @@
+/** What time decides, and the gate: on a node of its own whose windows are made short. */
+import { expect } from 'vitest';
+import { Caller } from '../client.ts';
+import { availableOf, buySkill, createTraders, offer, offerSkill, purseOf } from '../instruments/traders.ts';
+import { waitFor } from '../instruments/wait-for.ts';
+import { newName, ownTarget, verifies } from '../verifies.ts';
+
+const target = ownTarget({}, { only: 'embedded', fresh: {} });
+const on = { on: target };
+
+verifies(
+  'market:skill:gate',
+  async ({ place, socket }) => {
+    const operator = new Caller(place);
+    const { seller, buyer } = await createTraders(place);
+    const gate = (args = {}) => operator.ok('market_skill_gate', args);
+    expect(await gate()).toEqual({ enabled: false, source: 'default', changed: false });
+    await seller.caller.refused('E_SKILL_DISABLED', 'market_skill_list', { title: newName('s') });
+    await seller.caller.fails('FORBIDDEN', 'market_skill_gate', { value: true });
+    const ears = await socket();
+    expect(await gate({ value: true })).toEqual({ enabled: true, source: 'node', changed: true });
+    expect(await gate({ value: true })).toMatchObject({ enabled: true, changed: false });
+    const listingId = await offerSkill(seller, '60', { supply: 2 });
+    const tradeId = await buySkill(buyer, listingId);
+    expect(await gate({ value: false })).toMatchObject({ enabled: false, changed: true });
+    await buyer.caller.refused('E_SKILL_DISABLED', 'market_skill_buy', { listingId, buyerId: buyer.id });
+    expect(await buyer.caller.ok('market_skill_status', { listingId })).toMatchObject({ enabled: false });
+    await seller.caller.ok('market_skill_deliver', { tradeId, payload: 'kept' });
+    const settled = await buyer.caller.ok('market_skill_settle', { tradeId, decision: 'confirm' });
+    expect(settled).toMatchObject({ state: 'confirmed', debited: 60 });
+    await waitFor(() => ears.heard.filter(({ name }) => name === 'market:gate-changed').length === 2, {
+      what: 'what is told of the gate',
+    });
+  },
+  on,
+);
+
+verifies(
+  'market:trade:timer',
+  async ({ place }) => {
+    const operator = new Caller(place);
+    await operator.ok('svc_config_set', { key: 'market.tradeWindowMs', value: 1000 });
+    const { seller, buyer } = await createTraders(place);
+    const { tradeId } = await buyer.caller.ok('market_trade', { listingId: await offer(seller, '40') });
+    const trade = await waitFor(
+      async () => {
+        const shown = await buyer.caller.ok('market_getTrade', { tradeId });
+        return shown['settlement'] === 'done' ? shown : null;
+      },
+      { what: 'the end of a trade by itself' },
+    );
+    expect(trade).toMatchObject({ state: 'completed', closedBy: 'timer' });
+    const cancel = { tradeId, agentId: buyer.id };
+    expect(await buyer.caller.refused('E_TRADE_CLOSED', 'market_cancelTrade', cancel)).toMatchObject({
+      state: 'completed',
+    });
+    expect(await purseOf(operator, buyer.id)).toMatchObject({ spent: 40, pending: 0, available: 960 });
+    expect(await purseOf(operator, seller.id)).toMatchObject({ earned: 40 });
+  },
+  on,
+);
+
+verifies(
+  'market:skill:expired',
+  async ({ place, socket }) => {
+    const operator = new Caller(place);
+    await operator.ok('market_skill_gate', { value: true });
+    await operator.ok('svc_config_set', { key: 'market.skillsTradeTtlMs', value: 1000 });
+    const { seller, buyer } = await createTraders(place);
+    const ears = await socket();
+    const listingId = await offerSkill(seller, '60');
+    const { tradeId, deliverBy } = await buyer.caller.ok('market_skill_buy', { listingId, buyerId: buyer.id });
+    await waitFor(() => Date.now() > Number(deliverBy), { what: 'the end of the time to deliver' });
+    const late = await seller.caller.refused('E_SKILL_EXPIRED', 'market_skill_deliver', { tradeId, payload: 'late' });
+    expect(late).toMatchObject({ state: 'expired' });
+    const shown = await buyer.caller.ok('market_getTrade', { tradeId });
+    expect(shown).toMatchObject({ state: 'expired', settlement: 'done' });
+    expect(await purseOf(operator, buyer.id)).toMatchObject({ spent: 0, pending: 0, available: 1000 });
+    expect(await availableOf(operator, listingId)).toBe(1);
+    expect(await operator.ok('market_skill_sweep')).toMatchObject({ swept: 0, expired: [], restored: 0 });
+    for (const entityId of [seller.id, buyer.id]) {
+      expect(await operator.ok('trust_getScore', { entityId })).toMatchObject({ score: 0.5 });
+    }
+    await waitFor(() => ears.heard.some(({ name }) => name === 'trade:expired'), { what: 'trade:expired' });
+  },
+  on,
+);
