@@ -81,4 +81,14 @@ export const MARKET = {
     'Many trades with one partner raise the trust score and not the score that resists shills; the partner is not named.',
   ],
   'market:events:skills': ['market events', 'Each step of a skill is told once, and what was delivered never.'],
+  'market:refused:nobody': ['market actors', 'Nobody buys, sells or settles who is nobody: an operator says for whom.'],
+  'market:refused:skill': [
+    'market gates',
+    'A skill is bought under the same conditions as anything else; whoever is refused has taken nothing.',
+  ],
+  'market:refused:elsewhere': ['market actors', 'Nobody offers where they do not belong, nor acts for somebody else.'],
+  'market:consent:required': [
+    'market model',
+    'Where an operator wants to hear consent, silence is none: nothing is bought until the buyer says so.',
+  ],
 } as const;

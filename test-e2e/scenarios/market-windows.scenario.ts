@@ -81,7 +81,27 @@ verifies(
     for (const entityId of [seller.id, buyer.id]) {
       expect(await operator.ok('trust_getScore', { entityId })).toMatchObject({ score: 0.5 });
     }
+    await buyer.caller.refused('E_SKILL_EXPIRED', 'market_skill_settle', { tradeId, decision: 'confirm' });
     await waitFor(() => ears.heard.some(({ name }) => name === 'trade:expired'), { what: 'trade:expired' });
+  },
+  on,
+);
+
+verifies(
+  'market:consent:required',
+  async ({ place }) => {
+    const operator = new Caller(place);
+    await operator.ok('market_skill_gate', { value: true });
+    const { seller, buyer } = await createTraders(place);
+    const listingId = await offer(seller, '1');
+    const skill = await offerSkill(seller, '1');
+    await operator.ok('svc_config_set', { key: 'market.requireConsent', value: true });
+    await buyer.caller.refused('E_CONSENT', 'market_trade', { listingId });
+    await buyer.caller.refused('E_CONSENT', 'market_skill_buy', { listingId: skill, buyerId: buyer.id });
+    await buyer.caller.ok('market_trade', { listingId, context: { consentGiven: true } });
+    await operator.ok('svc_config_set', { key: 'market.requireConsent', value: null });
+    await operator.ok('market_skill_gate', { value: false });
+    await buyer.caller.refused('E_SKILL_DISABLED', 'market_trade', { listingId: skill });
   },
   on,
 );
