@@ -6,6 +6,7 @@ import type { MarketDeps } from './deps.ts';
 import { marketJobs } from './jobs.ts';
 import { createPorts } from './ports.ts';
 import { createRegistry } from './registry.ts';
+import { createMarketAudit } from './store/market-audit.ts';
 import { createOfferStore } from './store/offer-store.ts';
 import { createReconciler } from './store/reconciler.ts';
 import { createSettling } from './store/settling.ts';
@@ -19,7 +20,8 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
   migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
   async open(platform, store) {
     const { log, ids } = platform;
-    const settling = createSettling({ store, ports: createPorts(platform), log });
+    const ports = createPorts(platform);
+    const settling = createSettling({ store, ports, log });
     const reconciler = createReconciler({ store, settling, log });
     const deps = {
       offers: createOfferStore(store, ids),
@@ -28,6 +30,14 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
       ids,
       sweep: reconciler.closeDue,
     };
-    return { deps, jobs: marketJobs(reconciler) };
+    const audit = createMarketAudit({ store, money: ports.money, platform });
+    // What was cut off first: it is no contradiction.
+    await reconciler.finish({ atStart: true });
+    await audit.run();
+    return {
+      deps,
+      jobs: marketJobs(reconciler, audit),
+      checks: async () => [{ name: 'trades', status: audit.holds() ? 'ok' : 'degraded' }],
+    };
   },
 });

@@ -2,7 +2,7 @@
  * Buying: two transactions with the hold between them. Whatever is cut off in between the reconciler finishes.
  */
 import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
-import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { allow, type Decision, deny, type Denial } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
@@ -134,33 +134,30 @@ interface Begun {
 
 /** Supply and the row of the trade, or the row that an earlier attempt left. */
 async function begin(
-  { tx, emit }: Pick<Unit<MarketEvent>, 'tx' | 'emit'>,
+  unit: Pick<Unit<MarketEvent>, 'tx' | 'emit'>,
   { idempotency }: ChangeCall,
   purchase: Purchase,
 ): Promise<Decision<Begun, BeginRefusal>> {
+  const { tx } = unit;
   const openKey = idempotency === null ? null : idempotencyId(idempotency);
   const trade = { ...purchase, openKey, argsHash: idempotency?.argsHash ?? null };
   // The key comes first: a twin waits here until the other's supply is taken, and is not sold out by it.
   const triedAt = await insertTrade(tx, trade);
   if (triedAt === null) return goOn(tx, trade);
-  return take(tx, emit, trade, triedAt);
+  const denial = await takeOffer(unit, purchase);
+  return denial ?? allow({ trade, triedAt });
 }
 
-/** One of the supply, and the bid that is accepted. */
-async function take(
-  tx: SqlClient,
-  emit: Unit<MarketEvent>['emit'],
-  trade: NewTrade,
-  triedAt: number,
-): Promise<Decision<Begun, BeginRefusal>> {
-  const { listingId, bidId, tradeId } = trade;
-  if (listingId !== null) {
-    const sold = await takeSupply(tx, listingId);
-    if (sold === null) return deny('E_SOLD_OUT');
-    if (sold.left === 0) emit(soldOut(listingId, sold));
-  }
-  const isTaken = bidId === null || (await takeBid(tx, bidId, tradeId));
-  return isTaken ? allow({ trade, triedAt }) : deny('E_BID_CLOSED');
+/** One more of the listing, and the bid; what is denied leaves neither taken. */
+async function takeOffer(
+  { tx, emit }: Pick<Unit<MarketEvent>, 'tx' | 'emit'>,
+  { listingId, bidId, tradeId }: Purchase,
+): Promise<Denial<BeginRefusal> | null> {
+  const sold = listingId === null ? null : await takeSupply(tx, listingId);
+  if (listingId !== null && sold === null) return deny('E_SOLD_OUT');
+  if (bidId !== null && !(await takeBid(tx, bidId, tradeId))) return deny('E_BID_CLOSED');
+  if (listingId !== null && sold?.left === 0) emit(soldOut(listingId, sold));
+  return null;
 }
 
 /** With what an earlier attempt under the key has begun. */

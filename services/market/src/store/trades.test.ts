@@ -7,6 +7,7 @@ import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts
 import type { Act, Agent } from '../../testing/model/reference-market.ts';
 import { RealMarket } from '../../testing/model/real-market.ts';
 import { readViolations } from './invariants.ts';
+import { createMarketAudit } from './market-audit.ts';
 
 const database = await migratedDatabase();
 const client = poolClient(database.pool);
@@ -166,6 +167,26 @@ describe('a contradiction is found', () => {
     expect(await violations()).toEqual([{ invariant: 'hold', id: tradeId }]);
     await sql('DELETE FROM market.trades WHERE trade_id = $1', tradeId);
     await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', market.listingId(0));
+  });
+
+  it('told, counted and shown until it is mended', async () => {
+    const tradeId = await oneBought('plain');
+    const audit = createMarketAudit({ store: bed.base, money: bed.ports.money, platform: bed.platform });
+    expect(await audit.run()).toEqual([]);
+    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', market.listingId(0));
+    expect(await audit.run()).toEqual([{ invariant: 'supply', id: market.listingId(0) }]);
+    expect(audit.holds()).toBe(false);
+    expect(await bed.platform.metrics.registry.metrics()).toContain('svc_market_contradictions 1');
+    await vi.waitFor(async () => {
+      const entries = await client.$queryRawUnsafe<unknown[]>(
+        `SELECT id FROM habitat.audit_entries WHERE event = 'market:contradicted' AND data::text LIKE $1`,
+        `%${market.listingId(0)}%`,
+      );
+      expect(entries).toHaveLength(1);
+    }, 20_000);
+    expect((await market.state()).trades[tradeId]).toBe('pending none');
+    await sql('UPDATE market.listings SET taken = 1 WHERE listing_id = $1', market.listingId(0));
+    expect([await audit.run(), audit.holds()]).toEqual([[], true]);
   });
 
   it('when a hold lives for which no trade stands', async () => {

@@ -101,7 +101,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a purchase that is sent again is another one',
     edits: [
       {
-        file: 'store/trade-store.ts',
+        file: 'store/buying.ts',
         from: 'const openKey = idempotency === null ? null : idempotencyId(idempotency);',
         to: "const openKey = idempotency === null || idempotencyId(idempotency) !== '' ? null : '';",
       },
@@ -111,11 +111,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a twin takes supply before it has the key',
     edits: [
       {
-        file: 'store/trade-store.ts',
+        file: 'store/buying.ts',
         from: 'const triedAt = await insertTrade(tx, trade);',
-        to: "if (purchase.listingId !== null && !(await takeSupply(tx, purchase.listingId))) return deny('E_SOLD_OUT'); const triedAt = await insertTrade(tx, trade);",
+        to: "if ((await takeSupply(tx, purchase.listingId ?? '')) === null) return deny('E_SOLD_OUT'); const triedAt = await insertTrade(tx, trade);",
       },
-      { file: 'store/trade-store.ts', from: '(await takeSupply(tx, purchase.listingId));', to: 'triedAt > 0;' },
+      { file: 'store/buying.ts', from: 'const denial = await takeOffer(unit, purchase);', to: 'const denial = null;' },
     ],
   },
   {

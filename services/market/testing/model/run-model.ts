@@ -244,6 +244,30 @@ const lapsing = (at: number): Command =>
     hasTrades,
   );
 
+/** Nobody acts on it any more, but that a skill is delivered late in its window: the buyer has a whole window then. */
+const leaving = (at: number): Command =>
+  command(
+    `leave ${at} alone`,
+    async (reference, real) => {
+      const trade = pick(reference.trades, at);
+      const tradeId = pick(real.tradeIds, at);
+      const { seller } = pick(reference.listings, trade.listing);
+      const pass = async (share: number): Promise<void> => {
+        reference.now += share * WINDOW_MS;
+        await real.pass(share * WINDOW_MS);
+        await real.sweep();
+        for (const one of reference.trades) reference.lookAt(one);
+        deepStrictEqual(await real.state(), stateOf(reference, real));
+      };
+      await pass(0.4);
+      const wanted = reference.act(trade, 'deliver', seller);
+      deepStrictEqual(await real.act(tradeId, 'deliver', seller), wanted);
+      await pass(0.8);
+      await pass(0.4);
+    },
+    hasTrades,
+  );
+
 const sweeping = command('sweep', async (reference, real) => {
   await real.sweep();
   for (const trade of reference.trades) reference.lookAt(trade);
@@ -287,7 +311,7 @@ const COMMANDS = [
   acted,
   fc.tuple(at, crowd).map(([trade, racers]) => racing(trade, racers)),
   fc.tuple(at, fc.integer({ min: 2, max: 5 })).map(([place, count]) => rushing(place, count)),
-  fc.oneof(at.map(lapsing), fc.constant(sweeping), passes),
+  fc.oneof(at.map(lapsing), at.map(leaving), fc.constant(sweeping), passes),
 ];
 
 /** Throws with the shortest sequence that it finds on which the market and the reference differ. */
