@@ -98,7 +98,9 @@ verifies(
     await operator.ok('svc_config_set', { key: 'market.requireConsent', value: true });
     await buyer.caller.refused('E_CONSENT', 'market_trade', { listingId });
     await buyer.caller.refused('E_CONSENT', 'market_skill_buy', { listingId: skill, buyerId: buyer.id });
-    await buyer.caller.ok('market_trade', { listingId, context: { consentGiven: true } });
+    const context = { consentGiven: true };
+    await buyer.caller.ok('market_trade', { listingId, context });
+    await buyer.caller.ok('market_skill_buy', { listingId: skill, buyerId: buyer.id, context });
     await operator.ok('svc_config_set', { key: 'market.requireConsent', value: null });
     await operator.ok('market_skill_gate', { value: false });
     await buyer.caller.refused('E_SKILL_DISABLED', 'market_trade', { listingId: skill });

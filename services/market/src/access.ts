@@ -16,6 +16,13 @@ export function actingAs({ subject, operator }: Pick<Caller, 'subject' | 'operat
   return own;
 }
 
+/** The same where somebody has to be named. Throws FORBIDDEN when a token names somebody else. */
+export function actingAsNamed(caller: Pick<Caller, 'subject' | 'operator'>, named: string): string {
+  const acting = actingAs(caller, named);
+  if (acting === null) throw new CallError('FORBIDDEN');
+  return acting;
+}
+
 /** What somebody may see: everything, or what is open to all and what the workspaces share in which they act. */
 export type View = 'everything' | { readonly scopes: readonly string[] };
 

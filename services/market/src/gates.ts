@@ -1,5 +1,6 @@
 /** What has to hold before anybody trades with anybody. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { Registry } from './registry.ts';
 
 /** Whoever is trusted less sells nothing. */
@@ -30,9 +31,9 @@ export async function decideParties(
 
 /** Silence counts as consent, unless the operator wants to hear it. */
 export async function decideConsent(
-  { settings }: Pick<Registry, 'settings'>,
+  registry: Pick<Registry, 'setting'>,
   given: boolean | undefined,
-  stamp: Parameters<Registry['settings']['read']>[1],
+  stamp: RegistryStamp | null,
 ): Promise<boolean> {
-  return given ?? !(await settings.read('market.requireConsent', stamp));
+  return given ?? !(await registry.setting('market.requireConsent', stamp));
 }

@@ -88,20 +88,20 @@ async function decideDeal(
   { caller, workspace, consentGiven }: Buying,
   deal: Deal,
 ): Decided<DealRefusal> {
-  const { settings } = registry;
   const stamp = caller.registry;
-  if (deal.kind === 'skill' && !(await settings.read('market.skillsEnabled', stamp))) return deny('E_SKILL_DISABLED');
+  if (deal.kind === 'skill' && !(await registry.setting('market.skillsEnabled', stamp)))
+    return deny('E_SKILL_DISABLED');
   const parties = await decideParties(registry, deal, await decideConsent(registry, consentGiven, stamp));
   if (!parties.ok) return parties;
   if (workspace !== null && !mayActIn(caller, workspace)) return deny('E_UNKNOWN_WORKSPACE');
-  const unsettled = await settings.read('market.skillsUnsettled', stamp);
+  const unsettled = await registry.setting('market.skillsUnsettled', stamp);
   const window = deal.kind === 'skill' ? 'market.skillsTradeTtlMs' : 'market.tradeWindowMs';
   return allow({
     ...deal,
     tradeId: ids.next('trd'),
     workspace,
     operator: caller.operator,
-    windowMs: await settings.read(window, stamp),
+    windowMs: await registry.setting(window, stamp),
     unsettled: unsettled ?? 'confirm',
   });
 }

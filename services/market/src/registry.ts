@@ -1,7 +1,8 @@
 /** What the market asks of the registry of identities. What it knows from before counts only under an equal stamp. */
+import { CallError } from '@svc/contract/codes.ts';
 import type { HABITAT } from '@svc/contract/operations.habitat.ts';
 import type { RegistryStamp } from '@svc/contract/registry.ts';
-import type { SettingKey } from '@svc/contract/settings.ts';
+import type { EffectiveValue, SettingKey } from '@svc/contract/settings.ts';
 import type { OperationClient } from '@svc/runtime/operations.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, createStampedCache } from '@svc/runtime/registry.ts';
@@ -13,7 +14,8 @@ export type Roles = Readonly<Record<string, readonly string[]>>;
 export interface Registry extends Pick<Asked, 'trust' | 'scores' | 'kin' | 'changeSetting'> {
   /** Roles of an identity by workspace. Throws SERVICE_UNAVAILABLE. */
   roles(agentId: string, stamp: RegistryStamp | null): Promise<Roles>;
-  readonly settings: Pick<Settings, 'read'>;
+  /** The one that does not throw: without an answer the value is what its declaration says of that. */
+  setting<Key extends SettingKey>(key: Key, stamp: RegistryStamp | null): Promise<EffectiveValue<Key>>;
   /** A setting and where its value comes from. Throws SERVICE_UNAVAILABLE. */
   inspect(key: SettingKey, stamp: RegistryStamp | null): ReturnType<Settings['inspect']>;
 }
@@ -38,8 +40,13 @@ export function createRegistry(platform: Pick<Platform, 'bus' | 'clock' | 'confi
     scores: habitat.scores,
     kin: habitat.kin,
     changeSetting: habitat.changeSetting,
-    settings,
+    setting: async (key, stamp) => settings.read(key, await stampOf(stamp).catch(nullWhenSilent)),
     roles: async (agentId, stamp) => held.get(agentId, await stampOf(stamp)),
     inspect: async (key, stamp) => settings.inspect(key, key, await stampOf(stamp)),
   };
+}
+
+function nullWhenSilent(error: unknown): null {
+  if (error instanceof CallError && error.code === 'SERVICE_UNAVAILABLE') return null;
+  throw error;
 }

@@ -5,7 +5,7 @@ import { allow } from '@svc/contract/decision.ts';
 import { Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
-import { actingAs, maySee, viewOf } from '../access.ts';
+import { actingAs, actingAsNamed, maySee, viewOf } from '../access.ts';
 import { defineTool } from '../deps.ts';
 import { decidePayload, isLaunch } from '../domain/skill.ts';
 import { decideDeliver, decideSettle } from '../domain/trade-rules.ts';
@@ -24,6 +24,7 @@ import {
   PriceText,
   shownListing,
   Title,
+  TradeContext,
   TradeId,
 } from './shapes.ts';
 import { gateTools } from './skill-gate.ts';
@@ -58,7 +59,7 @@ const list = defineTool({
   example: { title: 'Reading tide tables', price: '60', capabilityTag: 'tides' },
   async handler({ title, description, payloadKind = 'text', price = null, capabilityTag = null, context = {} }, call) {
     const { deps, caller, refuse, take } = call;
-    if (!(await deps.registry.settings.read('market.skillsEnabled', caller.registry))) throw refuse('E_SKILL_DISABLED');
+    if (!(await deps.registry.setting('market.skillsEnabled', caller.registry))) throw refuse('E_SKILL_DISABLED');
     if (isLaunch(payloadKind, context)) throw refuse('E_SKILL_LAUNCH');
     const offer = { type: 'skill' as const, title, price, payloadKind: payloadKind.toLowerCase(), capabilityTag };
     const said = { ...context, ...(description === undefined ? {} : { description }) };
@@ -71,7 +72,12 @@ const buy = defineTool({
   name: 'market_skill_buy',
   area: 'market',
   description: 'Buy a skill: its price is held until it is delivered and confirmed.',
-  input: z.strictObject({ listingId: ListingId, buyerId: namedActor('Who buys'), workspace: Pool }),
+  input: z.strictObject({
+    listingId: ListingId,
+    buyerId: namedActor('Who buys'),
+    workspace: Pool,
+    context: TradeContext.optional(),
+  }),
   output: z.strictObject({
     tradeId: z.string(),
     state: z.literal('pending_delivery'),
@@ -88,11 +94,10 @@ const buy = defineTool({
   refuses: [...PURCHASE_REFUSES, 'E_NOT_SKILL'],
   raises: ['FORBIDDEN'],
   example: { listingId: 'lst_0199' },
-  async handler({ listingId, buyerId, workspace = null }, call) {
-    const { deps, caller, refuse } = call;
-    const agent = actingAs(caller, buyerId);
-    if (agent === null) throw refuse('E_NO_AGENT');
-    const buying = { caller, agent, workspace, consentGiven: undefined };
+  async handler({ listingId, buyerId, workspace = null, context }, call) {
+    const { deps, caller } = call;
+    const agent = actingAsNamed(caller, buyerId);
+    const buying = { caller, agent, workspace, consentGiven: context?.consentGiven };
     const bought = settled(call, await deps.trades.buy(call, () => decideBuySkill(deps, buying, listingId)));
     const { tradeId, buyer, seller, price, dueAt: deliverBy } = await deps.trades.opened(bought);
     const holdId = holdIdOf(tradeId);
@@ -215,10 +220,10 @@ const status = defineTool({
     if (listing === null || !maySee(view, listing.scope)) throw refuse('E_LISTING_ABSENT');
     if (listing.type !== 'skill') throw refuse('E_NOT_SKILL');
     const { title, description, payloadKind, capabilityTag, price, supply, taken, seller } = listing;
-    const { settings } = deps.registry;
+
     const [enabled, tradeTtlMs, openTrades, reputation] = await Promise.all([
-      settings.read('market.skillsEnabled', caller.registry),
-      settings.read('market.skillsTradeTtlMs', caller.registry),
+      deps.registry.setting('market.skillsEnabled', caller.registry),
+      deps.registry.setting('market.skillsTradeTtlMs', caller.registry),
       deps.trades.countOpen(listingId),
       reputationOfSeller(deps, view, seller),
     ]);

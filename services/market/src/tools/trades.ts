@@ -7,7 +7,7 @@ import type { Caller, ToolContext } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
-import { actingAs, workspaceOfScope } from '../access.ts';
+import { actingAs, actingAsNamed, workspaceOfScope } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
 import { decideCancel, decideComplete } from '../domain/trade-rules.ts';
 import { decideAccept, decideBuy, type ListingRefusal } from '../purchase.ts';
@@ -22,7 +22,6 @@ export const PURCHASE_REFUSES = [
   'E_LEDGER_FROZEN',
   'E_LISTING_ABSENT',
   'E_MEMBER_LIMIT',
-  'E_NO_AGENT',
   'E_POOL_EXCEEDED',
   'E_QUARANTINED',
   'E_SELF_TRADE',
@@ -30,10 +29,11 @@ export const PURCHASE_REFUSES = [
   'E_SKILL_DISABLED',
   'E_SOLD_OUT',
   'E_UNKNOWN_WORKSPACE',
-] as const satisfies readonly (ListingRefusal | HoldRefusal | 'E_NO_AGENT' | 'E_SOLD_OUT')[];
+] as const satisfies readonly (ListingRefusal | HoldRefusal | 'E_SOLD_OUT')[];
 
 const TRADE_REFUSES = [
   ...PURCHASE_REFUSES,
+  'E_NO_AGENT',
   'E_BID_ABSENT',
   'E_BID_CLOSED',
   'E_NOT_SELLER',
@@ -159,12 +159,11 @@ const cancel = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: ['E_NO_AGENT', 'E_TRADE_ABSENT', 'E_TRADE_CLOSED', 'E_SKILL_DELIVERED'],
+  refuses: ['E_TRADE_ABSENT', 'E_TRADE_CLOSED', 'E_SKILL_DELIVERED'],
   raises: ['FORBIDDEN'],
   dress: { cancelled: false },
   async handler({ tradeId, agentId }, call) {
-    const agent = actingAs(call.caller, agentId);
-    if (agent === null) throw call.refuse('E_NO_AGENT');
+    const agent = actingAsNamed(call.caller, agentId);
     const { trades } = call.deps;
     settled(call, await trades.close(call, tradeId, (row) => decideCancel(row, agent, row.now)));
     const row = present(await trades.read(tradeId));

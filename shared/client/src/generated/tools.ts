@@ -543,7 +543,7 @@ export interface Tools {
   market_cancelTrade: {
     arguments: { tradeId: string; agentId: string };
     result: { cancelled: true; trade: { id: string; tradeId: string; kind: "plain" | "skill"; listingId: string | null; bidId: string | null; seller: string; buyer: string; price: string | null; amount: number | null; workspace: string | null; holdId: string; state: string; settlement: "none" | "pending" | "done" | "failed"; version: number; createdAt: number; completesAt?: number; deliverBy?: number; settleBy?: number; closedAt?: number; closedBy?: string; completed: boolean; cancelled: boolean; payloadSha256?: string; payload?: unknown }; released: boolean };
-    refusals: 'E_NO_AGENT' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED' | 'E_SKILL_DELIVERED';
+    refusals: 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED' | 'E_SKILL_DELIVERED';
     dress: { cancelled: false };
     callErrors: 'FORBIDDEN';
   };
@@ -589,9 +589,9 @@ export interface Tools {
   };
   /** Buy a skill: its price is held until it is delivered and confirmed. */
   market_skill_buy: {
-    arguments: { listingId: string; buyerId: string; workspace?: string | undefined };
+    arguments: { listingId: string; buyerId: string; workspace?: string | undefined; context?: { consentGiven?: boolean | undefined } & Record<string, unknown> | undefined };
     result: { tradeId: string; state: "pending_delivery"; listingId: string; buyer: string; seller: string; price: string | null; holdId: string; held: true; deliverBy: number };
-    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_NO_AGENT' | 'E_POOL_EXCEEDED' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NOT_SKILL';
+    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NOT_SKILL';
     dress: unknown;
     callErrors: 'FORBIDDEN';
   };
@@ -655,7 +655,7 @@ export interface Tools {
   market_trade: {
     arguments: { listingId?: string | undefined; bidId?: string | undefined; tradeId?: string | undefined; buyerId?: string | undefined; sellerId?: string | undefined; workspace?: string | undefined; context?: { consentGiven?: boolean | undefined } & Record<string, unknown> | undefined };
     result: { id: string; tradeId: string; kind: "plain" | "skill"; listingId: string | null; bidId: string | null; seller: string; buyer: string; price: string | null; amount: number | null; workspace: string | null; holdId: string; state: string; settlement: "none" | "pending" | "done" | "failed"; version: number; createdAt: number; completesAt?: number; deliverBy?: number; settleBy?: number; closedAt?: number; closedBy?: string; completed: boolean; cancelled: boolean; payloadSha256?: string; payload?: unknown };
-    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_NO_AGENT' | 'E_POOL_EXCEEDED' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER' | 'E_NOT_BUYER' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED';
+    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NO_AGENT' | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER' | 'E_NOT_BUYER' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED';
     dress: unknown;
     callErrors: 'FORBIDDEN';
   };

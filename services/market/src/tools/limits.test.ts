@@ -1,0 +1,75 @@
+/** What is refused only when much is there, or when something is broken. */
+import { startService } from '@svc/runtime/service.ts';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
+import { callTool, type Fields } from '@svc/testing/service-bed.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
+import { OPEN_AT_ONCE } from '../domain/offer.ts';
+import { marketService } from '../service.ts';
+
+const database = await migratedDatabase();
+const client = poolClient(database.pool);
+let bed: MarketBed;
+let market: Awaited<ReturnType<typeof startService>>;
+
+beforeAll(async () => {
+  bed = await openMarketBed(database);
+  market = await startService(bed.platform, marketService);
+  await call('market_skill_gate', { value: true });
+});
+afterAll(async () => {
+  await market.stop();
+  await bed.stop();
+  await database.close();
+});
+
+async function call(tool: string, args: Fields): Promise<Fields> {
+  const { fields } = await callTool(bed.platform.bus, 'market', tool, args);
+  return fields;
+}
+
+test('one family has so many offers and bids open at once, and no more', async () => {
+  const by = 'busy';
+  await client.$executeRawUnsafe(
+    `INSERT INTO market.listings (listing_id, type, title, description, tags, amount, supply, seller, created_at, family,
+       folded_title, folded)
+     SELECT 'lst_q' || n, 'favor', 'x', '', '{}', 0, 1, $1, now(), $1, 'x', 'x' FROM generate_series(2, $2) n`,
+    by,
+    OPEN_AT_ONCE,
+  );
+  await client.$executeRawUnsafe(
+    `INSERT INTO market.bids (bid_id, title, description, tags, amount, bidder, family, status, expires_at, created_at)
+     SELECT 'bid_q' || n, 'x', '', '{}', 0, $1, $1, 'open', now() + interval '1 hour', now()
+     FROM generate_series(2, $2) n`,
+    by,
+    OPEN_AT_ONCE,
+  );
+  const context = { seller: by };
+  const offers = await Promise.all(
+    Array.from({ length: 4 }, () => call('market_list', { type: 'favor', title: 'the last', context })),
+  );
+  expect(offers.filter(({ code }) => code === 'E_QUOTA')).toHaveLength(3);
+  expect(await call('market_skill_list', { title: 'more', context })).toMatchObject({ code: 'E_QUOTA' });
+  const bids = await Promise.all(
+    Array.from({ length: 4 }, () => call('market_bid', { title: 'wanted', bidderId: by })),
+  );
+  expect(bids.filter(({ code }) => code === 'E_QUOTA')).toHaveLength(3);
+});
+
+test('a frozen account buys nothing, and leaves nothing behind', async () => {
+  await bed.escrow('escrow_create', { org: 'frozen', budget: 100 });
+  await client.$executeRawUnsafe(
+    `UPDATE escrow.accounts SET frozen_at = now(), frozen_for = 'test' WHERE account_id = 'frozen'`,
+  );
+  const context = { seller: 'honest' };
+  const { id: listingId } = await call('market_list', { type: 'favor', title: 'a favor', price: '1', context });
+  const { id: skill } = await call('market_skill_list', { title: 'a skill', price: '1', context });
+  for (const [tool, id] of [
+    ['market_trade', listingId],
+    ['market_skill_buy', skill],
+  ] as const) {
+    expect(await call(tool, { listingId: id, buyerId: 'frozen' })).toMatchObject({ code: 'E_LEDGER_FROZEN' });
+  }
+  expect(await call('market_search', { seller: 'honest' })).toMatchObject({ results: [{ taken: 0 }, { taken: 0 }] });
+});
