@@ -40,7 +40,7 @@ export const e2eProjects: TestProjectInlineConfiguration[] = [
       sequence: { groupOrder: 0 },
     },
   },
-  targetProject('embedded', 1, 5),
+  targetProject('embedded', 1, 4),
   // Each worker may have a cluster of its own to break.
   targetProject('cluster', 2, 3),
 ];

@@ -11,6 +11,7 @@ export const RELATIONS: Record<string, AccessRule> = {
   brain_connections: everybody(),
   brain_attend: writers((_tenant, fresh) => ({ name: fresh })),
   brain_synapses: everybody(),
+  brain_discover: everybody(),
   brain_share: everybody(() => ({ insight: 'x' })),
   brain_evolution_start: everybody(),
   brain_evolution_end: everybody(),

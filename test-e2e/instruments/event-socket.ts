@@ -92,6 +92,12 @@ export class EventSocket {
     }
   }
 
+  /** Resolves when it has heard so many of the brain. */
+  async count(brain: string, name: string, wanted: number): Promise<readonly HeardEvent[]> {
+    await this.until(`number ${wanted} of ${name}`, () => this.of(brain, name).length >= wanted);
+    return this.of(brain, name);
+  }
+
   /** What became of it since it had heard so many events. */
   #story(before: number): string {
     const names = Map.groupBy(this.heard.slice(before), ({ name }) => name);

@@ -20,6 +20,10 @@ export const BRAIN_RELATIONS = {
     'brain acceptance 6',
     'What is attended to is shown with what it has now, on every process; more than all of it is refused.',
   ],
+  'discover:kinds': [
+    'brain discover',
+    'Agents, skills, insights, islands, brains and files that have to do with a question are found, of each what the caller may see.',
+  ],
   'synapses:learned': [
     'brain acceptance, synapses',
     'Going from one brain to another is learned for the workspace, and told of brains that may be seen.',

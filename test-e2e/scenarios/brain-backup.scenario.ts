@@ -11,6 +11,9 @@ import { BACKUP_FILES, BACKUP_KILLS } from '../settings.ts';
 import { brainFolder, type TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
+/** Of its own: a boundary on an island anywhere makes commits of all brains be told by other names. */
+const own = ownTarget();
+
 const shelf = (place: TargetPlace) => join(brainFolder(place, 'svc'), '..', '..', 'backups');
 const headsOf = (folder: string) => git(folder, 'for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads');
 
@@ -47,54 +50,60 @@ const noted = async (user: Caller) => [
   await user.ok('svc_get_islands'),
 ];
 
-verifies('backup:restored', async (scenario) => {
-  const listener = await scenario.socket();
-  const { user, brain, folder } = await furnished(scenario);
-  const before = [headsOf(folder), filesOf(folder), await noted(user)];
-  const made = await user.ok('svc_brain_backup', {}, { gateway: 1 });
-  const file = join(shelf(scenario.place), String(made['path']));
-  expect(createHash('sha256').update(readFileSync(file)).digest('hex')).toBe(made['sha256']);
-  const { backups } = await user.ok<{ backups: Fields[] }>('svc_brain_backups', { limit: 1000 });
-  expect(backups).toContainEqual(expect.objectContaining({ path: made['path'], sha256: made['sha256'], brain }));
+verifies(
+  'backup:restored',
+  async (scenario) => {
+    const listener = await scenario.socket();
+    const { user, brain, folder } = await furnished(scenario);
+    const before = [headsOf(folder), filesOf(folder), await noted(user)];
+    const made = await user.ok('svc_brain_backup', {}, { gateway: 1 });
+    const file = join(shelf(scenario.place), String(made['path']));
+    expect(createHash('sha256').update(readFileSync(file)).digest('hex')).toBe(made['sha256']);
+    const { backups } = await user.ok<{ backups: Fields[] }>('svc_brain_backups', { limit: 1000 });
+    expect(backups).toContainEqual(expect.objectContaining({ path: made['path'], sha256: made['sha256'], brain }));
 
-  for (const name of Object.keys(filesOf(folder))) await user.ok('brain_delete_file', { name });
-  await user.ok('brain_save', { name: 'newer.md', content: 'newer' });
-  await user.ok('svc_branch_delete', { name: 'b' });
-  const answer = await user.ok('svc_brain_restore', { path: made['path'] }, { gateway: 1 });
-  expect(answer).toMatchObject({ status: 'restored', brain, commit: made['commit'], files: 12 });
-  expect(await user.ok('brain_read', { name: 'n1' })).toMatchObject({ content: '1' });
-  expect([headsOf(folder), filesOf(folder), await noted(user)]).toEqual(before);
-  expect(await user.ok('svc_branch_is_dirty')).toMatchObject({ files: [{ file: 'dirty.md', change: 'added' }] });
-  const at = `rescue/${String(answer['rescue'])}/ours`;
-  expect(await user.ok('brain_read', { name: 'newer', at })).toMatchObject({ content: 'newer' });
-  assertSound(folder);
-  for (const name of ['backup:created', 'brain:restored'])
-    await listener.until(name, (event) => event.name === name && event.brain === brain);
-});
+    for (const name of Object.keys(filesOf(folder))) await user.ok('brain_delete_file', { name });
+    await user.ok('brain_save', { name: 'newer.md', content: 'newer' });
+    await user.ok('svc_branch_delete', { name: 'b' });
+    const answer = await user.ok('svc_brain_restore', { path: made['path'] }, { gateway: 1 });
+    expect(answer).toMatchObject({ status: 'restored', brain, commit: made['commit'], files: 12 });
+    expect(await user.ok('brain_read', { name: 'n1' })).toMatchObject({ content: '1' });
+    expect([headsOf(folder), filesOf(folder), await noted(user)]).toEqual(before);
+    expect(await user.ok('svc_branch_is_dirty')).toMatchObject({ files: [{ file: 'dirty.md', change: 'added' }] });
+    const at = `rescue/${String(answer['rescue'])}/ours`;
+    expect(await user.ok('brain_read', { name: 'newer', at })).toMatchObject({ content: 'newer' });
+    assertSound(folder);
+    for (const name of ['backup:created', 'brain:restored'])
+      await listener.until(name, (event) => event.name === name && event.brain === brain);
+  },
+  { on: own },
+);
 
-verifies(['backup:damaged', 'backup:hidden'], async (scenario) => {
-  const { user, brain, folder } = await furnished(scenario);
-  const { path } = await user.ok('svc_brain_backup');
-  const whole = readFileSync(join(shelf(scenario.place), String(path)));
-  const before = [headsOf(folder), filesOf(folder), await noted(user)];
-  const name = `${brain}-damaged.svcb`;
-  for (let count = 0; count < 8; count += 1) {
-    const copy = Buffer.from(whole);
-    const at = scenario.random.int(0, copy.length - 1);
-    copy.writeUInt8(copy.readUInt8(at) ^ (1 << scenario.random.int(0, 7)), at);
-    const damaged = count % 2 === 0 ? copy : copy.subarray(0, at);
-    writeFileSync(join(shelf(scenario.place), name), damaged);
-    await user.refused('E_BACKUP_CORRUPT', 'svc_brain_restore', { path: name, brain });
-  }
-  expect([headsOf(folder), filesOf(folder), await noted(user)]).toEqual(before);
-  for (const tool of ['svc_brain_backup', 'svc_brain_restore'])
-    await user.fails('VAF_PATH_BLOCKED', tool, { path: '../../etc/x' });
-  const policy = { readableBy: ['role:admin'], writableBy: ['role:admin'], container: 'default' };
-  await scenario.caller().ok('svc_habitat_setPolicy', { resource: `brain:${brain}/n1.md`, policy });
-  await user.fails('FORBIDDEN', 'svc_brain_backup');
-});
-
-const killed = ownTarget();
+verifies(
+  ['backup:damaged', 'backup:hidden'],
+  async (scenario) => {
+    const { user, brain, folder } = await furnished(scenario);
+    const { path } = await user.ok('svc_brain_backup');
+    const whole = readFileSync(join(shelf(scenario.place), String(path)));
+    const before = [headsOf(folder), filesOf(folder), await noted(user)];
+    const name = `${brain}-damaged.svcb`;
+    for (let count = 0; count < 8; count += 1) {
+      const copy = Buffer.from(whole);
+      const at = scenario.random.int(0, copy.length - 1);
+      copy.writeUInt8(copy.readUInt8(at) ^ (1 << scenario.random.int(0, 7)), at);
+      const damaged = count % 2 === 0 ? copy : copy.subarray(0, at);
+      writeFileSync(join(shelf(scenario.place), name), damaged);
+      await user.refused('E_BACKUP_CORRUPT', 'svc_brain_restore', { path: name, brain });
+    }
+    expect([headsOf(folder), filesOf(folder), await noted(user)]).toEqual(before);
+    for (const tool of ['svc_brain_backup', 'svc_brain_restore'])
+      await user.fails('VAF_PATH_BLOCKED', tool, { path: '../../etc/x' });
+    const policy = { readableBy: ['role:admin'], writableBy: ['role:admin'], container: 'default' };
+    await scenario.caller().ok('svc_habitat_setPolicy', { resource: `brain:${brain}/n1.md`, policy });
+    await user.fails('FORBIDDEN', 'svc_brain_backup');
+  },
+  { on: own },
+);
 
 verifies(
   'backup:under-writes',
@@ -130,7 +139,7 @@ verifies(
     expect(filesAt(there, 'main').length).toBe(BACKUP_FILES);
     report(`a brain of ${BACKUP_FILES} files backed up under writes in ${Math.round(tookMs)} ms`);
   },
-  { on: killed, timeoutMs: 120_000 },
+  { on: own, timeoutMs: 120_000 },
 );
 
 const isUnfinished = (place: TargetPlace) => readdirSync(shelf(place)).some((name) => name.startsWith('.'));
@@ -140,7 +149,7 @@ async function killedDuring(
   { place, random }: Scenario,
   call: () => Promise<Reply>,
 ): Promise<{ answer: Reply | null; isInside: boolean }> {
-  const { brains, gateways } = killed.get();
+  const { brains, gateways } = own.get();
   let isDone = false;
   const reply = call()
     .catch(() => null)
@@ -192,5 +201,5 @@ verifies(
     await waitFor(isSwept, { what: 'what was left half made to be swept away' });
     report(`${inside} kills inside of backups and restores: old or new, and nothing half made`);
   },
-  { on: killed, timeoutMs: 180_000 + BACKUP_KILLS * 30_000 },
+  { on: own, timeoutMs: 180_000 + BACKUP_KILLS * 30_000 },
 );

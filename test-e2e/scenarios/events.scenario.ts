@@ -53,10 +53,7 @@ verifies('gateway:sockets:delivery', async ({ fresh, socket }) => {
   const { user, brain } = await fresh();
   for (let index = 0; index < 300; index += 1)
     await user.ok('brain_write', { name: `f${index % 7}`, content: `v${index}` }, { gateway: index });
-  await Promise.all(
-    sockets.map((one) => waitFor(() => one.of(brain, 'brain:change').length >= 300, { what: '300 events' })),
-  );
-  const [first, second] = sockets.map((one) => one.of(brain, 'brain:change'));
+  const [first, second] = await Promise.all(sockets.map((one) => one.count(brain, 'brain:change', 300)));
   expect(first?.map(({ file }) => file)).toEqual(Array.from({ length: 300 }, (_, index) => `f${index % 7}.md`));
   expect(second).toEqual(first);
 });
@@ -101,9 +98,7 @@ verifies('gateway:sockets:resume', async ({ fresh, socket }) => {
         await user.ok('brain_write', { name: `w${writer}`, content: `${index}` }, { gateway: index });
     }),
   );
-  await waitFor(() => witness.of(brain, 'brain:change').length >= 501, {
-    what: '501 events at the witness',
-  });
+  await witness.count(brain, 'brain:change', 501);
   const after = await socket({ gateway: 1 });
   expect(await after.subscribe({ after: last.id })).toMatchObject({ ok: true });
   await user.ok('brain_write', { name: 'end', content: 'x' });

@@ -61,3 +61,26 @@ verifies('insights:shared', async ({ place, socket }) => {
   ]);
   expect((await eve.ok('brain_state', {}))['recentInsights']).toEqual([]);
 });
+
+verifies('discover:kinds', async ({ place }) => {
+  const members = await createMembers(place, 'editor', 'editor');
+  const [ann, bob] = [memberAt(members, 0).caller, memberAt(members, 1).caller.with({ gateway: 1 })];
+  const word = newName('quay').replaceAll('-', '');
+  const brain = newName('b');
+  await ann.ok('brain_switch', { name: brain, create: true });
+  await ann.ok('brain_write', { name: 'mooring', content: `# Mooring\n\nAt the ${word}, with two lines.` });
+  await ann.ok('svc_create_island', { name: 'lines', triggers: [word] });
+  await ann.ok('brain_share', { insight: `The ${word} is empty on Mondays.` });
+  const found = await bob.ok('brain_discover', { brain, query: word });
+  expect(found).toMatchObject({
+    files: expect.arrayContaining([expect.objectContaining({ id: 'mooring.md' })]),
+    islands: [{ id: 'lines' }],
+    insights: [{ preview: `The ${word} is empty on Mondays.` }],
+    agents: [],
+    skills: [],
+    brains: [],
+  });
+  expect(found).not.toHaveProperty('degraded');
+  const stranger = memberAt(await createMembers(place, 'editor'), 0).caller;
+  expect(await stranger.ok('brain_discover', { query: word })).toMatchObject({ insights: [] });
+});

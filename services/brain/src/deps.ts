@@ -55,6 +55,8 @@ export interface BrainDeps {
   /** Throws what the registry answers, SERVICE_UNAVAILABLE when it does not. */
   readonly changeSetting: RegistryClient<'brain'>['changeSetting'];
   readonly revision: RegistryClient<'brain'>['revision'];
+  /** Throws SERVICE_UNAVAILABLE when the registry does not answer. */
+  readonly agents: RegistryClient<'brain'>['agents'];
   /** Where a brain, a file in one, or an island is at home. */
   homesOf(resource: string): Promise<BrainAnswer<'home'>>;
   readonly syncs: SyncStore;

@@ -226,6 +226,7 @@ async function createDeps(
     settings,
     meaning,
     changeSetting: registry.changeSetting,
+    agents: registry.agents,
     revision: registry.revision,
     homesOf: (resource) => readHomesOfResource(client, resource),
     backups: createBackupShelf(dataDir),

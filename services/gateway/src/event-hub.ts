@@ -25,9 +25,11 @@ export interface EventHubParts {
   readonly platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
   readonly ports: Ports;
   readonly metrics: Pick<GatewayMetrics, 'eventsDropped'>;
+  /** Every service that has to be there has been heard of. */
+  readonly isComplete: () => boolean;
 }
 
-export async function startEventHub({ platform, ports, metrics }: EventHubParts): Promise<EventHub> {
+export async function startEventHub({ platform, ports, metrics, isComplete }: EventHubParts): Promise<EventHub> {
   const members = new Set<EventMember>();
   const rights = await startRightsKeeper(platform, ports, () => members);
   const judge = (events: readonly PositionedEvent[]) => withPolicies(events, rights, ports);
@@ -41,7 +43,7 @@ export async function startEventHub({ platform, ports, metrics }: EventHubParts)
     },
   });
   return {
-    source: { positions: () => feed.positions(), page: (...asked) => feed.page(...asked), judge },
+    source: { positions: () => feed.positions(), isComplete, page: (...asked) => feed.page(...asked), judge },
     join: (member) => void members.add(member),
     leave: (member) => void members.delete(member),
     async close() {

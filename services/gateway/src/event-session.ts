@@ -14,6 +14,8 @@ export interface JudgedEvent {
 /** Where missed events are read. */
 export interface EventSource {
   positions(): ReadonlyMap<string, number>;
+  /** Every service that has to be there has been heard of. */
+  isComplete(): boolean;
   /** Throws BusError. */
   page(service: string, after: EventsAfter): Promise<EventPage>;
   judge(events: readonly PositionedEvent[]): Promise<readonly JudgedEvent[]>;
@@ -33,9 +35,9 @@ export interface EventSink {
 const MAX_RESUMES = 8;
 const PAGE_SIZE = 200;
 const RETRY_MS = 250;
-/** How often the services are asked for an event while some of them do not answer. */
-const MAX_SEARCHES = 20;
-/** A gateway that just started hears of its services one after the other. */
+/** How often the services are asked for an event while some of them do not answer, or were not heard of yet. */
+const MAX_SEARCHES = 120;
+/** Of services that nobody expects a gateway hears when it hears of them. */
 const MIN_SEARCHES = 4;
 
 /**
@@ -174,6 +176,7 @@ export class EventSession {
   }
 
   async #search(eventId: string): Promise<Found | null> {
+    let absent = 0;
     for (let search = 1; search <= MAX_SEARCHES && this.#sink.isOpen(); search += 1) {
       this.#takeNewPlaces();
       const answers = await Promise.all(
@@ -181,8 +184,9 @@ export class EventSession {
       );
       const found = answers.find((answer) => typeof answer === 'object');
       if (found !== undefined) return found;
-      const everyoneAnswered = answers.every((answer) => answer === 'not here');
-      if (everyoneAnswered && search >= MIN_SEARCHES) return null;
+      const isAbsent = this.#source.isComplete() && answers.every((answer) => answer === 'not here');
+      absent = isAbsent ? absent + 1 : 0;
+      if (absent >= MIN_SEARCHES) return null;
       await sleep(RETRY_MS, undefined, { ref: false });
     }
     return null;

@@ -150,7 +150,7 @@ async function assemble(
     admission: createAdmission({ config, loopback, credentials, limits, metrics }),
     metrics,
     denials: createDenials(platform),
-    hub: await startEventHub({ platform, ports, metrics }),
+    hub: await startEventHub({ platform, ports, metrics, isComplete: () => directory.missing().length === 0 }),
     isDraining: false,
   };
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'socket.io-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
 import { startGateway } from './service.ts';
+import { FakeRegistry } from '@svc/testing/registry.fake.ts';
 import { type EventLog, startEventLog } from '../testing/event-log.ts';
 import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
 import { type Client, connectedClient, openClient, type Opening as ClientOpening } from '../testing/listener.ts';
@@ -308,6 +309,20 @@ describe('resume', () => {
     await until(() => client.heard.length === 2);
     await speaking.stop();
     await fresh.stop();
+  });
+
+  test('waits for a service that has to be there, however long it takes to come', async () => {
+    const platform = createTestPlatform({ environment: KEYED });
+    await new FakeRegistry().serveOn(platform);
+    const gateway = await startGateway(platform, { expectedServices: ['log'] });
+    const client = open({ url: `http://127.0.0.1:${gateway.port}`, first: after('evt_10') });
+    await until(() => client.socket.connected);
+    await sleep(1800);
+    const late = await startEventLog(platform, 30);
+    await until(() => client.heard.length === 20);
+    expect([client.heard, client.errors]).toEqual([upTo(30, 11), []]);
+    await late.stop();
+    await gateway.close();
   });
 
   test('repeats nothing at a gateway that lags behind the one before', async () => {

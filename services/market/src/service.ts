@@ -31,12 +31,15 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
       sweep: reconciler.closeDue,
     };
     const audit = createMarketAudit({ store, money: ports.money, platform });
-    // What was cut off first: it is no contradiction.
-    await reconciler.finish({ atStart: true });
-    await audit.run();
+    // Beside the start, which does not wait for the ledger. What was cut off first: it is no contradiction.
+    const looked = reconciler
+      .finish({ atStart: true })
+      .then(() => audit.run())
+      .catch((error: unknown) => log.error({ err: error }, 'trades could not be looked at'));
     return {
       deps,
       jobs: marketJobs(reconciler, audit),
+      drain: async () => void (await looked),
       checks: async () => [{ name: 'trades', status: audit.holds() ? 'ok' : 'degraded' }],
     };
   },

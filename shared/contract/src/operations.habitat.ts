@@ -50,6 +50,20 @@ export const HABITAT = defineOperations('habitat', {
       roles: z.record(WorkspaceName, z.array(z.string())),
     }),
   },
+  /** Live agents at home where the viewer has a role, in the order of their ids; all of them when it is null. */
+  agents: {
+    effect: 'read',
+    askers: ['brain'],
+    question: z.strictObject({
+      viewer: z.strictObject({ agentId: z.string().max(128).nullable(), bound: WorkspaceName.nullable() }).nullable(),
+      limit: z.int().min(1).max(1000),
+    }),
+    answer: z.strictObject({
+      agents: z.array(
+        z.strictObject({ id: z.string(), name: z.string(), role: z.string().nullable(), team: z.string().nullable() }),
+      ),
+    }),
+  },
   /** `known`: the workspace exists. */
   roles: {
     effect: 'read',

@@ -169,6 +169,17 @@ export class FakeRegistry {
     );
   }
 
+  /** Everybody with a role is an agent here, called by its id. */
+  agentsSeenBy(viewer: { readonly agentId: string | null; readonly bound: string | null } | null) {
+    const own = viewer === null || viewer.agentId === null ? {} : this.rolesOf(viewer.agentId);
+    const mayKnow = (workspace: string): boolean =>
+      viewer === null || (workspace in own && (viewer.bound === null || viewer.bound === workspace));
+    return [...this.#roles]
+      .filter(([, held]) => [...held.keys()].slice(0, 1).some(mayKnow))
+      .map(([id]) => ({ id, name: id, role: null, team: null }))
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
   isQuarantined(agentId: string): boolean {
     return this.#quarantined.has(agentId);
   }
@@ -222,6 +233,7 @@ type Answering = Pick<
   | 'revision'
   | 'subject'
   | 'context'
+  | 'agents'
   | 'roles'
   | 'policies'
   | 'attached'
@@ -265,6 +277,7 @@ function answeringOf(registry: FakeRegistry): Answering {
       quarantined: registry.isQuarantined(agentId),
       roles: registry.rolesOf(agentId),
     }),
+    agents: async ({ viewer, limit }) => ({ agents: registry.agentsSeenBy(viewer).slice(0, limit) }),
     roles: async ({ userId, workspaceId }) => ({
       stamp: stamp(),
       known: registry.knowsWorkspace(workspaceId),

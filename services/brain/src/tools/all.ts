@@ -34,6 +34,7 @@ import { lockTools } from './lock.ts';
 import { memoryTools } from './memory.ts';
 import { noteTools } from './notes.ts';
 import { evolutionTools } from '../evolution/tools/evolution.ts';
+import { discoveryTools } from '../discovery/tools/discover.ts';
 import { attentionTools } from '../relations/tools/attention.ts';
 import { insightTools } from '../relations/tools/insights.ts';
 import { linkTools } from '../relations/tools/links.ts';
@@ -72,6 +73,7 @@ export const brainTools = [
   ...brainStateTools,
   ...linkTools,
   ...attentionTools,
+  ...discoveryTools,
   ...insightTools,
   ...evolutionTools,
   ...stateTools,

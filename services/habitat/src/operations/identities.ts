@@ -1,6 +1,7 @@
 /** What other services ask about identities, tokens and boundaries. Each is read from the rows after the question came in. */
 import { hash } from 'node:crypto';
 import { contextOf, rolesByWorkspace } from '../domain/identity.ts';
+import { readAgents } from '../store/agent-rows.ts';
 import { readIdentity, readRoles, readToken } from '../store/identity-rows.ts';
 import { readAttached, readPolicies } from '../store/policy-rows.ts';
 import type { HabitatHandlers } from './handlers.ts';
@@ -8,7 +9,7 @@ import type { HabitatHandlers } from './handlers.ts';
 const RAW_TOKEN = /^svc_[0-9a-f]{64}$/;
 
 export const identityOperations: HabitatHandlers<
-  'revision' | 'subject' | 'context' | 'roles' | 'policies' | 'attached'
+  'revision' | 'subject' | 'context' | 'agents' | 'roles' | 'policies' | 'attached'
 > = {
   async revision({ sessions }, { deps: { revision, sessions: kept } }) {
     const [{ stamp, at }, current] = await Promise.all([revision.read(), kept.currentOf(sessions)]);
@@ -24,6 +25,11 @@ export const identityOperations: HabitatHandlers<
     const subject = contextOf(value, workspace);
     const { quarantined } = value;
     return { stamp, subject, quarantined, roles: subject === null ? {} : rolesByWorkspace(value) };
+  },
+  async agents({ viewer, limit }, { deps: { store } }) {
+    const view = { everything: viewer === null, identity: viewer?.agentId ?? null, bound: viewer?.bound ?? null };
+    const rows = await readAgents(store.client, { ...view, workspace: null, after: null, limit });
+    return { agents: rows.slice(0, limit).map(({ agentId: id, name, role, team }) => ({ id, name, role, team })) };
   },
   async roles({ userId, workspaceId }, { deps: { store } }) {
     const { stamp, value } = await readRoles(store.client, userId, workspaceId);

@@ -75,7 +75,7 @@ export interface NewTrade extends Pick<Trade, 'tradeId' | 'kind' | 'buyer' | 'wi
   readonly argsHash: string | null;
 }
 
-/** Resolves with the moment, in ms since the epoch; null = there is one under that key. */
+/** Resolves with the moment, in ms since the epoch; null = there is one under that key, or with that id. */
 export async function insertTrade(tx: SqlClient, trade: NewTrade): Promise<number | null> {
   const { tradeId, kind, listingId, bidId, seller, buyer, price, amount, workspace, scope, operator } = trade;
   const { windowMs, unsettled, openKey, argsHash } = trade;
@@ -84,7 +84,7 @@ export async function insertTrade(tx: SqlClient, trade: NewTrade): Promise<numbe
        state, settlement, created_at, due_at, window_ms, unsettled, open_key, args_hash, tried_at)
      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'opening', 'none', at, at + $12 * interval '1 ms', $12, $13, $14,
        $15, at FROM (SELECT clock_timestamp() AS at) moment
-     ON CONFLICT (open_key) DO NOTHING RETURNING ${ms('tried_at')} AS "triedAt"`,
+     ON CONFLICT DO NOTHING RETURNING ${ms('tried_at')} AS "triedAt"`,
     tradeId,
     kind,
     listingId,

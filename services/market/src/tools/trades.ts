@@ -9,6 +9,7 @@ import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
 import { actingAs, actingAsNamed, workspaceOfScope } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
+import { dueClosing } from '../domain/trade.ts';
 import { decideCancel, decideComplete } from '../domain/trade-rules.ts';
 import { decideAccept, decideBuy, type ListingRefusal } from '../purchase.ts';
 import type { HoldRefusal } from '../store/settling.ts';
@@ -122,14 +123,16 @@ const getTrade = defineTool({
 });
 
 /** As time has made it; money that cannot follow now follows later. */
-export async function current({ trades }: Pick<MarketDeps, 'trades'>, tradeId: string): Promise<TradeRow | null> {
+async function current({ trades }: Pick<MarketDeps, 'trades'>, tradeId: string): Promise<TradeRow | null> {
+  const row = await trades.read(tradeId);
+  if (row === null || row.state === 'opening' || row.state === 'undoing') return null;
+  if (dueClosing(row, row.now) === null) return row;
   try {
     await trades.touch(tradeId);
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
   }
-  const row = await trades.read(tradeId);
-  return row === null || row.state === 'opening' || row.state === 'undoing' ? null : row;
+  return trades.read(tradeId);
 }
 
 /** `all` = what was delivered too. */

@@ -82,8 +82,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'store/settling.ts',
-        from: 'if (gone === 1) await restoreSupply(tx, trade.listingId);',
-        to: 'if (gone > 1) return;',
+        from: 'await restoreSupply(tx, trade.listingId);',
+        to: '',
       },
     ],
   },

@@ -115,6 +115,14 @@ export interface Tools {
     dress: { deleted: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
+  /** Finds agents, skills, insights, islands, brains and files that have to do with a question. */
+  brain_discover: {
+    arguments: { query?: string | undefined; limit?: number | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
+    result: { query: string; agents: ({ id: string; name: string; score: number; preview: string })[]; skills: ({ id: string; name: string; score: number; preview: string })[]; insights: ({ id: string; name: string; score: number; preview: string })[]; islands: ({ id: string; name: string; score: number; preview: string })[]; brains: ({ id: string; name: string; score: number; preview: string })[]; files: ({ id: string; name: string; score: number; preview: string })[]; degraded?: ("agents" | "semantic" | "model")[] };
+    refusals: 'E_BRANCH_ABSENT';
+    dress: unknown;
+    callErrors: 'BRAIN_LOAD_FAIL';
+  };
   /** Ends the session of work and says what was changed, committed and learned in it. */
   brain_evolution_end: {
     arguments: { brain?: string | undefined };
@@ -2095,6 +2103,7 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   brain_current: { effect: 'read' },
   brain_delete: { effect: 'write' },
   brain_delete_file: { effect: 'write' },
+  brain_discover: { effect: 'read' },
   brain_evolution_end: { effect: 'write' },
   brain_evolution_history: { effect: 'read' },
   brain_evolution_insight: { effect: 'write' },

@@ -60,6 +60,31 @@ interface Found {
   readonly place: { readonly target: Target; readonly file: string } | null;
 }
 
+/** By name; of two with one name the first brain's, and one of a brain before one shipped with the service. */
+async function findPrototypes(
+  targets: readonly Target[],
+  past: string | null,
+): Promise<Decision<readonly Found[], ReadRefusal>> {
+  const found = new Map<string, Found>();
+  for (const target of targets) {
+    const names = await namesIn(target, past);
+    if (!names.ok) return names;
+    for (const [name, file] of names.value) if (!found.has(name)) found.set(name, { name, place: { target, file } });
+  }
+  for (const name of BUILTIN.keys()) if (!found.has(name)) found.set(name, { name, place: null });
+  return allow(Array.from(found.values()).sort((a, b) => (a.name < b.name ? -1 : 1)));
+}
+
+/** Names and descriptions, of no more than so many. */
+export async function describePrototypes(
+  targets: readonly Target[],
+  most: number,
+): Promise<Decision<{ readonly name: string; readonly description: string }[], ReadRefusal>> {
+  const found = await findPrototypes(targets, null);
+  if (!found.ok) return found;
+  return allow(await Promise.all(found.value.slice(0, most).map((one) => shown(one, {}))));
+}
+
 const list = defineTool({
   name: 'skill_proto_list',
   area: 'skills',
@@ -78,14 +103,8 @@ const list = defineTool({
   refuses: READ_REFUSES,
   raises: READ_RAISES,
   async handler({ limit, cursor, ...wish }, context) {
-    const found = new Map<string, Found>();
-    for (const target of await resolveReads(context, wish)) {
-      for (const [name, file] of context.take(await namesIn(target, wish.at ?? null)))
-        if (!found.has(name)) found.set(name, { name, place: { target, file } });
-    }
-    for (const name of BUILTIN.keys()) if (!found.has(name)) found.set(name, { name, place: null });
+    const names = context.take(await findPrototypes(await resolveReads(context, wish), wish.at ?? null));
     const position = positionOf(limit, cursor);
-    const names = Array.from(found.values()).sort((a, b) => (a.name < b.name ? -1 : 1));
     const rest = names.filter(({ name }) => position.after === null || name > position.after);
     const { items, next } = nextPage(rest, position, ({ name }) => name);
     const protos = await Promise.all(items.map((one) => shown(one, wish)));
