@@ -14,7 +14,7 @@ test('agents are told to whoever shares their home, and all of them to nobody in
   expect(await seenBy(one, 'org-mill')).toEqual([]);
   expect(await seenBy(null)).toEqual([]);
   const { agents } = await node.registry.agents({ viewer: null, limit: 1000 });
-  expect(agents.map(({ id }) => id)).toEqual([...[one, other]].sort());
+  expect(agents.map(({ id }) => id)).toEqual([one, other].sort());
   expect(agents).toContainEqual({ id: one, name: 'pilot', role: null, team: 'docks' });
   expect((await node.registry.agents({ viewer: null, limit: 1 })).agents).toHaveLength(1);
 });
