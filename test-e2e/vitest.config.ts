@@ -41,8 +41,8 @@ export const e2eProjects: TestProjectInlineConfiguration[] = [
     },
   },
   targetProject('embedded', 1, 4),
-  // Each worker may have a cluster of its own to break.
-  targetProject('cluster', 2, 3),
+  // Each worker may have a cluster of its own to break: ten processes, beside the eleven that all share.
+  targetProject('cluster', 2, 2),
 ];
 
 export default defineConfig({ test: { projects: e2eProjects } });
