@@ -73,3 +73,21 @@ test('a frozen account buys nothing, and leaves nothing behind', async () => {
   }
   expect(await call('market_search', { seller: 'honest' })).toMatchObject({ results: [{ taken: 0 }, { taken: 0 }] });
 });
+
+test('a token acts as its agent and as nobody else', async () => {
+  const as = { subject: { userId: 'ann', agentId: 'ann', workspace: 'default', verified: true }, operator: false };
+  const asked: readonly (readonly [string, Fields])[] = [
+    ['market_list', { type: 'favor', title: 'x', context: { seller: 'bob' } }],
+    ['market_bid', { title: 'x', bidderId: 'bob' }],
+    ['market_trade', { listingId: 'lst_x', buyerId: 'bob' }],
+    ['market_get', { listingId: 'lst_x', viewerId: 'bob' }],
+    ['market_cancelTrade', { tradeId: 'trd_x', agentId: 'bob' }],
+    ['market_skill_list', { title: 'x', context: { seller: 'bob' } }],
+    ['market_skill_buy', { listingId: 'lst_x', buyerId: 'bob' }],
+    ['market_skill_deliver', { tradeId: 'trd_x', payload: 1, agentId: 'bob' }],
+    ['market_skill_settle', { tradeId: 'trd_x', decision: 'confirm', agentId: 'bob' }],
+  ];
+  for (const [tool, args] of asked) {
+    await expect(callTool(bed.platform.bus, 'market', tool, args, as), tool).rejects.toThrow('FORBIDDEN');
+  }
+});

@@ -136,6 +136,23 @@ test('goes by what the caller may read alone, and never sends a hidden field', a
   await operator.ok('brain_pop', {}, soon());
 });
 
+test('every tool that needs the endpoint for its answer refuses while it fails', async () => {
+  const brain = 'needs';
+  await make(brain);
+  await write(brain, 'a', 'A boat.');
+  await complete(brain, 1);
+  embedder.mood = 'failing';
+  for (const [tool, args] of [
+    ['svc_search', { brain, query: anew('boat'), mode: 'semantic' }],
+    ['svc_embed', { text: anew('boat') }],
+    ['svc_embed_similarity', { textA: anew('boat'), textB: anew('ship') }],
+  ] as const) {
+    expect(await bob.no(tool, { ...args }, soon()), tool).toMatchObject({ code: 'E_EMBEDDER_UNAVAILABLE' });
+  }
+  embedder.mood = 'well';
+  await operator.ok('brain_pop', {}, soon());
+});
+
 test.each(['failing', 'garbage', 'slow', 'other length'] as const)(
   'answers by words and says so while the endpoint is %s; the vectors are complete when it is back',
   async (mood) => {
