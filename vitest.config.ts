@@ -1,9 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { LongestFirst } from './test-e2e/longest-first.ts';
 import { e2eProjects } from './test-e2e/vitest.config.ts';
 
 const FOLDERS = ['{services,shared}/*/src/**', 'services/*/testing/**', '{deploy,toolchain,bench}/**'];
 const NEEDS_SERVER = '*.{pg,nats,redis}.test.ts';
+/** Many files mostly wait: for a process, a timer, a disk. A share of more than all cores would be cut off at them. */
+const WORKERS = Math.ceil(availableParallelism() * 1.5);
 /** Measures what the process that it runs in takes: memory, or processor time. */
 const ALONE = '*.alone.test.ts';
 
@@ -23,8 +26,7 @@ function suites(
       isolate,
       // Node loads our modules itself, as it does when they run: no transform, and its compile cache.
       experimental: { viteModuleRunner: false, nodeLoader: false },
-      // By default one core stays free for a person at the keyboard. Many files mostly wait: for a process, a timer, a disk.
-      maxWorkers: '150%',
+      maxWorkers: WORKERS,
       // Some start a server or a database first.
       testTimeout: 60_000,
       hookTimeout: 90_000,

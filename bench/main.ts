@@ -1,19 +1,24 @@
-/** `npm run bench [-- --only d,e] [--seconds 4] [--rounds 3] [--profile folder]`: what the service costs, beside what it stands on. */
+/** `npm run bench [-- --only d,e] [--seconds 4] [--rounds 3] [--profile folder] [--texts folder of collections]`: what the service costs, beside what it stands on. */
 import { availableParallelism, loadavg } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { AGORA } from './agora.ts';
 import { agentCall, agentRequest, listSize, startSdkServer } from './agents.ts';
 import { callBody, callTool } from './call.ts';
 import { measureCommits } from './commits.ts';
+import { measureCycles } from './cycles.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
 import { measureGrowth } from './growth.ts';
 import { measureContexts } from './contexts.ts';
+import { measureHostilePeer } from './hostile-peer.ts';
 import { measureIndex } from './index.ts';
 import { measureIndexMemory } from './index-memory.ts';
 import { measureLargeBrain } from './large-brain.ts';
+import { MARKET } from './market.ts';
 import { measureMoney } from './money.ts';
+import { measurePassages } from './passages.ts';
 import { startPeers } from './peers.ts';
 import { type NodeProcess, startNode } from './process.ts';
 import {
@@ -26,9 +31,11 @@ import {
   type Scenario,
   WRITE_BODY,
 } from './scenarios.ts';
+import { measureQueues } from './queues.ts';
 import { measureRecovery } from './recovery.ts';
 import { measureSearch } from './search.ts';
 import { measureStarts } from './starts.ts';
+import { WORLDS } from './worlds.ts';
 import {
   AUTHORISED,
   type Servers,
@@ -45,6 +52,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '3' },
     profile: { type: 'string' },
+    texts: { type: 'string' },
   },
 });
 const seconds = Number(values.seconds);
@@ -60,6 +68,19 @@ const RECALL_BODY = callBody('svc_memory_recall', { key: 'bench' });
 const STATE_BODIES = Array.from({ length: 64 }, (_, key) =>
   callBody('svc_memory_state', { key: `k${key}`, value: key }),
 );
+const TMP_GET_BODY = callBody('svc_tmp_get', { space: 'dropbox', name: 'bench.md' });
+const TMP_PUT_BODIES = Array.from({ length: 64 }, (_, number) =>
+  callBody('svc_tmp_put', {
+    space: 'dropbox',
+    name: `w${number}.md`,
+    content: `# Note ${number}\n\nWritten by request {number}.\n`,
+  }),
+);
+const STORED_READ_BODY = callBody('svc_storage_read', { path: 'bench/read.md' });
+const STORED_WRITE_BODY = callBody('svc_storage_write', {
+  path: 'bench/s{slot}.md',
+  content: '# Note {slot}\n\nWritten by request {number}.\n',
+});
 const DESCRIBE_BODY = callBody('tool_describe', { names: ['svc_get_memory'] });
 const ends: (() => Promise<void>)[] = [];
 const scenarios: Scenario[] = [];
@@ -73,13 +94,20 @@ try {
   await runRounds();
   if (wants('decisions')) console.log(`\n${measureDecisions()}`);
   if (wants('money')) console.log(`\n${await measureMoney(seconds, rounds)}`);
+  if (wants('universe')) console.log(`\n${await measureQueues(seconds, rounds)}`);
+  const cycles = { market: MARKET, agora: AGORA, universe: WORLDS };
+  for (const [name, measured] of Object.entries(cycles)) {
+    if (wants(name)) console.log(`\n${await measureCycles(measured, { seconds, rounds, profiling })}`);
+  }
+  if (wants('agora', 'hostile')) console.log(`\n${await measureHostilePeer(seconds, rounds)}`);
   if (wants('commits')) console.log(`\n${await measureCommits(seconds)}`);
   if (wants('large')) console.log(`\n${await measureLargeBrain()}`);
   if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
+  if (wants('passages')) console.log(`\n${measurePassages(values.texts)}`);
   if (wants('memory')) console.log(`\n${await measureIndexMemory()}`);
   if (wants('growth')) console.log(`\n${await measureGrowth()}`);
   if (wants('index')) console.log(`\n${await measureIndex()}`);
-  if (wants('contexts')) console.log(`\n${await measureContexts()}`);
+  if (wants('contexts')) console.log(`\n${await measureContexts(profiling)}`);
   if (wants('start')) console.log(`\n${await measureStarts(rounds)}`);
   if (wants('recovery')) console.log(`\n${await measureRecovery(rounds * 4)}`);
   console.log(`\nload ${loadavg()[0]?.toFixed(1)} after`);
@@ -156,11 +184,16 @@ async function addEmbedded(): Promise<void> {
   add({ ...compared, group: 'f', title: 'svc_get_memory, embedded', bodies: [GET_BODY] });
   await callTool(system.urls[0] ?? '', AUTHORISED, 'svc_memory_state', { key: 'bench', value: content });
   add({ ...compared, group: 'f', title: 'svc_memory_recall, embedded', bodies: [RECALL_BODY] });
+  await callTool(system.urls[0] ?? '', AUTHORISED, 'svc_tmp_put', { space: 'dropbox', name: 'bench.md', content });
+  add({ ...compared, group: 'f', title: 'svc_tmp_get, embedded', bodies: [TMP_GET_BODY] });
+  add({ ...compared, group: 'f', title: 'svc_storage_read, embedded', bodies: [STORED_READ_BODY] });
   const write = { group: 'g' as const, bodies: [WRITE_BODY], ...placeOf(system) };
   add({ ...write, title: 'svc_set_memory, 1 writer', connections: 1, aim: 'p50 <= 5 ms, p99 <= 25 ms' });
   add({ ...write, title: 'svc_set_memory, 64 writers', aim: '>= 1,000/s' });
   add({ ...write, bodies: STATE_BODIES, title: 'svc_memory_state, 1 writer', connections: 1 });
   add({ ...write, bodies: STATE_BODIES, title: 'svc_memory_state, 64 writers' });
+  add({ ...write, bodies: TMP_PUT_BODIES, title: 'svc_tmp_put, 64 writers' });
+  add({ ...write, bodies: [STORED_WRITE_BODY], title: 'svc_storage_write, 64 writers' });
   if (wants('t')) await addTokenScenarios(system, 'embedded');
   if (wants('draws')) await addDraws(system, 'embedded');
   if (wants('mcp')) await addAgents(system);

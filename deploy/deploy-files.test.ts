@@ -176,6 +176,39 @@ describe('docker-compose.yml', () => {
   });
 });
 
+describe('docker-compose.federation.yml', () => {
+  const federation = parse(read('docker-compose.federation.yml'), { merge: true }) as Compose;
+  const nodes = Object.entries(federation.services).filter(([name]) => name !== 'nats');
+
+  test.each(Object.entries(federation.services))('%s is confined', (_name, service) => {
+    expect([service.read_only, service.cap_drop]).toEqual([true, ['ALL']]);
+    expect(service.security_opt).toEqual(['no-new-privileges:true']);
+    expect(service.mem_limit).toMatch(/^\d+[mg]$/);
+  });
+
+  test('two nodes with a name, a port and an agent each share a secret and a bus that nobody else reaches', () => {
+    const environments = nodes.map(([, { environment = {} }]) => environment);
+    for (const name of ['SVC_NODE_NAME', 'SVC_NODE_PORT', 'SVC_NODE_AGENT_ID']) {
+      expect(new Set(environments.map((environment) => environment[name])).size, name).toBe(2);
+    }
+    expect(new Set(environments.map((environment) => environment['SVC_NODE_SECRET_FILE']))).toEqual(
+      new Set(['/run/secrets/node_secret']),
+    );
+    expect(federation.services['nats']?.networks).toEqual(['between']);
+    expect(federation.services['nats']?.ports).toBeUndefined();
+    expect(federation.networks['between']?.internal).toBe(true);
+    expect(read('deploy/nats/federation-url').trim()).toBe('nats://nats:4222');
+  });
+
+  test.each(nodes)('%s is told only what the configuration table knows, and is published on loopback', (name, node) => {
+    for (const variable of Object.keys(node.environment ?? {})) {
+      expect(Object.keys(CONFIG_TABLE)).toContain(variable.replace(/_FILE$/, ''));
+      expect(secretVariables()).not.toContain(variable);
+    }
+    expect(node.ports).toEqual([`127.0.0.1:${name === 'alpha' ? httpPort : 4457}:${httpPort}`]);
+  });
+});
+
 test('a server is never run twice on its files to replace it', () => {
   for (const server of ['redis', 'postgres', 'nats']) {
     // nothing is on this path: no container is asked for before that is settled

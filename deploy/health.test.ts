@@ -47,23 +47,25 @@ async function untilProbed(port: number, path: string, code: number, { ended }: 
 }
 
 interface RunningRole {
-  readonly role: string;
+  readonly roles: readonly string[];
   readonly port: number;
   readonly process: Started;
 }
 
-async function assertMeasured({ role, port, process }: RunningRole): Promise<void> {
+async function assertMeasured({ roles, port, process }: RunningRole): Promise<void> {
   await untilProbed(port, '/ready', 0, process);
   expect(await probe(port, '/health')).toBe(0);
   expect(await probe(port, '/nothing')).toBe(1);
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  expect(text).toContain(`svc_process_info{role="${role}",version=`);
+  for (const role of roles) {
+    expect(text).toContain(`svc_process_info{role="${role}",version=`);
+    for (const name of [...EVERY_ROLE, ...(role === 'gateway' ? [] : WITH_STORE), ...(OWN[role] ?? [])])
+      expect(text, role).toContain(`# TYPE ${name} `);
+    if (role !== 'gateway')
+      expect(text).toMatch(new RegExp(`^svc_relay_lag_seconds\\{service="${role}",relay="events"\\} [\\d.]+$`, 'm'));
+  }
   expect(text).toContain('svc_connected{server="redis"} 1');
-  for (const name of [...EVERY_ROLE, ...(role === 'gateway' ? [] : WITH_STORE), ...(OWN[role] ?? [])])
-    expect(text, role).toContain(`# TYPE ${name} `);
-  if (role === 'brain') expect(text).toMatch(/^svc_writes_waiting 0$/m);
-  if (role === 'gateway') return;
-  expect(text).toMatch(/^svc_relay_lag_seconds\{service="\w+",relay="events"\} [\d.]+$/m);
+  if (roles.includes('brain')) expect(text).toMatch(/^svc_writes_waiting 0$/m);
 }
 
 async function everyProbe(roles: readonly RunningRole[], path: string, code: number): Promise<void> {
@@ -80,15 +82,16 @@ describe.skipIf(nats === null || redis === null || postgres === null)('a process
     SVC_BIND: '127.0.0.1',
     SVC_DRAIN_WAIT_MS: '0',
     SVC_LOG_LEVEL: 'silent',
+    SVC_START_WAIT_MS: '20000',
   };
 
-  test('each role is ready, measured, and not ready without what it needs', async () => {
+  test('each role, and all of them in one process, is ready, measured, and not ready without what it needs', async () => {
     const dataDir = folder();
     const roles = await Promise.all(
-      ROLES.map(async (role) => {
+      [...ROLES.map((role) => [role]), ROLES].map(async (together) => {
         const port = await freePort();
         const environment = { ...common, SVC_DATA_DIR: dataDir, SVC_HEALTH_PORT: String(port) };
-        return { role, port, process: start(['node.ts', role], environment) };
+        return { roles: together, port, process: start(['node.ts', ...together], environment) };
       }),
     );
     for (const running of roles) await assertMeasured(running);

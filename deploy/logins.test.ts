@@ -1,6 +1,6 @@
 /** The logins of the services on real servers: with the secrets as they are made everything works, and nobody gets further. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
@@ -10,7 +10,7 @@ import { findExecutable, temporaryFolder, type TestServer } from '@svc/testing/s
 import { startRedis } from '@svc/testing/servers/redis.ts';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ROLES } from './services.ts';
+import { ROLES, SERVICE_NAMES } from './services.ts';
 import { folder, type Started, start } from './testing/started-process.ts';
 
 const READY_WITHIN_MS = 60_000;
@@ -83,17 +83,34 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-const environmentOf = (role: string): Record<string, string> => ({
+const addressesOf = (role: string): Record<string, string> => ({
   NATS_URL: at(nats, `nats_url_${role}`),
   REDIS_URL: at(redis, `redis_url_${role}`),
   ...(role === 'gateway' ? {} : { DATABASE_URL: at(postgres, `database_url_${role}`) }),
+});
+
+/** One role has its addresses in variables, several have theirs in a directory. */
+function environmentOf(...roles: readonly string[]): Record<string, string> {
+  const [role = '', ...others] = roles;
+  if (others.length === 0) return { ...addressesOf(role), ...COMMON };
+  const logins = folder();
+  for (const one of roles) {
+    for (const [name, url] of Object.entries(addressesOf(one)))
+      writeFileSync(join(logins, `${name.toLowerCase()}_${one}`), `${url}\n`);
+  }
+  return { SVC_LOGINS_DIR: logins, ...COMMON };
+}
+
+const COMMON: Record<string, string> = {
   SVC_API_KEY: secret('api_key'),
   SVC_AUDIT_KEY: secret('audit_key'),
   SVC_BIND: '127.0.0.1',
   SVC_DRAIN_WAIT_MS: '0',
   SVC_LOG_LEVEL: 'warn',
   SVC_START_WAIT_MS: '20000',
-});
+};
+/** The last is the gateway. */
+const TOGETHER = [ROLES.filter((role) => role !== 'gateway' && role !== 'brain'), ['brain'], ['gateway']];
 
 async function untilReady(url: string, { ended, said }: Started): Promise<void> {
   const giveUpAt = Date.now() + READY_WITHIN_MS;
@@ -135,10 +152,10 @@ describe.skipIf(nats === null || redis === null || postgres === null || psql ===
   test('every role does its work with them, and Redis refuses it nothing', async () => {
     const dataDir = folder();
     const processes = await Promise.all(
-      ROLES.map(async (role) => {
+      TOGETHER.map(async (roles) => {
         const [health, port] = [await freePort(), await freePort()];
-        const process = start(['node.ts', role], {
-          ...environmentOf(role),
+        const process = start(['node.ts', ...roles], {
+          ...environmentOf(...roles),
           SVC_DATA_DIR: dataDir,
           SVC_HEALTH_PORT: String(health),
           SVC_MCP_PORT: String(port),
@@ -147,7 +164,7 @@ describe.skipIf(nats === null || redis === null || postgres === null || psql ===
       }),
     );
     for (const { health, process } of processes) await untilReady(health, process);
-    const door = processes[ROLES.indexOf('gateway')]?.door ?? '';
+    const door = processes.at(-1)?.door ?? '';
     const call = async (name: string, args: object): Promise<unknown> => {
       const reply = await fetch(`${door}/call`, {
         method: 'POST',
@@ -161,6 +178,12 @@ describe.skipIf(nats === null || redis === null || postgres === null || psql ===
     expect(await call('qos_canProceed', { key: 'k', limit: 60 })).toBeDefined();
     expect(await call('svc_habitat_createWorkspace', { workspaceId: 'acme' })).toBeDefined();
     expect(await asAdmin((client) => client.acl('LOG'))).toEqual([]);
+    const logins = await query(
+      postgres?.url ?? '',
+      `SELECT DISTINCT usename AS login, split_part(application_name, '/', 1) AS role FROM pg_stat_activity
+        WHERE application_name LIKE 'svc-%' ORDER BY 1`,
+    );
+    expect(logins).toEqual(SERVICE_NAMES.toSorted().map((name) => ({ login: `${name}_a`, role: `svc-${name}` })));
     for (const { process } of processes) process.kill('SIGTERM');
     for (const { process } of processes) expect(await process.ended, process.said()).toMatchObject({ code: 0 });
   }, 180_000);

@@ -61,7 +61,7 @@ function urls(kind: string, among: readonly string[]): { service: string; user: 
 }
 
 function fill(): void {
-  for (const name of ['api_key', 'audit_key', 'postgres_password']) keep(name, newPassword);
+  for (const name of ['api_key', 'audit_key', 'node_secret', 'postgres_password']) keep(name, newPassword);
   for (const name of Object.values(OTHER)) if (!existsSync(join(folder, name))) write(name, '');
   for (const [kind, make] of Object.entries(URLS)) {
     const among = kind === 'database_url' ? SERVICE_NAMES : ROLES; // the gateway keeps nothing
@@ -98,10 +98,13 @@ function redisRights(service: string): string {
   return `${keys.join(' ')} resetchannels ${commands}`;
 }
 
+/** Changed by hand, where they are used. */
+const FIXED = ['postgres_password', 'node_secret'];
+
 /** The key of the audit counts everywhere before anybody signs with it, so it takes two steps. */
 function renew(name: string): string {
   const [inUse, other] = [read(name), read(otherOf(name))];
-  if (inUse === '' || name === 'postgres_password') throw new Error(`there is no secret ${name} to renew`);
+  if (inUse === '' || FIXED.includes(name)) throw new Error(`there is no secret ${name} to renew`);
   if (name === 'audit_key') {
     if (other === '') {
       write(otherOf(name), newPassword());

@@ -24,12 +24,13 @@ afterAll(async () => {
   await server?.stop();
 });
 
-async function busOf(service: string, user = service): Promise<Bus> {
+async function busOf(service: string, user = service, deployment?: string): Promise<Bus> {
   const bus = await connectNatsBus({
     urls: [`nats://${user}:pw-${user}@${new URL(server?.url ?? '').host}`],
     name: service,
     inboxPrefix: `_INBOX_${service}`,
     member: { group: service, process: `${service}-${(processes += 1)}` },
+    deployment,
     log: silent,
   });
   buses.push(bus);
@@ -186,6 +187,39 @@ describe.skipIf(server === null)('NATS users', () => {
     const call = SUBJECTS.tool('brain', 'svc_search');
     expect(await heard([caller, [call]], [owner, SUBJECTS.tools('brain')], 'brain.process.owner')).toEqual([]);
     expect(await heard([gateway, [call]], [owner, SUBJECTS.tools('brain')], SUBJECTS.who)).toEqual([call]);
+  });
+
+  test('within a named deployment each may do what it may do anywhere, and only that', async () => {
+    const named = (service: string) => busOf(service, service, 'alpha');
+    const [gateway, agora, habitat] = await Promise.all([named('gateway'), named('agora'), named('habitat')]);
+    await agora.respond(SUBJECTS.tools('agora'), async () => 'done', { queue: 'agora' });
+    await habitat.respond(OPERATION_SUBJECTS.servedBy('habitat'), async () => 'known', { queue: 'habitat' });
+    expect(await gateway.request(SUBJECTS.tool('agora', 'agora_nodes'), '{}', soon())).toBe('done');
+    expect(await agora.request(OPERATION_SUBJECTS.one('habitat', 'agora', 'operation'), '{}', soon())).toBe('known');
+    for (const pattern of [SUBJECTS.tools('habitat'), OPERATION_SUBJECTS.servedBy('habitat'), '>'])
+      await expect(agora.subscribe(pattern, () => {})).rejects.toThrow('does not let this service listen');
+  });
+
+  test('agora alone speaks to other deployments', async () => {
+    const [agora, other, brain] = await Promise.all([
+      busOf('agora', 'agora', 'alpha'),
+      busOf('agora', 'agora', 'beta'),
+      busOf('brain'),
+    ]);
+    await other.respond('svc.x.beta.agora', async () => 'heard', { queue: 'agora' });
+    expect(await agora.request('svc.x.beta.agora', '', soon())).toBe('heard');
+    expect(await heard([agora, ['svc.x.presence']], [other, 'svc.x.presence'], 'svc.x.gamma.agora')).toEqual([
+      'svc.x.presence',
+    ]);
+    for (const pattern of ['svc.x.beta.agora', 'svc.x.presence', 'svc.x.>'])
+      await expect(brain.subscribe(pattern, () => {})).rejects.toThrow('does not let this service listen');
+    const told: string[] = [];
+    const listening = await other.subscribe('svc.x.presence', (payload) => told.push(payload));
+    brain.publish('svc.x.presence', 'forged');
+    agora.publish('svc.x.presence', 'true');
+    await expect.poll(() => told).toContain('true');
+    expect(told).not.toContain('forged');
+    await listening.drain();
   });
 
   test("a service hears neither another's calls nor another's replies nor events", async () => {

@@ -1,4 +1,5 @@
 /** deploy/nats/nats.conf: each service is allowed only the subjects that it serves, as the list of the services says. */
+import { BETWEEN_DEPLOYMENTS, spaceOf } from '@svc/runtime/bus-subject.ts';
 import { type CataloguedService, type OwnSubjects, SERVICES } from './services.ts';
 
 const HEADER = `# NATS of the cluster, written by \`npm run gen\` from deploy/services.ts. Each service is allowed only the subjects it serves. It
@@ -6,6 +7,8 @@ const HEADER = `# NATS of the cluster, written by \`npm run gen\` from deploy/se
 # \`op.<service>.<asker>.\` one service asks another, each in its own name alone; what it may ask for, the one that is asked
 # knows (\`askers\` in shared/contract/src/operations.*.ts). A subject that is not allowed here is not refused, it times out; what
 # may go to one process of a service is listed once more below \`to.*.*.\`. By \`alive.<service>\` processes say that they live.
+# A deployment with a name (SVC_NODE_NAME) says all that below \`at.<name>.\`, so that two of them on one server never hear each
+# other; only on \`svc.x.\` one deployment speaks to another.
 listen: "0.0.0.0:4222"
 http: "127.0.0.1:8222"
 max_payload: 8388608
@@ -76,9 +79,18 @@ export function natsConfig(): string {
   ].join('\n');
 }
 
+/** Once as they are, and once as a named deployment says them within itself. */
+function inAnySpace(subjects: readonly string[]): readonly string[] {
+  const isShared = (subject: string): boolean =>
+    subject.startsWith(BETWEEN_DEPLOYMENTS) || subject.startsWith('_INBOX_');
+  return [...subjects, ...subjects.filter((subject) => !isShared(subject)).map((subject) => spaceOf('*') + subject)];
+}
+
 function permissions(role: string, { publish, subscribe }: OwnSubjects): string {
   const listed = (name: string, subjects: readonly string[]): string =>
-    `  ${name}: [\n${subjects.map((subject) => `    "${subject}"`).join('\n')}\n  ]\n`;
+    `  ${name}: [\n${inAnySpace(subjects)
+      .map((subject) => `    "${subject}"`)
+      .join('\n')}\n  ]\n`;
   const rights = listed('publish', publish) + listed('subscribe', subscribe);
   return `MAY_${role.toUpperCase()}: {\n${rights}  allow_responses: true\n}\n`;
 }

@@ -1,5 +1,5 @@
-/** One process of a cluster: `node deploy/node.ts gateway`, `node deploy/node.ts brain`, …. */
-import { runRole } from './role.ts';
+/** One process of a cluster: `node deploy/node.ts gateway`, `node deploy/node.ts brain`, or several roles in one. */
+import { runRoles } from './role.ts';
 import { SERVICES } from './services.ts';
 
-await runRole(process.argv[2] ?? '', SERVICES);
+await runRoles(process.argv.slice(2), SERVICES);

@@ -5,7 +5,7 @@ import { meetDatabase } from '@svc/runtime/database.patience.ts';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { createBullmqJobs } from '@svc/runtime/jobs.bullmq.ts';
 import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
-import { measuredJobs, measurePool } from '@svc/runtime/measures.ts';
+import { measuredJobs } from '@svc/runtime/measures.ts';
 import type { Platform, StatelessPlatform } from '@svc/runtime/platform.ts';
 import { connectRedis } from '@svc/runtime/redis.ts';
 import type { Redis } from 'ioredis';
@@ -35,6 +35,7 @@ export async function connectCluster(
     name: context.node.instance,
     inboxPrefix: `_INBOX_${service}`,
     member: { group: service, process: context.node.instance },
+    deployment: config.SVC_NODE_NAME,
     clock,
     log,
     giveUpAt,
@@ -69,7 +70,6 @@ export async function addStores(connected: Connected, lifecycle: Lifecycle): Pro
   });
   lifecycle.onShutdown('database', () => database.close());
   await meetDatabase(database, { url, log, giveUpAt });
-  measurePool(metrics, database.pool);
   const jobs = measuredJobs(createBullmqJobs({ redis, log }), metrics);
   lifecycle.onShutdown('jobs', () => jobs.close());
   return { ...connected, database, jobs };

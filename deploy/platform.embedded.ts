@@ -5,7 +5,7 @@ import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
 import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
 import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
-import { measuredJobs, measurePool } from '@svc/runtime/measures.ts';
+import { measuredJobs, measurePools } from '@svc/runtime/measures.ts';
 import type { Platform, StatelessPlatform } from '@svc/runtime/platform.ts';
 import { DATABASE, type DataDirectory } from './data-directory.ts';
 import type { ProcessContext } from './process-context.ts';
@@ -56,7 +56,7 @@ export async function addStores(
 ): Promise<Platform> {
   const { log, clock, metrics } = doors;
   const database = await store.database();
-  measurePool(metrics, database.pool);
+  measurePools(metrics, [database.pool]);
   const jobs = measuredJobs(createLocalJobs({ clock, log }), metrics);
   lifecycle.onShutdown('jobs', () => jobs.close());
   return { ...doors, database, jobs };

@@ -18,7 +18,7 @@ export interface Environment {
 /** Reads the environment once and removes secrets from it, so that no child process inherits them. */
 export function takeEnvironment(): Environment {
   const environment = readConfig(process.env, (path) => readFileSync(path, 'utf8'));
-  for (const name of secretVariables()) delete process.env[name];
+  for (const name of [...secretVariables(), ...environment.config.remoteTokens.keys()]) delete process.env[name];
   return environment;
 }
 

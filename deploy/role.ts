@@ -1,57 +1,111 @@
-/** One process of a cluster: a gateway, or one of the services behind it. */
+/** One process of a cluster: a gateway, one of the services behind it, or several of them. */
 import { hostname } from 'node:os';
+import type { Check } from '@svc/contract/discovery.ts';
 import { type Config, ConfigProblem } from '@svc/runtime/config.ts';
+import type { Database } from '@svc/runtime/database.ts';
 import { watchEventLoop } from '@svc/runtime/event-loop.ts';
-import { measureProcess } from '@svc/runtime/measures.ts';
+import { measurePools, measureProcess } from '@svc/runtime/measures.ts';
+import type { Link } from '@svc/runtime/platform.ts';
+import type { ServicePlace } from '@svc/runtime/service.ts';
 import { startHealthPort } from './health.ts';
 import { addStores, connectCluster } from './platform.cluster.ts';
 import { runProcess, type Start } from './process.ts';
+import { roleContext } from './role-context.ts';
 import type { CataloguedService } from './services.ts';
 
-/** Ends with the process. `role` is `gateway` or a name among the services. */
-export async function runRole(role: string, services: readonly CataloguedService[]): Promise<void> {
-  await runProcess(role, async (start) => {
+const GATEWAY = 'gateway';
+
+/** A role that is connected and has not begun. */
+interface ConnectedRole {
+  readonly links: readonly Link[];
+  readonly databases: readonly Database[];
+  /** Resolves, when it serves, with its checks. */
+  begin(place: ServicePlace): Promise<() => Promise<readonly Check[]>>;
+}
+
+/**
+ * Ends with the process. Each role is `gateway` or a name among the services, with connections and logins of its own; they
+ * start in the order of the services, a gateway last, whatever order they are named in.
+ */
+export async function runRoles(wanted: readonly string[], services: readonly CataloguedService[]): Promise<void> {
+  await runProcess(wanted.join('+'), async (start) => {
     const names = services.map(({ name }) => name);
-    if (role === 'gateway') return runGateway(start, names);
-    const service = services.find(({ name }) => name === role);
-    if (service === undefined) throw new ConfigProblem(`usage: node deploy/node.ts ${['gateway', ...names].join('|')}`);
-    await runService(start, service);
+    const roles = [...names, GATEWAY].filter((role) => wanted.includes(role));
+    if (roles.length === 0 || roles.length !== wanted.length)
+      throw new ConfigProblem(`usage: node deploy/node.ts ${[GATEWAY, ...names].join('|')} …, each once`);
+    const serving = services.filter(({ name }) => roles.includes(name));
+    const hasGateway = roles.includes(GATEWAY);
+    if (hasGateway) requireKey(start.context.config);
+    // The servers are given some time to answer, which loading code would use up.
+    await Promise.all([hasGateway && import('@svc/gateway/service.ts'), ...serving.map(({ load }) => load())]);
+    const connecting = [
+      ...serving.map((service) => () => connectService(start, service)),
+      ...(hasGateway ? [() => connectGateway(start, names)] : []),
+    ];
+    await runConnected(start, roles, connecting);
   });
 }
 
-async function runService({ context, lifecycle }: Start, { name, start }: CataloguedService): Promise<void> {
-  requireSettings(context.config, ['NATS_URL', 'REDIS_URL', 'DATABASE_URL']);
+async function runConnected(
+  { context, lifecycle }: Start,
+  roles: readonly string[],
+  connecting: readonly (() => Promise<ConnectedRole>)[],
+): Promise<void> {
+  const { metrics, node } = context;
   const health = await startHealthPort(context, lifecycle);
-  const platform = await addStores(await connectCluster(context, lifecycle, name), lifecycle);
-  measureProcess(platform, name);
-  const loop = watchEventLoop(platform.metrics);
-  lifecycle.onShutdown('event loop', async () => loop.close());
-  const service = await start(platform, { host: hostname(), port: health.port });
-  lifecycle.onShutdown(name, () => service.stop());
-  health.serve(() => service.checks());
+  const connected = await Promise.all(connecting.map((connect) => connect()));
+  measureProcess({ metrics, node, links: connected.flatMap(({ links }) => links) }, roles);
+  measurePools(
+    metrics,
+    connected.flatMap(({ databases }) => databases.map(({ pool }) => pool)),
+  );
+  if (!roles.includes(GATEWAY)) {
+    const loop = watchEventLoop(metrics);
+    lifecycle.onShutdown('event loop', async () => loop.close());
+  }
+  const checks: (() => Promise<readonly Check[]>)[] = [];
+  for (const { begin } of connected) checks.push(await begin({ host: hostname(), port: health.port }));
+  health.serve(async () => (await Promise.all(checks.map((read) => read()))).flat());
   lifecycle.onShutdown('readiness', async () => health.leave());
-  process.stdout.write(`${name} is running, its health at http://${health.address}:${health.port}\n`);
+  const serving = roles.filter((role) => role !== GATEWAY);
+  if (serving.length === 0) return;
+  const [is, its] = serving.length === 1 ? ['is', 'its'] : ['are', 'their'];
+  process.stdout.write(
+    `${serving.join(', ')} ${is} running, ${its} health at http://${health.address}:${health.port}\n`,
+  );
 }
 
-async function runGateway({ context, lifecycle }: Start, expectedServices: readonly string[]): Promise<void> {
-  requireSettings(context.config, ['NATS_URL', 'REDIS_URL']);
-  requireKey(context.config);
+async function connectService({ context, lifecycle }: Start, service: CataloguedService): Promise<ConnectedRole> {
+  const { name, start } = service;
+  const platform = await addStores(await connectCluster(roleContext(context, name), lifecycle, name), lifecycle);
+  return {
+    links: platform.links,
+    databases: [platform.database],
+    async begin(place) {
+      const running = await start(platform, place);
+      lifecycle.onShutdown(name, () => running.stop());
+      return () => running.checks();
+    },
+  };
+}
+
+async function connectGateway(
+  { context, lifecycle }: Start,
+  expectedServices: readonly string[],
+): Promise<ConnectedRole> {
   const { startGateway } = await import('@svc/gateway/service.ts');
-  const health = await startHealthPort(context, lifecycle);
-  const platform = await connectCluster(context, lifecycle, 'gateway');
-  measureProcess(platform, 'gateway');
-  const gateway = await startGateway(platform, { expectedServices });
-  lifecycle.onShutdown('gateway', () => gateway.close());
-  health.serve(async () => (await gateway.ready()).checks);
-  lifecycle.onShutdown('doors', () => gateway.drain());
-  lifecycle.onShutdown('readiness', async () => health.leave());
-  process.stdout.write(`listening on http://${gateway.address}:${gateway.port}\n`);
-}
-
-/** Everything that is missing at once, before anything is tried. */
-function requireSettings(config: Config, names: readonly (keyof Config)[]): void {
-  const missing = names.filter((name) => config[name] === undefined);
-  if (missing.length > 0) throw new ConfigProblem(`${missing.join(', ')}: needed to run a service of the cluster`);
+  const platform = await connectCluster(roleContext(context, GATEWAY), lifecycle, GATEWAY);
+  return {
+    links: platform.links,
+    databases: [],
+    async begin() {
+      const gateway = await startGateway(platform, { expectedServices });
+      lifecycle.onShutdown(GATEWAY, () => gateway.close());
+      lifecycle.onShutdown('doors', () => gateway.drain());
+      process.stdout.write(`listening on http://${gateway.address}:${gateway.port}\n`);
+      return async () => (await gateway.ready()).checks;
+    },
+  };
 }
 
 /** Without a key whoever reaches the gateway from its machine is the operator of the whole cluster. */

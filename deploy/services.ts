@@ -65,6 +65,19 @@ export const SERVICES: readonly CataloguedService[] = [
     name: 'market',
     load: async () => (await import('@svc/market/service.ts')).marketService,
   }),
+  service({
+    name: 'agora',
+    load: async () => (await import('@svc/agora/service.ts')).agoraService,
+    subjects: {
+      publish: ['svc.x.*.agora', 'svc.x.presence', 'events.after.*', 'to.*.*.events.after.*'],
+      subscribe: ['svc.x.*.agora', 'svc.x.presence', 'event.*', 'directory.announce'],
+    },
+  }),
+  service({
+    name: 'universe',
+    load: async () => (await import('@svc/universe/service.ts')).universeService,
+    subjects: { publish: ['directory.checks.*'] },
+  }),
 ];
 
 export const SERVICE_NAMES: readonly string[] = SERVICES.map(({ name }) => name);

@@ -173,6 +173,18 @@ describe.skipIf(nats === null || redis === null || postgres === null)('a process
     );
   });
 
+  test('a role that there is none of, one that is named twice, and logins that are missing are said', async () => {
+    for (const roles of [[], ['brian'], ['escrow', 'escrow'], ['escrow', 'brian']]) {
+      expect(await sentenceOf(start(['node.ts', ...roles], { ...servers, SVC_LOG_LEVEL: 'silent' }))).toMatch(
+        /^usage: node deploy\/node\.ts gateway\|/,
+      );
+    }
+    const logins = folder();
+    expect(await sentenceOf(run('escrow', { SVC_LOGINS_DIR: logins }))).toBe(
+      `SVC_LOGINS_DIR: ${logins}/nats_url_escrow is no NATS_URL of escrow`,
+    );
+  });
+
   test('a server that is not there is named with its address', async () => {
     const address = await nobody();
     const said = (setting: string, url: string) => sentenceOf(run('escrow', { [setting]: url }));

@@ -22,7 +22,7 @@ export async function startWholeNode(
   { directory, store, services }: WholeNode,
 ): Promise<void> {
   const doors = createEmbeddedDoors(context, lifecycle);
-  measureProcess(doors, 'embedded');
+  measureProcess(doors, ['embedded']);
   const gateway = await startGateway(doors, { expectedServices: services.map(({ name }) => name) });
   lifecycle.onShutdown('gateway', () => gateway.close());
   const { SVC_HEALTH_PORT: healthPort } = context.config;

@@ -85,7 +85,7 @@ export class Caller {
     const { id = 1, door = '/call', headers = {}, gateway } = options;
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: tool, arguments: args } });
     const reply = await this.send(door, body, { gateway, headers });
-    const code = codeOf(reply);
+    const code = codeOf(reply) ?? codeOfNull(reply);
     if (code !== null) sawCode(tool, code);
     return reply;
   }
@@ -154,6 +154,12 @@ export function codeOf({ body }: Reply): string | null {
   const content = body.result?.content;
   const code = isFields(content) ? content.code : undefined;
   return typeof code === 'string' ? code : null;
+}
+
+/** Of a refusal that is null, which stands for nothing that there is. */
+function codeOfNull({ body }: Reply): string | null {
+  const { content, code } = body.result ?? {};
+  return content === null && typeof code === 'string' ? code : null;
 }
 
 export function successOf(reply: Reply, what: string): Fields {

@@ -1,4 +1,5 @@
 /** Every behaviour that the scenarios prove, one line each: `id: [source, behaviour]`. */
+import { AGORA_FEDERATION } from './requirements/agora-federation.ts';
 import { ACCESS } from './requirements/access.ts';
 import { BRAIN_COMMITS } from './requirements/brain-commits.ts';
 import { BRAIN_HISTORY } from './requirements/brain-history.ts';
@@ -12,10 +13,12 @@ import { BRAIN_SYNC } from './requirements/brain-sync.ts';
 import { BRAIN_TOOLS } from './requirements/brain-tools.ts';
 import { CLI } from './requirements/cli.ts';
 import { CLIENT } from './requirements/client.ts';
+import { CONSENSUS } from './requirements/consensus.ts';
 import { CONTEXT } from './requirements/context.ts';
 import { COPIES } from './requirements/copies.ts';
 import { DISK } from './requirements/disk.ts';
 import { ESCROW } from './requirements/escrow.ts';
+import { EVENT_LOG } from './requirements/event-log.ts';
 import { GATEWAY } from './requirements/gateway.ts';
 import { GUIDES } from './requirements/guides.ts';
 import { HABITAT_RECORDS } from './requirements/habitat-records.ts';
@@ -25,19 +28,29 @@ import { HABITAT_TRUST } from './requirements/habitat-trust.ts';
 import { HABITAT } from './requirements/habitat-registry.ts';
 import { ISLANDS } from './requirements/islands.ts';
 import { MARKET } from './requirements/market.ts';
+import { FORUM } from './requirements/forum.ts';
+import { MESSAGES } from './requirements/messages.ts';
 import { MCP } from './requirements/mcp.ts';
 import { OPERATION } from './requirements/operation.ts';
 import { PEOPLE } from './requirements/people.ts';
+import { DOORS } from './requirements/doors.ts';
+import { SANDBOX } from './requirements/sandbox.ts';
 import { SETTINGS } from './requirements/settings.ts';
 import { STORAGE } from './requirements/storage.ts';
 import { TEMPORARY } from './requirements/temporary.ts';
 import { TOKENS } from './requirements/tokens.ts';
+import { CREWS } from './requirements/crews.ts';
+import { UNIVERSE } from './requirements/universe.ts';
+import { WORLDS } from './requirements/worlds.ts';
 
 const ALL = {
   ...GATEWAY,
   ...BRAIN_RULES,
   ...BRAIN_TOOLS,
   ...TEMPORARY,
+  ...CREWS,
+  ...UNIVERSE,
+  ...WORLDS,
   ...STORAGE,
   ...BRAIN_SYNC,
   ...COPIES,
@@ -48,6 +61,7 @@ const ALL = {
   ...BRAIN_MEMORY,
   ...BRAIN_RELATIONS,
   ...BRAIN_ROWS,
+  ...CONSENSUS,
   ...CONTEXT,
   ...ACCESS,
   ...GUIDES,
@@ -60,13 +74,19 @@ const ALL = {
   ...HABITAT_AGENTS,
   ...HABITAT_SUDO,
   ...ESCROW,
+  ...EVENT_LOG,
   ...PEOPLE,
   ...DISK,
+  ...SANDBOX,
+  ...DOORS,
   ...SETTINGS,
   ...MARKET,
+  ...MESSAGES,
+  ...FORUM,
   ...MCP,
   ...CLIENT,
   ...CLI,
+  ...AGORA_FEDERATION,
 };
 
 export type RequirementId = keyof typeof ALL;

@@ -12,6 +12,12 @@ export const SEED = count('E2E_SEED', randomInt(1, 2 ** 31));
 export const KILL_ROUNDS = count('E2E_KILL_ROUNDS', 2);
 export const ROLLING_RESTARTS = count('E2E_ROLLING_RESTARTS', 2);
 export const GARBAGE_REQUESTS = count('E2E_GARBAGE_REQUESTS', 2000);
+/** At the tools of the market alone. */
+export const MARKET_GARBAGE_REQUESTS = count('E2E_MARKET_GARBAGE_REQUESTS', 1000);
+/** At the tools of agora alone. */
+export const AGORA_GARBAGE_REQUESTS = count('E2E_AGORA_GARBAGE_REQUESTS', 1000);
+/** At the tools of the universe alone. */
+export const UNIVERSE_GARBAGE_REQUESTS = count('E2E_UNIVERSE_GARBAGE_REQUESTS', 1000);
 /** Of the ledger; each takes some seconds until everything runs again. */
 export const LEDGER_KILL_ROUNDS = count('E2E_KILL_ROUNDS', 2);
 /** Of the registry, while roles are granted. */
@@ -45,6 +51,15 @@ export const INSIGHTS_AT_ONCE = count('E2E_INSIGHTS_AT_ONCE', 300);
 export const LINEAGE_RINGS = count('E2E_LINEAGE_RINGS', 20);
 /** Writes of each of several processes into one brain. */
 export const WRITES_OF_EACH_PROCESS = count('E2E_WRITES', 50);
+/** Of each of several members, into every family; the dropbox of their workspace has room for a thousand files. */
+export const WRITES_OF_EACH_MEMBER = Math.min(250, count('E2E_MEMBER_WRITES', 40));
+
+/** Replicas, of different services, that stand still or are killed at once; one tells which of them it was. */
+export const FAULTS_AT_ONCE = count('E2E_FAULTS_AT_ONCE', 2);
+/** Windows of nodes that are told theirs: those that they have by themselves, in the soak run. */
+export const RATE_WINDOW_S = count('E2E_RATE_WINDOW_S', 20);
+export const DENIALS_WINDOW_S = count('E2E_DENIALS_WINDOW_S', 12);
+export const BREAKER_OPEN_S = count('E2E_BREAKER_OPEN_S', 15);
 
 /** Of each client between two calls, while something happens to the system: a machine that is full shows nothing else. */
 export const LOAD_PAUSE_MS = count('E2E_LOAD_PAUSE_MS', 150);
@@ -83,3 +98,34 @@ export function promised(ms: number): number {
 /** Files of the brain that is backed up under writes, and kills inside of backups and restores. */
 export const BACKUP_FILES = count('E2E_BACKUP_FILES', 200);
 export const BACKUP_KILLS = count('E2E_BACKUP_KILLS', 2);
+
+/** Trades that many act on while their time runs out, and how many of each kind act on each. */
+export const STORM_TRADES = count('E2E_STORM_TRADES', 8);
+export const STORM_RACERS = count('E2E_STORM_RACERS', 10);
+/** Of the market, its ledger and what they stand on, while trades are under way. */
+export const MARKET_KILL_ROUNDS = count('E2E_MARKET_KILL_ROUNDS', 8);
+
+/** Events that the log has to have, and kills of relays, of the log and of NATS meanwhile. */
+export const LOGGED_EVENTS = count('E2E_LOGGED_EVENTS', 2000);
+export const LOG_KILL_ROUNDS = count('E2E_LOG_KILL_ROUNDS', 5);
+/** Of the universe, the brain and the ledger, while worlds are resumed. */
+export const RESTORE_KILL_ROUNDS = count('E2E_RESTORE_KILL_ROUNDS', 5);
+/** Work in a queue, pollers that take it, kills of the universe and of pollers meanwhile, and workers that come too late. */
+export const QUEUED_ITEMS = count('E2E_QUEUED_ITEMS', 120);
+export const POLLERS = count('E2E_POLLERS', 10);
+export const QUEUE_KILL_ROUNDS = count('E2E_QUEUE_KILL_ROUNDS', 2);
+export const STALLED_WORKERS = count('E2E_STALLED_WORKERS', 10);
+/** Deployments on one NATS, how often they vote on new topics, and the ballots of each at each topic of its own. */
+export const DEPLOYMENTS = count('E2E_DEPLOYMENTS', 3);
+export const FEDERATION_SEEDS = count('E2E_FEDERATION_SEEDS', 1);
+export const FEDERATED_BALLOTS = count('E2E_FEDERATED_BALLOTS', 12);
+/** How long jobs run each second, kills of the universe meanwhile, and its processes on the cluster. */
+export const CRON_SECONDS = count('E2E_CRON_SECONDS', 8);
+export const CRON_KILL_ROUNDS = count('E2E_CRON_KILL_ROUNDS', 2);
+export const CRON_REPLICAS = count('E2E_CRON_REPLICAS', 2);
+/** Of what crews are made of, while they do tasks. */
+export const CREW_KILL_ROUNDS = count('E2E_CREW_KILL_ROUNDS', 2);
+/** Of agora and of the registry, while messages are sent, tasks delegated and ballots cast. */
+export const AGORA_KILL_ROUNDS = count('E2E_AGORA_KILL_ROUNDS', 5);
+/** The same of a node that is everything, which takes longer to start. */
+export const AGORA_NODE_KILL_ROUNDS = count('E2E_AGORA_NODE_KILL_ROUNDS', 2);

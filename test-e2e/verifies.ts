@@ -1,6 +1,7 @@
 /** `verifies('requirement', scenario)`: a test that runs against the target of its project and proves requirements. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, inject, onTestFinished, test } from 'vitest';
+import { SERVICE_NAMES } from '../deploy/services.ts';
 import { Caller, type CallerOptions } from './client.ts';
 import { EventSocket, type SocketOptions } from './instruments/event-socket.ts';
 import { type Random, randomFrom } from './instruments/random.ts';
@@ -96,12 +97,18 @@ export interface OwnTargetOptions {
   readonly only?: TargetKind;
   /** Nobody had it before and nobody gets it afterwards: for what counts everything, or cannot be mended. */
   readonly fresh?: ClusterSize;
+  /** Services that have processes for themselves on a cluster, where a scenario ends or counts them; the brain unless told. */
+  readonly apart?: readonly string[];
 }
+
+/** Each service by itself: what ends other services than the brain and the registry shares one cluster so divided. */
+export const EACH_APART: readonly string[] = SERVICE_NAMES;
+export const REGISTRY_APART: readonly string[] = ['brain', 'habitat'];
 
 /** A target that the file may break, with these settings. It gets it whole and leaves it to be made whole again. */
 export function ownTarget(
   settings: Environment | (() => Promise<Preparation>) = {},
-  { only, fresh }: OwnTargetOptions = {},
+  { only, fresh, apart }: OwnTargetOptions = {},
 ): OwnTargetHandle {
   let target: OwnTarget | null = null;
   let prepared: Preparation | null = null;
@@ -110,13 +117,13 @@ export function ownTarget(
       prepared = typeof settings === 'function' ? await settings() : { environment: settings, async dispose() {} };
       const kind = inject('targetKind');
       target = await (fresh === undefined
-        ? lendTarget(kind, prepared.environment)
-        : startTarget(kind, prepared.environment, fresh));
+        ? lendTarget(kind, prepared.environment, apart)
+        : startTarget(kind, prepared.environment, { ...fresh, ...(apart && { apart }) }));
     });
     afterAll(async () => {
       try {
         if (fresh !== undefined) await target?.stop();
-        else if (target !== null) await giveBack(target, prepared?.environment ?? {});
+        else if (target !== null) await giveBack(target, prepared?.environment ?? {}, apart);
       } finally {
         await prepared?.dispose();
       }

@@ -41,7 +41,7 @@ export const e2eProjects: TestProjectInlineConfiguration[] = [
     },
   },
   targetProject('embedded', 1, 4),
-  // Each worker may have a cluster of its own to break: ten processes, beside the eleven that all share.
+  // Each worker may have a cluster of its own to break, of six to fourteen processes, beside the seven that all share.
   targetProject('cluster', 2, 2),
 ];
 

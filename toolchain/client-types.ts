@@ -79,7 +79,8 @@ function isTextOrNull({ type }: JsonSchema): boolean {
   return [type].flat().every((one) => one === 'string' || one === 'null');
 }
 
-function dressType(dress: Readonly<Record<string, unknown>>): string {
+function dressType(dress: Readonly<Record<string, unknown>> | null): string {
+  if (dress === null) return 'null';
   const fields = Object.entries(dress).map(([name, value]) => `${propertyName(name)}: ${JSON.stringify(value)}`);
   return fields.length === 0 ? 'unknown' : `{ ${fields.join('; ')} }`;
 }

@@ -91,7 +91,8 @@ export function configPage(): string {
     [
       'Values that change while the service runs. They are kept in the database, a change is audited and told to operators as',
       '`config:changed`, and holds on every replica from the next call on. The variable, when set, fixes the value: give it to',
-      'every process. What is set beneath it is kept, and counts again when the variable goes.',
+      'every process. What is set beneath it is kept, and counts again when the variable goes. Keys that begin otherwise than',
+      'these belong to a brain, see [calls.md](calls.md).',
     ].join('\n'),
     table(
       ['Setting', 'Read by', 'Default', 'Variable', 'Who may change it', 'Meaning'],

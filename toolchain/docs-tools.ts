@@ -116,7 +116,8 @@ function resultTable(fields: readonly Field[]): string {
 }
 
 function refusals({ refuses, raises, dress }: DocumentedTool): string {
-  const leading = Object.keys(dress).length === 0 ? '' : ` (led by ${code(JSON.stringify(dress))})`;
+  const isPlain = dress !== null && Object.keys(dress).length === 0;
+  const leading = isPlain ? '' : ` (${dress === null ? 'told by' : 'led by'} ${code(JSON.stringify(dress))})`;
   const parts = [
     refuses.length === 0 ? '' : `Refusals${leading}: ${codes(refuses)}.`,
     raises.length === 0 ? '' : `Call errors of its own: ${codes(raises)}.`,

@@ -1,6 +1,7 @@
 // The seeded scenarios with the counts that are too long for every change: `soak.ts [part …]`. What is set in the
 // environment already (a count, a seed) stays.
-import { runStages, vitestStage } from './stages.ts';
+import { join } from 'node:path';
+import { commandStage, runStages, type Stage, vitestStage } from './stages.ts';
 
 interface Part {
   readonly name: string;
@@ -17,7 +18,7 @@ const PARTS: readonly Part[] = [
   {
     name: 'rules',
     projects: ['unit', 'servers'],
-    files: ['services/brain', 'services/escrow', 'services/habitat', 'services/market'],
+    files: ['services/brain', 'services/escrow', 'services/habitat', 'services/market', 'services/agora'],
     counts: { SVC_TEST_COUNTS: 'full' },
   },
   {
@@ -29,8 +30,39 @@ const PARTS: readonly Part[] = [
   {
     name: 'kills',
     projects: ['e2e-embedded'],
-    files: scenarios('brain-crash', 'islands-crash', 'escrow-crash', 'brain-merging', 'memory-crash', 'brain-backup'),
+    files: scenarios(
+      'brain-crash',
+      'islands-crash',
+      'escrow-crash',
+      'brain-merging',
+      'memory-crash',
+      'brain-backup',
+      'market-crash',
+      'event-log-crash',
+      'agora-crash',
+      'universe-crash',
+      'agora-convergence',
+      'universe-cron-crash',
+      'universe-worlds-faults',
+      'crews-crash',
+    ),
     counts: {
+      E2E_DEPLOYMENTS: 5,
+      E2E_FEDERATION_SEEDS: 10,
+      E2E_FEDERATED_BALLOTS: 200,
+      E2E_CRON_SECONDS: 60,
+      E2E_CRON_KILL_ROUNDS: 20,
+      E2E_CRON_REPLICAS: 3,
+      E2E_QUEUED_ITEMS: 1000,
+      E2E_POLLERS: 20,
+      E2E_QUEUE_KILL_ROUNDS: 25,
+      E2E_RESTORE_KILL_ROUNDS: 50,
+      E2E_CREW_KILL_ROUNDS: 50,
+      E2E_STALLED_WORKERS: 100,
+      E2E_LOGGED_EVENTS: 10_000,
+      E2E_LOG_KILL_ROUNDS: 50,
+      E2E_MARKET_KILL_ROUNDS: 200,
+      E2E_AGORA_NODE_KILL_ROUNDS: 100,
       E2E_KILL_ROUNDS: 100,
       E2E_ISLAND_KILLS_INSIDE: 25,
       E2E_STORAGE_KILLS_INSIDE: 25,
@@ -53,10 +85,28 @@ const PARTS: readonly Part[] = [
     },
   },
   {
+    name: 'windows',
+    projects: BOTH,
+    files: scenarios('gateway-limits', 'habitat-audit', 'qos'),
+    counts: { E2E_RATE_WINDOW_S: 60, E2E_DENIALS_WINDOW_S: 60, E2E_BREAKER_OPEN_S: 60 },
+  },
+  {
     name: 'garbage',
     projects: BOTH,
-    files: scenarios('garbage', 'brain-names-everywhere'),
-    counts: { E2E_GARBAGE_REQUESTS: 200_000, E2E_NAMES: 1500 },
+    files: scenarios('garbage', 'agora-garbage', 'brain-names-everywhere'),
+    counts: {
+      E2E_GARBAGE_REQUESTS: 200_000,
+      E2E_MARKET_GARBAGE_REQUESTS: 50_000,
+      E2E_AGORA_GARBAGE_REQUESTS: 5000,
+      E2E_UNIVERSE_GARBAGE_REQUESTS: 5000,
+      E2E_NAMES: 1500,
+    },
+  },
+  {
+    name: 'names',
+    projects: ['e2e-embedded'],
+    files: scenarios('storage', 'temporary'),
+    counts: { E2E_NAMES: 20_000, E2E_STORAGE_KILLS_INSIDE: 25 },
   },
   {
     name: 'poison',
@@ -73,11 +123,14 @@ const PARTS: readonly Part[] = [
   {
     name: 'load',
     projects: BOTH,
-    files: scenarios('escrow-load', 'brain-concurrency', 'lineage', 'evolution'),
+    files: scenarios('escrow-load', 'brain-concurrency', 'members-at-once', 'lineage', 'evolution', 'market-storm'),
     counts: {
+      E2E_STORM_TRADES: 40,
+      E2E_STORM_RACERS: 50,
       E2E_SPENDS: 10_000,
       E2E_REPEATED_SPENDS: 5000,
       E2E_WRITES: 1000,
+      E2E_MEMBER_WRITES: 250,
       E2E_LINEAGE_RINGS: 100,
       E2E_INSIGHTS_AT_ONCE: 1000,
     },
@@ -86,13 +139,37 @@ const PARTS: readonly Part[] = [
     name: 'faults',
     projects: ['e2e-cluster'],
     files: scenarios('faults', 'roll', 'standstill'),
-    counts: { E2E_LOAD_PAUSE_MS: 10 },
+    counts: { E2E_LOAD_PAUSE_MS: 10, E2E_FAULTS_AT_ONCE: 1 },
   },
   {
     name: 'cluster',
     projects: ['e2e-cluster'],
-    files: scenarios('brain-crash', 'escrow-crash', 'islands-crash', 'brain-merging', 'rolling'),
+    files: scenarios(
+      'brain-crash',
+      'escrow-crash',
+      'islands-crash',
+      'memory-crash',
+      'brain-merging',
+      'rolling',
+      'market-crash',
+      'agora-crash',
+      'universe-crash',
+      'universe-cron-crash',
+      'universe-worlds-faults',
+      'crews-crash',
+    ),
     counts: {
+      E2E_CRON_SECONDS: 60,
+      E2E_CRON_KILL_ROUNDS: 20,
+      E2E_CRON_REPLICAS: 3,
+      E2E_QUEUED_ITEMS: 1000,
+      E2E_POLLERS: 20,
+      E2E_QUEUE_KILL_ROUNDS: 25,
+      E2E_RESTORE_KILL_ROUNDS: 50,
+      E2E_CREW_KILL_ROUNDS: 50,
+      E2E_STALLED_WORKERS: 100,
+      E2E_MARKET_KILL_ROUNDS: 200,
+      E2E_AGORA_KILL_ROUNDS: 100,
       E2E_KILL_ROUNDS: 40,
       E2E_ISLAND_KILLS_INSIDE: 10,
       E2E_STORAGE_KILLS_INSIDE: 10,
@@ -105,14 +182,18 @@ const PARTS: readonly Part[] = [
   },
 ];
 
+const STAGES: readonly Stage[] = [
+  ...PARTS.map(stageOf),
+  commandStage('nodes', process.execPath, join(import.meta.dirname, 'worlds-on-nodes.ts')),
+];
 const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => PARTS.every((part) => part.name !== name));
+const unknown = wanted.filter((name) => STAGES.every((stage) => stage.name !== name));
 if (unknown.length > 0) {
-  process.stderr.write(`usage: soak.ts [${PARTS.map(({ name }) => name).join('|')} …]\n`);
+  process.stderr.write(`usage: soak.ts [${STAGES.map(({ name }) => name).join('|')} …]\n`);
   process.exitCode = 2;
 } else {
-  const chosen = PARTS.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
-  process.exitCode = await runStages(chosen.map(stageOf));
+  const chosen = STAGES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+  process.exitCode = await runStages(chosen);
 }
 
 function stageOf({ name, projects, files, counts }: Part) {

@@ -9,7 +9,9 @@ import { MEMORY } from './access-rules.memory.ts';
 import { STORAGE } from './access-rules.storage.ts';
 import { TEMPORARY } from './access-rules.temporary.ts';
 import { RELATIONS } from './access-rules.relations.ts';
+import { AGORA } from './access-rules.agora.ts';
 import { MARKET } from './access-rules.market.ts';
+import { UNIVERSE } from './access-rules.universe.ts';
 import { MONEY } from './access-rules.money.ts';
 import type { Tenant } from './tenants.ts';
 
@@ -291,6 +293,8 @@ export const ACCESS_RULES: Readonly<Record<string, AccessRule>> = {
   ...TRUST,
   ...SUDO,
   ...MARKET,
+  ...AGORA,
+  ...UNIVERSE,
   ...MONEY,
   ...MEMORY,
   ...STORAGE,

@@ -2,12 +2,13 @@
 import { once } from 'node:events';
 import { Caller, codeOf } from '../client.ts';
 import type { ClientOrder, ClientRole } from './client-process.ts';
+import { readShared, writeShared } from './shared-work.ts';
 
 const CONCURRENT = 50;
 
 const [role, text = '{}'] = process.argv.slice(2);
 const order = JSON.parse(text) as ClientOrder;
-const caller = new Caller(order.place, { session: order.session });
+const caller = new Caller(order.place, { session: order.session, headers: order.headers ?? {} });
 const tell = (kind: string, fields: Record<string, unknown> = {}): void => void process.send?.({ kind, ...fields });
 
 /** Takes the lease; told to go on, it writes with the fence it had, whatever happened to its process in between. */
@@ -51,6 +52,14 @@ async function write(): Promise<void> {
   tell('done', { failures });
 }
 
-const roles: Record<ClientRole, () => Promise<void>> = { 'lease-holder': holdLease, writer: write };
+/** Writes its part of what several share; told to go on, when all have, it says what it finds of all parts. */
+async function takePart(): Promise<void> {
+  const goesOn = once(process, 'message');
+  tell('written', { ...(await writeShared(caller, order)) });
+  await goesOn;
+  tell('done', { ...(await readShared(caller, order)) });
+}
+
+const roles: Record<ClientRole, () => Promise<void>> = { 'lease-holder': holdLease, writer: write, member: takePart };
 await roles[role as ClientRole]();
 process.disconnect();

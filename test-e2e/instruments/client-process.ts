@@ -12,9 +12,11 @@ export interface ClientOrder {
   readonly writes: number;
   readonly ttlMs?: number;
   readonly label?: string;
+  /** Sent with each call: the credentials of whoever the client is. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-export type ClientRole = 'lease-holder' | 'writer';
+export type ClientRole = 'lease-holder' | 'writer' | 'member';
 
 export interface ClientMessage {
   readonly kind: string;
@@ -25,7 +27,7 @@ export interface ClientProcess {
   /** Resolves with the first message of that kind. */
   said(kind: string, withinMs?: number): Promise<ClientMessage>;
   pause(): void;
-  /** Wakes it up and tells it to go on. */
+  /** Whatever it does, wakes it up and tells it to go on. */
   resume(): void;
 }
 

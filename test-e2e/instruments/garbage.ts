@@ -8,7 +8,7 @@ export interface Shot {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface KnownTool {
+export interface KnownTool {
   readonly name: string;
   readonly inputSchema: { readonly properties: Fields };
 }
@@ -101,6 +101,30 @@ export function* garbage(tools: readonly KnownTool[], brain: string, random: Ran
         params: { name: '', ...call(random, random.pick(targets), brain) },
       });
   }
+}
+
+/** Calls that would be right but for a field or two: they come further than what is wrong altogether. */
+export function* nearlyRight(calls: readonly RightCall[], random: Random): Generator<Shot, never> {
+  for (;;) {
+    const { name, args } = random.pick(calls);
+    const broken: Fields = { ...args };
+    for (let count = random.int(1, 3); count > 0; count -= 1) {
+      const field = random.next() < 0.9 ? random.pick(Object.keys(args)) : random.pick(NASTY);
+      if (random.next() < 0.1) delete broken[field];
+      else broken[field] = random.next() < 0.6 ? random.pick(NASTY) : value(random, 0);
+    }
+    yield shot(random, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: broken } });
+  }
+}
+
+/** One of each, over and over, so that none is left out. */
+export function* inTurn(all: readonly Iterator<Shot, never>[]): Generator<Shot, never> {
+  for (;;) for (const shots of all) yield shots.next().value;
+}
+
+export interface RightCall {
+  readonly name: string;
+  readonly args: Fields;
 }
 
 function shot(random: Random, body: unknown): Shot {

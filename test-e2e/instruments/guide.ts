@@ -52,6 +52,18 @@ export async function followGuide(steps: readonly GuideStep[], url: string): Pro
   }
 }
 
+/** The settings that a guide shows, in their order. */
+export function settingsIn(path: string): Record<string, string>[] {
+  return [...readFileSync(path, 'utf8').matchAll(/^```env\n([\s\S]*?)^```$/gm)].map(([, lines = '']) =>
+    Object.fromEntries(
+      lines
+        .trim()
+        .split('\n')
+        .map((line) => line.split('=', 2) as [string, string]),
+    ),
+  );
+}
+
 /** A line of a guide as a pattern. */
 export function patternOf(line: string): RegExp {
   return new RegExp(`^${line.split('…').map(escaped).join('.+')}$`);

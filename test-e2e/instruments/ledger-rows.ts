@@ -8,16 +8,15 @@ type Pool = Database['pool'];
 const TABLES = ['accounts', 'members', 'holds', 'entries', 'postings'] as const;
 
 /** Embedded, the process is stopped meanwhile and started again. */
-export async function withLedger<Result>(
-  { place, escrows }: OwnTarget,
-  work: (pool: Pool) => Promise<Result>,
-): Promise<Result> {
-  const [only] = escrows;
-  if (place.kind === 'embedded') await only?.stop();
+export async function withLedger<Result>(target: OwnTarget, work: (pool: Pool) => Promise<Result>): Promise<Result> {
+  const { place } = target;
+  if (place.kind !== 'embedded') return withDatabase(place, work);
+  const [only] = target.escrows;
+  await only?.stop();
   try {
     return await withDatabase(place, work);
   } finally {
-    if (place.kind === 'embedded') await only?.start();
+    await only?.start();
   }
 }
 

@@ -51,11 +51,22 @@ export function mountSmallDisk(mib: number): SmallDisk | null {
   };
 }
 
-/** From now on nothing below the folder can be written; answers how that ends. */
+/**
+ * From now on nothing below the folder can be written through it; answers how that ends. The view is made read-only at
+ * another place and only then laid over the folder: a mount through which somebody has opened a file to write cannot
+ * be made read-only any more.
+ */
 export function makeReadOnly(folder: string): () => void {
-  run('mount', '--bind', folder, folder);
-  run('mount', '-o', 'remount,bind,ro', folder);
-  return () => run('umount', folder);
+  const view = mkdtempSync(join(tmpdir(), 'svc-read-only-'));
+  run('mount', '--bind', folder, view);
+  try {
+    run('mount', '-o', 'remount,bind,ro', view);
+    run('mount', '--bind', view, folder);
+  } finally {
+    run('umount', view);
+    rmdirSync(view);
+  }
+  return () => run('umount', '--lazy', folder);
 }
 
 /** Nobody can change, rename or remove the file, not even root; answers how that ends. */
@@ -65,5 +76,5 @@ export function makeImmutable(file: string): () => void {
 }
 
 function run(command: string, ...args: readonly string[]): void {
-  execFileSync(command, args, { stdio: 'ignore' });
+  execFileSync(command, args, { stdio: 'pipe' });
 }

@@ -8,8 +8,14 @@ export interface Member {
   readonly token: string;
 }
 
+export interface WorkPlace {
+  readonly id: string;
+  readonly stream: string;
+  readonly workspace: string;
+}
+
 export interface Tenant {
-  /** Also the name of its folder, its island and its organisation. */
+  /** Also the name of its folder, its island, its organisation, its topic and its crew. */
   readonly team: string;
   readonly workspace: string;
   readonly admin: Member;
@@ -25,6 +31,10 @@ export interface Tenant {
   readonly trade: string;
   /** An agent of the tenant that nothing else uses. */
   spareAgent(): Promise<string>;
+  /** Work that its admin has put into a queue of the workspace that nothing else uses. */
+  spareWork(): Promise<WorkPlace>;
+  /** The same, held by the admin. */
+  takenWork(): Promise<WorkPlace>;
   /** The id of a live token, bound to the workspace, that nothing else uses. */
   spareToken(): Promise<string>;
 }
@@ -47,11 +57,24 @@ export async function createTenant(place: TargetPlace): Promise<Tenant> {
   const { id: org } = await asAdmin.ok('teams_createOrg', { name: team });
   const { id: dept } = await asAdmin.ok('teams_createDept', { name: 'd', org });
   await asAdmin.ok('teams_assign', { agentId: viewer.id, org });
+  await asAdmin.ok('svc_scenario_crew', { name: team, agents: 2 });
   const { taskId } = await asAdmin.ok('svc_sudo_createTask');
   const context = { workspace, supply: 1000 };
   const { id: listing } = await asAdmin.ok('market_list', { type: 'favor', title: team, context });
   const { tradeId } = await callerOf(place, viewer.token).ok('market_trade', { listingId: listing });
+  const scope = { owner: `workspace:${workspace}` };
+  await asAdmin.ok('consensus_create', { topic: team, options: ['yes', 'no'], minQuorum: 1000, scope });
+  const spareWork = async (): Promise<WorkPlace> => {
+    const at = { stream: newName('q'), workspace };
+    return { ...at, id: String((await asAdmin.ok('stream_enqueue', { ...at, task: 'x' })).id) };
+  };
   return {
+    spareWork,
+    async takenWork() {
+      const work = await spareWork();
+      await asAdmin.ok('stream_poll', { stream: work.stream, workspace });
+      return work;
+    },
     team,
     workspace,
     admin,

@@ -4,13 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface WaitOptions {
   /** Given where the contract names a time; otherwise long enough for a busy machine. */
   readonly withinMs?: number | undefined;
-  readonly what: string;
+  /** A function when it is worth saying what was seen last. */
+  readonly what: string | (() => string);
   readonly everyMs?: number;
   /** Errors that count as "not yet"; by default an error ends the wait. */
   readonly ignoreErrors?: (error: unknown) => boolean;
 }
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 90_000;
 
 /** Resolves with the first value that is neither false, null nor undefined. */
 export async function waitFor<Value>(
@@ -27,7 +28,10 @@ export async function waitFor<Value>(
       if (ignoreErrors?.(error) !== true) throw error;
       last = error;
     }
-    if (performance.now() > giveUpAt) throw new Error(`waited ${withinMs} ms for ${what}`, { cause: last });
+    if (performance.now() > giveUpAt) {
+      const said = typeof what === 'string' ? what : what();
+      throw new Error(`waited ${withinMs} ms for ${said}`, { cause: last });
+    }
     await delay(everyMs);
   }
 }

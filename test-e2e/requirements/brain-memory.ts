@@ -47,7 +47,11 @@ export const BRAIN_MEMORY = {
   'address:workspace': ['brain memory', 'A new workspace shows the address of its name.'],
   'memory:crash': [
     'brain memory',
-    'kill -9 loses no acknowledged value, address, event of the lineage or document, and leaves every count right.',
+    'kill -9 loses nothing acknowledged of any family that keeps rows or files, leaves nothing half made and every count right.',
+  ],
+  'members:at-once': [
+    'brain memory',
+    'Members in processes of their own, through several gateways, write values, files and links at once; afterwards all of them read the same, and none took back what another had changed.',
   ],
   'memory:stats': [
     'brain memory',

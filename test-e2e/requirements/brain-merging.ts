@@ -21,7 +21,7 @@ export const BRAIN_MERGING = {
     'A pull never replaces what no commit holds: it stays, the branch gets the file, and a conflict tells of it.',
   ],
   'merging:killed': [
-    'amendment M2',
+    'amendment M2; sync acceptance 6',
     'kill -9 during merges: after the start each file is as the branch has it or as a person left it, and fsck is clean.',
   ],
 } as const;

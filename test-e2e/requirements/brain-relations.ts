@@ -5,19 +5,19 @@ export const BRAIN_RELATIONS = {
     'What was decided about a file is listed newest first with who and where; 100 at once are 100; events tell readers.',
   ],
   'resolution:rows': [
-    'resolution acceptance 2',
+    'resolution, rows',
     'What was decided about a file is told only to whom the file may be told, and noted only by who may write it.',
   ],
   'citation:lease': [
-    'citations acceptance 1',
+    'resolution acceptance 5',
     'Whom the lease of another keeps out cites nothing; a commit that was never cited is quoted as such.',
   ],
   'links:walk': [
-    'brain acceptance 5',
+    'brain tools acceptance 5',
     'What is linked is found from both ends, as far as asked and no farther, also in a ring; of hidden files nothing.',
   ],
   'attention:fades': [
-    'brain acceptance 6',
+    'brain tools acceptance 6',
     'What is attended to is shown with what it has now, on every process; more than all of it is refused.',
   ],
   'discover:kinds': [
@@ -33,7 +33,7 @@ export const BRAIN_RELATIONS = {
     'What was learned is shared with the workspace, newest first, and told to nobody else.',
   ],
   'evolution:one': [
-    'brain acceptance 8',
+    'brain tools acceptance 8',
     'Hundreds of insights at once begin one session of work, of which 200 are kept and all are counted.',
   ],
   'evolution:changes': [

@@ -144,7 +144,7 @@ export const BRAIN_RULES = {
     'Changes of both sides that do not clash are merged, JSON by key and text by lines, into a commit of two parents.',
   ],
   'sync:conflicts': [
-    'brain sync',
+    'sync acceptance 2',
     'A clash keeps ours, no marker is written, both tips stay under a rescue ref and are readable with at.',
   ],
   'sync:conflict-closed': ['brain sync', 'A later write to the clashing file closes its conflict.'],
@@ -154,7 +154,7 @@ export const BRAIN_RULES = {
   'sync:unreachable': ['brain sync', 'A remote that does not answer is E_REMOTE_UNREACHABLE and changes nothing.'],
   'sync:rejected': ['brain sync', "A push that the remote's hook refuses is E_REMOTE_REJECTED."],
   'sync:https': [
-    'brain sync',
+    'sync acceptance 5',
     'Push and pull work over https with a private certificate and a token, which shows up nowhere.',
   ],
   'sync:auth': ['brain sync', 'A remote that refuses the credential is E_REMOTE_AUTH.'],

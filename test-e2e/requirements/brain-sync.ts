@@ -9,7 +9,7 @@ export const BRAIN_SYNC = {
     'A transfer that outlives its call goes on and tells how far it is; a repeat of the call tells how it ended.',
   ],
   'sync:kinds': [
-    'brain sync',
+    'sync acceptance 3',
     "Each kind of failure has a code of its own, a sentence that names the host, and the remote's own words.",
   ],
   'sync:words-hidden': [
@@ -30,5 +30,8 @@ export const BRAIN_SYNC = {
     'brain sync',
     'Commits of our own are replayed one by one on the remote; a clash leaves the branch as it was, both tips readable.',
   ],
-  'sync:lease': ['brain sync', "Another agent's lease keeps from pulling, and not from pushing what is committed."],
+  'sync:lease': [
+    'sync acceptance 7',
+    "Another agent's lease keeps from pulling, and not from pushing what is committed.",
+  ],
 } as const;

@@ -40,6 +40,10 @@ export const BRAIN_TOOLS = {
     'search acceptance 4',
     'All five modes answer without network and model, each as its own tool does.',
   ],
+  'search:pages': [
+    'search paging',
+    'A search goes on where its cursor says, over any gateway and whatever is written between the pages: nothing comes twice, nothing that did not change is left out.',
+  ],
   'search:semantic': [
     'embedder',
     'With an embedder set up, what is written is found by what it means, by itself and beside words; each passage is asked about once, and is gone with its text.',

@@ -1,7 +1,7 @@
 /** Backups of brains. */
 export const COPIES = {
   'backup:restored': [
-    'brain dropbox',
+    'dropbox acceptance 2; dropbox acceptance 3',
     'References, files, uncommitted work, islands, citations and resolutions come back as they were; the newer tip stays readable.',
   ],
   'backup:damaged': [

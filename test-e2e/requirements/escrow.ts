@@ -98,7 +98,7 @@ export const ESCROW = {
     'qos acceptance 1',
     'A hundred calls at once under a limit of 60, through all replicas: sixty pass, the others are told when to come back.',
   ],
-  'qos:breaker': ['qos acceptance 2', 'Five failures open the breaker; after a minute one call passes.'],
+  'qos:breaker': ['qos acceptance 2', 'Five failures open the breaker; after its time one call passes.'],
   'qos:tenants': ['qos acceptance 3', 'The same key of another workspace counts for itself.'],
   'qos:quota': ['qos acceptance 4', 'A size is counted in bytes, to the last one.'],
   'qos:keyed': [

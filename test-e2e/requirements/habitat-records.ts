@@ -26,7 +26,7 @@ export const HABITAT_RECORDS = {
   ],
   'habitat:audit:folding': [
     'audit acceptance 6',
-    'Thousands of equal denials within a minute are at most two entries that count all of them.',
+    'Thousands of equal denials within a window are at most two entries that count all of them.',
   ],
   'habitat:audit:killed': [
     'audit acceptance 7',

@@ -46,6 +46,14 @@ export const MARKET = {
     'market acceptance: plain trades 10',
     'What is offered to a workspace, and bids on it, are absent to everybody else, wherever they look.',
   ],
+  'market:scoped:events': [
+    'market acceptance: plain trades 10',
+    'Of what is offered to a workspace others hear nothing, and of a trade only its two parties do.',
+  ],
+  'market:scoped:counts': [
+    'market acceptance: plain trades 10',
+    'What is traded in a workspace counts for its members alone, in the statistics and in what a seller is worth.',
+  ],
   'market:events': ['market events', 'Each step of an offer, a bid and a trade is told once, in its order.'],
   'market:skill:gate': [
     'market acceptance: skills 1 and 10',
@@ -76,6 +84,10 @@ export const MARKET = {
     'market acceptance: skills 6',
     'What is held for a skill outlives all windows of the trade by an hour, and no tool releases it.',
   ],
+  'market:restart': [
+    'market acceptance: skills 10',
+    'After everything has ended each trade is in the state it was in, with its windows and what is held for it, and goes on.',
+  ],
   'market:reputation': [
     'market acceptance: skills 9',
     'Many trades with one partner raise the trust score and not the score that resists shills; the partner is not named.',
@@ -90,5 +102,21 @@ export const MARKET = {
   'market:consent:required': [
     'market model',
     'Where an operator wants to hear consent, silence is none: nothing is bought until the buyer says so.',
+  ],
+  'market:skill:storm': [
+    'market acceptance: skills 7; skill trades over the ledger',
+    'Whoever confirms, refutes, sweeps or cancels at the last moment, each trade ends once and its money moves once.',
+  ],
+  'market:trade:storm': [
+    'market acceptance: plain trades 3',
+    'Whoever confirms or cancels while the time of a trade runs out, it ends once and its money moves once.',
+  ],
+  'market:garbage': [
+    'market model',
+    'Calls that are almost right are answered with what is wrong, never with a failure, and change nothing they may not.',
+  ],
+  'market:killed': [
+    'market acceptance: plain trades 7',
+    'Whatever is killed at whichever step: what was acknowledged stands, nothing happens twice, and money follows each trade.',
   ],
 } as const;

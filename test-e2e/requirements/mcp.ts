@@ -9,7 +9,7 @@ export const MCP = {
     'Files of brains are resources under the rules of every other door: one that may not be read answers like one that is not there.',
   ],
   'mcp:authority': [
-    'gateway 6, 7, 11.16',
+    'gateway 6, 7; gateway acceptance 16',
     'Headers that contradict the body, sessions of others, tools outside the profile of a token and foreign origins get nothing; a refused spend is an answer that says so.',
   ],
   'mcp:conformance': [

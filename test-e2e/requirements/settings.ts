@@ -5,10 +5,13 @@ export const SETTINGS = {
     'What an operator sets through one gateway holds at every process from the next call on, whatever the process is.',
   ],
   'settings:types': [
-    'config port',
-    'Texts of switches and numbers are understood; what does not fit is VAF_INPUT_INVALID, a name nobody declared E_CONFIG_KEY.',
+    'config port; resolution acceptance 3',
+    'Texts of switches and numbers are understood; what does not fit is VAF_INPUT_INVALID, a name of the node that nobody declared E_CONFIG_KEY.',
   ],
-  'settings:secrets': ['config port', 'A secret is refused with E_CONFIG_SECRET, and its value is nowhere.'],
+  'settings:secrets': [
+    'config port; resolution acceptance 4',
+    'A secret is refused with E_CONFIG_SECRET, and its value is nowhere.',
+  ],
   'settings:operators': [
     'config port',
     'Only operators set: an admin is FORBIDDEN. Whoever is somebody reads, and to nobody no setting is shown.',
@@ -35,5 +38,13 @@ export const SETTINGS = {
     'escrow.defaultBudget and escrow.runawayPerMinute hold at every ledger from the next call on, through any gateway.',
   ],
   'settings:log': ['config port', 'Served calls are logged while gateway.logCalls is on, each with its request id.'],
+  'settings:brain': [
+    'resolution, config, citations',
+    'A key of a brain stands in its config.json, whoever wrote it, and is told without its value; a key of the node there counts for nothing.',
+  ],
+  'settings:pulled': [
+    'resolution acceptance 2',
+    'A config.json that comes from a remote arms nothing of the node: the value stays, what it would open stays shut, and an editor is FORBIDDEN to set it.',
+  ],
   'settings:restart': ['config port', 'What is set is there after every process was ended.'],
 } as const;

@@ -15,7 +15,10 @@ export const TEMPORARY = {
   ],
   'tmp:clear': ['tmp acceptance 5', 'A member clears its own files, and the answer says how many.'],
   'tmp:one-store': ['dropbox acceptance 1', 'The svc_brain_* names speak of the same files as the svc_tmp_* names.'],
-  'tmp:stash': ['dropbox acceptance 4', 'svc_brain_clear takes the stash and nothing else.'],
+  'tmp:stash': [
+    'dropbox acceptance 4',
+    'svc_brain_clear takes the stash and nothing else: every file of every kind is still there.',
+  ],
   'tmp:names': ['rest of the brain, what must be seen 5', 'No hostile name reaches a disk, or breaks a call.'],
   'tmp:events': [
     'tmp',

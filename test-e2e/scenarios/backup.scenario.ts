@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 import { Caller } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { serviceAlive } from '../targets/cluster.ts';
+import { servicesAlive } from '../targets/cluster.ts';
 import type { TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -59,7 +59,7 @@ verifies(
     for (const brain of cluster.brains) expect(await brain.stop()).toBe(0);
     await run('backup.sh', place, backup);
     for (const brain of cluster.brains) brain.spawn();
-    for (const url of place.gateways) await serviceAlive(url, 'brain', cluster.brains.length);
+    for (const url of place.gateways) await servicesAlive(url, ['brain'], cluster.brains.length);
     const during = await busy.stop();
     expect(during).toBeGreaterThan(3);
     await operator.ok('svc_set_memory', { category: 'kept', filename: 'one', content: 'after the backup' });

@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { type Caller, codeOf, type Fields } from '../client.ts';
 import type { EventSocket } from '../instruments/event-socket.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
+import { inBatches } from '../instruments/in-batches.ts';
 import { hostileName, ordinaryName } from '../instruments/names.ts';
 import { treeHash } from '../instruments/tree-hash.ts';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -27,13 +28,6 @@ const target = ownTarget(async () => {
   };
 });
 const on = { on: target, timeoutMs: 180_000 + 200 * NAMES };
-
-const AT_ONCE = 16;
-
-async function inBatches<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  for (let start = 0; start < items.length; start += AT_ONCE)
-    await Promise.all(items.slice(start, start + AT_ONCE).map(work));
-}
 
 interface Named {
   readonly name: string;
@@ -117,7 +111,6 @@ async function expectReadable(user: Caller, { name, token }: Named, file: string
 async function expectTold(socket: EventSocket, brain: string, files: readonly string[]): Promise<void> {
   await waitFor(() => (socket.of(brain, 'brain:change').length >= files.length ? true : undefined), {
     what: 'an event for each name',
-    withinMs: 30_000,
   });
   const told = socket.of(brain, 'brain:change').map((event) => `${String(event['file'])} ${String(event['change'])}`);
   expect(told.sort()).toEqual(files.map((file) => `${file} created`).sort());

@@ -81,9 +81,14 @@ verifies(
     );
     await operator.ok('svc_commit', { brain: part, message: 'some' });
     const answer = async (brain: string, args: Fields, gateway: number): Promise<Fields> => {
-      const found = await viewer.ok<{ results: Fields[] }>('svc_search', { ...args, brain }, { gateway });
+      const found = await viewer.ok<{ results: Fields[]; nextCursor?: string }>(
+        'svc_search',
+        { ...args, brain },
+        { gateway },
+      );
       const results = found.results.map(({ brain: _brain, commit: _commit, ...row }) => row);
-      return { ...found, results };
+      // A cursor names the brain of what was shown.
+      return { ...found, results, nextCursor: found.nextCursor !== undefined };
     };
     const differing: Fields[] = [];
     await inLanes(SEARCHES, async (index) => {

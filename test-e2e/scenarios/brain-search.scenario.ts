@@ -50,6 +50,28 @@ verifies('search:immediate', async ({ fresh, random }) => {
   expect(missed).toEqual([]);
 });
 
+verifies('search:pages', async ({ fresh }) => {
+  const { user } = await fresh();
+  const write = (name: string, content: string) => user.ok('brain_write', { name, content });
+  const names = Array.from({ length: 12 }, (_, number) => `n${number}`);
+  for (const [number, name] of names.entries()) await write(name, `The walrus sleeps${' again'.repeat(number)}.`);
+  const asked = { query: 'walrus', limit: 5, recency: 'mild' };
+  const seen: string[] = [];
+  for (let [cursor, page]: [string | undefined, number] = [undefined, 0]; ; page += 1) {
+    const found: Found & { readonly nextCursor?: string } = await user.ok(
+      'svc_search',
+      { ...asked, ...(cursor === undefined ? {} : { cursor }) },
+      { gateway: page },
+    );
+    seen.push(...filesOf(found).filter((file) => file.startsWith('n')));
+    cursor = found.nextCursor;
+    if (cursor === undefined) break;
+    await user.fails('VAF_INPUT_INVALID', 'svc_search', { ...asked, query: 'seal', cursor });
+    await write(`other${page}`, 'A walrus, another walrus and a walrus.');
+  }
+  expect(seen.toSorted()).toEqual(names.map((name) => `${name}.md`).toSorted());
+});
+
 verifies('search:modes', async ({ fresh }) => {
   const { user } = await fresh();
   await user.ok('brain_write', { name: 'x', content: 'A lighthouse on the coast.' });

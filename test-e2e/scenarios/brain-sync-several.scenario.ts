@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Caller, Fields } from '../client.ts';
 import { assertSound, git } from '../instruments/git.ts';
+import { createMembers, memberAt } from '../instruments/members.ts';
 import { brainFolder } from '../targets/target.ts';
 import { ownTarget, type Scenario, verifies } from '../verifies.ts';
 
@@ -123,6 +124,31 @@ verifies(
       const at = `rescue/${String(refused['rescue'])}/${side}`;
       expect(await user.ok('brain_read', { brain: second, name: 'base', at })).toMatchObject({ content });
     }
+  },
+  on,
+);
+
+verifies(
+  'settings:pulled',
+  async (scenario) => {
+    const { user, brains } = await twoBrains(scenario);
+    const [brain] = brains;
+    const key = 'market.skillsEnabled';
+    await user.ok('svc_config_set', { key, value: false });
+    const inForce = await user.ok('svc_config_get', { key });
+    expect(inForce).toMatchObject({ value: false });
+    theirs(brain, 'config.json', JSON.stringify({ [key]: true, 'notes.language': 'de' }));
+    expect(await user.ok('svc_sync', { brain, direction: 'pull' })).toMatchObject({ status: 'fast-forward' });
+    expect(await user.ok('svc_config_get', { key: 'notes.language' })).toMatchObject({ value: 'de', source: 'brain' });
+    for (const gateway of [0, 1])
+      expect(await user.ok('svc_config_get', { key, brain }, { gateway })).toMatchObject({
+        value: false,
+        source: inForce['source'],
+      });
+    const editor = memberAt(await createMembers(scenario.place, 'editor'), 0).caller;
+    await editor.ok('brain_switch', { name: brain });
+    await editor.refused('E_SKILL_DISABLED', 'market_skill_list', { title: 'mooring', price: null });
+    await editor.fails('FORBIDDEN', 'svc_config_set', { key, value: true });
   },
   on,
 );

@@ -11,9 +11,9 @@ import type { Random } from '../instruments/random.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { BANK_SECONDS, LEDGER_KILL_ROUNDS } from '../settings.ts';
 import { logsOf } from '../targets/target.ts';
-import { newName, ownTarget, verifies } from '../verifies.ts';
+import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
-const target = ownTarget();
+const target = ownTarget({}, { apart: EACH_APART });
 const CREDIT = 1_000_000;
 const WORKERS = 6;
 const MOVES_BEFORE_KILL = 15;

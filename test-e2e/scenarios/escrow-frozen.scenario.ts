@@ -4,9 +4,9 @@ import { Caller, type Fields, sendTo } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { withDatabase } from '../instruments/stored-rows.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { newName, ownTarget, verifies } from '../verifies.ts';
+import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
-const target = ownTarget();
+const target = ownTarget({}, { apart: EACH_APART });
 
 type Statement = readonly [sql: string, ...values: unknown[]];
 

@@ -11,9 +11,9 @@ import {
   refusedBy,
 } from '../instruments/paying-service.ts';
 import { budgetOf } from '../instruments/pools.ts';
-import { newName, ownTarget, verifies } from '../verifies.ts';
+import { newName, ownTarget, REGISTRY_APART, verifies } from '../verifies.ts';
 
-const target = ownTarget({}, { only: 'cluster' });
+const target = ownTarget({}, { only: 'cluster', apart: REGISTRY_APART });
 const WEEK_MS = 604_800_000;
 
 /** With the service connected, and closed afterwards. */
@@ -185,8 +185,10 @@ verifies(
 
 verifies(
   'escrow:hold:record',
-  async () => {
+  async ({ socket }) => {
     const operator = new Caller(target.get().place);
+    const ears = await socket();
+    expect(await ears.subscribe()).toMatchObject({ ok: true });
     const org = newName('o');
     await operator.ok('escrow_create', { org });
     const holdId = newName('h');
@@ -204,6 +206,8 @@ verifies(
     await age(10_000);
     expect(await operator.ok('escrow_status', { org })).toMatchObject({ holds: {}, budget: { available: 1000 } });
     expect(await operator.ok('escrow_release', { holdId })).toEqual({ released: false, holdId });
+    const told = await ears.until('of the end', (event) => event.name === 'escrow:expired' && event.holdId === holdId);
+    expect(told).toMatchObject({ account: org, amount: expect.any(Number) as number });
   },
   { on: target, title: 'After 300,000 ms a hold is gone, and not before.' },
 );

@@ -2,7 +2,10 @@
 import { expect } from 'vitest';
 import type { HeardEvent } from '../instruments/event-socket.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { newName, verifies } from '../verifies.ts';
+import { newName, ownTarget, verifies } from '../verifies.ts';
+
+/** Where nobody else makes so much happen at once that an ear which hears everything cannot take it. */
+const target = ownTarget();
 
 const namesOf = (events: readonly HeardEvent[]) => events.map(({ name }) => name);
 
@@ -43,7 +46,8 @@ verifies(['events:files-and-commits', 'gateway:sockets:delivery', 'lease:events'
       });
       expect(JSON.stringify(event)).not.toContain(held.token);
     }
-    expect(new Set(one.heard.map(({ id }) => id)).size).toBe(one.heard.length);
+    // Of other scenarios some events bear the id of what they tell of instead.
+    expect(new Set(heard.map(({ id }) => id)).size).toBe(heard.length);
   }
   expect(sockets[0]?.of(brain)).toEqual(sockets[1]?.of(brain));
 });
@@ -85,30 +89,35 @@ verifies('gateway:sockets:subscribe', async ({ fresh, socket }) => {
   expect(listener.connected).toBe(true);
 });
 
-verifies('gateway:sockets:resume', async ({ fresh, socket }) => {
-  const { user, brain } = await fresh();
-  const witness = await socket({ gateway: 0 });
-  const before = await socket({ gateway: 0 });
-  await user.ok('brain_write', { name: 'start', content: 'x' });
-  const last = await before.until('the start', (event) => event.brain === brain && event.file === 'start.md');
-  before.cut();
-  await Promise.all(
-    Array.from({ length: 10 }, async (_, writer) => {
-      for (let index = 0; index < 50; index += 1)
-        await user.ok('brain_write', { name: `w${writer}`, content: `${index}` }, { gateway: index });
-    }),
-  );
-  await witness.count(brain, 'brain:change', 501);
-  const after = await socket({ gateway: 1 });
-  expect(await after.subscribe({ after: last.id })).toMatchObject({ ok: true });
-  await user.ok('brain_write', { name: 'end', content: 'x' });
-  await after.until('the end', (event) => event.brain === brain && event.file === 'end.md');
-  const missed = after.of(brain, 'brain:change').filter(({ file }) => file !== 'end.md');
-  const witnessed = witness.of(brain, 'brain:change').filter(({ file }) => file !== 'end.md' && file !== 'start.md');
-  expect(missed.length).toBe(500);
-  expect(missed.map(({ id }) => id)).toEqual(witnessed.map(({ id }) => id));
-  expect(new Set(after.heard.map(({ id }) => id)).size).toBe(after.heard.length);
-});
+verifies(
+  'gateway:sockets:resume',
+  async ({ fresh, socket }) => {
+    const { user, brain } = await fresh();
+    const witness = await socket({ gateway: 0 });
+    const before = await socket({ gateway: 0 });
+    await user.ok('brain_write', { name: 'start', content: 'x' });
+    const last = await before.until('the start', (event) => event.brain === brain && event.file === 'start.md');
+    before.cut();
+    await Promise.all(
+      Array.from({ length: 10 }, async (_, writer) => {
+        for (let index = 0; index < 50; index += 1)
+          await user.ok('brain_write', { name: `w${writer}`, content: `${index}` }, { gateway: index });
+      }),
+    );
+    await witness.count(brain, 'brain:change', 501);
+    const after = await socket({ gateway: 1 });
+    expect(await after.subscribe({ after: last.id })).toMatchObject({ ok: true });
+    await user.ok('brain_write', { name: 'end', content: 'x' });
+    await after.until('the end', (event) => event.brain === brain && event.file === 'end.md');
+    const missed = after.of(brain, 'brain:change').filter(({ file }) => file !== 'end.md');
+    const witnessed = witness.of(brain, 'brain:change').filter(({ file }) => file !== 'end.md' && file !== 'start.md');
+    expect(missed.length).toBe(500);
+    expect(missed.map(({ id }) => id)).toEqual(witnessed.map(({ id }) => id));
+    const told = after.of(brain);
+    expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
+  },
+  { on: target },
+);
 
 verifies('gateway:sockets:gone', async ({ fresh, socket }) => {
   const listener = await socket();

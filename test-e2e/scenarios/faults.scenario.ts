@@ -6,7 +6,7 @@ import { git } from '../instruments/git.ts';
 import { Load, reader } from '../instruments/load.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { LOAD_PAUSE_MS, promised } from '../settings.ts';
-import { serviceAlive } from '../targets/cluster.ts';
+import { servicesAlive } from '../targets/cluster.ts';
 import { brainFolder, breakable, type OwnTarget } from '../targets/target.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
@@ -107,7 +107,7 @@ for (const fault of FAULTS) {
     'gateway:faults:survived',
     async (scenario) => {
       await endure(fault, scenario);
-      await serviceAlive(scenario.place.gateways[0] ?? '', 'brain', 2);
+      await servicesAlive(scenario.place.gateways[0] ?? '', ['brain'], 2);
     },
     { on: target, title: fault.name },
   );

@@ -11,6 +11,7 @@ const GUIDES = [
   'boundaries.md',
   'budgets.md',
   'market.md',
+  'agora.md',
   'calls.md',
   'client.md',
   'listening.md',
@@ -20,6 +21,10 @@ const GUIDES = [
   'temporary.md',
   'relations.md',
   'copies.md',
+  'sandbox.md',
+  'worlds.md',
+  'queues.md',
+  'crews.md',
 ];
 const target = ownTarget({ SVC_RATE_LIMIT: 'on' }, { only: 'embedded', fresh: {} });
 
@@ -30,6 +35,7 @@ verifies(
     'guides:boundaries',
     'guides:budgets',
     'guides:market',
+    'guides:agora',
     'guides:calls',
     'guides:client',
     'guides:listening',
@@ -39,6 +45,10 @@ verifies(
     'guides:temporary',
     'guides:relations',
     'guides:copies',
+    'guides:sandbox',
+    'guides:worlds',
+    'guides:queues',
+    'guides:crews',
   ],
   async () => {
     const { place } = target.get();

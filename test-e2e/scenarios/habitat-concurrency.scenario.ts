@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { REGISTRY_KILL_ROUNDS } from '../settings.ts';
-import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
+import { newName, ownTarget, REGISTRY_APART, type Scenario, verifies } from '../verifies.ts';
 
 const CLIENTS = 4;
 const EACH = 50;
@@ -83,7 +83,7 @@ async function everyPage(caller: Caller, tool: string, field: string, args: Fiel
   }
 }
 
-const target = ownTarget();
+const target = ownTarget({}, { apart: REGISTRY_APART });
 const TYPED = ['SERVICE_UNAVAILABLE', 'E_BUSY', 'TIMEOUT', 'E_OUTCOME_UNKNOWN', 'INTERNAL', 'TOOL_NOT_FOUND'];
 
 verifies(

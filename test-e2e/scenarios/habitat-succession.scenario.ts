@@ -7,7 +7,7 @@ import { Caller } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import type { OwnTarget } from '../targets/target.ts';
-import { newName, ownTarget, verifies } from '../verifies.ts';
+import { newName, ownTarget, REGISTRY_APART, verifies } from '../verifies.ts';
 
 verifies('habitat:succession:fresh', async ({ caller }) => {
   expect(await caller().ok('svc_succession_info')).toMatchObject({
@@ -38,7 +38,7 @@ const target = ownTarget(
       },
     };
   },
-  { fresh: { gateways: 1, replicas: 1 } },
+  { fresh: { gateways: 1, replicas: 1 }, apart: REGISTRY_APART },
 );
 
 /** Ends every process behind the doors well and starts it again. */

@@ -1,13 +1,13 @@
 /** Somebody who rules the database changes the audit. */
 import { hash } from 'node:crypto';
-import { canonicalJson } from '@svc/contract/canonical.ts';
+import { sortedJson } from '@svc/contract/canonical.ts';
 import type { Database } from '@svc/runtime/database.ts';
 import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { withDatabase } from '../instruments/stored-rows.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { TAMPERED_CHAINS } from '../settings.ts';
-import { newName, ownTarget, verifies } from '../verifies.ts';
+import { newName, ownTarget, REGISTRY_APART, verifies } from '../verifies.ts';
 
 type Pool = Database['pool'];
 type Tamper = (pool: Pool, chain: string, seq: number) => Promise<unknown>;
@@ -26,7 +26,7 @@ async function stampAnew(pool: Pool, chain: string): Promise<void> {
   let [seq, prevHash] = [0, '0'.repeat(64)];
   for (const { id, at, event, kind, subject, workspace, data } of rows) {
     seq += 1;
-    const rest = canonicalJson({ id, seq, at: at.getTime(), event, kind, subject, workspace, data });
+    const rest = sortedJson({ id, seq, at: at.getTime(), event, kind, subject, workspace, data });
     const own = hash('sha256', prevHash + rest, 'hex');
     const values = [id, seq, prevHash, own];
     await pool.query('UPDATE habitat.audit_entries SET seq = $2, prev_hash = $3, hash = $4 WHERE id = $1', values);
@@ -80,7 +80,7 @@ const TAMPERINGS: readonly (readonly [string, Tamper])[] = [
   ],
 ];
 
-const target = ownTarget({}, { fresh: { gateways: 1, replicas: 1 } });
+const target = ownTarget({}, { fresh: { gateways: 1, replicas: 1 }, apart: REGISTRY_APART });
 
 verifies(
   'habitat:audit:tampering',

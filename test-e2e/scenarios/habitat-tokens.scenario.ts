@@ -8,7 +8,7 @@ import { storedRows } from '../instruments/stored-rows.ts';
 import { callerOf } from '../instruments/tenants.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { logsOf, type TargetPlace } from '../targets/target.ts';
-import { KEYED, newName, ownTarget, verifies } from '../verifies.ts';
+import { KEYED, newName, ownTarget, REGISTRY_APART, verifies } from '../verifies.ts';
 
 /** An operator that calls another gateway each time. */
 function roundRobin(place: TargetPlace): (tool: string, args?: Fields) => Promise<Fields> {
@@ -174,7 +174,7 @@ verifies('habitat:tokens:ttl', async ({ place }) => {
   expect(await operator.ok('svc_habitat_verifyToken', { token: short.token })).toEqual({ valid: false });
 });
 
-const target = ownTarget(KEYED);
+const target = ownTarget(KEYED, { apart: REGISTRY_APART });
 
 verifies(
   ['habitat:tokens:stored-hash', 'auth:no-secret'],

@@ -1,7 +1,8 @@
 /** Listings, bids and plain trades: what they cost, who may, and what is left when they end. */
 import { expect } from 'vitest';
 import { codeOf } from '../client.ts';
-import { memberAt, createMembers } from '../instruments/members.ts';
+import type { EventSocket } from '../instruments/event-socket.ts';
+import { createMembers, memberAt, type WorkspaceMember } from '../instruments/members.ts';
 import { createPool, poolFunds } from '../instruments/pools.ts';
 import { availableOf, createTraders, offer, purseOf } from '../instruments/traders.ts';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -233,4 +234,30 @@ verifies('market:events', async ({ place, socket }) => {
   expect(heard('bidId', bidId)).toEqual(['bid:placed', 'bid:withdrawn']);
   expect(heard('tradeId', tradeId)).toEqual(['trade:opened', 'trade:completed', 'trade:settled']);
   expect(heard('tradeId', undone)).toEqual(['trade:opened', 'trade:cancelled', 'trade:settled']);
+});
+
+verifies('market:scoped:events', async ({ place, socket }) => {
+  const { workspace, seller, buyer, other } = await createTraders(place);
+  const stranger = memberAt(await createMembers(place, 'admin'), 0);
+  const listen = (one: WorkspaceMember) =>
+    socket({ gateway: 1, auth: { token: one.caller.headers()['x-habitat-token'] ?? '' } });
+  const [ofStranger, ofOther, ofBuyer] = await Promise.all([listen(stranger), listen(other), listen(buyer)]);
+  const listingId = await offer(seller, '5', { workspace });
+  const { id: bidId } = await buyer.caller.ok('market_bid', { listingId, price: '4' });
+  await buyer.caller.ok('market_bid', { bidId, withdraw: true });
+  const { tradeId } = await buyer.caller.ok('market_trade', { listingId });
+  await buyer.caller.ok('market_trade', { tradeId });
+  // For everybody: whoever hears it has heard whatever was told before.
+  const last = await offer(seller, '5');
+  const told = ({ heard }: EventSocket) =>
+    heard
+      .filter((event) => [listingId, bidId, tradeId].some((id) => Object.values(event).includes(id)))
+      .map(({ name }) => name);
+  for (const ears of [ofStranger, ofOther, ofBuyer]) {
+    await waitFor(() => ears.heard.some((event) => event['listingId'] === last), { what: 'the last offer' });
+  }
+  const ofOffers = ['listing:created', 'bid:placed', 'bid:withdrawn', 'listing:sold-out'];
+  expect(told(ofStranger)).toEqual([]);
+  expect(told(ofOther)).toEqual(ofOffers);
+  expect(told(ofBuyer)).toEqual([...ofOffers, 'trade:opened', 'trade:completed', 'trade:settled']);
 });

@@ -1,12 +1,15 @@
-/** What time decides, and the gate: on a node of its own whose windows are made short. */
+/** What time decides, and the gate: where nobody else trades, and windows are made short for a while. */
 import { expect } from 'vitest';
 import { Caller } from '../client.ts';
 import { availableOf, buySkill, createTraders, offer, offerSkill, purseOf } from '../instruments/traders.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
-const target = ownTarget({}, { only: 'embedded', fresh: {} });
+const target = ownTarget();
 const on = { on: target };
+
+/** `null` = as it is by itself; each scenario leaves it so. */
+const set = (operator: Caller, key: string, value: unknown) => operator.ok('svc_config_set', { key, value });
 
 verifies(
   'market:skill:gate',
@@ -14,6 +17,7 @@ verifies(
     const operator = new Caller(place);
     const { seller, buyer } = await createTraders(place);
     const gate = (args = {}) => operator.ok('market_skill_gate', args);
+    await set(operator, 'market.skillsEnabled', null);
     expect(await gate()).toEqual({ enabled: false, source: 'default', changed: false });
     await seller.caller.refused('E_SKILL_DISABLED', 'market_skill_list', { title: newName('s') });
     await seller.caller.fails('FORBIDDEN', 'market_skill_gate', { value: true });
@@ -28,9 +32,9 @@ verifies(
     await seller.caller.ok('market_skill_deliver', { tradeId, payload: 'kept' });
     const settled = await buyer.caller.ok('market_skill_settle', { tradeId, decision: 'confirm' });
     expect(settled).toMatchObject({ state: 'confirmed', debited: 60 });
-    await waitFor(() => ears.heard.filter(({ name }) => name === 'market:gate-changed').length === 2, {
-      what: 'what is told of the gate',
-    });
+    const told = () => ears.heard.filter(({ name }) => name === 'market:gate-changed').map(({ enabled }) => enabled);
+    await waitFor(() => told().join().endsWith('true,false'), { what: 'what is told of the gate' });
+    await set(operator, 'market.skillsEnabled', null);
   },
   on,
 );
@@ -39,7 +43,7 @@ verifies(
   'market:trade:timer',
   async ({ place }) => {
     const operator = new Caller(place);
-    await operator.ok('svc_config_set', { key: 'market.tradeWindowMs', value: 1000 });
+    await set(operator, 'market.tradeWindowMs', 1000);
     const { seller, buyer } = await createTraders(place);
     const { tradeId } = await buyer.caller.ok('market_trade', { listingId: await offer(seller, '40') });
     const trade = await waitFor(
@@ -56,6 +60,7 @@ verifies(
     });
     expect(await purseOf(operator, buyer.id)).toMatchObject({ spent: 40, pending: 0, available: 960 });
     expect(await purseOf(operator, seller.id)).toMatchObject({ earned: 40 });
+    await set(operator, 'market.tradeWindowMs', null);
   },
   on,
 );
@@ -65,7 +70,9 @@ verifies(
   async ({ place, socket }) => {
     const operator = new Caller(place);
     await operator.ok('market_skill_gate', { value: true });
-    await operator.ok('svc_config_set', { key: 'market.skillsTradeTtlMs', value: 1000 });
+    await set(operator, 'market.skillsTradeTtlMs', 1000);
+    // What others left here is not counted with it.
+    await operator.ok('market_skill_sweep');
     const { seller, buyer } = await createTraders(place);
     const ears = await socket();
     const listingId = await offerSkill(seller, '60');
@@ -82,7 +89,9 @@ verifies(
       expect(await operator.ok('trust_getScore', { entityId })).toMatchObject({ score: 0.5 });
     }
     await buyer.caller.refused('E_SKILL_EXPIRED', 'market_skill_settle', { tradeId, decision: 'confirm' });
-    await waitFor(() => ears.heard.some(({ name }) => name === 'trade:expired'), { what: 'trade:expired' });
+    const isTold = () => ears.heard.some((event) => event.name === 'trade:expired' && event['tradeId'] === tradeId);
+    await waitFor(isTold, { what: 'trade:expired' });
+    await set(operator, 'market.skillsTradeTtlMs', null);
   },
   on,
 );
@@ -95,13 +104,13 @@ verifies(
     const { seller, buyer } = await createTraders(place);
     const listingId = await offer(seller, '1');
     const skill = await offerSkill(seller, '1');
-    await operator.ok('svc_config_set', { key: 'market.requireConsent', value: true });
+    await set(operator, 'market.requireConsent', true);
     await buyer.caller.refused('E_CONSENT', 'market_trade', { listingId });
     await buyer.caller.refused('E_CONSENT', 'market_skill_buy', { listingId: skill, buyerId: buyer.id });
     const context = { consentGiven: true };
     await buyer.caller.ok('market_trade', { listingId, context });
     await buyer.caller.ok('market_skill_buy', { listingId: skill, buyerId: buyer.id, context });
-    await operator.ok('svc_config_set', { key: 'market.requireConsent', value: null });
+    await set(operator, 'market.requireConsent', null);
     await operator.ok('market_skill_gate', { value: false });
     await buyer.caller.refused('E_SKILL_DISABLED', 'market_trade', { listingId: skill });
   },

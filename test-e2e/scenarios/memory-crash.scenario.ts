@@ -1,111 +1,69 @@
-/** kill -9 while values, addresses, lineage and documents are written; nothing acknowledged is missing, and every count is right. */
+/** kill -9 while every family writes; nothing acknowledged is missing, nothing half made is left, and every count is right. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { Caller, codeOf, type Fields } from '../client.ts';
+import { Caller, codeOf } from '../client.ts';
+import { assertSound } from '../instruments/git.ts';
+import {
+  expectCounts,
+  expectFound,
+  expectWhole,
+  isEveryLaneUnderWay,
+  type Round,
+  startWork,
+} from '../instruments/kept-work.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { KILL_ROUNDS } from '../settings.ts';
+import { brainFolder, type TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
-const WARM_UP = 12;
 const target = ownTarget();
 
-/** What was acknowledged, each with the call that finds it again and what that answers. */
-interface Kept {
-  readonly tool: string;
-  readonly args: Fields;
-  readonly found: Fields;
-}
-
-interface Round {
-  readonly user: Caller;
-  readonly brain: string;
-  readonly kept: Kept[];
-  readonly name: string;
-  over: boolean;
-}
-
-type Step = (round: Round, step: number) => Promise<Kept | null>;
-
-async function told(user: Caller, tool: string, args: Fields): Promise<Fields | null> {
-  const reply = await user.call(tool, args);
-  return codeOf(reply) === null ? (reply.body.result?.content as Fields) : null;
-}
-
-const STEPS: readonly Step[] = [
-  async ({ user, name }, step) => {
-    const key = `${name}-${step % 5}`;
-    const stored = await told(user, 'svc_memory_state', { key: `${key}-${step}`, value: step });
-    return (
-      stored && { tool: 'svc_memory_recall', args: { key: `${key}-${step}` }, found: { found: true, value: step } }
-    );
-  },
-  async ({ user, brain, name }, step) => {
-    const data = { name, step };
-    const stored = await told(user, 'brain_geo_store', { key: name, data, brain });
-    return stored && { tool: 'brain_geo_load', args: { barcode: stored['barcode'] }, found: { found: true, data } };
-  },
-  async ({ user, name }, step) => {
-    const id = `${name}-${step}`;
-    const parent = step === 0 ? [] : [`${name}-${step - 1}`];
-    const recorded = await told(user, 'lineage_record', { id, event: name, parent });
-    return recorded && { tool: 'lineage_trace', args: { id, depth: 1 }, found: { entry: { id } } };
-  },
-  async ({ user, brain, name }, step) => {
-    const content = `of ${name}, ${step}`;
-    const args = { category: name, key: `k${step}`, content, brain };
-    const stored = await told(user, 'svc_geometry_remember', args);
-    return stored && { tool: 'svc_geometry_knows', args: { key: stored['barcode'], brain }, found: { known: true } };
-  },
-];
-
-async function work(round: Round, step: Step): Promise<void> {
-  for (let number = 0; !round.over; number += 1) {
-    try {
-      const kept = await step(round, number);
-      if (kept === null) return; // a step of a chain that was cut off is not followed by others
-      round.kept.push(kept);
-    } catch {
-      return;
-    }
-  }
+/** Files that a write or a step had made on its way, of a brain and in the journal. */
+function leftovers({ dataDir }: TargetPlace, folder: string, brain: string): string[] {
+  const inTree = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => /(^|\/)\.svc-/.test(path));
+  return [...inTree, ...readdirSync(join(dataDir, 'journal')).filter((name) => name.startsWith(`${brain}.`))];
 }
 
 verifies(
   'memory:crash',
   async ({ place, random, report }) => {
     const { brains, gateways } = target.get();
-    const user = new Caller(place);
+    const [user, wanderer] = [new Caller(place), new Caller(place)];
     const impatient = new Caller(place, { session: user.session, headers: { 'x-svc-timeout-ms': '1500' } });
-    const brain = newName('b');
-    await user.ok('brain_switch', { name: brain, create: true });
-    const all: Kept[] = [];
+    const [brain, other] = [newName('b'), newName('b')];
+    for (const name of [other, brain]) await user.ok('brain_switch', { name, create: true });
+    await wanderer.ok('brain_switch', { name: brain });
+    const folder = brainFolder(place, brain);
+    const rounds: Round[] = [];
     for (let number = 0; number < KILL_ROUNDS; number += 1) {
-      const round: Round = { user: impatient, brain, kept: [], name: newName('r'), over: false };
-      const working = STEPS.map((step) => work(round, step));
-      await waitFor(
-        () => new Set(round.kept.map(({ tool }) => tool)).size === STEPS.length && round.kept.length >= WARM_UP,
-        {
-          what: 'every writer to be under way',
-        },
-      );
+      const round: Round = { user: impatient, wanderer, brain, other, done: [], name: newName('r'), over: false };
+      await user.ok('brain_evolution_start', { brain, sessionId: round.name });
+      const working = startWork(round);
+      await waitFor(() => isEveryLaneUnderWay(round), { what: 'every writer to be under way' });
       await delay(random.int(0, 200));
       await Promise.all(brains.map((one) => one.kill()));
       round.over = true;
       for (const one of brains) one.spawn();
       await Promise.all(working);
       for (const one of gateways) await one.ready();
-      await waitFor(async () => codeOf(await impatient.call('svc_memory_stats')) === null, {
-        what: 'the brain to answer',
-      });
-      for (const { tool, args, found } of round.kept) expect(await user.ok(tool, args)).toMatchObject(found);
-      all.push(...round.kept);
+      const isServed = async () => codeOf(await impatient.call('svc_memory_stats', { brain })) === null;
+      await waitFor(isServed, { what: 'the brain to answer' });
+      await expectFound(round, user);
+      await expectWhole(round, user);
+      expect(leftovers(place, folder, brain)).toEqual([]);
+      rounds.push(round);
     }
+    assertSound(folder);
+    await expectCounts(rounds, user, { brain, other });
+    const acknowledged = rounds.flatMap(({ done }) => done);
     const { objects } = await user.ok('svc_geometry_init', { brain });
     expect(await user.ok('svc_memory_stats', { brain })).toMatchObject({ addresses: { objects } });
-    expect(objects).toBeGreaterThanOrEqual(all.filter(({ tool }) => tool === 'brain_geo_load').length);
+    expect(objects).toBeGreaterThanOrEqual(acknowledged.filter(({ tool }) => tool === 'brain_geo_store').length);
     const { total, edges, roots } = await user.ok<{ total: number; edges: number; roots: number }>('lineage_stats');
     expect(total).toBe(edges + roots);
-    report(`${KILL_ROUNDS} kills: ${all.length} acknowledged values, addresses, events and documents, none lost`);
+    report(`${KILL_ROUNDS} kills: ${acknowledged.length} acknowledged things of fifteen kinds, none lost`);
   },
   { on: target, timeoutMs: 180_000 + KILL_ROUNDS * 20_000 },
 );

@@ -11,7 +11,8 @@ import { followGuide, type GuideStep, readGuide } from '../instruments/guide.ts'
 import { verifies } from '../verifies.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const PROCESSES = 7;
+/** Whose ports the guide counts from 4001 on. */
+const PROCESSES = 5;
 
 /** What stands in the guide, and what it is here. */
 type Change = readonly [string | RegExp, string];
@@ -30,7 +31,7 @@ async function hereInstead(folder: string): Promise<readonly Change[]> {
     ['postgresql://svc@127.0.0.1:5432/svc', postgres ?? ''],
     [/(?:\$PWD\/)?\bcluster\b/g, join(folder, 'cluster')],
     ['3457', String(await freePort())],
-    ...ports.map((port, index) => [`400${index + 1}`, port] as Change),
+    ...ports.map((port, index) => [String(4001 + index), port] as Change),
   ];
 }
 

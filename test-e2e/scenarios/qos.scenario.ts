@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
+import { BREAKER_OPEN_S } from '../settings.ts';
 import { newName, verifies } from '../verifies.ts';
 
 verifies(['qos:rate', 'qos:tenants'], async ({ keyed: place }) => {
@@ -91,8 +92,9 @@ verifies('qos:breaker', async ({ place }) => {
   expect(opened).toMatchObject({ failures: 5, open: true });
   const closed = await proceed(0);
   expect(closed).toMatchObject({ allowed: false, reason: 'breaker_open' });
-  expect(Number(closed.retryAfterMs)).toBeGreaterThan(50_000);
-  await delay(Number(opened.openUntil) - Date.now() - 2000);
+  expect(Number(closed.retryAfterMs)).toBeGreaterThan((BREAKER_OPEN_S - 10) * 1000);
+  expect(Number(closed.retryAfterMs)).toBeLessThanOrEqual(BREAKER_OPEN_S * 1000);
+  await delay(Number(opened.openUntil) - Date.now() - 4000);
   expect(await proceed(1)).toMatchObject({ allowed: false, reason: 'breaker_open' });
   await delay(Number(opened.openUntil) - Date.now() + 1000);
   const trials = await Promise.all(Array.from({ length: 10 }, (_, gateway) => proceed(gateway)));

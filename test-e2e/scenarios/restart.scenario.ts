@@ -2,12 +2,14 @@
 import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
+import { buySkill, createTraders, offer, offerSkill, purseOf, skillsOn } from '../instruments/traders.ts';
+import { waitFor } from '../instruments/wait-for.ts';
 import { mint } from '../instruments/workspaces.ts';
 import type { RequirementId } from '../requirements.ts';
 import { breakable, type OwnTarget, type TargetPlace } from '../targets/target.ts';
-import { KEYED, newName, ownTarget, verifies } from '../verifies.ts';
+import { KEYED, newName, ownTarget, REGISTRY_APART, verifies } from '../verifies.ts';
 
-const target = ownTarget(KEYED);
+const target = ownTarget(KEYED, { apart: REGISTRY_APART });
 
 /** Lays something out and answers with what must hold of it afterwards. */
 type LayOut = (place: TargetPlace) => Promise<() => Promise<void>>;
@@ -152,12 +154,93 @@ const money: LayOut = async (place) => {
   };
 };
 
+/** One trade in each state, as its buyer, its seller and the ledger of money see it. */
+const trades: LayOut = async (place) => {
+  const operator = new Caller(place);
+  await skillsOn(operator);
+  const { seller, buyer } = await createTraders(place);
+  const listingId = await offerSkill(seller, '2', { supply: 9 });
+  const bought = () => buySkill(buyer, listingId);
+  const plain = String((await buyer.caller.ok('market_trade', { listingId: await offer(seller, '3') }))['tradeId']);
+  const states: Record<string, string> = { pending: plain, pending_delivery: await bought() };
+  for (const state of ['delivered', 'confirmed', 'refuted', 'cancelled']) states[state] = await bought();
+  for (const state of ['delivered', 'confirmed', 'refuted']) {
+    await seller.caller.ok('market_skill_deliver', { tradeId: states[state], payload: { of: state } });
+  }
+  for (const [state, decision] of [
+    ['confirmed', 'confirm'],
+    ['refuted', 'refute'],
+  ] as const) {
+    await buyer.caller.ok('market_skill_settle', { tradeId: states[state], decision });
+  }
+  await buyer.caller.ok('market_cancelTrade', { tradeId: states['cancelled'], agentId: buyer.id });
+  const shown = async () => ({
+    trades: await Promise.all(
+      Object.values(states).map((tradeId) => buyer.caller.ok('market_getTrade', { tradeId }, { gateway: 1 })),
+    ),
+    money: [
+      await operator.ok('escrow_status', { org: buyer.id }),
+      await operator.ok('escrow_status', { org: seller.id }),
+    ],
+  });
+  const before = await shown();
+  expect(before.trades.map(({ state }) => state)).toEqual(Object.keys(states));
+  return async () => {
+    expect(await shown()).toEqual(before);
+    const cancel = { tradeId: plain, agentId: seller.id };
+    expect(await seller.caller.ok('market_cancelTrade', cancel)).toMatchObject({ released: true });
+    const { delivered: tradeId } = states;
+    await buyer.caller.ok('market_skill_settle', { tradeId, decision: 'confirm' });
+    expect(await purseOf(operator, buyer.id)).toMatchObject({ spent: 4, pending: 2 });
+  };
+};
+
+/** Votes in each state, with what was said in a channel. */
+const votes: LayOut = async (place) => {
+  const operator = new Caller(place);
+  const topicOf = async (ballots: readonly string[], more: Fields = {}): Promise<string> => {
+    const topic = newName('topic');
+    await operator.ok('consensus_create', { topic, options: ['yes', 'no'], agentId: 'ann', ...more });
+    for (const choice of ballots) await operator.ok('consensus_vote', { topic, choice, agentId: newName('voter') });
+    return topic;
+  };
+  const [open, passed, sealed] = [
+    await topicOf(['yes']),
+    await topicOf(['no', 'no']),
+    await topicOf(['yes'], { sealed: true }),
+  ];
+  const soon = { deadline: Date.now() + 8000 };
+  const [tied, alone] = [await topicOf(['yes', 'no'], soon), await topicOf(['yes'], soon)];
+  const channel = newName('channel');
+  for (const content of ['one', 'two']) await operator.ok('msg_send', { channel, content, from: 'ann' });
+  const shown = async () =>
+    Promise.all([
+      ...[open, passed, sealed].map((topic) => operator.ok('consensus_get', { topic }, { gateway: 1 })),
+      operator.ok('msg_list', { channel }, { gateway: 1 }),
+    ]);
+  const before = await shown();
+  return async () => {
+    expect(await shown()).toEqual(before);
+    await waitFor(() => Date.now() > soon.deadline, { what: 'the end of two votes' });
+    for (const [topic, status] of [
+      [tied, 'rejected'],
+      [alone, 'expired'],
+    ] as const) {
+      const decision = { decidedAt: soon.deadline };
+      expect(await operator.ok('consensus_get', { topic })).toMatchObject({ status, decision });
+    }
+    expect(await operator.ok('msg_send', { channel, content: 'three', from: 'ann' })).toMatchObject({ seq: 3 });
+  };
+};
+
 const SURVIVORS: readonly (readonly [readonly RequirementId[], LayOut])[] = [
   [['habitat:tokens:revoked', 'habitat:restart', 'auth:restart'], identities],
   [['habitat:agents:inbox'], tasksOfAgents],
   [['habitat:sudo:restart'], grantsOfTasks],
   [['gateway:idempotency:reuse', 'brain:session:durable'], sessions],
   [['escrow:restart'], money],
+  [['market:restart'], trades],
+  [['agora:restart'], votes],
 ];
 
 let restarted: Promise<ReadonlyMap<LayOut, () => Promise<void>>> | null = null;

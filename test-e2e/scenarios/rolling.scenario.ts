@@ -5,7 +5,7 @@ import { Caller } from '../client.ts';
 import { Balancer } from '../instruments/balancer.ts';
 import { Load, reader } from '../instruments/load.ts';
 import { LOAD_PAUSE_MS, ROLLING_RESTARTS } from '../settings.ts';
-import { serviceAlive } from '../targets/cluster.ts';
+import { servicesAlive } from '../targets/cluster.ts';
 import type { ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget } from '../targets/target.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
@@ -63,7 +63,7 @@ verifies(
   (scenario) =>
     roll(scenario, 'brain process', async ({ brains, place }, index) => {
       await restartGently(brains[index % brains.length]);
-      await serviceAlive(place.gateways[0] ?? '', 'brain', brains.length);
+      await servicesAlive(place.gateways[0] ?? '', ['brain'], brains.length);
     }),
   { on: target, timeoutMs: 240_000 },
 );

@@ -7,7 +7,7 @@ import { waitFor } from '../instruments/wait-for.ts';
 import { API_KEY, logsOf, type TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
-const target = ownTarget({ SVC_API_KEY: API_KEY, SVC_MARKET_SKILLS_TRADE_TTL_MS: '5000' }, { fresh: {} });
+const target = ownTarget({ SVC_API_KEY: API_KEY, SVC_MARKET_SKILLS_TRADE_TTL_MS: '5000' }, { fresh: {}, apart: [] });
 const on = { on: target };
 const ROUNDS = 10;
 
@@ -67,7 +67,7 @@ verifies(
     ];
     for (const [key, value] of bad) await operator.fails('VAF_INPUT_INVALID', 'svc_config_set', { key, value });
     await operator.fails('VAF_INPUT_INVALID', 'svc_config_set', { key: 'mcp.requireKey' });
-    for (const key of ['__proto__.x', 'a..b', 'profiles.full', 'no.such', 'habitat.maxagents']) {
+    for (const key of ['__proto__.x', 'a..b', 'profiles.full', 'sync.such', 'habitat.maxagents']) {
       const refused = await operator.refused('E_CONFIG_KEY', 'svc_config_set', { key, value: 1 });
       expect(refused).toMatchObject({ key, persisted: false });
     }

@@ -8,11 +8,11 @@ import { Caller, codeOf, type Reply } from '../client.ts';
 import { Load, reader } from '../instruments/load.ts';
 import { createPool, poolFunds } from '../instruments/pools.ts';
 import { waitFor } from '../instruments/wait-for.ts';
-import { LOAD_PAUSE_MS, promised } from '../settings.ts';
-import { serviceAlive } from '../targets/cluster.ts';
+import { FAULTS_AT_ONCE, LOAD_PAUSE_MS, promised } from '../settings.ts';
+import { servicesAlive } from '../targets/cluster.ts';
 import type { ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget } from '../targets/target.ts';
-import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
+import { EACH_APART, newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
 const CLIENTS = 8;
 const LOAD_BEFORE = 60;
@@ -23,7 +23,7 @@ const NOTICED_WITHIN_MS = 5000;
 const COSTS_AT_MOST_MS = 5000;
 const AFTERWARDS = 60;
 
-const target = ownTarget({}, { only: 'cluster' });
+const target = ownTarget({}, { only: 'cluster', apart: EACH_APART });
 
 interface Heard {
   readonly at: number;
@@ -78,9 +78,14 @@ interface Fault {
   happen(replica: ServiceProcess): Promise<void>;
 }
 
-interface Case {
+interface Replica {
   readonly service: Service;
   readonly index: number;
+}
+
+/** What happens to replicas of different services at once. */
+interface Case {
+  readonly hurt: readonly Replica[];
   readonly fault: Fault;
 }
 
@@ -102,21 +107,22 @@ const KILL: Fault = {
   },
 };
 
-function replicaOf(cluster: OwnTarget, { service, index }: Case): ServiceProcess {
+function replicaOf(cluster: OwnTarget, { service, index }: Replica): ServiceProcess {
   const replica = cluster.of(service)[index];
   if (replica === undefined) throw new Error(`no ${service}`);
   return replica;
 }
 
-async function endure(tried: Case, { place, report }: Scenario): Promise<void> {
-  const { service, index, fault } = tried;
+const named = ({ service, index }: Replica): string => `${service} ${index + 1}`;
+
+async function endure({ hurt, fault }: Case, { place, report }: Scenario): Promise<void> {
   const cluster = target.get();
   const brain = newName('b');
   const user = new Caller(place);
   await user.ok('brain_switch', { name: brain, create: true });
   const { workspace, admin, members } = await createPool(place, 1_000_000, 2);
   // A gateway that stands still answers nobody: whoever comes through the balancer comes to the other.
-  const doors = service === 'gateway' ? [0] : [0, 1];
+  const doors = hurt.some(({ service }) => service === 'gateway') ? [0] : [0, 1];
   const load = new Load(
     doors.map((gateway) => new Caller(place, { gateway })),
     { clients: CLIENTS, brain, readEvery: 2, pauseMs: LOAD_PAUSE_MS },
@@ -125,13 +131,13 @@ async function endure(tried: Case, { place, report }: Scenario): Promise<void> {
     members.map(({ caller }, index) => caller.with({ gateway: doors[index % doors.length] ?? 0 })),
     workspace,
   );
-  const replica = replicaOf(cluster, tried);
+  const replicas = hurt.map((one) => replicaOf(cluster, one));
   try {
     await waitFor(() => load.successes(0, Infinity) >= LOAD_BEFORE && rounds.heard.length >= LOAD_BEFORE, {
       what: 'load before',
     });
     const stoppedAt = performance.now();
-    await fault.happen(replica);
+    await Promise.all(replicas.map((replica) => fault.happen(replica)));
     const goesOnAt = performance.now();
     await waitFor(() => load.successes(goesOnAt, Infinity) >= AFTERWARDS, { what: 'load afterwards' });
     await Promise.all([load.stop(), rounds.stop()]);
@@ -148,7 +154,7 @@ async function endure(tried: Case, { place, report }: Scenario): Promise<void> {
     const last = Math.max(0, ...failed.map(({ at }) => at - stoppedAt));
     const longest = Math.max(...during.map(({ ms }) => ms));
     report(
-      `${service} ${index + 1} ${fault.title}: ${during.length} calls meanwhile, ${failed.length} failed (${told.join(', ') || 'none'}), the last began after ${Math.round(last)} ms, the longest took ${Math.round(longest)} ms`,
+      `${hurt.map(named).join(' and ')} ${fault.title}: ${during.length} calls meanwhile, ${failed.length} failed (${told.join(', ') || 'none'}), the last began after ${Math.round(last)} ms, the longest took ${Math.round(longest)} ms`,
     );
     expect(during.length).toBeGreaterThan(LOAD_BEFORE);
     expect(told.filter((what) => !/ (SERVICE_UNAVAILABLE|TIMEOUT|E_OUTCOME_UNKNOWN|E_BUSY)$/.test(what))).toEqual([]);
@@ -158,30 +164,39 @@ async function endure(tried: Case, { place, report }: Scenario): Promise<void> {
     expect(await load.ledger.lost(reader(user, brain))).toEqual([]);
     expect(await poolFunds(admin.caller, workspace)).toMatchObject({ spent: rounds.spent });
   } finally {
-    replica.signal('SIGCONT');
+    for (const replica of replicas) replica.signal('SIGCONT');
     await Promise.all([load.stop(), rounds.stop()]);
   }
 }
 
 // Of the brain processes one owns the brain and the other sends it the work. A killed gateway takes its connections with
 // it: that is another promise.
-const CASES: readonly Case[] = [STANDSTILL, KILL].flatMap((fault) => [
-  { service: 'brain', index: 0, fault },
-  { service: 'brain', index: 1, fault },
-  { service: 'habitat', index: 1, fault },
-  { service: 'escrow', index: 1, fault },
-  ...(fault === KILL ? [] : [{ service: 'gateway', index: 1, fault } as const]),
-]);
+const BEHIND: readonly (readonly Replica[])[] = [
+  [
+    { service: 'brain', index: 0 },
+    { service: 'escrow', index: 1 },
+  ],
+  [
+    { service: 'brain', index: 1 },
+    { service: 'habitat', index: 1 },
+  ],
+];
+const TOGETHER = FAULTS_AT_ONCE > 1 ? BEHIND : BEHIND.flat().map((replica) => [replica]);
+const CASES: readonly Case[] = [
+  ...[...TOGETHER, [{ service: 'gateway', index: 1 } as const]].map((hurt) => ({ hurt, fault: STANDSTILL })),
+  ...TOGETHER.map((hurt) => ({ hurt, fault: KILL })),
+];
 
 for (const tried of CASES) {
-  const { service, index, fault } = tried;
+  const { hurt, fault } = tried;
   verifies(
     'gateway:faults:standstill',
     async (scenario) => {
       await endure(tried, scenario);
       for (const gateway of target.get().gateways) await gateway.ready();
-      if (service !== 'gateway') await serviceAlive(scenario.place.gateways[0] ?? '', service, 2);
+      const behind = hurt.map(({ service }) => service).filter((service) => service !== 'gateway');
+      await servicesAlive(scenario.place.gateways[0] ?? '', behind, 2);
     },
-    { on: target, title: `${service} process ${index + 1} ${fault.title}` },
+    { on: target, title: `${hurt.map(named).join(' and ')} ${fault.title}` },
   );
 }

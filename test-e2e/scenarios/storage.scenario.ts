@@ -6,9 +6,9 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { expect } from 'vitest';
 import { Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import { assertSound } from '../instruments/git.ts';
+import { expectHarmless, shownServed } from '../instruments/hostile-calls.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
-import { hostileName } from '../instruments/names.ts';
-import { treeHash } from '../instruments/tree-hash.ts';
+import { pictureOf } from '@svc/testing/pictures.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { NAMES, STORAGE_KILLS_INSIDE } from '../settings.ts';
 import { brainFolder } from '../targets/target.ts';
@@ -39,24 +39,8 @@ verifies(['storage:bytes', 'storage:rm', 'notes:core'], async ({ fresh, place })
   await user.ok('svc_brain_update_my_stuff', { key: 'goals', content: 'Answer soon.' });
   expect(readFileSync(join(folder, 'goals.md'), 'utf8')).toBe('Answer soon.');
   expect(await user.ok('svc_brain_my_stuff')).toMatchObject({ stuff: { goals: 'Answer soon.' }, count: 1 });
+  expect((await user.ok('context_build'))['assembled']).toContain('Answer soon.');
   await user.fails('VAF_PATH_BLOCKED', 'svc_brain_update_my_stuff', { key: 'a/b', content: 'x' });
-});
-
-/** A PNG of 8 × 8 pixels. */
-const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAADElEQVR42mNgGB4AAADIAAGTvaWOAAAAAElFTkSuQmCC';
-
-verifies('stego:hidden', async ({ fresh, place }) => {
-  const { user, brain } = await fresh();
-  await user.ok('svc_storage_write', { path: 'dot.png', content: DOT, encoding: 'base64' });
-  const note = { image: 'dot.png', message: 'hi', output: 'note.png' };
-  expect(await user.ok('svc_stego_encode', note)).toMatchObject({ encoded: true, capacity: 7, encrypted: false });
-  const read = await user.ok('svc_stego_decode', { image: 'note.png' }, { gateway: 1 });
-  expect(read).toEqual({ decoded: true, message: 'hi', encrypted: false });
-  await user.refused('E_STEGO_CAPACITY', 'svc_stego_encode', { ...note, password: 'p' });
-  await user.refused('E_STEGO_NONE', 'svc_stego_decode', { image: 'dot.png' });
-  await user.fails('VAF_PATH_BLOCKED', 'svc_stego_encode', { ...note, output: '../x.png' });
-  symlinkSync('/etc/hostname', join(brainFolder(place, brain), 'link.png'));
-  await user.refused('E_CONFLICT', 'svc_stego_encode', { ...note, output: 'link.png' });
 });
 
 verifies('storage:links', async ({ fresh, place }) => {
@@ -110,30 +94,43 @@ verifies('skills:prototypes', async ({ fresh, caller }) => {
   await user.refused('E_PROTO_ABSENT', 'skill_proto_load', { name: 'review' });
 });
 
-verifies('storage:names', async ({ fresh, place, random }) => {
-  const { user } = await fresh();
-  await user.ok('svc_storage_write', { path: 'kept/x.md', content: 'x' });
-  const outside = () => treeHash(place.root, (path) => /^(data|logs)(\/|$)/.test(path));
-  const before = outside();
-  const inside = () => readdirSync(place.dataDir).sort();
-  const folders = inside();
-  for (let n = 0; n < NAMES; n += 1) {
-    const path = n % 2 === 0 ? hostileName(random) : `d/${hostileName(random)}`;
-    for (const [tool, args] of [
-      ['svc_storage_write', { path, content: 'x' }],
-      ['svc_storage_cp', { src: 'kept', dest: path }],
-      ['svc_storage_mkdir', { dir: path }],
-      ['svc_storage_read', { path }],
-      ['svc_storage_rm', { path, recursive: true }],
-    ] satisfies [string, Fields][]) {
-      const reply = await user.call(tool, args);
-      expect(reply.status, `${tool} ${JSON.stringify(path)} -> ${reply.text}`).toBeLessThan(500);
-    }
-  }
-  expect(outside()).toBe(before);
-  expect(inside()).toEqual(folders);
-  expect(await user.ok('svc_storage_read', { path: 'kept/x' })).toMatchObject({ content: 'x' });
-});
+function callsAt(path: string): [string, Fields][] {
+  return [
+    ['svc_storage_write', { path, content: 'x' }],
+    ['svc_storage_cp', { src: 'kept', dest: path }],
+    ['svc_storage_mkdir', { dir: path }],
+    ['svc_storage_read', { path }],
+    ['svc_stego_encode', { image: 'dot.png', message: 'hi', output: `${path}.png` }],
+    ['svc_stego_decode', { image: `${path}.png` }],
+    ['svc_storage_rm', { path: `${path}.png` }],
+    ['svc_storage_rm', { path, recursive: true }],
+  ];
+}
+
+verifies(
+  'storage:names',
+  async ({ fresh, place, random, report }) => {
+    const { user } = await fresh();
+    await user.ok('svc_storage_write', { path: 'kept/x.md', content: 'x' });
+    await user.ok('svc_storage_write', {
+      path: 'dot.png',
+      content: pictureOf(8, 8).toString('base64'),
+      encoding: 'base64',
+    });
+    const folders = readdirSync(place.dataDir).sort();
+    const served = await expectHarmless({
+      user,
+      place,
+      random,
+      names: NAMES,
+      callsWith: (name, index) => callsAt(index % 2 === 0 ? name : `d/${name}`),
+    });
+    expect(readdirSync(place.dataDir).sort()).toEqual(folders);
+    expect(await user.ok('svc_storage_read', { path: 'kept/x' })).toMatchObject({ content: 'x' });
+    report(`${NAMES} hostile names, served: ${shownServed(served)}`);
+  },
+  { timeoutMs: 180_000 + NAMES * 200 },
+);
 
 const killed = ownTarget();
 const FILES = 600;
@@ -182,6 +179,7 @@ verifies(
       await served();
       const left = count('to');
       expect([0, FILES], `${tool} left ${left}`).toContain(left);
+      expect(existsSync(join(folder, 'to')), 'no directory is left without its files').toBe(left > 0);
       if (answer !== null && codeOf(answer) === null) expect(left).toBe(isCopy ? FILES : 0);
       expect(count('from')).toBe(FILES);
       expect(isInside()).toBe(false);

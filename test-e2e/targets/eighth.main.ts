@@ -1,6 +1,6 @@
 /** As deploy/embedded.ts and deploy/node.ts, with other services: the registry, the smallest service and one that asks it. */
 import { runOneProcess } from '../../deploy/one-process.ts';
-import { runRole } from '../../deploy/role.ts';
+import { runRoles } from '../../deploy/role.ts';
 import { service, SERVICES } from '../../deploy/services.ts';
 
 const services = [
@@ -9,5 +9,5 @@ const services = [
   service({ name: 'neighbour', load: async () => (await import('@svc/testing/eighth/neighbour.ts')).neighbourService }),
 ];
 
-const role = process.argv[2];
-await (role === undefined ? runOneProcess(services) : runRole(role, services));
+const roles = process.argv.slice(2);
+await (roles.length === 0 ? runOneProcess(services) : runRoles(roles, services));

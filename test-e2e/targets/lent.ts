@@ -3,7 +3,7 @@
  * one for each file took more time than what the files prove.
  */
 import { endsLikeAnyProcess } from '@svc/testing/worker-end.ts';
-import { type ClusterSize, startCluster } from './cluster.ts';
+import { BRAIN_APART, type ClusterShape, startCluster } from './cluster.ts';
 import { startEmbedded } from './embedded.ts';
 import type { Environment, OwnTarget, TargetKind } from './target.ts';
 
@@ -15,17 +15,22 @@ endsLikeAnyProcess();
 export function startTarget(
   kind: TargetKind,
   environment: Environment,
-  size: ClusterSize = {},
+  shape: ClusterShape = {},
 ): Promise<OwnTarget | null> {
-  return kind === 'cluster' ? startCluster(environment, size) : startEmbedded(environment);
+  return kind === 'cluster' ? startCluster(environment, shape) : startEmbedded(environment);
 }
 
-/** With these settings. Whoever asks while it is lent gets another one, for itself alone. */
-export async function lendTarget(kind: TargetKind, environment: Environment): Promise<OwnTarget | null> {
-  if (isLent) return startTarget(kind, environment);
+/** With these settings, and these roles for themselves. Whoever asks while it is lent gets another one, for itself alone. */
+export async function lendTarget(
+  kind: TargetKind,
+  environment: Environment,
+  apart: readonly string[] = BRAIN_APART,
+): Promise<OwnTarget | null> {
+  if (isLent) return startTarget(kind, environment, { apart });
   isLent = true;
   try {
-    standing = standing === null ? await startTarget(kind, environment) : await standing.revive(environment);
+    standing =
+      standing === null ? await startTarget(kind, environment, { apart }) : await standing.revive(environment, apart);
     return standing;
   } catch (error) {
     await discard();
@@ -34,10 +39,14 @@ export async function lendTarget(kind: TargetKind, environment: Environment): Pr
 }
 
 /** Throws when it cannot be made whole again; then the next one starts anew. */
-export async function giveBack(target: OwnTarget, environment: Environment): Promise<void> {
+export async function giveBack(
+  target: OwnTarget,
+  environment: Environment,
+  apart: readonly string[] = BRAIN_APART,
+): Promise<void> {
   if (target !== standing) return target.stop();
   try {
-    standing = await target.revive(environment);
+    standing = await target.revive(environment, apart);
     isLent = false;
   } catch (error) {
     await discard();

@@ -13,6 +13,7 @@ export interface ServiceProcessOptions {
   readonly name: string;
   /** Path of the entry below the project, then its arguments. */
   readonly command: readonly [entry: string, ...args: string[]];
+  readonly nodeOptions?: readonly string[];
   readonly environment: Environment;
   readonly root: string;
   /** Base URL to ask for readiness; null = ready means announced, which the gateways tell. */
@@ -93,10 +94,11 @@ export class ServiceProcess {
   }
 
   spawn(): void {
-    const { command, root } = this.#options;
+    const { command, nodeOptions = [], root } = this.#options;
     const [entry, ...args] = command;
     const log = openSync(this.logFile, 'a');
-    const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(PROJECT, entry), ...args];
+    const options = ['--disable-warning=ExperimentalWarning', ...nodeOptions];
+    const node = [process.execPath, ...options, join(PROJECT, entry), ...args];
     const setpriv = findExecutable('setpriv');
     const [file = process.execPath, ...rest] = setpriv === null ? node : [setpriv, '--pdeathsig', 'KILL', ...node];
     const child = spawn(file, rest, {
@@ -112,7 +114,7 @@ export class ServiceProcess {
       stdio: ['ignore', log, log],
     });
     closeSync(log);
-    appendFileSync(startsFile(), `${args[0] ?? basename(entry, '.ts')}\n`);
+    appendFileSync(startsFile(), `${args.join('+') || basename(entry, '.ts')}\n`);
     running.add(child);
     child.once('exit', () => running.delete(child));
     this.#child = child;

@@ -2,10 +2,11 @@
 import { chmodSync } from 'node:fs';
 import { removeFolder, temporaryFolder } from '@svc/testing/servers/processes.ts';
 import type { TestProject } from 'vitest/node';
+import { BREAKER_OPEN_S } from '../settings.ts';
 import { startCluster } from './cluster.ts';
 import { startEmbedded } from './embedded.ts';
 import { startsOfRun } from './service-process.ts';
-import { API_KEY, type OwnTarget, type TargetKind, type TargetPlace } from './target.ts';
+import { API_KEY, type Environment, type OwnTarget, type TargetKind, type TargetPlace } from './target.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -14,6 +15,12 @@ declare module 'vitest' {
     targetKind: TargetKind;
   }
 }
+
+/** What takes a minute by itself would hold up a worker for it. */
+const IMPATIENT: Environment = { SVC_BREAKER_OPEN_S: String(BREAKER_OPEN_S) };
+
+/** Options of Node for those that live as long as the run. */
+const LONG_LIVED: readonly string[] = [];
 
 /** Three, because some promises are about more than two. */
 const SHARED_GATEWAYS = 3;
@@ -28,8 +35,12 @@ export async function setup(project: TestProject): Promise<void> {
   folder = temporaryFolder('run');
   chmodSync(folder, 0o711);
   process.env['TMPDIR'] = folder;
-  if (kind === 'cluster') target = await startCluster({}, { gateways: SHARED_GATEWAYS });
-  else [target, twin] = await Promise.all([startEmbedded(), startEmbedded({ SVC_API_KEY: API_KEY })]);
+  if (kind === 'cluster') target = await startCluster(IMPATIENT, { gateways: SHARED_GATEWAYS });
+  else
+    [target, twin] = await Promise.all([
+      startEmbedded(IMPATIENT, LONG_LIVED),
+      startEmbedded({ ...IMPATIENT, SVC_API_KEY: API_KEY }, LONG_LIVED),
+    ]);
   if (target === null) process.stderr.write('SKIPPED: every scenario on the cluster, because a server is missing\n');
   project.provide('target', target?.place ?? null);
   project.provide('keyed', (twin ?? target)?.place ?? null);

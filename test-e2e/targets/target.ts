@@ -28,7 +28,7 @@ export interface TargetPlace {
   readonly servers: ClusterServers | null;
 }
 
-/** The processes of a target by what they run: `gateway`, or a service of `deploy/services.ts`. */
+/** The processes of a target by what they run: `gateway`, or a service of `deploy/services.ts` that has some for itself. */
 export interface TargetProcesses {
   /** Each of them once, those behind the gateways first; embedded, the one that is all of them. */
   readonly everybody: readonly ServiceProcess[];
@@ -36,33 +36,53 @@ export interface TargetProcesses {
   readonly brains: readonly ServiceProcess[];
   readonly habitats: readonly ServiceProcess[];
   readonly escrows: readonly ServiceProcess[];
-  /** Throws when nothing here runs the role. */
+  /** Throws when nothing here runs the role alone: whoever ended it would end others. */
   of(role: string): readonly ServiceProcess[];
 }
 
-export function targetProcesses(byRole: ReadonlyMap<string, readonly ServiceProcess[]>): TargetProcesses {
-  const of = (role: string): readonly ServiceProcess[] => {
-    const found = byRole.get(role);
-    if (found === undefined) throw new Error(`nothing of this target runs ${role}`);
-    return found;
-  };
-  return {
-    everybody: [...new Set([...byRole.values()].flat())],
-    gateways: of('gateway'),
-    brains: of('brain'),
-    habitats: of('habitat'),
-    escrows: of('escrow'),
-    of,
-  };
+/** Roles that share their processes, and one that has processes for itself; embedded, all share one. */
+export interface RoleProcesses {
+  readonly roles: readonly string[];
+  readonly processes: readonly ServiceProcess[];
 }
 
 /** A target of one scenario file, which may kill and restart what it likes. */
 export interface OwnTarget extends TargetProcesses {
   readonly place: TargetPlace;
   readonly servers: { readonly nats: TestServer; readonly redis: TestServer; readonly postgres: TestServer } | null;
-  /** Whatever was done to it, everything runs and answers again, with these settings. */
-  revive(environment: Environment): Promise<OwnTarget>;
+  /** Whatever was done to it, everything runs and answers again, with these settings; `apart` divides it anew. */
+  revive(environment: Environment, apart?: readonly string[]): Promise<OwnTarget>;
   stop(): Promise<void>;
+}
+
+/** `isWhole`: whoever ends one role here means to end them all. */
+export function ownTargetOf(
+  running: readonly RoleProcesses[],
+  rest: Omit<OwnTarget, keyof TargetProcesses>,
+  { isWhole = false }: { readonly isWhole?: boolean } = {},
+): OwnTarget {
+  const of = (role: string): readonly ServiceProcess[] => {
+    const found = running.find(({ roles }) => roles.includes(role) && (isWhole || roles.length === 1));
+    if (found === undefined) throw new Error(`no process of this target is ${role} alone: say it in \`apart\``);
+    return found.processes;
+  };
+  return {
+    ...rest,
+    everybody: running.flatMap(({ processes }) => processes),
+    of,
+    get gateways() {
+      return of('gateway');
+    },
+    get brains() {
+      return of('brain');
+    },
+    get habitats() {
+      return of('habitat');
+    },
+    get escrows() {
+      return of('escrow');
+    },
+  };
 }
 
 /** Throws where the server is somebody else's: a fault that cannot happen proves nothing. */

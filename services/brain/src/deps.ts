@@ -1,9 +1,12 @@
 import { toolFor } from '@svc/contract/tool.ts';
 import type { BrainAnswer } from '@svc/contract/operations.brain.ts';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { BackupShelf } from './backup/backup-shelf.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import type { BrainRouter } from './brain/brain-router.ts';
+import type { SyncSettings } from './brain/remotes.ts';
+import type { Git } from './git/run.ts';
 import type { AddressStore } from './addresses/address-store.ts';
 import type { LineageStore } from './lineage/lineage-store.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
@@ -60,6 +63,8 @@ export interface BrainDeps {
   /** Where a brain, a file in one, or an island is at home. */
   homesOf(resource: string): Promise<BrainAnswer<'home'>>;
   readonly syncs: SyncStore;
+  readonly remotes: SyncSettings;
+  readonly git: Git;
   readonly backups: BackupShelf;
   readonly stego: StegoThreads;
   readonly tmp: TmpStore;
@@ -72,6 +77,9 @@ export interface BrainDeps {
   readonly evolutions: EvolutionStore;
   readonly contexts: ContextParts;
   readonly log: Platform['log'];
+  readonly clock: Platform['clock'];
+  /** What the scope stands for; null = it took no effect, and never will. */
+  forgo<Value>(scope: IdempotencyScope): Promise<Value | null>;
   /** Of this process. */
   readonly counters: Counters;
   /** Of each brain's main branch, as last looked at; brains never opened are missing. */

@@ -3,6 +3,10 @@ import type { BRAIN } from '@svc/contract/operations.brain.ts';
 import type { Handlers } from '@svc/runtime/operations.ts';
 import { addressOf } from './addresses/domain/address.ts';
 import type { BrainDeps } from './deps.ts';
+import { fileOperations } from './for-services/files.ts';
+import { leaseOperations } from './for-services/lease.ts';
+import { recordOperations } from './records/for-services.ts';
+import { outside, reach } from './outside.ts';
 import { prototypes } from './prototype-files.ts';
 
 export const serviceOperations: Handlers<typeof BRAIN, BrainDeps> = {
@@ -10,4 +14,9 @@ export const serviceOperations: Handlers<typeof BRAIN, BrainDeps> = {
   home: ({ resource }, { deps }) => deps.homesOf(resource),
   address: async ({ text }) => ({ barcode: addressOf(text).barcode }),
   prototypes,
+  ...recordOperations,
+  ...fileOperations,
+  ...leaseOperations,
+  outside,
+  reach,
 };

@@ -1,8 +1,9 @@
 /** The brain service: versioned files, branches, leases, search. */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { deny } from '@svc/contract/decision.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
-import { DEFAULT_DEADLINE_MS } from '@svc/contract/tool.ts';
+import { DEFAULT_DEADLINE_MS, type IdempotencyScope } from '@svc/contract/tool.ts';
 import { BRAIN_EVENTS } from '@svc/contract/events.brain.ts';
 import { BRAIN } from '@svc/contract/operations.brain.ts';
 import { serveOperations } from '@svc/runtime/operations.ts';
@@ -15,14 +16,14 @@ import { createAddressStore } from './addresses/address-store.ts';
 import { createBackupShelf } from './backup/backup-shelf.ts';
 import { BrainHost } from './brain/brain-host.ts';
 import { BrainRouter } from './brain/brain-router.ts';
-import { readSyncSettings } from './brain/remotes.ts';
+import { readSyncSettings, type SyncSettings } from './brain/remotes.ts';
 import type { BrainDeps } from './deps.ts';
 import { createMeaning, type Meaning } from './embedding/meaning.ts';
 import { createKeptContexts } from './context/build.ts';
 import { beatDue } from './context/heartbeat.ts';
 import { createHeartbeatStore } from './context/heartbeat-store.ts';
 import { createContextStore } from './context/context-store.ts';
-import { createGit } from './git/run.ts';
+import { createGit, type Git } from './git/run.ts';
 import { brainJobs } from './jobs.ts';
 import { LegacyLayout } from './legacy-layout.ts';
 import { startMembership } from './membership.ts';
@@ -37,6 +38,7 @@ import { readHashKey } from './rules/hash-key.ts';
 import { createClaimBoundary, createCopyBoundaries } from './rules/copy-boundaries.ts';
 import { createHomeRoles } from './rules/home-roles.ts';
 import { RegistryRules } from './rules/registry-rules.ts';
+import { serviceContext } from './service-context.ts';
 import { serviceOperations } from './service-operations.ts';
 import { readCatalogueSize, readCatalogueSizes } from './store/catalogue.ts';
 import { createTellDenials } from './store/island-denials.ts';
@@ -49,7 +51,6 @@ import { createTmpStore } from './tmp/tmp-store.ts';
 import { brainTools } from './tools/all.ts';
 import { type Counters, createCounters } from './writer/counters.ts';
 import type { BranchWriter } from './writer/branch-writer.ts';
-import type { OpContext } from './writer/context.ts';
 
 const DIRECTORIES = ['brains', 'worktrees', 'journal', 'cache', 'backups'];
 
@@ -71,6 +72,8 @@ interface Parts {
   readonly registry: RegistryClient<'brain'>;
   readonly handleKey: Uint8Array;
   readonly denials: DenialLog;
+  readonly git: Git;
+  readonly sync: SyncSettings;
 }
 
 async function openService(platform: Platform, store: ServiceStore): Promise<OpenService<BrainDeps>> {
@@ -90,7 +93,8 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
   await host.create(config.SVC_BRAIN, { by: 'service', workspace: DEFAULT_WORKSPACE, family: null });
   await host.open(config.SVC_BRAIN);
   const deps = await createDeps({ ...parts, settings, meaning }, host, router, layout);
-  await layout.migrate(router.brain(config.SVC_BRAIN, serviceContext(platform)));
+  const now = platform.clock.now();
+  await layout.migrate(router.brain(config.SVC_BRAIN, serviceContext(now, now + 20 * DEFAULT_DEADLINE_MS)));
   const succession = tellOfImport(layout, parts.registry, platform.log);
   return {
     deps,
@@ -151,6 +155,8 @@ async function openParts(platform: Platform, store: ServiceStore): Promise<Parts
     dataDir,
     store,
     counters: createCounters(),
+    git: createGit(),
+    sync: readSyncSettings(config, () => performance.now()),
     ...(await createRules(platform, dataDir)),
     denials: new DenialLog({ client, schema, ids, log }),
   };
@@ -181,13 +187,11 @@ async function createRules(
   };
 }
 
-function createHost(
-  { platform, dataDir, store: { outbox, idempotency }, rules, registry, handleKey, denials, counters }: Parts,
-  meaning: Meaning,
-): BrainHost {
+function createHost({ store: { outbox, idempotency }, ...parts }: Parts, meaning: Meaning): BrainHost {
+  const { platform, rules, registry, handleKey, denials, counters, git, sync, dataDir } = parts;
   return new BrainHost({
     platform,
-    git: createGit(),
+    git,
     idempotency,
     outbox,
     rules,
@@ -197,7 +201,7 @@ function createHost(
     meaning,
     handleKey,
     defaultBrain: platform.config.SVC_BRAIN,
-    sync: readSyncSettings(platform.config, () => performance.now()),
+    sync,
     dataDir,
   });
 }
@@ -208,11 +212,11 @@ async function createDeps(
   router: BrainRouter,
   layout: LegacyLayout,
 ): Promise<BrainDeps> {
-  const { platform, store, rules, registry, counters, dataDir, settings, meaning } = parts;
-  const { node, ids, database, log } = platform;
+  const { platform, store, rules, registry, counters, dataDir, settings, meaning, git, sync } = parts;
+  const { node, ids, database, log, clock } = platform;
   const { client, schema, outbox, idempotency, transact } = store;
   const defaultBrain = platform.config.SVC_BRAIN;
-  const { stdout } = await createGit().run({ args: ['version'] });
+  const { stdout } = await git.run({ args: ['version'] });
   return {
     defaultBrain,
     sessions: new SessionStore({ client, transact, idempotency, defaultBrain, exclusive: database.exclusive }),
@@ -232,21 +236,37 @@ async function createDeps(
     backups: createBackupShelf(dataDir),
     stego: createStegoThreads(),
     syncs: createSyncStore(store, platform.clock),
+    remotes: sync,
+    git,
     ...familyStores(store, ids),
     tellDenials: createTellDenials({ schema, outbox, ids, transact }),
-    contexts: {
-      store: createContextStore(client),
-      heartbeats: createHeartbeatStore(store),
-      kept: createKeptContexts(),
-      tools: brainTools.map(({ name, description }) => ({ name, description })),
-    },
+    contexts: contextParts(store),
     log,
+    clock,
+    forgo: createForgo(store),
     counters,
     catalogueSizes: (brains) => readCatalogueSizes(store.client, brains),
     catalogueSizeOf: (brain, counted) => readCatalogueSize(client, brain, counted),
     version: node.version,
     gitVersion: stdout.toString('utf8').trim(),
     startedAt: node.startedAt,
+  };
+}
+
+function contextParts(store: ServiceStore): BrainDeps['contexts'] {
+  return {
+    store: createContextStore(store.client),
+    heartbeats: createHeartbeatStore(store),
+    kept: createKeptContexts(),
+    tools: brainTools.map(({ name, description }) => ({ name, description })),
+  };
+}
+
+function createForgo({ transact, idempotency }: Pick<ServiceStore, 'transact' | 'idempotency'>): BrainDeps['forgo'] {
+  return async <Value>(scope: IdempotencyScope) => {
+    const giveUp = async () => deny('E_FENCED');
+    const { decision } = await transact((tx) => idempotency.once<Value, 'E_FENCED'>(tx, scope, giveUp));
+    return decision.ok ? decision.value : null;
   };
 }
 
@@ -260,23 +280,5 @@ function familyStores(store: ServiceStore, ids: Platform['ids']) {
     records: createRecordStore(store, ids),
     relations: createRelationStore(store, ids),
     evolutions: createEvolutionStore(store, ids),
-  };
-}
-
-/** As whom the service itself acts. */
-function serviceContext(platform: Platform): OpContext {
-  return {
-    actor: 'service',
-    subject: {},
-    session: '0'.repeat(64),
-    verifiedAgent: null,
-    declaredAgent: null,
-    fence: null,
-    since: platform.clock.now(),
-    deadlineAt: platform.clock.now() + 20 * DEFAULT_DEADLINE_MS,
-    idempotency: null,
-    registry: null,
-    operator: false,
-    isService: true,
   };
 }

@@ -62,9 +62,10 @@ export function createRegistry(): FakeRegistry {
   return new FakeRegistry({ writableBy: [], readableBy: [], container: 'public' });
 }
 
-export async function openBrainTestBed(): Promise<BrainTestBed> {
+/** On an embedded database, unless another one is opened. */
+export async function openBrainTestBed(open: () => Promise<Database> = migratedDatabase): Promise<BrainTestBed> {
   const dataDir = mkdtempSync(join(tmpdir(), 'brain-node-'));
-  const database = await migratedDatabase();
+  const database = await open();
   const registry = createRegistry();
   return {
     dataDir,

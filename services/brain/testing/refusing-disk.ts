@@ -2,7 +2,7 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '@svc/runtime/database.ts';
-import { BRAIN_LIMITS } from '../src/writer/staging.ts';
+import { BRAIN_LIMITS } from '../src/domain/brain-size.ts';
 
 /** Until it is disposed, the database finds no room for what a change tells. */
 export async function fullDatabase({ pool }: Pick<Database, 'pool'>): Promise<AsyncDisposable> {

@@ -46,7 +46,8 @@ export const escrowService = storeService({
 });
 
 function createDeps(store: ServiceStore, platform: Platform): EscrowDeps {
-  const { shared, clock } = platform;
+  const { config, shared, clock } = platform;
+  const keyStates = shared({ memory: () => createMemoryKeyStates(clock), redis: createRedisKeyStates });
   const registry = createRegistry(platform);
   return {
     ledger: new LedgerStore(store, platform),
@@ -54,6 +55,6 @@ function createDeps(store: ServiceStore, platform: Platform): EscrowDeps {
     audit: createReconciliation(store, platform),
     registry,
     accountOpening: createAccountOpening(store.client, registry),
-    qos: createQos(shared({ memory: () => createMemoryKeyStates(clock), redis: createRedisKeyStates })),
+    qos: createQos(keyStates, config.SVC_BREAKER_OPEN_S * 1000),
   };
 }

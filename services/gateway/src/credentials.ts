@@ -31,6 +31,8 @@ export interface Arrival {
 export type Nobody = 'refused' | 'anonymous' | 'as-set';
 
 export interface Credentials {
+  /** Who holds the key of this node, or calls one without a key. */
+  readonly operator: Identity;
   readonly keyed: boolean;
   /** Whether doors that go by `mcp.requireKey` turn away whoever presents nothing. */
   requiresKey(stamp: RegistryStamp | null): Promise<boolean>;
@@ -98,6 +100,7 @@ export function createCredentials(parts: CredentialParts): Credentials {
 
   return {
     keyed,
+    operator,
     requiresKey,
     tokenIn,
     identify(presented, arrival) {
@@ -165,7 +168,8 @@ function ownerOf({ subject, limits }: VerifiedToken): string {
   return identityOf(subject) ?? limits.tokenId;
 }
 
-function tokenIdentity(token: VerifiedToken, nodePlan: Identity['plan']): Identity {
+/** Who acts with the rights of a token. */
+export function tokenIdentity(token: VerifiedToken, nodePlan: Identity['plan']): Identity {
   const owner = ownerOf(token);
   return {
     principal: `tok:${owner}`,
@@ -176,7 +180,8 @@ function tokenIdentity(token: VerifiedToken, nodePlan: Identity['plan']): Identi
   };
 }
 
-function anonymousAt(address: string): Identity {
+/** Who presents nothing. */
+export function anonymousAt(address: string): Identity {
   const bucket = `address:${clientNetwork(address)}`;
   return { principal: `anon:${address}`, operator: false, token: null, plan: 'free', bucket };
 }

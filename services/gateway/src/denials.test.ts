@@ -3,6 +3,7 @@ import { defineOperations } from '@svc/contract/operation.ts';
 import { HABITAT } from '@svc/contract/operations.habitat.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { systemClock } from '@svc/runtime/clock.ts';
+import { readConfig } from '@svc/runtime/config.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { serveOperations } from '@svc/runtime/operations.ts';
 import { createFakeClock, createFakeIds } from '@svc/testing/fakes.ts';
@@ -49,7 +50,8 @@ async function audited(refuse = 0) {
         deps: null,
       },
     );
-  const denials = createDenials({ bus, clock, ids: createFakeIds(clock), log });
+  const { config } = readConfig({}, () => '');
+  const denials = createDenials({ bus, clock, config, ids: createFakeIds(clock), log });
   function pass(ms: number): void {
     for (let passed = 0; passed < ms; passed += 1000) {
       fake.advance(1000);

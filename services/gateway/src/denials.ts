@@ -1,4 +1,4 @@
-/** Denied calls in the audit and the log: the first at once, further equal ones of a minute as one entry with their number. */
+/** Denied calls in the audit and the log: the first at once, further equal ones of a window as one entry with their number. */
 import { type AuditSubject, auditedSubject } from '@svc/runtime/audit.ts';
 import { familyOf } from '@svc/contract/subject.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
@@ -30,8 +30,7 @@ export interface Denials {
   close(): Promise<void>;
 }
 
-const FOLD_MS = 60_000;
-const SWEEP_MS = 10_000;
+const SWEEPS_PER_WINDOW = 6;
 /** Different denials of one family that are counted apart at a time; the rest is one entry for each code. */
 const MAX_APART = 60;
 const ANY_TOOL = '*';
@@ -138,11 +137,13 @@ function createWindows(clock: StatelessPlatform['clock'], write: ReturnType<type
   return { count, sweep, writeAll };
 }
 
-export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'ids' | 'log'>): Denials {
-  const { clock, log } = platform;
+export function createDenials(platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'config' | 'ids' | 'log'>): Denials {
+  const { clock, config, log } = platform;
+  const windowMs = config.SVC_DENIALS_WINDOW_S * 1000;
   const post = createAuditPost(platform);
   const { count, sweep, writeAll } = createWindows(clock, writeTo(post, log));
-  const timer = setInterval(() => sweep(({ openedAt }) => clock.now() - openedAt >= FOLD_MS), SWEEP_MS);
+  const isOver = ({ openedAt }: Window) => clock.now() - openedAt >= windowMs;
+  const timer = setInterval(() => sweep(isOver), windowMs / SWEEPS_PER_WINDOW);
   timer.unref();
   return {
     note(caller, tool, code, requestId) {

@@ -1,17 +1,27 @@
 /** Turns a well-formed call into the envelope that the owning service obeys; nobody else builds one. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
-import { encodeEnvelope } from '@svc/contract/rpc.ts';
+import { type Envelope, encodeEnvelope, MAX_HOPS } from '@svc/contract/rpc.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { OutgoingCall } from './calls.ts';
 import { assertActive, assertStaticAccess, assertTokenAllows } from './domain/access.ts';
 import type { HttpDoor } from './domain/call-form.ts';
-import type { HttpExchange } from './http-exchange.ts';
 import { headerText } from './header-text.ts';
 import { stampOf, type Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
 import type { SessionKeys } from './session.ts';
 import { subjectOf } from './subjects.ts';
+
+/** What a call came with. */
+export interface CallSource {
+  readonly request: Pick<IncomingMessage, 'headers'>;
+  readonly requestId: string;
+  /** Under which the caller keeps its current values, as it was sent. */
+  readonly sessionName: string | undefined;
+  /** Of a call inside of another: the key of the session, and how far inside it is. */
+  readonly within?: { readonly session: string; readonly hops: number; readonly only?: 'arguments' | undefined };
+}
 
 export interface Wanted {
   readonly card: ToolCard;
@@ -21,8 +31,8 @@ export interface Wanted {
   /** Goes before the keys that the request names. */
   readonly ownKey?: string | undefined;
   readonly visit: Visit;
-  readonly exchange: HttpExchange;
-  readonly door: HttpDoor;
+  readonly exchange: CallSource;
+  readonly door: HttpDoor | 'inner';
 }
 
 /** Throws what the door itself refuses: headers that do not fit, the limits of a token, quarantine, static access. */
@@ -45,10 +55,10 @@ export function createEnvelopeBuilder({
   return async function buildEnvelope({ card, args, metaKey, ownKey, visit, exchange, door }) {
     const { identity } = visit;
     const { headers } = exchange.request;
-    const session = sessions.of(identity.principal, exchange.sessionName);
+    const session = exchange.within?.session ?? sessions.of(identity.principal, exchange.sessionName);
     const idempotencyKey = keyOf(ownKey ?? headerText(headers, 'idempotency-key') ?? metaKey);
     const deadlineAt = clock.now() + Math.min(card.deadlineMs, timeoutMs(headerText(headers, 'x-svc-timeout-ms')));
-    const traceparent = headerText(headers, 'traceparent');
+    const traceparent = traceOf(headers);
     const profiles = await ports.profilesFor(identity.token?.limits.profile, () => stampOf(visit));
     assertTokenAllows(identity.token, card, profiles);
     const revision = await visit.revision;
@@ -68,11 +78,31 @@ export function createEnvelopeBuilder({
       requestId: exchange.requestId,
       deadlineAt,
       door,
-      ...(traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
+      ...insideOf(exchange),
+      ...(traceparent === undefined ? {} : { traceparent }),
       ...(idempotencyKey !== undefined && card.effect !== 'read' ? { idempotencyKey } : {}),
     });
     return { payload, deadlineAt, isKeyed: idempotencyKey !== undefined };
   };
+}
+
+/** Another node says how many it came through; saying more than is true only takes from oneself. */
+function insideOf({ within, request }: CallSource): Pick<Envelope, 'hops' | 'only'> {
+  if (within === undefined) return hopsIn(request.headers);
+  const { hops, only } = within;
+  return only === undefined ? { hops } : { hops, only };
+}
+
+function hopsIn(headers: IncomingHttpHeaders): Pick<Envelope, 'hops'> {
+  const header = headerText(headers, 'x-svc-hops');
+  if (header === undefined || header === '0') return {};
+  if (/^[1-9]\d{0,2}$/.test(header)) return { hops: Math.min(Number(header), MAX_HOPS) };
+  throw new CallError('INVALID_REQUEST', 'x-svc-hops must be a whole number.');
+}
+
+function traceOf(headers: IncomingHttpHeaders): string | undefined {
+  const traceparent = headerText(headers, 'traceparent');
+  return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
 
 function keyOf(key: unknown): string | undefined {

@@ -1,8 +1,9 @@
 /** Everybody who hears of events at this gateway: each judged by rights that are renewed, under policies as they stand. */
-import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
-import { keysOfResource, policyOfResource } from '@svc/contract/policy.ts';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import type { PositionedEvent } from '@svc/contract/events.ts';
+import { policiesOfEvents } from '@svc/runtime/event-policies.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
-import { startEventFeed } from './event-feed.ts';
+import { startEventFeed } from '@svc/runtime/event-feed.ts';
 import type { EventSource, JudgedEvent } from './event-session.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { Ports } from './ports.ts';
@@ -29,17 +30,27 @@ export interface EventHubParts {
   readonly isComplete: () => boolean;
 }
 
+/**
+ * How many are told between two turns of the event loop, in which sockets hand on what they were told: far fewer than
+ * make a client a slow one, also when every service has as many to tell.
+ */
+const TOLD_AT_ONCE = 100;
+
 export async function startEventHub({ platform, ports, metrics, isComplete }: EventHubParts): Promise<EventHub> {
   const members = new Set<EventMember>();
   const rights = await startRightsKeeper(platform, ports, () => members);
   const judge = (events: readonly PositionedEvent[]) => withPolicies(events, rights, ports);
   const feed = await startEventFeed({
     platform,
-    onLost: metrics.eventsDropped,
+    onLost: (_service, count) => metrics.eventsDropped(count),
     async deliver(service, events) {
       if (members.size === 0) return;
       const judged = await judge(events);
-      for (const member of members) member.hear(service, judged);
+      for (let from = 0; from < judged.length; from += TOLD_AT_ONCE) {
+        const some = judged.slice(from, from + TOLD_AT_ONCE);
+        for (const member of members) member.hear(service, some);
+        if (from + TOLD_AT_ONCE < judged.length) await turnOfTheLoop();
+      }
     },
   });
   return {
@@ -60,18 +71,6 @@ async function withPolicies(
   ports: Ports,
 ): Promise<readonly JudgedEvent[]> {
   const { stamp } = await rights.current();
-  const attached = await ports.policiesOf(
-    new Set(events.flatMap(({ event }) => resourcesOf(event).flatMap(keysOfResource))),
-    stamp,
-  );
-  return events.map(({ position, event }) => ({
-    position,
-    event,
-    policies:
-      attached.size === 0 ? [] : resourcesOf(event).flatMap((resource) => policyOfResource(resource, attached) ?? []),
-  }));
-}
-
-function resourcesOf({ payload }: EventRecord): readonly string[] {
-  return 'resources' in payload ? payload.resources : [];
+  const policies = await policiesOfEvents(events, ports.policiesOf, stamp);
+  return events.map(({ position, event }, index) => ({ position, event, policies: policies[index] ?? [] }));
 }

@@ -33,7 +33,8 @@ export interface EventSink {
 
 /** How often one socket may ask for what it missed: each time costs what it is sent. */
 const MAX_RESUMES = 8;
-const PAGE_SIZE = 200;
+/** Of every service at once, and together not as many as make a client a slow one. */
+const PAGE_SIZE = 100;
 const RETRY_MS = 250;
 /** How often the services are asked for an event while some of them do not answer, or were not heard of yet. */
 const MAX_SEARCHES = 120;

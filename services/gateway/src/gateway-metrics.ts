@@ -3,7 +3,8 @@ import { watchEventLoop } from '@svc/runtime/event-loop.ts';
 import type { Metrics } from '@svc/runtime/metrics.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 
-export type Door = 'call' | 'exec' | 'mcp' | 'socket';
+/** `inner`: what services ask for in the name of callers. */
+export type Door = 'call' | 'exec' | 'mcp' | 'socket' | 'inner';
 
 /** Label of calls that name no known tool. */
 const NO_TOOL = 'none';

@@ -1,4 +1,4 @@
-/** Requests per minute of each plan, exact over all gateways while Redis is there and never unlimited without it. */
+/** Requests of each plan within a window, exact over all gateways while Redis is there and never unlimited without it. */
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Shared, StatelessPlatform } from '@svc/runtime/platform.ts';
@@ -22,7 +22,6 @@ export interface Limits {
   countFailure(address: string): Promise<number | null>;
 }
 
-const WINDOW_S = 60;
 const FAILURES_PER_WINDOW = 20;
 const PLAN_LIMITS: Readonly<Record<PlanName, number>> = { free: 60, pro: 600, enterprise: 6000 };
 const PLANS = ['free', 'pro', 'enterprise'] as const;
@@ -31,7 +30,9 @@ export function createLimits(
   { config, shared, clock }: Pick<StatelessPlatform, 'config' | 'shared' | 'clock'>,
   loopback: boolean,
 ): Limits {
-  const limiter = (keyPrefix: string, points: number) => createLimiter(shared, keyPrefix, points, config.SVC_GATEWAYS);
+  const { SVC_GATEWAYS: gateways, SVC_RATE_WINDOW_S: duration } = config;
+  const limiter = (keyPrefix: string, points: number) =>
+    createLimiter(shared, { keyPrefix, points, duration }, gateways);
   const limiters = new Map(
     PLANS.map((plan) => {
       const limit = config.SVC_PLAN_LIMITS?.[plan] ?? PLAN_LIMITS[plan];
@@ -61,8 +62,11 @@ export function createLimits(
   };
 }
 
-function createLimiter(shared: Shared, keyPrefix: string, points: number, gateways: number): RateLimiterAbstract {
-  const window = { keyPrefix, points, duration: WINDOW_S };
+function createLimiter(
+  shared: Shared,
+  window: { readonly keyPrefix: string; readonly points: number; readonly duration: number },
+  gateways: number,
+): RateLimiterAbstract {
   return shared<RateLimiterAbstract>({
     memory: () => new RateLimiterMemory(window),
     redis: (redis) =>
@@ -70,7 +74,10 @@ function createLimiter(shared: Shared, keyPrefix: string, points: number, gatewa
         ...window,
         storeClient: redis,
         rejectIfRedisNotReady: true,
-        insuranceLimiter: new RateLimiterMemory({ ...window, points: Math.max(1, Math.floor(points / gateways)) }),
+        insuranceLimiter: new RateLimiterMemory({
+          ...window,
+          points: Math.max(1, Math.floor(window.points / gateways)),
+        }),
       }),
   });
 }

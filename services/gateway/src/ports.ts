@@ -10,7 +10,7 @@ import { createRegistryClient, createStampedCache, type RegistryClient, type Rev
 import { createSettings, type Settings } from '@svc/runtime/settings.ts';
 import { isBuiltIn, NO_PROFILES, type SetProfiles } from './domain/profiles.ts';
 import type { TokenMeter } from './gateway-metrics.ts';
-import { createPolicyCache, type PolicyCache } from './policy-cache.ts';
+import { createPolicyCache, type PolicyCache } from '@svc/runtime/policy-cache.ts';
 import { createTokenCache, type TokenCache } from './token-cache.ts';
 
 /** An identity as it acts in a workspace, and its roles in each. Null subject = it has no role anywhere. */

@@ -19,7 +19,8 @@ import type { HttpDoor } from './domain/call-form.ts';
 import { createDoor } from './door.ts';
 import { createJsonRpc } from './json-rpc.ts';
 import { MCP_PATH, MCP_PATHS, type McpDoor, pathOf, startMcpDoor } from './mcp/door.ts';
-import { callWith, createPrepareCall } from './tool-call.ts';
+import { type InnerCallDeps, serveInnerCalls } from './inner-calls.ts';
+import { callWith, createPrepareCall, type PrepareCall } from './tool-call.ts';
 import { type EventHub, startEventHub } from './event-hub.ts';
 import { createReplyWriter, HttpExchange } from './http-exchange.ts';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
@@ -67,7 +68,8 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
   const port = await listen(server, bind.host, config.SVC_MCP_PORT);
   const { keyed, requiresKey } = parts.credentials;
   const deps: GatewayDeps = { platform, directory, readiness, ports, keyed, requiresKey };
-  const service = await startService(platform, definitionOf(deps), { host: hostname(), port });
+  const inner = { ...parts, prepare: doors.prepare };
+  const service = await startService(platform, definitionOf(deps, inner), { host: hostname(), port });
 
   return {
     address: bind.host,
@@ -167,9 +169,10 @@ function bindOf({ config, log }: StatelessPlatform): DoorAddress {
   return bind.address;
 }
 
-function definitionOf(deps: GatewayDeps): ServiceDefinition<GatewayDeps, StatelessPlatform> {
+function definitionOf(deps: GatewayDeps, inner: InnerCallDeps): ServiceDefinition<GatewayDeps, StatelessPlatform> {
   const handle = { deps, checks: async () => [], drain: async () => {}, close: async () => {} };
-  return { name: 'gateway', tools: gatewayTools, start: async () => handle };
+  const serve = (platform: StatelessPlatform) => serveInnerCalls(platform, inner);
+  return { name: 'gateway', tools: gatewayTools, serve, start: async () => handle };
 }
 
 const REQUEST_ID = /^[A-Za-z0-9-]{1,64}$/;
@@ -192,6 +195,7 @@ function exchanges({
 
 interface Doors extends Pick<McpDoor, 'leave' | 'close'> {
   readonly serve: RequestListener;
+  readonly prepare: PrepareCall;
 }
 
 /** The calls go straight to their door; everything else goes through Express. */
@@ -225,7 +229,7 @@ async function startDoors(parts: Parts): Promise<Doors> {
     if (which === null) app(request, response);
     else void door(exchangeOf(request, response), which);
   };
-  return { serve, leave: mcp.leave, close: mcp.close };
+  return { serve, prepare, leave: mcp.leave, close: mcp.close };
 }
 
 /** Null = none of them. */

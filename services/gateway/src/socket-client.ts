@@ -1,7 +1,7 @@
 /** One connected client: its messages, its queue. */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { EVERYTHING, isWanted } from './domain/event-filter.ts';
-import { type Listener, visiblePayload } from './domain/visibility.ts';
+import { type Listener, visiblePayload } from '@svc/contract/event-visibility.ts';
 import type { EventMember } from './event-hub.ts';
 import { EventSession, type EventSource, type JudgedEvent } from './event-session.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';

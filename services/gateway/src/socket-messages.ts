@@ -8,7 +8,7 @@ import {
   withoutSubscription,
   withSubscription,
 } from './domain/event-filter.ts';
-import { holdsRoleIn, type Listener } from './domain/visibility.ts';
+import { holdsRoleIn, type Listener } from '@svc/contract/event-visibility.ts';
 
 const EventNames = z.array(z.string().regex(/^[a-z][a-z0-9-]{0,39}:(\*|[a-z][a-z0-9-]{0,39})$/)).max(MAX_WANTED);
 

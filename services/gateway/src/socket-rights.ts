@@ -4,8 +4,13 @@ import type { Subscription } from '@svc/runtime/bus.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { Revision } from '@svc/runtime/registry.ts';
 import { createTurn } from '@svc/runtime/turns.ts';
-import { anonymousIn } from './domain/access.ts';
-import { type Listener, listenerOf, listenerOfToken } from './domain/visibility.ts';
+import {
+  ANONYMOUS_LISTENER,
+  type Listener,
+  listenerOf,
+  listenerOfToken,
+  OPERATOR_LISTENER,
+} from '@svc/contract/event-visibility.ts';
 import type { Ports } from './ports.ts';
 import { agentSubject } from './subjects.ts';
 import type { PresentedToken } from './token-cache.ts';
@@ -43,26 +48,23 @@ export async function rightsOf(
   const { rev } = revision.stamp;
   if (credential.kind === 'anonymous') {
     const isOpen = (await ports.settings.read('mcp.requireKey', revision.stamp)) === false;
-    return isOpen ? { listener: ANONYMOUS, rev, expiresAt: Infinity } : null;
+    return isOpen ? { listener: ANONYMOUS_LISTENER, rev, expiresAt: Infinity } : null;
   }
   if (credential.kind === 'token') {
     const verified = await ports.tokens.verify(credential.token, revision);
     if (verified === null) return null;
     return { listener: listenerOfToken(verified), rev, expiresAt: verified.limits.expiresAt };
   }
-  if (credential.agentId === undefined) return { listener: OPERATOR, rev, expiresAt: Infinity };
+  if (credential.agentId === undefined) return { listener: OPERATOR_LISTENER, rev, expiresAt: Infinity };
   const agent = await ports.agentContext(credential.agentId, null, revision.stamp);
   const subject = agentSubject(agent);
-  const listener = subject === null ? OPERATOR : listenerOf(subject, { roles: agent.roles, accounts: [] }, true);
+  const listener =
+    subject === null ? OPERATOR_LISTENER : listenerOf(subject, { roles: agent.roles, accounts: [] }, true);
   return { listener, rev, expiresAt: Infinity };
 }
 
-/** An operator without identity reads as anonymous. */
-const OPERATOR: Listener = listenerOf(anonymousIn(null), { roles: {}, accounts: [] }, true);
-const ANONYMOUS: Listener = { ...OPERATOR, operator: false };
-
 /** Of an operator who names no agent; renewed like all others before the first event. */
-export const UNCHECKED_OPERATOR: SocketRights = { listener: OPERATOR, rev: -1, expiresAt: Infinity };
+export const UNCHECKED_OPERATOR: SocketRights = { listener: OPERATOR_LISTENER, rev: -1, expiresAt: Infinity };
 
 const RECHECK_EVERY_MS = 1000;
 const RECHECKED_AT_ONCE = 64;

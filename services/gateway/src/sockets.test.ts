@@ -361,6 +361,14 @@ describe('resume', () => {
   });
 });
 
+test('a client that reads is not cut off by more events at once than are kept for one that does not', async () => {
+  const client = await listening();
+  log.emit(4000);
+  await until(() => client.heard.length === 4000 || client.endings.length > 0, 20_000);
+  expect(client.errors).toEqual([]);
+  expect(client.heard).toEqual(upTo(4000));
+});
+
 test('a client that does not read is cut off, and may resume', async () => {
   const client = await listening();
   const engine = client.socket.io.engine as unknown as {

@@ -5,7 +5,7 @@ import type { ToolCard } from '@svc/contract/tool.ts';
 import type { SendCall } from './calls.ts';
 import { type CallForm, type HttpDoor, innerCallOf } from './domain/call-form.ts';
 import { shownBy, type ToolPredicate } from './domain/profiles.ts';
-import type { EnvelopeBuilder } from './envelope-builder.ts';
+import type { CallSource, EnvelopeBuilder } from './envelope-builder.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { stampOf, type Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
@@ -20,11 +20,17 @@ export interface Tally {
   visit: Visit | null;
 }
 
-export interface Calling {
-  readonly exchange: HttpExchange;
-  readonly door: HttpDoor;
+/** What has to be known of a call to make it, whatever it came through. */
+export interface CallOrigin {
+  readonly exchange: CallSource;
+  readonly door: HttpDoor | 'inner';
   readonly visit: Visit;
   readonly tally: Tally;
+}
+
+export interface Calling extends CallOrigin {
+  readonly exchange: HttpExchange;
+  readonly door: HttpDoor;
 }
 
 export interface CalledTool extends Pick<CallForm, 'name' | 'args' | 'metaKey'> {
@@ -41,7 +47,7 @@ export interface PreparedCall {
 }
 
 /** Throws CallError. The call inside a `svc_call` is prepared in its place. */
-export type PrepareCall = (called: CalledTool, calling: Calling) => Promise<PreparedCall>;
+export type PrepareCall = (called: CalledTool, origin: CallOrigin) => Promise<PreparedCall>;
 /** Throws CallError. */
 export type CallTool = (called: CalledTool, calling: Calling) => Promise<Answer>;
 

@@ -16,6 +16,8 @@ export interface HabitatDeps {
   readonly tokenUse: TokenUse;
   readonly audit: Audit;
   readonly brain: BrainPort;
+  /** Whoever puts something into an inbox calls it afterwards; what was there before arrives too, only later. */
+  inboxFilled(): void;
 }
 
 export const defineTool = toolFor<HabitatDeps>();

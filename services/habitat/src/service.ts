@@ -9,6 +9,7 @@ import { storeService } from '@svc/runtime/store-service.ts';
 import { type Audit, openAudit } from './audit/audit.ts';
 import { createBrainPort } from './brain-port.ts';
 import type { HabitatDeps } from './deps.ts';
+import { createInboxCarrier, type InboxCarrier } from './inbox-carrier.ts';
 import { habitatOperations } from './operations/all.ts';
 import { createRevision } from './revision.ts';
 import { holdsRole } from './roles.ts';
@@ -25,6 +26,7 @@ import { habitatTools } from './tools/all.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+const CARRY_MS = 5000;
 
 export const habitatService = storeService({
   name: 'habitat',
@@ -46,6 +48,7 @@ export const habitatService = storeService({
         gauge.set(await auditBytes(base.client));
       },
     );
+    const carrier = createInboxCarrier(base.client, platform);
     const tokenUse = await startTokenUse(base.client, platform);
     const deps: HabitatDeps = {
       platform,
@@ -55,11 +58,13 @@ export const habitatService = storeService({
       tokenUse,
       audit,
       brain: createBrainPort(platform),
+      inboxFilled: carrier.kick,
     };
     return {
       deps,
       holdsRole: (caller, workspace, role) => holdsRole(store.client, caller, workspace, role),
-      jobs: upkeep(platform, store, audit),
+      jobs: upkeep(platform, store, { audit, carrier }),
+      drain: () => carrier.close(),
       async close() {
         await tokenUse.close();
         await audit.close();
@@ -68,7 +73,12 @@ export const habitatService = storeService({
   },
 });
 
-function upkeep({ config }: Platform, { client }: HabitatStore, audit: Audit): JobDeclaration[] {
+interface Upkept {
+  readonly audit: Audit;
+  readonly carrier: Pick<InboxCarrier, 'flush'>;
+}
+
+function upkeep({ config }: Platform, { client }: HabitatStore, { audit, carrier }: Upkept): JobDeclaration[] {
   const clusterJob = (id: string, everyMs: number, run: JobDeclaration['run']): JobDeclaration => ({
     id: `habitat.${id}`,
     everyMs,
@@ -84,6 +94,7 @@ function upkeep({ config }: Platform, { client }: HabitatStore, audit: Audit): J
     ),
     clusterJob('audit-thin', HOUR_MS, () => audit.thinCheckpoints()),
     clusterJob('audit-use-sweep', HOUR_MS, () => sweepAuditUse(client)),
+    clusterJob('inbox-carry', CARRY_MS, () => carrier.flush()),
     clusterJob('message-sweep', HOUR_MS, () => sweepMessages(client, config.SVC_KEEP_MESSAGES_DAYS)),
   ];
 }

@@ -71,6 +71,24 @@ await onPostgres((open) => {
     expect(await one.registry.trust({ entityId: seller })).toEqual({ score: 0.52, quarantined: false });
   });
 
+  test('trades of one seller told at once move it one after the other, and each trade once', async () => {
+    const [seller, other] = [freshId(), freshId()];
+    const outcomes = ['confirmed', 'refuted', 'confirmed', 'cancelled', 'confirmed'] as const;
+    const told = await Promise.all(
+      [one, two].flatMap((node) =>
+        outcomes.flatMap((outcome, n) => [
+          node.registry.recordTrade({ tradeId: `t-${seller}-${n}`, seller, outcome }),
+          node.registry.recordTrade({ tradeId: `t-${other}-${n}`, seller: other, buyer: other, outcome }),
+        ]),
+      ),
+    );
+    expect(told.filter(({ recorded }) => recorded)).toHaveLength(outcomes.length);
+    expect(await one.registry.trust({ entityId: seller })).toEqual({ score: 0.54, quarantined: false });
+    expect(await one.registry.trust({ entityId: other })).toEqual({ score: 0.5, quarantined: false });
+    const records = 'SELECT FROM habitat.trust_records WHERE entity_id = $1 AND delta = $2';
+    expect([await bed.sql(records, seller, 20_000), await bed.sql(records, seller, -20_000)]).toEqual([3, 1]);
+  });
+
   test('of approving and denying at once one wins, and the other answers by what then is', async () => {
     const won: string[] = [];
     for (let round = 0; round < 30; round += 1) {

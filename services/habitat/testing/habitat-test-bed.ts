@@ -92,6 +92,7 @@ export type RegistryOfAll = ReturnType<typeof registryOfAll>;
 function registryOfAll(platform: Platform) {
   return {
     ...createOperationClient(platform, HABITAT, 'brain'),
+    ...createOperationClient(platform, HABITAT, 'agora'),
     ...createOperationClient(platform, HABITAT, 'escrow'),
     ...createOperationClient(platform, HABITAT, 'market'),
     ...createOperationClient(platform, HABITAT, 'universe'),

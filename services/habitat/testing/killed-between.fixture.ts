@@ -20,7 +20,7 @@ function die(): void {
 function dieWhenTaken(bus: Bus): void {
   const respond = bus.respond.bind(bus);
   bus.respond = (subject, handler, options) => {
-    const answer = async (payload: string, asked: string): Promise<string> => {
+    const answer = async (payload: string, asked: string): Promise<string | null> => {
       const reply = await handler(payload, asked);
       if (asked === OPERATION_SUBJECTS.one(HABITAT.service, 'habitat', 'audit')) die();
       return reply;

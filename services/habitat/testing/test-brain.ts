@@ -1,11 +1,15 @@
 /** A brain as far as the registry asks it: fresh and empty, but for what a test says. */
+import { defineOperations } from '@svc/contract/operation.ts';
 import { BRAIN } from '@svc/contract/operations.brain.ts';
 import type { Bus, Subscription } from '@svc/runtime/bus.ts';
 import { systemClock } from '@svc/runtime/clock.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { type Handlers, serveOperations } from '@svc/runtime/operations.ts';
 
-type BrainHandlers = Handlers<typeof BRAIN, null>;
+const { layout, home, address, prototypes } = BRAIN.declared;
+const ASKED = defineOperations('brain', { layout, home, address, prototypes });
+
+type BrainHandlers = Handlers<typeof ASKED, null>;
 
 export function serveBrain(bus: Bus, given: Partial<BrainHandlers>): Promise<Subscription> {
   const handlers: BrainHandlers = {
@@ -16,5 +20,5 @@ export function serveBrain(bus: Bus, given: Partial<BrainHandlers>): Promise<Sub
     ...given,
   };
   const platform = { bus, clock: systemClock, log: createLog('silent', {}) };
-  return serveOperations(platform, { operations: BRAIN, handlers, deps: null });
+  return serveOperations(platform, { operations: ASKED, handlers, deps: null });
 }

@@ -1,27 +1,7 @@
-/** Who acts, and what of the market there is for whom. */
-import { mayActIn } from '@svc/contract/actor.ts';
-import { CallError } from '@svc/contract/codes.ts';
-import { identityOf } from '@svc/contract/subject.ts';
+/** What of the market there is for whom. */
+import { actingAs, mayActIn } from '@svc/contract/actor.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import type { Registry } from './registry.ts';
-
-/**
- * As whom a call acts: the agent of a token, or whom an operator names, else the identity of its session. Null = nobody.
- * Throws FORBIDDEN when a token names somebody else.
- */
-export function actingAs({ subject, operator }: Pick<Caller, 'subject' | 'operator'>, named?: string): string | null {
-  if (operator) return named ?? identityOf(subject);
-  const own = subject.verified === true ? identityOf(subject) : null;
-  if (own !== null && named !== undefined && named !== own) throw new CallError('FORBIDDEN');
-  return own;
-}
-
-/** The same where somebody has to be named. Throws FORBIDDEN when a token names somebody else. */
-export function actingAsNamed(caller: Pick<Caller, 'subject' | 'operator'>, named: string): string {
-  const acting = actingAs(caller, named);
-  if (acting === null) throw new CallError('FORBIDDEN');
-  return acting;
-}
 
 /** What somebody may see: everything, or what is open to all and what the workspaces share in which they act. */
 export type View = 'everything' | { readonly scopes: readonly string[] };

@@ -13,18 +13,16 @@ export interface Parties {
 
 /** Throws SERVICE_UNAVAILABLE when the registry does not answer: nobody is trusted without it. */
 export async function decideParties(
-  registry: Pick<Registry, 'kin' | 'trust'>,
+  registry: Pick<Registry, 'parties'>,
   { seller, buyer }: Parties,
   consents: boolean,
 ): Promise<Decision<null, 'E_SELF_TRADE' | 'E_CONSENT' | 'E_QUARANTINED' | 'E_SELLER_TRUST'>> {
   if (seller === buyer) return deny('E_SELF_TRADE');
-  const [{ kin }, ofSeller, ofBuyer] = await Promise.all([
-    registry.kin({ one: seller, other: buyer }),
-    registry.trust({ entityId: seller }),
-    registry.trust({ entityId: buyer }),
-  ]);
+  const { kin, trust } = await registry.parties({ one: seller, other: buyer });
   if (kin) return deny('E_SELF_TRADE');
   if (!consents) return deny('E_CONSENT');
+  const [ofSeller, ofBuyer] = [trust[seller], trust[buyer]];
+  if (ofSeller === undefined || ofBuyer === undefined) throw new Error('the trust of both was asked for');
   if (ofSeller.quarantined || ofBuyer.quarantined) return deny('E_QUARANTINED');
   return ofSeller.score < SELLER_TRUST ? deny('E_SELLER_TRUST', { needed: SELLER_TRUST }) : allow(null);
 }

@@ -6,9 +6,15 @@ import type { Reconciler } from './store/reconciler.ts';
 const SKILLS_MS = 60_000;
 const PLAIN_MS = 5000;
 const RECONCILE_MS = 5000;
-const AUDIT_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 
-export function marketJobs({ finish, closeDue }: Reconciler, audit: Pick<MarketAudit, 'run'>): JobDeclaration[] {
+interface Work extends Pick<Reconciler, 'finish' | 'closeDue'> {
+  readonly audit: Pick<MarketAudit, 'run'>;
+  /** Deletes offers that were over long ago. */
+  sweepOffers(): Promise<void>;
+}
+
+export function marketJobs({ finish, closeDue, audit, sweepOffers }: Work): JobDeclaration[] {
   return [
     {
       id: 'market.skill-sweep',
@@ -23,6 +29,7 @@ export function marketJobs({ finish, closeDue }: Reconciler, audit: Pick<MarketA
       run: async () => void (await closeDue('plain')),
     },
     { id: 'market.reconcile', everyMs: RECONCILE_MS, scope: 'cluster', run: () => finish() },
-    { id: 'market.audit', everyMs: AUDIT_MS, scope: 'cluster', run: async () => void (await audit.run()) },
+    { id: 'market.audit', everyMs: HOUR_MS, scope: 'cluster', run: async () => void (await audit.run()) },
+    { id: 'market.offers', everyMs: HOUR_MS, scope: 'cluster', run: sweepOffers },
   ];
 }

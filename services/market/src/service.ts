@@ -8,8 +8,10 @@ import { createPorts } from './ports.ts';
 import { createRegistry } from './registry.ts';
 import { createMarketAudit } from './store/market-audit.ts';
 import { createOfferStore } from './store/offer-store.ts';
+import { sweepOffers } from './store/offer-retention.ts';
 import { createReconciler } from './store/reconciler.ts';
 import { createSettling } from './store/settling.ts';
+import { createTradeMoves } from './store/trade-moves.ts';
 import { createTradeStore } from './store/trade-store.ts';
 import { allTools } from './tools/all.ts';
 
@@ -19,13 +21,14 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
   events: MARKET_EVENTS,
   migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
   async open(platform, store) {
-    const { log, ids } = platform;
+    const { log, ids, config, clock } = platform;
     const ports = createPorts(platform);
-    const settling = createSettling({ store, ports, log });
-    const reconciler = createReconciler({ store, settling, log });
+    const move = createTradeMoves(store, clock);
+    const settling = createSettling({ store, ports, move, log });
+    const reconciler = createReconciler({ store, move, settling, log });
     const deps = {
-      offers: createOfferStore(store, ids),
-      trades: createTradeStore(store, settling),
+      offers: createOfferStore(store, platform),
+      trades: createTradeStore({ store, move, settling, clock }),
       registry: createRegistry(platform),
       ids,
       sweep: reconciler.closeDue,
@@ -38,7 +41,11 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
       .catch((error: unknown) => log.error({ err: error }, 'trades could not be looked at'));
     return {
       deps,
-      jobs: marketJobs(reconciler, audit),
+      jobs: marketJobs({
+        ...reconciler,
+        audit,
+        sweepOffers: () => sweepOffers(store.client, config.SVC_KEEP_OFFERS_DAYS),
+      }),
       drain: async () => void (await looked),
       checks: async () => [{ name: 'trades', status: audit.holds() ? 'ok' : 'degraded' }],
     };

@@ -15,6 +15,7 @@ import { createPorts, type Money, type Ports } from '../src/ports.ts';
 import { createReconciler, type Reconciler } from '../src/store/reconciler.ts';
 import { createSettling } from '../src/store/settling.ts';
 import type { MarketStore } from '../src/store/trade-events.ts';
+import { createTradeMoves } from '../src/store/trade-moves.ts';
 import { createTradeStore, type TradeStore } from '../src/store/trade-store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
@@ -44,12 +45,14 @@ export async function openMarketBed(database: Database): Promise<MarketBed> {
   const ports = createPorts(platform);
   let carried: Carried = 'well';
   const money = faulty(ports.money, () => carried);
-  const settling = createSettling({ store: base, ports: { ...ports, money }, log: platform.log });
+  const { clock } = platform;
+  const move = createTradeMoves(base, clock);
+  const settling = createSettling({ store: base, ports: { ...ports, money }, move, log: platform.log });
   return {
     platform,
     base,
-    trades: createTradeStore(base, settling),
-    reconciler: createReconciler({ store: base, settling, log: platform.log }),
+    trades: createTradeStore({ store: base, move, settling, clock }),
+    reconciler: createReconciler({ store: base, move, settling, log: platform.log }),
     ports,
     carry(how) {
       carried = how;

@@ -87,12 +87,17 @@ export function outcomeOf({ status, headers, text }: HttpReply): Outcome {
   if (isFields(body) && isFields(body.error))
     return { kind: 'failure', failure: failureOf(body.error, status, headers) };
   if (status !== 200 || !isFields(body) || !isFields(body.result)) return strangeReply({ status, headers });
-  const { result } = body;
-  const { content } = result;
-  if (!isFields(content)) return { kind: 'result', result };
-  const { code, error, ...data } = content;
-  if (typeof code !== 'string') return { kind: 'result', result: content };
+  const shown = shownIn(body.result);
+  const { code, error, ...data } = shown;
+  if (typeof code !== 'string') return { kind: 'result', result: shown };
   return { kind: 'refusal', refusal: { code, message: typeof error === 'string' ? error : code, data }, requestId };
+}
+
+/** What the tool answered. A bare one's answer is the result itself, and so is the code of a refusal that is null. */
+function shownIn(result: Fields): Fields {
+  const { content, ...beside } = result;
+  if (isFields(content)) return content;
+  return content === null && typeof beside.code === 'string' ? beside : result;
 }
 
 /** A proxy that says so had nobody to hand the request to, or lost whom it had handed it to. */

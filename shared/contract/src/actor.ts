@@ -1,4 +1,5 @@
 /** Who acts, as far as it decides what may be done and as whom it is recorded: one answer for all services. */
+import { CallError } from './codes.ts';
 import type { TokenLimits } from './registry.ts';
 import { identityOf } from './subject.ts';
 import type { Caller } from './tool.ts';
@@ -32,4 +33,22 @@ export function mayActIn({ token }: Pick<Acting, 'token'>, workspace: string): b
 /** The tool's effect is somebody's own business. */
 export function isSelf({ identity }: Pick<Actor, 'identity'>, id: string): boolean {
   return identity === id;
+}
+
+/**
+ * As whom a call acts: the agent of a token, or whom an operator names, else the identity of its session. Null = nobody.
+ * Throws FORBIDDEN when a token names somebody else.
+ */
+export function actingAs({ subject, operator }: Pick<Acting, 'subject' | 'operator'>, named?: string): string | null {
+  if (operator) return named ?? identityOf(subject);
+  const own = subject.verified === true ? identityOf(subject) : null;
+  if (own !== null && named !== undefined && named !== own) throw new CallError('FORBIDDEN');
+  return own;
+}
+
+/** The same where somebody has to be named. Throws FORBIDDEN when a token names somebody else. */
+export function actingAsNamed(caller: Pick<Acting, 'subject' | 'operator'>, named: string): string {
+  const acting = actingAs(caller, named);
+  if (acting === null) throw new CallError('FORBIDDEN');
+  return acting;
 }

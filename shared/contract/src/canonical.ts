@@ -9,11 +9,41 @@ interface Open {
   written: number;
 }
 
+/** Thrown for what no two programs need write alike. */
+export class NoCanonicalForm extends Error {
+  constructor() {
+    super('numbers without a value and lone surrogates have no canonical form');
+  }
+}
+
+/** The bytes that everybody computes alike. Throws NoCanonicalForm. */
 export function canonicalJson(value: unknown): string {
+  const text = canonicalOf(value);
+  if (text === null) throw new NoCanonicalForm();
+  return text;
+}
+
+/** Null = it has no canonical form. */
+export function canonicalOf(value: unknown): string | null {
+  let has = true;
+  const text = sorted(value, (one) => {
+    has &&= typeof one === 'string' ? one.isWellFormed() : typeof one !== 'number' || Number.isFinite(one);
+  });
+  return has ? text : null;
+}
+
+/** For what is compared and kept in one place: what has no canonical form is written as `JSON.stringify` writes it. */
+export function sortedJson(value: unknown): string {
+  return sorted(value, () => undefined);
+}
+
+/** `meet` sees each value that holds nothing, and each key. */
+function sorted(value: unknown, meet: (one: unknown) => void): string {
   const parts: string[] = [];
   const open: Open[] = [];
   const write = (one: unknown): void => {
     const inside = openedOf(one);
+    if (inside === null) meet(one);
     parts.push(inside === null ? JSON.stringify(one ?? null) : inside.keys === null ? '[' : '{');
     if (inside !== null) open.push(inside);
   };
@@ -26,7 +56,10 @@ export function canonicalJson(value: unknown): string {
       continue;
     }
     if (written > 0) parts.push(',');
-    if (keys !== null) parts.push(JSON.stringify(keys[written]), ':');
+    if (keys !== null) {
+      meet(keys[written]);
+      parts.push(JSON.stringify(keys[written]), ':');
+    }
     innermost.written += 1;
     write(values[written]);
   }

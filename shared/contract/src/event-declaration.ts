@@ -17,5 +17,8 @@ export interface EventDeclaration {
 }
 
 export const by = z.string().describe('Actor.');
-/** Ids of identities; of organisations, for whoever may read their accounts; `ws:<workspace>`, for all with a role there. */
+/**
+ * Ids of identities; of organisations, for whoever may read their accounts; `ws:<workspace>`, for all with a role there;
+ * `in:` and `team:`, `dept:` or `org:` and an id, for who belongs there; `*` for everybody.
+ */
 export const parties = z.array(z.string()).describe('Who hears it; not delivered.');

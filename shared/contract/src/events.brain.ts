@@ -26,6 +26,12 @@ export const BRAIN_EVENTS = {
       resources,
     }),
   },
+  'brain:config-changed': {
+    service: 'brain',
+    meaning: "A key of a brain's own configuration was set or unset; brain:change tells of its file.",
+    audience: 'readers',
+    payload: z.strictObject({ key: z.string().describe('Never its value.'), ...brainScope, by, resources }),
+  },
   'brain:save': {
     service: 'brain',
     meaning: 'A commit was made.',

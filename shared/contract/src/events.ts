@@ -1,13 +1,22 @@
 /** Every event of the system: who emits it, what it carries, who may hear it. Payloads carry names, never contents. */
 import type { z } from 'zod';
+import { AGORA_EVENTS } from './events.agora.ts';
 import { BRAIN_EVENTS } from './events.brain.ts';
 import { ESCROW_EVENTS } from './events.escrow.ts';
 import { HABITAT_EVENTS } from './events.habitat.ts';
 import { MARKET_EVENTS } from './events.market.ts';
+import { UNIVERSE_EVENTS } from './events.universe.ts';
 
 export type { Audience } from './event-declaration.ts';
 
-export const EVENTS = { ...BRAIN_EVENTS, ...HABITAT_EVENTS, ...ESCROW_EVENTS, ...MARKET_EVENTS };
+export const EVENTS = {
+  ...BRAIN_EVENTS,
+  ...HABITAT_EVENTS,
+  ...ESCROW_EVENTS,
+  ...MARKET_EVENTS,
+  ...AGORA_EVENTS,
+  ...UNIVERSE_EVENTS,
+};
 
 export type EventName = keyof typeof EVENTS;
 export type EventPayload<Name extends EventName> = z.output<(typeof EVENTS)[Name]['payload']>;

@@ -68,7 +68,7 @@ export const WorkspaceName = z
 /** Control characters would let a name forge log lines and commit headers. */
 export const AgentIdText = z
   .string()
-  .regex(/^[^\p{Cc}\p{Cf}<>]{1,100}$/u, 'must be 1-100 characters without control characters or angle brackets')
+  .regex(/^[^\p{Cc}\p{Cf}\p{Cs}<>]{1,100}$/u, 'must be 1-100 characters without control characters or angle brackets')
   .describe('Agent id.');
 
 /** Whatever a subject may be called; what the registry keeps is an `IdentityId`. */
@@ -76,7 +76,7 @@ export const SubjectId = z
   .string()
   .regex(/^[^\p{Cc}\p{Cf}<>]{1,128}$/u, 'must be 1-128 characters without control characters or angle brackets');
 
-const RESERVED_IDENTITY = /^(anonymous|system|operator|default)$|^(ws|sink|crew|scenario):/;
+const RESERVED_IDENTITY = /^(anonymous|system|operator|default)$|^(ws|in|sink|crew|scenario):/;
 
 /** A user or an agent as the registry keeps it: one namespace for both. */
 export const IdentityId = z

@@ -1,8 +1,13 @@
 /** What the brain tells other services. */
 import { z } from 'zod';
+import { AgentIdText } from './names.ts';
 import { type Answer, defineOperations } from './operation.ts';
+import { BRAIN_FILES } from './operations.brain-files.ts';
+import { PlainText } from './params.ts';
+import { OutsideSystem, REACH_REFUSES, Reached } from './outside.ts';
 
 export const BRAIN = defineOperations('brain', {
+  ...BRAIN_FILES,
   /** Of the brains in this data directory; null = an import of an older layout is not finished. */
   layout: {
     effect: 'read',
@@ -20,6 +25,22 @@ export const BRAIN = defineOperations('brain', {
     question: z.strictObject({ resource: z.string().max(640) }),
     answer: z.strictObject({ own: z.string().nullable(), brain: z.string().nullable() }),
   },
+  /**
+   * A note about what the asker has decided, in the default brain, whoever may write there. The same id again has the first
+   * answer and is noted once.
+   */
+  noteResolution: {
+    effect: 'write-idempotent',
+    askers: ['universe'],
+    question: z.strictObject({
+      id: z.string().regex(/^res_[0-9a-f]{32}$/),
+      file: PlainText.min(1).max(200),
+      change: PlainText.min(1).max(4000),
+      changedBy: AgentIdText,
+    }),
+    answer: z.strictObject({ id: z.string(), at: z.number() }),
+    refuses: ['E_QUOTA'],
+  },
   /** Under which address a text is found, on every node. */
   address: {
     effect: 'read',
@@ -36,6 +57,27 @@ export const BRAIN = defineOperations('brain', {
     askers: ['habitat'],
     question: z.strictObject({ name: z.string().max(255).optional() }),
     answer: z.strictObject({ files: z.array(z.strictObject({ name: z.string(), content: z.string() })) }),
+  },
+  /** Where brains sync to, and who makes vectors for them. `failing`: remotes that are not asked for a while. */
+  outside: {
+    effect: 'read',
+    askers: ['universe'],
+    question: z.strictObject({}),
+    answer: z.strictObject({
+      systems: z.array(OutsideSystem),
+      sync: z.strictObject({ remotes: z.int(), failing: z.array(z.string()) }),
+    }),
+  },
+  /** Tries to reach one of those systems, or a remote that brains sync with. */
+  reach: {
+    effect: 'read',
+    askers: ['universe'],
+    question: z.strictObject({
+      system: z.enum(['remote-host', 'embedder', 'remote']),
+      remote: z.string().max(64).optional(),
+    }),
+    answer: Reached,
+    refuses: REACH_REFUSES,
   },
 });
 

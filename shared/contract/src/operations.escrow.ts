@@ -54,7 +54,10 @@ const ServiceHold = z.strictObject({
 /** The same had been asked before: nothing happened again. */
 const replay = z.literal(true).optional();
 
-const MAX_SERVICE_TTL_MS = 2_592_000_000;
+const DAY_MS = 86_400_000;
+const GRACE_MS = 3_600_000;
+/** The longest vote there may be, which is longer than both times of the longest trade, and the hour after it. */
+const MAX_SERVICE_TTL_MS = 90 * DAY_MS + GRACE_MS;
 const MAX_HOLDS_AT_ONCE = 500;
 const askers = ['market', 'agora', 'universe'] as const;
 

@@ -4,7 +4,7 @@ import { AuditPost } from './audit.ts';
 import { IdentityId, ResourceKey, SubjectId, WorkspaceName } from './names.ts';
 import { type Answer, defineOperations } from './operation.ts';
 import { Policy } from './policy.ts';
-import { PlanName, RegistryStamp, ROLES, VerifiedToken } from './registry.ts';
+import { PlanName, RegistryStamp, ROLES, TokenLimits, VerifiedToken } from './registry.ts';
 import { MAX_KEY_LENGTH, SettingSource } from './settings.ts';
 import { Subject } from './subject.ts';
 
@@ -25,6 +25,19 @@ export const MAX_SESSIONS_ASKED = 1000;
 
 /** So many scores fit into one question. */
 export const MAX_SCORES_ASKED = 500;
+
+/** On whose behalf a service asks: the caller as the door established it. */
+const OnBehalfOf = z.strictObject({ subject: Subject, operator: z.boolean(), token: TokenLimits.nullable() });
+
+const TaskText = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/);
+
+const TaskScopes = z.strictObject({
+  /** Held now. */
+  scopes: z.array(z.string()),
+  pending: z.array(z.strictObject({ scope: z.string(), requestId: z.string() })),
+});
+
+const TrustShown = z.strictObject({ score: z.number(), quarantined: z.boolean() });
 
 export const HABITAT = defineOperations('habitat', {
   /** Now, not from any memory: the answer was read after the request came in. */
@@ -50,6 +63,13 @@ export const HABITAT = defineOperations('habitat', {
       roles: z.record(WorkspaceName, z.array(z.string())),
     }),
   },
+  /** Ids of the accounts that an identity may read, as its tokens have them. */
+  accounts: {
+    effect: 'read',
+    askers: ['agora'],
+    question: z.strictObject({ agentId: z.string().max(128) }),
+    answer: stamped({ accounts: z.array(z.string()) }),
+  },
   /** Live agents at home where the viewer has a role, in the order of their ids; all of them when it is null. */
   agents: {
     effect: 'read',
@@ -73,7 +93,7 @@ export const HABITAT = defineOperations('habitat', {
   /** Policies attached to these resources; those without one are missing. */
   policies: {
     effect: 'read',
-    askers: ['gateway', 'brain'],
+    askers: ['gateway', 'brain', 'agora'],
     question: z.strictObject({ resources: z.array(z.string()).max(1000) }),
     answer: stamped({ policies: z.record(z.string(), Policy) }),
   },
@@ -134,6 +154,48 @@ export const HABITAT = defineOperations('habitat', {
     }),
   },
   /**
+   * Agents that work as one, in a workspace that is made for them: all of them or none. The same again is the one there is.
+   * Asked on behalf of whoever wants them; `owner` = its identity, null = an operator without one: the first agent owns it.
+   */
+  assemble: {
+    effect: 'write-idempotent',
+    askers: ['universe'],
+    question: z.strictObject({
+      workspace: WorkspaceName,
+      owner: IdentityId.nullable(),
+      agents: z
+        .array(
+          z.strictObject({
+            agentId: z.string().regex(/^agt_[0-9a-f]{32}$/),
+            name: z.string().min(1).max(100),
+            role: z.string().min(1).max(60),
+          }),
+        )
+        .min(1)
+        .max(10),
+    }),
+    answer: z.strictObject({ assembled: z.literal(true) }),
+    refuses: ['AGENT_NOT_FOUND', 'E_QUOTA', 'E_RATE_LIMIT', 'HABITAT_WORKSPACE_EXISTS'],
+  },
+  /** As if it had never been. Its workspace stays where somebody else lives by now. */
+  disband: {
+    effect: 'write-idempotent',
+    askers: ['universe'],
+    question: z.strictObject({ workspace: WorkspaceName, agentIds: z.array(z.string().max(128)).max(10) }),
+    answer: z.strictObject({ disbanded: z.literal(true) }),
+  },
+  /** Of each agent that was asked for, in that order. Who is above it counts for its quarantine. */
+  agentStates: {
+    effect: 'read',
+    askers: ['universe'],
+    question: z.strictObject({ agentIds: z.array(z.string().max(128)).max(100) }),
+    answer: z.strictObject({
+      states: z.array(
+        z.strictObject({ agentId: z.string(), alive: z.boolean(), quarantined: z.boolean(), score: z.number() }),
+      ),
+    }),
+  },
+  /**
    * Whether an identity belongs to `owner`: `org:`, `dept:`, `team:`, `workspace:` or `agent:` and an id, or a name that is
    * unique on the node, among confirmed organisations. Unknown or ambiguous = false.
    */
@@ -141,7 +203,11 @@ export const HABITAT = defineOperations('habitat', {
     effect: 'read',
     askers: ['agora', 'market', 'universe'],
     question: z.strictObject({ owner: z.string().max(200), agentId: z.string().max(128) }),
-    answer: stamped({ member: z.boolean() }),
+    answer: stamped({
+      member: z.boolean(),
+      /** The owner by its id; null = not a member. */
+      owner: z.string().nullable(),
+    }),
   },
   /** Plan of the organisation the identity is assigned to; null = to none that an operator has confirmed. */
   plan: {
@@ -206,9 +272,9 @@ export const HABITAT = defineOperations('habitat', {
   /** What others think of an entity, 0 to 1, as it is now. */
   trust: {
     effect: 'read',
-    askers: ['agora', 'market', 'universe'],
+    askers: ['agora', 'universe'],
     question: z.strictObject({ entityId: z.string().max(128) }),
-    answer: z.strictObject({ score: z.number(), quarantined: z.boolean() }),
+    answer: TrustShown,
   },
   /** The same of many at once: the score of each. */
   scores: {
@@ -217,12 +283,15 @@ export const HABITAT = defineOperations('habitat', {
     question: z.strictObject({ entityIds: z.array(z.string().max(128)).max(MAX_SCORES_ASKED) }),
     answer: z.strictObject({ scores: z.record(z.string(), z.number()) }),
   },
-  /** Whether two identities are one, parent and child, or otherwise of one family: what they do to each other proves nothing. */
-  kin: {
+  /**
+   * Of two who are about to trade: whether they are one, parent and child, or otherwise of one family, so that what they do
+   * to each other proves nothing; and the trust of each.
+   */
+  parties: {
     effect: 'read',
     askers: ['market'],
     question: z.strictObject({ one: z.string().max(128), other: z.string().max(128) }),
-    answer: z.strictObject({ kin: z.boolean() }),
+    answer: z.strictObject({ kin: z.boolean(), trust: z.record(z.string(), TrustShown) }),
   },
   /** A closed trade moves the trust of its seller, once per trade. `recorded` is false for one that was told before. */
   recordTrade: {
@@ -237,12 +306,50 @@ export const HABITAT = defineOperations('habitat', {
     }),
     answer: z.strictObject({ recorded: z.boolean(), score: z.number() }),
   },
+  /** What has become of a delegated task in the inbox of its agent; the report with the highest number counts. */
+  reportTask: {
+    effect: 'write-idempotent',
+    askers: ['universe'],
+    question: z.strictObject({
+      taskId: z.string().max(128),
+      number: z.int().min(1),
+      status: z.enum(['queued', 'completed', 'failed']),
+      reason: z.string().max(200).nullable(),
+    }),
+    answer: z.strictObject({}),
+  },
   /** Whether a principal (`agent:<agentId>`, `task:<taskId>`) holds a scope now; `expiresAt` in ms since the epoch. */
   sudo: {
     effect: 'read',
     askers: ['brain', 'universe'],
     question: z.strictObject({ principal: z.string().regex(/^(agent|task):.{1,128}$/), scope: z.string().max(128) }),
     answer: z.strictObject({ allowed: z.boolean(), because: z.string(), expiresAt: z.number().optional() }),
+  },
+  /** The caller's task of that id, opened if there is none, with the scopes asked for that it does not have yet. */
+  beginTask: {
+    effect: 'write-idempotent',
+    askers: ['universe'],
+    question: z.strictObject({
+      taskId: TaskText,
+      scopes: z.array(z.string().max(128)).max(16),
+      as: OnBehalfOf,
+    }),
+    answer: TaskScopes,
+    refuses: ['E_QUOTA', 'E_RATE_LIMIT', 'E_SUDO_SCOPE', 'E_SUDO_TASK_EXISTS'],
+  },
+  /** What a task holds and waits for; null = there is none. */
+  task: {
+    effect: 'read',
+    askers: ['universe'],
+    question: z.strictObject({ taskId: TaskText }),
+    answer: z.strictObject({ task: TaskScopes.nullable() }),
+  },
+  /** Takes back all that the caller's task holds or waits for; without such a task nothing happens. */
+  endTask: {
+    effect: 'write-idempotent',
+    askers: ['universe'],
+    question: z.strictObject({ taskId: TaskText, as: OnBehalfOf }),
+    answer: z.strictObject({}),
   },
 });
 

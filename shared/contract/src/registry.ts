@@ -37,8 +37,9 @@ export const VerifiedToken = z.strictObject({
   /** The agent, or one it descends from, is in quarantine: it may only read. */
   quarantined: z.boolean(),
   roles: z.record(WorkspaceName, z.array(z.string())),
-  /** Ids of the accounts it may read: the agent's own, unless an organisation has that id, and those of the
-   * organisations that it owns or is assigned to. */
+  /** Under what events address it: ids of the accounts it may read, which are the agent's own, unless an organisation has that
+   * id, and those of the organisations that it owns or is assigned to; and the groups that it belongs to, as
+   * `in:team:`, `in:dept:` and `in:org:` and an id: no identity is called so. */
   accounts: z.array(z.string()),
   /** Organisation and plan of the agent's assignment, once an operator has confirmed that organisation. */
   org: z.string().nullable(),

@@ -19,6 +19,9 @@ const EnvelopeCaller = z.strictObject({
 });
 type EnvelopeCaller = Readonly<z.output<typeof EnvelopeCaller>>;
 
+/** So many calls may stand behind a call that came out of another one. */
+export const MAX_HOPS = 8;
+
 /** What is called, and by when. `deadlineAt` in ms since the epoch. */
 const EnvelopeCall = z.strictObject({
   tool: z.string().min(1).max(100),
@@ -27,7 +30,11 @@ const EnvelopeCall = z.strictObject({
   traceparent: z.string().max(100).optional(),
   deadlineAt: z.number(),
   idempotencyKey: z.string().min(1).max(255).optional(),
-  door: z.enum(['call', 'exec', 'mcp', 'socket']),
+  /** `inner`: a service asked for it in the name of a caller. */
+  door: z.enum(['call', 'exec', 'mcp', 'socket', 'inner']),
+  hops: z.int().min(1).max(MAX_HOPS).optional(),
+  /** Only whether the arguments fit; nothing is done. */
+  only: z.literal('arguments').optional(),
 });
 
 /** A call on its way to the service that owns the tool. */

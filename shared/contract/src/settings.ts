@@ -3,6 +3,7 @@
  * They are kept by the registry of identities. An environment variable, when set, fixes a value.
  */
 import { z } from 'zod';
+import { SHELL_SETTINGS } from './settings.shell.ts';
 
 /** What a reader goes by when the registry does not answer: what it knew last, or at once what holds while nobody set it. */
 export type WhenUnknown = 'last-known' | 'fallback';
@@ -58,6 +59,17 @@ const EndpointUrl = z
   .refine((address) => !/[?#]/.test(address), 'must not hold a query or a fragment');
 const ModelName = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'must be the name of a model');
 
+const HostEntry = z
+  .string()
+  .max(260)
+  .regex(
+    /^((\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:\d{1,5})?$/i,
+    'must be a host, *.host or an address, with or without :port',
+  );
+const Endpoint = z
+  .string()
+  .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]{2,45}\]):\d{1,5}$/i, 'must be ip:port, with [..] around IPv6');
+
 const ToolPattern = z
   .string()
   .regex(/^[A-Za-z0-9_*]{1,100}$/, 'must be the name of a tool, or one with * for any part');
@@ -83,6 +95,13 @@ export const SETTINGS = {
     meaning:
       'Address of an endpoint in the form of OpenAI, up to and without `/chat/completions`. Queries leave the node.',
     variable: 'SVC_CHAT_URL',
+  }),
+  'compute.enabled': setting(z.boolean(), {
+    fallback: false,
+    service: 'universe',
+    meaning: 'Code of callers is run, while the probe of its sandbox finds no way out.',
+    variable: 'SVC_COMPUTE_ENABLED',
+    whenUnknown: 'fallback',
   }),
   'embed.model': setting(ModelName, {
     fallback: null,
@@ -161,6 +180,27 @@ export const SETTINGS = {
     meaning: 'The doors /mcp and /mcp/exec turn away whoever presents no credential.',
     variable: 'SVC_MCP_REQUIRE_KEY',
   }),
+  'network.allow': setting(z.array(HostEntry).max(1000), {
+    fallback: [],
+    service: 'universe',
+    meaning: 'Hosts that may be fetched from: `host` or `*.host`, for ports other than 80 and 443 with `:port`.',
+    variable: null,
+    whenUnknown: 'fallback',
+  }),
+  'network.allowPrivate': setting(z.array(Endpoint).max(1000), {
+    fallback: [],
+    service: 'universe',
+    meaning: 'Addresses that are not public and may be reached all the same, each as `ip:port`; for test rigs.',
+    variable: null,
+    whenUnknown: 'fallback',
+  }),
+  'network.enabled': setting(z.boolean(), {
+    fallback: false,
+    service: 'universe',
+    meaning: 'Callers may fetch from the hosts of `network.allow`.',
+    variable: 'SVC_NETWORK_ENABLED',
+    whenUnknown: 'fallback',
+  }),
   'profiles.*': setting(z.array(ToolPattern).min(1).max(400), {
     fallback: null,
     otherwise: 'no such profile',
@@ -174,6 +214,7 @@ export const SETTINGS = {
     meaning: 'What nearness of meaning weighs beside words in `hybrid`, where an endpoint makes the vectors.',
     variable: 'SVC_SEARCH_WEIGHTS',
   }),
+  ...SHELL_SETTINGS,
   'sudo.ttlMs': setting(count(1000, HOUR_MS), {
     fallback: 600_000,
     service: 'habitat',
@@ -227,6 +268,22 @@ export function declaredKey(key: string): DeclaredKey | null {
   if (Object.hasOwn(SETTINGS, key)) return key as SettingKey;
   const any = `${key.slice(0, Math.max(0, key.lastIndexOf('.')))}.*`;
   return Object.hasOwn(SETTINGS, any) ? (any as DeclaredKey) : null;
+}
+
+/** Kept for settings of the node, declared or not: no file of a brain says anything under them. */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...Object.keys(SETTINGS).map((key) => key.slice(0, key.indexOf('.'))),
+  'compute',
+  'limits',
+  'network',
+  'shell',
+  'sync',
+]);
+
+/** Whether the key can only be one of the node. */
+export function isReservedSetting(key: string): boolean {
+  const [first = ''] = key.split('.', 1);
+  return RESERVED.has(first);
 }
 
 export interface SettingVariable {

@@ -11,7 +11,8 @@ import type { Subject } from './subject.ts';
  */
 export type Access = 'public' | 'identified' | 'operator' | `workspace:${Role}`;
 /** `read` and `write-idempotent` calls may be repeated by the gateway; `write` and `external` never are. */
-export type Effect = 'read' | 'write-idempotent' | 'write' | 'external';
+export const EFFECTS = ['read', 'write-idempotent', 'write', 'external'] as const;
+export type Effect = (typeof EFFECTS)[number];
 
 /** Who calls and under which limits, as the door established it. */
 export interface Caller {
@@ -25,6 +26,8 @@ export interface Caller {
   readonly session: string;
   readonly requestId: string;
   readonly deadlineAt: number;
+  /** Through how many calls of calls it came; absent = it was made at a door. */
+  readonly hops?: number;
 }
 
 /** Where the effect of a keyed call is recorded; see the runtime's idempotency module. */
@@ -86,8 +89,8 @@ export interface ToolDeclaration<
   readonly refuses: readonly Refuses[];
   /** Call errors beyond those that any call can meet. */
   readonly raises?: readonly Raises[];
-  /** Fields that lead every refusal, such as `{synced: false}`. */
-  readonly dress?: Record<string, unknown>;
+  /** Fields that lead every refusal, such as `{synced: false}`; null = a refusal is null and nothing else. */
+  readonly dress?: Record<string, unknown> | null;
   readonly aliases?: Record<string, Alias>;
   readonly deadlineMs?: number;
   readonly example?: Record<string, unknown>;
@@ -111,7 +114,7 @@ export interface Tool<Deps> {
   readonly destructive: boolean;
   readonly refuses: readonly RefusalCode[];
   readonly raises: readonly CallErrorCode[];
-  readonly dress: Record<string, unknown>;
+  readonly dress: Record<string, unknown> | null;
   readonly aliases: Record<string, Alias>;
   readonly deadlineMs: number;
   readonly bare: boolean;

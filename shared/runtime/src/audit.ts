@@ -5,9 +5,10 @@
 import { auditableData, auditableText, type AuditSubject, type PostedAuditEntry } from '@svc/contract/audit.ts';
 import { identityOf, type Subject } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
-import { batchesOf, insertRows } from './batches.ts';
+import { batchesOf, insertionOf } from './batches.ts';
 import type { Ids } from './clock.ts';
 import type { SqlClient } from './database.ts';
+import type { Statement } from './transaction.ts';
 
 export type { AuditSubject } from '@svc/contract/audit.ts';
 
@@ -43,6 +44,12 @@ export async function writeAudit(
   ids: Ids,
   entries: readonly AuditEntry[],
 ): Promise<void> {
+  const statement = auditStatement(schema, ids, entries);
+  if (statement !== null) await transaction.$executeRawUnsafe(statement.sql, ...statement.values);
+}
+
+/** What `writeAudit` writes; null = nothing. */
+export function auditStatement(schema: string, ids: Ids, entries: readonly AuditEntry[]): Statement | null {
   const written = entries.map(
     ({ event, workspace, subject, data }): WrittenAuditEntry => ({
       id: ids.next('aud'),
@@ -53,5 +60,5 @@ export async function writeAudit(
     }),
   );
   const rows = batchesOf(written).map(({ items, bytes, json }) => [items[0]?.id, items.length, bytes, json]);
-  await insertRows(transaction, `"${schema}".audit_batches`, AUDIT_COLUMNS, rows);
+  return insertionOf(`"${schema}".audit_batches`, AUDIT_COLUMNS, rows);
 }

@@ -1,5 +1,5 @@
 /** Things that are written together lie in one row, as a JSON array: a row for each would cost more than what it tells of. */
-import type { SqlClient } from './database.ts';
+import type { Statement } from './transaction.ts';
 
 /** A row's worth. */
 export interface Batch<Item> {
@@ -35,18 +35,17 @@ export function batchesOf<Item extends object>(items: readonly Item[]): Batch<It
   return batches;
 }
 
-/** All in one statement. The columns with their types, such as `count int`; a row has a value for each, in their order. */
-export async function insertRows(
-  client: SqlClient,
+/** The columns with their types, such as `count int`; a row has a value for each, in their order. Null = there are none. */
+export function insertionOf(
   table: string,
   columns: readonly string[],
   rows: readonly (readonly unknown[])[],
-): Promise<void> {
-  if (rows.length === 0) return;
+): Statement | null {
+  if (rows.length === 0) return null;
   const split = columns.map((column) => column.split(' ', 2));
   const places = rows.map(
     (_row, row) => `(${split.map(([, type], column) => `$${row * split.length + column + 1}::${type}`).join(', ')})`,
   );
   const names = split.map(([name]) => name).join(', ');
-  await client.$executeRawUnsafe(`INSERT INTO ${table} (${names}) VALUES ${places.join(', ')}`, ...rows.flat());
+  return { sql: `INSERT INTO ${table} (${names}) VALUES ${places.join(', ')}`, values: rows.flat() };
 }

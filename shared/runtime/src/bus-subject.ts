@@ -1,5 +1,13 @@
 /** Subjects: dot-separated tokens; a pattern may use `*` (one token) and a trailing `>` (one or more). */
 
+/** What deployments say to each other. Everything else is within one of them. */
+export const BETWEEN_DEPLOYMENTS = 'svc.x.';
+
+/** Below which the subjects of a named deployment lie on a server that it shares with others. */
+export function spaceOf(deployment: string | undefined): string {
+  return deployment === undefined ? '' : `at.${deployment}.`;
+}
+
 const LITERAL = /^[^\s.*>]+(\.[^\s.*>]+)*$/;
 const PATTERN = /^(([^\s.*>]+|\*)\.)*([^\s.*>]+|\*|>)$/;
 

@@ -89,12 +89,13 @@ class LocalBus implements Bus {
 
   async respond(
     subject: string,
-    handler: (payload: string, subject: string) => Promise<string>,
+    handler: (payload: string, subject: string) => Promise<string | null>,
     options: RespondOptions = {},
   ): Promise<Subscription> {
     return this.#add(subject, options, async (payload, actualSubject, callId) => {
       if (callId === NO_REPLY) return;
       const reply = await handler(payload, actualSubject);
+      if (reply === null) return;
       if (exceeds(reply, this.maxPayloadBytes)) this.#pending.reject(callId, replyTooLarge);
       else this.#pending.resolve(callId, reply.toWellFormed());
     });

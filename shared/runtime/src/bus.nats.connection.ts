@@ -20,7 +20,7 @@ import { addressOfMember, ALL_BEATS, type Member, Members, withoutAddress } from
 import { assertFits, exceeds, replyTooLarge } from './bus-payload.ts';
 import { PendingCalls } from './bus-pending.ts';
 import { Presence } from './bus.presence.ts';
-import { assertPattern, assertSubject } from './bus-subject.ts';
+import { assertPattern, assertSubject, BETWEEN_DEPLOYMENTS, spaceOf } from './bus-subject.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { IdleGate } from './idle-gate.ts';
 import { type StartPatience, StartProblem } from './start-problem.ts';
@@ -39,6 +39,8 @@ export interface NatsBusOptions extends StartPatience {
   readonly inboxPrefix?: string;
   /** Which process of which service this is; absent = it only asks, and follows nobody's life. */
   readonly member?: Member;
+  /** Name of the deployment, when others may be on the same server: what it says within itself none of them hears. */
+  readonly deployment?: string | undefined;
   readonly clock?: Clock;
 }
 
@@ -53,6 +55,7 @@ export class NatsBus implements Bus {
   readonly #log: NatsBusOptions['log'];
   readonly #pending: PendingCalls;
   readonly #inbox: string;
+  readonly #space: string;
   readonly #drains = new Set<() => Promise<void>>();
   readonly #listeners = new Set<(connected: boolean) => void>();
   readonly #members = new Members();
@@ -61,13 +64,18 @@ export class NatsBus implements Bus {
   #connected = true;
   #state: 'open' | 'closing' | 'closed' = 'open';
 
-  constructor(connection: NatsConnection, { log, inboxPrefix, member, clock = systemClock }: NatsBusOptions) {
+  constructor(
+    connection: NatsConnection,
+    { log, inboxPrefix, member, deployment, clock = systemClock }: NatsBusOptions,
+  ) {
     this.#connection = connection;
     this.#log = log;
     this.#pending = new PendingCalls(clock);
     this.#inbox = `${createInbox(inboxPrefix)}.`;
+    this.#space = spaceOf(deployment);
     const presence = {
       connection,
+      space: this.#space,
       isConnected: () => this.#connected,
       flush: () => connection.flush(),
       onBeat: () => this.#giveUpSilent(),
@@ -99,10 +107,10 @@ export class NatsBus implements Bus {
       },
     });
     if (this.#presence !== null) {
-      this.#connection.subscribe(ALL_BEATS, {
+      this.#connection.subscribe(this.#outer(ALL_BEATS), {
         callback: (error, message) => {
           refused ??= error;
-          if (error === null) this.#members.heard(textOf(message), message.subject);
+          if (error === null) this.#members.heard(textOf(message), this.#inner(message.subject));
         },
       });
       this.#presence.start();
@@ -115,7 +123,7 @@ export class NatsBus implements Bus {
     for (;;) {
       this.#assertSendable(subject, payload);
       const member = this.#members.choose(subject);
-      const to = member === null ? subject : addressOfMember(member) + subject;
+      const to = this.#outer(member === null ? subject : addressOfMember(member) + subject);
       try {
         return await this.#pending.open({ ...options, subject, holder: member?.process }, (id) => {
           this.#connection.publish(to, payload, { reply: `${this.#inbox}${id}` });
@@ -129,18 +137,19 @@ export class NatsBus implements Bus {
 
   publish(subject: string, payload: string): void {
     this.#assertSendable(subject, payload);
-    this.#connection.publish(subject, payload);
+    this.#connection.publish(this.#outer(subject), payload);
   }
 
   respond(
     subject: string,
-    handler: (payload: string, subject: string) => Promise<string>,
+    handler: (payload: string, subject: string) => Promise<string | null>,
     options: RespondOptions = {},
   ): Promise<Subscription> {
     const receive: Receive = async (message, actual) => {
       const to = message.reply;
       if (to === undefined || to === '') return;
       const reply = await handler(textOf(message), actual);
+      if (reply === null) return;
       if (exceeds(reply, this.maxPayloadBytes)) {
         this.#connection.publish(to, '', { headers: headers(REPLY_TOO_LARGE, 'Reply Too Large') });
       } else {
@@ -187,11 +196,11 @@ export class NatsBus implements Bus {
     const handling = new IdleGate();
     const answer = (message: Msg, actual: string): void => void this.#handle(handling, receive, message, actual);
     let refused: Error | null = null;
-    const subscription = this.#connection.subscribe(pattern, {
+    const subscription = this.#connection.subscribe(this.#outer(pattern), {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
         // Not declined, however late: who asks the whole group sends it nowhere else meanwhile.
-        if (error === null) answer(message, message.subject);
+        if (error === null) answer(message, this.#inner(message.subject));
         else {
           refused = error;
           this.#log.error({ err: error, subject: pattern }, 'a NATS subscription failed');
@@ -277,10 +286,18 @@ export class NatsBus implements Bus {
     this.#log.warn({ err: error }, 'NATS reports an error');
     if (!(error instanceof PermissionViolationError) || error.operation !== 'publish') return;
     // Not addressed to one process, it may pass: whoever is allowed to ask the group is to be heard.
-    const subject = withoutAddress(error.subject);
+    const subject = withoutAddress(this.#inner(error.subject));
     if (subject === null) return;
     this.#members.neverAddress(subject);
     this.#pending.rejectSentTo(subject, () => new BusError('NO_RESPONDERS', `${error.subject} may not be asked`));
+  }
+
+  #outer(subject: string): string {
+    return subject.startsWith(BETWEEN_DEPLOYMENTS) ? subject : this.#space + subject;
+  }
+
+  #inner(subject: string): string {
+    return subject.startsWith(this.#space) ? subject.slice(this.#space.length) : subject;
   }
 
   #onDisconnect(): void {

@@ -22,9 +22,9 @@ function connectTo(url: string): Promise<Bus> {
 }
 
 let members = 0;
-function memberAt(url: string): Promise<Bus> {
+function memberAt(url: string, deployment?: string): Promise<Bus> {
   const member = { group: 'test', process: `test-${(members += 1)}` };
-  return connectNatsBus({ urls: [url], name: 'test', log, member });
+  return connectNatsBus({ urls: [url], name: 'test', log, member, deployment });
 }
 
 const pairAt = (url: string) => async () => ({ requester: await connectTo(url), responder: await connectTo(url) });
@@ -35,6 +35,12 @@ describeBus(
   server === null
     ? null
     : async () => ({ requester: await memberAt(server.url), responder: await memberAt(server.url) }),
+);
+describeBus(
+  'NATS, within a named deployment',
+  server === null
+    ? null
+    : async () => ({ requester: await memberAt(server.url, 'alpha'), responder: await memberAt(server.url, 'alpha') }),
 );
 describeBus('NATS with a smaller limit', small === null ? null : pairAt(small.url));
 
@@ -176,6 +182,38 @@ describe.skipIf(server === null)('a process that stands still', () => {
     two.kill('SIGKILL');
     await requester.close();
   }, 60_000);
+});
+
+describe.skipIf(server === null)('deployments on one server', () => {
+  test('hear nothing of what each other says within itself, and what is said between them', async () => {
+    const url = server?.url ?? '';
+    const [alpha, alsoAlpha, beta, unnamed] = await Promise.all([
+      memberAt(url, 'alpha'),
+      memberAt(url, 'alpha'),
+      memberAt(url, 'beta'),
+      memberAt(url),
+    ]);
+    const heard: string[] = [];
+    for (const [name, bus] of Object.entries({ alsoAlpha, beta, unnamed })) {
+      await bus.subscribe('>', (payload, subject) => {
+        if (payload === 'from alpha') heard.push(`${name} ${subject}`);
+      });
+      await bus.respond('tool.test.whoami', async () => name, { queue: 'test' });
+    }
+    alpha.publish('tool.test.said', 'from alpha');
+    const asked = Array.from({ length: 20 }, () =>
+      alpha.request('tool.test.whoami', '', { deadlineAt: Date.now() + 5000 }),
+    );
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(['alsoAlpha']));
+    const between: string[] = [];
+    await beta.subscribe('svc.x.beta.agora', (payload, subject) => between.push(`${subject} ${payload}`));
+    await beta.respond('svc.x.beta.test', async (payload) => `answer to ${payload}`, { queue: 'test' });
+    alpha.publish('svc.x.beta.agora', 'between');
+    expect(await alpha.request('svc.x.beta.test', 'x', { deadlineAt: Date.now() + 5000 })).toBe('answer to x');
+    expect(between).toEqual(['svc.x.beta.agora between']);
+    await expect.poll(() => heard.toSorted()).toEqual(['alsoAlpha tool.test.said', 'unnamed at.alpha.tool.test.said']);
+    await Promise.all([alpha, alsoAlpha, beta, unnamed].map((bus) => bus.close()));
+  });
 });
 
 describe('NATS users', async () => {

@@ -16,6 +16,8 @@ interface Responder {
 export interface PresenceParts {
   readonly connection: NatsConnection;
   readonly member: Member;
+  /** Before each subject. */
+  readonly space: string;
   isConnected(): boolean;
   /** Resolves when everything that the server had for this process before has been handled. */
   flush(): Promise<void>;
@@ -38,8 +40,8 @@ export class Presence {
   }
 
   start(): void {
-    const { connection, member } = this.#parts;
-    const address = addressOfMember(member);
+    const { connection, member, space } = this.#parts;
+    const address = space + addressOfMember(member);
     connection.subscribe(`${address}>`, {
       callback: (error, message) => {
         if (error === null) this.#take(message, message.subject.slice(address.length));
@@ -129,11 +131,11 @@ export class Presence {
   }
 
   #tell(): void {
-    const { connection, member, isConnected } = this.#parts;
+    const { connection, member, space, isConnected } = this.#parts;
     this.#beatAt = performance.now();
     if (!isConnected()) return;
     const { group, process } = member;
     const beat = { group, process, patterns: [...new Set(this.#answering.map(({ pattern }) => pattern))].sort() };
-    connection.publish(beatSubject(group), JSON.stringify(beat));
+    connection.publish(space + beatSubject(group), JSON.stringify(beat));
   }
 }

@@ -60,10 +60,13 @@ export interface Bus {
   request(subject: string, payload: string, options: RequestOptions): Promise<string>;
   /** Sends to every subscriber; at most once, nothing is kept for those away. Throws BusError when it cannot be sent. */
   publish(subject: string, payload: string): void;
-  /** Answers requests. The handler must not throw: a reply says what failed. Resolves when the server knows of it. */
+  /**
+   * Answers requests. The handler must not throw: a reply says what failed; null = no reply, the requester waits until its
+   * deadline. Resolves when the server knows of it.
+   */
   respond(
     subject: string,
-    handler: (payload: string, subject: string) => Promise<string>,
+    handler: (payload: string, subject: string) => Promise<string | null>,
     options?: RespondOptions,
   ): Promise<Subscription>;
   /** Hears published messages, in order per publisher. Resolves when the server knows of it. */

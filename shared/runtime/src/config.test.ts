@@ -58,6 +58,28 @@ describe('the environment', () => {
       expect(() => readConfig({ SVC_PLAN_LIMITS: bad }, noFile)).toThrow();
   });
 
+  it.each<readonly [string, string, string]>([
+    ['SVC_NODE_NAME', 'al.pha', '1-64 letters'],
+    ['SVC_NODE_NAME', 'local', 'must not be local'],
+    ['SVC_NODE_PORT', '0', 'SVC_NODE_PORT'],
+    ['SVC_NODE_SECRET', 'canary', 'SVC_NODE_SECRET'],
+    ['SVC_NODE_SECRET_PREVIOUS', 'canary', 'SVC_NODE_SECRET_PREVIOUS'],
+    ['SVC_NODE_AGENT_ID', 'operator', 'is reserved'],
+    ['SVC_NODE_KEY', 'canary', '32 bytes in base64url'],
+    ['SVC_NODE_KEY', `${'A'.repeat(42)}B`, '32 bytes in base64url'],
+    ['SVC_NODE_PEERS', '[', 'must be a JSON list'],
+    ['SVC_NODE_PEERS', '[{"name":"a","secret":"canary"}]', '0.secret'],
+    ['SVC_NODE_PEERS', '[{"name":"a","publicKey":"canary"}]', '0.publicKey'],
+    ['SVC_NODE_PEERS', '[{"name":"a"},{"name":"a"}]', 'each name once'],
+    ['SVC_NODE_PEERS', '[{"name":"a","agentId":"x"},{"name":"b","agentId":"x"}]', 'must be a JSON list'],
+    ['SVC_NODE_BUS_URL', 'http://canary', 'SVC_NODE_BUS_URL'],
+  ])('%s=%s is refused in one line without the value of a secret', (name, value, said) => {
+    const read = () => readConfig({ [name]: value }, noFile);
+    expect(read).toThrow(said);
+    expect(read).not.toThrow('canary');
+    expect(read).not.toThrow('\n');
+  });
+
   it('knows which variables are secret', () => {
     expect(secretVariables()).toEqual(expect.arrayContaining(['SVC_API_KEY', 'HOST_TOKEN', 'DATABASE_URL']));
   });

@@ -15,24 +15,13 @@ import {
   text,
   trustedProxies,
 } from './config-values.ts';
+import { NODE_VARIABLES } from './config-node.ts';
+import { SERVER_VARIABLES } from './config-servers.ts';
+import { WINDOW_VARIABLES } from './config-windows.ts';
 import { rawValue } from './config-raw.ts';
+import { REMOTE_TOKEN, remoteTokensIn } from './config-remote.ts';
+import { secret, type Variable, variable } from './config-variable.ts';
 import { StartProblem } from './start-problem.ts';
-
-interface Variable<Schema extends z.ZodType> {
-  readonly schema: Schema;
-  readonly meaning: string;
-  /** Text shown in documentation; secrets never show a value. */
-  readonly fallback: string;
-  readonly secret?: true;
-}
-
-function variable<Schema extends z.ZodType>(schema: Schema, fallback: string, meaning: string): Variable<Schema> {
-  return { schema, fallback, meaning };
-}
-
-function secret<Schema extends z.ZodType>(schema: Schema, meaning: string): Variable<Schema> {
-  return { schema, fallback: 'none', meaning, secret: true };
-}
 
 export const CONFIG_TABLE = {
   SVC_API_KEY: secret(
@@ -97,8 +86,9 @@ export const CONFIG_TABLE = {
   SVC_PLAN_LIMITS: variable(
     planLimits.optional(),
     'free=60,pro=600,enterprise=6000',
-    'Requests per minute of each plan.',
+    'Requests of each plan within SVC_RATE_WINDOW_S.',
   ),
+  ...WINDOW_VARIABLES,
   SVC_RATE_LIMIT: variable(onOff.default(true), 'on', 'Rate limits; off is honoured on a loopback bind only.'),
   SVC_GATEWAYS: variable(count(1, 1000).default(1), '1', 'How many gateways share a limit while Redis is away.'),
   SVC_ALLOWED_HOSTS: variable(
@@ -153,7 +143,12 @@ export const CONFIG_TABLE = {
   SVC_KEEP_EVENTS_DAYS: variable(
     count(1, 36_500).default(7),
     '7',
-    'Days for which events can be resumed from; at most a million of each service are kept.',
+    'Days for which events can be resumed from and read in the log; at most a million of each service are kept.',
+  ),
+  SVC_KEEP_LOG_ROWS: variable(
+    count(100_000, 1_000_000_000).default(1_000_000),
+    '1000000',
+    'Events that the log of all services keeps at most.',
   ),
   SVC_KEEP_SESSIONS_DAYS: variable(
     count(1, 36_500).default(30),
@@ -162,6 +157,26 @@ export const CONFIG_TABLE = {
   ),
   SVC_KEEP_TOKENS_DAYS: variable(count(1, 36_500).default(30), '30', 'Days for which tokens that ended are listed.'),
   SVC_KEEP_MESSAGES_DAYS: variable(count(1, 36_500).default(30), '30', 'Days for which broadcasts to agents are kept.'),
+  SVC_KEEP_OFFERS_DAYS: variable(
+    count(1, 36_500).default(90),
+    '90',
+    'Days for which closed bids and listings that are sold out are shown in the market; their trades stay.',
+  ),
+  SVC_KEEP_RESTORES_DAYS: variable(
+    count(1, 36_500).default(30),
+    '30',
+    'Days for which it is kept what was written and paid for a world that was resumed.',
+  ),
+  SVC_UNIVERSE_SEED: variable(
+    z
+      .string()
+      .refine((seed) => seed !== '' && Buffer.byteLength(seed) <= 256 && !/\p{Cc}/u.test(seed), {
+        message: 'must be 1-256 bytes without control characters',
+      })
+      .optional(),
+    '',
+    'Universe from which the seeds of worlds and crews follow, where a call names none; absent = the same on every node.',
+  ),
   SVC_KEEP_AUDIT_DAYS: variable(count(0, 36_500).default(400), '400', 'Days the audit is kept; 0 = for good.'),
   SVC_KEEP_AUDIT_ENTRIES: variable(
     count(0, 1_000_000_000).default(10_000_000),
@@ -173,6 +188,7 @@ export const CONFIG_TABLE = {
     '90',
     'Days for which settled conflicts are listed, and for which a file that is gone keeps the home it had.',
   ),
+  ...NODE_VARIABLES,
   SVC_NODE_ID: variable(text.max(64).optional(), 'host name', 'Name of this process in node lists and events.'),
   SVC_LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -189,27 +205,7 @@ export const CONFIG_TABLE = {
     '30000',
     'A process whose event loop stands still for so long ends itself, so that it is started again; 0 = never.',
   ),
-  DATABASE_URL: secret(
-    z.url({ protocol: /^postgres(ql)?$/ }).optional(),
-    'PostgreSQL of the cluster; embedded when absent.',
-  ),
-  SVC_DATABASE_POOL: variable(
-    count(2, 200).default(8),
-    '8',
-    'Connections that this process holds to PostgreSQL at most.',
-  ),
-  SVC_DATABASE_APPLICATION: variable(
-    text.max(63).optional(),
-    'svc-<role>/<SVC_NODE_ID>',
-    'What PostgreSQL shows as application_name of those connections.',
-  ),
-  SVC_DATABASE_STATEMENT_MS: variable(
-    count(1000, 600_000).default(30_000),
-    '30000',
-    'How long one statement may run before PostgreSQL ends it; migrations have no such limit.',
-  ),
-  NATS_URL: secret(z.url({ protocol: /^(nats|tls)$/ }).optional(), 'NATS of the cluster.'),
-  REDIS_URL: secret(z.url({ protocol: /^rediss?$/ }).optional(), 'Redis of the cluster.'),
+  ...SERVER_VARIABLES,
   HOST_REPO: variable(
     text.regex(/^[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/, 'must look like owner/repo').optional(),
     'none',
@@ -220,6 +216,11 @@ export const CONFIG_TABLE = {
     z.url({ protocol: /^https$/ }).default('https://github.com'),
     'https://github.com',
     'Remote host of HOST_REPO.',
+  ),
+  SVC_BUBBLEWRAP: variable(
+    text.default('bwrap'),
+    'bwrap in PATH',
+    'Path of bubblewrap, in which programs of callers run; without it none do.',
   ),
   SVC_SYNC_REMOTES: variable(
     text.optional(),
@@ -254,7 +255,11 @@ type Variables = { readonly [Name in keyof typeof CONFIG_TABLE]: z.output<(typeo
 /** Settings that this environment fixes, whatever is stored. */
 export type FixedSettings = Readonly<Partial<Record<SettingKey, unknown>>>;
 
-export type Config = Variables & { readonly fixed: FixedSettings };
+export type Config = Variables & {
+  readonly fixed: FixedSettings;
+  /** Tokens for other nodes, by the names of their variables. */
+  readonly remoteTokens: ReadonlyMap<string, string>;
+};
 
 export class ConfigProblem extends StartProblem {}
 
@@ -277,12 +282,15 @@ export function readConfig(
     else problems.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}`);
   }
   const fixed = fixedSettings((name) => rawValue(name, environment, readFile, problems), problems);
+  const remoteTokens = remoteTokensIn(environment, (name) => rawValue(name, environment, readFile, problems));
   if (problems.length > 0) throw new ConfigProblem(`The environment does not fit: ${problems.join(', ')}`);
   const names = [...Object.keys(CONFIG_TABLE), ...settingVariables().map(({ variable }) => variable)];
   const known = new Set([...names.flatMap((name) => [name, `${name}_FILE`]), ...Object.keys(CLI_VARIABLES)]);
-  const unknown = Object.keys(environment).filter((name) => OUR_PREFIX.test(name) && !known.has(name));
+  const unknown = Object.keys(environment).filter(
+    (name) => OUR_PREFIX.test(name) && !known.has(name) && !REMOTE_TOKEN.test(name.replace(/_FILE$/, '')),
+  );
   return {
-    config: { ...(values as Variables), fixed },
+    config: { ...(values as Variables), fixed, remoteTokens },
     warnings: unknown.map(
       (name) => `${name} is not a known variable and has no effect; nearest: ${nearestNames(name, names, 1).join('')}`,
     ),

@@ -1,6 +1,6 @@
 /** One call inside the service that owns the tool: authorise, parse, handler, output check; the only catch around it. */
 import { hash } from 'node:crypto';
-import { canonicalJson } from '@svc/contract/canonical.ts';
+import { sortedJson } from '@svc/contract/canonical.ts';
 import { CallError, type CallErrorCode, Refusal, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Decision } from '@svc/contract/decision.ts';
 import { createEnvelopeDecoder, encodeReply, type Envelope, failureOf } from '@svc/contract/rpc.ts';
@@ -87,6 +87,7 @@ async function perform<Deps>(
   const caller = callerOf(envelope);
   assertStaticAccess(tool.access, caller);
   const input = parse(envelope.args);
+  if (envelope.only === 'arguments') return encodeReply({ ok: true, body: 'null', replayed: false, refusal: null });
   await assertWorkspaceRole(tool, input, caller, holdsRole);
   const context: AnyContext<Deps> = {
     deps,
@@ -106,8 +107,10 @@ async function perform<Deps>(
 }
 
 function callerOf(envelope: Envelope): Caller {
-  const { subject, operator, token = null, registry = null, principal, session, requestId, deadlineAt } = envelope;
-  return { subject, operator: operator && token === null, token, registry, principal, session, requestId, deadlineAt };
+  const { subject, operator, token = null, registry = null, hops, ...call } = envelope;
+  const { principal, session, requestId, deadlineAt } = call;
+  const caller = { subject, operator: operator && token === null, token, registry, principal, session };
+  return { ...caller, requestId, deadlineAt, ...(hops === undefined ? {} : { hops }) };
 }
 
 /** The door judged this already; a service does not rely on it. */
@@ -139,7 +142,7 @@ function workspaceIn(input: unknown, { subject }: Caller): string {
 
 function idempotencyScope<Deps>(tool: Tool<Deps>, envelope: Envelope, input: unknown): IdempotencyScope | null {
   if (envelope.idempotencyKey === undefined || tool.effect === 'read') return null;
-  const argsHash = hash('sha256', canonicalJson(input), 'hex');
+  const argsHash = hash('sha256', sortedJson(input), 'hex');
   return { principal: envelope.principal, tool: tool.name, key: envelope.idempotencyKey, argsHash };
 }
 
@@ -165,6 +168,7 @@ function answerFailure<Deps>(
 
 /** A bare tool shows its refusal twice, so that a reader of `content` and a reader of `code` both find it. */
 function refusalResult<Deps>(tool: Tool<Deps>, { code, message, details }: Refusal): Record<string, unknown> {
+  if (tool.dress === null) return { content: null, error: message, code };
   const content = { ...tool.dress, ...details, error: message, code };
   return tool.bare ? { content, error: message, code } : { content };
 }

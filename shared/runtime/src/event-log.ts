@@ -1,7 +1,6 @@
 /** Reading the events of a service in the order of their publication. */
 import type { EventPage, EventsAfter } from '@svc/contract/discovery.ts';
 import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
-import { MAX_BATCH_ITEMS } from './batches.ts';
 import type { SqlClient } from './database.ts';
 
 const MAX_PAGE = 1000;
@@ -35,15 +34,20 @@ async function readPage(client: SqlClient, schema: string, request: EventsAfter)
   const after = 'id' in request ? await positionOf(client, schema, request.id) : request.position;
   if (after === null) return { gone: true };
   const limit = Math.min(Math.max(1, request.limit), MAX_PAGE);
+  // What is no longer kept is passed over: whoever asks sees it by the position of the first.
   const rows = await client.$queryRawUnsafe<NumberedRow[]>(
     `SELECT last, count, events FROM (
-       SELECT last, count, bytes, events, sum(bytes) OVER (ORDER BY last) AS through FROM "${schema}".event_batches
-       WHERE last > $1::bigint AND last - count < $1::bigint + $2::bigint AND last <= $1::bigint + $2::bigint + ${MAX_BATCH_ITEMS}
+       SELECT last, count, bytes, events, sum(bytes) OVER (ORDER BY last) AS through FROM (
+         SELECT last, count, bytes, events FROM "${schema}".event_batches WHERE last > $1::bigint ORDER BY last LIMIT $2::int
+       ) next
      ) kept WHERE through - bytes < ${PAGE_BYTES} ORDER BY last`,
     after,
     limit,
   );
-  const events = rows.flatMap(positionedEvents).filter(({ position }) => position > after && position <= after + limit);
+  const events = rows
+    .flatMap(positionedEvents)
+    .filter(({ position }) => position > after)
+    .slice(0, limit);
   return { head: await readHead(client, schema), events };
 }
 

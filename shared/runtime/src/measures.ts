@@ -10,26 +10,41 @@ import type { Metrics } from './metrics.ts';
 import type { StatelessPlatform } from './platform.ts';
 import { shareRun } from './turns.ts';
 
-/** Processor, memory, handles and garbage under the names that dashboards know, and the servers it hangs on. */
+/**
+ * Processor, memory, handles and garbage under the names that dashboards know, and the servers it hangs on: one to which
+ * any of its links is down counts as down.
+ */
 export function measureProcess(
   { metrics, node, links }: Pick<StatelessPlatform, 'metrics' | 'node' | 'links'>,
-  role: string,
+  roles: readonly string[],
 ): void {
   collectDefaultMetrics({ register: metrics.registry });
-  metrics
-    .gauge('svc_process_info', 'This process: its role and version.', ['role', 'version'])
-    .set({ role, version: node.version }, 1);
+  const info = metrics.gauge('svc_process_info', 'This process: its roles and version.', ['role', 'version']);
+  for (const role of roles) info.set({ role, version: node.version }, 1);
   metrics.gauge('svc_connected', 'Whether the connection to a server stands.', ['server'], (gauge) => {
-    for (const { name, isUp } of links) gauge.set({ server: name === 'nats' ? 'bus' : name }, Number(isUp()));
+    for (const [name, ways] of Map.groupBy(links, (link) => link.name)) {
+      gauge.set({ server: name === 'nats' ? 'bus' : name }, Number(ways.every(({ isUp }) => isUp())));
+    }
   });
 }
 
-/** `waiting`: callers that have to wait for a connection. */
-export function measurePool(metrics: Metrics, pool: Pool): void {
+/** Of all of them together. `waiting`: callers that have to wait for a connection. */
+export function measurePools(metrics: Metrics, pools: readonly Pool[]): void {
+  if (pools.length === 0) return;
+  const sum = (count: (pool: Pool) => number): number => pools.reduce((total, pool) => total + count(pool), 0);
   metrics.gauge('svc_database_pool', 'Connections to the database, and who waits for one.', ['state'], (gauge) => {
-    gauge.set({ state: 'idle' }, pool.idleCount);
-    gauge.set({ state: 'used' }, pool.totalCount - pool.idleCount);
-    gauge.set({ state: 'waiting' }, pool.waitingCount);
+    gauge.set(
+      { state: 'idle' },
+      sum(({ idleCount }) => idleCount),
+    );
+    gauge.set(
+      { state: 'used' },
+      sum(({ totalCount, idleCount }) => totalCount - idleCount),
+    );
+    gauge.set(
+      { state: 'waiting' },
+      sum(({ waitingCount }) => waitingCount),
+    );
   });
 }
 

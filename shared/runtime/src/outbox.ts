@@ -7,11 +7,12 @@ import type { EventDeclaration } from '@svc/contract/event-declaration.ts';
 import type { EventName, EventPayload, PositionedEvent } from '@svc/contract/events.ts';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
 import type { z } from 'zod';
-import { batchesOf, insertRows } from './batches.ts';
+import { batchesOf, insertionOf } from './batches.ts';
 import type { Bus, Subscription } from './bus.ts';
 import type { SqlClient } from './database.ts';
 import { answerPage, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
+import type { Statement } from './transaction.ts';
 import { repeatWhileWanted } from './turns.ts';
 
 export const EVENTS_KEPT_ROWS = 1_000_000;
@@ -47,6 +48,8 @@ export type EventIn<Events extends EventTable> = {
 export interface Outbox<Event = NewEvent> {
   /** Writes events in the caller's transaction; call `kick` after it committed. Throws on a payload that does not fit. */
   write(transaction: SqlClient, events: readonly Event[]): Promise<void>;
+  /** What `write` writes, for whoever sends it with COMMIT; null = nothing. Throws on a payload that does not fit. */
+  statement(events: readonly Event[]): Statement | null;
   /** Relays what is written, soon. */
   kick(): void;
   /** Relays everything that is written by now, also what a dead process left. */
@@ -86,7 +89,11 @@ export function createOutbox<Event extends EventIn<EventTable> = NewEvent>(optio
   }
 
   return {
-    write: (transaction, events) => writeEvents(options, transaction, events),
+    async write(transaction, events) {
+      const statement = eventStatement(options, events);
+      if (statement !== null) await transaction.$executeRawUnsafe(statement.sql, ...statement.values);
+    },
+    statement: (events) => eventStatement(options, events),
     kick: relay.kick,
     flush: relay.flush,
     sweep: () => deleteOldEvents(options),
@@ -106,12 +113,10 @@ export function createOutbox<Event extends EventIn<EventTable> = NewEvent>(optio
 
 const EVENT_COLUMNS = ['first_id text', 'last_id text', 'count int', 'bytes int', 'events json', 'at timestamptz'];
 
-async function writeEvents(
+function eventStatement(
   { schema, platform, events: declared }: OutboxOptions,
-  transaction: SqlClient,
   events: readonly EventIn<EventTable>[],
-): Promise<void> {
-  if (events.length === 0) return;
+): Statement | null {
   const at = platform.clock.now();
   const records = events.map(({ name, payload, workspace }) => ({
     id: platform.ids.next('evt'),
@@ -129,7 +134,7 @@ async function writeEvents(
     json,
     new Date(at),
   ]);
-  await insertRows(transaction, `"${schema}".event_batches`, EVENT_COLUMNS, rows);
+  return insertionOf(`"${schema}".event_batches`, EVENT_COLUMNS, rows);
 }
 
 function payloadOf(declared: EventTable, name: string, payload: unknown): Record<string, unknown> {

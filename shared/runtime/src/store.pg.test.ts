@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { allow } from '@svc/contract/decision.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
 import { platformOn } from '@svc/testing/service-bed.ts';
 import { expect, test } from 'vitest';
-import { type ChangeCall, openStore } from './store.ts';
+import { type ChangeCall, openStore, type Unit } from './store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', '..', 'testing', 'src', 'eighth', 'prisma', 'migrations');
 
@@ -37,6 +37,41 @@ await onPostgres((open) => {
     gate.resolve();
     expect(await Promise.all(crowd)).toHaveLength(100);
     expect(most).toBe(1);
+    await store.close();
+    await database.close();
+  });
+
+  test('what goes with the commit is there when the change was made, and not when it was denied or told nonsense', async () => {
+    const database = await open();
+    const store = await openStore(platformOn(database), { service: 'eighth', events: {}, migrations: MIGRATIONS });
+    await database.pool.query('CREATE TABLE lasting (n int PRIMARY KEY)');
+    const lasting = async () => (await database.pool.query('SELECT n FROM lasting ORDER BY n')).rows;
+    const insert = (n: number) => ({ sql: 'INSERT INTO lasting VALUES ($1)', values: [n] });
+    const keyed = { principal: 'ann', tool: 'insert', key: 'k', argsHash: 'a' };
+    const make = (n: number, decision: Decision<string, 'E_BUSY'>, more: (unit: Unit<never>) => void = () => {}) => {
+      const key = n < 0 ? null : { ...keyed, key: String(n) };
+      return store.change(
+        { ...call(), idempotency: key },
+        async (unit) => {
+          unit.lastly(insert(n));
+          more(unit);
+          return decision;
+        },
+        { readsFirst: true },
+      );
+    };
+    await make(-1, allow('done'));
+    await make(1, allow('done'));
+    expect(await make(1, allow('again'))).toMatchObject({ replayed: true });
+    await make(-2, deny('E_BUSY'));
+    await make(2, deny('E_BUSY'));
+    const nonsense = (unit: Unit<never>): void => unit.emit({ name: 'not:declared', payload: {} } as never);
+    await expect(make(-3, allow('done'), nonsense)).rejects.toThrow('declares no event');
+    await expect(make(3, allow('done'), nonsense)).rejects.toThrow('declares no event');
+    await expect(make(-1, allow('done'))).rejects.toThrow('duplicate key');
+    expect(await lasting()).toEqual([{ n: -1 }, { n: 1 }]);
+    await make(3, allow('now it is'));
+    expect(await lasting()).toHaveLength(3);
     await store.close();
     await database.close();
   });

@@ -4,7 +4,7 @@ import type { Decision, Denial } from '@svc/contract/decision.ts';
 import type { Caller, IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Pool } from 'pg';
 import { type AuditRelay, createAuditRelay } from './audit-relay.ts';
-import { type AuditEntry, auditSubjectOf, writeAudit } from './audit.ts';
+import { type AuditEntry, auditStatement, auditSubjectOf } from './audit.ts';
 import { check, storeChecks } from './checks.ts';
 import type { SqlClient } from './database.ts';
 import { createIdempotency, type Idempotency, type Once } from './idempotency.ts';
@@ -18,6 +18,7 @@ import {
   type LastStatement,
   type PgTransactionOptions,
   poolClient,
+  type Statement,
   withPgTransaction,
 } from './transaction.ts';
 import { createTurns } from './turns.ts';
@@ -36,12 +37,16 @@ export interface Unit<Event = NewEvent> {
   emit(event: Event): void;
   /** `subject` = the caller's, unless given. */
   audit(entry: Omit<AuditEntry, 'subject'> & Partial<Pick<AuditEntry, 'subject'>>): void;
+  /** Goes out with COMMIT, in the order of these, and saves a wait for its answer; nothing of the work sees its effect. */
+  lastly(statement: Statement): void;
 }
 
 export interface ChangeOptions {
   readonly isolation?: Isolation;
   /** As in `withPgTransaction`; not asked when the change is denied or was made before. */
   readonly last?: () => LastStatement | null;
+  /** As in `withPgTransaction`; not so for a keyed call, which begins with its key. */
+  readonly readsFirst?: boolean;
   /**
    * Names what the change waits for in the database. Changes of this process that name the same come one after the other,
    * and wait without a connection, so that a crowd at one thing leaves connections to those who want another.
@@ -144,10 +149,15 @@ function createChange<Event>({
   idempotency,
 }: ChangeParts<Event>): ServiceStore<Event>['change'] {
   const transaction = createTransaction(platform);
+  const writing = ({ statements, events, entries }: Notes<Event>): (Statement | null)[] => [
+    ...statements,
+    outbox.statement(events),
+    auditStatement(schema, platform.ids, entries),
+  ];
   return async <Value, Code extends string>(
     { caller, idempotency: scope, now }: ChangeCall,
     work: (unit: Unit<Event>) => Promise<Decision<Value, Code>>,
-    { last, inTurnOf, ...options }: ChangeOptions = {},
+    { last, inTurnOf, readsFirst = false, ...options }: ChangeOptions = {},
   ) => {
     /** Of the last attempt, when it made the change. */
     let made: Notes<Event> | null = null;
@@ -156,16 +166,9 @@ function createChange<Event>({
       made = null;
       return idempotency.once(tx, scope, () =>
         undoneWhenDenied(tx, scope !== null, async () => {
-          const notes: Notes<Event> = { events: [], entries: [] };
-          const decision = await work({
-            tx,
-            emit: (event) => notes.events.push(event),
-            audit: (entry) => notes.entries.push({ subject: auditSubjectOf(caller), ...entry }),
-          });
-          if (!decision.ok) return decision;
-          await outbox.write(tx, notes.events);
-          await writeAudit(tx, schema, platform.ids, notes.entries);
-          made = notes;
+          const notes: Notes<Event> = { events: [], entries: [], statements: [] };
+          const decision = await work(unitOf(tx, caller, notes));
+          if (decision.ok) made = notes;
           return decision;
         }),
       );
@@ -173,7 +176,8 @@ function createChange<Event>({
     try {
       const outcome = await transaction(once, inTurnOf, {
         ...options,
-        last: () => (made === null ? null : (last?.() ?? null)),
+        readsFirst: readsFirst && scope === null,
+        last: () => (made === null ? [] : [...writing(made), last?.() ?? null].filter((one) => one !== null)),
         deadlineAt: caller.deadlineAt,
       });
       kickFor(made, outbox, audit);
@@ -182,6 +186,15 @@ function createChange<Event>({
       if (error instanceof Denied) return { decision: error.denial as Denial<Code>, replayed: false };
       throw error;
     }
+  };
+}
+
+function unitOf<Event>(tx: SqlClient, caller: ChangeCall['caller'], notes: Notes<Event>): Unit<Event> {
+  return {
+    tx,
+    emit: (event) => notes.events.push(event),
+    audit: (entry) => notes.entries.push({ subject: auditSubjectOf(caller), ...entry }),
+    lastly: (statement) => notes.statements.push(statement),
   };
 }
 
@@ -206,6 +219,7 @@ function kickFor(notes: Notes<unknown> | null, outbox: Pick<Outbox, 'kick'>, aud
 interface Notes<Event> {
   readonly events: Event[];
   readonly entries: AuditEntry[];
+  readonly statements: Statement[];
 }
 
 /** Carries a denial out of a transaction that is to be rolled back. */

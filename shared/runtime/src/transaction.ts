@@ -27,16 +27,19 @@ export interface PgTransactionOptions extends TransactionOptions {
    * would stand alone.
    */
   readonly readsFirst?: boolean;
-  /** Asked when the work has ended; null = none. */
-  readonly last?: () => LastStatement | null;
+  /** Asked when the work has ended; they go out in this order. Nothing is committed when it throws. */
+  readonly last?: () => readonly LastStatement[];
 }
 
-/** Goes out together with COMMIT: what it locks is locked for no longer than that takes. */
-export interface LastStatement {
+export interface Statement {
   readonly sql: string;
   readonly values: readonly unknown[];
+}
+
+/** Goes out together with COMMIT: nobody waits for an answer in between, and what it locks is locked for no longer. */
+export interface LastStatement extends Statement {
   /** Its rows, once they are committed. */
-  committed(rows: readonly unknown[]): void;
+  committed?(rows: readonly unknown[]): void;
 }
 
 interface Attempt {
@@ -113,12 +116,12 @@ async function commitOnClient<Result>(
   const tx = sqlClientOf(client, statementNamesOf(pool));
   const result = await whileShowingLife(client, () => work(tx));
   await begun;
+  const statements = last?.() ?? [];
   attempt.committing();
-  const statement = last?.() ?? null;
-  const sent = statement === null ? [] : tx.$queryRawUnsafe<unknown[]>(statement.sql, ...statement.values);
-  const [rows, { command }] = await Promise.all([sent, client.query('COMMIT')]);
+  const sent = statements.map(({ sql, values }) => tx.$queryRawUnsafe<unknown[]>(sql, ...values));
+  const [rows, { command }] = await Promise.all([Promise.all(sent), client.query('COMMIT')]);
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was swallowed');
-  statement?.committed(rows);
+  for (const [index, statement] of statements.entries()) statement.committed?.(rows[index] ?? []);
   return result;
 }
 

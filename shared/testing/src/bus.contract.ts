@@ -115,6 +115,13 @@ function describeRequests(open: Open): void {
       for (const count of counts) expect(count).toBeGreaterThan(200);
     });
 
+    test('to a responder that says nothing run into their deadline', async () => {
+      const subject = ownSubject();
+      await pair.responder.respond(subject, async () => null);
+      const error = await failure(pair.requester.request(subject, 'x', { deadlineAt: Date.now() + 100 }));
+      expect(error).toMatchObject({ code: 'TIMEOUT', undelivered: false });
+    });
+
     test('without a responder fail at once, certainly undelivered', async () => {
       const error = await failure(pair.requester.request(ownSubject(), 'x', inTime()));
       expect(error).toMatchObject({ code: 'NO_RESPONDERS', undelivered: true });

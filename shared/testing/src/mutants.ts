@@ -60,11 +60,15 @@ export async function isNoticed(
 ): Promise<boolean> {
   const database = await databaseAt(server.url);
   try {
-    const run = [fixture, database.url, String(mutant), String(seed)];
-    const { stdout } = await promisify(execFile)(process.execPath, run, { timeout: 120_000 });
-    if (stdout !== `${UNNOTICED}\n` && !stdout.startsWith(NOTICED)) throw new Error(`the fixture said ${stdout}`);
-    return stdout.startsWith(NOTICED);
+    return await doesNotice(fixture, [database.url, String(mutant), String(seed)]);
   } finally {
     await database.stop();
   }
+}
+
+/** Runs `node <fixture> <arguments…>`; resolves with whether it noticed anything. Throws when it said neither. */
+export async function doesNotice(fixture: string, args: readonly string[]): Promise<boolean> {
+  const { stdout } = await promisify(execFile)(process.execPath, [fixture, ...args], { timeout: 120_000 });
+  if (stdout !== `${UNNOTICED}\n` && !stdout.startsWith(NOTICED)) throw new Error(`the fixture said ${stdout}`);
+  return stdout.startsWith(NOTICED);
 }

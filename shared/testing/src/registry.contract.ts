@@ -7,6 +7,7 @@ import type { Policy } from '@svc/contract/policy.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 type Asked = Pick<OperationClient<typeof HABITAT, 'brain'>, 'attached' | 'copyPolicies'> &
+  Pick<OperationClient<typeof HABITAT, 'agora'>, 'accounts'> &
   Pick<RegistryClient<'gateway'>, 'revision' | 'subject' | 'context' | 'roles' | 'policies'>;
 
 export interface RegistryUnderTest {
@@ -76,6 +77,7 @@ export function describeRegistry(name: string, open: () => Promise<RegistryUnder
         quarantined: false,
       });
       expect(verified?.accounts).toContain(agentId);
+      expect((await ask.accounts({ agentId })).accounts).toEqual(verified?.accounts);
       const bound = await ask.subject({ token: await mint(agentId, { bound: other, readOnly: true }) });
       expect(bound.token).toMatchObject({ limits: { bound: other, readOnly: true }, subject: { workspace: other } });
       await revoke(token);

@@ -12,7 +12,11 @@ describeRegistry('in memory', async () => {
   const registry = new FakeRegistry();
   await registry.serveOn(platform);
   return {
-    ask: { ...createOperationClient(platform, HABITAT, 'brain'), ...createRegistryClient(platform, 'gateway') },
+    ask: {
+      ...createOperationClient(platform, HABITAT, 'brain'),
+      ...createOperationClient(platform, HABITAT, 'agora'),
+      ...createRegistryClient(platform, 'gateway'),
+    },
     grant: async (...granted) => registry.grant(...granted),
     mint: async (agentId, options) => registry.mint(agentId, options),
     revoke: async (token) => registry.revoke(token),

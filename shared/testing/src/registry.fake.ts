@@ -207,10 +207,14 @@ export class FakeRegistry {
       subject,
       quarantined: this.isQuarantined(agentId),
       roles: this.rolesOf(agentId),
-      accounts: [agentId, this.#assignments.get(agentId) ?? []].flat(),
+      accounts: this.accountsOf(agentId),
       org,
       plan,
     };
+  }
+
+  accountsOf(agentId: string): string[] {
+    return [agentId, this.#assignments.get(agentId) ?? []].flat();
   }
 
   standing(account: string, by = ''): Pick<HabitatAnswer<'account'>, 'kind' | 'maySpend' | 'mayRead'> {
@@ -233,6 +237,7 @@ type Answering = Pick<
   | 'revision'
   | 'subject'
   | 'context'
+  | 'accounts'
   | 'agents'
   | 'roles'
   | 'policies'
@@ -277,6 +282,7 @@ function answeringOf(registry: FakeRegistry): Answering {
       quarantined: registry.isQuarantined(agentId),
       roles: registry.rolesOf(agentId),
     }),
+    accounts: async ({ agentId }) => ({ stamp: stamp(), accounts: registry.accountsOf(agentId) }),
     agents: async ({ viewer, limit }) => ({ agents: registry.agentsSeenBy(viewer).slice(0, limit) }),
     roles: async ({ userId, workspaceId }) => ({
       stamp: stamp(),

@@ -75,7 +75,7 @@ export function describeTransactions(name: string, open: () => Promise<Transacti
       expect(attempts).toBe(6);
     });
 
-    test('a last statement goes with the commit, in every attempt, and stops it when it fails', async () => {
+    test('last statements go with the commit, in their order and in every attempt, and stop it when one fails', async () => {
       let attempts = 0;
       const told: (readonly unknown[])[] = [];
       const committed = (rows: readonly unknown[]): void => void told.push(rows);
@@ -83,18 +83,22 @@ export function describeTransactions(name: string, open: () => Promise<Transacti
       await setup.transact((tx) => insert(tx, 'last', 1), {
         last() {
           attempts += 1;
-          return attempts === 1
-            ? { sql: CONFLICT, values: [], committed }
-            : { sql: raise, values: ['last'], committed };
+          const second = attempts === 1 ? { sql: CONFLICT, values: [] } : { sql: raise, values: ['last'], committed };
+          return [{ sql: raise, values: ['last'] }, second];
         },
       });
-      expect([attempts, told]).toEqual([2, [[{ amount: 2 }]]]);
-      await expect(amounts('last')).resolves.toEqual([{ amount: 2 }]);
+      expect([attempts, told]).toEqual([2, [[{ amount: 3 }]]]);
+      await expect(amounts('last')).resolves.toEqual([{ amount: 3 }]);
       const again = { sql: `INSERT INTO ${table} (id, amount) VALUES ($1, 0)`, values: ['last'], committed };
-      const failed = setup.transact((tx) => insert(tx, 'stopped'), { last: () => again });
+      const failed = setup.transact((tx) => insert(tx, 'stopped'), { last: () => [again] });
       await expect(failed).rejects.toThrow('duplicate key');
       expect(told).toHaveLength(1);
       await expect(amounts('stopped')).resolves.toEqual([]);
+      const speechless = (): never => {
+        throw new Error('there is no last statement');
+      };
+      await expect(setup.transact((tx) => insert(tx, 'speechless'), { last: speechless })).rejects.toThrow('no last');
+      await expect(amounts('speechless')).resolves.toEqual([]);
     });
 
     test('starts nothing after the deadline', async () => {

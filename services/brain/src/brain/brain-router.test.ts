@@ -1,6 +1,9 @@
 /** Between processes a question and its answer are believed only in their declared form. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
+import { fullDatabase } from '../../testing/refusing-disk.ts';
 import { operations } from '../operations/all.ts';
 
 let bed: BrainTestBed;
@@ -54,6 +57,8 @@ const main = { branch: 'main' };
 const aPage = { limit: 10, after: null };
 
 /** In this order, so that there is something to answer. `retire` is last: then the brain is gone. */
+const SOURCE = join(import.meta.dirname, '..');
+
 const QUESTIONS: Record<string, object> = {
   change: { ...main, path: 'x', content: '# Words\n\nto find', ifMatch: null },
   createIslands: { ...main, islands: [island] },
@@ -83,7 +88,9 @@ const QUESTIONS: Record<string, object> = {
   learn: { ...main, key: 'go/errors', path: 'go/errors', content: 'wrap', ifMatch: null },
   remember: { ...main, key: 'rome', path: 'geometry/city/rome.md', content: 'x', ifMatch: null },
   clearLearned: main,
-  contextState: main,
+  configFile: main,
+  setBrainKey: { ...main, key: 'search.language', value: 'en' },
+  contextState: { ...main, workspace: 'default' },
   identify: {},
   identifyToChange: {},
   identifyCommit: { text: 'main' },
@@ -96,6 +103,7 @@ const QUESTIONS: Record<string, object> = {
   listConnections: { start: 'x', depth: 2 },
   listAttention: { now: 0 },
   tellEvolution: { id: 'evo_none' },
+  listLastInsights: { workspace: 'default', limit: 10 },
   listEvolutions: { workspace: 'default', ...aPage },
   dirty: main,
   changed: {},
@@ -114,6 +122,9 @@ const QUESTIONS: Record<string, object> = {
   conflicts: { ...main, file: null, resolved: false, ...aPage },
   readConflict: { id: 'cfl_1' },
   resolveConflict: { id: 'cfl_1', take: 'ours', content: null, ifMatch: null },
+  writeBatch: { ...main, files: [{ path: 'batch/a.json', content: '{}', ifMatch: null }] },
+  holdLease: { session: 'lse_1', holder: 'restore', ttlMs: 5000 },
+  giveBackLease: { session: 'lse_1' },
   leaseView: {},
   acquire: { token: null, ttlMs: 60_000, holdsAtMostMs: null },
   release: { token: 'other' },
@@ -128,6 +139,18 @@ const QUESTIONS: Record<string, object> = {
   restore: { name: 'b.svcb' },
   retire: { to: 'archive' },
 };
+
+it('serves every operation that is declared', () => {
+  const sources = globSync('**/*.ts', { cwd: SOURCE, exclude: (file) => file.endsWith('.test.ts') });
+  const declared = sources.flatMap((file) =>
+    [...readFileSync(join(SOURCE, file), 'utf8').matchAll(/defineOperation\(\{\s+name: '(\w+)'/g)].map(
+      ([, name]) => name,
+    ),
+  );
+  expect(declared.length).toBeGreaterThan(60);
+  const served = new Set(operations.map(({ name }) => name));
+  expect(declared.filter((name) => !served.has(name ?? ''))).toEqual([]);
+});
 
 it('answers every operation in its declared form', async () => {
   const { pool } = bed.database;
@@ -170,9 +193,28 @@ it('believes an owner that is another process only in the declared form of the a
   }
 });
 
+it('takes nothing back that it put on disk before it stood still, because another process may have acknowledged it', async () => {
+  let asked = 0;
+  // Once before it begins, and again when its transaction has failed.
+  const sinceStandstillMs = { configurable: true, get: () => (asked++ === 0 ? Number.POSITIVE_INFINITY : 0) };
+  const path = join(bed.dataDir, 'brains', 'svc', 'a.md');
+  const write = (content: string) => node.call('svc_set_memory', { category: '', filename: 'a', content });
+  await write('first');
+  {
+    await using _disk = await fullDatabase(bed.database);
+    expect(await write('refused')).toMatchObject({ code: 'E_STATE_WRITE' });
+    expect(readFileSync(path, 'utf8')).toBe('first');
+    Object.defineProperty(node.bus, 'sinceStandstillMs', sinceStandstillMs);
+    await expect(write('second')).rejects.toThrow('E_OUTCOME_UNKNOWN');
+  }
+  Object.defineProperty(node.bus, 'sinceStandstillMs', { configurable: true, get: () => Number.POSITIVE_INFINITY });
+  expect(readFileSync(path, 'utf8')).toBe('second');
+  expect(await node.call('svc_get_memory', { category: '', filename: 'a' })).toMatchObject({ content: 'second' });
+});
+
 it('does not do late what it had in hand when it stood still, because another process may have done it', async () => {
   let stoodStillAt = -Infinity;
-  const sinceStandstillMs = { get: () => performance.now() - stoodStillAt };
+  const sinceStandstillMs = { configurable: true, get: () => performance.now() - stoodStillAt };
   Object.defineProperty(node.bus, 'sinceStandstillMs', sinceStandstillMs);
   const write = (filename: string) => node.call('svc_set_memory', { category: '', filename, content: 'late' });
   const read = () => node.call('svc_get_memory', { category: '', filename: 'b' });

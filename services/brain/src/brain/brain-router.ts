@@ -193,7 +193,7 @@ export class BrainRouter {
     if (!(await this.#host.exists(brain))) return new CallError('BRAIN_LOAD_FAIL');
     if (!(error instanceof GitError) && !isAbsent(error)) return null;
     await this.#host.dropDamaged(brain);
-    if (!(error instanceof GitError)) return null;
+    if (!isOfGit(error)) return null;
     this.#platform.log.error({ err: error, brain }, 'git refused');
     return new Refusal('E_STATE_WRITE', { reason: 'git' }, 'Git did not take the change; nothing changed.');
   }
@@ -295,4 +295,10 @@ export function preferredProcess(brain: string, processes: readonly string[]): s
     if (best === null || weight > best.weight) best = { process, weight };
   }
   return best?.process ?? null;
+}
+
+/** What git said, or what lies where its own files ought to. */
+function isOfGit(error: unknown): boolean {
+  if (error instanceof GitError) return true;
+  return error instanceof Error && 'path' in error && /[/\\]\.git[/\\]/.test(String(error.path));
 }

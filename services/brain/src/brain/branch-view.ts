@@ -51,6 +51,8 @@ export interface BranchView {
   /** Whether this is such a directory. */
   isEmptyFolder(directory: string): boolean;
   isDirty(path: string): boolean;
+  /** When the file was written, in milliseconds since the epoch; null when nobody knows. */
+  changedAt(path: string): number | null;
   /** What `ask` says of the index of these files, as it is to be under those rules. */
   ask<Answer>(chains: RowChains, ask: (index: RuledIndex) => Answer): Promise<Answer>;
 }
@@ -85,6 +87,7 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
     emptyFolders: (directory) => emptyFoldersIn(tree.root, tree.folderOnDisk(directory)),
     isEmptyFolder: (directory) => isEmptyFolder(tree.root, tree.folderOnDisk(directory)),
     isDirty: (path) => tree.table.isDirty(path),
+    changedAt: (path) => tree.table.get(path)?.modifiedAt ?? null,
     async ask(chains, ask) {
       await tree.catchUp();
       return tree.index.ask(chains, ask);
@@ -105,6 +108,14 @@ const trees = new LRUCache<string, ReadonlyMap<string, TreeEntry>>({
   maxSize: KEPT_TREE_ENTRIES,
   sizeCalculation: (tree) => tree.size + 1,
 });
+
+/** What only a working tree has. */
+const OF_NO_TREE: Pick<BranchView, 'emptyFolders' | 'isEmptyFolder' | 'isDirty' | 'changedAt'> = {
+  emptyFolders: () => [],
+  isEmptyFolder: () => false,
+  isDirty: () => false,
+  changedAt: () => null,
+};
 
 /** A commit never changes, so what it holds is remembered, as far as there is room; texts are kept only by its index. */
 export function commitView(
@@ -155,9 +166,7 @@ export function commitView(
       const entry = (await plainTree()).get(path);
       return entry === undefined ? null : (await readBlob(repository, entry.oid)).subarray(offset, offset + length);
     },
-    emptyFolders: () => [],
-    isEmptyFolder: () => false,
-    isDirty: () => false,
+    ...OF_NO_TREE,
     ask: askIndex,
     close: async () => index?.close(),
   };

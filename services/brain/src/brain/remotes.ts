@@ -10,6 +10,10 @@ import { Transfers } from './transfers.ts';
 export interface SyncSettings {
   /** Of every remote, the default one first. */
   readonly names: readonly string[];
+  /** Where HOST_REPO lies, however the remotes are named; null = HOST_TOKEN or HOST_REPO is not set. */
+  readonly host: Remote | null;
+  /** Variables that it lacks. */
+  readonly missing: readonly string[];
   /** The remote of that name as it concerns one brain; null when there is none. */
   remoteFor(brain: string, name: string): Remote | null;
   /** One per remote: it counts failures over all brains. */
@@ -45,20 +49,13 @@ type SyncVariables = Pick<
 
 /** Throws ConfigProblem for a remote that cannot be used. `now`: ms on a clock that never goes back. */
 export function readSyncSettings(config: SyncVariables, now: () => number): SyncSettings {
-  const addresses = new Map<string, RemoteAddress>();
-  const host =
-    config.HOST_REPO === undefined ? [] : [`${DEFAULT_REMOTE}=${config.SVC_HOST_URL}/${config.HOST_REPO}.git`];
-  for (const pair of [...host, ...(config.SVC_SYNC_REMOTES?.split(',') ?? [])]) {
-    const [name = '', url = ''] = pair.trim().split(/=(.*)/s);
-    if (!REMOTE_NAME.test(name)) throw new ConfigProblem('SVC_SYNC_REMOTES: must look like name=url,name=url');
-    const address = parseRemoteUrl(url, { allowFile: config.SVC_SYNC_ALLOW_FILE });
-    if (typeof address === 'string')
-      throw new ConfigProblem(`SVC_SYNC_REMOTES: the url of ${name} has a problem: ${address}`);
-    addresses.set(name, address);
-  }
+  const addresses = addressesIn(config);
   const hostOrigin = new URL(config.SVC_HOST_URL).origin;
+  const manner = mannerOf(config);
   const breakers = new Map<string, Breaker>();
   return {
+    host: hostIn(config),
+    missing: HOST_VARIABLES.filter((name) => config[name] === undefined),
     names: [...addresses.keys()].sort((a, b) => Number(b === DEFAULT_REMOTE) - Number(a === DEFAULT_REMOTE)),
     transfers: new Transfers(config.SVC_SYNC_TRANSFERS, now),
     remoteFor(brain, name) {
@@ -66,14 +63,12 @@ export function readSyncSettings(config: SyncVariables, now: () => number): Sync
       if (address === undefined) return null;
       const trusted = config.HOST_TOKEN !== undefined && address.origin === hostOrigin;
       return {
+        ...manner,
         name,
         address,
         // Brains share the remote's repository; the default one has its branches at the top.
-        silenceMs: config.SVC_SYNC_SILENCE_MS,
-        transferMs: config.SVC_SYNC_TRANSFER_MS,
         prefix: brain === config.SVC_BRAIN ? '' : `brain/${brain}/`,
         ...(trusted ? { credential: { token: config.HOST_TOKEN ?? '' } } : {}),
-        ...(config.SVC_SYNC_CA_FILE === undefined ? {} : { caFile: config.SVC_SYNC_CA_FILE }),
       };
     },
     breakerFor(name) {
@@ -82,4 +77,40 @@ export function readSyncSettings(config: SyncVariables, now: () => number): Sync
       return known;
     },
   };
+}
+
+const HOST_VARIABLES = ['HOST_TOKEN', 'HOST_REPO'] as const;
+
+function addressesIn(config: SyncVariables): Map<string, RemoteAddress> {
+  const addresses = new Map<string, RemoteAddress>();
+  const host = config.HOST_REPO === undefined ? [] : [`${DEFAULT_REMOTE}=${hostUrl(config)}`];
+  for (const pair of [...host, ...(config.SVC_SYNC_REMOTES?.split(',') ?? [])]) {
+    const [name = '', url = ''] = pair.trim().split(/=(.*)/s);
+    if (!REMOTE_NAME.test(name)) throw new ConfigProblem('SVC_SYNC_REMOTES: must look like name=url,name=url');
+    const address = parseRemoteUrl(url, { allowFile: config.SVC_SYNC_ALLOW_FILE });
+    if (typeof address === 'string')
+      throw new ConfigProblem(`SVC_SYNC_REMOTES: the url of ${name} has a problem: ${address}`);
+    addresses.set(name, address);
+  }
+  return addresses;
+}
+
+function hostIn(config: SyncVariables): Remote | null {
+  const { HOST_REPO, HOST_TOKEN: token } = config;
+  const address = HOST_REPO === undefined ? 'form' : parseRemoteUrl(hostUrl(config));
+  if (token === undefined || typeof address === 'string') return null;
+  return { name: DEFAULT_REMOTE, address, credential: { token }, ...mannerOf(config) };
+}
+
+/** How every remote is spoken to. */
+function mannerOf(config: SyncVariables): Pick<Remote, 'silenceMs' | 'transferMs' | 'caFile'> {
+  return {
+    silenceMs: config.SVC_SYNC_SILENCE_MS,
+    transferMs: config.SVC_SYNC_TRANSFER_MS,
+    ...(config.SVC_SYNC_CA_FILE === undefined ? {} : { caFile: config.SVC_SYNC_CA_FILE }),
+  };
+}
+
+function hostUrl({ SVC_HOST_URL: url, HOST_REPO: repository }: Pick<Config, 'SVC_HOST_URL' | 'HOST_REPO'>): string {
+  return `${url}/${repository}.git`;
 }

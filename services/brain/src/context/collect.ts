@@ -8,6 +8,7 @@ import { findFrontMatter } from '../domain/front-matter.ts';
 import { readDirty } from '../operations/branches.ts';
 import { type FileView, readFile } from '../operations/files.ts';
 import { readHistoryPage } from '../operations/history.ts';
+import { listLastInsights } from '../evolution/operations.ts';
 import { readIsland } from '../operations/islands.ts';
 import { viewLeaseOf } from '../operations/lease.ts';
 import { listAttention } from '../relations/operations.ts';
@@ -16,6 +17,7 @@ import { WORDS_ALONE } from '../retrieval/models.ts';
 import { islandsOfStack } from '../tools/island-reading.ts';
 import type { CallContext, Target } from '../tools/target.ts';
 import type { Piece, Pieces } from './domain/assemble.ts';
+import { INSIGHTS_TOLD } from './operations.ts';
 
 /** Notes of the brain about itself, at its root, in this order. */
 const CORE_NOTES = ['identity', 'goals', 'preferences', 'lessons', 'errors', 'reflection'].map((name) => `${name}.md`);
@@ -25,6 +27,8 @@ const SHORT_COMMIT = 7;
 
 export interface Wanted {
   readonly target: Target;
+  /** Whose work is told of. */
+  readonly workspace: string;
   readonly query: string | null;
   /** Names and descriptions; null = none are told. */
   readonly tools: readonly { readonly name: string; readonly description: string }[] | null;
@@ -32,7 +36,7 @@ export interface Wanted {
 
 type Found<Value> = Promise<Decision<Value, ReadRefusal>>;
 
-export async function collectPieces(context: CallContext, { target, query, tools }: Wanted): Found<Pieces> {
+export async function collectPieces(context: CallContext, { target, workspace, query, tools }: Wanted): Found<Pieces> {
   const notes = await piecesOfFiles(target, CORE_NOTES);
   if (!notes.ok) return notes;
   const islands = await islandPieces(context, target, query);
@@ -48,27 +52,30 @@ export async function collectPieces(context: CallContext, { target, query, tools
   if (!knowledge.ok) return knowledge;
   const dynamic = await statePieces(target);
   if (!dynamic.ok) return dynamic;
-  const { lines } = history.value;
+  const learned = await target.ask(listLastInsights, { workspace, limit: INSIGHTS_TOLD });
   return allow({
     static: notes.value,
-    tools:
-      tools === null
-        ? []
-        : [
-            note(
-              'Tools',
-              tools.map(({ name, description }) => `- ${name}: ${description}`),
-            ),
-          ],
+    tools: listed(
+      'Tools',
+      (tools ?? []).map(({ name, description }) => `- ${name}: ${description}`),
+    ),
     islands: called,
     knowledge: knowledge.value,
-    history: lines.length === 0 ? [] : [note('Commits, newest first', lines)],
+    history: [
+      ...listed('Commits, newest first', history.value.lines),
+      ...listed('Insights, newest first', learned.filter((text) => text.trim() !== '').map(lineOf)),
+    ],
     dynamic: dynamic.value,
   });
 }
 
-function note(title: string, lines: readonly string[]): Piece {
-  return { title, text: lines.join('\n'), source: null };
+/** Nothing when there are no lines. */
+function listed(title: string, lines: readonly string[]): Piece[] {
+  return lines.length === 0 ? [] : [{ title, text: lines.join('\n'), source: null }];
+}
+
+function lineOf(text: string): string {
+  return `- ${text.replaceAll(/\s+/g, ' ').trim()}`;
 }
 
 /** Of those that are there, may be read and are text. */
@@ -189,7 +196,7 @@ async function statePieces({ ask, branch }: Target): Found<Piece[]> {
   const more = count > files.length ? [`- and ${count - files.length} more`] : [];
   const changes = [...files.map(({ file, change }) => `- ${change} ${file}`), ...more];
   return allow([
-    ...(changes.length === 0 ? [] : [note('Uncommitted files', changes)]),
-    ...(lease.agentId === null ? [] : [note('Lease', [`The brain is held by ${lease.agentId}.`])]),
+    ...listed('Uncommitted files', changes),
+    ...listed('Lease', lease.agentId === null ? [] : [`The brain is held by ${lease.agentId}.`]),
   ]);
 }

@@ -96,6 +96,44 @@ export function holderName({ verifiedAgent, declaredAgent, session }: LeaseCalle
   return verifiedAgent ?? declaredAgent ?? `session:${session.slice(0, 8)}`;
 }
 
+/** Whoever works for somebody names a session of its own, under which nobody else can be. */
+export interface WorkLease {
+  readonly session: string;
+  readonly agentId: string;
+  readonly ttlMs: number;
+  /** Of a token that nobody has. */
+  readonly secretHash: string;
+}
+
+/** `caller`: for whom it works, under whose own lease it goes on. */
+export function decideHold(
+  row: LeaseRow,
+  { session, agentId, ttlMs, secretHash }: WorkLease,
+  caller: LeaseCaller,
+  now: number,
+): Decision<{ readonly kind: 'granted' | 'refreshed' | 'callers'; readonly row: LeaseRow }, 'E_LOCKED'> {
+  const holder = liveHolder(row, now);
+  const expiresAt = now + ttlMs;
+  if (holder === null) {
+    const granted = { agentId, verified: false, session, secretHash, acquiredAt: now, expiresAt };
+    return allow({ kind: 'granted', row: { fence: row.fence + 1, holder: granted } });
+  }
+  if (holder.session === session)
+    return allow({ kind: 'refreshed', row: { ...row, holder: { ...holder, expiresAt } } });
+  if (passesGuard(holder, caller)) return allow({ kind: 'callers', row });
+  return deny('E_LOCKED', { holder: holder.agentId, expiresAt: holder.expiresAt });
+}
+
+/** Null = it is not held under that session. */
+export function decideGiveBack(
+  row: LeaseRow,
+  session: string,
+  now: number,
+): { readonly row: LeaseRow; readonly ended: LeaseHolder } | null {
+  const holder = liveHolder(row, now);
+  return holder?.session === session ? { row: { fence: row.fence, holder: null }, ended: holder } : null;
+}
+
 export function decideRelease(
   row: LeaseRow,
   tokenHash: string | null,

@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { OpenBrain } from '../brain/open-brain.ts';
 import type { RowChains } from '../ports.ts';
-import type { AnalysedFile } from '../search/analysis-cache.ts';
+import type { AnalysedFile } from '../search/analysed-file.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
 import { Slices } from '../search/slices.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
@@ -10,7 +10,7 @@ import { shrink } from './domain/small-vector.ts';
 import { BATCH, type Embedder } from './embedder.ts';
 import { type Endpoint, EndpointFault } from './endpoint.ts';
 import type { PassageVectors } from './passage-vectors.ts';
-import { passageNames, passageText } from './passages.ts';
+import { analysedText, passageNames, passageText } from './passages.ts';
 import { deletePassages, readPassages, type StoredVector, type VectorSpace, writeVectors } from './vector-rows.ts';
 
 export interface VectorTools {
@@ -94,31 +94,50 @@ export class BrainVectors {
   async #lookAt(branch: string, { tree }: BranchWriter, work: Work): Promise<boolean> {
     const { version } = tree.index;
     const { chains } = work;
-    const entries = await tree.index.ask(chains, (index) => entriesOf(index, chains));
-    const { texts, ...looked } = await this.#lookThrough(entries);
-    this.#branches.set(branch, { version, chains, ...looked });
+    let entries: AnalysedEntry[] = [];
+    await tree.index.ask(chains, (index) => {
+      for (const { analysed } of entries) analysed.release();
+      entries = entriesOf(index, chains);
+    });
+    const texts = new Map<string, string>();
+    try {
+      const { missing, ...looked } = await this.#lookThrough(entries);
+      this.#branches.set(branch, { version, chains, ...looked });
+      for (const { entry, passages } of missing) {
+        const text = analysedText(entry, chains, tree.read(entry.file)?.text ?? null);
+        if (text === null) continue; // it changed: the next look finds what it is now
+        for (const [name, ordinal] of passages) texts.set(name, passageText(entry.analysed, text, ordinal));
+      }
+    } finally {
+      for (const { analysed } of entries) analysed.release();
+    }
     const all = [...texts];
     for (let from = 0; from < all.length; from += BATCH) await this.#make(all.slice(from, from + BATCH), work);
     return all.length > 0;
   }
 
-  /** All passages, and a round of texts of those that have no vector. */
+  /** All passages, and a round of those that have no vector, by file. */
   async #lookThrough(entries: readonly AnalysedEntry[]) {
     const passages = new Set<string>();
     const pending = new Map<string, number>();
-    const texts = new Map<string, string>();
+    const missing: { readonly entry: AnalysedEntry; readonly passages: Map<string, number> }[] = [];
+    let count = 0;
     const slices = new Slices();
-    for (const { file, analysed } of entries) {
+    for (const entry of entries) {
+      const { file, analysed } = entry;
+      const lacking = new Map<string, number>();
       for (const [ordinal, name] of passageNames(analysed).names.entries()) {
         if (name === null) continue;
         passages.add(name);
         if (this.#stored.has(name)) continue;
         pending.set(file, (pending.get(file) ?? 0) + 1);
-        if (texts.size < ROUND) texts.set(name, passageText(analysed, ordinal));
+        if (count + lacking.size < ROUND) lacking.set(name, ordinal);
       }
+      if (lacking.size > 0) missing.push({ entry, passages: lacking });
+      count += lacking.size;
       if (slices.isOver) await slices.pause();
     }
-    return { passages, pending, texts };
+    return { passages, pending, missing };
   }
 
   async #make(texts: readonly NamedText[], work: Work): Promise<void> {
@@ -156,11 +175,11 @@ interface AnalysedEntry {
   readonly analysed: AnalysedFile;
 }
 
-/** What of each file may be found as the rules are now. */
+/** What of each file may be found as the rules are now; the analyses are held. */
 function entriesOf(index: RuledIndex, chains: RowChains): AnalysedEntry[] {
   const files = Array.from(index.under(chains).files(), ({ file }) => file);
   for (const file of files) if (!index.isUnder(chains, file)) index.arrangeAgain(chains, file);
-  return Array.from(index.under(chains).files(), ({ file, analysed }) => ({ file, analysed }));
+  return Array.from(index.under(chains).files(), ({ file, analysed }) => ({ file, analysed: analysed.hold() }));
 }
 
 type NamedText = readonly [passage: string, text: string];

@@ -2,11 +2,11 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { AnalysedFile } from '../search/analysis-cache.ts';
+import type { AnalysedFile } from '../search/analysed-file.ts';
 import { Slices } from '../search/slices.ts';
 import { BUILTIN_MODEL, DIMENSIONS, directionOf } from './domain/builtin.ts';
 import { cosineAt, shrink } from './domain/small-vector.ts';
-import { passageNames, passageText } from './passages.ts';
+import { passageNames, passageText, type TextOf } from './passages.ts';
 import { readVectors, type VectorSpace } from './vector-rows.ts';
 
 /** A query as a model sees it. */
@@ -36,6 +36,7 @@ export type Cosines = ReadonlyMap<string, Float64Array>;
 export interface CosineWish {
   readonly brainId: string;
   readonly query: QueryVector;
+  readonly textOf: TextOf;
   /** When nobody waits for it any more; ms of the clock of the calls. */
   readonly deadlineAt: number;
 }
@@ -72,7 +73,8 @@ export class PassageVectors {
     return this.#kept.calculatedSize;
   }
 
-  async cosines(texts: readonly AnalysedFile[], { brainId, query, deadlineAt }: CosineWish): Promise<CosineOutcome> {
+  async cosines(texts: readonly AnalysedFile[], wish: CosineWish): Promise<CosineOutcome> {
+    const { brainId, query, textOf, deadlineAt } = wish;
     const asked = shrink(query.vector);
     const cosines = new Map<string, Float64Array>();
     const slices = new Slices();
@@ -81,7 +83,11 @@ export class PassageVectors {
     let unfit = 0;
     for (let from = 0; from < texts.length; from += BATCH_TEXTS) {
       const batch = texts.slice(from, from + BATCH_TEXTS);
-      const held = await this.#vectorsOf({ brainId, space: query.space }, { length: asked.length, isLate }, batch);
+      const held = await this.#vectorsOf(
+        { brainId, space: query.space },
+        { length: asked.length, textOf, isLate },
+        batch,
+      );
       if (isLate()) return { lacking: 'late' };
       for (const [key, found] of held) {
         fit += found.fit;
@@ -95,33 +101,42 @@ export class PassageVectors {
 
   async #vectorsOf(
     space: VectorSpace,
-    { length, isLate }: { readonly length: number; isLate(): boolean },
+    { length, textOf, isLate }: VectorWish,
     texts: readonly AnalysedFile[],
   ): Promise<Map<string, TextVectors>> {
-    const held = new Map<string, TextVectors>();
-    const missing: AnalysedFile[] = [];
     const stored = this.#stored.get(space.brainId) ?? 0;
     const slices = new Slices();
-    for (const text of texts) {
-      const { key } = passageNames(text);
-      const found = this.#kept.get(placeOf(space, length, key));
-      const isUsable = found !== undefined && (found.isComplete || found.stored === stored);
-      if (isUsable) held.set(key, found);
-      else missing.push(text);
-      if (slices.isOver) await slices.pause();
-    }
+    const { held, missing } = await this.#keptOf(texts, (key) => placeOf(space, length, key), { stored, slices });
     const isBuiltin = space.space === BUILTIN_MODEL;
     const rows = isBuiltin ? new Map<string, Int8Array>() : await this.#read(space, missing);
     for (const text of missing) {
       if (isLate()) break;
       const { key } = passageNames(text);
-      const made = isBuiltin ? await builtinVectors(text, slices) : vectorsFrom(rows, text, length);
+      const made = isBuiltin ? await builtinVectors(text, textOf, slices) : vectorsFrom(rows, text, length);
+      if (made === null) continue;
       const vectors = { ...made, stored };
       held.set(key, vectors);
       this.#kept.set(placeOf(space, length, key), vectors);
       if (slices.isOver) await slices.pause();
     }
     return held;
+  }
+
+  async #keptOf(
+    texts: readonly AnalysedFile[],
+    place: (key: string) => string,
+    { stored, slices }: { readonly stored: number; readonly slices: Slices },
+  ) {
+    const held = new Map<string, TextVectors>();
+    const missing: AnalysedFile[] = [];
+    for (const text of texts) {
+      const { key } = passageNames(text);
+      const found = this.#kept.get(place(key));
+      if (found !== undefined && (found.isComplete || found.stored === stored)) held.set(key, found);
+      else missing.push(text);
+      if (slices.isOver) await slices.pause();
+    }
+    return { held, missing };
   }
 
   async #read(space: VectorSpace, texts: readonly AnalysedFile[]): Promise<Map<string, Int8Array>> {
@@ -142,13 +157,22 @@ function cosinesOf(query: Int8Array, vectors: Int8Array): Float64Array {
 
 type MadeVectors = Omit<TextVectors, 'stored'>;
 
-async function builtinVectors(text: AnalysedFile, slices: Slices): Promise<MadeVectors> {
+interface VectorWish {
+  readonly length: number;
+  readonly textOf: TextOf;
+  isLate(): boolean;
+}
+
+/** Null when the text is no longer there. */
+async function builtinVectors(analysed: AnalysedFile, textOf: TextOf, slices: Slices): Promise<MadeVectors | null> {
+  const text = await textOf(analysed);
+  if (text === null) return null;
   const each: Int8Array[] = [];
-  for (let ordinal = 0; ordinal < text.rows; ordinal += 1) {
-    each.push(shrink(directionOf(passageText(text, ordinal))));
+  for (let ordinal = 0; ordinal < analysed.rows; ordinal += 1) {
+    each.push(shrink(directionOf(passageText(analysed, text, ordinal))));
     if (slices.isOver) await slices.pause();
   }
-  return { vectors: joined(each, DIMENSIONS), fit: text.rows, unfit: 0, isComplete: true };
+  return { vectors: joined(each, DIMENSIONS), fit: analysed.rows, unfit: 0, isComplete: true };
 }
 
 function vectorsFrom(rows: ReadonlyMap<string, Int8Array>, text: AnalysedFile, length: number): MadeVectors {

@@ -220,3 +220,25 @@ export function readEvolutions(
     limit + 1,
   );
 }
+
+/** What was learned last in the sessions that a workspace began last, the newest first. */
+export async function readLastInsights(
+  client: SqlClient,
+  brainId: string,
+  workspace: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await client.$queryRawUnsafe<{ text: string }[]>(
+    `SELECT e.text FROM (
+       SELECT id FROM brain.evolution_sessions WHERE brain_id = $1 AND workspace = $2 AND insights > 0
+       ORDER BY id DESC LIMIT ${SESSIONS_LOOKED_AT}) s
+     JOIN brain.evolution_events e ON e.brain_id = $1 AND e.session_id = s.id AND e.kind = 'insight'
+     ORDER BY e.at DESC, s.id DESC, e.times DESC LIMIT $3::int`,
+    brainId,
+    workspace,
+    limit,
+  );
+  return rows.map(({ text }) => text);
+}
+
+const SESSIONS_LOOKED_AT = 5;

@@ -4,7 +4,14 @@ import { poolClient } from '@svc/runtime/transaction.ts';
 import { defineOperation, list, page, type Served } from '../operations/operation.ts';
 import type { CommitNames } from '../rules/commit-handles.ts';
 import { EvolutionSummary, tellChanges } from './domain/evolution.ts';
-import { type EvolutionEvent, type EvolutionRow, readEvents, readEvolution, readEvolutions } from './evolution-rows.ts';
+import {
+  type EvolutionEvent,
+  type EvolutionRow,
+  readEvents,
+  readEvolution,
+  readEvolutions,
+  readLastInsights,
+} from './evolution-rows.ts';
 
 const Told = z.strictObject({
   summary: EvolutionSummary,
@@ -73,6 +80,19 @@ export const listEvolutions = defineOperation({
       last = row.id;
     }
     return { sessions, next: found.length > position.limit ? last : null };
+  },
+});
+
+/** What the workspace learned last on the brain, the newest first. */
+export const listLastInsights = defineOperation({
+  name: 'listLastInsights',
+  effect: 'read',
+  question: z.strictObject({ workspace: z.string(), limit: z.int() }),
+  answer: list(z.string()),
+  async run(served, { workspace, limit }) {
+    const { client, brainId } = placeOf(served);
+    const names = await served.brain.namesFor(served.rows);
+    return (await readLastInsights(client, brainId, workspace, limit)).map((text) => names.shownText(text));
   },
 });
 

@@ -181,7 +181,7 @@ async function removeEmptyParents(root: string, path: string, touched: Set<strin
   touched.add(join(root, directory));
 }
 
-async function removeIfEmpty(directory: string): Promise<boolean> {
+export async function removeIfEmpty(directory: string): Promise<boolean> {
   return rmdir(directory).then(
     () => true,
     () => false, // something is in it

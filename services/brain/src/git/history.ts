@@ -1,6 +1,7 @@
 /** What happened before a commit: which commits there are, in order, and what each changed. */
 import { LRUCache } from 'lru-cache';
 import { type CommitEntry, readCommits } from './commits.ts';
+import { knownOrRead } from './known-commits.ts';
 import type { Repository } from './repository.ts';
 import { GitError, objectId } from './run.ts';
 
@@ -34,9 +35,9 @@ export async function readHistory(
   { from, filter, start, limit }: { from: string; filter: HistoryFilter; start: number; limit: number },
 ): Promise<HistoryStep[]> {
   const isWhole = filter.only === null && filter.without.length === 0;
-  if (isWhole && start === 0) return stepsIn(await list(repository, from, filter, [`--max-count=${limit}`]), 0, limit);
-  const key = JSON.stringify([repository.gitDir, from, filter]);
-  const known = lists.get(key) ?? (await list(repository, from, filter, []));
+  const limits = isWhole && start === 0 ? [`--max-count=${limit}`] : [];
+  const key = JSON.stringify([repository.gitDir, from, filter, limits]);
+  const known = lists.get(key) ?? (await list(repository, from, filter, limits));
   lists.set(key, known);
   return stepsIn(known, start, limit);
 }
@@ -108,21 +109,47 @@ export interface EntryChange {
   readonly after: string | null;
 }
 
+const KEPT_CHANGES_BYTES = 16 * 1024 * 1024;
+const BYTES_BESIDE_NAME = 250;
+const KEPT_ENTRIES_BYTES = 4 * 1024 * 1024;
+
+/** By a commit and the one before it. */
+const knownChanges = new LRUCache<string, readonly EntryChange[]>({
+  maxSize: KEPT_CHANGES_BYTES,
+  sizeCalculation: (changes) =>
+    changes.reduce((bytes, { onDisk }) => bytes + 2 * onDisk.length + BYTES_BESIDE_NAME, BYTES_BESIDE_NAME),
+});
+const knownEntries = new LRUCache<string, CommitEntry>({
+  maxSize: KEPT_ENTRIES_BYTES,
+  sizeCalculation: ({ text }) => 4 * text.length + BYTES_BESIDE_NAME,
+});
+
 const NO_OBJECT = '0'.repeat(40);
 
-/** What each step changed against the first commit before it; more than fits into memory is asked for in halves. */
+/** What each step changed against the first commit before it. */
 export async function readChangesOf(
   repository: Repository,
   steps: readonly HistoryStep[],
-): Promise<Map<string, EntryChange[]>> {
-  if (steps.length === 0) return new Map();
+): Promise<ReadonlyMap<string, readonly EntryChange[]>> {
+  const found = await knownOrRead(knownChanges, steps, {
+    keyOf: ({ commit, parents: [parent = ''] }) => `${commit} ${parent}`,
+    async read(unknown) {
+      const changes = await readChanges(repository, unknown);
+      return unknown.map(({ commit }) => changes.get(commit) ?? []);
+    },
+  });
+  return new Map(steps.map(({ commit }, index) => [commit, found[index] ?? []]));
+}
+
+/** More than fits into memory is asked for in halves. */
+async function readChanges(repository: Repository, steps: readonly HistoryStep[]): Promise<Map<string, EntryChange[]>> {
   try {
     return await changesOf(repository, steps);
   } catch (error) {
     if (!(error instanceof GitError) || error.code !== 'output-limit' || steps.length === 1) throw error;
     const half = steps.length >> 1;
     const [first, second] = [steps.slice(0, half), steps.slice(half)];
-    return new Map([...(await readChangesOf(repository, first)), ...(await readChangesOf(repository, second))]);
+    return new Map([...(await readChanges(repository, first)), ...(await readChanges(repository, second))]);
   }
 }
 
@@ -172,10 +199,14 @@ export async function compareCommits(repository: Repository, from: string, to: s
 
 /** In their order. */
 export function readEntries(repository: Repository, steps: readonly HistoryStep[]): Promise<CommitEntry[]> {
-  return readCommits(
-    repository,
-    steps.map(({ commit }) => commit),
-  );
+  return knownOrRead(knownEntries, steps, {
+    keyOf: ({ commit }) => commit,
+    read: (unknown) =>
+      readCommits(
+        repository,
+        unknown.map(({ commit }) => commit),
+      ),
+  });
 }
 
 /** What `ours` added on its own line, the oldest first: each step is told against the first commit before it. */

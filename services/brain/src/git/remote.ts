@@ -8,13 +8,14 @@ import { type Attempt, diagnose, refusedPush, remoteError } from './remote-diagn
 import { RemoteError } from './remote-error.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { configurationProblem } from './repository-config.ts';
-import { branchRef, type GitCall, type GitOutput, objectId, refName } from './run.ts';
+import { branchRef, type Git, type GitCall, type GitOutput, objectId, refName } from './run.ts';
 import type { TransferWatch } from './spawner.ts';
 import { withoutTornPacks } from './torn-packs.ts';
 import type { TransferStage } from './transfer-output.ts';
 
 const SILENCE_MS = 15_000;
 const TRANSFER_MS = 30 * 60_000;
+const NO_REPOSITORY = '/nonexistent';
 const ASKPASS = join(import.meta.dirname, 'askpass.sh');
 
 /** A constant: git hands it to a shell, and appends host and path as arguments of their own. */
@@ -168,6 +169,23 @@ function pushReport(
 async function track(repository: Repository, ref: string, commit: string, at: Date): Promise<void> {
   const from = await readRef(repository, ref);
   if (from !== commit) await moveRefs(repository, [{ ref, to: commit, from }], at);
+}
+
+/** How many branches it shows to this credential. Needs no repository here. Throws RemoteError. */
+export async function countRemoteBranches(git: Git, remote: Remote, withinMs: number): Promise<number> {
+  try {
+    const { stdout } = await git.run({
+      args: ['ls-remote', '--heads', '--', remote.address.url],
+      gitDir: NO_REPOSITORY,
+      cwd: '/',
+      config: [...NETWORK_CONFIG, `protocol.${remote.address.transport}.allow=always`],
+      env: networkEnvironment(remote),
+      timeoutMs: withinMs,
+    });
+    return stdout.toString('utf8').split('\n').filter(Boolean).length;
+  } catch (error) {
+    throw diagnose(error, { remote, stage: null, brings: false, silenceMs: withinMs, timeoutMs: withinMs });
+  }
 }
 
 function remotePrefix({ prefix = '' }: Remote): string {

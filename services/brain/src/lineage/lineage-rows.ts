@@ -1,6 +1,6 @@
 /** The rows of a workspace's lineage. Whoever adds to it has locked its graph. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { LineageNode, ParentRef } from './domain/lineage.ts';
+import type { DeepEdge, LineageNode, ParentRef } from './domain/lineage.ts';
 
 export interface Graph {
   readonly nodes: number;
@@ -69,6 +69,13 @@ export async function readParents(client: SqlClient, workspace: string, id: stri
 }
 
 /**
+ * Edges of one node at a time, each time by the index: a database that has no statistics yet, and the embedded one never
+ * has, would read all edges of the workspace at each step of a walk.
+ */
+const edgesByIndex = (column: 'child' | 'parent', where: string): string =>
+  `LATERAL (SELECT ${column} FROM brain.lineage_edges WHERE workspace = $1 AND ${where} OFFSET 0)`;
+
+/**
  * Whether one of `parents` descends from the node, or is it. A descendant is always deeper, so only what is deeper than
  * the node is looked at.
  */
@@ -82,8 +89,9 @@ export async function descendsFrom(
     `WITH RECURSIVE up(id) AS (
        SELECT n.id FROM brain.lineage_nodes n WHERE n.workspace = $1 AND n.id = ANY($3::text[]) AND n.depth >= $4
        UNION
-       SELECT e.parent FROM up JOIN brain.lineage_edges e ON e.workspace = $1 AND e.child = up.id
-       JOIN brain.lineage_nodes n ON n.workspace = $1 AND n.id = e.parent AND n.depth >= $4
+       SELECT e.parent FROM up CROSS JOIN ${edgesByIndex('parent', 'child = up.id')} e
+       CROSS JOIN LATERAL (
+         SELECT FROM brain.lineage_nodes n WHERE n.workspace = $1 AND n.id = e.parent AND n.depth >= $4 OFFSET 0) n
      ) SELECT 1 FROM up WHERE id = $2 LIMIT 1`,
     workspace,
     id,
@@ -140,29 +148,40 @@ export async function insertEdges(
   );
 }
 
-/** The node lies deeper now, and so does what descends from it; answers the greatest depth among them. */
-export async function deepen(tx: SqlClient, workspace: string, id: string, depth: number): Promise<number> {
-  await tx.$executeRawUnsafe(
-    'UPDATE brain.lineage_nodes SET depth = $3 WHERE workspace = $1 AND id = $2',
+/** All edges below the node, each with how deep its child lies; null when there are more than `limit`. */
+export async function readBelow(
+  tx: SqlClient,
+  workspace: string,
+  id: string,
+  limit: number,
+): Promise<DeepEdge[] | null> {
+  const rows = await tx.$queryRawUnsafe<DeepEdge[]>(
+    `WITH RECURSIVE below(id) AS (
+       SELECT $2::text
+       UNION
+       SELECT e.child FROM below b CROSS JOIN ${edgesByIndex('child', 'parent = b.id')} e
+     ) SELECT b.id AS parent, e.child, c.depth FROM below b CROSS JOIN ${edgesByIndex('child', 'parent = b.id')} e
+     CROSS JOIN LATERAL (
+       SELECT depth FROM brain.lineage_nodes WHERE workspace = $1 AND id = e.child OFFSET 0) c LIMIT $3::int + 1`,
     workspace,
     id,
-    depth,
+    limit,
   );
-  let deepest = depth;
-  for (let moved = [id]; moved.length > 0; ) {
-    const rows = await tx.$queryRawUnsafe<{ id: string; depth: number }[]>(
-      `UPDATE brain.lineage_nodes c SET depth = d.depth FROM (
-         SELECT e.child, max(p.depth) + 1 AS depth FROM brain.lineage_edges e
-         JOIN brain.lineage_nodes p ON p.workspace = $1 AND p.id = e.parent
-         WHERE e.workspace = $1 AND e.parent = ANY($2::text[]) GROUP BY e.child) d
-       WHERE c.workspace = $1 AND c.id = d.child AND c.depth < d.depth RETURNING c.id, c.depth`,
-      workspace,
-      moved,
-    );
-    moved = rows.map((row) => row.id);
-    for (const row of rows) deepest = Math.max(deepest, row.depth);
-  }
-  return deepest;
+  return rows.length > limit ? null : rows;
+}
+
+export async function writeDepths(
+  tx: SqlClient,
+  workspace: string,
+  depths: ReadonlyMap<string, number>,
+): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `UPDATE brain.lineage_nodes n SET depth = d.depth FROM unnest($2::text[], $3::int[]) AS d(id, depth)
+     WHERE n.workspace = $1 AND n.id = d.id`,
+    workspace,
+    [...depths.keys()],
+    [...depths.values()],
+  );
 }
 
 export async function countInGraph(tx: SqlClient, workspace: string, added: Graph): Promise<void> {

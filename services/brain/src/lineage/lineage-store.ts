@@ -4,10 +4,9 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
-import { decideRecord, type Recording } from './domain/lineage.ts';
+import { decideRecord, deepened, LINEAGE_LIMITS, type Recording } from './domain/lineage.ts';
 import {
   countInGraph,
-  deepen,
   descendsFrom,
   type Direction,
   type Edge,
@@ -15,6 +14,7 @@ import {
   insertNode,
   type KeptNode,
   lockGraph,
+  readBelow,
   readEdges,
   readEvents,
   readGraph,
@@ -23,6 +23,7 @@ import {
   readParents,
   readRef,
   readRefs,
+  writeDepths,
 } from './lineage-rows.ts';
 
 export interface NewRecord {
@@ -97,7 +98,8 @@ async function record({ tx, emit }: Pick<Unit, 'tx' | 'emit'>, wish: Wish): Prom
   if (existing !== null && newParents.length > 0 && (await descendsFrom(tx, workspace, existing, newParents)))
     return deny('E_LINEAGE_CYCLE');
   const node = existing ?? { ...wish, depth: decided.value.depth };
-  await add(tx, workspace, { node, existing, recording: decided.value, isRoot: known.length === 0 });
+  const added = await add(tx, workspace, { node, existing, recording: decided.value, isRoot: known.length === 0 });
+  if (!added.ok) return added;
   if (existing === null || newParents.length > 0)
     emit({ name: 'lineage:recorded', workspace, payload: { entry: id, event, by } });
   const { data, at } = node;
@@ -112,11 +114,16 @@ interface Addition {
   readonly isRoot: boolean;
 }
 
-async function add(tx: SqlClient, workspace: string, { node, existing, recording, isRoot }: Addition): Promise<void> {
+async function add(
+  tx: SqlClient,
+  workspace: string,
+  { node, existing, recording, isRoot }: Addition,
+): Promise<Decision<null, 'E_QUOTA'>> {
   const { newParents, depth } = recording;
   if (existing === null) await insertNode(tx, workspace, node);
   await insertEdges(tx, workspace, node.id, newParents);
   const maxDepth = existing !== null && depth > existing.depth ? await deepen(tx, workspace, node.id, depth) : depth;
+  if (maxDepth === null) return deny('E_QUOTA', { edgesMoved: LINEAGE_LIMITS.edgesMoved }, TOO_MUCH_BELOW);
   const wasRoot = existing !== null && isRoot;
   const isRootNow = isRoot && newParents.length === 0;
   await countInGraph(tx, workspace, {
@@ -125,6 +132,18 @@ async function add(tx: SqlClient, workspace: string, { node, existing, recording
     roots: Number(isRootNow) - Number(wasRoot),
     maxDepth,
   });
+  return allow(null);
+}
+
+const TOO_MUCH_BELOW = 'More came of it than one call can move deeper.';
+
+/** The node lies deeper now, and so does what descends from it. The greatest depth among them; null when they are too many. */
+async function deepen(tx: SqlClient, workspace: string, id: string, depth: number): Promise<number | null> {
+  const below = await readBelow(tx, workspace, id, LINEAGE_LIMITS.edgesMoved);
+  if (below === null) return null;
+  const depths = deepened(id, depth, below);
+  await writeDepths(tx, workspace, depths);
+  return [...depths.values()].reduce((most, one) => Math.max(most, one), 0);
 }
 
 async function trace(client: SqlClient, { workspace, from, depth, direction }: TraceWish): Promise<Trace | null> {

@@ -1,5 +1,6 @@
 /** Every operation that a brain serves to other processes. */
 import { remember } from '../addresses/operations.ts';
+import { readConfigFile, setBrainKey } from '../config/operations.ts';
 import { clearLearned, learn } from '../memory/operations.ts';
 import { readState } from '../context/operations.ts';
 import { autoBranch, createBranch, listBranches, listChanged, openBranch, readDirty } from './branches.ts';
@@ -10,6 +11,7 @@ import { readDiff } from './diff.ts';
 import { changeFile, listFiles, readFile } from './files.ts';
 import { readHistoryPage } from './history.ts';
 import { amendIsland, createIslands, listIslands, readIsland, removeIsland } from './islands.ts';
+import { writeBatch } from '../for-services/write-batch.ts';
 import { acquireLease, forceLease, releaseLease, viewLeaseOf } from './lease.ts';
 import { mergeBranch } from './merge-branch.ts';
 import type { AnyOperation } from './operation.ts';
@@ -21,7 +23,7 @@ import {
   listResolutions,
 } from '../records/operations.ts';
 import { countLinks, identifyNames, listAttention, listConnections } from '../relations/operations.ts';
-import { listEvolutions, tellEvolution } from '../evolution/operations.ts';
+import { listEvolutions, listLastInsights, tellEvolution } from '../evolution/operations.ts';
 import { backup, restore } from '../backup/operations.ts';
 import { retire } from './retire.ts';
 import { identify, identifyToChange } from './standing.ts';
@@ -29,6 +31,7 @@ import { expandQuery, searchFiles } from './search.ts';
 import { findStored, listStored, readStored } from './storage.ts';
 import { makeStored, writeStored } from './storage-changes.ts';
 import { copyStored, removeStored } from './storage-trees.ts';
+import { giveBackLease, holdLease } from './service-lease.ts';
 import { settle, summarise } from './summary.ts';
 import { rebase } from '../sync/rebase.ts';
 import { listRemotes, listUnpushed, readSyncState } from '../sync/state.ts';
@@ -40,6 +43,7 @@ export const operations: readonly AnyOperation[] = [
   searchFiles,
   expandQuery,
   changeFile,
+  writeBatch,
   readStored,
   findStored,
   listStored,
@@ -55,6 +59,8 @@ export const operations: readonly AnyOperation[] = [
   openBranch,
   autoBranch,
   readDirty,
+  readConfigFile,
+  setBrainKey,
   listChanged,
   mergeBranch,
   deleteBranch,
@@ -71,6 +77,8 @@ export const operations: readonly AnyOperation[] = [
   acquireLease,
   releaseLease,
   forceLease,
+  holdLease,
+  giveBackLease,
   sync,
   rebase,
   listRemotes,
@@ -94,6 +102,7 @@ export const operations: readonly AnyOperation[] = [
   listAttention,
   tellEvolution,
   listEvolutions,
+  listLastInsights,
   backup,
   restore,
   retire,

@@ -142,7 +142,7 @@ export const forceLease = defineOperation({
   },
 });
 
-async function changeLease<Value, Code extends string>(
+export async function changeLease<Value, Code extends string>(
   { rwLock, idempotency, name, outbox, platform }: BrainContext,
   scope: IdempotencyScope | null,
   decide: (row: LeaseRow, now: number, transaction: SqlClient) => Promise<Decision<Value, Code>>,
@@ -160,11 +160,11 @@ async function changeLease<Value, Code extends string>(
 }
 
 /** A lease that ran out and was not yet swept ends when the next one begins. */
-function expired(brain: BrainContext, { holder, fence }: LeaseRow, now: number): NewEvent[] {
+export function expired(brain: BrainContext, { holder, fence }: LeaseRow, now: number): NewEvent[] {
   return holder === null || holder.expiresAt > now ? [] : [released(brain, holder, fence, 'expired', holder.expiresAt)];
 }
 
-function acquired(
+export function acquired(
   { name: brain }: BrainContext,
   { agentId, expiresAt }: LeaseHolder,
   fence: number,
@@ -172,7 +172,7 @@ function acquired(
   return { name: 'lock:acquired', payload: { brain, agentId, fence, expiresAt, resources: [`brain:${brain}`] } };
 }
 
-function released(
+export function released(
   { name: brain }: BrainContext,
   { agentId, acquiredAt }: LeaseHolder,
   fence: number,
@@ -188,6 +188,6 @@ export function leaseReleased(
   return { name: 'lock:released', payload: { ...ended, resources: [`brain:${ended.brain}`] } };
 }
 
-function hashToken(token: string): string {
+export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }

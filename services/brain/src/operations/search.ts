@@ -2,11 +2,14 @@
 import { z } from 'zod';
 import { allow } from '@svc/contract/decision.ts';
 import { READ_REFUSALS } from '../brain/open-brain.ts';
-import { passageNames } from '../embedding/passages.ts';
+import { analysedText, passageNames, type TextOf } from '../embedding/passages.ts';
 import { QueryVector } from '../embedding/passage-vectors.ts';
+import type { AnalysedFile } from '../search/analysed-file.ts';
 import type { Nearness } from '../search/nearness.ts';
-import { isBelow } from '../search/query.ts';
-import { type SearchAnswer, SearchResult } from '../search/search-answer.ts';
+import { isWithin } from '../search/query-language.ts';
+import { RECENCIES } from '../search/recency.ts';
+import { Correction, type SearchAnswer, SearchResult, type ShownBefore, Understood } from '../search/search-answer.ts';
+import { nameOfRow } from '../search/shown-rows.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
 import { type Seen, seen } from './files.ts';
 import { decision, defineOperation, list, onBranch, type Served } from './operation.ts';
@@ -17,6 +20,9 @@ export type SearchRow = Readonly<z.output<typeof SearchRow>>;
 const SearchQuestion = z.strictObject({
   ...onBranch,
   query: z.string(),
+  /** A query whose operators narrow the results too. */
+  within: z.string().exactOptional(),
+  recency: z.enum(RECENCIES).exactOptional(),
   mode: z.enum(['plain', 'hybrid', 'semantic']),
   /** What was asked as a model sees it; null = words alone count. */
   meaning: QueryVector.nullable(),
@@ -24,6 +30,8 @@ const SearchQuestion = z.strictObject({
   group: z.enum(['file', 'passage']),
   pathPrefix: z.string().nullable(),
   explain: z.boolean(),
+  /** What earlier pages had of this brain and branch. */
+  shown: z.strictObject({ place: z.string(), names: list(z.string()) }).exactOptional(),
 });
 type SearchQuestion = z.output<typeof SearchQuestion>;
 
@@ -35,6 +43,8 @@ export const searchFiles = defineOperation({
     z.strictObject({
       rows: list(SearchRow),
       total: z.number(),
+      understood: Understood,
+      corrected: list(Correction),
       /** Why meaning did not count although it was to; null = it did, or was not to. */
       lacking: z.enum(['late', 'unfit']).nullable(),
     }),
@@ -68,32 +78,54 @@ async function nearnessIn(
   query: QueryVector,
 ): Promise<Near> {
   const admitted = rows.admitted();
-  const texts = await view.ask(rows.chains, (files) =>
-    Array.from(files.under(rows.chains).files()).flatMap(({ file, chain, analysed }) =>
-      admitted?.has(chain) === false || !isBelow(file, pathPrefix ?? '') ? [] : [analysed],
-    ),
-  );
+  let found: { readonly file: string; readonly analysed: AnalysedFile }[] = [];
+  await view.ask(rows.chains, (files) => {
+    for (const { analysed } of found) analysed.release();
+    found = Array.from(files.under(rows.chains).files()).flatMap(({ file, chain, analysed }) =>
+      admitted?.has(chain) === false || !isWithin(file, pathPrefix ?? '') ? [] : [{ file, analysed: analysed.hold() }],
+    );
+  });
+  const fileOf = new Map(found.map(({ file, analysed }) => [analysed, file]));
+  const textOf: TextOf = async (analysed) => {
+    const file = fileOf.get(analysed) ?? '';
+    return analysedText({ file, analysed }, rows.chains, (await view.read(file))?.text ?? null);
+  };
   const { meaning, homes } = brain.context;
   const deadlineAt = context.deadlineAt - SEARCH_MS;
-  const outcome = await meaning.vectors.cosines(texts, { brainId: homes.home.id, query, deadlineAt });
+  const outcome = await meaning.vectors
+    .cosines([...fileOf.keys()], { brainId: homes.home.id, query, textOf, deadlineAt })
+    .finally(() => {
+      for (const { analysed } of found) analysed.release();
+    });
   if ('lacking' in outcome) return { nearness: null, lacking: outcome.lacking };
   const cosinesOf: Nearness['cosinesOf'] = (analysed) => outcome.cosines.get(passageNames(analysed).key) ?? null;
   return { nearness: { weight: query.weight, cosinesOf }, lacking: null };
 }
 
-interface Found {
+interface Found extends Pick<SearchAnswer, 'understood' | 'corrected'> {
   readonly rows: SearchRow[];
   readonly total: number;
 }
 
 type FileRequest = Omit<SearchQuestion, 'branch' | 'meaning'> & { readonly nearness?: Nearness };
 
-function findIn(files: RuledIndex, { view, rows, state }: Seen, { pathPrefix, ...request }: FileRequest): Found {
+function findIn(
+  files: RuledIndex,
+  { view, rows, state }: Seen,
+  { pathPrefix, within, shown: before, ...request }: FileRequest,
+): Found {
+  const shownHash = ({ file, hash }: Pick<SearchResult, 'file' | 'hash'>): string =>
+    rows.shownHash(state, file, files.hashOf(file) ?? hash);
   const search = (): SearchAnswer =>
     files.under(rows.chains).search({
       ...request,
       admitted: rows.admitted(),
+      changedAt: (file) => view.changedAt(file),
+      ...(within === undefined ? {} : { within }),
       ...(pathPrefix === null ? {} : { pathPrefix }),
+      ...(before === undefined
+        ? {}
+        : { shown: shownBefore(before, request.group, (file) => shownHash({ file, hash: '' })) }),
     });
   const isStale = ({ file }: SearchResult): boolean => !files.isUnder(rows.chains, file);
   let answer = search();
@@ -104,10 +136,26 @@ function findIn(files: RuledIndex, { view, rows, state }: Seen, { pathPrefix, ..
   const found = answer.results.filter((row) => rows.mayRead(row.file) && !isStale(row));
   const shown = found.map((row) => ({
     ...row,
-    hash: rows.shownHash(state, row.file, files.hashOf(row.file) ?? row.hash),
+    hash: shownHash(row),
     commit: view.isDirty(row.file) ? null : view.commit,
   }));
-  return { rows: shown, total: answer.total - (answer.results.length - found.length) };
+  const { understood, corrected } = answer;
+  return { rows: shown, total: answer.total - (answer.results.length - found.length), understood, corrected };
+}
+
+function shownBefore(
+  { place, names }: NonNullable<SearchQuestion['shown']>,
+  group: SearchQuestion['group'],
+  hashOf: (file: string) => string,
+): ShownBefore {
+  const known = new Set(names);
+  return {
+    count: known.size,
+    has({ file, lines }) {
+      const passage = group === 'file' ? null : { lines, hash: hashOf(file) };
+      return known.has(nameOfRow({ place, file, passage }));
+    },
+  };
 }
 
 /** The passages whose words are looked at. */
@@ -133,6 +181,7 @@ export const expandQuery = defineOperation({
       query,
       pathPrefix,
       mode: 'plain',
+      recency: 'off',
       limit: FEEDBACK_PASSAGES,
       group: 'passage',
       explain: false,

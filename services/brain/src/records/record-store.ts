@@ -10,7 +10,7 @@ import { takeRoom } from '../store/usage.ts';
 import { insertCitation, type NewCitation } from './citation-rows.ts';
 import { CITATION_LIMITS } from './domain/citation.ts';
 import { RESOLUTION_LIMITS } from './domain/resolution.ts';
-import { insertResolution, type NewResolution } from './resolution-rows.ts';
+import { insertResolution, type NewResolution, readResolutions } from './resolution-rows.ts';
 
 export interface CiteWish {
   readonly place: FoundBrain;
@@ -39,9 +39,21 @@ export function createRecordStore({ change }: Pick<ServiceStore, 'change'>, ids:
     cite: (call: ChangeCall, wish: CiteWish): Promise<Once<{ id: string }, CiteRefusal>> =>
       change(call, (unit) => cite(unit, wish, ids.next('cit')), { inTurnOf: `citations of ${wish.place.brainId}` }),
     track: (call: ChangeCall, wish: TrackWish): Promise<Once<{ id: string; at: number }, 'E_QUOTA'>> =>
-      change(call, (unit) => track(unit, wish, ids.next('res')), { inTurnOf: `resolutions of ${wish.place.brainId}` }),
+      change(call, (unit) => track(unit, wish, ids.next('res')), { inTurnOf: turnOf(wish) }),
+    /** Under an id that its asker has made: noted once. */
+    note: (call: ChangeCall, wish: TrackWish, id: string): Promise<Once<{ id: string; at: number }, 'E_QUOTA'>> =>
+      change(
+        call,
+        async (unit) => {
+          const [earlier] = await readResolutions(unit.tx, wish.place.brainId, [id]);
+          return earlier === undefined ? track(unit, wish, id) : allow({ id, at: earlier.at });
+        },
+        { inTurnOf: turnOf(wish) },
+      ),
   };
 }
+
+const turnOf = ({ place }: TrackWish): string => `resolutions of ${place.brainId}`;
 
 async function cite(
   { tx, emit }: Work,

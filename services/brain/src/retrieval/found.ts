@@ -6,7 +6,10 @@ import type { ReadRefusal } from '../brain/open-brain.ts';
 import { expandQuery, searchFiles, type SearchRow } from '../operations/search.ts';
 import type { CompressedText } from '../search/compress.ts';
 import { FEEDBACK_WORDS } from '../search/feedback.ts';
-import type { SearchRequest } from '../search/search-answer.ts';
+import { readQuery } from '../search/query-language.ts';
+import type { Recency } from '../search/recency.ts';
+import type { Correction, SearchRequest, Understood } from '../search/search-answer.ts';
+import { nameOfRow } from '../search/shown-rows.ts';
 import { splitPath, type Target } from '../tools/target.ts';
 import type { Models } from './models.ts';
 
@@ -29,6 +32,7 @@ const explanation = z.strictObject({
   fused: z.number(),
   parts: z.record(z.string(), z.number()).nullable(),
   semantic: z.number().optional().describe('The cosine, where meaning counted.'),
+  phrases: z.number().describe('plain: what the phrases add to bm25.'),
   terms: z.array(
     z.strictObject({ term: z.string(), field: z.string(), tf: z.number(), idf: z.number(), part: z.number() }),
   ),
@@ -39,6 +43,7 @@ export const shownResult = z.strictObject({
   category: z.string(),
   filename: z.string(),
   title: z.string(),
+  headings: z.array(z.string()).describe('Markdown: above the passage, outermost first.'),
   content: z.string().describe('The passage.'),
   snippet: z.string(),
   score: z.number(),
@@ -66,31 +71,56 @@ export interface Found {
   readonly total: number;
   /** Why meaning did not count in some brain although it was to. */
   readonly lacking: 'late' | 'unfit' | null;
+  /** How the query was read. */
+  readonly understood: Understood;
+  /** Each word once, in order of the brains. */
+  readonly corrected: readonly Correction[];
 }
 
 export type StackRequest = Pick<SearchRequest, 'query' | 'mode' | 'limit' | 'group' | 'explain'> & {
   readonly pathPrefix: string | null;
+  readonly recency?: Recency;
+  /** A query whose operators narrow the results too. */
+  readonly within?: string;
   readonly models: Models;
+  /** Names of what earlier pages had. */
+  readonly shown?: readonly string[];
 };
+
+/** As a cursor names it. */
+export function nameOfShown({ brain, branch, file, lines, hash }: RankedRow, group: StackRequest['group']): string {
+  return nameOfRow({ place: placeOf({ brain, branch }), file, passage: group === 'file' ? null : { lines, hash } });
+}
+
+function placeOf({ brain, branch }: Pick<Target, 'brain' | 'branch'>): string {
+  return `${brain} ${branch}`;
+}
 
 /** Asks every brain of the stack. */
 export async function searchStack(
   targets: readonly Target[],
-  { models, ...request }: StackRequest,
+  { models, shown: names, ...request }: StackRequest,
 ): Promise<Decision<Found, ReadRefusal>> {
   const meaning = request.mode === 'plain' ? null : await models.meaningOf(request.query);
   const rows: RankedRow[] = [];
   let total = 0;
   let lacking: Found['lacking'] = null;
+  const corrections = new Map<string, Correction>();
   for (const [depth, { ask, brain, branch }] of targets.entries()) {
-    const answer = await ask(searchFiles, { ...request, meaning, branch });
+    const shown = names === undefined ? {} : { shown: { place: placeOf({ brain, branch }), names } };
+    const answer = await ask(searchFiles, { ...request, ...shown, meaning, branch });
     if (!answer.ok) return answer;
     lacking ??= answer.value.lacking;
     total += answer.value.total;
+    for (const correction of answer.value.corrected) {
+      if (!corrections.has(correction.word)) corrections.set(correction.word, correction);
+    }
     rows.push(...answer.value.rows.map((row) => ({ ...row, brain, branch, depth })));
   }
   if (lacking !== null) models.noteLacking(lacking);
-  return allow({ rows: rows.sort(byRank).slice(0, request.limit), total, lacking });
+  const { understood } = readQuery(request.query);
+  const corrected = [...corrections.values()];
+  return allow({ rows: rows.sort(byRank).slice(0, request.limit), total, lacking, understood, corrected });
 }
 
 export interface Expansion {
@@ -130,6 +160,7 @@ export function shownRow({ depth: _depth, lines, matched, explain, ...row }: Ran
   const shown = {
     ...row,
     ...splitPath(row.file),
+    headings: [...row.headings],
     lines: [...lines] as [number, number],
     ...(matched === undefined ? {} : { matched: [...matched] }),
   };

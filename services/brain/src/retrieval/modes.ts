@@ -2,6 +2,7 @@
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { ReadRefusal } from '../brain/open-brain.ts';
 import { compress } from '../search/compress.ts';
+import { plainWords } from '../search/query-language.ts';
 import type { Target } from '../tools/target.ts';
 import { fuseByRank, fuseByScore, type Fused } from './domain/fusion.ts';
 import { type Variant, variantsOf } from './domain/variants.ts';
@@ -39,7 +40,7 @@ export async function searchByHypothesis(
   const deep = { ...request, limit: depthFor(request) };
   const asked = await searchStack(targets, deep);
   if (!asked.ok) return asked;
-  const more = hypothetical === '' ? asked : await searchStack(targets, { ...deep, query: hypothetical });
+  const more = hypothetical === '' ? asked : await searchStack(targets, besideOf(deep, hypothetical));
   if (!more.ok) return more;
   const fused = fuseByScore([asked.value.rows, more.value.rows], [QUERY_WEIGHT, 1 - QUERY_WEIGHT], keyFor(request));
   const source = written === null ? 'feedback' : 'model';
@@ -67,16 +68,26 @@ export async function searchByVariants(
   const lines = written?.split('\n', MOST_LINES).map((line) => line.trim().slice(0, MAX_QUERY_LENGTH)) ?? null;
   const queries = variantsOf(request.query, expansion.value.words, lines);
   const lists: (readonly RankedRow[])[] = [];
-  let total = 0;
+  let first: Found | null = null;
   let lacking: Found['lacking'] = null;
   for (const [place, { query }] of queries.entries()) {
-    const found = await searchStack(targets, { ...request, query, limit: depthFor(request) });
+    const deep = { ...request, limit: depthFor(request) };
+    const found = await searchStack(targets, place === 0 ? deep : besideOf(deep, query));
     if (!found.ok) return found;
+    first ??= found.value;
     lists.push(found.value.rows);
     lacking ??= found.value.lacking;
-    if (place === 0) total = found.value.total;
   }
-  return allow({ rows: bestOf(fuseByRank(lists, keyFor(request)), request, true), total, lacking, queries });
+  const { total, understood, corrected } = first ?? NOTHING;
+  const rows = bestOf(fuseByRank(lists, keyFor(request)), request, true);
+  return allow({ rows, total, understood, corrected, lacking, queries });
+}
+
+const NOTHING = { total: 0, understood: { words: [] }, corrected: [] };
+
+/** Other words beside the query's, under the query's own conditions. */
+function besideOf(request: StackRequest, text: string): StackRequest {
+  return { ...request, query: plainWords(text), within: request.query };
 }
 
 function depthFor({ limit }: StackRequest): number {

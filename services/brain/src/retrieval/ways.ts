@@ -13,6 +13,8 @@ export interface Way<Told> {
   readonly mode: string;
   /** Whether there is an answer without meaning. */
   readonly need: 'must' | 'may';
+  /** Whether what it finds comes in pages: what several lists make together has an end. */
+  readonly isPaged: boolean;
   search(
     targets: readonly Target[],
     request: StackRequest,
@@ -22,6 +24,7 @@ export interface Way<Told> {
 const inOnePass = (mode: 'plain' | 'hybrid'): Way<object> => ({
   mode,
   need: 'may',
+  isPaged: true,
   async search(targets, request) {
     const found = await searchStack(targets, { ...request, mode });
     return found.ok ? allow({ ...found.value, told: {} }) : found;
@@ -33,6 +36,7 @@ export const HYBRID = inOnePass('hybrid');
 export const HYDE: Way<{ hypothetical?: string; source?: 'feedback' | 'model' }> = {
   mode: 'hyde',
   need: 'may',
+  isPaged: false,
   async search(targets, request) {
     const found = await searchByHypothesis(targets, request);
     if (!found.ok) return found;
@@ -43,6 +47,7 @@ export const HYDE: Way<{ hypothetical?: string; source?: 'feedback' | 'model' }>
 export const MULTIQUERY: Way<{ queries?: Variant[] }> = {
   mode: 'multiquery',
   need: 'may',
+  isPaged: false,
   async search(targets, request) {
     const found = await searchByVariants(targets, request);
     return found.ok ? allow({ ...found.value, told: { queries: [...found.value.queries] } }) : found;
@@ -52,6 +57,7 @@ export const MULTIQUERY: Way<{ queries?: Variant[] }> = {
 export const SEMANTIC: Way<{ embedder?: string }> = {
   mode: 'semantic',
   need: 'must',
+  isPaged: true,
   async search(targets, request) {
     const found = await searchStack(targets, { ...request, mode: 'semantic' });
     if (!found.ok) return found;

@@ -1,6 +1,6 @@
 /** Row rules as the registry of identities keeps them, remembered for exactly as long as they stay true. */
 import { CallError } from '@svc/contract/codes.ts';
-import { canonicalJson } from '@svc/contract/canonical.ts';
+import { sortedJson } from '@svc/contract/canonical.ts';
 import { homeKey, workspaceOfHomeKey } from '@svc/contract/policy.ts';
 import type { RegistryStamp } from '@svc/contract/registry.ts';
 import type { Subject } from '@svc/contract/subject.ts';
@@ -204,5 +204,5 @@ function brainOfKey(resource: string): string | null {
 }
 
 function textOf(policies: PolicyMap): string {
-  return canonicalJson(Object.fromEntries(policies));
+  return sortedJson(Object.fromEntries(policies));
 }

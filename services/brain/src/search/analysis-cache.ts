@@ -1,49 +1,22 @@
+import { AnalysedFile, makeRecord, type RowDraft } from './analysed-file.ts';
 import { scanWords } from './analysis.ts';
 import { ownCopy } from './own-copy.ts';
 import { splitFile } from './passages.ts';
 import type { SplitFile, TextFormat } from './passages.ts';
+import { RecordPages } from './record-pages.ts';
 import { TermDictionary } from './term-dictionary.ts';
+import { textShelf } from './text-shelf.ts';
 
-/** Numbers per row of AnalysedFile.layout; START and END are byte offsets in its text. */
-export const ROW_STRIDE = 6;
-export const START = 0;
-export const END = 1;
-export const FIRST_LINE = 2;
-export const LAST_LINE = 3;
-/** The row's body terms are tokens[BODY .. HEADINGS), its heading terms follow up to the next row's BODY. */
-export const BODY = 4;
-export const HEADINGS = 5;
-
-/** One content split and analysed; immutable, shared by every index that holds the same bytes. */
-export interface AnalysedFile {
-  /** Format and content hash. */
-  readonly key: string;
-  /** UTF-8. */
-  readonly text: Buffer;
+/** An analysis made elsewhere; the terms of its record are ids of the dictionary into which it goes. */
+export interface ForeignAnalysis {
+  readonly format: TextFormat;
+  readonly hash: string;
   readonly title: string | null;
-  readonly rows: number;
-  /** ROW_STRIDE numbers per row. */
-  readonly layout: Uint32Array;
-  /** Term ids: each row's body and headings in order, then the title's, then the tags'. */
-  readonly tokens: Uint32Array;
-  readonly titleFrom: number;
-  readonly tagsFrom: number;
-  /** How many index entries hold it. */
-  uses: number;
+  readonly record: Uint32Array;
 }
 
-/** Body term ids of a row in text order. */
-export function bodyTokens(analysed: AnalysedFile, row: number): Uint32Array {
-  const at = row * ROW_STRIDE;
-  return analysed.tokens.subarray(analysed.layout[at + BODY], analysed.layout[at + HEADINGS]);
-}
-
-/** Where a row's body terms and, behind them, its heading terms are. */
-export function tokenSpans({ layout, rows, titleFrom }: AnalysedFile, row: number) {
-  const at = row * ROW_STRIDE;
-  const end = row + 1 < rows ? (layout[at + ROW_STRIDE + BODY] ?? 0) : titleFrom;
-  return { body: layout[at + BODY] ?? 0, headings: layout[at + HEADINGS] ?? 0, end };
-}
+/** An object for each file and a place in two tables, about. */
+const BYTES_PER_FILE = 250;
 
 /**
  * Analysed files by content hash, and the dictionary of their terms. Several indexes (the branches of one brain)
@@ -51,105 +24,96 @@ export function tokenSpans({ layout, rows, titleFrom }: AnalysedFile, row: numbe
  */
 export class AnalysisCache {
   readonly dictionary = new TermDictionary();
-  readonly #files = new Map<string, AnalysedFile>();
+  readonly records = new RecordPages();
+  /** By hash, for each format. */
+  readonly #files = new Map<TextFormat, Map<string, AnalysedFile>>();
 
   /** Number of distinct analysed contents. */
   get size(): number {
-    return this.#files.size;
+    let size = 0;
+    for (const files of this.#files.values()) size += files.size;
+    return size;
+  }
+
+  /** In memory, with the dictionary. */
+  get bytes(): number {
+    return this.dictionary.bytes + this.records.bytes + this.size * BYTES_PER_FILE;
   }
 
   /** The analysis of `content`, held until `release`. `hash` only finds it; other bytes under it are kept apart. */
   acquire(format: TextFormat, hash: string, content: string): AnalysedFile {
-    const key = contentKey(format, hash);
-    const text = Buffer.from(content);
-    const known = this.#files.get(key);
-    if (known?.text.equals(text) === true) {
-      known.uses += 1;
-      return known;
-    }
-    const analysed = this.#analyse(key, format, { content, text });
-    if (known === undefined) this.#files.set(key, analysed);
+    const known = this.#files.get(format)?.get(hash);
+    const analysed = known?.holds(content) === true ? known.hold() : this.#analyse({ format, hash }, content);
+    textShelf.set(analysed, content);
     return analysed;
   }
 
-  /** Whether some analysis is held under the key. */
-  has(key: string): boolean {
-    return this.#files.has(key);
+  /** Whether some analysis is held under the hash. */
+  has(format: TextFormat, hash: string): boolean {
+    return this.#files.get(format)?.has(hash) === true;
   }
 
-  /** Takes in an entry made elsewhere (a snapshot) whose tokens are ids of this dictionary; held until `release`. */
-  restore(entry: Omit<AnalysedFile, 'uses'>): AnalysedFile {
-    const known = this.#files.get(entry.key);
-    if (known?.text.equals(entry.text) === true) {
-      known.uses += 1;
-      return known;
-    }
-    const analysed = { ...entry, uses: 1 };
-    this.dictionary.hold(entry.tokens);
-    if (known === undefined) this.#files.set(entry.key, analysed);
+  /** Takes in an entry made elsewhere; held until `release`. */
+  restore(foreign: ForeignAnalysis): AnalysedFile {
+    const known = this.#files.get(foreign.format)?.get(foreign.hash);
+    if (known?.isOf(foreign.record) === true) return known.hold();
+    const analysed = this.#keep(new AnalysedFile(foreign, foreign.record, this));
+    this.dictionary.hold(analysed.terms);
     return analysed;
   }
 
   release(analysed: AnalysedFile): void {
     analysed.uses -= 1;
     if (analysed.uses > 0) return;
-    if (this.#files.get(analysed.key) === analysed) this.#files.delete(analysed.key);
-    this.dictionary.release(analysed.tokens);
+    const files = this.#files.get(analysed.format);
+    if (files?.get(analysed.hash) === analysed) files.delete(analysed.hash);
+    textShelf.delete(analysed);
+    this.dictionary.release(analysed.terms);
+    analysed.drop();
   }
 
   /** Forgets every analysis, whoever holds it; the terms stay, so that the words of other texts are known. */
   shed(): void {
+    for (const files of this.#files.values())
+      for (const analysed of files.values()) {
+        textShelf.delete(analysed);
+        analysed.drop();
+      }
     this.#files.clear();
   }
 
-  #analyse(
-    key: string,
-    format: TextFormat,
-    { content, text }: { readonly content: string; readonly text: Buffer },
-  ): AnalysedFile {
-    const split = splitFile(format, content);
+  #keep(analysed: AnalysedFile): AnalysedFile {
+    const files = this.#files.get(analysed.format) ?? new Map<string, AnalysedFile>();
+    this.#files.set(analysed.format, files);
+    if (!files.has(analysed.hash)) files.set(analysed.hash, analysed);
+    return analysed;
+  }
+
+  #analyse(name: Pick<AnalysedFile, 'format' | 'hash'>, content: string): AnalysedFile {
+    const split = splitFile(name.format, content);
     const tokens: number[] = [];
     const addTerm = (word: string): void => {
       tokens.push(this.dictionary.retainWord(word));
     };
     const read = (part: string): void => scanWords(part, addTerm);
-    const byteAt = bytePositions(content, text.length);
-    const layout = new Uint32Array(split.passages.length * ROW_STRIDE);
-    split.passages.forEach((passage, row) => {
+    const rows = split.passages.map(({ text, start, end, lines, headings }): RowDraft => {
       const body = tokens.length;
-      read(passage.text);
-      const { start, end, lines } = passage;
-      layout.set([byteAt(start), byteAt(end), lines[0], lines[1], body, tokens.length], row * ROW_STRIDE);
-      passage.headings.forEach(read);
+      read(text);
+      const row = { start, end, lines, text, body, headings: tokens.length };
+      headings.forEach(read);
+      return row;
     });
-    const marks = this.#readLabels(split, tokens, read);
-    const { passages } = split;
+    const marks = readLabels(split, tokens, read);
+    const record = makeRecord({ content, rows, tokens, ...marks });
     const title = split.title === null ? null : ownCopy(split.title);
-    return { key, text, title, rows: passages.length, layout, tokens: Uint32Array.from(tokens), ...marks, uses: 1 };
-  }
-
-  #readLabels(split: SplitFile, tokens: readonly number[], read: (text: string) => void) {
-    const titleFrom = tokens.length;
-    read(split.title ?? '');
-    const tagsFrom = tokens.length;
-    split.tags.forEach(read);
-    return { titleFrom, tagsFrom };
+    return this.#keep(new AnalysedFile({ ...name, title }, record, this));
   }
 }
 
-/** What names one analysis: the same bytes are split differently under another format. */
-export function contentKey(format: TextFormat, hash: string): string {
-  return `${format}:${hash}`;
-}
-
-/** From a place in the content to one in its `bytes` bytes of UTF-8; asked in ascending order. */
-function bytePositions(content: string, bytes: number): (index: number) => number {
-  if (bytes === content.length) return (index) => index;
-  let at = 0;
-  let byte = 0;
-  return (index) => {
-    byte += Buffer.byteLength(content.slice(at, index));
-    at = index;
-    return byte;
-  };
+function readLabels(split: SplitFile, tokens: readonly number[], read: (text: string) => void) {
+  const titleFrom = tokens.length;
+  read(split.title ?? '');
+  const tagsFrom = tokens.length;
+  split.tags.forEach(read);
+  return { titleFrom, tagsFrom };
 }

@@ -26,9 +26,9 @@ test('answers with what this thread would have made of the texts, one request af
   for (const block of await Promise.all(halves.map((half) => thread.analyse(half)))) {
     expect(block?.size).toBe(100);
     for (const made of block?.restore(cache, terms, () => true).values() ?? []) {
-      const place = Number(made.key.slice('markdown:h'.length));
+      const place = Number(made.hash.slice(1));
       const own = cache.acquire('markdown', `again${place}`, texts[place]?.content ?? '');
-      expect({ ...made, key: '' }).toEqual({ ...own, key: '' });
+      expect([made.title, made.record]).toEqual([own.title, own.record]);
     }
   }
 });
@@ -39,7 +39,9 @@ test('work that it is ended over is done by the caller', async () => {
   const analysed = analyseTexts(cache, thread, texts);
   await thread.close();
   expect(await interrupted).toBeNull();
-  expect((await analysed).map(({ key }) => key)).toEqual(texts.map(({ hash }) => `markdown:${hash}`));
+  expect((await analysed).map(({ format, hash }) => [format, hash])).toEqual(
+    texts.map(({ format, hash }) => [format, hash]),
+  );
   expect(failures).not.toEqual([]);
 });
 

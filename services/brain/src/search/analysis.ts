@@ -1,9 +1,12 @@
 import porterStem from 'wink-porter2-stemmer';
+import { arabicStem, isArabic } from './arabic-stem.ts';
+import { baseForm } from './irregular-verbs.ts';
 import { ownCopy } from './own-copy.ts';
+import { hasLettersSpeltAsTwo, speltAsTwo } from './spelt-as-two.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** Changes whenever the terms or passages of a text change; a snapshot of another version is not read. */
-export const ANALYSER_VERSION = 3;
+export const ANALYSER_VERSION = 6;
 
 /** Longer runs are cut to this many UTF-16 units: such text is data, not words, and must not fill the dictionary. */
 const MAX_WORD_LENGTH = 64;
@@ -21,11 +24,13 @@ const UNKNOWN = 255;
 /** Character class of each UTF-16 unit, filled on first sight. */
 const classes = new Uint8Array(65_536).fill(UNKNOWN);
 
+/** Scripts that are written without blanks between words. */
+const UNSPACED = /^[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]$/u;
+
 function classify(character: string): number {
   if (character === '_') return JOINER;
-  if (/^[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}]$/u.test(character) && /^[\p{L}\p{N}]$/u.test(character)) {
-    return CJK;
-  }
+  if (UNSPACED.test(character) && /^[\p{L}\p{N}]$/u.test(character)) return CJK;
+  if (/^\p{Extended_Pictographic}$/u.test(character)) return CJK;
   if (/^[\p{Lu}\p{Lt}]$/u.test(character)) return UPPER;
   if (/^\p{L}$/u.test(character)) return LOWER;
   return /^\p{N}$/u.test(character) ? DIGIT : OTHER;
@@ -56,12 +61,6 @@ function classAt(text: string, index: number): number {
   return found;
 }
 
-/** True for a letter or digit (not `_`) at a UTF-16 index of a folded text. */
-export function isWordUnit(text: string, index: number): boolean {
-  const found = classAt(text, index);
-  return found !== OTHER && found !== JOINER;
-}
-
 /**
  * NFKC with marks folded, letter case kept. The kana voicing marks stay: they tell different letters apart.
  * Marks are dropped before the normalisation too, because its reordering of a long run of marks is quadratic.
@@ -69,7 +68,32 @@ export function isWordUnit(text: string, index: number): boolean {
 export function foldMarks(text: string): string {
   if (!/[^\x00-\x7f]/.test(text)) return text;
   const bare = text.replace(/[\p{M}--[\u3099\u309a]]/gv, '').normalize('NFKD');
-  return bare.replace(/[\p{M}--[\u3099\u309a]]/gv, '').normalize('NFC');
+  return bare
+    .replace(/[\p{M}--[\u3099\u309a]]/gv, '')
+    .normalize('NFC')
+    .replaceAll('ß', 'ss');
+}
+
+/** Letters that no normalisation takes apart. */
+const UNDIVIDED: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ẞ: 'SS',
+    æ: 'ae',
+    Æ: 'Ae',
+    œ: 'oe',
+    Œ: 'Oe',
+    ø: 'o',
+    Ø: 'O',
+    ł: 'l',
+    Ł: 'L',
+    đ: 'd',
+    Đ: 'D',
+  }),
+);
+
+/** `foldMarks`, and letters that it leaves as they are to those that most people type for them. */
+export function foldLetters(text: string): string {
+  return foldMarks(text).replaceAll(/[æœøłđẞ]/gi, (letter) => UNDIVIDED.get(letter) ?? letter);
 }
 
 /** Lower case without the final form of sigma, which hangs on the letter's place in its word. */
@@ -147,9 +171,34 @@ export function* textPieces(text: string): Generator<string> {
   }
 }
 
-/** Calls `sink` with each folded, lower-case, unstemmed word of a text in order. Linear in the text. */
+/**
+ * Calls `sink` with each folded, lower-case, unstemmed word of a text in order; a word with a letter that many spell as
+ * two (`ü`) is followed by itself spelt so. Linear in the text.
+ */
 export function scanWords(text: string, sink: WordSink): void {
-  const folded = foldMarks(text);
+  if (!hasLettersSpeltAsTwo(text)) {
+    scanFolded(foldLetters(text), sink);
+    return;
+  }
+  for (const [piece] of text.matchAll(/\S+/g)) {
+    const found = new Set<string>();
+    scanFolded(foldLetters(piece), (word) => {
+      found.add(word);
+      sink(word);
+    });
+    if (!hasLettersSpeltAsTwo(piece)) continue;
+    scanFolded(foldLetters(speltAsTwo(piece)), (word) => {
+      if (!found.has(word)) sink(word);
+    });
+  }
+}
+
+/** As `scanWords`, each word once and by marks alone: what was once made of it stays the same over versions. */
+export function scanBasicWords(text: string, sink: WordSink): void {
+  scanFolded(foldMarks(text), sink);
+}
+
+function scanFolded(folded: string, sink: WordSink): void {
   let index = 0;
   while (index < folded.length) {
     const found = classAt(folded, index);
@@ -170,13 +219,17 @@ function isStemmable(word: string): boolean {
   return true;
 }
 
-/** The Porter2 stem of a folded lower-case word; words with digits or letters beyond a-z stay as they are. */
+/** The Porter2 stem of a folded lower-case word, or its light Arabic one; words of other letters stay as they are. */
 export function stem(word: string): string {
+  return isArabic(word) ? arabicStem(word) : latinStem(word);
+}
+
+export function latinStem(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
   if (!isStemmable(word)) return word;
   const own = ownCopy(word);
-  const found = porterStem(own);
+  const found = porterStem(baseForm(own));
   if (stems.size >= STEM_CACHE_LIMIT) stems.clear();
   stems.set(own, found);
   return found;

@@ -78,8 +78,8 @@ class Place {
   }
 
   async ask(query: string): Promise<string> {
-    const ready = await this.index.ready();
-    return JSON.stringify(ready.under(RULELESS).search({ ...base, query }));
+    const answer = await this.index.ask(RULELESS, (index) => index.under(RULELESS).search({ ...base, query }));
+    return JSON.stringify(answer);
   }
 
   /** What an index says that was made of the texts alone. */
@@ -207,8 +207,9 @@ describe('the budget', () => {
     await expect.poll(() => isLoaded(places)).toEqual([false, false, false]);
     expect(places.map(({ cache }) => cache.size)).toEqual([0, 0, 0]);
     const reads = places.map((place) => place.reads);
-    for (const place of places) expect(await place.ask('note 7')).toBe(place.expected('note 7'));
+    for (const place of places) await place.index.ready();
     expect(places.map((place) => place.reads)).toEqual(reads); // all from the snapshots
+    for (const place of places) expect(await place.ask('note 7')).toBe(place.expected('note 7'));
   });
 
   test('many changes warm an index before anybody searches, and its snapshot is written soon', async () => {
@@ -224,8 +225,9 @@ describe('the budget', () => {
     await expect.poll(() => existsSync(place.file)).toBe(true);
     place.reads = 0;
     place.opened();
-    expect(await place.ask('note 7')).toBe(place.expected('note 7'));
+    await place.index.ready();
     expect(place.reads).toBe(0);
+    expect(await place.ask('note 7')).toBe(place.expected('note 7'));
   });
 });
 
@@ -252,9 +254,10 @@ describe('the snapshot', () => {
     place.texts.delete('n7.md');
     place.reads = 0;
     place.opened();
+    await place.index.ready();
+    expect(place.reads).toBe(2);
     for (const query of ['note', 'changed three', 'quagga', 'snapshot nobody'])
       expect(await place.ask(query)).toBe(place.expected(query));
-    expect(place.reads).toBe(2);
   });
 
   test.each([
@@ -274,8 +277,9 @@ describe('the snapshot', () => {
     await place.index.snapshot();
     place.reads = 0;
     place.opened();
-    expect(await place.ask('quagga note')).toBe(place.expected('quagga note'));
+    await place.index.ready();
     expect(place.reads).toBe(0);
+    expect(await place.ask('quagga note')).toBe(place.expected('quagga note'));
   });
 
   test('a folder that cannot be written costs no answer', async () => {
@@ -300,8 +304,9 @@ describe('the snapshot', () => {
     expect(readFileSync(place.file).length).toBeLessThan(3 * 1024 * 1024);
     place.reads = 0;
     place.opened();
-    expect(await place.ask('round 59')).toBe(place.expected('round 59'));
+    await place.index.ready();
     expect(place.reads).toBe(0);
+    expect(await place.ask('round 59')).toBe(place.expected('round 59'));
   });
 
   test('holds nothing of a file with hidden fields, whenever they came to be hidden', async () => {
@@ -315,12 +320,12 @@ describe('the snapshot', () => {
     place.write('hr/b.json', '{"salary": "92000"}');
     await place.ask('x');
     await place.index.snapshot();
-    expect([holds('91000'), holds('92000'), holds('note 7')]).toEqual([false, false, true]);
+    expect([holds('91000'), holds('92000'), holds('"n7.md"')]).toEqual([false, false, true]);
     place.hides = hidesFieldsByName; // nobody can be asked: nothing is added, and nothing is lost
     place.write('hr/c.json', '{"salary": "93000"}');
     await place.ask('x');
     await place.index.snapshot();
-    expect([holds('93000'), holds('note 7')]).toEqual([false, true]);
+    expect([holds('93000'), holds('"n7.md"')]).toEqual([false, true]);
     place.opened();
     expect(await place.ask('93000 note')).toBe(place.expected('93000 note'));
   });

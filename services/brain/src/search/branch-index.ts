@@ -3,19 +3,23 @@
  * it merely knows which content each path has, and makes up for that when it is asked.
  */
 import { createTurn } from '@svc/runtime/turns.ts';
-import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
+import type { AnalysedFile } from './analysed-file.ts';
+import type { AnalysisCache } from './analysis-cache.ts';
 import type { TextToAnalyse } from './analysis-thread.ts';
 import type { IndexMemory, TendedIndex } from './index-memory.ts';
 import { IndexRoom } from './index-room.ts';
 import { IndexSaver, type SnapshotPlace } from './index-saver.ts';
+import { ChangeCount } from './change-count.ts';
 import { formatOf } from './passages.ts';
-import { type PendingChange, PendingChanges } from './pending-changes.ts';
+import { noteDifferences, type PendingChange, PendingChanges } from './pending-changes.ts';
 import type { FileIdentity } from './row-store.ts';
 import type { RowChains } from '../ports.ts';
 import { RuledIndex } from './ruled-index.ts';
 import { type IndexStats, SearchIndex } from './search-index.ts';
+import { copyOfNearest } from './sibling-copy.ts';
 import { Slices } from './slices.ts';
 import { analyseTexts } from './text-analyser.ts';
+import { lendTexts } from './text-loan.ts';
 import { type ReadText, readTexts, type TextSource } from './text-source.ts';
 
 export type { TextSource } from './text-source.ts';
@@ -33,10 +37,10 @@ export interface BranchIndexOptions {
 
 /** Texts in hand at once. */
 const BATCH_FILES = 256;
-/** So many changes make an index worth having before the first search, once they have ceased for a moment or go on for long. */
-const WARM_AFTER_CHANGES = 256;
-const QUIET_MS = 500;
-const LATEST_MS = 10_000;
+/** Of an answer that shows texts which are being changed. */
+const LAST_ATTEMPT = 4;
+
+type AnalysedFiles = (readonly [FileIdentity, AnalysedFile])[];
 
 export class BranchIndex implements TendedIndex {
   readonly #options: BranchIndexOptions;
@@ -54,11 +58,11 @@ export class BranchIndex implements TendedIndex {
   #users = 0;
   #usedAt: number;
   #isClosed = false;
-  /** Changes since it was last in memory. */
-  #changes = 0;
-  #firstChangeAt = 0;
-  #lastChangeAt = 0;
+  /** Since it was last in memory. */
+  readonly #changes = new ChangeCount();
   #version = 0;
+  /** Files that left the index until their text is read. */
+  #textsWanted = 0;
 
   constructor(options: BranchIndexOptions) {
     this.#options = options;
@@ -77,7 +81,7 @@ export class BranchIndex implements TendedIndex {
 
   /** What was noted so far is how it began: no reason to be in memory before somebody searches. */
   begin(): void {
-    if (this.#index === null && this.#loading === null) this.#changes = 0;
+    if (this.#index === null && this.#loading === null) this.#changes.reset(0);
   }
 
   delete(path: string): void {
@@ -87,16 +91,14 @@ export class BranchIndex implements TendedIndex {
 
   #note(path: string, hash: string | null | undefined, text: string | null): void {
     this.#version += 1;
-    this.#lastChangeAt = this.#options.memory.now();
-    if (this.#changes === 0) this.#firstChangeAt = this.#lastChangeAt;
-    this.#changes += 1;
+    this.#changes.note(this.#options.memory.now());
     // What is not in memory is compared with all that is wanted when it is loaded.
     if (this.#index !== null || this.#loading !== null) this.#pending.note(path, hash, text);
   }
 
   /** Changes that the next search has to make up for, or may find in the snapshot. */
   pending(): number {
-    return this.#index === null ? this.#changes : this.#pending.size;
+    return this.#index === null ? this.#changes.count : this.#pending.size;
   }
 
   /** Rises with each change of what its files hold, in memory or not. */
@@ -133,67 +135,70 @@ export class BranchIndex implements TendedIndex {
    * The index with every change that was noted before this call. It is to be used at once: after anything else that is
    * waited for it may have been evicted.
    */
-  async ready(): Promise<RuledIndex> {
-    this.#users += 1;
-    try {
+  ready(): Promise<RuledIndex> {
+    return this.#inUse(async () => {
       this.#usedAt = this.#options.memory.now();
       const index = this.#index ?? (await (this.#loading ??= this.#load()));
       const upTo = this.#pending.last;
       while (this.#pending.oldest <= upTo) await (this.#taking ??= this.#take(index));
       return index;
-    } finally {
-      this.#users -= 1;
-      if (this.#isClosed) this.#inBackground(this.evict());
-    }
+    });
   }
 
   /**
    * What `ask` says of the index as it is ready under these rules. After a change of the rules every file of the index
    * is judged anew, in slices; only then, and for those who ask under other rules one after the other, it is `ask`ed.
+   * It is asked again when a text that it has to show must be fetched first.
    */
-  async ask<Answer>(chains: RowChains, ask: (index: RuledIndex) => Answer): Promise<Answer> {
+  ask<Answer>(chains: RowChains, ask: (index: RuledIndex) => Answer): Promise<Answer> {
+    return this.#inUse(() => this.#inTurn(() => this.#askOften(chains, ask)));
+  }
+
+  async #askOften<Answer>(chains: RowChains, ask: (index: RuledIndex) => Answer): Promise<Answer> {
+    for (let attempt = 1; ; attempt += 1) {
+      await new Slices().run((await this.ready()).arrange(chains));
+      // What came in meanwhile is there too.
+      const index = await this.ready();
+      const wanted = this.#textsWanted;
+      const answer = ask(index);
+      const missing = index.texts.takeMissing();
+      if (missing.length === 0 && wanted === this.#textsWanted) return index.texts.endLoan(answer);
+      // What is no longer as it was analysed is a change; what changes again and again is found when it rests.
+      for (const path of await lendTexts(this.#options, index, missing)) {
+        if (attempt >= LAST_ATTEMPT) index.delete(path);
+        else this.#noteAgain(path);
+      }
+    }
+  }
+
+  async #inUse<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     this.#users += 1;
     try {
-      return await this.#inTurn(async () => {
-        const index = await this.ready();
-        await this.#arrange(index, chains);
-        // What came in meanwhile is there too.
-        return ask(await this.ready());
-      });
+      return await work();
     } finally {
       this.#users -= 1;
       if (this.#isClosed) this.#inBackground(this.evict());
     }
   }
 
-  async #arrange(index: RuledIndex, chains: RowChains): Promise<void> {
-    const { cache, memory } = this.#options;
-    const slices = new Slices();
-    let held: AnalysedFile[] = [];
-    try {
-      for (const text of index.arrange(chains)) {
-        for (const analysed of held.splice(0)) cache.release(analysed);
-        if (text !== null) held = await analyseTexts(cache, memory.thread, [text]);
-        if (slices.isOver) await slices.pause();
-      }
-    } finally {
-      for (const analysed of held) cache.release(analysed);
-    }
-  }
-
   tend(now: number): void {
     if (this.#index === null) {
-      if (this.#loading === null && this.#isWorthWarming(now)) this.#inBackground(this.ready());
+      if (this.#loading === null && this.#changes.isWorthWarming(now)) this.#inBackground(this.ready());
       return;
     }
+    if (this.#room.isWorthLoadingAnew(now)) return this.#inBackground(this.evict());
     for (const path of this.#room.takeLeft(now)) this.#pending.note(path, this.#wanted.get(path) ?? null, null);
     if (this.#pending.size > 0) this.#inBackground((this.#taking ??= this.#take(this.#index)));
     else if (this.#saver?.isDue(now) === true) this.#inBackground(this.snapshot());
   }
 
-  #isWorthWarming(now: number): boolean {
-    if (this.#changes < WARM_AFTER_CHANGES) return false;
-    return now - this.#lastChangeAt >= QUIET_MS || now - this.#firstChangeAt >= LATEST_MS;
+  #wantText(path: string): void {
+    this.#textsWanted += 1;
+    this.#noteAgain(path);
+  }
+
+  #noteAgain(path: string): void {
+    if (!this.#pending.has(path)) this.#pending.note(path, this.#wanted.get(path), null);
   }
 
   #inBackground(work: Promise<unknown>): void {
@@ -233,7 +238,7 @@ export class BranchIndex implements TendedIndex {
     const index = this.#index;
     this.#index = null;
     // What waits is found again as the difference between the snapshot and what is wanted.
-    this.#changes = this.#pending.size;
+    this.#changes.reset(this.#pending.size);
     this.#pending.clear();
     this.#room.clear();
     this.#saver?.forget();
@@ -242,16 +247,13 @@ export class BranchIndex implements TendedIndex {
 
   async #load(): Promise<RuledIndex> {
     const { cache } = this.#options;
-    const files: (readonly [FileIdentity, AnalysedFile])[] = [];
+    const files: AnalysedFiles = [];
     try {
-      await this.#restore(files);
-      await this.#analyseRest(files);
-      const index = new SearchIndex(cache);
-      await new Slices().run(index.setAll(files));
-      const ruled = new RuledIndex(index, this.#options.onProblem);
-      this.#compare(ruled);
+      const index = (await this.#copied()) ?? (await this.#made(files));
+      const ruled = new RuledIndex(index, { ...this.#options, onTextWanted: (path) => this.#wantText(path) });
+      noteDifferences(ruled, this.#wanted, this.#pending, this.#room);
       this.#index = ruled;
-      this.#changes = 0;
+      this.#changes.reset(0);
       return ruled;
     } catch (error) {
       for (const [, analysed] of files) cache.release(analysed);
@@ -262,7 +264,30 @@ export class BranchIndex implements TendedIndex {
     }
   }
 
-  async #restore(files: (readonly [FileIdentity, AnalysedFile])[]): Promise<void> {
+  async #made(files: AnalysedFiles): Promise<SearchIndex> {
+    await this.#restore(files);
+    await this.#analyseRest(files);
+    const index = new SearchIndex(this.#options.cache);
+    await new Slices().run(index.setAll(files));
+    return index;
+  }
+
+  async #copied(): Promise<SearchIndex | null> {
+    const { memory } = this.#options;
+    const index = await copyOfNearest(this.#wanted, this.#siblings(), memory);
+    // The snapshot, if there is one, is not read.
+    if (index !== null) this.#saver?.beginAnew(this.#wanted.keys(), memory.now());
+    return index;
+  }
+
+  *#siblings(): Generator<RuledIndex> {
+    const { memory, cache } = this.#options;
+    for (const other of memory.indexes) {
+      if (other instanceof BranchIndex && other.#options.cache === cache && other.loaded !== null) yield other.loaded;
+    }
+  }
+
+  async #restore(files: AnalysedFiles): Promise<void> {
     const { cache, memory } = this.#options;
     const saved = await this.#saver?.read();
     if (saved === undefined) return;
@@ -276,9 +301,9 @@ export class BranchIndex implements TendedIndex {
     for (const path of saved.paths()) if (!restored.has(path)) this.#saver?.note(path, memory.now());
   }
 
-  async #analyseRest(files: (readonly [FileIdentity, AnalysedFile])[]): Promise<void> {
-    const { memory } = this.#options;
-    const known = new Set(files.map(([{ file }]) => file));
+  async #analyseRest(into: AnalysedFiles): Promise<void> {
+    const { memory, cache } = this.#options;
+    const known = new Set(into.map(([{ file }]) => file));
     const missing = [...this.#wanted].filter(([path]) => !known.has(path));
     for (let from = 0; from < missing.length; ) {
       const batch = missing.slice(from, from + BATCH_FILES);
@@ -287,42 +312,23 @@ export class BranchIndex implements TendedIndex {
         batch.map(([path, hash]) => ({ path, hash, text: null })),
       );
       from += count;
-      const analyses = await this.#analyse(texts);
+      const files = texts.map(({ path, hash, content }) => ({ format: formatOf(path), hash, content }));
+      const analyses = await analyseTexts(cache, memory.thread, files);
       for (const [place, analysed] of analyses.entries()) {
         const { path, hash } = texts[place] ?? { path: '', hash: '' };
-        await this.#keep(files, [{ file: path, hash, chain: 0 }, analysed]);
+        await this.#keep(into, [{ file: path, hash, chain: 0 }, analysed]);
         this.#saver?.note(path, memory.now());
       }
     }
   }
 
   /** Takes over the hold on the analysis. */
-  async #keep(files: (readonly [FileIdentity, AnalysedFile])[], file: readonly [FileIdentity, AnalysedFile]) {
+  async #keep(files: AnalysedFiles, file: AnalysedFiles[number]) {
     const [{ file: path }, analysed] = file;
-    if (await this.#room.admits(path, analysed.text.length)) {
+    if (await this.#room.admits(path, analysed.textBytes)) {
       this.#room.load(analysed);
       files.push(file);
     } else this.#options.cache.release(analysed);
-  }
-
-  #analyse(texts: readonly ReadText[]): Promise<AnalysedFile[]> {
-    const { cache, memory } = this.#options;
-    return analyseTexts(
-      cache,
-      memory.thread,
-      texts.map(({ path, hash, content }) => ({ format: formatOf(path), hash, content })),
-    );
-  }
-
-  /** Notes what has changed since the loading began. */
-  #compare(index: RuledIndex): void {
-    for (const file of index.files()) {
-      if (!this.#wanted.has(file) && !this.#pending.has(file)) this.#pending.note(file, undefined, null);
-    }
-    for (const [path, hash] of this.#wanted) {
-      const isHeld = hash === null ? index.hashOf(path) !== null : index.hashOf(path) === hash;
-      if (!isHeld && !this.#pending.has(path) && !this.#room.isLeft(path)) this.#pending.note(path, hash, null);
-    }
   }
 
   /** Takes in the changes that wait longest. */

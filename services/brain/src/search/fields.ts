@@ -33,3 +33,13 @@ export function withOccurrence(packed: number, field: number): number {
   const share = SHARES[field] ?? 0;
   return (packed & share) >>> 0 === share ? packed : packed + (UNITS[field] ?? 0);
 }
+
+/** The packed value of both together. */
+export function withOccurrences(left: number, right: number): number {
+  let sum = 0;
+  for (let field = 0; field < FIELDS.length; field += 1) {
+    const count = Math.min(frequencyOf(left, field) + frequencyOf(right, field), LIMITS[field] ?? 0);
+    sum += count * (UNITS[field] ?? 0);
+  }
+  return sum;
+}

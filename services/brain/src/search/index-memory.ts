@@ -56,6 +56,11 @@ export class IndexMemory {
     this.#indexes.delete(index);
   }
 
+  /** All that share it. */
+  get indexes(): Iterable<TendedIndex> {
+    return this.#indexes;
+  }
+
   /** Of all indexes. */
   get bytes(): number {
     let bytes = 0;

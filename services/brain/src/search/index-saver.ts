@@ -34,6 +34,8 @@ export class IndexSaver {
   readonly #saved = new Set<string>();
   #judgedBy: HidesFields | null = null;
   #bytesWhenNew = 0;
+  /** What lies on disk is what `#saved` says. */
+  #isKnown = true;
   #saving: Promise<void> | null = null;
 
   constructor(place: SnapshotPlace) {
@@ -45,10 +47,18 @@ export class IndexSaver {
   async read(): Promise<BlockFiles> {
     const files = new BlockFiles();
     this.forget();
+    this.#isKnown = true;
     for await (const block of this.#log.read()) files.add(block);
     for (const path of files.paths()) this.#saved.add(path);
     this.#bytesWhenNew = this.#log.bytes;
     return files;
+  }
+
+  /** Instead of `read`: what was saved is not known, and the next snapshot is one of all these paths. */
+  beginAnew(paths: Iterable<string>, now: number): void {
+    this.forget();
+    this.#isKnown = false;
+    for (const path of paths) this.note(path, now);
   }
 
   /** The index no longer is, or never was, what the snapshot says of the path. */
@@ -106,7 +116,7 @@ export class IndexSaver {
 
   /** False when the file has texts that are hidden by now, or much that is out of date. */
   async #mayKeep(hides: HidesFields): Promise<boolean> {
-    if (this.#log.bytes > this.#bytesWhenNew * 2 + SPARE_BYTES) return false;
+    if (!this.#isKnown || this.#log.bytes > this.#bytesWhenNew * 2 + SPARE_BYTES) return false;
     if (hides === this.#judgedBy) return true;
     const slices = new Slices();
     for (const path of this.#saved) {
@@ -143,6 +153,7 @@ export class IndexSaver {
     if (this.#judgedBy !== source.hides) await this.#log.remove();
     await this.#log.rewrite(this.#blocks(source));
     this.#judgedBy = source.hides;
+    this.#isKnown = true;
     this.#bytesWhenNew = this.#log.bytes;
   }
 

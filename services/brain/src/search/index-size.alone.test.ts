@@ -3,6 +3,7 @@ import { CORPORA } from '@svc/testing/index-corpora.ts';
 import { bytesInUse } from '@svc/testing/memory-in-use.ts';
 import { expect, test } from 'vitest';
 import { SearchIndex } from './search-index.ts';
+import { textShelf } from './text-shelf.ts';
 
 const TEXT_BYTES = 1_000_000;
 const PROSE = 12;
@@ -17,6 +18,8 @@ function fill(index: SearchIndex, file: (typeof CORPORA)[number]['file']): numbe
     bytes += text.length;
     index.set({ file: path, content: text.toString(), hash: `${number}`, chain: 0 });
   }
+  // The few texts that are at hand are bounded for all indexes together.
+  textShelf.clear();
   return bytes;
 }
 

@@ -1,4 +1,3 @@
-import { foldMarks, isWordUnit } from './analysis.ts';
 import { B, K1 } from './bm25.ts';
 
 const SPACE = 32;
@@ -8,64 +7,87 @@ function mix(a: number, b: number, c: number, d: number): number {
   return Math.imul(Math.imul(Math.imul(a, 0x01000193) ^ b, 0x01000193) ^ c, 0x01000193) ^ d;
 }
 
-/** Calls `sink` with the letter 4-grams of each word, a word having one blank before and one behind it. */
-function scanGrams(text: string, sink: (gram: number) => void): void {
-  const folded = foldMarks(text).toLowerCase();
-  let a = 0;
-  let b = 0;
-  let c = SPACE;
-  let length = 0;
-  for (let index = 0; index <= folded.length; index += 1) {
-    const isWord = index < folded.length && isWordUnit(folded, index);
-    if (!isWord && length === 0) continue;
-    const unit = isWord ? folded.charCodeAt(index) : SPACE;
-    length += 1;
-    if (length >= 3) sink(mix(a, b, c, unit));
+/** Calls `sink` with the letter 4-grams of a term with a blank before and behind it; returns how many there are. */
+function scanGrams(term: string, sink: (gram: number) => void): number {
+  let [a, b, c] = [0, 0, SPACE];
+  for (let index = 0; index <= term.length; index += 1) {
+    const unit = index < term.length ? term.charCodeAt(index) : SPACE;
+    if (index >= 2) sink(mix(a, b, c, unit));
     [a, b, c] = [b, c, unit];
-    if (!isWord) length = 0;
   }
+  return Math.max(term.length - 1, 0);
 }
 
-/** A query word as written (folded, lower case) and the idf of its term. */
-export interface WeightedWord {
-  readonly word: string;
+/** A distinct term of a query and its idf. */
+export interface WeightedTerm {
+  readonly term: string;
   readonly idf: number;
 }
 
-/** Each gram of the words, weighted by the highest idf among its words. */
-function gramWeights(words: readonly WeightedWord[]): Map<number, number> {
-  const weights = new Map<number, number>();
-  for (const { word, idf } of words) {
-    scanGrams(word, (gram) => weights.set(gram, Math.max(weights.get(gram) ?? 0, idf)));
+/** The grams of the terms, numbered, each weighted by the highest idf among its terms. */
+class QueryGrams {
+  readonly weights: number[] = [];
+  readonly #numbers = new Map<number, number>();
+
+  constructor(terms: readonly WeightedTerm[]) {
+    for (const { term, idf } of terms) {
+      scanGrams(term, (gram) => {
+        const number = this.#numbers.get(gram) ?? this.weights.length;
+        this.#numbers.set(gram, number);
+        this.weights[number] = Math.max(this.weights[number] ?? 0, idf);
+      });
+    }
   }
-  return weights;
+
+  /** The numbers of those that a term has, and how many grams it has at all. */
+  of(term: string): TermGrams {
+    const shared: number[] = [];
+    const length = scanGrams(term, (gram) => {
+      const number = this.#numbers.get(gram);
+      if (number !== undefined) shared.push(number);
+    });
+    return { shared, length };
+  }
+}
+
+interface TermGrams {
+  readonly shared: readonly number[];
+  readonly length: number;
 }
 
 /**
- * BM25 over letter 4-grams of the texts, lengths relative to these texts alone. A gram's idf is that of its query
- * word: grams have no document frequencies of their own.
+ * BM25 over letter 4-grams of the terms of the texts, lengths relative to these texts alone. A gram's idf is that of
+ * its query term: grams have no document frequencies of their own. Each distinct term of the texts is looked at once.
  */
-export function gramScores(texts: readonly string[], words: readonly WeightedWord[]): number[] {
-  const weights = gramWeights(words);
-  const sieve = new Uint8Array(4_096);
-  for (const gram of weights.keys()) sieve[gram & 4_095] = 1;
-  const counted = texts.map((text) => {
-    const counts = new Map<number, number>();
+export function gramScores(
+  texts: readonly Uint32Array[],
+  terms: readonly WeightedTerm[],
+  termOf: (id: number) => string,
+): number[] {
+  const grams = new QueryGrams(terms);
+  const known = new Map<number, TermGrams>();
+  const gramsOf = (id: number): TermGrams => {
+    const found = known.get(id) ?? grams.of(termOf(id));
+    known.set(id, found);
+    return found;
+  };
+  const counted = texts.map((tokens) => {
+    const counts = new Float64Array(grams.weights.length);
     let length = 0;
-    scanGrams(text, (gram) => {
-      length += 1;
-      if (sieve[gram & 4_095] === 1 && weights.has(gram)) counts.set(gram, (counts.get(gram) ?? 0) + 1);
-    });
+    for (const id of tokens) {
+      const found = gramsOf(id);
+      length += found.length;
+      for (const number of found.shared) counts[number] = (counts[number] ?? 0) + 1;
+    }
     return { counts, length };
   });
   const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(texts.length, 1);
   return counted.map(({ counts, length }) => {
     const norm = K1 * (1 - B + (B * length) / Math.max(average, 1));
     let score = 0;
-    for (const [gram, weight] of weights) {
-      const count = counts.get(gram) ?? 0;
-      if (count > 0) score += (weight * count * (K1 + 1)) / (count + norm);
-    }
+    counts.forEach((count, number) => {
+      if (count > 0) score += ((grams.weights[number] ?? 0) * count * (K1 + 1)) / (count + norm);
+    });
     return score;
   });
 }

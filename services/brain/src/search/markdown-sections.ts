@@ -105,13 +105,13 @@ class SectionReader {
     this.#isParagraphOpen = isText;
   }
 
-  /** Text of the heading read last and not yet left, null before the first. */
-  get heading(): string | null {
-    return this.#path.at(-1)?.text ?? null;
+  /** The headings read and not yet left, outermost first. */
+  get path(): string[] {
+    return this.#path.map((heading) => heading.text);
   }
 
   close(end: number): void {
-    this.sections.push({ headings: this.#path.map((heading) => heading.text), ...this.#open, end });
+    this.sections.push({ headings: this.path, ...this.#open, end });
   }
 
   /** True for a line of fenced code, fences included. */
@@ -144,7 +144,8 @@ export function firstHeading(text: string, from: number): string | null {
   const reader = new SectionReader(text, from);
   for (const line of linesOf(text, from)) {
     reader.read(line);
-    if (reader.heading !== null) return reader.heading;
+    const [first] = reader.path;
+    if (first !== undefined) return first;
   }
   return null;
 }

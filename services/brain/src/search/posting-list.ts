@@ -55,6 +55,13 @@ export class PostingList {
     this.count = count;
   }
 
+  copy(): PostingList {
+    return new PostingList(
+      this.chunks.map((chunk) => chunk.slice()),
+      this.count,
+    );
+  }
+
   /** Packed frequencies of a row, 0 when the term is not in it. */
   get(row: number): number {
     const chunk = this.chunks[this.#chunkFor(row)];
@@ -84,6 +91,20 @@ export class PostingList {
       this.insert(row, packed);
       this.count -= 1;
     }
+  }
+
+  /** Of a row behind all of the list, which many follow. */
+  append(row: number, packed: number): void {
+    this.count += 1;
+    let chunk = this.chunks.at(-1);
+    if (chunk === undefined || entriesOf(chunk) * 2 + 1 >= chunk.length) {
+      chunk = new Uint32Array(1 + CHUNK_ENTRIES * 2);
+      this.chunks.push(chunk);
+    }
+    const used = entriesOf(chunk);
+    chunk[1 + used * 2] = row;
+    chunk[2 + used * 2] = packed;
+    chunk[0] = used + 1;
   }
 
   /** The row must be in the list. */

@@ -13,6 +13,9 @@ const CAPACITIES = Uint16Array.of(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 
 /** Below this a long list comes back into the pages. */
 const SHORT_AGAIN = CHUNK_ENTRIES / 2;
 
+/** In the place of a class: the list is an object, and its block is its place among those, + 1. */
+const LONG = 255;
+
 function classFor(entries: number): number {
   return CAPACITIES.findIndex((capacity) => capacity >= entries);
 }
@@ -28,7 +31,8 @@ export class Postings {
   /** By term id: where its block begins, over all pages, + 1; 0 = none. */
   #blocks = new Uint32Array(0);
   #classes = new Uint8Array(0);
-  readonly #long = new Map<number, PostingList>();
+  #long: (PostingList | undefined)[] = [];
+  #freeLong: number[] = [];
   #longEntries = 0;
   /** By capacity: blocks that nobody uses. */
   #free: number[][] = Array.from(CAPACITIES, () => []);
@@ -47,12 +51,12 @@ export class Postings {
   }
 
   get #longBytes(): number {
-    return this.#long.size * 400 + this.#longEntries * 10;
+    return (this.#long.length - this.#freeLong.length) * 400 + this.#longEntries * 10;
   }
 
   /** For reading until the next change; undefined when no row has the term. */
   of(term: number): PostingList | undefined {
-    const long = this.#long.get(term);
+    const long = this.#longOf(term);
     if (long !== undefined) return long;
     const chunk = this.#chunkOf(term);
     return chunk === null ? undefined : new PostingList([chunk], chunk[0] ?? 0);
@@ -61,16 +65,16 @@ export class Postings {
   /** Room for so many entries of a term that has none yet. */
   reserve(term: number, entries: number): void {
     this.#growTo(term);
-    if (entries > CHUNK_ENTRIES) this.#long.set(term, new PostingList());
+    if (entries > CHUNK_ENTRIES) this.#setLong(term, new PostingList());
     else this.#allot(term, classFor(entries));
     this.#terms += 1;
   }
 
   /** The row must not be in the term's list. */
   insert(term: number, row: number, packed: number): void {
-    const long = this.#long.get(term);
+    const long = this.#longOf(term);
     if (long !== undefined) return this.#insertLong(long, row, packed);
-    if (this.#freeWords > PAGE_WORDS && this.#freeWords * 3 > this.#pages.length * PAGE_WORDS) this.#moveTogether();
+    this.#fillGaps();
     this.#growTo(term);
     if (this.#append(term, row, packed)) return;
     const chunk = this.#chunkOf(term) ?? this.#first(term);
@@ -84,9 +88,20 @@ export class Postings {
     roomy[0] = used + 1;
   }
 
+  /** Of a row behind all of the term's, for which room was reserved. */
+  append(term: number, row: number, packed: number): void {
+    const long = this.#longOf(term);
+    if (long === undefined) {
+      if (!this.#append(term, row, packed)) this.insert(term, row, packed);
+      return;
+    }
+    long.append(row, packed);
+    this.#longEntries += 1;
+  }
+
   /** The row must be in the term's list. */
   remove(term: number, row: number): void {
-    const long = this.#long.get(term);
+    const long = this.#longOf(term);
     if (long !== undefined) return this.#removeLong(term, long, row);
     const chunk = this.#chunkOf(term);
     if (chunk === null) return;
@@ -96,6 +111,27 @@ export class Postings {
     chunk[0] = used;
     if (used === 0) this.#forget(term);
     else if (used * 4 < (CAPACITIES[this.#classes[term] ?? 0] ?? 0)) this.#moved(term, chunk, classFor(used));
+    this.#fillGaps();
+  }
+
+  /** All of `other`, which must not change until it is done. */
+  *copyFrom(other: Postings): Generator<void, void> {
+    for (const page of other.#pages) {
+      this.#pages.push(page.slice());
+      yield;
+    }
+    for (const list of other.#long) {
+      this.#long.push(list?.copy());
+      yield;
+    }
+    this.#used = other.#used;
+    this.#blocks = other.#blocks.slice();
+    this.#classes = other.#classes.slice();
+    this.#freeLong = other.#freeLong.slice();
+    this.#longEntries = other.#longEntries;
+    this.#free = other.#free.map((blocks) => blocks.slice());
+    this.#freeWords = other.#freeWords;
+    this.#terms = other.#terms;
   }
 
   clear(): void {
@@ -103,11 +139,16 @@ export class Postings {
     this.#used = PAGE_WORDS;
     this.#blocks = new Uint32Array(0);
     this.#classes = new Uint8Array(0);
-    this.#long.clear();
+    this.#long = [];
+    this.#freeLong = [];
     this.#longEntries = 0;
     this.#free = Array.from(CAPACITIES, () => []);
     this.#freeWords = 0;
     this.#terms = 0;
+  }
+
+  #fillGaps(): void {
+    if (this.#freeWords > PAGE_WORDS && this.#freeWords * 3 > this.#pages.length * PAGE_WORDS) this.#moveTogether();
   }
 
   /** Lists that grew side by side leave blocks behind that are too small for all of them. */
@@ -118,7 +159,7 @@ export class Postings {
     this.#free = Array.from(CAPACITIES, () => []);
     this.#freeWords = 0;
     for (const [term, block] of this.#blocks.entries()) {
-      if (block === 0) continue;
+      if (block === 0 || this.#classes[term] === LONG) continue;
       const page = before[Math.floor((block - 1) / PAGE_WORDS)] ?? new Uint32Array(1);
       const at = (block - 1) % PAGE_WORDS;
       const used = page[at] ?? 0;
@@ -161,7 +202,7 @@ export class Postings {
     list.remove(row);
     this.#longEntries -= 1;
     if (list.count > SHORT_AGAIN) return;
-    this.#long.delete(term);
+    this.#dropLong(term);
     this.#longEntries -= list.count;
     const chunk = this.#allot(term, classFor(list.count));
     for (const part of list.chunks) {
@@ -174,9 +215,27 @@ export class Postings {
   #lengthen(term: number, chunk: Chunk): PostingList {
     const list = new PostingList([chunk.slice()], CHUNK_ENTRIES);
     this.#release(term);
-    this.#long.set(term, list);
+    this.#setLong(term, list);
     this.#longEntries += CHUNK_ENTRIES;
     return list;
+  }
+
+  #longOf(term: number): PostingList | undefined {
+    return this.#classes[term] === LONG ? this.#long[(this.#blocks[term] ?? 0) - 1] : undefined;
+  }
+
+  #setLong(term: number, list: PostingList): void {
+    const place = this.#freeLong.pop() ?? this.#long.length;
+    this.#long[place] = list;
+    this.#blocks[term] = place + 1;
+    this.#classes[term] = LONG;
+  }
+
+  /** Its block and class are given anew. */
+  #dropLong(term: number): void {
+    const place = (this.#blocks[term] ?? 0) - 1;
+    this.#long[place] = undefined;
+    this.#freeLong.push(place);
   }
 
   #growTo(term: number): void {
@@ -187,7 +246,7 @@ export class Postings {
   /** The term's block with all its room. */
   #chunkOf(term: number): Chunk | null {
     const block = this.#blocks[term] ?? 0;
-    if (block === 0) return null;
+    if (block === 0 || this.#classes[term] === LONG) return null;
     const at = (block - 1) % PAGE_WORDS;
     const page = this.#pages[Math.floor((block - 1) / PAGE_WORDS)];
     return page?.subarray(at, at + wordsOf(this.#classes[term] ?? 0)) ?? null;

@@ -1,188 +1,248 @@
-import { bodyTokens } from './analysis-cache.ts';
-import { analyseQuery } from './analysis.ts';
+import { bodyTokens } from './analysed-file.ts';
 import { inverseFrequency, roundScore } from './bm25.ts';
-import { CANDIDATES, rerankCandidates, sumOfParts } from './hybrid.ts';
+import { narrowed, phraseCounts } from './conditions.ts';
+import { CANDIDATES, PHRASE_SCORE, rerankCandidates, sumOfParts, unrerankedParts } from './hybrid.ts';
 import type { Candidate, HybridParts } from './hybrid.ts';
+import { fileScores } from './file-scores.ts';
+import { HeadingPaths } from './heading-paths.ts';
 import { fuseNearness, nearRows } from './nearness.ts';
-import { presentRow, rowText } from './results.ts';
-import type { RowStore } from './row-store.ts';
-import { prepareQuery, scoreFiles, scoreRows } from './scoring.ts';
-import type { PreparedQuery, RowScores } from './scoring.ts';
+import { type ReadQuery, readQuery } from './query-language.ts';
+import { presentRow } from './results.ts';
+import type { PostingList } from './posting-list.ts';
+import { firstOfFiles, rowOrder } from './row-order.ts';
+import { type IndexedFile, type RowStore, titleTokens } from './row-store.ts';
+import { type Enough, type RowScores, scoreRows } from './row-scores.ts';
+import { type PreparedQuery, prepareQuery } from './scoring.ts';
 import type { SearchAnswer, SearchRequest } from './search-answer.ts';
-import { topRows } from './top-rows.ts';
-import type { Before } from './top-rows.ts';
+import { type RowOrder, topRows } from './top-rows.ts';
+import type { Workspace } from './workspace.ts';
 
-/** Working memory of one index, all zeros between queries; by row id and by file slot. */
-export interface Workspace {
-  readonly scores: Float64Array;
-  readonly rows: Uint32Array;
-  readonly fileScores: Float64Array;
-  readonly fileFrequencies: Float64Array;
-  /** A file's best row + 1. */
-  readonly bestRows: Uint32Array;
-  /** By term id. */
-  readonly termNumbers: Uint32Array;
+/** The terms of a passage with those of its file's title before them. */
+function tokensOf(entry: IndexedFile, ordinal: number): Uint32Array {
+  const title = titleTokens(entry);
+  const body = bodyTokens(entry.analysed, ordinal);
+  const tokens = new Uint32Array(title.length + body.length);
+  tokens.set(title);
+  tokens.set(body, title.length);
+  return tokens;
 }
 
-function rowOrder(store: RowStore, scores: Float64Array): Before {
-  const { slotOf, ordinalOf, fileAt } = store;
-  const scoreOf = (row: number): number => scores[row] ?? 0;
-  const ordinal = (row: number): number => ordinalOf[row] ?? 0;
-  const fileOf = (row: number): string => fileAt[slotOf[row] ?? 0]?.file ?? '';
-  return (left, right) => {
-    const difference = scoreOf(left) - scoreOf(right);
-    if (difference !== 0) return difference > 0;
-    if (slotOf[left] === slotOf[right]) return ordinal(left) < ordinal(right);
-    return fileOf(left) < fileOf(right);
-  };
+/** What is asked beside the words. */
+interface Wish {
+  readonly request: SearchRequest;
+  /** null = every row is. */
+  readonly isWanted: ((row: number) => boolean) | null;
+  /** How many of the phrases each row holds. */
+  readonly phrased: ReadonlyMap<number, number>;
 }
 
-/** Whether it is that file, or below that directory; empty = any. */
-export function isBelow(file: string, prefix: string): boolean {
-  if (prefix === '') return true;
-  const directory = prefix.endsWith('/') ? prefix : `${prefix}/`;
-  return file === prefix || file.startsWith(directory);
-}
-
-/** The rows of files below the prefix. */
-function narrow(store: RowStore, rows: Uint32Array, prefix: string): Uint32Array {
-  if (prefix === '') return rows;
-  const isWanted = new Map<number, boolean>();
-  return rows.filter((row) => {
-    const slot = store.slotOf[row] ?? 0;
-    const wanted = isWanted.get(slot) ?? isBelow(store.fileAt[slot]?.file ?? '', prefix);
-    isWanted.set(slot, wanted);
-    return wanted;
+function candidatesOf(
+  query: PreparedQuery,
+  rows: readonly number[],
+  { request, phrased }: Wish,
+  { scores, fileNumbers }: Workspace,
+): Candidate[] {
+  const { slotOf, ordinalOf, fileAt } = query.store;
+  const files = [...new Set(rows.map((row) => slotOf[row] ?? 0))].flatMap((slot) => fileAt[slot] ?? []);
+  const ofFile = fileScores(query, files, fileNumbers);
+  const byFile = new Map(
+    files.map((file, number) => {
+      const changedAt = request.changedAt?.(file.file) ?? null;
+      return [file.slot, { file, score: ofFile[number] ?? 0, changedAt }];
+    }),
+  );
+  return rows.flatMap((row) => {
+    const found = byFile.get(slotOf[row] ?? 0);
+    if (found === undefined) return [];
+    const { file, score, changedAt } = found;
+    const tokens = tokensOf(file, ordinalOf[row] ?? 0);
+    const phrases = phrased.get(row) ?? 0;
+    const titleLength = titleTokens(file).length;
+    return [{ tokens, titleLength, bm25: scores[row] ?? 0, file: score, slot: file.slot, phrases, changedAt }];
   });
 }
 
-/** Each file's first row in the order. */
-function bestPerFile(store: RowStore, rows: Uint32Array, before: Before, bestRows: Uint32Array): number[] {
-  const slots: number[] = [];
-  for (const row of rows) {
-    const slot = store.slotOf[row] ?? 0;
-    const known = bestRows[slot] ?? 0;
-    if (known === 0) slots.push(slot);
-    if (known === 0 || before(row, known - 1)) bestRows[slot] = row + 1;
-  }
-  return slots.map((slot) => {
-    const row = (bestRows[slot] ?? 0) - 1;
-    bestRows[slot] = 0;
-    return row;
-  });
-}
-
-function candidateOf(store: RowStore, row: number, { scores, fileScores }: Workspace): Candidate {
-  const slot = store.slotOf[row] ?? 0;
-  const ordinal = store.ordinalOf[row] ?? 0;
-  const entry = store.fileAt[slot];
-  const scoreAt = (other: number): number => scores[entry?.rows[other] ?? -1] ?? 0;
-  return {
-    text: entry === undefined ? '' : rowText(entry, ordinal),
-    tokens: entry === undefined ? new Uint32Array(0) : bodyTokens(entry.analysed, ordinal),
-    bm25: scores[row] ?? 0,
-    file: fileScores[slot] ?? 0,
-    adjacent: scoreAt(ordinal - 1) + scoreAt(ordinal + 1),
-    secondAdjacent: scoreAt(ordinal - 2) + scoreAt(ordinal + 2),
-  };
-}
-
-/** Query terms in query order and query words with their idf; a word no row has counts as the rarest. */
+/** Query terms in query order, and all of them with their idf; one that no row has counts as the rarest. */
 function rerankQuery({ view, words, terms }: PreparedQuery) {
   const byTerm = new Map(terms.map((term) => [term.term, term]));
   const known = words.flatMap(({ term }) => byTerm.get(term) ?? []);
   const unseen = inverseFrequency(view.totals.rows, 0);
   return {
     terms: known.filter(({ postings }) => postings !== undefined),
-    words: words.map(({ word, term }) => ({ word, idf: byTerm.get(term)?.idf ?? unseen })),
+    weighted: words.map(({ term }) => ({ term, idf: byTerm.get(term)?.idf ?? unseen })),
   };
 }
 
-/** Replaces the BM25F scores of `rows` by hybrid ones; returns the parts of the reranked rows. */
-function rerank(query: PreparedQuery, rows: Uint32Array, work: Workspace, before: Before): Map<number, HybridParts> {
-  const { store } = query;
-  scoreFiles(query, work.fileScores, work.fileFrequencies);
-  const best = topRows(rows, CANDIDATES, before);
-  const candidates = best.map((row) => candidateOf(store, row, work));
-  const { terms, words } = rerankQuery(query);
-  const parts = rerankCandidates(candidates, terms, words, work.termNumbers);
-  const top = candidates[0]?.bm25 ?? 1;
-  for (const row of rows) work.scores[row] = roundScore((work.scores[row] ?? 0) / top);
-  const reranked = new Map<number, HybridParts>();
-  parts.forEach((part, index) => {
-    const row = best[index] ?? 0;
-    work.scores[row] = roundScore(sumOfParts(part));
-    reranked.set(row, part);
-  });
-  work.fileScores.fill(0);
-  return reranked;
+/** The best passages of the first pass, with their parts. */
+interface Reranked {
+  readonly rows: Uint32Array;
+  readonly parts: ReadonlyMap<number, HybridParts>;
+  /** The highest score of the first pass. */
+  readonly top: number;
+}
+
+function rerank(query: PreparedQuery, rows: Uint32Array, wish: Wish, work: Workspace): Reranked {
+  const { dictionary } = query.store.cache;
+  const best = topRows(rows, CANDIDATES, rowOrder(query.store, work.scores, wish.phrased));
+  const candidates = candidatesOf(query, best, wish, work);
+  const termOf = (id: number): string => dictionary.termOf(id);
+  const asked = { ...rerankQuery(query), termOf, recency: wish.request.recency ?? 'off' };
+  const parts = rerankCandidates(candidates, asked, work.termNumbers);
+  const top = candidates.reduce((highest, { bm25 }) => Math.max(highest, bm25), 0);
+  const partsOf = new Map(parts.map((part, index) => [best[index] ?? 0, part]));
+  return { rows: Uint32Array.from(best), parts: partsOf, top };
 }
 
 /** What a request found: rows with their scores in the workspace. */
 interface Scored {
+  /** Those that can be among the first. */
   readonly rows: Uint32Array;
   /** Those whose scores are not 0. */
   readonly touched: Uint32Array;
   readonly parts: ReadonlyMap<number, HybridParts> | null;
+  /** What a phrase adds to a score in plain mode: more than any words can. */
+  readonly phraseScore: number;
   /** Files that are counted. */
   readonly files: number;
 }
 
-function scoreByWords(query: PreparedQuery, request: SearchRequest, work: Workspace, before: Before): Scored {
-  const found: RowScores = { scores: work.scores, rows: work.rows, count: 0 };
-  scoreRows(query, found);
-  const touched = found.rows.subarray(0, found.count);
-  for (const row of touched) work.scores[row] = roundScore(work.scores[row] ?? 0);
-  const rows = narrow(query.store, touched, request.pathPrefix ?? '');
-  const parts = request.mode === 'hybrid' ? rerank(query, rows, work, before) : null;
-  return { rows, touched, parts, files: bestPerFile(query.store, rows, before, work.bestRows).length };
+/** Rows with a word of the query, their scores rounded. */
+interface Touched {
+  readonly rows: Uint32Array;
+  /** Lists of words whose other rows are not among them. */
+  readonly skipped: readonly PostingList[];
 }
 
-/** Rows that are near, below the prefix. */
-function nearBelow(query: PreparedQuery, { nearness, pathPrefix = '' }: SearchRequest): Map<number, number> | null {
+function touchedRows(query: PreparedQuery, { scores, rows }: Workspace, enough: Enough | null): Touched {
+  const found: RowScores = { scores, rows, count: 0 };
+  const skipped = scoreRows(query, found, enough);
+  const touched = rows.subarray(0, found.count);
+  for (let index = 0; index < touched.length; index += 1) {
+    const row = touched[index] ?? 0;
+    scores[row] = roundScore(scores[row] ?? 0);
+  }
+  return { rows: touched, skipped };
+}
+
+/** Of each file about so many rows are among the first. */
+const ROWS_OF_A_FILE = 4;
+
+/** What of the order by words has to be right for this answer; null = all of it. */
+function enoughFor({ request, isWanted, phrased }: Wish): Enough | null {
+  if (isWanted !== null || phrased.size > 0) return null;
+  if (request.mode === 'hybrid') return { rows: CANDIDATES, files: 0 };
+  const most = mostRows(request);
+  return request.group === 'file' ? { rows: most * ROWS_OF_A_FILE, files: most } : { rows: most, files: 0 };
+}
+
+function scoreByWords(query: PreparedQuery, wish: Wish, isAllWanted: boolean, work: Workspace): Scored {
+  if (wish.request.mode === 'hybrid') return scoreHybrid(query, wish, isAllWanted, work);
+  const { rows: touched, skipped } = touchedRows(query, work, enoughFor(wish));
+  const rows = wish.isWanted === null ? touched : touched.filter(wish.isWanted);
+  const phraseScore = wish.phrased.size === 0 ? 0 : addPhrases(rows, wish.phrased, work.scores);
+  return { rows, touched, parts: null, phraseScore, files: work.countFiles(query, rows, skipped) };
+}
+
+function scoreHybrid(query: PreparedQuery, wish: Wish, isAllWanted: boolean, work: Workspace): Scored {
+  const { rows: touched, skipped } = touchedRows(query, work, isAllWanted ? null : enoughFor(wish));
+  const rows = wish.isWanted === null ? touched : touched.filter(wish.isWanted);
+  const files = work.countFiles(query, rows, skipped);
+  const reranked = rerank(query, rows, wish, work);
+  const isAll = isAllWanted || !isEnough(query.store, reranked, wish.request);
+  if (isAll && skipped.length > 0) {
+    work.clearScores(touched);
+    return scoreHybrid(query, wish, true, work);
+  }
+  const shown = isAll ? rows : reranked.rows;
+  setHybridScores(shown, reranked, wish, work.scores);
+  return { rows: shown, touched, parts: reranked.parts, phraseScore: PHRASE_SCORE, files };
+}
+
+/** Answers what a phrase adds: more than all words together. */
+function addPhrases(rows: Uint32Array, phrased: ReadonlyMap<number, number>, scores: Float64Array): number {
+  const each = Math.ceil(rows.reduce((top, row) => Math.max(top, scores[row] ?? 0), 0)) + 1;
+  for (const row of rows) {
+    const phrases = phrased.get(row) ?? 0;
+    if (phrases > 0) scores[row] = roundScore((scores[row] ?? 0) + phrases * each);
+  }
+  return each;
+}
+
+/** No row beyond the reranked ones comes before one of them. */
+function isEnough({ slotOf }: RowStore, { rows }: Reranked, request: SearchRequest): boolean {
+  const found = request.group === 'file' ? new Set(Array.from(rows, (row) => slotOf[row])).size : rows.length;
+  return found >= mostRows(request);
+}
+
+/** Of the best, so that enough are left without those that were shown before. */
+function mostRows({ limit, shown }: SearchRequest): number {
+  return limit + (shown?.count ?? 0);
+}
+
+/** The rows that the answer shows, best first. */
+function shownRows(store: RowStore, rows: Uint32Array, request: SearchRequest, order: RowOrder): number[] {
+  const { group, limit, shown } = request;
+  const most = mostRows(request);
+  const best = group === 'file' ? firstOfFiles(store, rows, most, order) : topRows(rows, most, order);
+  if (shown === undefined) return best;
+  const isNew = (row: number): boolean => {
+    const entry = store.fileAt[store.slotOf[row] ?? 0];
+    return (
+      entry !== undefined && !shown.has({ file: entry.file, lines: entry.analysed.lines(store.ordinalOf[row] ?? 0) })
+    );
+  };
+  return best.filter(isNew).slice(0, limit);
+}
+
+/** Replaces the scores of these rows by hybrid ones. */
+function setHybridScores(rows: Uint32Array, { parts, top }: Reranked, { phrased }: Wish, scores: Float64Array): void {
+  for (const row of rows) {
+    const part = parts.get(row) ?? unrerankedParts(top > 0 ? (scores[row] ?? 0) / top : 0, phrased.get(row));
+    scores[row] = roundScore(sumOfParts(part));
+  }
+}
+
+/** Wanted rows that are near. */
+function nearOf(query: PreparedQuery, { request: { nearness }, isWanted }: Wish): Map<number, number> | null {
   if (nearness === undefined) return null;
-  const near = nearRows(query, nearness);
-  if (pathPrefix === '') return near;
-  const below = narrow(query.store, Uint32Array.from(near.keys()), pathPrefix);
-  return new Map(Array.from(below, (row) => [row, near.get(row) ?? 0]));
+  return new Map([...nearRows(query, nearness)].filter(([row]) => isWanted === null || isWanted(row)));
 }
 
-function scoreByMeaning(
-  { store }: PreparedQuery,
-  near: ReadonlyMap<number, number>,
-  work: Workspace,
-  before: Before,
-): Scored {
+function scoreByMeaning(query: PreparedQuery, near: ReadonlyMap<number, number>, work: Workspace): Scored {
   const rows = Uint32Array.from(near.keys());
   for (const [row, cosine] of near) work.scores[row] = cosine;
-  return { rows, touched: rows, parts: null, files: bestPerFile(store, rows, before, work.bestRows).length };
+  return { rows, touched: rows, parts: null, phraseScore: 0, files: work.countFiles(query, rows) };
 }
 
-function score(
-  query: PreparedQuery,
-  request: SearchRequest,
-  near: ReadonlyMap<number, number> | null,
-  work: Workspace,
-): Scored {
-  const before = rowOrder(query.store, work.scores);
-  if (request.mode === 'semantic') return scoreByMeaning(query, near ?? new Map(), work, before);
-  const scored = scoreByWords(query, request, work, before);
-  if (near === null || request.mode === 'plain') return scored;
-  const rows = fuseNearness(work.scores, scored.rows, near, request.nearness?.weight ?? 0);
+function score(query: PreparedQuery, wish: Wish, near: ReadonlyMap<number, number> | null, work: Workspace): Scored {
+  const { mode, nearness } = wish.request;
+  if (mode === 'semantic') return scoreByMeaning(query, near ?? new Map(), work);
+  const isFused = near !== null && mode !== 'plain';
+  const scored = scoreByWords(query, wish, isFused, work);
+  if (!isFused) return scored;
+  const rows = fuseNearness(work.scores, scored.rows, near, nearness?.weight ?? 0);
   return { ...scored, rows, touched: Uint32Array.from([...scored.touched, ...rows]) };
+}
+
+function wishOf(store: RowStore, request: SearchRequest, read: ReadQuery): Wish {
+  const { within, pathPrefix = '', changedAt = () => null } = request;
+  const narrowing = within === undefined ? read : readQuery(within);
+  const isWanted = narrowed(store, { read: narrowing, pathPrefix, changedAt });
+  return { request, isWanted, phrased: phraseCounts(store, read.phrases) };
 }
 
 /** Answers one request; `work` has room for every row and slot of the store. */
 export function runQuery(store: RowStore, request: SearchRequest, work: Workspace): SearchAnswer {
-  const query = prepareQuery(store, request.admitted, analyseQuery(request.query));
-  const near = nearBelow(query, request);
-  const { rows, touched, parts, files: total } = score(query, request, near, work);
-  const before = rowOrder(store, work.scores);
-  const pool = request.group === 'file' ? bestPerFile(store, rows, before, work.bestRows) : rows;
-  const shown = { reranked: parts, near, explain: request.explain };
-  const results = topRows(pool, request.limit, before).map((row) =>
-    presentRow(query, row, work.scores[row] ?? 0, shown),
-  );
-  for (const row of touched) work.scores[row] = 0;
-  return { results, total };
+  const read = readQuery(request.query);
+  const query = prepareQuery(store, request.admitted, read.words, read);
+  const wish = wishOf(store, request, read);
+  const near = nearOf(query, wish);
+  const { rows, touched, parts, phraseScore, files: total } = score(query, wish, near, work);
+  const best = shownRows(store, rows, request, rowOrder(store, work.scores));
+  const { explain } = request;
+  const headings = new HeadingPaths();
+  const shown = { reranked: parts, near, explain, phrased: wish.phrased, phraseScore, headings };
+  const results = best.map((row) => presentRow(query, row, work.scores[row] ?? 0, shown));
+  work.clearScores(touched);
+  return { results, total, understood: read.understood, corrected: query.corrected };
 }

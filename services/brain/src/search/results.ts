@@ -1,18 +1,17 @@
-import { END, FIRST_LINE, LAST_LINE, ROW_STRIDE, START } from './analysis-cache.ts';
 import { K1, roundScore } from './bm25.ts';
 import { FIELDS, frequencyOf } from './fields.ts';
+import type { HeadingPaths } from './heading-paths.ts';
 import type { HybridParts } from './hybrid.ts';
-import { unrerankedParts } from './hybrid.ts';
-import type { IndexedFile } from './row-store.ts';
+import { PHRASE_SCORE, unrerankedParts } from './hybrid.ts';
+import type { IndexedFile, RowStore } from './row-store.ts';
 import { fieldFrequency, rowFrequency } from './scoring.ts';
 import type { PreparedQuery } from './scoring.ts';
 import type { Explanation, SearchResult, TermPart } from './search-answer.ts';
 import { snippetOf } from './snippet.ts';
 
-/** The verbatim text of a file's passage. */
-export function rowText({ analysed }: IndexedFile, ordinal: number): string {
-  const at = ordinal * ROW_STRIDE;
-  return analysed.text.toString('utf8', analysed.layout[at + START], analysed.layout[at + END]);
+/** The verbatim text of a file's passage, as far as it is at hand. */
+export function rowText({ texts }: RowStore, entry: IndexedFile, ordinal: number): string {
+  return texts.textOf(entry).slice(...entry.analysed.span(ordinal));
 }
 
 /** The share of each query term and field in a row's BM25F score. */
@@ -30,16 +29,28 @@ function termParts({ store, view, terms }: PreparedQuery, row: number): TermPart
 export interface Shown {
   /** The parts of the reranked rows; null in plain and semantic mode. */
   readonly reranked: ReadonlyMap<number, HybridParts> | null;
+  /** How many phrases a row holds, and what each adds in plain mode. */
+  readonly phrased: ReadonlyMap<number, number>;
+  readonly phraseScore: number;
   /** Cosines above 0 by row; null where meaning did not count. */
   readonly near: ReadonlyMap<number, number> | null;
   readonly explain: boolean;
+  readonly headings: HeadingPaths;
 }
 
-function explainRow(query: PreparedQuery, row: number, fused: number, { reranked, near }: Shown): Explanation {
+function explainRow(
+  query: PreparedQuery,
+  row: number,
+  fused: number,
+  { reranked, near, phrased, phraseScore }: Shown,
+): Explanation {
   const terms = termParts(query, row);
   const bm25 = roundScore(terms.reduce((sum, { part }) => sum + part, 0));
-  const parts = reranked === null ? null : (reranked.get(row) ?? unrerankedParts(near === null ? fused : 0));
-  return { bm25, fused, parts, terms, ...(near === null ? {} : { semantic: near.get(row) ?? 0 }) };
+  const count = phrased.get(row) ?? 0;
+  const own = roundScore(near === null ? fused - PHRASE_SCORE * count : 0);
+  const parts = reranked === null ? null : (reranked.get(row) ?? unrerankedParts(own, count));
+  const phrases = reranked === null ? phraseScore * count : 0;
+  return { bm25, fused, parts, phrases, terms, ...(near === null ? {} : { semantic: near.get(row) ?? 0 }) };
 }
 
 /** One row of the answer. */
@@ -48,16 +59,15 @@ export function presentRow(query: PreparedQuery, row: number, score: number, sho
   const entry = store.fileAt[store.slotOf[row] ?? 0];
   if (entry === undefined) throw new Error('row of no file');
   const ordinal = store.ordinalOf[row] ?? 0;
-  const { layout } = entry.analysed;
-  const at = ordinal * ROW_STRIDE;
-  const content = rowText(entry, ordinal);
+  const content = rowText(store, entry, ordinal);
   return {
     file: entry.file,
     title: entry.title,
+    headings: shown.headings.of(entry.file, store.texts.textOf(entry), entry.analysed.span(ordinal)[0]),
     content,
     snippet: snippetOf(content, new Map(terms.map(({ term, idf }) => [term, idf]))),
     score,
-    lines: [layout[at + FIRST_LINE] ?? 1, layout[at + LAST_LINE] ?? 1],
+    lines: entry.analysed.lines(ordinal),
     hash: entry.hash,
     ...(shown.explain ? { explain: explainRow(query, row, score, shown) } : {}),
   };

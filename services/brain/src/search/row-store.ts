@@ -1,9 +1,10 @@
-import { tokenSpans } from './analysis-cache.ts';
-import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
+import type { AnalysedFile } from './analysed-file.ts';
+import type { AnalysisCache } from './analysis-cache.ts';
 import { analyse } from './analysis.ts';
 import { FIELDS, HEADING, PATH, TAGS, TEXT, TITLE, withOccurrence } from './fields.ts';
 import { grown } from './growable.ts';
 import { Postings } from './postings.ts';
+import { TextsAtHand } from './text-shelf.ts';
 import { fileTitle } from './title.ts';
 
 /** A file in one index. */
@@ -15,10 +16,15 @@ export interface IndexedFile {
   readonly title: string;
   readonly analysed: AnalysedFile;
   /** Row ids in order of the text. */
-  readonly rows: Uint32Array;
-  /** Terms of the path, then of the title when the text names none. */
-  readonly nameTokens: Uint32Array;
+  readonly rows: readonly number[];
+  /** Terms of the path, then of the title when the text names none. Arrays of few numbers take less than typed ones. */
+  readonly nameTokens: readonly number[];
   readonly titleFrom: number;
+}
+
+/** The terms of the file's title in order. */
+export function titleTokens({ analysed, nameTokens, titleFrom }: IndexedFile): ArrayLike<number> {
+  return analysed.title === null ? nameTokens.slice(titleFrom) : analysed.titleTerms;
 }
 
 /** Which file it is; its text comes as an analysis. */
@@ -28,23 +34,22 @@ export interface FileIdentity {
   readonly chain: number;
 }
 
-type TermSink = (term: number, row: number, packed: number) => void;
-
 const BYTES_PER_ROW = 22;
-const BYTES_PER_FILE = 1_000;
+/** Two places in tables, an object, and what is not shared with others of its path, title and hash. */
+const BYTES_PER_FILE = 400;
+const BYTES_PER_NUMBER = 8;
 const TERMS_PER_YIELD = 256;
 /** UTF-16 units of the paths of all rows of one file, besides one for each byte of it. */
 const PATHS_OF_A_SMALL_FILE = 2_048;
 const LEAST_PATH = 16;
 
-function bytesOf({ analysed, rows, nameTokens }: IndexedFile): number {
-  const { text, tokens, layout } = analysed;
-  return text.length + tokens.byteLength + layout.byteLength + rows.byteLength + nameTokens.byteLength + BYTES_PER_FILE;
+function bytesOf({ file, title, rows, nameTokens }: IndexedFile): number {
+  return BYTES_PER_FILE + file.length + title.length + (rows.length + nameTokens.length) * BYTES_PER_NUMBER;
 }
 
 /** The names of a file are indexed with each of its rows: of a long path over many small rows only the end is. */
-function indexedPath(file: string, { text, rows }: AnalysedFile): string {
-  const room = Math.floor((text.length + PATHS_OF_A_SMALL_FILE) / Math.max(rows, 1));
+function indexedPath(file: string, { textBytes, rows }: AnalysedFile): string {
+  const room = Math.floor((textBytes + PATHS_OF_A_SMALL_FILE) / Math.max(rows, 1));
   return room < file.length ? file.slice(-Math.max(room, LEAST_PATH)) : file;
 }
 
@@ -60,18 +65,19 @@ export function noTotals(): Totals {
   return { files: 0, rows: 0, lengths: new Float64Array(FIELDS.length) };
 }
 
-/** The terms of one field of a row: tokens[from, to). */
-type FieldSink = (field: number, tokens: Uint32Array, from: number, to: number) => void;
+/** What all rows of a file have, as it is needed for each of them. */
+interface FileLabels {
+  readonly title: Uint32Array;
+  readonly path: Uint32Array;
+  readonly tags: Uint32Array;
+}
 
-function eachField({ analysed, nameTokens, titleFrom }: IndexedFile, ordinal: number, sink: FieldSink): void {
-  const { tokens, tagsFrom } = analysed;
-  if (analysed.title === null) sink(TITLE, nameTokens, titleFrom, nameTokens.length);
-  else sink(TITLE, tokens, analysed.titleFrom, tagsFrom);
-  sink(PATH, nameTokens, 0, titleFrom);
-  sink(TAGS, tokens, tagsFrom, tokens.length);
-  const { body, headings, end } = tokenSpans(analysed, ordinal);
-  sink(HEADING, tokens, headings, end);
-  sink(TEXT, tokens, body, headings);
+function labelsOf(entry: IndexedFile): FileLabels {
+  return {
+    title: Uint32Array.from(titleTokens(entry)),
+    path: Uint32Array.from(entry.nameTokens.slice(0, entry.titleFrom)),
+    tags: entry.analysed.tagTerms,
+  };
 }
 
 /** The rows of an index in columns, their postings, and the totals of each chain. Costs of a change follow the file's size. */
@@ -82,6 +88,9 @@ export class RowStore {
   readonly fileAt: (IndexedFile | undefined)[] = [];
   readonly chains = new Map<number, Totals>();
   readonly postings = new Postings();
+  /** Rises with each change. */
+  changes = 0;
+  readonly texts = new TextsAtHand();
   /** Columns by row id. */
   slotOf = new Uint32Array(0);
   chainOf = new Uint32Array(0);
@@ -92,9 +101,10 @@ export class RowStore {
   rowBound = 0;
   readonly #freeRows: number[] = [];
   readonly #freeSlots: number[] = [];
-  /** Working memory of #eachTerm. */
+  /** Of the row that was gathered last: its distinct terms, and by term id their packed frequencies. */
+  #terms = new Uint32Array(0);
+  #termCount = 0;
   #packed = new Uint32Array(0);
-  readonly #seen: number[] = [];
   #fileBytes = 0;
 
   constructor(cache: AnalysisCache) {
@@ -104,7 +114,15 @@ export class RowStore {
   /** Takes over the caller's hold on `analysed`. The file must not be in the store. */
   add(source: FileIdentity, analysed: AnalysedFile): void {
     const entry = this.#place(source, analysed);
-    entry.rows.forEach((_row, ordinal) => this.#eachTerm(entry, ordinal, this.#post));
+    const labels = labelsOf(entry);
+    for (const [ordinal, row] of entry.rows.entries()) {
+      this.#gather(entry, labels, ordinal);
+      for (let at = 0; at < this.#termCount; at += 1) {
+        const term = this.#terms[at] ?? 0;
+        this.postings.insert(term, row, this.#takePacked(term));
+      }
+    }
+    this.#count(entry, 1);
   }
 
   /**
@@ -113,45 +131,100 @@ export class RowStore {
    */
   *addAll(files: Iterable<readonly [FileIdentity, AnalysedFile]>): Generator<void, void> {
     const entries: IndexedFile[] = [];
+    let counts = new Uint32Array(0);
     for (const [source, analysed] of files) {
-      entries.push(this.#place(source, analysed));
+      const entry = this.#place(source, analysed);
+      entries.push(entry);
+      counts = grown(counts, this.cache.dictionary.idBound);
+      this.#countRows(entry, counts);
+      this.#count(entry, 1);
       yield;
     }
-    const counts = new Uint32Array(this.cache.dictionary.idBound);
-    const eachTermOf = function* (store: RowStore, sink: TermSink): Generator<void, void> {
-      for (const entry of entries) {
-        entry.rows.forEach((_row, ordinal) => store.#eachTerm(entry, ordinal, sink));
-        yield;
-      }
-    };
-    yield* eachTermOf(this, (term) => {
-      counts[term] = (counts[term] ?? 0) + 1;
-    });
-    for (const [term, entries] of counts.entries()) {
-      if (entries > 0) this.postings.reserve(term, entries);
+    for (const [term, rows] of counts.entries()) {
+      if (rows > 0) this.postings.reserve(term, rows);
       if (term % TERMS_PER_YIELD === 0) yield;
     }
-    yield* eachTermOf(this, this.#post);
+    for (const entry of entries) {
+      this.#appendRows(entry);
+      yield;
+    }
+  }
+
+  #countRows(entry: IndexedFile, counts: Uint32Array): void {
+    const labels = labelsOf(entry);
+    for (let ordinal = 0; ordinal < entry.rows.length; ordinal += 1) {
+      this.#gather(entry, labels, ordinal);
+      for (let at = 0; at < this.#termCount; at += 1) {
+        const term = this.#terms[at] ?? 0;
+        counts[term] = (counts[term] ?? 0) + 1;
+        this.#packed[term] = 0;
+      }
+    }
+  }
+
+  /** Of an empty store the rows come in ascending order. */
+  #appendRows(entry: IndexedFile): void {
+    const labels = labelsOf(entry);
+    for (const [ordinal, row] of entry.rows.entries()) {
+      this.#gather(entry, labels, ordinal);
+      for (let at = 0; at < this.#termCount; at += 1) {
+        const term = this.#terms[at] ?? 0;
+        this.postings.append(term, row, this.#takePacked(term));
+      }
+    }
+  }
+
+  /** All of `other`, of the same cache; false when that changed meanwhile: then this store must not be used. */
+  *copyFrom(other: RowStore): Generator<void, boolean> {
+    const { changes } = other;
+    for (const _step of this.postings.copyFrom(other.postings)) {
+      yield;
+      if (other.changes !== changes) return false;
+    }
+    this.slotOf = other.slotOf.slice();
+    this.chainOf = other.chainOf.slice();
+    this.ordinalOf = other.ordinalOf.slice();
+    this.lengths = other.lengths.slice();
+    this.rowBound = other.rowBound;
+    for (const row of other.#freeRows) this.#freeRows.push(row);
+    for (const slot of other.#freeSlots) this.#freeSlots.push(slot);
+    this.#fileBytes = other.#fileBytes;
+    for (const [chain, { files, rows, lengths }] of other.chains) {
+      this.chains.set(chain, { files, rows, lengths: lengths.slice() });
+    }
+    for (const entry of other.fileAt) {
+      this.fileAt.push(entry);
+      if (entry === undefined) continue;
+      this.files.set(entry.file, entry);
+      entry.analysed.hold();
+      this.cache.dictionary.hold(entry.nameTokens);
+    }
+    return true;
   }
 
   #place(source: FileIdentity, analysed: AnalysedFile): IndexedFile {
+    this.changes += 1;
     const { dictionary } = this.cache;
     const title = analysed.title ?? fileTitle(source.file);
     const path = analyse(indexedPath(source.file, analysed));
+    const names = analysed.title === null ? [...path, ...analyse(title)] : path;
     const entry: IndexedFile = {
       ...source,
       slot: this.#freeSlots.pop() ?? this.fileAt.length,
       title,
       analysed,
-      rows: Uint32Array.from({ length: analysed.rows }, () => this.#freeRows.pop() ?? this.rowBound++),
-      nameTokens: dictionary.retainAll(analysed.title === null ? [...path, ...analyse(title)] : path),
+      rows: Array.from({ length: analysed.rows }, () => this.#freeRows.pop() ?? this.rowBound++),
+      nameTokens: names.map((term) => dictionary.retain(term)),
       titleFrom: path.length,
     };
     this.files.set(entry.file, entry);
     this.fileAt[entry.slot] = entry;
     this.#growColumns();
-    entry.rows.forEach((row, ordinal) => this.#setColumns(entry, row, ordinal));
-    this.#count(entry, 1);
+    for (const [ordinal, row] of entry.rows.entries()) {
+      this.slotOf[row] = entry.slot;
+      this.chainOf[row] = entry.chain;
+      this.ordinalOf[row] = ordinal;
+    }
     this.#fileBytes += bytesOf(entry);
     return entry;
   }
@@ -160,14 +233,21 @@ export class RowStore {
   remove(file: string): boolean {
     const entry = this.files.get(file);
     if (entry === undefined) return false;
+    this.changes += 1;
     this.files.delete(file);
     this.fileAt[entry.slot] = undefined;
     this.#count(entry, -1);
     this.#fileBytes -= bytesOf(entry);
-    entry.rows.forEach((row, ordinal) => {
-      this.#eachTerm(entry, ordinal, this.#unpost);
+    const labels = labelsOf(entry);
+    for (const [ordinal, row] of entry.rows.entries()) {
+      this.#gather(entry, labels, ordinal);
+      for (let at = 0; at < this.#termCount; at += 1) {
+        const term = this.#terms[at] ?? 0;
+        this.postings.remove(term, row);
+        this.#packed[term] = 0;
+      }
       this.#freeRows.push(row);
-    });
+    }
     this.#freeSlots.push(entry.slot);
     this.cache.dictionary.release(entry.nameTokens);
     this.cache.release(entry.analysed);
@@ -176,6 +256,7 @@ export class RowStore {
 
   /** Gives back what the files hold of the cache; from the first step on the store must not be used any more. */
   *dissolve(): Generator<void, void> {
+    this.changes += 1;
     for (const { nameTokens, analysed } of this.files.values()) {
       this.cache.dictionary.release(nameTokens);
       this.cache.release(analysed);
@@ -192,6 +273,7 @@ export class RowStore {
   rechain(file: string, chain: number): void {
     const entry = this.files.get(file);
     if (entry === undefined || entry.chain === chain) return;
+    this.changes += 1;
     this.#count(entry, -1);
     const moved: IndexedFile = { ...entry, chain };
     this.files.set(file, moved);
@@ -200,42 +282,47 @@ export class RowStore {
     this.#count(moved, 1);
   }
 
-  /** With the dictionary, which other indexes may share; objects by rule of thumb, at no cost. */
+  /** With the cache, which other indexes may share; objects by rule of thumb, at no cost. */
   estimatedBytes(): number {
-    return this.rowBound * BYTES_PER_ROW + this.cache.dictionary.bytes + this.postings.bytes + this.#fileBytes;
+    return this.rowBound * BYTES_PER_ROW + this.cache.bytes + this.postings.bytes + this.#fileBytes;
   }
 
-  #setColumns(entry: IndexedFile, row: number, ordinal: number): void {
-    this.slotOf[row] = entry.slot;
-    this.chainOf[row] = entry.chain;
-    this.ordinalOf[row] = ordinal;
-    eachField(entry, ordinal, (field, _tokens, from, to) => {
-      this.lengths[row * FIELDS.length + field] = to - from;
-    });
-  }
-
-  readonly #post: TermSink = (term, row, packed) => this.postings.insert(term, row, packed);
-  readonly #unpost: TermSink = (term, row) => this.postings.remove(term, row);
-
-  /** Calls `sink` with each distinct term of a row and its packed frequencies. */
-  #eachTerm(entry: IndexedFile, ordinal: number, sink: TermSink): void {
+  /** Finds the distinct terms of a row and their packed frequencies, and notes how long its fields are. */
+  #gather({ analysed, rows }: IndexedFile, { title, path, tags }: FileLabels, ordinal: number): void {
     this.#packed = grown(this.#packed, this.cache.dictionary.idBound);
+    this.#termCount = 0;
+    const { terms, headings, end } = analysed.rowTerms(ordinal);
+    this.#terms = grown(this.#terms, end + title.length + path.length + tags.length);
+    this.#addTerms(TITLE, title, 0, title.length);
+    this.#addTerms(PATH, path, 0, path.length);
+    this.#addTerms(TAGS, tags, 0, tags.length);
+    this.#addTerms(HEADING, terms, headings, end);
+    this.#addTerms(TEXT, terms, 0, headings);
+    const at = (rows[ordinal] ?? 0) * FIELDS.length;
+    this.lengths[at + TITLE] = title.length;
+    this.lengths[at + PATH] = path.length;
+    this.lengths[at + TAGS] = tags.length;
+    this.lengths[at + HEADING] = end - headings;
+    this.lengths[at + TEXT] = headings;
+  }
+
+  #addTerms(field: number, tokens: Uint32Array, from: number, to: number): void {
     const packed = this.#packed;
-    const seen = this.#seen;
-    seen.length = 0;
-    eachField(entry, ordinal, (field, tokens, from, to) => {
-      for (let at = from; at < to; at += 1) {
-        const term = tokens[at] ?? 0;
-        const before = packed[term] ?? 0;
-        if (before === 0) seen.push(term);
-        packed[term] = withOccurrence(before, field);
-      }
-    });
-    const row = entry.rows[ordinal] ?? 0;
-    for (const term of seen) {
-      sink(term, row, packed[term] ?? 0);
-      packed[term] = 0;
+    const terms = this.#terms;
+    let count = this.#termCount;
+    for (let at = from; at < to; at += 1) {
+      const term = tokens[at] ?? 0;
+      const before = packed[term] ?? 0;
+      if (before === 0) terms[count++] = term;
+      packed[term] = withOccurrence(before, field);
     }
+    this.#termCount = count;
+  }
+
+  #takePacked(term: number): number {
+    const packed = this.#packed[term] ?? 0;
+    this.#packed[term] = 0;
+    return packed;
   }
 
   #growColumns(): void {

@@ -3,7 +3,8 @@ import { OPEN_CHAIN, type RowChain, type RowChains } from '../ports.ts';
 import type { TextToAnalyse } from './analysis-thread.ts';
 import { formatOf } from './passages.ts';
 import type { IndexedFile } from './row-store.ts';
-import type { IndexStats, SearchIndex } from './search-index.ts';
+import { type IndexStats, SearchIndex } from './search-index.ts';
+import type { TextsAtHand } from './text-shelf.ts';
 
 interface FileText {
   readonly hash: string;
@@ -12,29 +13,36 @@ interface FileText {
 
 const NO_CHAINS: RowChains = { chainOf: () => OPEN_CHAIN };
 
-/** UTF-16 units from which on an analysis is worth a thread of its own. */
-const LARGE_TEXT = 16 * 1024;
-
 /** Marks the hash of a text of which something is left out; never the hash of any content. */
 const PARTIAL = 'partial:';
 
+interface HiddenFile {
+  readonly hash: string;
+  /** By which it was decided what is left of it. */
+  readonly chain: number;
+}
+
+export interface RuledIndexOptions {
+  /** A file could not be indexed, so that it is not found. */
+  onProblem(error: unknown): void;
+  /** Other fields of the file are hidden now: it is found again once its text was `set`. */
+  onTextWanted(file: string): void;
+}
+
 export class RuledIndex {
   readonly #index: SearchIndex;
-  readonly #onProblem: (error: unknown) => void;
+  readonly #options: RuledIndexOptions;
   /** Files with hidden fields as they lie on disk; the index holds what is left of them, or nothing. */
-  readonly #hidden = new Map<string, FileText>();
+  readonly #hidden = new Map<string, HiddenFile>();
   /** What is put in its place from now on is placed by these. */
   #chains: RowChains = NO_CHAINS;
   /** Every file stands as `#chains` wants it. */
   #isArranged = true;
 
-  /**
-   * Takes over an index of which it is not known under which rules it was made. `onProblem`: a file could not be
-   * indexed, so that it is not found.
-   */
-  constructor(index: SearchIndex, onProblem: (error: unknown) => void) {
+  /** Takes over an index of which it is not known under which rules it was made. */
+  constructor(index: SearchIndex, options: RuledIndexOptions) {
     this.#index = index;
-    this.#onProblem = onProblem;
+    this.#options = options;
     for (const { file, hash, chain } of index.files()) {
       if (hash.startsWith(PARTIAL)) index.delete(file);
       else if (chain !== OPEN_CHAIN.id) index.rechain(file, OPEN_CHAIN.id);
@@ -54,7 +62,7 @@ export class RuledIndex {
     const chain = this.#chains.chainOf(file);
     if (!chain.hides(file)) return { format: formatOf(file), ...text };
     const content = chain.indexed(file, text.content);
-    return content === null ? null : { format: formatOf(file), hash: partialHash(chain, text), content };
+    return content === null ? null : { format: formatOf(file), hash: partialHash(chain, text.hash), content };
   }
 
   delete(file: string): boolean {
@@ -62,16 +70,25 @@ export class RuledIndex {
     return this.#index.delete(file) || wasHidden;
   }
 
-  /** The text as it lies on disk, null unless that text is known by that hash. */
-  contentOf(file: string, hash: string): string | null {
-    const hidden = this.#hidden.get(file);
-    if (hidden !== undefined) return hidden.hash === hash ? hidden.content : null;
-    return this.#index.contentOf(file, hash);
+  /** What it shows of files. */
+  get texts(): TextsAtHand {
+    return this.#index.texts;
+  }
+
+  /** What of the text is shown to anybody, as the rules are now; null = nothing. */
+  shownText(file: string, content: string): string | null {
+    const chain = this.#chains.chainOf(file);
+    return chain.hides(file) ? chain.indexed(file, content) : content;
   }
 
   /** The hash of the text as it lies on disk. */
   hashOf(file: string): string | null {
     return this.#hidden.get(file)?.hash ?? this.#index.hashOf(file);
+  }
+
+  /** The files of which all is indexed as they are, and what else there may be; null when it changed meanwhile. */
+  copy(): Generator<void, SearchIndex | null> {
+    return SearchIndex.copyOf(this.#index);
   }
 
   /** Every file of which a text is known, in no particular order. */
@@ -96,21 +113,20 @@ export class RuledIndex {
     return this.#index;
   }
 
-  /**
-   * The same in steps, between which anything else may happen to the index; it ends when that was `under` other rules.
-   * A step with a text is one before which that should be analysed, and held until the next one is over.
-   */
-  *arrange(chains: RowChains): Generator<TextToAnalyse | null, void> {
+  /** The same in steps, between which anything else may happen to the index; it ends when that was `under` other rules. */
+  *arrange(chains: RowChains): Generator<void, void> {
     if (chains === this.#chains && this.#isArranged) return;
     this.#chains = chains;
     this.#isArranged = false;
     for (const { file } of this.#index.files()) {
-      yield* this.#arrangeOne(chains, file, () => this.arrangeAgain(chains, file));
+      this.arrangeAgain(chains, file);
+      yield;
       if (this.#chains !== chains) return;
     }
     // Those of which nothing was left are in no index.
-    for (const [file] of this.#hidden) {
-      if (!this.#index.has(file)) yield* this.#arrangeOne(chains, file, () => this.#placeAgain(chains, file));
+    for (const [file, { chain }] of this.#hidden) {
+      if (!this.#index.has(file) && chains.chainOf(file).id !== chain) this.#wantText(file);
+      yield;
       if (this.#chains !== chains) return;
     }
     // Last: one that was left in the middle is arranged again before anybody is answered from it.
@@ -130,7 +146,7 @@ export class RuledIndex {
     if (entry?.chain !== chain.id) return false;
     const hidden = this.#hidden.get(file);
     if (!chain.hides(file)) return hidden === undefined && !entry.hash.startsWith(PARTIAL);
-    return hidden !== undefined && entry.hash === partialHash(chain, hidden);
+    return hidden !== undefined && entry.hash === partialHash(chain, hidden.hash);
   }
 
   /** The file as it may be kept outside of memory; null when something of it is hidden. */
@@ -143,59 +159,37 @@ export class RuledIndex {
     for (const file of this.#index.files()) if (!this.#hidden.has(file.file)) yield file;
   }
 
-  *#arrangeOne(chains: RowChains, file: string, place: () => void): Generator<TextToAnalyse | null, void> {
-    const large = this.#largeToPlace(file, chains.chainOf(file));
-    if (large !== null) yield large;
-    if (this.#chains !== chains) return;
-    place();
-    yield null;
+  #rearrange({ file, chain: before }: IndexedFile, chain: RowChain): void {
+    if (before === chain.id) return;
+    if (!this.#hidden.has(file) && !chain.hides(file)) this.#index.rechain(file, chain.id);
+    else this.#wantText(file);
   }
 
-  /** Of a file that is in no index, as it is now. */
-  #placeAgain(chains: RowChains, file: string): void {
-    const text = this.#hidden.get(file);
-    if (text !== undefined && !this.#index.has(file)) this.#place(file, text, chains.chainOf(file));
-  }
-
-  /** What is to be indexed of a file that must be placed anew; null when it is small or need not be. */
-  #largeToPlace(file: string, chain: RowChain): TextToAnalyse | null {
-    const entry = this.#index.fileOf(file);
-    const hidden = this.#hidden.get(file);
-    if (entry?.chain === chain.id || (hidden === undefined && !chain.hides(file))) return null;
-    const text = hidden ?? (entry === null ? null : textOf(entry));
-    return text === null || text.content.length < LARGE_TEXT ? null : this.analysable(file, text);
-  }
-
-  #rearrange(entry: IndexedFile, chain: RowChain): void {
-    const { file } = entry;
-    if (entry.chain === chain.id) return;
-    const hidden = this.#hidden.get(file);
-    if (hidden === undefined && !chain.hides(file)) this.#index.rechain(file, chain.id);
-    else this.#place(file, hidden ?? textOf(entry), chain);
+  /** Until it is there nothing of the file is found. */
+  #wantText(file: string): void {
+    this.#index.delete(file);
+    this.#hidden.delete(file);
+    this.#options.onTextWanted(file);
   }
 
   /** What was indexed of the file goes first, so that nothing of it is left where anything fails. */
   #place(file: string, text: FileText, chain: RowChain): void {
     this.#index.delete(file);
     const hides = chain.hides(file);
-    if (hides) this.#hidden.set(file, text);
+    if (hides) this.#hidden.set(file, { hash: text.hash, chain: chain.id });
     else this.#hidden.delete(file);
     try {
       const content = hides ? chain.indexed(file, text.content) : text.content;
-      const hash = hides ? partialHash(chain, text) : text.hash;
+      const hash = hides ? partialHash(chain, text.hash) : text.hash;
       if (content !== null) this.#index.set({ file, content, hash, chain: chain.id });
     } catch (error) {
       // One file that cannot be indexed is not found; every other one is.
       this.#index.delete(file);
-      this.#onProblem(error);
+      this.#options.onProblem(error);
     }
   }
 }
 
-function textOf({ hash, analysed }: IndexedFile): FileText {
-  return { hash, content: analysed.text.toString() };
-}
-
-function partialHash({ id }: RowChain, { hash }: FileText): string {
+function partialHash({ id }: RowChain, hash: string): string {
   return `${PARTIAL}${id}:${hash}`;
 }

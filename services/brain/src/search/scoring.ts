@@ -1,19 +1,15 @@
 import type { QueryWord } from './analysis.ts';
-import { B, inverseFrequency, K1 } from './bm25.ts';
-import { BODY_ONLY_BOUND, FIELD_WEIGHTS, FIELDS, frequencyOf, HEADING, TEXT } from './fields.ts';
+import { B, inverseFrequency } from './bm25.ts';
+import { correctionOf } from './corrections.ts';
+import { BODY_ONLY_BOUND, FIELD_WEIGHTS, FIELDS, frequencyOf, TEXT } from './fields.ts';
 import type { PostingList } from './posting-list.ts';
-import { noTotals } from './row-store.ts';
-import type { RowStore, Totals } from './row-store.ts';
+import type { RowStore } from './row-store.ts';
+import type { Correction } from './search-answer.ts';
+import { idsOfPrefix, unionOf } from './term-union.ts';
+import { admittedRows, rowsOfTerm, type View, viewOf } from './view.ts';
 
 /** Of a longer query only its rarest distinct terms count. */
 const MAX_QUERY_TERMS = 128;
-
-/** What a query may see: the admitted chains and their totals. */
-export interface View {
-  /** By chain; 1 = admitted. null = every row is. */
-  readonly mask: Uint8Array | null;
-  readonly totals: Totals;
-}
 
 /** A distinct term of a query; `postings` is undefined when no row has it. */
 export interface QueryTerm {
@@ -25,33 +21,6 @@ export interface QueryTerm {
   readonly postings: PostingList | undefined;
 }
 
-function viewOf(store: RowStore, admitted: ReadonlySet<number> | null): View {
-  const totals = noTotals();
-  const visible = [...store.chains].filter(([chain]) => admitted === null || admitted.has(chain));
-  for (const [, part] of visible) {
-    totals.files += part.files;
-    totals.rows += part.rows;
-    part.lengths.forEach((length, field) => {
-      totals.lengths[field] = (totals.lengths[field] ?? 0) + length;
-    });
-  }
-  if (visible.length === store.chains.size) return { mask: null, totals };
-  const mask = new Uint8Array(Math.max(...store.chains.keys()) + 1);
-  for (const [chain] of visible) mask[chain] = 1;
-  return { mask, totals };
-}
-
-function admittedRows(store: RowStore, postings: PostingList, mask: Uint8Array | null): number {
-  if (mask === null) return postings.count;
-  const { chainOf } = store;
-  let count = 0;
-  for (const chunk of postings.chunks) {
-    const end = (chunk[0] ?? 0) * 2;
-    for (let at = 1; at < end; at += 2) count += mask[chainOf[chunk[at] ?? 0] ?? 0] ?? 0;
-  }
-  return count;
-}
-
 /** A query made ready for one view of a store. */
 export interface PreparedQuery {
   readonly store: RowStore;
@@ -59,25 +28,64 @@ export interface PreparedQuery {
   readonly words: readonly QueryWord[];
   /** Distinct terms in order of first appearance, idf over the view. */
   readonly terms: readonly QueryTerm[];
+  /** Words that no admitted row has, and the term that is looked for instead. */
+  readonly corrected: readonly Correction[];
 }
+
+/** Terms of a query beside its words, each a union of several. */
+export interface TermGroups {
+  readonly any: readonly (readonly string[])[];
+  readonly prefixes: readonly string[];
+}
+
+export const NO_GROUPS: TermGroups = { any: [], prefixes: [] };
+
+/** Only so many words of a query are corrected. */
+const MOST_CORRECTED = 8;
 
 export function prepareQuery(
   store: RowStore,
   admitted: ReadonlySet<number> | null,
   words: readonly QueryWord[],
+  { any, prefixes }: TermGroups = NO_GROUPS,
 ): PreparedQuery {
   const view = viewOf(store, admitted);
+  const { corrected, words: read } = correctedWords(store, view, words);
+  const { dictionary } = store.cache;
   const counts = new Map<string, number>();
-  for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1);
-  const terms = [...counts].map(([term, count]): QueryTerm => {
-    const id = store.cache.dictionary.find(term) ?? -1;
-    const list = store.postings.of(id);
+  for (const { term } of read) counts.set(term, (counts.get(term) ?? 0) + 1);
+  const termFor = (term: string, count: number, ids: readonly number[]): QueryTerm => {
+    const list = unionOf(store, ids);
     const frequency = list === undefined ? 0 : admittedRows(store, list, view.mask);
     const idf = inverseFrequency(view.totals.rows, frequency);
-    return { term, id, count, idf, postings: frequency > 0 ? list : undefined };
-  });
+    return { term, id: ids.length === 1 ? (ids[0] ?? -1) : -1, count, idf, postings: frequency > 0 ? list : undefined };
+  };
+  const idsOf = (term: string): number[] => [dictionary.find(term) ?? []].flat();
+  const terms = [
+    ...[...counts].map(([term, count]) => termFor(term, count, idsOf(term))),
+    ...any.map((group) => termFor(group.join(' OR '), 1, group.flatMap(idsOf))),
+    ...prefixes.map((prefix) => termFor(`${prefix}*`, 1, idsOfPrefix(store, view, prefix))),
+  ];
   const kept = new Set(terms.toSorted((a, b) => b.idf - a.idf).slice(0, MAX_QUERY_TERMS));
-  return { store, view, words, terms: terms.filter((term) => kept.has(term)) };
+  return { store, view, words: read, terms: terms.filter((term) => kept.has(term)), corrected };
+}
+
+/** Words that no admitted row has, and what stands in their place. */
+function correctedWords(store: RowStore, view: View, words: readonly QueryWord[]) {
+  const corrections = new Map<string, QueryWord | null>();
+  let left = MOST_CORRECTED;
+  for (const { word, term } of words) {
+    if (left === 0 || corrections.has(word) || hasTerm(store, view, term)) continue;
+    const meant = correctionOf(store, view, term);
+    corrections.set(word, meant === null ? null : { word: meant, term: meant });
+    left -= 1;
+  }
+  const corrected = [...corrections].flatMap(([word, meant]) => (meant === null ? [] : [{ word, as: meant.word }]));
+  return { corrected, words: words.map((word) => corrections.get(word.word) ?? word) };
+}
+
+function hasTerm(store: RowStore, view: View, term: string): boolean {
+  return rowsOfTerm(store, view, store.cache.dictionary.find(term) ?? -1) > 0;
 }
 
 /**
@@ -87,9 +95,8 @@ export function prepareQuery(
 export function fieldFrequency(store: RowStore, view: View, row: number, packed: number, field: number): number {
   const tf = frequencyOf(packed, field);
   if (tf === 0) return 0;
-  const average = (view.totals.lengths[field] ?? 0) / view.totals.rows;
   const length = store.lengths[row * FIELDS.length + field] ?? 0;
-  return ((FIELD_WEIGHTS[field] ?? 0) * tf) / (1 - B + (B * length) / average);
+  return ((FIELD_WEIGHTS[field] ?? 0) * tf) / (1 - B + (B * length) / (view.averages[field] ?? 0));
 }
 
 /** tf' of a row: the sum over its fields. */
@@ -98,87 +105,4 @@ export function rowFrequency(store: RowStore, view: View, row: number, packed: n
   let sum = 0;
   for (let field = 0; field < FIELDS.length; field += 1) sum += fieldFrequency(store, view, row, packed, field);
   return sum;
-}
-
-/** Row scores of one query; cleared by the next. Rows with a score above 0 are rows[0, count). */
-export interface RowScores {
-  readonly scores: Float64Array;
-  readonly rows: Uint32Array;
-  count: number;
-}
-
-/** Adds one term's BM25F part to each admitted row that has it. */
-function addTerm(store: RowStore, view: View, postings: PostingList, weight: number, into: RowScores): void {
-  const { scores, rows } = into;
-  const { chainOf } = store;
-  const { mask } = view;
-  let count = into.count;
-  for (const chunk of postings.chunks) {
-    const end = (chunk[0] ?? 0) * 2;
-    for (let at = 1; at < end; at += 2) {
-      const row = chunk[at] ?? 0;
-      const packed = chunk[at + 1] ?? 0;
-      if (mask !== null && mask[chainOf[row] ?? 0] === 0) continue;
-      const frequency = rowFrequency(store, view, row, packed);
-      const before = scores[row] ?? 0;
-      if (before === 0) rows[count++] = row;
-      scores[row] = before + (weight * frequency) / (K1 + frequency);
-    }
-  }
-  into.count = count;
-}
-
-/** BM25F of every admitted row with a query term. Terms are added in query order, so sums are the same in every index. */
-export function scoreRows({ store, view, terms }: PreparedQuery, into: RowScores): void {
-  for (const { postings, count, idf } of terms) {
-    if (postings !== undefined) addTerm(store, view, postings, count * idf * (K1 + 1), into);
-  }
-}
-
-/** Adds one term's occurrences, weighted by field, to the files that have it; returns those files' slots. */
-function addFileFrequencies(store: RowStore, view: View, postings: PostingList, into: Float64Array): number[] {
-  const { slotOf, chainOf } = store;
-  const { mask } = view;
-  const slots: number[] = [];
-  for (const chunk of postings.chunks) {
-    const end = (chunk[0] ?? 0) * 2;
-    for (let at = 1; at < end; at += 2) {
-      const row = chunk[at] ?? 0;
-      if (mask !== null && mask[chainOf[row] ?? 0] === 0) continue;
-      const slot = slotOf[row] ?? 0;
-      const packed = chunk[at + 1] ?? 0;
-      const before = into[slot] ?? 0;
-      if (before === 0) slots.push(slot);
-      into[slot] = before + fileShare(packed, before === 0);
-    }
-  }
-  return slots;
-}
-
-/** A row's share of its file's weighted frequency; title, path and tags belong to the file and count once. */
-function fileShare(packed: number, isFirst: boolean): number {
-  if (packed < BODY_ONLY_BOUND) return packed;
-  let sum = 0;
-  for (let field = isFirst ? 0 : HEADING; field < FIELDS.length; field += 1) {
-    sum += (FIELD_WEIGHTS[field] ?? 0) * frequencyOf(packed, field);
-  }
-  return sum;
-}
-
-/**
- * BM25 of whole files, by slot: occurrences weighted by field, the length is that of all bodies and headings, and
- * the idf is the rows' one. `frequencies` is all zeros before and after.
- */
-export function scoreFiles(query: PreparedQuery, scores: Float64Array, frequencies: Float64Array): void {
-  const { store, view, terms } = query;
-  const average = ((view.totals.lengths[TEXT] ?? 0) + (view.totals.lengths[HEADING] ?? 0)) / view.totals.files;
-  for (const { postings, count, idf } of terms) {
-    if (postings === undefined) continue;
-    for (const slot of addFileFrequencies(store, view, postings, frequencies)) {
-      const length = store.fileAt[slot]?.analysed.titleFrom ?? 0;
-      const frequency = (frequencies[slot] ?? 0) / (1 - B + (B * length) / Math.max(average, 1));
-      scores[slot] = (scores[slot] ?? 0) + (count * idf * (K1 + 1) * frequency) / (K1 + frequency);
-      frequencies[slot] = 0;
-    }
-  }
 }

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import type { ChangedAt } from './conditions.ts';
 import { FIELDS } from './fields.ts';
 import { HybridParts } from './hybrid.ts';
 import type { Nearness } from './nearness.ts';
+import { Understood } from './query-language.ts';
+import type { Recency } from './recency.ts';
 
 export interface SearchRequest {
   readonly query: string;
@@ -14,9 +17,23 @@ export interface SearchRequest {
   readonly group: 'file' | 'passage';
   /** Only this file or files below this directory are answered; it narrows the results, not the statistics. */
   readonly pathPrefix?: string;
+  /** Another query whose operators narrow the results too. */
+  readonly within?: string;
+  /** Without it no file's time is known. */
+  readonly changedAt?: ChangedAt;
+  /** Only in hybrid mode; `off` without. */
+  readonly recency?: Recency;
   /** The chains whose rows exist for this query; null = all. */
   readonly admitted: ReadonlySet<number> | null;
   readonly explain: boolean;
+  /** What earlier pages had: it is not shown again, and counts all the same. */
+  readonly shown?: ShownBefore;
+}
+
+export interface ShownBefore {
+  /** How many rows it may be true of. */
+  readonly count: number;
+  has(row: Pick<SearchResult, 'file' | 'lines'>): boolean;
 }
 
 /** One query term in one field: `part` is its share of the BM25F score. */
@@ -41,13 +58,23 @@ const Explanation = z.strictObject({
   parts: HybridParts.nullable(),
   /** The cosine, where meaning counted. */
   semantic: z.number().exactOptional(),
+  /** What phrases add to `bm25` in plain mode; in hybrid mode it is one of the parts. */
+  phrases: z.number(),
   terms: z.array(TermPart).readonly(),
 });
 export type Explanation = Readonly<z.output<typeof Explanation>>;
 
+/** A word that no admitted row has, and the term that was looked for in its place. */
+export const Correction = z.strictObject({ word: z.string(), as: z.string() });
+export type Correction = Readonly<z.output<typeof Correction>>;
+
+export { Understood };
+
 export const SearchResult = z.strictObject({
   file: z.string(),
   title: z.string(),
+  /** The headings of a Markdown file above the passage, outermost first. */
+  headings: z.array(z.string()).readonly(),
   /** The passage, verbatim. */
   content: z.string(),
   snippet: z.string(),
@@ -65,4 +92,6 @@ export interface SearchAnswer {
   readonly results: readonly SearchResult[];
   /** Admitted files (below the prefix) with a query term; in semantic mode with a cosine above 0. */
   readonly total: number;
+  readonly understood: Understood;
+  readonly corrected: readonly Correction[];
 }

@@ -21,7 +21,7 @@ tags: [lock, concurrency]
 ---
 A lease is granted for a limited time. The fencing token rises with each grant, so a late writer is refused.
 
-When the holder dies the lease expires and another agent may acquire it.
+When the holder forgets to renew it or dies the lease expires and another agent may acquire it.
 `,
   'kitchen/banana-bread.md': `# Banana bread
 
@@ -58,12 +58,13 @@ describe.each(['plain', 'hybrid'] as const)('%s', (mode) => {
     ['how long do tomatoes need to ripen', 'garden/tomatoes.md'],
     ['baking with ripe bananas', 'kitchen/banana-bread.md'],
     ['E_FENCED', 'api/errors.json'],
+    ['what the holder forgot', 'ops/leases.md'],
   ])('"%s" finds %s first', (query, file) => {
     expect(filesFor(indexOf(corpus), { query, mode })[0]).toBe(file);
   });
 
   test.each(['', '   ', '\u0301', '(+)*$', 'zebra'])('"%s" finds nothing', (query) => {
-    expect(indexOf(corpus).search({ ...base, mode, query })).toEqual({ results: [], total: 0 });
+    expect(indexOf(corpus).search({ ...base, mode, query })).toMatchObject({ results: [], total: 0 });
   });
 
   test('a query of stop words alone is searched as it is', () => {
@@ -202,6 +203,8 @@ describe('a block of a snapshot', () => {
     const block = Block.read(shifted.subarray(3));
     const restored = indexOfBlocks(block === null ? [] : [block]);
     const original = indexOf(corpus);
+    for (const [file, content] of Object.entries(corpus))
+      restored.texts.lend(restored.fileOf(file) ?? expect.fail(), content);
     for (const index of [restored, original]) {
       index.delete('ops/leases.md');
       index.set({ file: 'new.md', content: 'ripe for a lease — naïve 東京', hash: 'n', chain: 0 });
@@ -245,10 +248,113 @@ describe('a block of a snapshot', () => {
       encodeFiles(new TermNumbers(later.cache.dictionary), [...later.files()], ['ops/deploy.md']),
     ].map(Block.read);
     const index = indexOfBlocks(blocks.flatMap((block) => block ?? []));
-    expect(filesFor(index, { query: 'ripen deployment' })).toEqual([]);
+    expect(filesFor(index, { query: 'morning deployment' })).toEqual([]);
     expect(filesFor(index, { query: 'eaten bananas' }).toSorted()).toEqual([
       'garden/tomatoes.md',
       'kitchen/banana-bread.md',
     ]);
   });
+});
+
+describe.each(['plain', 'hybrid'] as const)('what is said about words, %s', (mode) => {
+  const notes = {
+    'a/order.md': 'The blue harbour light. Light of the harbour, blue as ever, blue harbour.',
+    'a/exact.md': 'Somewhere else stands a harbour light that nobody counts.',
+    'b/other.md': 'The harbour is closed; the light is out. Deployments wait, the deployer sleeps.',
+    'b/naïve.md': 'A quokka eats the lemon.',
+  };
+  const times: Record<string, number> = {
+    'a/order.md': Date.UTC(2025, 11, 31),
+    'a/exact.md': Date.UTC(2026, 0, 1),
+    'b/other.md': Date.UTC(2026, 1, 28, 23),
+  };
+  const found = (query: string) => {
+    const request = { ...base, mode, query, explain: true, changedAt: (file: string) => times[file] ?? null };
+    return indexOf(notes).search(request);
+  };
+  const files = (query: string) => found(query).results.map(({ file }) => file);
+
+  test('a phrase in exactly that order comes first, stop words included, and the score tells', () => {
+    expect(files('"light that nobody"')[0]).toBe('a/exact.md');
+    expect(files('blue "harbour light"').slice(0, 2)).toEqual(['a/order.md', 'a/exact.md']);
+    expect(files('"light harbour" blue')).toHaveLength(3);
+    for (const { score, explain } of found('blue "harbour light"').results) {
+      const parts = explain?.parts ?? { bm25: explain?.bm25 ?? NaN, phrases: explain?.phrases ?? NaN };
+      expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(score, 8);
+    }
+  });
+
+  test.each([
+    ['harbour -blue', ['a/exact.md', 'b/other.md']],
+    ['harbour -"harbour light"', ['b/other.md']],
+    ['deplo*', ['b/other.md']],
+    ['harbour path:a', ['a/exact.md', 'a/order.md']],
+    ['harbour path:*/o*.md', ['a/order.md', 'b/other.md']],
+    ['harbour category:b', ['b/other.md']],
+    ['harbour since:2026', ['a/exact.md', 'b/other.md']],
+    ['harbour until:2025', ['a/order.md']],
+    ['harbour since:2026-02-28 until:2026-02-28', ['b/other.md']],
+    ['quokka OR deployer', ['b/naïve.md', 'b/other.md']],
+    ['-blue', []],
+    ['since:2026', []],
+  ])('"%s"', (query, expected) => {
+    expect(files(query).toSorted()).toEqual(expected);
+  });
+
+  test('an alternative counts like the other, however rare it is', () => {
+    const [first] = found('harbour OR quokka').results;
+    const parts = first?.explain?.terms.map(({ term }) => term);
+    expect(new Set(parts)).toEqual(new Set(['harbour OR quokka']));
+  });
+
+  test('a word that nothing has is corrected, and nothing else is', () => {
+    expect(found('hrabour')).toMatchObject({ corrected: [{ word: 'hrabour', as: 'harbour' }], total: 3 });
+    for (const query of ['harbour', 'zzz', 'h4rbour', 'lgt', '"hrabour light"'.slice(0, 4)]) {
+      expect(found(query).corrected).toEqual([]);
+    }
+  });
+
+  test('a hidden file corrects nothing', () => {
+    const index = indexOf(notes);
+    index.set({ file: 'secret.md', content: 'wombats', hash: 's', chain: 1 });
+    const request = { ...base, mode, query: 'wombts', admitted: new Set([0]) };
+    expect(index.search(request)).toMatchObject({ total: 0, corrected: [] });
+    expect(index.search({ ...request, query: 'wom*' })).toMatchObject({ total: 0 });
+    expect(index.search({ ...request, admitted: null })).toMatchObject({ total: 1 });
+  });
+});
+
+test('lately written counts as much as it is told to, in hybrid mode', () => {
+  const index = indexOf({ 'a.md': 'the harbour', 'b.md': 'the harbour' });
+  const changedAt = (file: string) => (file === 'b.md' ? Date.UTC(2026, 5) : Date.UTC(2026, 0));
+  const first = (recency: 'off' | 'mild' | 'strong') =>
+    index.search({ ...base, query: 'harbour', changedAt, recency, explain: true }).results[0];
+  expect(first('off')?.file).toBe('a.md');
+  expect(first('mild')).toMatchObject({ file: 'b.md', explain: { parts: { recency: 0.1 } } });
+  expect(first('strong')?.explain?.parts?.recency).toBe(0.5);
+});
+
+test.each([
+  ['Die Straße ist gesperrt.', 'strasse'],
+  ['Die Strasse ist gesperrt.', 'Straße'],
+  ['ท่าเรือปิดในตอนเย็น', 'ท่าเรือ'],
+  ['Launched 🚀 today.', '🚀'],
+  ['كتب التقرير أحمد', 'احمد'],
+])('"%s" is found by "%s"', (content, query) => {
+  expect(filesFor(indexOf({ 'a.md': content, 'b.md': 'Nothing of it.' }), { query })).toEqual(['a.md']);
+});
+
+test.each(['file', 'passage'] as const)('fewer results are the first of more, one for each %s', (group) => {
+  const files = Array.from({ length: 300 }, (_, at) => {
+    const text = `lease ${'of the writer '.repeat(at % 7)}${at % 3 === 0 ? 'fence token' : 'late queue'} number ${at}`;
+    return [`n${at}.md`, `# Note ${at % 11}\n\n${text}\n\n## More\n\nAgain a lease ${'x '.repeat(at % 13)}`] as const;
+  });
+  const index = indexOf(Object.fromEntries(files));
+  for (const query of ['lease', 'lease of a late writer', '"fence token" lease', 'lease -queue']) {
+    const first = (limit: number) =>
+      index.search({ ...base, query, group, limit }).results.map(({ file, lines, score }) => ({ file, lines, score }));
+    const all = first(1000);
+    expect(all.length).toBeGreaterThanOrEqual(100);
+    for (const limit of [1, 10, 60]) expect(first(limit)).toEqual(all.slice(0, limit));
+  }
 });

@@ -1,14 +1,14 @@
+import type { AnalysedFile } from './analysed-file.ts';
 import { AnalysisCache } from './analysis-cache.ts';
-import type { AnalysedFile } from './analysis-cache.ts';
 import { analyseQuery } from './analysis.ts';
 import { type FeedbackWord, feedbackWords, type FoundPassage } from './feedback.ts';
-import { grown } from './growable.ts';
 import { formatOf } from './passages.ts';
 import { runQuery } from './query.ts';
-import type { Workspace } from './query.ts';
+import { Workspace } from './workspace.ts';
 import { RowStore } from './row-store.ts';
 import type { FileIdentity, IndexedFile } from './row-store.ts';
 import type { SearchAnswer, SearchRequest } from './search-answer.ts';
+import type { TextsAtHand } from './text-shelf.ts';
 
 /** A file as the index is told of it. */
 export interface FileSource {
@@ -37,14 +37,7 @@ export interface IndexStats {
  */
 export class SearchIndex {
   readonly #store: RowStore;
-  #work: Workspace = {
-    scores: new Float64Array(0),
-    rows: new Uint32Array(0),
-    fileScores: new Float64Array(0),
-    fileFrequencies: new Float64Array(0),
-    bestRows: new Uint32Array(0),
-    termNumbers: new Uint32Array(0),
-  };
+  readonly #work = new Workspace();
 
   /** Indexes of one brain's branches share a cache, so that equal contents are analysed once. */
   constructor(cache: AnalysisCache = new AnalysisCache()) {
@@ -53,6 +46,11 @@ export class SearchIndex {
 
   get cache(): AnalysisCache {
     return this.#store.cache;
+  }
+
+  /** What it shows of files. */
+  get texts(): TextsAtHand {
+    return this.#store.texts;
   }
 
   /** Adds or replaces a file; the next search sees it. Costs follow the file's size, not the index's. */
@@ -71,6 +69,12 @@ export class SearchIndex {
     return this.#store.addAll(files);
   }
 
+  /** As another of the same cache is; null when that changed while it was copied. */
+  static *copyOf(other: SearchIndex): Generator<void, SearchIndex | null> {
+    const index = new SearchIndex(other.cache);
+    return (yield* index.#store.copyFrom(other.#store)) ? index : null;
+  }
+
   /** True when the file was in the index. */
   delete(file: string): boolean {
     return this.#store.remove(file);
@@ -78,12 +82,6 @@ export class SearchIndex {
 
   has(file: string): boolean {
     return this.#store.files.has(file);
-  }
-
-  /** The text of an indexed file, null unless it is indexed with that hash. */
-  contentOf(file: string, hash: string): string | null {
-    const indexed = this.#store.files.get(file);
-    return indexed?.hash === hash ? indexed.analysed.text.toString() : null;
   }
 
   fileOf(file: string): IndexedFile | null {
@@ -113,8 +111,11 @@ export class SearchIndex {
     return this.#store.dissolve();
   }
 
+  /** Texts that are not at hand are missing in the answer, and named by `texts`. */
   search(request: SearchRequest): SearchAnswer {
-    return runQuery(this.#store, request, this.#workspace());
+    const { rowBound, fileAt } = this.#store;
+    this.#work.reserve(rowBound, fileAt.length, this.cache.dictionary.idBound);
+    return runQuery(this.#store, request, this.#work);
   }
 
   /** What stands out in passages that it found for the query, heaviest first. */
@@ -137,19 +138,5 @@ export class SearchIndex {
       terms: postings.terms,
       estimatedBytes: this.#store.estimatedBytes(),
     };
-  }
-
-  #workspace(): Workspace {
-    const { rowBound, fileAt } = this.#store;
-    const { scores, rows, fileScores, fileFrequencies, bestRows, termNumbers } = this.#work;
-    this.#work = {
-      scores: grown(scores, rowBound),
-      rows: grown(rows, rowBound),
-      fileScores: grown(fileScores, fileAt.length),
-      fileFrequencies: grown(fileFrequencies, fileAt.length),
-      bestRows: grown(bestRows, fileAt.length),
-      termNumbers: grown(termNumbers, this.cache.dictionary.idBound),
-    };
-    return this.#work;
   }
 }

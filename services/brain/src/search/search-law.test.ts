@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
 import { AnalysisCache } from './analysis-cache.ts';
-import type { SearchRequest } from './search-answer.ts';
+import type { Explanation, SearchRequest } from './search-answer.ts';
 import { SearchIndex } from './search-index.ts';
 import type { FileSource } from './search-index.ts';
 import { titleOfText } from './title.ts';
@@ -22,6 +22,19 @@ const words = [
   'snake_case',
   '東京都',
   'rare',
+];
+const operators = [
+  'absent',
+  'deplyo',
+  'queeu',
+  'OR',
+  '-fence',
+  '"the lease"',
+  '-"of queue"',
+  'le*',
+  'path:ops',
+  'path:*.md',
+  '"',
 ];
 const sentence = fc
   .array(fc.constantFrom(...words), { minLength: 1, maxLength: 12 })
@@ -51,7 +64,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: path.map((remove) => ({ set: null, remove })) },
 );
 const request = fc.record({
-  query: fc.array(fc.constantFrom(...words, 'absent'), { maxLength: 6 }).map((found) => found.join(' ')),
+  query: fc.array(fc.constantFrom(...words, ...operators), { maxLength: 6 }).map((found) => found.join(' ')),
   mode: fc.constantFrom('plain', 'hybrid'),
   limit: fc.integer({ min: 1, max: 30 }),
   group: fc.constantFrom('file', 'passage'),
@@ -79,10 +92,14 @@ function replay(steps: readonly { set: FileSource | null; remove: string }[], in
   return { index, files };
 }
 
-function restoredOf(index: SearchIndex): SearchIndex {
+/** With the texts, which no snapshot has. */
+function restoredOf(index: SearchIndex, files: ReadonlyMap<string, FileSource>): SearchIndex {
   const numbers = new TermNumbers(index.cache.dictionary);
   const blocks = Array.from(index.files(), (file) => Block.read(encodeFiles(numbers, [file])));
-  return indexOfBlocks(blocks.flatMap((block) => block ?? []));
+  const restored = indexOfBlocks(blocks.flatMap((block) => block ?? []));
+  for (const file of restored.files())
+    expect(restored.texts.lend(file, files.get(file.file)?.content ?? '')).toBe(true);
+  return restored;
 }
 
 /** With what stands out in what was found. */
@@ -111,7 +128,7 @@ test('incremental changes equal a rebuild in any order, and a snapshot of it', (
     fc.property(steps, questions, (changes, asked) => {
       const { index, files } = replay(changes);
       const rebuilt = build([...files.values()].reverse());
-      const restored = restoredOf(index);
+      const restored = restoredOf(index, files);
       const { files: count, rows, terms } = index.stats();
       expect(rebuilt.stats()).toMatchObject({ files: count, rows, terms });
       for (const question of asked) {
@@ -145,6 +162,10 @@ test('indexes that share a cache answer as if alone, and leave nothing behind', 
   );
 });
 
+function plainParts(explain: Explanation | undefined) {
+  return { bm25: explain?.bm25 ?? NaN, phrases: explain?.phrases ?? NaN };
+}
+
 test('the parts of an explanation sum up to the scores', () => {
   fc.assert(
     fc.property(steps, questions, (changes, asked) => {
@@ -153,7 +174,7 @@ test('the parts of an explanation sum up to the scores', () => {
         for (const { score, explain } of index.search({ ...question, explain: true, admitted: null }).results) {
           const terms = explain?.terms.reduce((sum, { part }) => sum + part, 0) ?? NaN;
           expect(terms).toBeCloseTo(explain?.bm25 ?? NaN, 8);
-          const parts = explain?.parts ?? { bm25: explain?.bm25 ?? NaN };
+          const parts = explain?.parts ?? plainParts(explain);
           expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(score, 8);
           expect(explain?.fused).toBe(score);
         }

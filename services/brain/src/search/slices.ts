@@ -17,7 +17,11 @@ export class Slices {
   }
 
   /** Runs the steps to their end. */
-  async run(steps: Iterator<void, void>): Promise<void> {
-    while (steps.next().done !== true) if (this.isOver) await this.pause();
+  async run<Result>(steps: Iterator<void, Result>): Promise<Result> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      if (this.isOver) await this.pause();
+    }
   }
 }

@@ -1,26 +1,28 @@
 /**
  * Analysed contents as bytes that stand for themselves: what a snapshot is made of, and what another thread hands over.
- * Nine u32 (see HEADER), a directory in JSON, then the numbers, then the texts.
+ * Seven u32 (see HEADER), a directory in JSON, then the length of each record in words, then the records. Texts are not
+ * among them: they are kept elsewhere.
  */
 import { crc32 } from 'node:zlib';
-import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
+import { type AnalysedFile, withTerms } from './analysed-file.ts';
+import type { AnalysisCache } from './analysis-cache.ts';
 import { ANALYSER_VERSION } from './analysis.ts';
 import { grown } from './growable.ts';
+import type { TextFormat } from './passages.ts';
 import type { TermDictionary } from './term-dictionary.ts';
 
-const HEADER = ['magic', 'format', 'analyser', 'checksum', 'directory', 'heads', 'layouts', 'tokens', 'texts'] as const;
+const HEADER = ['magic', 'format', 'analyser', 'checksum', 'directory', 'lengths', 'records'] as const;
 export const HEADER_BYTES = HEADER.length * 4;
 const MAGIC = 0x53564249;
-const FORMAT = 2;
-/** Numbers of one content among the heads: text bytes, rows, length of layout and tokens, titleFrom, tagsFrom. */
-const HEAD_STRIDE = 6;
+const FORMAT = 3;
 
 interface Directory {
   /** Terms of the blocks directly before that this one counts on, and its own, numbered behind them. */
   readonly termsBefore: number;
   readonly terms: readonly string[];
   /** Of each content. */
-  readonly keys: readonly string[];
+  readonly formats: readonly TextFormat[];
+  readonly hashes: readonly string[];
   readonly titles: readonly (string | null)[];
   /** Of each file: its path and the number of its content. */
   readonly files: readonly string[];
@@ -47,79 +49,67 @@ export class TermNumbers {
   readonly #terms: string[] = [];
   /** By term id: number + 1. */
   #numbers = new Uint32Array(0);
+  /** By number: the block in which it was last held against the dictionary. */
+  #checked = new Uint32Array(0);
+  #block = 1;
   #written = 0;
 
   constructor(dictionary: TermDictionary) {
     this.#dictionary = dictionary;
   }
 
-  numbersOf(ids: Uint32Array): Uint32Array {
+  numberOf(id: number): number {
+    const known = this.#numbers[id] ?? 0;
+    if (known > 0 && this.#isStill(known - 1, id)) return known - 1;
+    const number = this.#terms.push(this.#dictionary.termOf(id)) - 1;
     this.#numbers = grown(this.#numbers, this.#dictionary.idBound);
-    return ids.map((id) => this.#numberOf(id));
+    this.#checked = grown(this.#checked, this.#terms.length);
+    this.#numbers[id] = number + 1;
+    this.#checked[number] = this.#block;
+    return number;
   }
 
   /** What no block has written so far. */
   takeNew(): { termsBefore: number; terms: string[] } {
     const termsBefore = this.#written;
     this.#written = this.#terms.length;
+    this.#block += 1;
     return { termsBefore, terms: this.#terms.slice(termsBefore) };
   }
 
-  #numberOf(id: number): number {
-    const known = this.#numbers[id] ?? 0;
-    const term = this.#dictionary.termOf(id);
-    // Between two blocks an id may have become another term's.
-    if (known > 0 && this.#terms[known - 1] === term) return known - 1;
-    this.#numbers[id] = this.#terms.push(term);
-    return this.#terms.length - 1;
+  /** Between two blocks an id may have become another term's. */
+  #isStill(number: number, id: number): boolean {
+    if (this.#checked[number] === this.#block) return true;
+    if (this.#terms[number] !== this.#dictionary.termOf(id)) return false;
+    this.#checked[number] = this.#block;
+    return true;
   }
-}
-
-function writeNumbers(target: Uint32Array, columns: readonly Uint32Array[]): void {
-  let at = 0;
-  for (const column of columns) {
-    target.set(column, at);
-    at += column.length;
-  }
-}
-
-function lengthOf(columns: readonly { readonly length: number }[]): number {
-  return columns.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** All of it at once: a few milliseconds for each megabyte. The first of a run of blocks has new `numbers`. */
 export function encodeBlock(numbers: TermNumbers, { analyses, files, deleted }: BlockContents): Uint8Array {
-  const tokens = analyses.map((analysed) => numbers.numbersOf(analysed.tokens));
-  const layouts = analyses.map(({ layout }) => layout);
-  const heads = analyses.map(({ text, rows, layout, tokens: own, titleFrom, tagsFrom }) =>
-    Uint32Array.of(text.length, rows, layout.length, own.length, titleFrom, tagsFrom),
-  );
+  const records = analyses.map(({ record }) => withTerms(record, (term) => numbers.numberOf(term)));
   const places = new Map(analyses.map((analysed, place) => [analysed, place]));
   const directory: Directory = {
     ...numbers.takeNew(),
-    keys: analyses.map(({ key }) => key),
+    formats: analyses.map(({ format }) => format),
+    hashes: analyses.map(({ hash }) => hash),
     titles: analyses.map(({ title }) => title),
     files: files.map(({ file }) => file),
     contents: files.map(({ analysed }) => places.get(analysed) ?? 0),
     deleted,
   };
   const json = Buffer.from(JSON.stringify(directory));
-  const texts = analyses.map(({ text }) => text);
-  const sizes = [
-    padded(json.length),
-    lengthOf(heads) * 4,
-    lengthOf(layouts) * 4,
-    lengthOf(tokens) * 4,
-    padded(lengthOf(texts)),
-  ];
+  const words = records.reduce((sum, { length }) => sum + length, 0);
+  const sizes = [padded(json.length), records.length * 4, words * 4];
   const block = new Uint8Array(HEADER_BYTES + sizes.reduce((sum, size) => sum + size, 0)).fill(32, HEADER_BYTES);
   block.set(json, HEADER_BYTES);
-  const numbersAt = HEADER_BYTES + padded(json.length);
-  writeNumbers(new Uint32Array(block.buffer, numbersAt), [...heads, ...layouts, ...tokens]);
-  let at = block.length - padded(lengthOf(texts));
-  for (const text of texts) {
-    block.set(text, at);
-    at += text.length;
+  const numbersOf = new Uint32Array(block.buffer, HEADER_BYTES + padded(json.length));
+  let at = records.length;
+  for (const [place, record] of records.entries()) {
+    numbersOf[place] = record.length;
+    numbersOf.set(record, at);
+    at += record.length;
   }
   const checksum = crc32(block.subarray(HEADER_BYTES));
   new Uint32Array(block.buffer, 0, HEADER.length).set([MAGIC, FORMAT, ANALYSER_VERSION, checksum, ...sizes]);
@@ -136,17 +126,15 @@ export function blockLength(header: Uint8Array, analyserVersion: number = ANALYS
   return HEADER_BYTES + sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** A block whose checksum was right. What is restored from it is changed in place, so it is restored once. */
+/** A block whose checksum was right. */
 export class Block {
   readonly files: readonly string[];
   readonly deleted: readonly string[];
   /** Number of contents. */
   readonly size: number;
   readonly #directory: Directory;
-  readonly #heads: Uint32Array;
-  readonly #layouts: Uint32Array;
-  readonly #tokens: Uint32Array;
-  readonly #texts: Buffer;
+  readonly #lengths: Uint32Array;
+  readonly #records: Uint32Array;
 
   /** Null when it is damaged. */
   static read(bytes: Uint8Array): Block | null {
@@ -158,20 +146,14 @@ export class Block {
   }
 
   private constructor({ buffer, byteOffset }: Uint8Array, header: Uint32Array) {
-    const [directory = 0, heads = 0, layouts = 0, tokens = 0, texts = 0] = header.subarray(4);
-    let at = byteOffset + HEADER_BYTES;
-    const json = Buffer.from(buffer, at, directory).toString();
-    at += directory;
-    this.#heads = new Uint32Array(buffer, at, heads / 4);
-    at += heads;
-    this.#layouts = new Uint32Array(buffer, at, layouts / 4);
-    at += layouts;
-    this.#tokens = new Uint32Array(buffer, at, tokens / 4);
-    this.#texts = Buffer.from(buffer, at + tokens, texts);
-    this.#directory = JSON.parse(json) as Directory;
+    const [directory = 0, lengths = 0, records = 0] = header.subarray(4);
+    const at = byteOffset + HEADER_BYTES;
+    this.#directory = JSON.parse(Buffer.from(buffer, at, directory).toString()) as Directory;
+    this.#lengths = new Uint32Array(buffer, at + directory, lengths / 4);
+    this.#records = new Uint32Array(buffer, at + directory + lengths, records / 4);
     this.files = this.#directory.files;
     this.deleted = this.#directory.deleted;
-    this.size = this.#directory.keys.length;
+    this.size = this.#directory.hashes.length;
   }
 
   /** Its own terms, and how many of its run lie before them. */
@@ -184,60 +166,26 @@ export class Block {
     return this.#directory.contents[file] ?? 0;
   }
 
-  keyOf(content: number): string {
-    return this.#directory.keys[content] ?? '';
-  }
-
   /** The hash under which a content was analysed. */
   hashOf(content: number): string {
-    const key = this.keyOf(content);
-    return key.slice(key.indexOf(':') + 1);
+    return this.#directory.hashes[content] ?? '';
   }
 
-  /**
-   * Takes the wanted contents into a cache, one hold each. They stay views of the block's memory, unless that would
-   * keep much of it for little. `terms` has seen the blocks of its run before it.
-   */
+  /** Takes the wanted contents into a cache, one hold each. `terms` has seen the blocks of its run before it. */
   restore(cache: AnalysisCache, terms: RestoredTerms, wanted: (content: number) => boolean): Map<number, AnalysedFile> {
     const ids = terms.ids(this);
-    const tokens = this.#tokens;
-    for (let at = 0; at < tokens.length; at += 1) tokens[at] = ids[tokens[at] ?? 0] ?? 0;
-    const isView = this.#freshBytes(cache, wanted) * 2 > this.#texts.length;
+    const { formats, hashes, titles } = this.#directory;
     const restored = new Map<number, AnalysedFile>();
-    for (const [content, entry] of this.#entries()) {
-      if (wanted(content)) restored.set(content, cache.restore(isView ? entry : ownCopy(entry)));
+    let at = 0;
+    for (const [content, length] of this.#lengths.entries()) {
+      if (wanted(content)) {
+        const record = withTerms(this.#records.subarray(at, at + length), (number) => ids[number] ?? 0);
+        const [format = 'text', hash = '', title = null] = [formats[content], hashes[content], titles[content]];
+        restored.set(content, cache.restore({ format, hash, title, record }));
+      }
+      at += length;
     }
     return restored;
-  }
-
-  #freshBytes(cache: AnalysisCache, wanted: (content: number) => boolean): number {
-    let bytes = 0;
-    for (let content = 0; content < this.size; content += 1) {
-      if (wanted(content) && !cache.has(this.keyOf(content))) bytes += this.#heads[content * HEAD_STRIDE] ?? 0;
-    }
-    return bytes;
-  }
-
-  *#entries(): Generator<[content: number, entry: Omit<AnalysedFile, 'uses'>]> {
-    let [textAt, layoutAt, tokensAt] = [0, 0, 0];
-    for (let content = 0; content < this.size; content += 1) {
-      const head = this.#heads.subarray(content * HEAD_STRIDE);
-      const [bytes = 0, rows = 0, layout = 0, tokens = 0, titleFrom = 0, tagsFrom = 0] = head;
-      const entry = {
-        key: this.keyOf(content),
-        text: this.#texts.subarray(textAt, textAt + bytes),
-        title: this.#directory.titles[content] ?? null,
-        rows,
-        layout: this.#layouts.subarray(layoutAt, layoutAt + layout),
-        tokens: this.#tokens.subarray(tokensAt, tokensAt + tokens),
-        titleFrom,
-        tagsFrom,
-      };
-      yield [content, entry];
-      textAt += bytes;
-      layoutAt += layout;
-      tokensAt += tokens;
-    }
   }
 }
 
@@ -266,8 +214,4 @@ export class RestoredTerms {
     this.#dictionary.release(this.#ids.subarray(0, this.#count));
     this.#count = 0;
   }
-}
-
-function ownCopy(entry: Omit<AnalysedFile, 'uses'>): Omit<AnalysedFile, 'uses'> {
-  return { ...entry, text: Buffer.from(entry.text), layout: entry.layout.slice(), tokens: entry.tokens.slice() };
 }

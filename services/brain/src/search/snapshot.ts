@@ -1,12 +1,12 @@
 /** A whole index as blocks and back; the file they lie in is the affair of SnapshotLog. */
+import type { AnalysedFile } from './analysed-file.ts';
 import { AnalysisCache } from './analysis-cache.ts';
-import type { AnalysedFile } from './analysis-cache.ts';
 import type { FileIdentity, IndexedFile } from './row-store.ts';
 import { SearchIndex } from './search-index.ts';
 import { type Block, encodeBlock, RestoredTerms, type TermNumbers } from './snapshot-block.ts';
 
-/** Bytes of text in one block, about. */
-const BLOCK_TEXT_BYTES = 4 * 1024 * 1024;
+/** Bytes of records in one block, about. */
+const BLOCK_RECORD_BYTES = 4 * 1024 * 1024;
 const BLOCK_FILES = 2048;
 
 /** Cuts files into runs that make a block each. */
@@ -15,8 +15,8 @@ export function* blockRuns(files: Iterable<IndexedFile>): Generator<IndexedFile[
   let bytes = 0;
   for (const file of files) {
     run.push(file);
-    bytes += file.analysed.text.length;
-    if (run.length < BLOCK_FILES && bytes < BLOCK_TEXT_BYTES) continue;
+    bytes += file.analysed.bytes;
+    if (run.length < BLOCK_FILES && bytes < BLOCK_RECORD_BYTES) continue;
     yield run;
     run = [];
     bytes = 0;
@@ -87,8 +87,7 @@ function restoredFiles(
   return files.flatMap(({ path, content }) => {
     const analysed = analyses.get(content);
     if (analysed === undefined) return [];
-    analysed.uses += 1;
-    return [[{ file: path, hash: block.hashOf(content), chain: 0 }, analysed] as const];
+    return [[{ file: path, hash: block.hashOf(content), chain: 0 }, analysed.hold()] as const];
   });
 }
 

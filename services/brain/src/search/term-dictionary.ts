@@ -21,6 +21,7 @@ export class TermDictionary {
   #starts = new Uint32Array(0);
   #lengths = new Uint16Array(0);
   #uses = new Uint32Array(0);
+  #letters = new Uint32Array(0);
   #bytes: Buffer = Buffer.alloc(0);
   #bytesUsed = 0;
   #bytesDead = 0;
@@ -43,7 +44,7 @@ export class TermDictionary {
   /** In memory. */
   get bytes(): number {
     const { byteLength } = this.#slots;
-    return byteLength + this.#idBound * 14 + this.#bytes.byteLength + this.#words.size * 80;
+    return byteLength + this.#idBound * 18 + this.#bytes.byteLength + this.#words.size * 80;
   }
 
   find(term: string): number | undefined {
@@ -57,6 +58,27 @@ export class TermDictionary {
     return length < WIDE
       ? this.#bytes.toString('latin1', start, start + length)
       : this.#bytes.toString('utf16le', start, start + (length - WIDE) * 2);
+  }
+
+  /**
+   * The terms in use with that first UTF-16 unit and so many of them whose `lettersOf` may be right, by looking at every
+   * term.
+   */
+  idsStarting(unit: number, least: number, most: number, mayHave: (letters: number) => boolean): number[] {
+    const ids: number[] = [];
+    for (let id = 0; id < this.#idBound; id += 1) {
+      const length = this.#lengths[id] ?? 0;
+      const units = length < WIDE ? length : length - WIDE;
+      if (length === 0 || units < least || units > most) continue;
+      if (mayHave(this.#letters[id] ?? 0) && this.#firstUnit(id) === unit) ids.push(id);
+    }
+    return ids;
+  }
+
+  #firstUnit(id: number): number | undefined {
+    const start = this.#starts[id] ?? 0;
+    const low = this.#bytes[start];
+    return (this.#lengths[id] ?? 0) < WIDE ? low : (low ?? 0) + (this.#bytes[start + 1] ?? 0) * 256;
   }
 
   /** The term's id, with one use more. */
@@ -82,7 +104,7 @@ export class TermDictionary {
   }
 
   /** One use fewer for each id of the list. */
-  release(ids: Uint32Array): void {
+  release(ids: Iterable<number>): void {
     for (const id of ids) {
       const left = (this.#uses[id] ?? 0) - 1;
       this.#uses[id] = left;
@@ -93,12 +115,8 @@ export class TermDictionary {
   }
 
   /** One use more for each id of the list; the ids must be in use. */
-  hold(ids: Uint32Array): void {
+  hold(ids: Iterable<number>): void {
     for (const id of ids) this.#uses[id] = (this.#uses[id] ?? 0) + 1;
-  }
-
-  retainAll(terms: readonly string[]): Uint32Array {
-    return Uint32Array.from(terms, (term) => this.retain(term));
   }
 
   /** Where the term is, or the free slot where it has to go. */
@@ -129,12 +147,14 @@ export class TermDictionary {
     this.#starts = grown(this.#starts, id + 1);
     this.#lengths = grown(this.#lengths, id + 1);
     this.#uses = grown(this.#uses, id + 1);
+    this.#letters = grown(this.#letters, id + 1);
     const start = this.#bytesUsed;
     const isWide = /[^\0-\xff]/.test(term);
     this.#bytesUsed += isWide ? term.length * 2 : term.length;
     this.#bytes = roomyBuffer(this.#bytes, this.#bytesUsed);
     this.#bytes.write(term, start, isWide ? 'utf16le' : 'latin1');
     this.#hashes[id] = hash;
+    this.#letters[id] = lettersOf(term);
     this.#starts[id] = start;
     this.#lengths[id] = isWide ? term.length + WIDE : term.length;
     this.#slots[this.#slotOf(term, hash)] = id + 1;
@@ -193,6 +213,7 @@ export class TermDictionary {
     this.#starts = new Uint32Array(0);
     this.#lengths = new Uint16Array(0);
     this.#uses = new Uint32Array(0);
+    this.#letters = new Uint32Array(0);
     this.#bytes = Buffer.alloc(0);
     this.#bytesUsed = 0;
     this.#bytesDead = 0;
@@ -204,6 +225,13 @@ export class TermDictionary {
 
 function bytesOfLength(length: number): number {
   return length < WIDE ? length : (length - WIDE) * 2;
+}
+
+/** Which letters a term has, as bits that some letters share: terms without them in common are told apart at once. */
+export function lettersOf(term: string): number {
+  let letters = 0;
+  for (let index = 0; index < term.length; index += 1) letters |= 1 << (term.charCodeAt(index) & 31);
+  return letters >>> 0;
 }
 
 /** FNV-1a over UTF-16 units, mixed so that the low bits differ too. */

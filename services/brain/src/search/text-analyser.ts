@@ -1,6 +1,6 @@
 /** Turns texts into analyses: small work here and in slices, large work on a thread of its own. */
-import type { AnalysedFile, AnalysisCache } from './analysis-cache.ts';
-import { contentKey } from './analysis-cache.ts';
+import type { AnalysedFile } from './analysed-file.ts';
+import type { AnalysisCache } from './analysis-cache.ts';
 import type { AnalysisThread, TextToAnalyse } from './analysis-thread.ts';
 import { RestoredTerms } from './snapshot-block.ts';
 import { Slices } from './slices.ts';
@@ -14,7 +14,7 @@ export async function analyseTexts(
   thread: AnalysisThread,
   texts: readonly TextToAnalyse[],
 ): Promise<AnalysedFile[]> {
-  const unknown = texts.filter(({ format, hash }) => !cache.has(contentKey(format, hash)));
+  const unknown = texts.filter(({ format, hash }) => !cache.has(format, hash));
   const isLarge = unknown.reduce((sum, { content }) => sum + content.length, 0) > SMALL_WORK;
   const block = isLarge ? await thread.analyse(unknown) : null;
   const terms = new RestoredTerms(cache.dictionary);

@@ -39,13 +39,13 @@ export interface TextsRead {
 
 /**
  * The texts that can be had, as many as may be in hand at once. One that is no longer what was noted is taken as it is,
- * under its own hash: whoever changed it is noticed with the next look at the tree.
+ * under its own hash: whoever changed it is noticed with the next look at the tree. So many are read in any case: `least`.
  */
-export async function readTexts(reading: TextReading, wanted: readonly WantedText[]): Promise<TextsRead> {
+export async function readTexts(reading: TextReading, wanted: readonly WantedText[], least = 0): Promise<TextsRead> {
   const texts: ReadText[] = [];
   const slices = new Slices();
   let [count, units] = [0, 0];
-  while (count < wanted.length && units < UNITS_AT_ONCE) {
+  while (count < wanted.length && (count < least || units < UNITS_AT_ONCE)) {
     const some = wanted.slice(count, count + READS_AT_ONCE);
     const contents = await Promise.all(some.map((one) => readText(reading, one)));
     for (const read of contents) {

@@ -1,5 +1,11 @@
 /** Strict order: does `left` come before `right`? Total over distinct rows. */
-export type Before = (left: number, right: number) => boolean;
+type Before = (left: number, right: number) => boolean;
+
+export interface RowOrder {
+  readonly before: Before;
+  /** By row, where the higher comes first whatever else is; null = something else decides first. */
+  readonly scores: Float64Array | null;
+}
 
 /** Moves the entry at the heap's root (the worst of those kept) down to its place. */
 function sink(heap: number[], before: Before): void {
@@ -25,19 +31,27 @@ function rise(heap: number[], before: Before): void {
   }
 }
 
-/** The first `limit` rows in the given order, whatever the order of the input. */
-export function topRows(rows: ArrayLike<number>, limit: number, before: Before): number[] {
+function heapOf(rows: ArrayLike<number>, count: number, before: Before): number[] {
   const heap: number[] = [];
-  if (limit <= 0) return heap;
-  for (let index = 0; index < rows.length; index += 1) {
+  for (let index = 0; index < count; index += 1) {
+    heap.push(rows[index] ?? 0);
+    rise(heap, before);
+  }
+  return heap;
+}
+
+/** The first `limit` rows in the given order, whatever the order of the input. */
+export function topRows(rows: ArrayLike<number>, limit: number, { before, scores }: RowOrder): number[] {
+  const count = Math.min(Math.max(limit, 0), rows.length);
+  const heap = heapOf(rows, count, before);
+  const scoreOf = (row: number): number => (scores === null ? 0 : (scores[row] ?? 0));
+  let least = scoreOf(heap[0] ?? 0);
+  for (let index = count; index < rows.length && count > 0; index += 1) {
     const row = rows[index] ?? 0;
-    if (heap.length < limit) {
-      heap.push(row);
-      rise(heap, before);
-    } else if (before(row, heap[0] ?? 0)) {
-      heap[0] = row;
-      sink(heap, before);
-    }
+    if (scoreOf(row) < least || !before(row, heap[0] ?? 0)) continue;
+    heap[0] = row;
+    sink(heap, before);
+    least = scoreOf(heap[0]);
   }
   return heap.sort((left, right) => (before(left, right) ? -1 : 1));
 }

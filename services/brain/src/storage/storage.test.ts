@@ -9,6 +9,7 @@ import {
   type TestCaller,
   testCaller,
 } from '../../testing/brain-test-bed.ts';
+import { BRAIN_LIMITS } from '../domain/brain-size.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode;
@@ -295,6 +296,40 @@ test('a brain that is full takes nothing more', async () => {
   for (const [tool, args] of CHANGES.filter(([name]) => !/rm|mkdir/.test(name)))
     expect(await user.no(tool, args), tool).toMatchObject({ code: 'E_QUOTA' });
 });
+
+/** Makes the brain hold all but so many bytes of what it may. */
+function leaveRoom(bytes: number): void {
+  writeFileSync(join(root(), 'huge.bin'), '');
+  truncateSync(join(root(), 'huge.bin'), BRAIN_LIMITS.bytes - bytes);
+}
+
+test('of many who write at once as many bytes go in as there is room for, and what is replaced makes room', async () => {
+  await user.ok('svc_storage_write', { path: 'kept', content: 'xxxxxxxxxx' });
+  leaveRoom(30);
+  const writes = Array.from({ length: 40 }, (_, n) => `one/${n}.md`);
+  const answers = await Promise.all(writes.map((path) => tryWrite(path, 'x')));
+  expect(answers.filter((code) => code === null)).toHaveLength(20);
+  expect(answers.filter((code) => code === 'E_QUOTA')).toHaveLength(20);
+  expect(readdirSync(join(root(), 'one'))).toHaveLength(20);
+  expect(await tryWrite('kept', 'yyyyyyyyyyy')).toBe('E_QUOTA');
+  expect(await tryWrite('kept', 'yyyyyyyyyy')).toBeNull();
+  expect(await tryWrite('kept', 'yyy')).toBeNull();
+  expect(await Promise.all(['a', 'b'].map((name) => tryWrite(name, 'xxxxx')))).toEqual([null, 'E_QUOTA']);
+});
+
+test('a directory is copied whole where it has room, and not at all where it has none', async () => {
+  for (let n = 0; n < 4; n += 1) await user.ok('svc_storage_write', { path: `from/${n}`, content: 'xxxxx' });
+  leaveRoom(20 + 19);
+  const refused = await user.no('svc_storage_cp', { src: 'from', dest: 'to' });
+  expect(refused).toMatchObject({ code: 'E_QUOTA' });
+  expect(existsSync(join(root(), 'to'))).toBe(false);
+  leaveRoom(20 + 20);
+  expect(await user.ok('svc_storage_cp', { src: 'from', dest: 'to' })).toMatchObject({ files: 4, bytes: 20 });
+});
+
+async function tryWrite(path: string, content: string): Promise<unknown> {
+  return (await user.ok('svc_storage_write', { path, content }))['code'] ?? null;
+}
 
 test('more working trees than a brain has room for are refused to every change', async () => {
   await user.ok('svc_storage_write', { path: 'kept', content: 'x' });

@@ -22,7 +22,7 @@ import { branchMergeTools } from './branch-merge.ts';
 import { brainTools as wholeBrainTools } from './brains.ts';
 import { branchTools } from './branches.ts';
 import { conflictTools } from './conflicts.ts';
-import { configTools } from './config.ts';
+import { configTools } from '../config/tools/config.ts';
 import { fileTools } from './files.ts';
 import { historyTools } from './history.ts';
 import { healthTools } from './health.ts';

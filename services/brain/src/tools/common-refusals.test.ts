@@ -4,6 +4,7 @@ import type { CallErrorCode, RefusalCode } from '@svc/contract/codes.ts';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import { simpleGit } from 'simple-git';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { leaveConflict } from '../../testing/brain-conflict.ts';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
 import { brainTools } from './all.ts';
 
@@ -34,16 +35,8 @@ const SOMEBODY: Partial<Envelope> = {
 const READER = 'c'.repeat(64);
 /** Whole brains: FORBIDDEN to others. */
 const OF_ADMINS = ['brain_delete', 'brain_rename'];
-/** They want the id of a conflict, a remote, or a backup. */
-const PARTICULAR = [
-  'svc_conflict_resolve',
-  'svc_conflict_read',
-  'svc_sync',
-  'svc_sync_rebase',
-  'svc_sync_pullAny',
-  'svc_sync_pushAll',
-  'svc_brain_restore',
-];
+/** They want a remote, or a backup. */
+const PARTICULAR = ['svc_sync', 'svc_sync_rebase', 'svc_sync_pullAny', 'svc_sync_pushAll', 'svc_brain_restore'];
 
 const KINDS: Partial<Record<Code, Kind>> = {
   BRAIN_LOAD_FAIL: { argument: 'brain', args: { brain: ABSENT }, not: ['brain_connections'] },
@@ -72,6 +65,7 @@ const KINDS: Partial<Record<Code, Kind>> = {
 /** Of tools without an example, or whose example changes nothing. */
 const PLAIN: Readonly<Record<string, Fields>> = {
   svc_branch_merge: { dryRun: false },
+  svc_conflict_resolve: { take: 'theirs' },
   brain_get_file: { name: 'learnings/first' },
   brain_save: { name: 'learnings/first', content: 'y' },
   brain_delete_file: { name: 'learnings/first' },
@@ -92,6 +86,9 @@ const ROWS = brainTools.flatMap((tool) =>
     return [[tool.name, code, tool, kind] as const];
   }),
 );
+
+/** By the brain. */
+const conflicts = new Map<string, string>();
 
 const CATEGORY_UP = { category: '../up', filename: 'x', query: 'x' };
 const NAME_UP = { name: '../up' };
@@ -138,6 +135,7 @@ async function prepare(brain: string): Promise<void> {
   await node.call('svc_create_island', { name: 'ops', triggers: ['a'], content: 'b' });
   await node.call('svc_storage_write', { path: 'pictures/dot.png', content: DOT, encoding: 'base64' });
   await node.call('svc_commit', { message: 'one' });
+  conflicts.set(brain, await leaveConflict(node, brain));
   await node.call('svc_create_branch', { name: 'experiment' });
 }
 
@@ -158,7 +156,10 @@ afterAll(async () => {
 
 function codeOf({ name, input, example }: Tool, { args, over }: Kind): Promise<unknown> {
   const known = Object.fromEntries(Object.entries(args).filter(([key]) => key in input.shape));
-  return node.call(name, { ...example, ...PLAIN[name], ...known }, over).then(
+  const { brain = 'plain' } = known;
+  const id = conflicts.get(typeof brain === 'string' ? brain : '') ?? 'cfl_none';
+  const settled = name.startsWith('svc_conflict_') ? { id } : {};
+  return node.call(name, { ...example, ...PLAIN[name], ...settled, ...known }, over).then(
     ({ code }) => code,
     (error: Error) => error.message,
   );

@@ -13,15 +13,7 @@ import { positionOf } from '@svc/runtime/paging.ts';
 import { defineTool } from '../deps.ts';
 import { listConflicts, readConflict, resolveConflict } from '../operations/conflicts.ts';
 import { cursorAfter, nextCursor } from './results.ts';
-import {
-  READ_RAISES,
-  READ_REFUSES,
-  resolveTarget,
-  resolveWrite,
-  settled,
-  WRITE_RAISES,
-  WRITE_REFUSES,
-} from './target.ts';
+import { READ_RAISES, resolveTarget, resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
 
 const conflictHead = {
   id: z.string(),
@@ -57,7 +49,7 @@ const list = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: READ_REFUSES,
+  refuses: [],
   raises: READ_RAISES,
   async handler({ file, resolved = false, limit, cursor, ...wish }, context) {
     const { ask, brain, branch } = await resolveTarget(context, wish);

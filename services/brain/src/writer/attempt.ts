@@ -22,7 +22,7 @@ import { eventResources } from '../domain/resource-keys.ts';
 import type { HidesFields } from '../ports.ts';
 import type { BrainContext } from './context.ts';
 import { Staging } from './staging.ts';
-import { openStepJournal } from './step-journal.ts';
+import { needsJournal, openStepJournal } from './step-journal.ts';
 
 export type ChangeSource = EventPayload<'brain:change'>['source'];
 
@@ -48,9 +48,12 @@ export class Attempt {
   #journal: Journal | null = null;
   #homes: readonly HomeNote[] = [];
   #isCarriedOut = false;
+  /** Milliseconds since the epoch. */
+  readonly #since: number;
 
   constructor(place: AttemptPlace) {
     this.#place = place;
+    this.#since = place.brain.platform.clock.now();
     this.staging = new Staging(place.tree);
   }
 
@@ -81,7 +84,7 @@ export class Attempt {
   async #apply(): Promise<void> {
     const { brain, tree, journalDir } = this.#place;
     this.#changes = this.staging.changes();
-    if (journalDir !== null && this.#changes.length > 1) {
+    if (journalDir !== null && needsJournal(tree, this.#changes)) {
       this.#journal = await openStepJournal(brain, tree, journalDir, this.#changes);
     }
     for (const { path } of this.#changes) tree.applying.add(path);
@@ -138,6 +141,8 @@ export class Attempt {
     tree.putBackNoticed(this.#noticed);
     this.#noticed = NOTHING_NOTICED;
     try {
+      // Another process may own the brain now, and have acknowledged what it found on disk: to it others changed that.
+      if (this.#stoodStill()) throw new CallError('E_OUTCOME_UNKNOWN');
       await this.#applied?.undo();
     } finally {
       this.#applied = null;
@@ -165,6 +170,11 @@ export class Attempt {
       brain.platform.log.error({ err: undoError, brain: brain.name }, 'old bytes could not be put back');
       throw new CallError('E_OUTCOME_UNKNOWN');
     }
+  }
+
+  #stoodStill(): boolean {
+    const { bus, clock } = this.#place.brain.platform;
+    return bus.sinceStandstillMs <= clock.now() - this.#since;
   }
 
   #release(): void {

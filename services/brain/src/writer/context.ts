@@ -64,7 +64,7 @@ export interface BrainContext {
   readonly name: string;
   readonly owner: Owner;
   readonly repository: Repository;
-  readonly platform: Pick<Platform, 'clock' | 'ids' | 'log' | 'database' | 'random'>;
+  readonly platform: Pick<Platform, 'bus' | 'clock' | 'ids' | 'log' | 'database' | 'random'>;
   readonly idempotency: Idempotency;
   readonly outbox: Outbox;
   readonly rules: RowRules;

@@ -11,6 +11,7 @@ import { type FileChange, obstacleAt } from '../files/durable-write.ts';
 import { createNameIndex } from '../files/name-index.ts';
 import { decodeText } from '../files/file-entry.ts';
 import type { Worktree } from '../files/worktree.ts';
+import { type BrainSize, decideGrowth, resized } from '../domain/brain-size.ts';
 import { homeOfMaker } from '../domain/home.ts';
 import { couldMeetHidden } from '../domain/unseen-names.ts';
 import type { RowView } from '../ports.ts';
@@ -58,8 +59,6 @@ export interface StagedChange {
 const INDEX_FULL =
   'The search index of this branch has no room for more text: make files smaller, remove some, or let the node take more memory (SVC_SEARCH_MEMORY_MIB).';
 
-export const BRAIN_LIMITS = { files: 100_000, bytes: 2 * 1024 ** 3 } as const;
-
 /** Whose change it is. */
 export type Doer = Pick<OpContext, 'actor' | 'subject' | 'session'>;
 
@@ -72,6 +71,8 @@ export class Staging {
   readonly #tree: Worktree;
   readonly #states = new Map<string, State>();
   readonly #newNames = createNameIndex();
+  /** By the batch to what the tree holds. */
+  #added: BrainSize = { files: 0, bytes: 0 };
   /** What each successful call changed, in order. */
   readonly events: StagedChange[] = [];
 
@@ -144,20 +145,19 @@ export class Staging {
     const isRepeated = present === wanted && (isExpected || !bringsHidden(path, given, rows));
     if (isRepeated) return allow({ hash: wanted, bytes: content.byteLength, changed: false });
     if (!isExpected) return deny('E_CONFLICT', { file: path, hash: this.#shownHash(path, present, rows) });
-    if (present === null) {
-      this.#checkNewName(path, rows);
-      if (this.#tree.table.size + this.#states.size >= BRAIN_LIMITS.files) return deny('E_QUOTA');
-      this.#newNames.add(path);
-    }
+    if (present === null) this.#checkNewName(path, rows);
     const denied = this.#judgeSize(path, content.byteLength);
     if (denied !== null) return denied;
-    this.#states.set(path, { content, hash: wanted });
+    if (present === null) this.#newNames.add(path);
+    this.#stage(path, { content, hash: wanted });
     return allow({ hash: wanted, bytes: content.byteLength, changed: true });
   }
 
   #judgeSize(path: string, bytes: number): Denial<'E_QUOTA'> | null {
     const { table, index } = this.#tree;
-    if (bytes > MAX_CONTENT_BYTES || table.totalBytes + bytes > BRAIN_LIMITS.bytes) return deny('E_QUOTA');
+    const held = { files: table.size + this.#added.files, bytes: table.totalBytes + this.#added.bytes };
+    const growth = decideGrowth(held, this.#bytesNow(path), bytes);
+    if (bytes > MAX_CONTENT_BYTES || !growth.ok) return deny('E_QUOTA');
     return index.leftOut > 0 && bytes > (table.get(path)?.bytes ?? 0) ? deny('E_QUOTA', undefined, INDEX_FULL) : null;
   }
 
@@ -169,8 +169,20 @@ export class Staging {
     if (present === null || !rows.mayRead(path)) return deny('E_FILE_ABSENT', { file: path });
     const shown = this.#shownHash(path, present, rows);
     if (!matches(ifMatch, shown)) return deny('E_CONFLICT', { file: path, hash: shown });
-    this.#states.set(path, { content: null, hash: null });
+    this.#stage(path, { content: null, hash: null });
     return allow({ hash: present, bytes: 0, changed: true });
+  }
+
+  #stage(path: string, state: State): void {
+    this.#added = resized(this.#added, this.#bytesNow(path), state.content?.byteLength ?? null);
+    this.#states.set(path, state);
+  }
+
+  /** Null of what is absent. */
+  #bytesNow(path: string): number | null {
+    const staged = this.#states.get(path);
+    if (staged !== undefined) return staged.content?.byteLength ?? null;
+    return this.#tree.table.get(path)?.bytes ?? null;
   }
 
   /** The bytes to be written: hidden values stay where the caller, who does not see them, left them out. */

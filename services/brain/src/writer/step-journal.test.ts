@@ -7,7 +7,7 @@ import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
 import type { Worktree } from '../files/worktree.ts';
 import { writeCatalogue } from '../store/catalogue.ts';
 import { openTestBed } from '../../testing/store-test-bed.ts';
-import { finishSteps, openStepJournal } from './step-journal.ts';
+import { finishSteps, needsJournal, openStepJournal } from './step-journal.ts';
 
 async function openBrain(name = 'b') {
   const bed = await openTestBed();
@@ -72,6 +72,29 @@ test('a step whose transaction did not commit is undone, however far its files g
   await finish();
   expect(files()).toEqual({ b: 'old' });
   expect(journals()).toEqual([]);
+});
+
+test('folders that an undone step made are gone, those that were there stay', async () => {
+  const { begin, tree, finish } = await openBrain();
+  mkdirSync(join(tree, 'kept'));
+  await begin({ 'kept/a': 'x', 'new/deep/a': 'x', 'new/b': 'x', 'mine/a': 'x' });
+  mkdirSync(join(tree, 'new', 'deep'), { recursive: true });
+  writeFileSync(join(tree, 'new', 'deep', 'a'), 'x');
+  mkdirSync(join(tree, 'mine'));
+  writeFileSync(join(tree, 'mine', 'note'), 'of a person');
+  await finish();
+  expect(new Set(readdirSync(tree, { recursive: true, encoding: 'utf8' }))).toEqual(
+    new Set(['kept', 'mine', join('mine', 'note')]),
+  );
+});
+
+test('one file needs a record when its folder is new', async () => {
+  const { tree } = await openBrain();
+  const place = { branch: 'main', root: tree } as Worktree;
+  const file = (path: string) => [{ path, content: Buffer.from('x') }];
+  expect(needsJournal(place, file('a'))).toBe(false);
+  expect(needsJournal(place, file('new/a'))).toBe(true);
+  expect(needsJournal(place, [{ path: 'gone/a', content: null }])).toBe(false);
 });
 
 test('a step whose transaction committed is finished', async () => {

@@ -3,10 +3,11 @@
  * wrote the catalogue; the files follow it, at once or, after a kill, when the brain opens again.
  */
 import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { applyChanges, type FileChange, obstacleAt } from '../files/durable-write.ts';
+import { applyChanges, type FileChange, obstacleAt, removeIfEmpty } from '../files/durable-write.ts';
 import { isAbsent } from '../files/fsync.ts';
 import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
 import type { Worktree } from '../files/worktree.ts';
@@ -17,10 +18,17 @@ import type { BrainContext } from './context.ts';
 interface StepRecord {
   readonly brain: string;
   readonly branch: string;
+  /** Those that the step makes, each before what lies in it; absent in the record of an older process. */
+  readonly folders?: readonly string[];
   readonly changes: readonly { readonly path: string; readonly from: string | null; readonly to: string | null }[];
 }
 
 type StepBrain = Pick<BrainContext, 'name' | 'platform'>;
+
+/** Whether a kill in the midst of it would leave more than a draft: one file is there or not, several are not at once. */
+export function needsJournal({ root }: Worktree, changes: readonly FileChange[]): boolean {
+  return changes.length > 1 || newFolders(root, changes).length > 0;
+}
 
 export async function openStepJournal(
   { name, platform }: StepBrain,
@@ -32,7 +40,7 @@ export async function openStepJournal(
   for (const { path, content } of changes) {
     recorded.push({ path, from: asText(await readPresent(root, path)), to: asText(content) });
   }
-  const record: StepRecord = { brain: name, branch, changes: recorded };
+  const record: StepRecord = { brain: name, branch, folders: newFolders(root, changes), changes: recorded };
   return openJournal(journalDir, `${name}.${platform.ids.next('stp')}`, record);
 }
 
@@ -49,20 +57,36 @@ export async function finishSteps(
     const record = left as StepRecord;
     if (record.brain !== name) continue; // a brain whose name goes on where ours ends
     const root = await rootOf(record.branch);
-    if (root !== null) {
-      const catalogue = await readCatalogue(poolClient(platform.database.pool), name, record.branch);
-      const changes: FileChange[] = [];
-      for (const { path, from, to } of record.changes) {
-        if (obstacleAt(root, path) !== null) continue;
-        const happened = (catalogue.get(path)?.hash ?? null) === hashOf(to);
-        const present = asText(await readPresent(root, path));
-        // A file that holds neither was changed by a person since; it stays.
-        if (present === (happened ? from : to)) changes.push({ path, content: asBytes(happened ? to : from) });
-      }
-      await applyChanges(root, changes, () => platform.ids.next('w'));
-    }
+    if (root !== null) await finishStep({ name, platform }, root, record);
     await journal.close();
   }
+}
+
+async function finishStep({ name, platform }: StepBrain, root: string, record: StepRecord): Promise<void> {
+  const catalogue = await readCatalogue(poolClient(platform.database.pool), name, record.branch);
+  const changes: FileChange[] = [];
+  for (const { path, from, to } of record.changes) {
+    if (obstacleAt(root, path) !== null) continue;
+    const happened = (catalogue.get(path)?.hash ?? null) === hashOf(to);
+    const present = asText(await readPresent(root, path));
+    // A file that holds neither was changed by a person since; it stays.
+    if (present === (happened ? from : to)) changes.push({ path, content: asBytes(happened ? to : from) });
+  }
+  await applyChanges(root, changes, () => platform.ids.next('w'));
+  // What is finished has files in them; what is undone, or a person has cleared, leaves nothing behind.
+  for (const folder of (record.folders ?? []).toReversed()) await removeIfEmpty(join(root, folder));
+}
+
+function newFolders(root: string, changes: readonly FileChange[]): string[] {
+  const missing = new Set<string>();
+  for (const { path, content } of changes) {
+    if (content === null) continue;
+    for (let folder = dirname(path); folder !== '.' && !missing.has(folder); folder = dirname(folder)) {
+      if (existsSync(join(root, folder))) break;
+      missing.add(folder);
+    }
+  }
+  return [...missing].toSorted();
 }
 
 async function readPresent(root: string, path: string): Promise<Uint8Array | null> {

@@ -1,6 +1,6 @@
 /** What a service asks of the ledger, in the words of the ledger. */
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '@svc/contract/canonical.ts';
+import { sortedJson } from '@svc/contract/canonical.ts';
 import type { RefusalCode } from '@svc/contract/codes.ts';
 import { type Decision, deny } from '@svc/contract/decision.ts';
 import type { OperationOf } from '@svc/contract/operation.ts';
@@ -25,7 +25,7 @@ export function moveCall({ deadlineAt, by, asker }: Asked): MoveCall {
 
 /** What tells a repetition from another wish under the same name. */
 export function hashOf(question: object): string {
-  return createHash('sha256').update(canonicalJson(question)).digest('hex');
+  return createHash('sha256').update(sortedJson(question)).digest('hex');
 }
 
 /** Null = the workspace is not known, or the member has no role there; operators pay for anybody. */

@@ -4,19 +4,24 @@ import type { Clock } from '@svc/runtime/clock.ts';
 import { idempotencyId } from '@svc/runtime/idempotency.ts';
 import { counted, OUTCOME_LIMITS, type OutcomeLimits, replayOf, type StoredOutcome } from './outcomes.ts';
 import type { KeyStates } from './qos.ts';
-import { endsAt, FRESH, type KeyState } from './window.ts';
+import { FRESH, type KeyState } from './window.ts';
 
 /** So many keys are looked through for those that ended. */
 const LOOK_THROUGH_AT = 10_000;
 
+interface Kept {
+  readonly state: KeyState;
+  readonly endsAt: number;
+}
+
 export function createMemoryKeyStates(clock: Clock, limits: OutcomeLimits = OUTCOME_LIMITS): KeyStates {
-  const scopes = new Map<string, Map<string, KeyState>>();
+  const scopes = new Map<string, Map<string, Kept>>();
   const outcomes = createOutcomes(limits);
   let changes = 0;
 
   function forgetEnded(now: number): void {
     for (const [scope, states] of scopes) {
-      for (const [key, state] of states) if (endsAt(state) <= now) states.delete(key);
+      for (const [key, { endsAt }] of states) if (endsAt <= now) states.delete(key);
       if (states.size === 0) scopes.delete(scope);
     }
   }
@@ -30,10 +35,10 @@ export function createMemoryKeyStates(clock: Clock, limits: OutcomeLimits = OUTC
       if (idempotency !== null && stored !== undefined) return replayOf(stored, idempotency);
       changes += 1;
       if (changes % LOOK_THROUGH_AT === 0) forgetEnded(now);
-      const states = scopes.get(scope) ?? new Map<string, KeyState>();
+      const states = scopes.get(scope) ?? new Map<string, Kept>();
       scopes.set(scope, states);
-      const { state, answer } = step(states.get(key) ?? FRESH, now);
-      states.set(key, state);
+      const { state, endsAt, answer } = step(states.get(key)?.state ?? FRESH, now);
+      states.set(key, { state, endsAt });
       if (idempotency !== null) outcomes.keep(idempotency, answer, now);
       return counted(answer);
     },

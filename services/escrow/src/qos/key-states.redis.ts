@@ -7,7 +7,7 @@ import type { Redis } from '@svc/runtime/redis.ts';
 import { createTurns } from '@svc/runtime/turns.ts';
 import { counted, OUTCOME_LIMITS, type OutcomeLimits, replayOf, type StoredOutcome } from './outcomes.ts';
 import type { KeyStates, QosCall } from './qos.ts';
-import { endsAt, FRESH, type KeyState, type Step } from './window.ts';
+import { FRESH, type KeyState, type Step } from './window.ts';
 
 const READ = `local time = redis.call('TIME')
 return {redis.call('GET', KEYS[1]) or '', time[1] * 1000 + math.floor(time[2] / 1000)}`;
@@ -51,11 +51,11 @@ export function createRedisKeyStates(redis: Redis, limits: OutcomeLimits = OUTCO
   ): Promise<Once<Answer, never>> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const [before, now] = (await redis.eval(READ, 1, id)) as [string, number];
-      const { state, answer } = step(before === '' ? FRESH : (JSON.parse(before) as KeyState), now);
+      const { state, endsAt, answer } = step(before === '' ? FRESH : (JSON.parse(before) as KeyState), now);
       const after = JSON.stringify(state);
       if (after === before && idempotency === null) return counted(answer);
       const keys = [id, openKeys(scope), EVERYWHERE];
-      const args = [before, after, Math.ceil(endsAt(state))];
+      const args = [before, after, Math.ceil(endsAt)];
       if (idempotency !== null) {
         const outcome: StoredOutcome = { argsHash: idempotency.argsHash, answer };
         keys.push(`${PREFIX}:outcome:${digest(idempotencyId(idempotency))}`, OUTCOMES);

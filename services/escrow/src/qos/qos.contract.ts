@@ -15,6 +15,8 @@ export interface QosSetup {
   readonly clock?: FakeClock;
 }
 
+const OPEN_MS = 60_000;
+
 interface Unkeyed {
   canProceed(scope: string, key: string, limit: number): Promise<Proceed>;
   recordFailure(scope: string, key: string, count: number): Promise<Failures>;
@@ -52,7 +54,7 @@ function describeCounting(name: string, { open, clock }: QosSetup): void {
     let key: string;
     let keys = 0;
     beforeEach(async () => {
-      replicas = (await open()).map((states) => unkeyed(createQos(states)));
+      replicas = (await open()).map((states) => unkeyed(createQos(states, OPEN_MS)));
       key = `k${(keys += 1)}`;
     });
     const one = (): Unkeyed => firstOf(replicas);
@@ -132,6 +134,19 @@ function describeCounting(name: string, { open, clock }: QosSetup): void {
       },
     );
 
+    it.skipIf(clock === undefined)('opens the breaker for as long as it is told', async () => {
+      const [states] = await open();
+      if (states === undefined) throw new Error('no replica');
+      const short = unkeyed(createQos(states, 10_000));
+      await short.recordFailure('ws:a', key, 5);
+      expect(await short.canProceed('ws:a', key, 60)).toMatchObject({ reason: 'breaker_open' });
+      clock?.advance(10_000);
+      expect(await short.canProceed('ws:a', key, 60)).toMatchObject({ allowed: true });
+      expect(await short.canProceed('ws:a', key, 60)).toMatchObject({ allowed: false, reason: 'breaker_open' });
+      clock?.advance(10_000);
+      expect(await short.canProceed('ws:a', key, 60)).toMatchObject({ allowed: true });
+    });
+
     it.skipIf(clock === undefined)('forgets what is over', async () => {
       const scope = `ws:${key}`;
       await one().canProceed(scope, 'x', 5);
@@ -149,7 +164,7 @@ function describeKeyed(name: string, { open, clock }: QosSetup): void {
     let key: string;
     let keys = 0;
     beforeEach(async () => {
-      replicas = (await open()).map(createQos);
+      replicas = (await open()).map((states) => createQos(states, OPEN_MS));
       key = `keyed${(keys += 1)}`;
     });
     const one = (): Qos => firstOf(replicas);
@@ -224,7 +239,7 @@ function describeKeyed(name: string, { open, clock }: QosSetup): void {
     });
 
     it('forgets an outcome at its own time, whatever is left of the window', async () => {
-      const qos = createQos(firstOf(await open({ keptMs: 1000, most: 10 })));
+      const qos = createQos(firstOf(await open({ keptMs: 1000, most: 10 })), OPEN_MS);
       const first = await proceed(qos);
       expect(await proceed(qos)).toEqual({ ...first, replayed: true });
       await pass(1001);
@@ -246,7 +261,7 @@ function describeKeyed(name: string, { open, clock }: QosSetup): void {
     });
 
     it('keeps so many outcomes, the newest ones', async () => {
-      const qos = createQos(firstOf(await open({ keptMs: HOUR_MS, most: 3 })));
+      const qos = createQos(firstOf(await open({ keptMs: HOUR_MS, most: 3 })), OPEN_MS);
       for (const n of [0, 1, 2, 3]) {
         await proceed(qos, { key: `${key}-${n}` });
         await pass(2);

@@ -25,7 +25,7 @@ else {
     const [redis] = connections;
     if (redis === undefined) throw new Error('no connection');
     await redis.del(await redis.keys('svc:qos:*'));
-    const qos = createQos(createRedisKeyStates(redis));
+    const qos = createQos(createRedisKeyStates(redis), 60_000);
     const idempotency = { principal: 'p', tool: 't', key: 'k', argsHash: 'h' };
     const first = await qos.canProceed({ scope: 'ws:a', key: 'k', idempotency }, 1);
     const [outcome] = await redis.keys('svc:qos:outcome:*');
@@ -45,7 +45,7 @@ else {
       const [redis] = connections;
       if (redis === undefined) throw new Error('no connection');
       await server.control?.kill();
-      const qos = createQos(createRedisKeyStates(redis));
+      const qos = createQos(createRedisKeyStates(redis), 60_000);
       await expect(qos.canProceed({ scope: 'ws:a', key: 'k', idempotency: null }, 1)).rejects.toMatchObject({
         code: 'SERVICE_UNAVAILABLE',
       });

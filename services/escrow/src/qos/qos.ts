@@ -27,10 +27,11 @@ export interface Qos {
   countOpen(scope: string | null): Promise<number>;
 }
 
-export function createQos(states: KeyStates): Qos {
+/** `openMs`: for how long a breaker opens. */
+export function createQos(states: KeyStates, openMs: number): Qos {
   return {
-    canProceed: (call, limit) => states.change(call, (state, now) => proceed(state, now, limit)),
-    recordFailure: (call, count) => states.change(call, (state, now) => fail(state, now, count)),
+    canProceed: (call, limit) => states.change(call, (state, now) => proceed({ state, now, openMs }, limit)),
+    recordFailure: (call, count) => states.change(call, (state, now) => fail({ state, now, openMs }, count)),
     countOpen: (scope) => states.count(scope),
   };
 }

@@ -3,7 +3,6 @@
 /** Calls are counted in parts of a window, so that a window takes the same room whatever its limit. */
 const PART_MS = 100;
 export const WINDOW_MS = 60_000;
-export const OPEN_MS = 60_000;
 export const FAILURES_TO_OPEN = 5;
 
 /** Number of the part -> count, oldest first. */
@@ -37,6 +36,8 @@ export interface Failures {
 
 export interface Step<Answer> {
   readonly state: KeyState;
+  /** From then on nothing of the state matters. */
+  readonly endsAt: number;
   readonly answer: Answer;
 }
 
@@ -63,40 +64,46 @@ function resetAt(parts: Parts, now: number): number {
   return oldest === undefined ? now + WINDOW_MS : Math.min((oldest[0] + 1) * PART_MS + WINDOW_MS, now + WINDOW_MS);
 }
 
+/** What a call finds of a key, and for how long its breaker opens. */
+export interface Found {
+  readonly state: KeyState;
+  readonly now: number;
+  readonly openMs: number;
+}
+
 /** Counts the call when it is allowed. */
-export function proceed(state: KeyState, now: number, limit: number): Step<Proceed> {
+export function proceed({ state, now, openMs }: Found, limit: number): Step<Proceed> {
   const calls = inWindow(state.calls, now);
   const used = total(calls);
   const window = { remaining: Math.max(0, limit - used), resetAt: resetAt(calls, now) };
   const blockedForMs = Math.max(state.openUntil, state.trialUntil) - now;
   if (blockedForMs > 0) {
-    return { state, answer: { allowed: false, ...window, reason: 'breaker_open', retryAfterMs: blockedForMs } };
+    return step(state, openMs, { allowed: false, ...window, reason: 'breaker_open', retryAfterMs: blockedForMs });
   }
   if (used >= limit) {
     const retryAfterMs = Math.max(1, window.resetAt - now);
-    return { state, answer: { allowed: false, ...window, reason: 'rate', retryAfterMs } };
+    return step(state, openMs, { allowed: false, ...window, reason: 'rate', retryAfterMs });
   }
   const counted = added(calls, now, 1);
   const isTrial = state.openUntil > state.trialUntil;
-  const breaker = isTrial ? { trialUntil: now + OPEN_MS } : { openUntil: 0, trialUntil: 0 };
-  return {
-    state: { ...state, calls: counted, ...breaker },
-    answer: { allowed: true, remaining: limit - used - 1, resetAt: resetAt(counted, now) },
-  };
+  const breaker = isTrial ? { trialUntil: now + openMs } : { openUntil: 0, trialUntil: 0 };
+  const answer = { allowed: true, remaining: limit - used - 1, resetAt: resetAt(counted, now) };
+  return step({ ...state, calls: counted, ...breaker }, openMs, answer);
 }
 
 /** A failure of the trial opens the breaker again at once; one that is open stays so for as long as it was to. */
-export function fail(state: KeyState, now: number, count: number): Step<Failures> {
+export function fail({ state, now, openMs }: Found, count: number): Step<Failures> {
   const failures = added(inWindow(state.failures, now), now, count);
   const isOpen = state.openUntil > now;
   const opens = !isOpen && (state.trialUntil > now || total(failures) >= FAILURES_TO_OPEN);
-  const next = { ...state, failures, ...(opens ? { openUntil: now + OPEN_MS, trialUntil: 0 } : {}) };
+  const next = { ...state, failures, ...(opens ? { openUntil: now + openMs, trialUntil: 0 } : {}) };
   const open = next.openUntil > now;
-  return { state: next, answer: { failures: total(failures), open, ...(open ? { openUntil: next.openUntil } : {}) } };
+  return step(next, openMs, { failures: total(failures), open, ...(open ? { openUntil: next.openUntil } : {}) });
 }
 
-/** From then on nothing of it matters. */
-export function endsAt({ calls, failures, openUntil, trialUntil }: KeyState): number {
+function step<Answer>(state: KeyState, openMs: number, answer: Answer): Step<Answer> {
+  const { calls, failures, openUntil, trialUntil } = state;
   const last = Math.max(calls.at(-1)?.[0] ?? 0, failures.at(-1)?.[0] ?? 0);
-  return Math.max((last + 1) * PART_MS + WINDOW_MS, openUntil + (openUntil === 0 ? 0 : OPEN_MS), trialUntil);
+  const endsAt = Math.max((last + 1) * PART_MS + WINDOW_MS, openUntil === 0 ? 0 : openUntil + openMs, trialUntil);
+  return { state, endsAt, answer };
 }

@@ -1,4 +1,5 @@
 /** Which events a socket asked for. Without any subscription it hears everything that it may. */
+import { isNamedBy } from '@svc/contract/event-visibility.ts';
 
 export interface EventFilter {
   /** Names and `area:*` patterns; null = every name. */
@@ -39,11 +40,7 @@ export function withoutSubscription(filter: EventFilter, events: readonly string
 }
 
 export function isWanted(filter: EventFilter, name: string, workspace: string | undefined): boolean {
-  if (filter.names !== null && !filter.names.some((pattern) => matches(pattern, name))) return false;
-  if (filter.except.some((pattern) => matches(pattern, name))) return false;
+  if (filter.names !== null && !filter.names.some((pattern) => isNamedBy(pattern, name))) return false;
+  if (filter.except.some((pattern) => isNamedBy(pattern, name))) return false;
   return filter.workspaces === null || workspace === undefined || filter.workspaces.includes(workspace);
-}
-
-function matches(pattern: string, name: string): boolean {
-  return pattern.endsWith(':*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }

@@ -23,7 +23,7 @@ test('says of a tool what the protocol does not take for granted', () => {
   expect(hints({ readOnlyHint: true, idempotentHint: true })).toEqual({
     name: 'a',
     description: 'A tool.',
-    inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+    inputSchema: { type: 'object', properties: {} },
     annotations: { readOnlyHint: true, openWorldHint: false },
   });
   expect(hints({})['annotations']).toEqual({ destructiveHint: false, openWorldHint: false });
@@ -32,23 +32,25 @@ test('says of a tool what the protocol does not take for granted', () => {
   });
 });
 
-test('leaves out of a schema only what excludes nothing', () => {
+test('leaves out of a schema what excludes nothing, and bounds', () => {
   const kept = {
     type: 'object',
     properties: {
-      required: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 5 }, default: [] },
+      required: { type: 'array', items: { type: 'integer' }, default: [] },
       propertyNames: { type: 'string', const: 'x' },
       additionalProperties: { anyOf: [{ type: 'string', enum: ['a'] }, { type: 'null' }] },
     },
     required: ['required'],
-    additionalProperties: false,
   };
   expect(briefSchema(kept)).toEqual(kept);
-  const [minimum, maximum] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  const [minimum, maximum] = [0, Number.MAX_SAFE_INTEGER];
   expect(
     briefSchema({
       type: 'object',
+      additionalProperties: false,
       properties: {
+        name: { type: 'string', minLength: 1, maxLength: 5 },
+        many: { type: 'array', minItems: 1, maxItems: 5 },
         args: { type: 'object', propertyNames: { type: 'string' }, additionalProperties: {} },
         either: {
           anyOf: [
@@ -60,18 +62,22 @@ test('leaves out of a schema only what excludes nothing', () => {
     }),
   ).toEqual({
     type: 'object',
-    properties: { args: { type: 'object' }, either: { anyOf: [{ type: 'integer' }, { type: 'object' }] } },
+    properties: {
+      name: { type: 'string' },
+      many: { type: 'array' },
+      args: { type: 'object' },
+      either: { anyOf: [{ type: 'integer' }, { type: 'object' }] },
+    },
   });
 });
 
-test('leaves out the form of names and whose eyes an operator may look through, and no argument', () => {
+test('leaves out the form of names, and the argument with which operators look as somebody else', () => {
   const userCtx = { type: 'object', description: 'As whom.', properties: { team: { type: 'string' } } };
   const properties = { pattern: { type: 'string', pattern: '^a$', description: 'What to find.' }, userCtx };
   expect(listedTool({ ...card, annotations, inputSchema: { type: 'object', properties } })['inputSchema']).toEqual({
     type: 'object',
     properties: {
       pattern: { type: 'string', description: 'What to find.' },
-      userCtx: { type: 'object', description: 'As whom.' },
     },
   });
 });

@@ -10,12 +10,12 @@ export function listedTool({ name, description, inputSchema, annotations }: Tool
   return { name, description, inputSchema: withoutSubject(schema), annotations: briefAnnotations(annotations) };
 }
 
-/** The members of a subject that is looked as stand in many tools, and only an operator is believed. */
+/** To look as somebody else is for operators alone, and stands in many tools. */
 function withoutSubject(schema: Schema): Schema {
   const { properties } = schema;
-  if (!isObject(properties) || !isObject(properties['userCtx'])) return schema;
-  const { type, description } = properties['userCtx'];
-  return { ...schema, properties: { ...properties, userCtx: { type, description } } };
+  if (!isObject(properties)) return schema;
+  const { userCtx: _userCtx, ...others } = properties;
+  return { ...schema, properties: others };
 }
 
 /** What is left out is what the protocol says of a tool that does not say it. Of a tool that only reads, nothing else counts. */
@@ -29,24 +29,30 @@ function briefAnnotations({ readOnlyHint, idempotentHint, destructiveHint, openW
   };
 }
 
-/** Without the words of JSON Schema that allow everything, and without patterns: a call that does not fit is told why. */
+/** Without the words of JSON Schema that allow everything, and without patterns and bounds: a call that does not fit is told why. */
 export function briefSchema(schema: Schema): Schema {
   const kept = Object.entries(schema).filter(([word, value]) => !isLeftOut(word, value));
   return Object.fromEntries(kept.map(([word, value]) => [word, briefValue(word, value)]));
 }
 
+/** What a value that does not fit is told of. */
+const BOUNDS: ReadonlySet<string> = new Set([
+  'pattern',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+]);
+
 function isLeftOut(word: string, value: unknown): boolean {
+  if (BOUNDS.has(word)) return true;
   switch (word) {
     case 'required':
       return Array.isArray(value) && value.length === 0;
-    case 'minimum':
-      return value === Number.MIN_SAFE_INTEGER;
-    case 'maximum':
-      return value === Number.MAX_SAFE_INTEGER;
     case 'additionalProperties':
-      return isObject(value) && Object.keys(value).length === 0;
-    case 'pattern':
-      return true;
+      return value === false || (isObject(value) && Object.keys(value).length === 0);
     case 'propertyNames':
       // The name of a member is a text anyway.
       return isObject(value) && Object.keys(value).length === 1 && value['type'] === 'string';

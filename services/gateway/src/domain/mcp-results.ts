@@ -61,8 +61,7 @@ const CONTENT = '{"content":';
 
 /** The object that a tool answered, out of the `result` member of a call's reply. */
 export function answeredObject(body: string, card: { readonly bare: boolean }, refusal: string | null): string {
-  if (!card.bare) return body.slice(CONTENT.length, -1);
-  if (refusal === null) return body;
+  if (refusal === null) return card.bare ? body : body.slice(CONTENT.length, -1);
   const { content } = JSON.parse(body) as { content: unknown };
   return JSON.stringify(content);
 }

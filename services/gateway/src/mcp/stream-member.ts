@@ -2,7 +2,7 @@
 import type { EventMember } from '../event-hub.ts';
 import type { JudgedEvent } from '../event-session.ts';
 import { resourceChangesOf, WantedResources } from '../domain/brain-resources.ts';
-import { visiblePayload } from '../domain/visibility.ts';
+import { visiblePayload } from '@svc/contract/event-visibility.ts';
 import type { SocketRights } from '../socket-rights.ts';
 import type { ListName } from '../domain/mcp-subscriptions.ts';
 import type { Stream } from './event-stream.ts';

@@ -1,7 +1,7 @@
 /** The chains of the audit: each entry's hash covers the one before it, and a signature vouches for where a chain ends. */
 import { createHmac, hash } from 'node:crypto';
 import { auditableData, auditableText, type AuditSubject, type PostedAuditEntry } from '@svc/contract/audit.ts';
-import { canonicalJson } from '@svc/contract/canonical.ts';
+import { sortedJson } from '@svc/contract/canonical.ts';
 
 export const FIRST_PREV_HASH = '0'.repeat(64);
 /** Chain of what happened in no workspace. */
@@ -67,7 +67,7 @@ export function endAfter(chain: string, { seq, hash: ownHash }: Pick<ChainedEntr
 export function hashOf(prevHash: string, content: AuditContent): string {
   const { id, seq, at, event, kind, subject, workspace, data } = content;
   const rest = { id, seq, at, event, kind, subject, workspace, data };
-  return hash('sha256', prevHash + canonicalJson(rest), 'hex');
+  return hash('sha256', prevHash + sortedJson(rest), 'hex');
 }
 
 /** The identity that an entry is about. */
@@ -86,6 +86,6 @@ export function signedCut({ chain, seq, hash: cutHash }: ChainEnd): ChainEnd {
 /** Signature under the end of a chain. */
 export function macOf(key: Buffer, { chain, seq, hash: endHash }: ChainEnd): string {
   return createHmac('sha256', key)
-    .update(canonicalJson({ chain, seq, hash: endHash }))
+    .update(sortedJson({ chain, seq, hash: endHash }))
     .digest('hex');
 }

@@ -1,5 +1,6 @@
 import type { OperationOf } from '@svc/contract/operation.ts';
 import type { HABITAT } from '@svc/contract/operations.habitat.ts';
+import { crewOperations } from './crews.ts';
 import type { HabitatHandlers } from './handlers.ts';
 import { identityOperations } from './identities.ts';
 import { recordOperations } from './records.ts';
@@ -10,6 +11,7 @@ import { trustOperations } from './trust.ts';
 import { workspaceOperations } from './workspaces.ts';
 
 export const habitatOperations: HabitatHandlers<OperationOf<typeof HABITAT>> = {
+  ...crewOperations,
   ...identityOperations,
   ...recordOperations,
   ...settingOperations,

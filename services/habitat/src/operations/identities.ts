@@ -2,14 +2,14 @@
 import { hash } from 'node:crypto';
 import { contextOf, rolesByWorkspace } from '../domain/identity.ts';
 import { readAgents } from '../store/agent-rows.ts';
-import { readIdentity, readRoles, readToken } from '../store/identity-rows.ts';
+import { readAccounts, readIdentity, readRoles, readToken } from '../store/identity-rows.ts';
 import { readAttached, readPolicies } from '../store/policy-rows.ts';
 import type { HabitatHandlers } from './handlers.ts';
 
 const RAW_TOKEN = /^svc_[0-9a-f]{64}$/;
 
 export const identityOperations: HabitatHandlers<
-  'revision' | 'subject' | 'context' | 'agents' | 'roles' | 'policies' | 'attached'
+  'revision' | 'subject' | 'context' | 'accounts' | 'agents' | 'roles' | 'policies' | 'attached'
 > = {
   async revision({ sessions }, { deps: { revision, sessions: kept } }) {
     const [{ stamp, at }, current] = await Promise.all([revision.read(), kept.currentOf(sessions)]);
@@ -25,6 +25,10 @@ export const identityOperations: HabitatHandlers<
     const subject = contextOf(value, workspace);
     const { quarantined } = value;
     return { stamp, subject, quarantined, roles: subject === null ? {} : rolesByWorkspace(value) };
+  },
+  async accounts({ agentId }, { deps: { store } }) {
+    const { stamp, value } = await readAccounts(store.client, agentId);
+    return { stamp, accounts: value };
   },
   async agents({ viewer, limit }, { deps: { store } }) {
     const view = { everything: viewer === null, identity: viewer?.agentId ?? null, bound: viewer?.bound ?? null };

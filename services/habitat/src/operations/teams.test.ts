@@ -8,11 +8,15 @@ const { node } = useHabitat();
 const make = async (tool: string, args: Record<string, unknown>): Promise<string> =>
   String((await node.call(tool, args)).id);
 const isMember = async (owner: string, agentId: string) => (await node.registry.member({ owner, agentId })).member;
-/** Accounts that its token may read, sorted. */
-const accountsOf = async (agentId: string): Promise<readonly string[]> => {
+/** Under what events address who has its token, sorted. */
+const addressesOf = async (agentId: string): Promise<readonly string[]> => {
   const { token } = await node.call('svc_habitat_mintToken', { agentId });
   return [...((await node.registry.subject({ token: String(token) })).token?.accounts ?? [])].sort();
 };
+const isGroup = (address: string): boolean => address.startsWith('in:');
+/** Accounts that its token may read, sorted. */
+const accountsOf = async (agentId: string) => (await addressesOf(agentId)).filter((address) => !isGroup(address));
+const groupsOf = async (agentId: string) => (await addressesOf(agentId)).filter(isGroup);
 const account = async (id: string, by?: string) => {
   const { stamp: _stamp, ...answer } = await node.registry.account({ account: id, by });
   return answer;
@@ -41,6 +45,8 @@ test('who belongs to what, by id or by a name that is there once', async () => {
   for (const owner of ['org:none', 'team:', 'crew:x', 'org', '', 'agent:ghost', 'workspace:default', `org:${team}`]) {
     expect([owner, await isMember(owner, agent)]).toEqual([owner, false]);
   }
+  expect(await groupsOf(agent)).toEqual([`in:dept:${dept}`, `in:org:${org}`, `in:team:${team}`]);
+  expect((await node.registry.member({ owner: 'team:TEAM', agentId: agent })).owner).toBe(`team:${team}`);
   // a name that comes to mean two things means none, an id still its own
   const other = await make('teams_createOrg', { name: 'Other' });
   await make('teams_createDept', { name: 'dept', org: other });

@@ -7,7 +7,7 @@ import type { HabitatHandlers } from './handlers.ts';
 export const teamOperations: HabitatHandlers<'member' | 'plan' | 'account'> = {
   async member({ owner, agentId }, { deps: { store } }) {
     const { stamp, value } = await isMemberOf(store.client, owner, agentId);
-    return { stamp, member: value };
+    return { stamp, ...value };
   },
   async plan({ agentId }, { deps: { store } }) {
     const { stamp, value } = await readPlan(store.client, agentId);

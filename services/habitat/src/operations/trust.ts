@@ -1,18 +1,19 @@
 /** What other services ask about trust, and what they tell of it. */
 import { effectiveScore, shownScore } from '../domain/trust.ts';
-import { readKinship, readScores, readStanding } from '../store/trust-rows.ts';
+import { readStanding, readStandings, type StandingNow } from '../store/trust-rows.ts';
 import { type HabitatHandlers, onBehalfOfNobody } from './handlers.ts';
 
-export const trustOperations: HabitatHandlers<'trust' | 'scores' | 'kin' | 'recordTrade'> = {
+export const trustOperations: HabitatHandlers<'trust' | 'scores' | 'parties' | 'recordTrade'> = {
   async trust({ entityId }, { deps: { store } }) {
-    const { standing, quarantined, now } = await readStanding(store.client, entityId);
-    return { score: shownScore(effectiveScore(standing, now)), quarantined };
+    return trustOf(await readStanding(store.client, entityId));
   },
   async scores({ entityIds }, { deps: { store } }) {
-    return { scores: await readScores(store.client, entityIds) };
+    const standings = await readStandings(store.client, entityIds);
+    return { scores: Object.fromEntries([...standings].map(([id, standing]) => [id, trustOf(standing).score])) };
   },
-  async kin({ one, other }, { deps: { store } }) {
-    return { kin: await readKinship(store.client, one, other) };
+  async parties(pair, { deps: { store }, deadlineAt }) {
+    const { kin, standings } = await store.parties(pair, deadlineAt);
+    return { kin, trust: Object.fromEntries(standings.map(([id, standing]) => [id, trustOf(standing)])) };
   },
   async recordTrade(trade, { deps: { store }, deadlineAt }) {
     const { decision } = await store.recordTrade(onBehalfOfNobody(deadlineAt), trade);
@@ -20,3 +21,8 @@ export const trustOperations: HabitatHandlers<'trust' | 'scores' | 'kin' | 'reco
     return { ...decision.value, score: shownScore(decision.value.score) };
   },
 };
+
+/** As others are shown it. */
+export function trustOf({ standing, quarantined, now }: StandingNow) {
+  return { score: shownScore(effectiveScore(standing, now)), quarantined };
+}

@@ -33,6 +33,24 @@ export async function lockAgent(tx: SqlClient, agentId: string, mode: 'UPDATE' |
   return row ?? null;
 }
 
+/** Whether one of them has ever lived. */
+export async function haveLived(tx: SqlClient, agentIds: readonly string[]): Promise<boolean> {
+  const rows = await tx.$queryRawUnsafe<unknown[]>(
+    'SELECT 1 FROM habitat.agents WHERE agent_id = ANY($1::text[]) LIMIT 1',
+    agentIds,
+  );
+  return rows.length > 0;
+}
+
+/** Those of them that live. */
+export async function readLiving(client: SqlClient, agentIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await client.$queryRawUnsafe<{ id: string }[]>(
+    'SELECT agent_id AS id FROM habitat.agents WHERE agent_id = ANY($1::text[]) AND killed_at IS NULL',
+    agentIds,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** What the actor has to do with the agent, as the roles are now. */
 export async function readRelation(
   client: SqlClient,

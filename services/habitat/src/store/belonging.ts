@@ -10,36 +10,53 @@ const meant = (table: 'orgs' | 'depts' | 'teams') =>
   `coalesce((SELECT id FROM habitat.${table} WHERE id = $2),
     (SELECT min(x.id) FROM habitat.${table} x JOIN habitat.orgs o ON o.id = ${table === 'orgs' ? 'x.id' : 'x.org'}
      WHERE x.folded = $3 AND o.confirmed_at IS NOT NULL HAVING count(*) = 1))`;
-const assigned = (part: 'org' | 'dept' | 'team') => `EXISTS (SELECT 1 FROM habitat.assignments
-  WHERE agent_id = $1 AND ${part} = ${meant(`${part}s`)})`;
-
-/** Parameters: $1 the identity, $2 the reference, $3 the same as names are compared. */
+/** Parameters: $1 the identity, $2 the reference, $3 the same as names are compared. Each says which id is meant, and whether
+ * the identity belongs to `meant`. */
+const assigned = (part: 'org' | 'dept' | 'team') => ({
+  meant: meant(`${part}s`),
+  belongs: `EXISTS (SELECT 1 FROM habitat.assignments WHERE agent_id = $1 AND ${part} = meant)`,
+});
 const BELONGS = {
   org: assigned('org'),
   dept: assigned('dept'),
   team: assigned('team'),
-  workspace: `EXISTS (SELECT 1 FROM habitat.roles r JOIN habitat.workspaces w USING (workspace_id)
-    WHERE r.user_id = $1 AND (w.workspace_id = $2 OR w.folded = $3))`,
-  agent: `$1 = coalesce((SELECT agent_id FROM habitat.agents WHERE agent_id = $2 AND killed_at IS NULL),
-    (SELECT min(user_id) FROM habitat.roles WHERE user_id = $2),
-    (SELECT min(agent_id) FROM habitat.agents WHERE name = $2 AND killed_at IS NULL HAVING count(*) = 1))`,
-} as const satisfies Record<string, string>;
+  workspace: {
+    meant: `(SELECT workspace_id FROM habitat.workspaces WHERE workspace_id = $2 OR folded = $3
+      ORDER BY workspace_id = $2 DESC LIMIT 1)`,
+    belongs: 'EXISTS (SELECT 1 FROM habitat.roles WHERE user_id = $1 AND workspace_id = meant)',
+  },
+  agent: {
+    meant: `coalesce((SELECT agent_id FROM habitat.agents WHERE agent_id = $2 AND killed_at IS NULL),
+      (SELECT min(user_id) FROM habitat.roles WHERE user_id = $2),
+      (SELECT min(agent_id) FROM habitat.agents WHERE name = $2 AND killed_at IS NULL HAVING count(*) = 1))`,
+    belongs: '$1 = meant',
+  },
+} as const;
 type Kind = keyof typeof BELONGS;
+const UNKNOWN = { meant: 'NULL::text', belongs: 'false' } as const;
 
 const OWNER = /^(?<kind>org|dept|team|workspace|agent):(?<reference>.+)$/s;
 
-export async function isMemberOf(client: SqlClient, owner: string, agentId: string): Promise<Stamped<boolean>> {
+export interface Membership {
+  readonly member: boolean;
+  /** The owner by its id; null = not a member. */
+  readonly owner: string | null;
+}
+
+export async function isMemberOf(client: SqlClient, owner: string, agentId: string): Promise<Stamped<Membership>> {
   const { kind, reference = '' } = OWNER.exec(owner)?.groups ?? {};
+  const { meant: id, belongs } = kind === undefined ? UNKNOWN : BELONGS[kind as Kind];
   // Each parameter is named in every statement, so that its type is known.
-  const [row] = await client.$queryRawUnsafe<(StampRow & { member: boolean | null })[]>(
-    `SELECT rev, policies, settings, $1::text <> '' AND $2::text <> '' AND $3::text <> '' AND ${kind === undefined ? 'false' : BELONGS[kind as Kind]}
-       AS member FROM habitat.registry_revision`,
+  const [row] = await client.$queryRawUnsafe<(StampRow & { member: boolean | null; meant: string | null })[]>(
+    `SELECT rev, policies, settings, meant, $1::text <> '' AND $2::text <> '' AND $3::text <> '' AND ${belongs} AS member
+       FROM habitat.registry_revision, LATERAL (SELECT ${id} AS meant) of_owner`,
     agentId,
     reference,
     foldCase(reference),
   );
   if (row === undefined) throw new Error('the row of the registry revision is missing');
-  return { stamp: stampOf(row), value: row.member === true };
+  const member = row.member === true;
+  return { stamp: stampOf(row), value: { member, owner: member ? `${kind}:${row.meant}` : null } };
 }
 
 /** Null = assigned to no confirmed organisation. */

@@ -1,8 +1,12 @@
 /** The registry's store: rows to read, and each way in which they change as a method that is one unit of work. */
 import type { Decision } from '@svc/contract/decision.ts';
+import { createFolding } from '@svc/runtime/fold.ts';
+import { type Change as FoldedOf, createFoldedChange } from '@svc/runtime/folded-change.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import { assign, leave } from './assign.ts';
+import { assembleCrew, type CrewWish, disbandCrew } from './crew.ts';
 import { appendAudit, logEntry, tellOfBroken } from './audit-entries.ts';
 import { broadcast, delegate } from './delegate.ts';
 import { decideTopic } from './governance-rows.ts';
@@ -14,18 +18,40 @@ import { addRole, removeRole } from './role-changes.ts';
 import { changeSetting } from './setting-rows.ts';
 import { spawn, type SpawnWish } from './spawn.ts';
 import { grantToAgent, revokeFromAgent } from './sudo-store.ts';
+import { beginTask, endTask } from './boot-task.ts';
 import { escalateTask, grantToTask, openTask, revokeFromTask } from './sudo-tasks.ts';
 import { confirmOrg, makeDept, makeOrg, makeTeam, makeTeamRole } from './team-making.ts';
 import { mintAuthToken, mintToken, revokeToken } from './token-changes.ts';
-import { rate, type RatingWish, recordTrade, setRequired } from './trust-store.ts';
+import { type Pair, type PairNow, readPairs } from './trust-rows.ts';
+import { rate, type RatingWish, recordTrades, setRequired, type Trade, type TradeRecorded } from './trust-store.ts';
 import { type Change, type ChangeParts, createChange, type HabitatCall, type HabitatUnit } from './unit.ts';
 import { createWorkspace } from './workspace-changes.ts';
 
 export type HabitatStore = ReturnType<typeof createHabitatStore>;
 
-export function createHabitatStore(parts: ChangeParts & { readonly store: ServiceStore }) {
+type StoreParts = Omit<ChangeParts, 'platform'> & {
+  readonly store: ServiceStore;
+  readonly platform: ChangeParts['platform'] & Pick<Platform, 'clock'>;
+};
+
+export function createHabitatStore(parts: StoreParts) {
   const { client, checks, start, close } = parts.store;
-  return { client, checks, start, close, ...unitsOfWork(createChange(parts)) };
+  const change = createChange(parts);
+  return { client, checks, start, close, ...unitsOfWork(change), ...askedByMany(parts, change) };
+}
+
+/** What a busy market asks so often that those who ask at once share statements and commits. */
+function askedByMany({ store: { client }, platform: { clock } }: StoreParts, change: Change) {
+  const ofNobody: FoldedOf<HabitatUnit> = (call, work) =>
+    change({ ...call, caller: { ...call.caller, token: null } }, work);
+  const reading = createFolding<Pair, PairNow>(clock, (pairs) => readPairs(client, pairs));
+  return {
+    recordTrade: createFoldedChange<HabitatUnit, Trade, TradeRecorded, never>(ofNobody, clock, {
+      laneOf: () => 'trades',
+      run: recordTrades,
+    }),
+    parties: (pair: Pair, deadlineAt: number): Promise<PairNow> => reading.submit('parties', pair, deadlineAt),
+  };
 }
 
 /** How a unit of work becomes a method. */
@@ -55,7 +81,9 @@ function unitsOfWork(change: Change) {
   return {
     addRole: oneByOne(ofWorkspace, addRole),
     appendAudit: method(appendAudit),
+    assembleCrew: oneByOne(({ workspace }: CrewWish) => ofWorkspace({ workspace }), assembleCrew),
     assign: method(assign),
+    beginTask: method(beginTask),
     broadcast: method(broadcast),
     changeSetting: method(changeSetting),
     claim: method(claim),
@@ -64,6 +92,8 @@ function unitsOfWork(change: Change) {
     createWorkspace: method(createWorkspace),
     decideTopic: method(decideTopic),
     delegate: method(delegate),
+    disbandCrew: oneByOne(ofWorkspace, disbandCrew),
+    endTask: method(endTask),
     escalateTask: method(escalateTask),
     grantToAgent: method(grantToAgent),
     grantToTask: method(grantToTask),
@@ -80,7 +110,6 @@ function unitsOfWork(change: Change) {
     provision: oneByOne(ofWorkspace, provision),
     provisionFor: oneByOne(ofWorkspace, provisionFor),
     rate: oneByOne(({ entityId }: RatingWish) => `trust:${entityId}`, rate),
-    recordTrade: method(recordTrade),
     removePolicy: method(removePolicy),
     removeRole: oneByOne(ofWorkspace, removeRole),
     revokeFromAgent: method(revokeFromAgent),

@@ -20,11 +20,14 @@ const IDENTITY = (id: string) => `
   (SELECT row_to_json(s) FROM (SELECT s.org, s.team, o.plan, o.confirmed_at IS NOT NULL AS confirmed FROM habitat.assignments s
      JOIN habitat.orgs o ON o.id = s.org WHERE s.agent_id = ${id}) s) AS assignment`;
 
-/** An organisation goes before an identity that has taken its id as a name. */
+/** An organisation goes before an identity that has taken its id as a name. Groups by what they are. */
 const ACCOUNTS = (id: string) => `
   ARRAY(SELECT ${id} WHERE NOT EXISTS (SELECT 1 FROM habitat.orgs WHERE id = ${id})
     UNION SELECT id FROM habitat.orgs WHERE owner = ${id}
-    UNION SELECT org FROM habitat.assignments WHERE agent_id = ${id}) AS accounts`;
+    UNION SELECT org FROM habitat.assignments WHERE agent_id = ${id}
+    UNION SELECT unnest(ARRAY['in:org:' || org, 'in:dept:' || dept, 'in:team:' || team]) FROM habitat.assignments
+      WHERE agent_id = ${id}
+    EXCEPT SELECT NULL) AS accounts`;
 
 const STAMP = 'r.rev, r.policies, r.settings';
 
@@ -103,6 +106,16 @@ function planOf(assignment: IdentityRows['assignment']): Pick<VerifiedToken, 'or
   if (assignment?.confirmed !== true) return { org: null, plan: null };
   const plan = PlanName.safeParse(assignment.plan);
   return { org: assignment.org, plan: plan.success ? plan.data : null };
+}
+
+/** The accounts that an identity may read. */
+export async function readAccounts(client: SqlClient, id: string): Promise<Stamped<string[]>> {
+  const [row] = await client.$queryRawUnsafe<(StampRow & { accounts: string[] })[]>(
+    `SELECT ${STAMP}, ${ACCOUNTS('$1::text')} FROM habitat.registry_revision r`,
+    id,
+  );
+  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  return { stamp: stampOf(row), value: row.accounts };
 }
 
 /** Roles of an identity in one workspace; `known`: the workspace exists. */

@@ -4,7 +4,7 @@ import { allow, type Decision } from '@svc/contract/decision.ts';
 import { actorOf } from '../domain/actor.ts';
 import { agentNotFound, mayKill, maySeeAgent } from '../domain/agent-rights.ts';
 import { failOpenTasks } from './agent-inbox.ts';
-import { endAgent, lockAgent, readRelation } from './agent-rows.ts';
+import { type AgentRow, endAgent, lockAgent, readRelation } from './agent-rows.ts';
 import { removeAssignment } from './assignment-rows.ts';
 import type { HabitatUnit } from './unit.ts';
 import { removeEveryRole } from './role-rows.ts';
@@ -20,12 +20,19 @@ export async function kill(unit: HabitatUnit, agentId: string): Promise<Decision
   const relation = await readRelation(tx, actor, agent);
   if (!maySeeAgent(actor, relation)) return agentNotFound(agentId);
   if (!mayKill(actor, relation)) throw new CallError('FORBIDDEN');
-  const by = actor.name;
+  await endOf(unit, agent);
+  return allow(null);
+}
+
+/** The row is locked. */
+export async function endOf(unit: HabitatUnit, agent: AgentRow): Promise<void> {
+  const { tx } = unit;
+  const { agentId, workspace } = agent;
+  const by = actorOf(unit.caller).name;
   await removeAssignment(tx, agentId);
   await endAgent(tx, agent);
   await removeEveryRole(unit, agentId, by);
   const failedTasks = await failOpenTasks(tx, agentId, REASON);
-  unit.emit({ name: 'agent:killed', workspace: agent.workspace, payload: { agentId, by } });
-  unit.audit({ event: 'agent:killed', workspace: agent.workspace, data: { agentId, failedTasks, by } });
-  return allow(null);
+  unit.emit({ name: 'agent:killed', workspace, payload: { agentId, by } });
+  unit.audit({ event: 'agent:killed', workspace, data: { agentId, failedTasks, by } });
 }

@@ -1,5 +1,5 @@
 /** Attached policies as rows. */
-import { canonicalJson } from '@svc/contract/canonical.ts';
+import { sortedJson } from '@svc/contract/canonical.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
@@ -89,7 +89,7 @@ export async function storePolicy(
   { resource, policy, by }: PolicyChange,
   before: LockedPolicy,
 ): Promise<number> {
-  if (before.version > 0 && canonicalJson(before.policy) === canonicalJson(policy)) return before.version;
+  if (before.version > 0 && sortedJson(before.policy) === sortedJson(policy)) return before.version;
   const version = before.version + 1;
   await unit.tx.$executeRawUnsafe(
     `UPDATE habitat.policies SET readable_by = $2::text[], writable_by = $3::text[], container = $4, filter = $5::json,
@@ -138,7 +138,7 @@ export async function copyPolicies(
   for (const [source, policy] of Object.entries(value)) {
     const resource = to + source.slice(from.length);
     const before = await lockPolicy(unit.tx, resource);
-    if (before.version > 0 && canonicalJson(before.policy) !== canonicalJson(policy)) return deny('E_DUPLICATE');
+    if (before.version > 0 && sortedJson(before.policy) !== sortedJson(policy)) return deny('E_DUPLICATE');
     if (before.version > 0) continue;
     await storePolicy(unit, { resource, policy, by }, before);
     copied += 1;

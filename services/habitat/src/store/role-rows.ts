@@ -31,6 +31,14 @@ export async function rolesIn(client: SqlClient, workspace: string, userId: stri
   return rows.map(({ role }) => role);
 }
 
+/** Everybody who holds a role in the workspace, with it. */
+export function readHolders(client: SqlClient, workspace: string): Promise<{ userId: string; role: Role }[]> {
+  return client.$queryRawUnsafe(
+    'SELECT user_id AS "userId", role FROM habitat.roles WHERE workspace_id = $1 ORDER BY user_id, role',
+    workspace,
+  );
+}
+
 /** Whether somebody else is an admin of the workspace. */
 export async function hasOtherAdmin(client: SqlClient, workspace: string, userId: string): Promise<boolean> {
   const rows = await client.$queryRawUnsafe<unknown[]>(

@@ -11,7 +11,7 @@ import {
   type SettingKey,
   settingValue,
 } from '@svc/contract/settings.ts';
-import { canonicalJson } from '@svc/contract/canonical.ts';
+import { sortedJson } from '@svc/contract/canonical.ts';
 import type { FixedSettings } from '@svc/runtime/config.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type StampRow, stampOf } from '../revision.ts';
@@ -90,7 +90,7 @@ function fitting(key: string, read: ReturnType<typeof settingValue>): unknown {
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  return canonicalJson(one) === canonicalJson(other);
+  return sortedJson(one) === sortedJson(other);
 }
 
 async function write(unit: HabitatUnit, { key, value, by }: SettingWish, previous: unknown): Promise<void> {

@@ -91,6 +91,12 @@ async function viewOf(client: SqlClient, caller: Acting, taskId: string): Promis
   return { task, isOwner, isSeen: isOwner || (await holdsRole(client, caller, task.workspace, 'admin')) };
 }
 
+/** Null = there is none of that id, or not the caller's. */
+export async function ownTask(client: SqlClient, caller: Acting, taskId: string): Promise<SudoTask | null> {
+  const view = await viewOf(client, caller, taskId);
+  return view?.isOwner === true ? view.task : null;
+}
+
 /** Whether the caller may know of the task. */
 export async function seesTask(client: SqlClient, caller: Acting, taskId: string): Promise<boolean> {
   return (await viewOf(client, caller, taskId))?.isSeen ?? false;

@@ -13,7 +13,7 @@ import {
 import type { Actor } from '../domain/actor.ts';
 import { isKin } from '../domain/family.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
-import { readPlaced } from './family-rows.ts';
+import { readAllPlaced, readBothPlaced } from './family-rows.ts';
 import { IN_QUARANTINE } from './identity-rows.ts';
 import { lockNames } from './name-lock.ts';
 
@@ -58,19 +58,17 @@ export async function readStanding(client: SqlClient, entityId: string): Promise
   return standingNow(row);
 }
 
-/** As others are shown them, by entity. */
-export async function readScores(client: SqlClient, entityIds: readonly string[]): Promise<Record<string, number>> {
+/** Of many at once, by entity. */
+export async function readStandings(
+  client: SqlClient,
+  entityIds: readonly string[],
+): Promise<ReadonlyMap<string, StandingNow>> {
   const rows = await client.$queryRawUnsafe<(StandingRow & { readonly entityId: string })[]>(
     `SELECT entity AS "entityId", ${NOW}, ${standingOf('entity')}
      FROM (SELECT DISTINCT unnest($1::text[]) AS entity) asked LEFT JOIN habitat.trust t ON t.entity_id = entity`,
     entityIds,
   );
-  return Object.fromEntries(
-    rows.map((row) => {
-      const { standing, now } = standingNow(row);
-      return [row.entityId, shownScore(effectiveScore(standing, now))];
-    }),
-  );
+  return new Map(rows.map((row) => [row.entityId, standingNow(row)]));
 }
 
 function standingNow(row: StandingRow | undefined): StandingNow {
@@ -97,7 +95,32 @@ export async function knowsOf(client: SqlClient, actor: Actor, entityId: string)
 
 /** Whether they are one, or of one family, or one is above the other. */
 export async function readKinship(client: SqlClient, one: string, other: string): Promise<boolean> {
-  return isKin(await readPlaced(client, one), await readPlaced(client, other));
+  return isKin(...(await readBothPlaced(client, one, other)));
+}
+
+export interface Pair {
+  readonly one: string;
+  readonly other: string;
+}
+
+export interface PairNow {
+  readonly kin: boolean;
+  readonly standings: readonly (readonly [string, StandingNow])[];
+}
+
+/** Whether those of each pair are kin, and how both stand. */
+export async function readPairs(client: SqlClient, pairs: readonly Pair[]): Promise<PairNow[]> {
+  const ids = [...new Set(pairs.flatMap(({ one, other }) => [one, other]))];
+  const [placed, standings] = await Promise.all([readAllPlaced(client, ids), readStandings(client, ids)]);
+  const standing = (id: string): readonly [string, StandingNow] => {
+    const now = standings.get(id);
+    if (now === undefined) throw new Error('the standings of all pairs were read');
+    return [id, now];
+  };
+  return pairs.map(({ one, other }) => ({
+    kin: isKin(placed(one), placed(other)),
+    standings: [standing(one), standing(other)],
+  }));
 }
 
 /** Whether the actor shares a workspace with the entity, is it, or is an operator. */
@@ -179,7 +202,7 @@ export async function readRater(
   { name, bound }: { readonly name: string; readonly bound: string | null },
   entityId: string,
 ): Promise<Rater & { readonly family: string }> {
-  const [placed, entity] = [await readPlaced(tx, name), await readPlaced(tx, entityId)];
+  const [placed, entity] = await readBothPlaced(tx, name, entityId);
   const [row] = await tx.$queryRawUnsafe<RaterRow[]>(
     `SELECT ${NOW}, ${standingOf('$1')},
        EXISTS (SELECT 1 FROM habitat.agents
@@ -207,20 +230,23 @@ export async function readRater(
   return { name, operator: false, family: placed.family, score: effectiveScore(standing, now), ...is, ...counted };
 }
 
-/** The caller holds the lock of the entity. */
-export async function writeStanding(tx: SqlClient, entityId: string, standing: Standing): Promise<void> {
-  const { score, karma, lastAt, quarantinedAt, quarantinedBy } = standing;
+/** By entity; the caller holds their locks. */
+export async function writeStandings(tx: SqlClient, standings: ReadonlyMap<string, Standing>): Promise<void> {
+  if (standings.size === 0) return;
+  const all = [...standings.values()];
   await tx.$executeRawUnsafe(
     `INSERT INTO habitat.trust (entity_id, score, karma, last_at, quarantined_at, quarantined_by)
-     VALUES ($1, $2, $3, to_timestamp($4::float8 / 1000), to_timestamp($5::float8 / 1000), $6)
+     SELECT entity, score, karma, to_timestamp(last_at / 1000), to_timestamp(quarantined_at / 1000), quarantined_by
+     FROM unnest($1::text[], $2::int[], $3::int[], $4::float8[], $5::float8[], $6::text[])
+       AS r(entity, score, karma, last_at, quarantined_at, quarantined_by)
      ON CONFLICT (entity_id) DO UPDATE SET score = excluded.score, karma = excluded.karma, last_at = excluded.last_at,
        quarantined_at = excluded.quarantined_at, quarantined_by = excluded.quarantined_by`,
-    entityId,
-    score,
-    karma,
-    lastAt,
-    quarantinedAt,
-    quarantinedBy,
+    [...standings.keys()],
+    all.map(({ score }) => score),
+    all.map(({ karma }) => karma),
+    all.map(({ lastAt }) => lastAt),
+    all.map(({ quarantinedAt }) => quarantinedAt),
+    all.map(({ quarantinedBy }) => quarantinedBy),
   );
 }
 
@@ -236,32 +262,42 @@ export interface TrustRecord {
   readonly counted: boolean;
 }
 
-export async function insertRecord(tx: SqlClient, record: TrustRecord): Promise<void> {
-  const { id, entityId, type, delta, note, by, family, counted } = record;
+export async function insertRecords(tx: SqlClient, records: readonly TrustRecord[]): Promise<void> {
+  if (records.length === 0) return;
   await tx.$executeRawUnsafe(
     `INSERT INTO habitat.trust_records (id, entity_id, type, delta, note, "by", at, family, counted)
-     VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp(), $7, $8)`,
-    id,
-    entityId,
-    type,
-    delta,
-    note,
-    by,
-    family,
-    counted,
+     SELECT id, entity, type, delta, note, rater, clock_timestamp(), family, counted
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[], $8::boolean[])
+       AS r(id, entity, type, delta, note, rater, family, counted)`,
+    records.map(({ id }) => id),
+    records.map(({ entityId }) => entityId),
+    records.map(({ type }) => type),
+    records.map(({ delta }) => delta),
+    records.map(({ note }) => note),
+    records.map(({ by }) => by),
+    records.map(({ family }) => family),
+    records.map(({ counted }) => counted),
   );
 }
 
-/** False when the trade has been reported before. */
-export async function insertTrade(tx: SqlClient, tradeId: string, seller: string, outcome: string): Promise<boolean> {
-  const inserted = await tx.$executeRawUnsafe(
-    `INSERT INTO habitat.trust_trades (trade_id, seller, outcome, at) VALUES ($1, $2, $3, clock_timestamp())
-     ON CONFLICT (trade_id) DO NOTHING`,
-    tradeId,
-    seller,
-    outcome,
+export interface ReportedTrade {
+  readonly tradeId: string;
+  readonly seller: string;
+  readonly outcome: string;
+}
+
+/** Ids of those that were not reported before. */
+export async function insertTrades(tx: SqlClient, trades: readonly ReportedTrade[]): Promise<Set<string>> {
+  if (trades.length === 0) return new Set();
+  const rows = await tx.$queryRawUnsafe<{ trade_id: string }[]>(
+    `INSERT INTO habitat.trust_trades (trade_id, seller, outcome, at)
+     SELECT trade_id, seller, outcome, clock_timestamp() FROM unnest($1::text[], $2::text[], $3::text[])
+       AS r(trade_id, seller, outcome) ORDER BY trade_id ON CONFLICT (trade_id) DO NOTHING RETURNING trade_id`,
+    trades.map(({ tradeId }) => tradeId),
+    trades.map(({ seller }) => seller),
+    trades.map(({ outcome }) => outcome),
   );
-  return inserted > 0;
+  return new Set(rows.map((row) => row.trade_id));
 }
 
 /** `effectiveScore` in SQL, for lists that are ordered by it. */

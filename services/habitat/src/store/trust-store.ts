@@ -23,15 +23,16 @@ import { readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './unit.ts';
 import { readIdentity } from './identity-rows.ts';
 import {
-  insertRecord,
-  insertTrade,
+  insertRecords,
+  insertTrades,
   isQuarantined,
   lockEntities,
   readRater,
   readStanding,
+  readStandings,
   type TrustRecord,
   writeRequired,
-  writeStanding,
+  writeStandings,
 } from './trust-rows.ts';
 
 export interface RatingWish extends Rating {
@@ -72,8 +73,8 @@ export async function rate(unit: HabitatUnit, wish: RatingWish): Promise<Decisio
     family,
     counted: value.counts,
   };
-  await insertRecord(tx, record);
-  if (value.standing.lastAt !== null) await writeStanding(tx, entityId, value.standing);
+  await insertRecords(tx, [record]);
+  if (value.standing.lastAt !== null) await writeStandings(tx, new Map([[entityId, value.standing]]));
   const score = effectiveScore(value.standing, now);
   if (wish.type !== RELEASE) tellOfRating(unit, record, score);
   tellOfQuarantine(unit, value.turned, record, home);
@@ -122,36 +123,52 @@ export interface Trade {
   readonly outcome: TradeOutcome;
 }
 
+export interface TradeRecorded {
+  readonly recorded: boolean;
+  /** Millionths. */
+  readonly score: number;
+}
+
 /** Who trades are recorded by: nobody can have that name. */
 const SYSTEM = 'system';
 
-export async function recordTrade(
+/** Each moves its seller once, from where those before it have left that one. */
+export async function recordTrades(
   unit: HabitatUnit,
-  { tradeId, seller, buyer, outcome }: Trade,
-): Promise<Decision<{ recorded: boolean; score: number }, never>> {
+  trades: readonly Trade[],
+): Promise<Decision<TradeRecorded, never>[]> {
   const { tx } = unit;
-  await lockEntities(tx, [seller]);
-  const { standing, now } = await readStanding(tx, seller);
-  const recorded = seller !== buyer && (await insertTrade(tx, tradeId, seller, outcome));
-  if (!recorded) return allow({ recorded, score: effectiveScore(standing, now) });
-  const after = afterTrade(standing, outcome, now);
-  const score = effectiveScore(after.standing, now);
-  if (after.delta !== 0) {
-    const record = {
-      id: unit.ids.next('trr'),
-      entityId: seller,
-      type: 'trade',
-      delta: after.delta,
-      note: tradeId,
-      by: SYSTEM,
-      family: null,
-      counted: true,
-    };
-    await insertRecord(tx, record);
-    await writeStanding(tx, seller, after.standing);
+  const sellers = [...new Set(trades.map(({ seller }) => seller))];
+  await lockEntities(tx, sellers);
+  const standings = new Map(await readStandings(tx, sellers));
+  const unheard = await insertTrades(
+    tx,
+    trades.filter(({ seller, buyer }) => seller !== buyer),
+  );
+  const records: TrustRecord[] = [];
+  const moved = new Map<string, Standing>();
+  const decisions = trades.map(({ tradeId, seller, buyer, outcome }) => {
+    const now = standings.get(seller);
+    if (now === undefined) throw new Error('the standings of all sellers were read');
+    const recorded = seller !== buyer && unheard.delete(tradeId);
+    if (!recorded) return allow({ recorded, score: effectiveScore(now.standing, now.now) });
+    const { standing, delta } = afterTrade(now.standing, outcome, now.now);
+    const score = effectiveScore(standing, now.now);
+    if (delta === 0) return allow({ recorded, score });
+    const record = recordOf(unit, { entityId: seller, delta, note: tradeId });
+    records.push(record);
+    moved.set(seller, standing);
+    standings.set(seller, { ...now, standing });
     tellOfRating(unit, record, score);
-  }
-  return allow({ recorded, score });
+    return allow({ recorded, score });
+  });
+  await insertRecords(tx, records);
+  await writeStandings(tx, moved);
+  return decisions;
+}
+
+function recordOf({ ids }: HabitatUnit, what: Pick<TrustRecord, 'entityId' | 'delta' | 'note'>): TrustRecord {
+  return { id: ids.next('trr'), type: 'trade', by: SYSTEM, family: null, counted: true, ...what };
 }
 
 /** From this score on the action is open to whoever has it; `minTrust` in millionths. The score as callers see it. */

@@ -88,6 +88,13 @@ export async function insertWorkspace(
   return row;
 }
 
+/** Nobody holds a role there any more, and the row is locked. */
+export async function deleteWorkspace(unit: HabitatUnit, workspaceId: string): Promise<void> {
+  await unit.tx.$executeRawUnsafe('DELETE FROM habitat.workspaces WHERE workspace_id = $1', workspaceId);
+  unit.touch('policies');
+  unit.audit({ event: 'workspace:removed', workspace: workspaceId, data: { workspaceId } });
+}
+
 const MAX_OWNED = 20;
 
 /** Whether the family of the actor may own one more; those who ask at once come one after the other. */

@@ -156,6 +156,7 @@ const agentKill = defineTool({
   example: { id: 'agt_1' },
   async handler({ id }, context) {
     settled(context, await context.deps.store.kill(context, id), { id });
+    context.deps.inboxFilled();
     return { killed: true as const, id };
   },
 });

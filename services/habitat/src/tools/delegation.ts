@@ -27,7 +27,9 @@ const delegateTask = defineTool({
   aliases: { agentId: 'id' },
   example: { id: 'agt_1', task: 'Summarise the notes of this week.' },
   async handler({ id, task }, context) {
-    const outcome = await context.deps.store.delegate(context, { agentId: id, task });
+    const { store, inboxFilled } = context.deps;
+    const outcome = await store.delegate(context, { agentId: id, task });
+    inboxFilled();
     return { delegated: true as const, agentId: id, status: 'queued' as const, ...settled(context, outcome) };
   },
 });
@@ -55,6 +57,7 @@ const broadcastMessage = defineTool({
     const { deps, caller } = context;
     const workspace = named ?? (await currentWorkspace(deps, caller));
     const { recipients, ...sent } = settled(context, await deps.store.broadcast(context, { workspace, message }));
+    deps.inboxFilled();
     const results = recipients.map((recipient) => ({ ...recipient, queued: true as const }));
     return { broadcast: true as const, ...sent, count: results.length, results };
   },

@@ -19,7 +19,10 @@ const svcSudoCreateTask = defineTool({
   description:
     'Opens a task that can hold scopes for 24 hours; scopes that are not given at once wait for a grant. An own id again answers that task.',
   input: z.strictObject({
-    taskId: TaskId.optional(),
+    taskId: TaskId.refine(
+      (id) => !id.startsWith('boot.'),
+      'must not begin with boot., as the tasks of sessions do',
+    ).optional(),
     scopes: z.array(ScopeText).max(MAX_SCOPES).optional().describe("Default ['read']."),
   }),
   output: z.strictObject({

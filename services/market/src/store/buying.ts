@@ -3,7 +3,9 @@
  */
 import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny, type Denial } from '@svc/contract/decision.ts';
+import type { Clock } from '@svc/runtime/clock.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { createFoldedChange } from '@svc/runtime/folded-change.ts';
 import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import { workspaceOfScope } from '../access.ts';
@@ -11,11 +13,11 @@ import type { Trade } from '../domain/trade.ts';
 import { takeBid } from './offer-rows.ts';
 import type { HoldRefusal, Settling } from './settling.ts';
 import { eventOf, type MarketEvent, type MarketStore } from './trade-events.ts';
+import type { Moved, MoveTrade, Rejected } from './trade-moves.ts';
 import {
+  beginTrades,
   insertTrade,
   lockBegun,
-  lockTrade,
-  moveTrade,
   type NewTrade,
   readBegun,
   readTrade,
@@ -39,9 +41,22 @@ type BuyRefusal = HoldRefusal | 'E_SOLD_OUT';
 /** How often a bid may be lost to somebody else and be open again. */
 const BID_ATTEMPTS = 5;
 
-/** `touch` closes what time has closed. */
-export function createBuying(store: MarketStore, settling: Settling, touch: (tradeId: string) => Promise<void>) {
+export interface BuyingParts {
+  readonly store: MarketStore;
+  readonly move: MoveTrade;
+  readonly settling: Settling;
+  readonly clock: Clock;
+  /** Closes what time has closed. */
+  touch(tradeId: string): Promise<void>;
+}
+
+/** `trade` is the row that now stands; null = read it. */
+type Bought<Code extends string> = Once<Opened, Code | BuyRefusal> & { readonly trade: TradeRow | null };
+
+export function createBuying(parts: BuyingParts) {
+  const { store, move, settling } = parts;
   const { client, change, idempotency } = store;
+  const begin = createBeginning(parts);
   return {
     /**
      * Resolves when the price is held and the trade stands; sent again with its key it goes on where it stopped. What is
@@ -50,27 +65,34 @@ export function createBuying(store: MarketStore, settling: Settling, touch: (tra
     async buy<Code extends RefusalCode>(
       call: ChangeCall,
       decide: () => Promise<Decision<Purchase, Code>>,
-    ): Promise<Once<Opened, Code | BuyRefusal>> {
+    ): Promise<Bought<Code>> {
       const earlier = await idempotency.find<Opened, Code | BuyRefusal>(client, call.idempotency);
-      if (earlier !== null) return { decision: earlier, replayed: true };
-      const begun = await decideAndBegin(store, call, decide, touch);
-      if (!begun.ok) return change(call, async () => begun);
+      if (earlier !== null) return { decision: earlier, replayed: true, trade: null };
+      const refused = async (denial: Denial<Code | BuyRefusal>): Promise<Bought<Code>> => ({
+        ...(call.idempotency === null
+          ? { decision: denial, replayed: false }
+          : await change<Opened, Code | BuyRefusal>(call, async () => denial)),
+        trade: null,
+      });
+      const begun = await decideAndBegin(parts, call, decide, begin);
+      if (!begun.ok) return refused(begun);
       const { trade, triedAt } = begun.value;
       const { tradeId } = trade;
       const held = await settling.hold(trade, triedAt);
       if (!held.ok) {
         await settling.undo(tradeId);
-        return change(call, async () => held);
+        // Whoever accepts a bid is told that it cannot be paid, and nothing of the purse of its bidder.
+        return refused(trade.bidId === null ? held : deny(held.code));
       }
-      const outcome = await change(call, (unit) => open(unit, tradeId));
+      const outcome = await move<Opened, Code | BuyRefusal>(call, { tradeId, decide: decideOpen, absent: undone });
       // A twin was refused first, and that is what its key stands for.
       if (!outcome.decision.ok) await settling.undo(tradeId);
-      return outcome;
+      return outcome as Bought<Code>;
     },
 
     /** What came of `buy`, whatever became of it since: a repetition is answered like the first call. */
-    async opened({ tradeId, dueAt }: Opened): Promise<TradeRow> {
-      const row = await readTrade(client, tradeId);
+    async opened({ tradeId, dueAt }: Opened, known: TradeRow | null): Promise<TradeRow> {
+      const row = known ?? (await readTrade(client, tradeId));
       if (row === null) throw new Error('a trade was opened and has no row');
       const state = openStateOf(row);
       return {
@@ -92,19 +114,35 @@ function openStateOf({ kind }: Pick<Trade, 'kind'>): 'pending' | 'pending_delive
   return kind === 'skill' ? 'pending_delivery' : 'pending';
 }
 
+type Begin = (call: ChangeCall, purchase: Purchase) => Promise<Decision<Begun, BeginRefusal>>;
+
+/** What is bought of a listing without a key goes together with what others buy; a key and a bid are met one by one. */
+function createBeginning({ store: { change }, clock }: BuyingParts): Begin {
+  const together = createFoldedChange<Unit<MarketEvent>, NewTrade, Begun, BeginRefusal>(change, clock, {
+    laneOf: () => 'purchases',
+    run: beginAll,
+  });
+  return async (call, purchase) => {
+    if (call.idempotency === null && purchase.bidId === null && purchase.listingId !== null) {
+      return (await together(call, { ...purchase, openKey: null, argsHash: null })).decision;
+    }
+    return (await change({ ...call, idempotency: null }, (unit) => begin(unit, call, purchase))).decision;
+  };
+}
+
 /** A bid that somebody else has taken meanwhile is decided on again. */
 async function decideAndBegin<Code extends RefusalCode>(
-  store: MarketStore,
+  parts: BuyingParts,
   call: ChangeCall,
   decide: () => Promise<Decision<Purchase, Code>>,
-  touch: (tradeId: string) => Promise<void>,
+  attempt: Begin,
 ): Promise<Decision<Begun, Code | 'E_SOLD_OUT'>> {
   const { idempotency } = call;
-  const before = idempotency === null ? null : await readBegun(store.client, idempotencyId(idempotency));
-  for (let attempt = 1; attempt <= BID_ATTEMPTS; attempt += 1) {
+  const before = idempotency === null ? null : await readBegun(parts.store.client, idempotencyId(idempotency));
+  for (let turn = 1; turn <= BID_ATTEMPTS; turn += 1) {
     const purchase = before === null ? await decide() : allow(before);
     if (!purchase.ok) return purchase;
-    const begun = await beginFreeing(store, call, purchase.value, touch);
+    const begun = await beginFreeing(parts, purchase.value, () => attempt(call, purchase.value));
     if (begun.ok || begun.code === 'E_SOLD_OUT') return begun as Decision<Begun, 'E_SOLD_OUT'>;
   }
   throw new CallError('E_BUSY');
@@ -112,17 +150,15 @@ async function decideAndBegin<Code extends RefusalCode>(
 
 /** Where all is sold, what was not delivered in time may be sold again. */
 async function beginFreeing(
-  { client, change }: MarketStore,
-  call: ChangeCall,
-  purchase: Purchase,
-  touch: (tradeId: string) => Promise<void>,
-): Promise<Decision<Begun, BeginRefusal>> {
-  const attempt = () => change({ ...call, idempotency: null }, (unit) => begin(unit, call, purchase));
-  const { decision } = await attempt();
-  if (decision.ok || purchase.listingId === null) return decision;
-  const overdue = await readUndelivered(client, purchase.listingId);
+  { store: { client }, touch }: BuyingParts,
+  { listingId }: Purchase,
+  attempt: () => ReturnType<Begin>,
+): ReturnType<Begin> {
+  const decision = await attempt();
+  if (decision.ok || listingId === null) return decision;
+  const overdue = await readUndelivered(client, listingId);
   for (const tradeId of overdue) await touch(tradeId);
-  return overdue.length === 0 ? decision : (await attempt()).decision;
+  return overdue.length === 0 ? decision : attempt();
 }
 
 type BeginRefusal = 'E_SOLD_OUT' | 'E_BID_CLOSED';
@@ -130,6 +166,21 @@ type BeginRefusal = 'E_SOLD_OUT' | 'E_BID_CLOSED';
 interface Begun {
   readonly trade: NewTrade;
   readonly triedAt: number;
+}
+
+/** Supply and rows of many trades. */
+async function beginAll(
+  { tx, emit }: Unit<MarketEvent>,
+  trades: readonly NewTrade[],
+): Promise<Decision<Begun, BeginRefusal>[]> {
+  const granted = await beginTrades(tx, trades);
+  const triedAt = new Map(granted.map(({ tradeId, triedAt: at }) => [tradeId, at]));
+  const emptied = new Map(granted.filter(({ left }) => left === 0).map((sold) => [sold.listingId, sold]));
+  for (const [listingId, sold] of emptied) emit(soldOut(listingId, sold));
+  return trades.map((trade) => {
+    const at = triedAt.get(trade.tradeId);
+    return at === undefined ? deny('E_SOLD_OUT') : allow({ trade, triedAt: at });
+  });
 }
 
 /** Supply and the row of the trade, or the row that an earlier attempt left. */
@@ -180,16 +231,16 @@ function soldOut(listingId: string, { type: kind, seller, scope }: Sold): Market
 }
 
 /** The hold is there: the trade stands, unless it is being undone already. */
-async function open({ tx, emit }: Unit<MarketEvent>, tradeId: string): Promise<Decision<Opened, never>> {
-  const trade = await lockTrade(tx, tradeId);
-  if (trade === null || trade.state === 'undoing') {
-    throw new CallError('SERVICE_UNAVAILABLE', 'It took too long and was undone.', { retryAfterMs: 100 });
-  }
-  const opened = { tradeId, dueAt: trade.createdAt + trade.windowMs };
+function decideOpen(trade: TradeRow): Decision<Moved<Opened>, never> | Rejected {
+  const { tradeId, createdAt, windowMs, state } = trade;
+  if (state === 'undoing') return { ok: 'rejected', error: undone() };
+  const answer = { tradeId, dueAt: createdAt + windowMs };
   // A twin under the same key was faster.
-  if (trade.state !== 'opening') return allow(opened);
-  const state = openStateOf(trade);
-  if (!(await moveTrade(tx, tradeId, 'opening', state))) throw new Error('a locked trade changed');
-  emit(eventOf(trade, state));
-  return allow(opened);
+  if (state !== 'opening') return allow({ answer, to: null });
+  const opened = openStateOf(trade);
+  return allow({ answer, to: { state: opened }, tells: [eventOf(trade, opened)] });
+}
+
+function undone(): CallError {
+  return new CallError('SERVICE_UNAVAILABLE', 'It took too long and was undone.', { retryAfterMs: 100 });
 }

@@ -100,12 +100,14 @@ export async function countOffers(tx: SqlClient, family: string): Promise<number
   return row?.count ?? 0;
 }
 
-export async function readListing(client: SqlClient, listingId: string): Promise<ListingRow | null> {
-  const [row = null] = await client.$queryRawUnsafe<ListingRow[]>(
-    `SELECT ${LISTING} FROM market.listings WHERE listing_id = $1`,
-    listingId,
+/** In the order of the ids. */
+export async function readListings(client: SqlClient, listingIds: readonly string[]): Promise<(ListingRow | null)[]> {
+  const rows = await client.$queryRawUnsafe<ListingRow[]>(
+    `SELECT ${LISTING} FROM market.listings WHERE listing_id = ANY($1::text[])`,
+    listingIds,
   );
-  return row;
+  const found = new Map(rows.map((row) => [row.listingId, row]));
+  return listingIds.map((id) => found.get(id) ?? null);
 }
 
 export interface ListingFilter {

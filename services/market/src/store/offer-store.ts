@@ -1,8 +1,9 @@
 /** Offers and bids: made, taken back, looked for. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import type { Ids } from '@svc/runtime/clock.ts';
+import { createFolding } from '@svc/runtime/fold.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { nameLock } from '@svc/runtime/name-lock.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import type { View } from '../access.ts';
 import { workspaceOfScope } from '../access.ts';
@@ -21,7 +22,7 @@ import {
   type NewBid,
   type NewListing,
   readBid,
-  readListing,
+  readListings,
   type After,
   withdrawBid,
 } from './offer-rows.ts';
@@ -36,7 +37,8 @@ const lockNames = nameLock('market');
 const listingsOf = (family: string): string => `listings of ${family}`;
 const bidsOf = (family: string): string => `bids of ${family}`;
 
-export function createOfferStore({ client, change }: MarketStore, ids: Ids) {
+export function createOfferStore({ client, change }: MarketStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
+  const reading = createFolding<string, ListingRow | null>(clock, (listingIds) => readListings(client, listingIds));
   return {
     offer: (call: ChangeCall, wish: Omit<NewListing, 'listingId'>): Promise<Once<ShownListing, 'E_QUOTA'>> =>
       change(call, (unit) => offer(unit, { ...wish, listingId: ids.next('lst') }), {
@@ -49,7 +51,7 @@ export function createOfferStore({ client, change }: MarketStore, ids: Ids) {
     /** By its bidder; for others it is not there. */
     withdraw: (call: ChangeCall, wish: Withdrawal): Promise<Once<ShownBid, 'E_BID_ABSENT' | 'E_BID_CLOSED'>> =>
       change(call, (unit) => withdraw(unit, wish)),
-    listing: (listingId: string): Promise<ListingRow | null> => readListing(client, listingId),
+    listing: (listingId: string): Promise<ListingRow | null> => reading.submit('listings', listingId, Infinity),
     bidOf: (bidId: string): Promise<BidRow | null> => readBid(client, bidId),
     listings: (view: View, filter: ListingFilter, page: { readonly after: After | null; readonly limit: number }) =>
       findListings(client, view, filter, page),

@@ -2,8 +2,9 @@
 import { CallError } from '@svc/contract/codes.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { Settling } from './settling.ts';
-import type { TradeRow } from './trade-rows.ts';
 import type { MarketStore } from './trade-events.ts';
+import type { MoveTrade } from './trade-moves.ts';
+import type { TradeRow } from './trade-rows.ts';
 import { closeDue } from './trade-store.ts';
 
 /** A purchase that nobody goes on with is given up after this long; by then its hold is refused. */
@@ -24,6 +25,7 @@ const DUE = `SELECT trade_id FROM market.trades
 
 interface Parts {
   readonly store: MarketStore;
+  readonly move: MoveTrade;
   readonly settling: Settling;
   readonly log: Pick<Platform['log'], 'warn'>;
 }
@@ -33,7 +35,7 @@ const OPEN_OF = { plain: ['pending'], skill: ['pending_delivery', 'delivered'] }
 export type Reconciler = ReturnType<typeof createReconciler>;
 
 export function createReconciler(parts: Parts) {
-  const { store, settling } = parts;
+  const { store, move, settling } = parts;
   const ids = async (sql: string, ...values: readonly unknown[]): Promise<string[]> => {
     const rows = await store.client.$queryRawUnsafe<{ trade_id: string }[]>(sql, ...values);
     return rows.map((row) => row.trade_id);
@@ -42,18 +44,17 @@ export function createReconciler(parts: Parts) {
     /** `atStart`: nobody else is about to do it. */
     async finish({ atStart = false } = {}): Promise<void> {
       for (const tradeId of await ids(BEGINNING)) await unlessAway(parts, tradeId, settling.undo);
-      for (const tradeId of await ids(OWED, atStart)) await unlessAway(parts, tradeId, settling.settle);
+      await Promise.all((await ids(OWED, atStart)).map((tradeId) => unlessAway(parts, tradeId, settling.settle)));
     },
 
     /** Trades that this call closed, as they were before. */
     async closeDue(kind: keyof typeof OPEN_OF): Promise<TradeRow[]> {
-      const closed: TradeRow[] = [];
-      for (const tradeId of await ids(DUE, OPEN_OF[kind])) {
-        const before = await closeDue(store, tradeId);
-        if (before !== null) closed.push(before);
-      }
-      for (const { tradeId } of closed) await unlessAway(parts, tradeId, settling.settle);
-      return closed;
+      const due = await ids(DUE, OPEN_OF[kind]);
+      const closed = (await Promise.all(due.map((tradeId) => closeDue(move, tradeId)))).filter((one) => one !== null);
+      await Promise.all(
+        closed.map(({ after }) => unlessAway(parts, after.tradeId, (tradeId) => settling.settle(tradeId, after))),
+      );
+      return closed.map(({ before }) => before);
     },
   };
 }
@@ -62,7 +63,7 @@ export function createReconciler(parts: Parts) {
 async function unlessAway(
   { store, log }: Parts,
   tradeId: string,
-  work: (tradeId: string) => Promise<void>,
+  work: (tradeId: string) => Promise<unknown>,
 ): Promise<void> {
   try {
     await work(tradeId);

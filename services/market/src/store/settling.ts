@@ -7,16 +7,9 @@ import type { ChangeCall } from '@svc/runtime/store.ts';
 import { holdLifeMs, isClosed, moneyOf, outcomeOf } from '../domain/trade.ts';
 import type { Money, Ports } from '../ports.ts';
 import { reopenBid } from './offer-rows.ts';
-import {
-  type ClosedTrade,
-  moveTrade,
-  type NewTrade,
-  readTrade,
-  restoreSupply,
-  settleTrade,
-  type TradeRow,
-} from './trade-rows.ts';
 import { eventOf, type MarketStore } from './trade-events.ts';
+import type { MoveTrade } from './trade-moves.ts';
+import { type ClosedTrade, type NewTrade, readTrade, restoreSupply, type TradeRow } from './trade-rows.ts';
 
 /** After this long a hold that was asked for is refused, so that none comes when its trade was given up. */
 const HOLD_WITHIN_MS = 10_000;
@@ -29,13 +22,17 @@ export interface Settling {
   hold(trade: NewTrade, triedAt: number): Promise<Decision<null, HoldRefusal>>;
   /** A trade that never began: no hold of it can come any more, supply is back, the row is gone. */
   undo(tradeId: string): Promise<void>;
-  /** Captures or voids for a closed trade, once. Throws E_OUTCOME_UNKNOWN while that cannot be done. */
-  settle(tradeId: string): Promise<void>;
+  /**
+   * Captures or voids for a closed trade, once; resolves with the trade as it is then. `closed`: the row as it was closed by
+   * whoever asks. Throws E_OUTCOME_UNKNOWN while that cannot be done.
+   */
+  settle(tradeId: string, closed?: TradeRow | null): Promise<TradeRow | null>;
 }
 
 interface SettlingParts {
   readonly store: MarketStore;
   readonly ports: Ports;
+  readonly move: MoveTrade;
   readonly log: Pick<Platform['log'], 'error'>;
 }
 
@@ -49,13 +46,12 @@ const SYSTEM: ChangeCall = {
 };
 
 export function createSettling(parts: SettlingParts): Settling {
-  const { store, ports } = parts;
+  const { store, ports, move } = parts;
   return {
     hold: (trade, triedAt) => hold(parts, trade, triedAt),
 
     async undo(tradeId) {
-      await store.transact((tx) => moveTrade(tx, tradeId, 'opening', 'undoing'));
-      const trade = await readTrade(store.client, tradeId);
+      const { trade } = await move(SYSTEM, { tradeId, decide: decideUndo });
       if (trade?.state !== 'undoing') return;
       const given = await answered(ports.money.void({ holdId: holdIdOf(tradeId), reason: 'undone' }));
       if (!given.ok) throw new CallError('E_OUTCOME_UNKNOWN');
@@ -65,22 +61,29 @@ export function createSettling(parts: SettlingParts): Settling {
           tradeId,
         );
         if (gone !== 1) return;
-        await restoreSupply(tx, trade.listingId);
+        await restoreSupply(tx, trade.listingId === null ? [] : [trade.listingId]);
         await reopenBid(tx, tradeId);
       });
     },
 
-    async settle(tradeId) {
-      const trade = await readTrade(store.client, tradeId);
-      if (trade === null || !isClosedTrade(trade)) return;
-      if (trade.settlement === 'pending') await follow(parts, trade);
-      if (!trade.reported) await report(parts, trade);
+    async settle(tradeId, closed = null) {
+      const trade = closed ?? (await readTrade(store.client, tradeId));
+      if (trade === null || !isClosedTrade(trade)) return trade;
+      if (trade.settlement === 'pending') return follow(parts, trade);
+      if (trade.reported || !(await isReported(parts, trade))) return trade;
+      await noteReported(store, tradeId);
+      return { ...trade, reported: true };
     },
   };
 }
 
 function isClosedTrade(trade: TradeRow): trade is ClosedTrade {
   return isClosed(trade.state);
+}
+
+/** A trade that stands, or is none any more, is not undone. */
+function decideUndo({ state }: TradeRow) {
+  return allow({ answer: null, to: state === 'opening' ? ({ state: 'undoing' } as const) : null });
 }
 
 function payerOf({ buyer, workspace }: Pick<NewTrade, 'buyer' | 'workspace'>) {
@@ -118,15 +121,38 @@ async function answered<Answer>(asked: Promise<Answer>): Promise<Answer> {
   }
 }
 
-async function follow(parts: SettlingParts, trade: ClosedTrade): Promise<void> {
-  const followed = await (moneyOf(trade.state) === 'capture' ? capture(parts, trade) : giveBack(parts, trade));
-  if (followed === 'later') throw new CallError('E_OUTCOME_UNKNOWN', undefined, { retryAfterMs: 1000 });
-  await parts.store.change(SYSTEM, async ({ tx, emit, audit }) => {
-    if (!(await settleTrade(tx, trade.tradeId, followed))) return allow(null);
-    emit(eventOf(trade, trade.state, 'trade:settled'));
-    const { tradeId, seller, buyer, workspace } = trade;
-    if (followed === 'failed') audit({ event: 'trade:unpaid', workspace, data: { tradeId, seller, buyer } });
-    return allow(null);
+/** Money and the word of how it ended go out together; what came of both is noted at once. */
+async function follow(parts: SettlingParts, trade: ClosedTrade): Promise<TradeRow | null> {
+  const reporting = trade.reported ? true : isReported(parts, trade);
+  const [moved, told] = await Promise.allSettled([
+    moneyOf(trade.state) === 'capture' ? capture(parts, trade) : giveBack(parts, trade),
+    reporting,
+  ]);
+  const reported = told.status === 'fulfilled' && told.value;
+  const followed = moved.status === 'fulfilled' ? moved.value : 'later';
+  if (followed === 'later') {
+    if (reported && !trade.reported) await noteReported(parts.store, trade.tradeId);
+    throw moved.status === 'rejected'
+      ? moved.reason
+      : new CallError('E_OUTCOME_UNKNOWN', undefined, { retryAfterMs: 1000 });
+  }
+  const { trade: settled } = await parts.move(SYSTEM, {
+    tradeId: trade.tradeId,
+    decide: (row) => decideSettled(row, followed, reported),
+  });
+  if (told.status === 'rejected') throw told.reason;
+  return settled;
+}
+
+/** Money has followed, or never will; somebody else may have noted it before. */
+function decideSettled(trade: TradeRow, settlement: Exclude<Followed, 'later'>, reported: boolean) {
+  if (trade.settlement !== 'pending' || !isClosedTrade(trade)) return allow({ answer: null, to: null });
+  const { tradeId, seller, buyer, workspace } = trade;
+  return allow({
+    answer: null,
+    to: { settlement, reported: trade.reported || reported },
+    tells: [eventOf(trade, trade.state, 'trade:settled')],
+    audits: settlement === 'failed' ? [{ event: 'trade:unpaid', workspace, data: { tradeId, seller, buyer } }] : [],
   });
 }
 
@@ -173,13 +199,17 @@ function contradicted({ log }: SettlingParts, { tradeId, state }: ClosedTrade, c
 }
 
 /** The seller's trust hears of it once; until the registry has answered the reconciler tells it again. */
-async function report({ store, ports }: SettlingParts, trade: ClosedTrade): Promise<void> {
+async function isReported({ ports }: SettlingParts, trade: ClosedTrade): Promise<boolean> {
   const { tradeId, seller, buyer, state } = trade;
   try {
     await ports.trust.recordTrade({ tradeId, seller, buyer, outcome: outcomeOf(state) });
+    return true;
   } catch (error) {
-    if (error instanceof CallError) return;
+    if (error instanceof CallError) return false;
     throw error;
   }
-  await store.client.$executeRawUnsafe('UPDATE market.trades SET reported = true WHERE trade_id = $1', tradeId);
+}
+
+async function noteReported({ client }: MarketStore, tradeId: string): Promise<void> {
+  await client.$executeRawUnsafe('UPDATE market.trades SET reported = true WHERE trade_id = $1', tradeId);
 }

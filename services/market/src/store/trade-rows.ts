@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { View } from '../access.ts';
 import type { SoldTrade } from '../domain/reputation.ts';
-import type { ClosedState, Closing, Decider, Settlement, Trade, TradeState } from '../domain/trade.ts';
+import type { ClosedState, Decider, Settlement, Trade } from '../domain/trade.ts';
 import { VISIBLE, visibleTo } from './offer-rows.ts';
 
 export interface TradeRow extends Trade {
@@ -47,10 +47,14 @@ export function readTrade(tx: SqlClient, tradeId: string): Promise<TradeRow | nu
   return readOne(tx, 'WHERE trade_id = $1', tradeId);
 }
 
-/** The clock is read after the lock is there: nobody who waited is judged by the time at which it came. */
-export async function lockTrade(tx: SqlClient, tradeId: string): Promise<TradeRow | null> {
-  await tx.$queryRawUnsafe('SELECT 1 AS locked FROM market.trades WHERE trade_id = $1 FOR UPDATE', tradeId);
-  return readTrade(tx, tradeId);
+/** By their ids, in one order for everybody. The clock of each is read after its lock is there: nobody who waited is judged by the time at which it came. */
+export async function lockTrades(tx: SqlClient, tradeIds: readonly string[]): Promise<Map<string, TradeRow>> {
+  const rows = await tx.$queryRawUnsafe<TradeRow[]>(
+    `WITH locked AS MATERIALIZED (SELECT * FROM market.trades WHERE trade_id = ANY($1::text[]) ORDER BY trade_id FOR UPDATE)
+     SELECT ${COLUMNS} FROM locked`,
+    tradeIds,
+  );
+  return new Map(rows.map((row) => [row.tradeId, row]));
 }
 
 /** The trade that a keyed call began. */
@@ -104,6 +108,53 @@ export async function insertTrade(tx: SqlClient, trade: NewTrade): Promise<numbe
   return row?.triedAt ?? null;
 }
 
+/** A purchase of many: what became of its trade, and of its listing after all of them. */
+interface Granted extends Tried {
+  readonly tradeId: string;
+  readonly listingId: string;
+  readonly left: number;
+  readonly type: string;
+  readonly seller: string;
+  readonly scope: string | null;
+}
+
+/**
+ * One more of its listing is sold for each that there is, in the order of the purchases; those beyond are left out, and so
+ * are those of a listing that is not there.
+ */
+export function beginTrades(tx: SqlClient, purchases: readonly NewTrade[]): Promise<Granted[]> {
+  return tx.$queryRawUnsafe<Granted[]>(
+    BEGIN_TRADES,
+    JSON.stringify(purchases.map((purchase, place) => ({ ...purchase, amount: String(purchase.amount), place }))),
+    [...new Set(purchases.map(({ listingId }) => listingId))],
+  );
+}
+
+const BEGIN_TRADES = `
+  WITH wanted AS (
+    SELECT *, row_number() OVER (PARTITION BY "listingId" ORDER BY place) AS turn
+    FROM json_to_recordset($1::json) AS r(place int, "tradeId" text, kind text, "listingId" text, seller text, buyer text,
+      price text, amount bigint, workspace text, scope text, operator boolean, "windowMs" bigint, unsettled text)
+  ), locked AS MATERIALIZED (
+    SELECT listing_id, supply - taken AS free FROM market.listings WHERE listing_id = ANY($2::text[])
+    ORDER BY listing_id FOR UPDATE
+  ), granted AS MATERIALIZED (
+    SELECT wanted.*, clock_timestamp() AS at FROM wanted JOIN locked ON listing_id = "listingId" WHERE turn <= free
+  ), sold AS (
+    UPDATE market.listings l SET taken = taken + more.count
+    FROM (SELECT "listingId" AS id, count(*)::int AS count FROM granted GROUP BY 1) more
+    WHERE l.listing_id = more.id AND l.listing_id = ANY($2::text[])
+    RETURNING l.listing_id, supply - taken AS left, type, l.seller, l.scope
+  ), begun AS (
+    INSERT INTO market.trades (trade_id, kind, listing_id, seller, buyer, price, amount, workspace, scope, operator, state,
+      settlement, created_at, due_at, window_ms, unsettled, tried_at)
+    SELECT "tradeId", kind, "listingId", seller, buyer, price, amount, workspace, scope, operator, 'opening', 'none', at,
+      at + "windowMs" * interval '1 ms', "windowMs", unsettled, at FROM granted
+    RETURNING trade_id, listing_id, tried_at
+  )
+  SELECT trade_id AS "tradeId", listing_id AS "listingId", ${ms('tried_at')} AS "triedAt", "left", type, sold.seller,
+    sold.scope FROM begun JOIN sold USING (listing_id)`;
+
 interface Tried {
   readonly triedAt: number;
 }
@@ -135,9 +186,18 @@ export async function takeSupply(tx: SqlClient, listingId: string): Promise<Sold
   return row;
 }
 
-export async function restoreSupply(tx: SqlClient, listingId: string | null): Promise<void> {
-  if (listingId === null) return;
-  await tx.$executeRawUnsafe('UPDATE market.listings SET taken = taken - 1 WHERE listing_id = $1', listingId);
+/** One less is sold, for each time that a listing is named. */
+export async function restoreSupply(tx: SqlClient, listingIds: readonly string[]): Promise<void> {
+  if (listingIds.length === 0) return;
+  await tx.$executeRawUnsafe(
+    `WITH locked AS MATERIALIZED (
+       SELECT listing_id FROM market.listings WHERE listing_id = ANY($1::text[]) ORDER BY listing_id FOR UPDATE
+     )
+     UPDATE market.listings l SET taken = taken - back.count
+     FROM locked, (SELECT id, count(*)::int AS count FROM unnest($1::text[]) AS id GROUP BY id) back
+     WHERE l.listing_id = locked.listing_id AND l.listing_id = back.id`,
+    listingIds,
+  );
 }
 
 /** Trades of the listing whose skill was not delivered in time, though nobody has looked yet. */
@@ -150,60 +210,55 @@ export async function readUndelivered(tx: SqlClient, listingId: string): Promise
   return rows.map((row) => row.trade_id);
 }
 
-/** From one state to the next; false when somebody else was faster. */
-export async function moveTrade(tx: SqlClient, tradeId: string, from: TradeState, to: TradeState): Promise<boolean> {
-  const moved = await tx.$executeRawUnsafe(
-    'UPDATE market.trades SET state = $3, version = version + 1 WHERE trade_id = $1 AND state = $2',
-    tradeId,
-    from,
-    to,
+/** What of a trade changes after it began. */
+export interface TradeWrite
+  extends Pick<
+    TradeRow,
+    'tradeId' | 'state' | 'settlement' | 'dueAt' | 'deliveredAt' | 'closedAt' | 'closedBy' | 'reported' | 'version'
+  > {
+  /** JSON text of what is delivered with this change. */
+  readonly payload: string | null;
+  readonly payloadHash: string | null;
+  /** The version that it was read with. */
+  readonly was: number;
+}
+
+/** The statement that decides: its winners alone move money. Throws when a trade is not what was locked. */
+export async function writeTrades(tx: SqlClient, writes: readonly TradeWrite[]): Promise<void> {
+  if (writes.length === 0) return;
+  const written = await tx.$executeRawUnsafe(
+    `UPDATE market.trades t SET state = r.state, settlement = r.settlement, due_at = to_timestamp(r."dueAt" / 1000.0),
+       delivered_at = to_timestamp(r."deliveredAt" / 1000.0), closed_at = to_timestamp(r."closedAt" / 1000.0),
+       closed_by = r."closedBy", payload = coalesce(r.payload, t.payload), payload_hash = r."payloadHash",
+       reported = r.reported, version = r.version
+     FROM json_to_recordset($1::json) AS r("tradeId" text, state text, settlement text, "dueAt" float8,
+       "deliveredAt" float8, "closedAt" float8, "closedBy" text, payload text, "payloadHash" text, reported boolean,
+       version int, was int)
+     WHERE t.trade_id = r."tradeId" AND t.trade_id = ANY($2::text[]) AND t.version = r.was`,
+    JSON.stringify(writes.map(writtenOf)),
+    writes.map(({ tradeId }) => tradeId),
   );
-  return moved === 1;
+  if (written !== writes.length) throw new Error('a locked trade changed');
 }
 
-export interface Delivery {
-  readonly text: string;
-  readonly hash: string;
-  readonly settleBy: number;
-}
-
-export async function deliverTrade(tx: SqlClient, tradeId: string, delivery: Delivery): Promise<boolean> {
-  const { text, hash, settleBy } = delivery;
-  const moved = await tx.$executeRawUnsafe(
-    `UPDATE market.trades SET state = 'delivered', payload = $2, payload_hash = $3, delivered_at = clock_timestamp(),
-       due_at = to_timestamp($4 / 1000.0), version = version + 1 WHERE trade_id = $1 AND state = 'pending_delivery'`,
-    tradeId,
-    text,
-    hash,
-    settleBy,
-  );
-  return moved === 1;
-}
-
-/** The statement that decides: its winner alone moves money. */
-export async function closeTrade(tx: SqlClient, { tradeId, state }: Trade, closing: Closing): Promise<boolean> {
-  const closed = await tx.$executeRawUnsafe(
-    `UPDATE market.trades SET state = $3, settlement = 'pending', closed_at = clock_timestamp(), closed_by = $4,
-       version = version + 1 WHERE trade_id = $1 AND state = $2`,
+function writtenOf(write: TradeWrite): TradeWrite {
+  const { tradeId, state, settlement, dueAt, deliveredAt, closedAt, closedBy, payload, payloadHash } = write;
+  const { reported, version, was } = write;
+  return {
     tradeId,
     state,
-    closing.state,
-    closing.by,
-  );
-  return closed === 1;
-}
-
-/** Money has followed, or never will. */
-export async function settleTrade(tx: SqlClient, tradeId: string, settlement: Unfinished): Promise<boolean> {
-  const settled = await tx.$executeRawUnsafe(
-    `UPDATE market.trades SET settlement = $2, version = version + 1 WHERE trade_id = $1 AND settlement = 'pending'`,
-    tradeId,
     settlement,
-  );
-  return settled === 1;
+    dueAt,
+    deliveredAt,
+    closedAt,
+    closedBy,
+    payload,
+    payloadHash,
+    reported,
+    version,
+    was,
+  };
 }
-
-type Unfinished = Extract<Settlement, 'done' | 'failed'>;
 
 /** What was delivered, as JSON text. */
 export async function readPayload(client: SqlClient, tradeId: string): Promise<string | null> {

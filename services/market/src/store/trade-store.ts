@@ -2,25 +2,16 @@
  * What happens to trades. Each method that changes something is one transaction; buying is two with the hold between them,
  * closing one with the capture or void after it. Whatever is cut off in between the reconciler finishes.
  */
-import { allow, type Decision, deny, type Denial } from '@svc/contract/decision.ts';
-import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import type { Clock } from '@svc/runtime/clock.ts';
+import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { View } from '../access.ts';
 import { type Closing, dueClosing, restoresSupply } from '../domain/trade.ts';
 import { createBuying } from './buying.ts';
 import type { Settling } from './settling.ts';
-import { eventOf, type MarketEvent, type MarketStore } from './trade-events.ts';
-import {
-  closeTrade,
-  countOpen,
-  deliverTrade,
-  type Delivery,
-  lockTrade,
-  readPayload,
-  readSold,
-  readTrade,
-  restoreSupply,
-  type TradeRow,
-} from './trade-rows.ts';
+import { eventOf, type MarketStore } from './trade-events.ts';
+import type { Moved, MoveOutcome, MoveTrade } from './trade-moves.ts';
+import { countOpen, readPayload, readSold, readTrade, type TradeRow } from './trade-rows.ts';
 
 export interface Delivered extends Named {
   readonly payloadSha256: string;
@@ -33,31 +24,64 @@ interface Named {
   readonly tradeId: string;
 }
 
+/** What is delivered, and until when the buyer may settle. */
+export interface Delivery {
+  /** JSON. */
+  readonly text: string;
+  readonly hash: string;
+  readonly settleBy: number;
+}
+
 export type TradeStore = ReturnType<typeof createTradeStore>;
 
-export function createTradeStore(store: MarketStore, settling: Settling) {
-  const { client, change } = store;
+export interface TradeStoreParts {
+  readonly store: MarketStore;
+  readonly move: MoveTrade;
+  readonly settling: Settling;
+  readonly clock: Clock;
+}
+
+export function createTradeStore({ store, move, settling, clock }: TradeStoreParts) {
+  const { client } = store;
   /** Time has decided something that nobody acted on yet. */
   const touch = async (tradeId: string): Promise<void> => {
-    if ((await closeDue(store, tradeId)) !== null) await settling.settle(tradeId);
+    const closed = await closeDue(move, tradeId);
+    if (closed !== null) await settling.settle(tradeId, closed.after);
+  };
+  /** Of what was denied, when it is time that denied it. */
+  const touchDue = async (tradeId: string, { trade, replayed }: MoveOutcome<unknown, string>): Promise<void> => {
+    if (replayed || (trade !== null && dueClosing(trade, trade.now) !== null)) await touch(tradeId);
   };
   return {
-    ...createBuying(store, settling, touch),
+    ...createBuying({ store, move, settling, clock, touch }),
 
     read: (tradeId: string): Promise<TradeRow | null> => readTrade(client, tradeId),
 
-    /** Closes by `decide`; resolves when money has followed. Throws E_OUTCOME_UNKNOWN when it is decided and has not. */
-    async close<Code extends string>(call: ChangeCall, tradeId: string, decide: Decide<Closing, Code>) {
-      const outcome = await change(call, (unit) => close(unit, tradeId, decide));
+    /**
+     * Closes by `decide`; resolves when money has followed, with the trade as it is then. Throws E_OUTCOME_UNKNOWN when it
+     * is decided and has not.
+     */
+    async close<Code extends string>(
+      call: ChangeCall,
+      tradeId: string,
+      decide: Decide<Closing, Code>,
+    ): Promise<MoveOutcome<Named, Code>> {
+      const outcome = await move(call, { tradeId, decide: (trade) => closed(trade, decide(trade)) });
+      if (!outcome.decision.ok) {
+        await touchDue(tradeId, outcome);
+        return outcome;
+      }
       // Also a repetition waits for the money of the first call.
-      if (outcome.decision.ok) await settling.settle(tradeId);
-      else await touch(tradeId);
-      return outcome;
+      return { ...outcome, trade: await settling.settle(tradeId, outcome.trade) };
     },
 
-    async deliver<Code extends string>(call: ChangeCall, tradeId: string, decide: Decide<Delivery, Code>) {
-      const outcome = await change(call, (unit) => deliver(unit, tradeId, decide));
-      if (!outcome.decision.ok) await touch(tradeId);
+    async deliver<Code extends string>(
+      call: ChangeCall,
+      tradeId: string,
+      decide: Decide<Delivery, Code>,
+    ): Promise<MoveOutcome<Delivered, Code>> {
+      const outcome = await move(call, { tradeId, decide: (trade) => delivered(trade, decide(trade)) });
+      if (!outcome.decision.ok) await touchDue(tradeId, outcome);
       return outcome;
     },
 
@@ -76,40 +100,29 @@ export function createTradeStore(store: MarketStore, settling: Settling) {
 
 type Decide<Value, Code extends string> = (trade: TradeRow) => Decision<Value, Code>;
 
-async function close<Code extends string>(
-  unit: Unit<MarketEvent>,
-  tradeId: string,
-  decide: Decide<Closing, Code>,
-): Promise<Decision<Named, Code | 'E_TRADE_ABSENT'>> {
-  const trade = await lockTrade(unit.tx, tradeId);
-  if (trade === null) return absent();
-  const decision = decide(trade);
+function closed<Code extends string>(trade: TradeRow, decision: Decision<Closing, Code>): Decision<Moved<Named>, Code> {
   if (!decision.ok) return decision;
-  await applyClosing(unit, trade, decision.value);
-  return allow({ tradeId });
+  const { state, by } = decision.value;
+  return allow({
+    answer: { tradeId: trade.tradeId },
+    to: { state, settlement: 'pending' as const, closedAt: trade.now, closedBy: by },
+    tells: [eventOf(trade, state)],
+    restores: restoresSupply(state),
+  });
 }
 
-async function deliver<Code extends string>(
-  { tx, emit }: Unit<MarketEvent>,
-  tradeId: string,
-  decide: Decide<Delivery, Code>,
-): Promise<Decision<Delivered, Code | 'E_TRADE_ABSENT'>> {
-  const trade = await lockTrade(tx, tradeId);
-  if (trade === null) return absent();
-  const decision = decide(trade);
+function delivered<Code extends string>(
+  trade: TradeRow,
+  decision: Decision<Delivery, Code>,
+): Decision<Moved<Delivered>, Code> {
   if (!decision.ok) return decision;
-  if (!(await deliverTrade(tx, tradeId, decision.value))) throw new Error('a locked trade changed');
-  emit(eventOf(trade, 'delivered'));
-  const { hash: payloadSha256, text, settleBy } = decision.value;
-  return allow({ tradeId, payloadSha256, bytes: Buffer.byteLength(text), settleBy });
-}
-
-const absent = (): Denial<'E_TRADE_ABSENT'> => deny('E_TRADE_ABSENT');
-
-async function applyClosing({ tx, emit }: Unit<MarketEvent>, trade: TradeRow, closing: Closing): Promise<void> {
-  if (!(await closeTrade(tx, trade, closing))) throw new Error('a locked trade changed');
-  if (restoresSupply(closing.state)) await restoreSupply(tx, trade.listingId);
-  emit(eventOf(trade, closing.state));
+  const { tradeId, now: deliveredAt } = trade;
+  const { hash: payloadSha256, text: payload, settleBy } = decision.value;
+  return allow({
+    answer: { tradeId, payloadSha256, bytes: Buffer.byteLength(payload), settleBy },
+    to: { state: 'delivered' as const, payload, payloadHash: payloadSha256, deliveredAt, dueAt: settleBy },
+    tells: [eventOf(trade, 'delivered')],
+  });
 }
 
 /** For whoever looks, as of the database's clock. */
@@ -118,14 +131,22 @@ const NOBODY: ChangeCall = {
   idempotency: null,
 };
 
-/** Closes what time has closed; the trade as it was before, null when there was nothing to do. */
-export async function closeDue({ change }: Pick<MarketStore, 'change'>, tradeId: string): Promise<TradeRow | null> {
-  const { decision } = await change(NOBODY, async (unit) => {
-    const trade = await lockTrade(unit.tx, tradeId);
-    const closing = trade === null ? null : dueClosing(trade, trade.now);
-    if (trade === null || closing === null) return allow(null);
-    await applyClosing(unit, trade, closing);
-    return allow(trade);
+/** A trade as it was, and as time has closed it. */
+export interface ClosedByTime {
+  readonly before: TradeRow;
+  readonly after: TradeRow;
+}
+
+/** Closes what time has closed; null when there was nothing to do. */
+export async function closeDue(move: MoveTrade, tradeId: string): Promise<ClosedByTime | null> {
+  let before: TradeRow | null = null;
+  const { trade: after } = await move(NOBODY, {
+    tradeId,
+    decide(trade): Decision<Moved<Named>, never> {
+      const closing = dueClosing(trade, trade.now);
+      before = closing === null ? null : trade;
+      return closing === null ? allow({ answer: { tradeId }, to: null }) : closed(trade, allow(closing));
+    },
   });
-  return decision.ok ? decision.value : null;
+  return before === null || after === null ? null : { before, after };
 }

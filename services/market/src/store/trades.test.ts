@@ -71,6 +71,23 @@ describe('at once', () => {
     expect(await violations()).toEqual([]);
   });
 
+  it('many trades share transactions, in the market, in the ledger and in the registry', async () => {
+    let taken = 0;
+    const count = (): void => {
+      taken += 1;
+    };
+    const crowd = [...Array<Agent>(40)].map((_, n): Agent => (n % 2 === 0 ? 'b' : 'c'));
+    database.pool.on('acquire', count);
+    const { ids } = await bought('skill', 1, crowd.length, crowd);
+    expect(await Promise.all(ids.map((id) => market.act(id, 'deliver', 'a')))).toEqual(crowd.map(() => null));
+    const confirmed = ids.map((id, n) => market.act(id, 'confirm', crowd[n] ?? 'b'));
+    expect(await Promise.all(confirmed)).toEqual(crowd.map(() => null));
+    database.pool.off('acquire', count);
+    // One by one each of them takes a connection ten times and more.
+    expect(taken / crowd.length).toBeLessThan(4);
+    expect(await violations()).toEqual([]);
+  });
+
   const TRADES = runs(40);
   const RACERS = runs(50);
   it.each(['plain', 'skill'] as const)(

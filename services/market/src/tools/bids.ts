@@ -1,4 +1,5 @@
 /** Bids: a price for what is offered, or a question for what nobody offers yet. */
+import { actingAs } from '@svc/contract/actor.ts';
 import { page } from '@svc/contract/params.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
@@ -6,7 +7,7 @@ import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import type { CallErrorCode } from '@svc/contract/codes.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
 import { z } from 'zod';
-import { actingAs, maySee, viewOf } from '../access.ts';
+import { maySee, viewOf, viewOfAgent } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
 import { familyOfActor, priceOf } from './offering.ts';
 import { actor, BidId, BidShown, Description, ListingId, PriceText, shownBid, Tags, Title } from './shapes.ts';
@@ -76,7 +77,10 @@ const NOTHING = { listingId: null, title: '', scope: null };
 
 async function bidOn(wanted: string, bidder: string, { deps, caller, refuse }: Call) {
   const listing = await deps.offers.listing(wanted);
-  if (listing === null || !maySee(await viewOf(deps.registry, caller), listing.scope)) throw refuse('E_LISTING_ABSENT');
+  // Also an operator bids only on what the one it names may see.
+  if (listing === null || !maySee(await viewOfAgent(deps.registry, caller, bidder), listing.scope)) {
+    throw refuse('E_LISTING_ABSENT');
+  }
   if (listing.seller === bidder) throw refuse('E_SELF_TRADE');
   const { listingId, title, scope } = listing;
   return { listingId, title, scope };

@@ -1,4 +1,6 @@
 /** What is refused only when much is there, or when something is broken. */
+import { HABITAT } from '@svc/contract/operations.habitat.ts';
+import { createOperationClient } from '@svc/runtime/operations.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
@@ -6,9 +8,12 @@ import { callTool, type Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
 import { OPEN_AT_ONCE } from '../domain/offer.ts';
+import { HOLD_GRACE_MS } from '../domain/trade.ts';
 import { marketService } from '../service.ts';
 
 const database = await migratedDatabase();
+/** The setting takes no more. */
+const LONGEST_MS = 2_592_000_000;
 const client = poolClient(database.pool);
 let bed: MarketBed;
 let market: Awaited<ReturnType<typeof startService>>;
@@ -72,6 +77,23 @@ test('a frozen account buys nothing, and leaves nothing behind', async () => {
     expect(await call(tool, { listingId: id, buyerId: 'frozen' })).toMatchObject({ code: 'E_LEDGER_FROZEN' });
   }
   expect(await call('market_search', { seller: 'honest' })).toMatchObject({ results: [{ taken: 0 }, { taken: 0 }] });
+});
+
+test('a skill may take as long as any, and its price is held beyond both of its times', async () => {
+  const registry = createOperationClient(bed.platform, HABITAT, 'market');
+  const by = { by: 'operator', operator: true, idempotency: null };
+  await registry.changeSetting({ key: 'market.skillsTradeTtlMs', value: LONGEST_MS, ...by });
+  await bed.escrow('escrow_create', { org: 'patient', budget: 100 });
+  const context = { seller: 'slow' };
+  const { id: listingId } = await call('market_skill_list', { title: 'a slow one', price: '1', context });
+  const bought = await call('market_skill_buy', { listingId, buyerId: 'patient' });
+  expect(bought).toMatchObject({ state: 'pending_delivery', held: true });
+  const holdId = String(bought['holdId']);
+  const { holds } = await bed.ports.money.states({ holdIds: [holdId] });
+  const hold = holds[holdId];
+  expect(hold).toMatchObject({ state: 'held', amount: 1 });
+  expect(hold?.expiresAt).toBeGreaterThanOrEqual(Number(bought['deliverBy']) + LONGEST_MS + HOLD_GRACE_MS);
+  await registry.changeSetting({ key: 'market.skillsTradeTtlMs', value: null, ...by });
 });
 
 test('a token acts as its agent and as nobody else', async () => {

@@ -1,10 +1,11 @@
 /** What somebody offers: as whom, to whom, for what. */
+import { actingAs } from '@svc/contract/actor.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { familyOf, identityOf } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import type { z } from 'zod';
-import { actingAs, maySee, scopeOf, viewOfAgent } from '../access.ts';
+import { maySee, scopeOf, viewOfAgent } from '../access.ts';
 import type { MarketDeps } from '../deps.ts';
 import { amountOf, readPrice } from '../domain/price.ts';
 import { decideConsent } from '../gates.ts';

@@ -20,9 +20,9 @@ export const PriceText = PlainText.max(200)
   .refine((text) => readPrice(text) !== null, { message: 'must be credits, such as "2.5", or words for barter' })
   .nullable()
   .describe('Credits as text, such as "2.5", at most 1000000; null, "" or "0" = free; words = barter, no money moves.');
-export const ListingId = z.string().min(1).max(100).describe('Id of a listing.');
-export const BidId = z.string().min(1).max(100).describe('Id of a bid.');
-export const TradeId = z.string().min(1).max(100).describe('Id of a trade.');
+export const ListingId = PlainText.min(1).max(100).describe('Id of a listing.');
+export const BidId = PlainText.min(1).max(100).describe('Id of a bid.');
+export const TradeId = PlainText.min(1).max(100).describe('Id of a trade.');
 /** A token names nobody but itself. */
 export const namedActor = (what: string) => IdentityId.describe(`${what}; only an operator names somebody else.`);
 export const actor = (what: string) => namedActor(`${what}, default the caller`).optional();

@@ -1,9 +1,8 @@
 /** Whether skills are traded at all, and the trades that time has closed. */
-import { actorName } from '@svc/contract/actor.ts';
+import { actingAs, actorName } from '@svc/contract/actor.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
 import { SettingSource } from '@svc/contract/settings.ts';
 import { z } from 'zod';
-import { actingAs } from '../access.ts';
 import { defineTool } from '../deps.ts';
 
 const SKILLS = 'market.skillsEnabled';

@@ -1,11 +1,12 @@
 /** Skills: offered, bought, delivered, settled; the gate that lets them be traded at all. */
+import { actingAs, actingAsNamed } from '@svc/contract/actor.ts';
 import { hash } from 'node:crypto';
 import { type AmountMicros, creditsFromAmount } from '@svc/contract/amount.ts';
 import { allow } from '@svc/contract/decision.ts';
 import { Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
-import { actingAs, actingAsNamed, maySee, viewOf } from '../access.ts';
+import { maySee, viewOf } from '../access.ts';
 import { defineTool } from '../deps.ts';
 import { decidePayload, isLaunch } from '../domain/skill.ts';
 import { decideDeliver, decideSettle } from '../domain/trade-rules.ts';
@@ -98,8 +99,14 @@ const buy = defineTool({
     const { deps, caller } = call;
     const agent = actingAsNamed(caller, buyerId);
     const buying = { caller, agent, workspace, consentGiven: context?.consentGiven };
-    const bought = settled(call, await deps.trades.buy(call, () => decideBuySkill(deps, buying, listingId)));
-    const { tradeId, buyer, seller, price, dueAt: deliverBy } = await deps.trades.opened(bought);
+    const bought = await deps.trades.buy(call, () => decideBuySkill(deps, buying, listingId));
+    const {
+      tradeId,
+      buyer,
+      seller,
+      price,
+      dueAt: deliverBy,
+    } = await deps.trades.opened(settled(call, bought), bought.trade);
     const holdId = holdIdOf(tradeId);
     const state = 'pending_delivery' as const;
     return { tradeId, state, listingId, buyer, seller, price, holdId, held: true as const, deliverBy };
@@ -172,8 +179,9 @@ const settle = defineTool({
     const agent = actingAs(call.caller, agentId);
     if (agent === null) throw call.refuse('E_NO_AGENT');
     const { trades } = call.deps;
-    settled(call, await trades.close(call, tradeId, (row) => decideSettle(row, { agentId: agent, verdict }, row.now)));
-    const { amount, settlement } = present(await trades.read(tradeId));
+    const outcome = await trades.close(call, tradeId, (row) => decideSettle(row, { agentId: agent, verdict }, row.now));
+    settled(call, outcome);
+    const { amount, settlement } = present(outcome.trade);
     if (verdict === 'refute') return { tradeId, state: 'refuted' as const, released: true as const };
     const state = 'confirmed' as const;
     if (settlement === 'failed') return { tradeId, state, debited: 0, settlement };

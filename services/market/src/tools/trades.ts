@@ -2,12 +2,12 @@
 import type { CallErrorCode } from '@svc/contract/codes.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
-import { mayActIn } from '@svc/contract/actor.ts';
+import { actingAs, actingAsNamed, mayActIn } from '@svc/contract/actor.ts';
 import type { Caller, ToolContext } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
-import { actingAs, actingAsNamed, workspaceOfScope } from '../access.ts';
+import { workspaceOfScope } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
 import { dueClosing } from '../domain/trade.ts';
 import { decideCancel, decideComplete } from '../domain/trade-rules.ts';
@@ -80,8 +80,9 @@ async function confirmed(tradeId: string, { buyerId }: Wish, call: Call): Promis
   const agent = actingAs(call.caller, buyerId);
   if (agent === null) throw call.refuse('E_NO_AGENT');
   const { trades } = call.deps;
-  settled(call, await trades.close(call, tradeId, (row) => decideComplete(row, agent, row.now)));
-  return present(await trades.read(tradeId));
+  const outcome = await trades.close(call, tradeId, (row) => decideComplete(row, agent, row.now));
+  settled(call, outcome);
+  return present(outcome.trade);
 }
 
 async function begun({ listingId, bidId, buyerId, sellerId, workspace, context }: Wish, call: Call): Promise<TradeRow> {
@@ -94,7 +95,8 @@ async function begun({ listingId, bidId, buyerId, sellerId, workspace, context }
   const buying = { caller, agent, workspace: workspace ?? null, consentGiven: context?.consentGiven };
   const decide = () =>
     bidId === undefined ? decideBuy(deps, buying, listingId ?? '') : decideAccept(deps, buying, bidId);
-  return deps.trades.opened(settled(call, await deps.trades.buy(call, decide)));
+  const bought = await deps.trades.buy(call, decide);
+  return deps.trades.opened(settled(call, bought), bought.trade);
 }
 
 /** What was written is there. */
@@ -168,8 +170,9 @@ const cancel = defineTool({
   async handler({ tradeId, agentId }, call) {
     const agent = actingAsNamed(call.caller, agentId);
     const { trades } = call.deps;
-    settled(call, await trades.close(call, tradeId, (row) => decideCancel(row, agent, row.now)));
-    const row = present(await trades.read(tradeId));
+    const outcome = await trades.close(call, tradeId, (trade) => decideCancel(trade, agent, trade.now));
+    settled(call, outcome);
+    const row = present(outcome.trade);
     return { cancelled: true as const, trade: shownTrade(row), released: row.settlement === 'done' };
   },
 });

@@ -4,7 +4,14 @@ import type { Mutant } from '@svc/testing/mutants.ts';
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'sold more often than there is',
-    edits: [{ file: 'store/trade-rows.ts', from: 'AND taken + 1 <= supply', to: '' }],
+    edits: [
+      { file: 'store/trade-rows.ts', from: 'AND taken + 1 <= supply', to: '' },
+      { file: 'store/trade-rows.ts', from: 'WHERE turn <= free', to: '' },
+    ],
+  },
+  {
+    name: 'who buys together with others is granted what the first took',
+    edits: [{ file: 'store/trade-rows.ts', from: 'WHERE turn <= free', to: 'WHERE free > 0' }],
   },
   {
     name: 'a cancelled trade keeps the supply',
@@ -23,9 +30,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'two of those who race decide',
     edits: [
-      { file: 'store/trade-rows.ts', from: 'AND state = $2', to: 'AND $2::text IS NOT NULL' },
-      { file: 'store/trade-rows.ts', from: "WHERE trade_id = $1 FOR UPDATE'", to: "WHERE trade_id = $1'" },
+      { file: 'store/trade-rows.ts', from: 'AND t.version = r.was', to: '' },
+      { file: 'store/trade-rows.ts', from: 'ORDER BY trade_id FOR UPDATE)', to: 'ORDER BY trade_id)' },
     ],
+  },
+  {
+    name: 'two of those who come together decide',
+    edits: [{ file: 'store/trade-moves.ts', from: 'rows.set(tradeId, after);', to: '' }],
   },
   {
     name: 'a window is over only when it was swept',
@@ -82,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'store/settling.ts',
-        from: 'await restoreSupply(tx, trade.listingId);',
+        from: 'await restoreSupply(tx, trade.listingId === null ? [] : [trade.listingId]);',
         to: '',
       },
     ],
@@ -144,6 +155,6 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an end of which nobody hears',
-    edits: [{ file: 'store/trade-store.ts', from: 'emit(eventOf(trade, closing.state));', to: '' }],
+    edits: [{ file: 'store/trade-store.ts', from: 'tells: [eventOf(trade, state)],', to: '' }],
   },
 ];

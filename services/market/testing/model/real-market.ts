@@ -173,7 +173,7 @@ export class RealMarket {
       `${this.prefix}_`,
     );
     const events = await this.#rows(
-      `SELECT payload->>'tradeId' AS id, string_agg(name, ' ' ORDER BY written) AS shown FROM market.outbox
+      `SELECT payload->>'tradeId' AS id, string_agg(name, ' ' ORDER BY written, line) AS shown FROM market.outbox
        WHERE payload->>'tradeId' LIKE $1 GROUP BY 1`,
       `trd_${this.prefix}%`,
     );

@@ -56,6 +56,10 @@ export type RefusalCode =
   | 'E_ADDRESS_COLLISION'
   /** What lies under that address is not what was stored there. */
   | 'E_ADDRESS_CORRUPT'
+  /** The name leads to an address that is not public; only an operator can list such an endpoint, in network.allowPrivate. */
+  | 'E_ADDRESS_DENIED'
+  /** The voter has voted on that topic; previous names the choice. */
+  | 'E_ALREADY_VOTED'
   /** The account exists with another limit. */
   | 'E_ACCOUNT_EXISTS'
   /** Several things have that name; use the id. */
@@ -80,20 +84,50 @@ export type RefusalCode =
   | 'E_BUDGET'
   /** Too much is waiting; try again shortly. */
   | 'E_BUSY'
+  /** No such channel, or none in which the caller may read and write. */
+  | 'E_CHANNEL_ABSENT'
   /** The commit is cited with that context. */
   | 'E_CITED'
-  /** No such setting; nearest names some, svc_config_get shows all. */
+  /** The topic is decided; status says how. */
+  | 'E_CLOSED'
+  /** A topic of that name exists. */
+  | 'E_COLLISION'
+  /** The code threw; name, message and line say what and where. */
+  | 'E_COMPUTE_ERROR'
+  /** The code took more memory than it may, and was ended. */
+  | 'E_COMPUTE_MEMORY'
+  /** The result has no JSON form, is too large or too deep; end the code with an expression that has one. */
+  | 'E_COMPUTE_OUTPUT'
+  /** The code took longer than it may, and was ended. */
+  | 'E_COMPUTE_TIMEOUT'
+  /** config.json of the brain is no JSON object of at most 256 KiB; mend the file first. */
+  | 'E_CONFIG_FILE'
+  /** No key, or one among those of the node that no setting has; nearest names some, svc_config_get shows all. */
   | 'E_CONFIG_KEY'
   /** A secret is kept in the environment, never here. */
   | 'E_CONFIG_SECRET'
   /** The file is not in the state the caller expected; read it again first. */
   | 'E_CONFLICT'
+  /** No such connector; svc_connector_list shows those there are. */
+  | 'E_CONNECTOR_ABSENT'
   /** Without consent nothing is offered, bought or sold. */
   | 'E_CONSENT'
+  /** No such job, or none that the caller may see. */
+  | 'E_CRON_ABSENT'
+  /** The job runs; a job never runs beside itself. */
+  | 'E_CRON_BUSY'
+  /** Somebody else has a job with that id. */
+  | 'E_CRON_TAKEN'
+  /** A job neither makes nor runs jobs. */
+  | 'E_CRON_TOOL'
   /** That would make a circle. */
   | 'E_CYCLE'
+  /** The deadline is too near or too far. */
+  | 'E_DEADLINE'
   /** The directory holds files; recursive removes them too. */
   | 'E_DIR_NOT_EMPTY'
+  /** It is switched off; needs names the settings, or what the machine lacks. */
+  | 'E_DISABLED'
   /** That name is taken. */
   | 'E_DUPLICATE'
   /** The embedder does not answer as it should; reason says why. Search by words goes on. */
@@ -104,16 +138,24 @@ export type RefusalCode =
   | 'E_EVOLUTION_ABSENT'
   /** A session of work goes on; brain_evolution_end ends it. */
   | 'E_EVOLUTION_ACTIVE'
+  /** That event is not kept any more. */
+  | 'E_EVENT_GONE'
   /** The fence does not belong to a live lease; svc_lock acquires a new one. */
   | 'E_FENCED'
   /** No such file. */
   | 'E_FILE_ABSENT'
+  /** The other side refuses the credential. */
+  | 'E_AUTH'
   /** There is no such backup. */
   | 'E_BACKUP_ABSENT'
   /** The backup is damaged; nothing changed. */
   | 'E_BACKUP_CORRUPT'
+  /** No such thread, or none that the caller may see. */
+  | 'E_FORUM_ABSENT'
   /** Something has that name already. */
   | 'E_FILE_EXISTS'
+  /** Neither a listed function nor the source of one; compute_list names those that there are. */
+  | 'E_FUNCTION'
   /** No such hold. */
   | 'E_HOLD_ABSENT'
   /** The hold is closed. */
@@ -124,6 +166,8 @@ export type RefusalCode =
   | 'E_HOLD_EXPIRED'
   /** Too many live holds. */
   | 'E_HOLD_LIMIT'
+  /** The host is not listed in network.allow with that port. */
+  | 'E_HOST_DENIED'
   /** The inbox of the agent is full. */
   | 'E_INBOX_FULL'
   /** No such island. */
@@ -134,12 +178,24 @@ export type RefusalCode =
   | 'E_ISLAND_EXISTS'
   /** The file of the island does not parse: its front matter, or its JSON. */
   | 'E_ISLAND_INVALID'
+  /** No such job of the caller, or its output is not kept any more. */
+  | 'E_JOB_ABSENT'
+  /** No such language; languages names those that there are. */
+  | 'E_LANGUAGE'
   /** The workspace would be left without an admin. */
   | 'E_LAST_ADMIN'
+  /** A part that everything needs does not answer; down names it, svc_boot_layers tells more. */
+  | 'E_LAYER_DOWN'
   /** There is no live lease. */
   | 'E_LEASE_ABSENT'
+  /** Somebody else works on it until then. */
+  | 'E_LEASE_HELD'
+  /** The caller does not hold the work now: it was never taken, its time is over, or another has it. */
+  | 'E_LEASE_LOST'
   /** The token does not belong to the live lease. */
   | 'E_LEASE_TOKEN'
+  /** The owner of the topic signed two things that contradict each other; its copy here is frozen. */
+  | 'E_LEDGER_FORK'
   /** The account is frozen until an operator has repaired it. */
   | 'E_LEDGER_FROZEN'
   /** No such event in the lineage of the workspace. */
@@ -158,12 +214,22 @@ export type RefusalCode =
   | 'E_LOCKED'
   /** The member's limit does not allow it. */
   | 'E_MEMBER_LIMIT'
+  /** The work is not to be begun yet. */
+  | 'E_NOT_AVAILABLE'
   /** Only the buyer may do this. */
   | 'E_NOT_BUYER'
-  /** The operator has not set what this needs; settings names it. */
+  /** The operator has not set what this needs; settings, or missing, names it. */
   | 'E_NOT_CONFIGURED'
+  /** Only who made it may do this, or an admin of its workspace. */
+  | 'E_NOT_CREATOR'
   /** No such thing, or none that the caller may see. */
   | 'E_NOT_FOUND'
+  /** The answer is not JSON. */
+  | 'E_NOT_JSON'
+  /** The topic belongs to another node; owner names it. */
+  | 'E_NOT_OWNER'
+  /** The voter is not registered as somebody who may vote here. */
+  | 'E_NOT_REGISTRY'
   /** The two share no workspace. */
   | 'E_NOT_RELATED'
   /** Only the seller may do this. */
@@ -174,6 +240,12 @@ export type RefusalCode =
   | 'E_NOT_TEXT'
   /** Nobody is named as whom the call acts. */
   | 'E_NO_AGENT'
+  /** That is none of the options. */
+  | 'E_OUTCOME'
+  /** No answer came in time; it may have taken effect, and repeating it does no harm. */
+  | 'E_OUTCOME_UNKNOWN'
+  /** No such node, or none that can be asked; agora_nodes shows those there are. */
+  | 'E_NODE'
   /** Several parents are possible; name one. */
   | 'E_PARENT_REQUIRED'
   /** The pool of the workspace does not allow it. */
@@ -188,6 +260,12 @@ export type RefusalCode =
   | 'E_RATE_LIMIT'
   /** The brain is read-only in this session; brain_push with type private puts it there writable. */
   | 'E_READ_ONLY'
+  /** No such operation, or none that can be used here; operations names those that are built in. */
+  | 'E_RECURSION_OPERATION'
+  /** That name belongs to a built-in operation, a tool or somebody else. */
+  | 'E_RECURSION_TAKEN'
+  /** The redirects are too many, or lead to what is no address. */
+  | 'E_REDIRECT'
   /** More than was paid. */
   | 'E_REFUNDED'
   /** No such commit, branch or rescue reference. */
@@ -196,7 +274,7 @@ export type RefusalCode =
   | 'E_REF_AMBIGUOUS'
   /** The reference was used for something else. */
   | 'E_REF_REUSED'
-  /** The remote has no such repository, or does not show it to this credential. */
+  /** There is no such remote, or it has no such repository, or does not show it to this credential. */
   | 'E_REMOTE_ABSENT'
   /** The remote refuses the credential. */
   | 'E_REMOTE_AUTH'
@@ -212,9 +290,37 @@ export type RefusalCode =
   | 'E_REMOTE_TLS'
   /** The remote cannot be reached. */
   | 'E_REMOTE_UNREACHABLE'
+  /** The last attempt failed as those before it; last says how. */
+  | 'E_RETRY_EXHAUSTED'
+  /** The other node answered with an error; remote holds what it said. */
+  | 'E_REMOTE_ERROR'
+  /** The call has come through as many nodes as it may. */
+  | 'E_REMOTE_LOOP'
+  /** Another remote has that name. */
+  | 'E_REMOTE_TAKEN'
+  /** It failed in a way that another attempt would not mend; last says how. */
+  | 'E_RETRY_FAILED'
   /** Too many draws within a minute. */
   | 'E_RUNAWAY'
-  /** The scope is no workspace in which the caller has a role. */
+  /** No such crew, or none that the caller may see. */
+  | 'E_SCENARIO_ABSENT'
+  /** The pool does not bear it; available tells what it bears. A crew has at least one credit for each agent, at most 100000. */
+  | 'E_SCENARIO_BUDGET'
+  /** A crew has 2-10 agents. */
+  | 'E_SCENARIO_CREW'
+  /** No member of the crew lives that could do it. */
+  | 'E_SCENARIO_DELEGATE'
+  /** The name is taken, or is not 1-64 letters, digits, dots, underscores or dashes with a letter or digit among them. */
+  | 'E_SCENARIO_NAME'
+  /** Too few members may vote: alive, not in quarantine, trust 0.3 or more. */
+  | 'E_SCENARIO_NO_QUORUM'
+  /** A member is in quarantine, or nobody can tell; nothing was held. */
+  | 'E_SCENARIO_QUARANTINED'
+  /** The registry did not spawn the crew, for the reason it gives; nothing of it is left. */
+  | 'E_SCENARIO_SPAWN'
+  /** A task is 1-512 characters of text. */
+  | 'E_SCENARIO_TASK'
+  /** The scope is unknown, or none to which the caller belongs. */
   | 'E_SCOPE'
   /** Nobody trades with themselves, their parent or their children. */
   | 'E_SELF_TRADE'
@@ -222,6 +328,14 @@ export type RefusalCode =
   | 'E_SELF_TRUST'
   /** The seller is trusted too little to sell. */
   | 'E_SELLER_TRUST'
+  /** The program is not in shell.allow; it is named there without a path. */
+  | 'E_SHELL_DENIED'
+  /** The sandbox could not start the program; problem says why. */
+  | 'E_SHELL_SANDBOX'
+  /** The line is split into words and nothing else: what a shell would act on has to stand in quotes. */
+  | 'E_SHELL_SYNTAX'
+  /** What came is not signed by whom it names; nothing of it was taken. */
+  | 'E_SIGNATURE'
   /** The skill was delivered before. */
   | 'E_SKILL_ALREADY_DELIVERED'
   /** The trade was settled before. */
@@ -244,12 +358,36 @@ export type RefusalCode =
   | 'E_SKILL_NOT_SELLER'
   /** The payload is larger than 64 KiB. */
   | 'E_SKILL_PAYLOAD'
+  /** No manifest has an id that begins so, or none that the caller may read. */
+  | 'E_SNAPSHOT_ABSENT'
+  /** Several manifests have an id that begins so; name more of it. */
+  | 'E_SNAPSHOT_AMBIGUOUS'
+  /** The line scenario:materialize of the actor does not have what materializing costs. */
+  | 'E_SNAPSHOT_BUDGET'
+  /** That is no manifest, or not the one that was stored under this id. */
+  | 'E_SNAPSHOT_MANIFEST'
+  /** A world is called by 1-64 letters, digits or ._- and begins with a letter or digit, without .., a dot at the end or a device name; a child has no dot. */
+  | 'E_SNAPSHOT_NAME'
+  /** The universe must be 1-256 bytes of text without control characters, and the same for both sides. */
+  | 'E_SNAPSHOT_UNIVERSE'
+  /** The manifests are of different worlds. */
+  | 'E_SNAPSHOT_WORLD_MISMATCH'
   /** Everything of the listing is taken. */
   | 'E_SOLD_OUT'
   /** The last brain of the stack stays; brain_switch replaces it. */
   | 'E_STACK_EMPTY'
+  /** Somebody else holds the lease of the brain, or the brain does not answer. */
+  | 'E_STATE_LOCKED'
   /** The disk refused the write; nothing changed. */
   | 'E_STATE_WRITE'
+  /** No such queue, or none that the caller may see. */
+  | 'E_STREAM_ABSENT'
+  /** The queue exists with other options. */
+  | 'E_STREAM_EXISTS'
+  /** The queue holds as much as it may. */
+  | 'E_STREAM_FULL'
+  /** Inboxes of agents are filled by svc_agents_delegate_mcp alone. */
+  | 'E_STREAM_INBOX'
   /** No such scope. */
   | 'E_SUDO_SCOPE'
   /** No such task. */
@@ -272,19 +410,43 @@ export type RefusalCode =
   | 'E_SYNC_FAILED'
   /** Both sides changed the same place. */
   | 'E_SYNC_CONFLICT'
+  /** The thread has a vote that is open. */
+  | 'E_THREAD_LINKED'
+  /** There was no whole answer in time. */
+  | 'E_TIMEOUT'
+  /** The host could not prove who it is. */
+  | 'E_TLS'
   /** No such temporary file, or its time is over. */
   | 'E_TMP_ABSENT'
+  /** The answer is larger than it may be. */
+  | 'E_TOO_LARGE'
+  /** No such topic, or none that the caller may see. */
+  | 'E_TOPIC_ABSENT'
+  /** Another topic has that name here. */
+  | 'E_TOPIC_CONFLICT'
+  /** The topic was made while this deployment had no name; it never leaves it. */
+  | 'E_TOPIC_LOCAL'
   /** No such trade, or none of the caller. */
   | 'E_TRADE_ABSENT'
   /** The trade is closed. */
   | 'E_TRADE_CLOSED'
+  /** The answer is not of a type that is read: text, JSON or XML. */
+  | 'E_TYPE'
   /** It takes longer than this call could wait and goes on; repeat the call to learn how it ends. */
   | 'E_UNDER_WAY'
   /** No such workspace, or none in which the caller has a role. */
   | 'E_UNKNOWN_WORKSPACE'
+  /** No such work, or none that the caller may see. */
+  | 'E_WORK_ABSENT'
+  /** The work is done, or given up after its last attempt; status tells which. */
+  | 'E_WORK_CLOSED'
   /** No such workspace. */
   | 'HABITAT_UNKNOWN_WORKSPACE'
   /** A workspace with that name exists. */
   | 'HABITAT_WORKSPACE_EXISTS'
   /** This has no meaning over the wire. */
-  | 'NOT_APPLICABLE';
+  | 'NOT_APPLICABLE'
+  /** The other side does not answer now. */
+  | 'SERVICE_UNAVAILABLE'
+  /** Nobody answers there. */
+  | 'E_UNREACHABLE';

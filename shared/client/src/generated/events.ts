@@ -35,6 +35,8 @@ export interface EventPayloads {
   'evolution:ended': { brain: string; session: string; by: string; resources: string[] };
   /** A brain file was created, updated or deleted. */
   'brain:change': { file: string; brain: string; branch: string; hash: string | null; change: "created" | "updated" | "deleted"; by: string; source: "tool" | "external" | "sync" | "merge" | "recovery"; resources: string[] };
+  /** A key of a brain's own configuration was set or unset; brain:change tells of its file. */
+  'brain:config-changed': { key: string; brain: string; branch: string; by: string; resources: string[] };
   /** A commit was made. */
   'brain:save': { brain: string; branch: string; commit: string; files: number; by: string; resources: string[] };
   /** How far work is that takes long and goes on by itself. */
@@ -181,4 +183,96 @@ export interface EventPayloads {
   'trade:settled': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
   /** The trade of skills was turned on or off. */
   'market:gate-changed': { enabled: boolean; by: string };
+  /** Something was said in a channel. */
+  'msg:sent': { channel: string; messageId: string; seq: number; from: string };
+  /** Something was said in a channel to which the agent subscribed; the handler is its own label. */
+  'msg:delivered': { channel: string; messageId: string; seq: number; from: string; handler: string | null };
+  /** Something was published. */
+  'forum:published': { publicationId: string; authorAgentId: string | null; title: string };
+  /** A thread has something to vote on. */
+  'forum:linked': { topic: string; thread: string };
+  /** Somebody came to the forum. */
+  'forum:entered': { agentId: string };
+  /** Another deployment is heard. */
+  'agora:joined': { node: string };
+  /** Another deployment is not heard any more. */
+  'agora:left': { node: string };
+  /** Messages in the name of another deployment were dropped. */
+  'agora:rejected': { node: string; reason: string; count: number };
+  /** The owner of a topic signed two things that contradict each other; its copy here is frozen. */
+  'agora:disputed': { node: string; topic: string };
+  /** A topic of another deployment was brought up to date here. */
+  'agora:pulled': { node: string; topic: string; adopted: number; created: boolean };
+  /** Another deployment took a topic that was sent to it. */
+  'agora:pushed': { node: string; topic: string; adopted: number; created: boolean };
+  /** The copy of the events in files was switched on or off. */
+  'events:sink-changed': { enabled: boolean; by: string };
+  /** A topic was opened. */
+  'vote:created': { topic: string; owner: string; thread: string | null; author: string; deadline: number };
+  /** A ballot was admitted. */
+  'vote:cast': { topic: string; owner: string; thread: string | null; voter: string; outcome: string | null; votes: number };
+  /** A voter signed two outcomes; no ballot of it counts. */
+  'vote:voided': { topic: string; owner: string; thread: string | null; voter: string; votes: number };
+  /** A topic was decided, by a ballot or by time. */
+  'vote:decided': { topic: string; owner: string; thread: string | null; status: "passed" | "rejected" | "expired"; winner: string | null; votes: number; decidedAt: number };
+  /** A job was scheduled, or made anew. */
+  'cron:scheduled': { id: string; by: string; interval: number; replaced: boolean };
+  /** A job was cancelled. */
+  'cron:cancelled': { id: string; by: string };
+  /** A job that calls nothing is due. */
+  'cron:ticked': { id: string; tick: number | null };
+  /** A job ran. */
+  'cron:ran': { id: string; tick: number | null; durationMs: number };
+  /** A run of a job failed, was refused, or nobody knows what came of it. */
+  'cron:failed': { id: string; tick: number | null; status: string; code: string | null };
+  /** Code of a caller, or a listed function, was run. */
+  'compute:ran': { by: string; function: string | null; code: string | null };
+  /** Something was fetched from a listed host, or would have been. */
+  'network:fetched': { by: string; host: string; status: number | null; code: string | null };
+  /** A program was run in the sandbox, or would have been. */
+  'shell:ran': { by: string; program: string; exitCode: number | null; code: string | null };
+  /** A program was started in the sandbox, and goes on. */
+  'shell:spawned': { by: string; jobId: string; program: string };
+  /** A session began its work, under a task that holds its scopes. */
+  'boot:initialized': { by: string; taskId: string; scopes: string[] };
+  /** A session ended its work and gave up the scopes of its task. */
+  'boot:reset': { by: string; taskId: string };
+  /** It was tried whether an outside system can be reached. */
+  'connector:checked': { by: string; connector: string; code: string | null };
+  /** Another node, or a remote to sync with, was added. */
+  'remote:added': { by: string; id: string; name: string; type: string };
+  /** Another node, or a remote to sync with, was removed. */
+  'remote:removed': { by: string; id: string; name: string };
+  /** A tool of another node was called. */
+  'remote:called': { by: string; host: string; tool: string; ok: boolean; code: string | null };
+  /** A crew is there: its agents, their workspace and their pool. */
+  'scenario:assembled': { crew: string; agents: number; by: string };
+  /** A crew does nothing while some of its members are in quarantine, or nobody can tell. */
+  'scenario:quarantined': { crew: string; members: string[] };
+  /** A task of a crew was voted on, noted and paid. */
+  'scenario:closed-out': { crew: string; taskId: string; no: number; executor: string; cost: number; phase: "ready" | "closed" };
+  /** A task of a crew came to nothing, and its price is back. */
+  'scenario:refused': { crew: string; taskId: string; no: number; code: string | null };
+  /** A manifest was stored in a brain. */
+  'universe:recorded': { id: string; world: string; brain: string; branch: string; by: string; resources: string[]; file: string };
+  /** A world was resumed: the brain says which, and since when. */
+  'universe:resumed': { id: string; world: string; brain: string; branch: string; by: string; resources: string[]; restoreId: string; liveRootMatch: boolean | null; materialized: number };
+  /** The cells of a world were written into a brain. */
+  'universe:materialized': { id: string; world: string; brain: string; branch: string; by: string; resources: string[]; restoreId: string; cells: number };
+  /** A queue of work was made. */
+  'stream:created': { stream: string; by: string };
+  /** A queue and everything in it was removed. */
+  'stream:deleted': { stream: string; by: string; removed: number };
+  /** Work was put into a queue. */
+  'stream:enqueued': { stream: string; id: string; seq: number };
+  /** Somebody took work out of a queue, for a while. */
+  'stream:claimed': { stream: string; id: string; seq: number; agentId: string; attempts: number };
+  /** Work was given back to its queue, or begun anew after its last attempt. */
+  'stream:released': { stream: string; id: string; seq: number };
+  /** Work is done. */
+  'stream:completed': { stream: string; id: string; seq: number; agentId: string };
+  /** An attempt at work failed or ran out of time; it is offered again. */
+  'stream:failed': { stream: string; id: string; seq: number; attempts: number; retryAt: number };
+  /** The last attempt at work failed or ran out of time. */
+  'stream:dead': { stream: string; id: string; seq: number; attempts: number };
 }

@@ -43,6 +43,46 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
+  /** This node and the others that it can vote with. */
+  agora_nodes: {
+    arguments: Record<string, never>;
+    result: { self: { name: string | null; port: number | null; agentId: string | null; configured: boolean; listening: boolean; auth: "hmac" | "ed25519" | null; keyId: string | null }; peers: ({ name: string; port: number | null; agentId: string | null; source: "config" | "presence"; online: boolean; lastSeenAt: number | null; skewMs: number | null; conflict: boolean })[] };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Fetch a topic of another node and check every signature in it; later the same brings it up to date. */
+  agora_pull: {
+    arguments: { node: string; topic: string };
+    result: { pulled: true; node: string; topic: string; created: boolean; adopted: number; status: "open" | "passed" | "rejected" | "expired"; hash: string; verified: true };
+    refusals: 'E_NOT_CONFIGURED' | 'E_NODE' | 'E_TOPIC_ABSENT' | 'SERVICE_UNAVAILABLE' | 'E_OUTCOME_UNKNOWN' | 'E_TOPIC_CONFLICT' | 'E_SIGNATURE' | 'E_LEDGER_FORK' | 'E_QUOTA';
+    dress: { pulled: false };
+    callErrors: never;
+  };
+  /** Send a topic to another node, which takes of it what its owner signed. */
+  agora_push: {
+    arguments: { node: string; topic: string };
+    result: { pushed: true; node: string; topic: string; adopted: number; created: boolean; status: "open" | "passed" | "rejected" | "expired"; hash: string };
+    refusals: 'E_NOT_CONFIGURED' | 'E_NODE' | 'E_TOPIC_ABSENT' | 'SERVICE_UNAVAILABLE' | 'E_OUTCOME_UNKNOWN' | 'E_TOPIC_CONFLICT' | 'E_SIGNATURE' | 'E_LEDGER_FORK' | 'E_QUOTA' | 'E_SCOPE' | 'E_TOPIC_LOCAL';
+    dress: { pushed: false };
+    callErrors: never;
+  };
+  /** Whether this node speaks with others, what is missing for that, what is under way and what was dropped. */
+  agora_sync_status: {
+    arguments: Record<string, never>;
+    result: { configured: boolean; missing: string[]; dispatchers: string[]; node: { name: string | null; agentId: string | null; port: number | null }; pending: number; roundTrips: ({ node: string; type: string; topic: string; ageMs: number })[]; replicas: number; counters: { sent: number; received: number; accepted: number; rejected: { size: number; unknown: number; misdirected: number; stale: number; signature: number; replay: number; schema: number; quota: number } } };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Vote, as the voting agent of this node, on a topic that belongs to another one; repeating it does no harm. */
+  agora_vote: {
+    arguments: { node: string; topic: string; outcome: string; agentId?: string | undefined };
+    result: { voted: true; node: string; topic: string; voter: string; outcome: string; duplicate: boolean; tally: { status: "open" | "passed" | "rejected" | "expired"; votes: number; hash: string } };
+    refusals: 'E_NOT_CONFIGURED' | 'E_NODE' | 'E_TOPIC_ABSENT' | 'SERVICE_UNAVAILABLE' | 'E_OUTCOME_UNKNOWN' | 'E_NOT_OWNER' | 'E_NOT_REGISTRY' | 'E_QUARANTINED' | 'E_ALREADY_VOTED' | 'E_CLOSED' | 'E_OUTCOME' | 'E_SIGNATURE' | 'E_QUOTA' | 'E_SCOPE' | 'E_NO_AGENT';
+    dress: { voted: false };
+    callErrors: 'FORBIDDEN';
+  };
   /** Makes an application token for a user, good for an hour; it is shown this once and opens no door here. Roles that one has by one’s own making are not in it. */
   auth_create: {
     arguments: { userId: string; roles?: readonly string[] | undefined };
@@ -339,6 +379,78 @@ export interface Tools {
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
+  /** Run JavaScript in a sandbox without network, files or clock, and get the value of its last expression. */
+  compute_eval: {
+    arguments: { code: string; language?: string | undefined; timeout?: number | undefined };
+    result: { language: string; result: unknown; logs: string[]; durationMs: number };
+    refusals: 'E_COMPUTE_ERROR' | 'E_COMPUTE_MEMORY' | 'E_COMPUTE_OUTPUT' | 'E_COMPUTE_TIMEOUT' | 'E_DISABLED' | 'E_LANGUAGE';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
+  };
+  /** Call a listed function, or a function expression of JavaScript, with arguments. */
+  compute_invoke: {
+    arguments: { fn: string; args?: unknown };
+    result: { fn: string; result: unknown; durationMs: number };
+    refusals: 'E_COMPUTE_ERROR' | 'E_COMPUTE_MEMORY' | 'E_COMPUTE_OUTPUT' | 'E_COMPUTE_TIMEOUT' | 'E_DISABLED' | 'E_FUNCTION';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
+  };
+  /** The functions and languages that there are, and whether code is run at all. */
+  compute_list: {
+    arguments: Record<string, never>;
+    result: { functions: ({ name: string; args: string[]; description: string })[]; languages: string[]; enabled: boolean };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** What runs code here, its limits, and what the probe of its sandbox found. */
+  compute_status: {
+    arguments: Record<string, never>;
+    result: { enabled: boolean; ready: boolean; engine: string; engineVersion: string; languages: string[]; limits: Record<string, number>; probe: { at: number; ok: boolean; checks: ({ name: string; ok: boolean })[] } | null; running: number };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Opens a topic to vote on: it passes as soon as a quorum agrees, and time closes it otherwise. */
+  consensus_create: {
+    arguments: { topic: string; options: readonly string[]; minQuorum?: number | undefined; scope?: { owner: string; visibility?: "scope" | "public" | undefined } | undefined; deadline?: number | string | undefined; useTrustWeight?: boolean | undefined; threshold?: number | undefined; sealed?: boolean | undefined; agentId?: string | undefined };
+    result: { topic: string; status: "open" | "passed" | "rejected" | "expired"; ballot: string[]; options: string[]; minQuorum: number; threshold: number; weighting: "equal" | "trust"; sealed: boolean; deadline: number; createdAt: number; owner: string; author: string; scope: { owner: string; visibility: "scope" | "public" } | null; thread: string | null; votes: ({ voter: string; outcome: string | null; votedAt: number; weight: number })[]; voided: string[]; equivocators?: string[]; hash: string; decision?: { winner: string | null; votes: number; percentage: number; decidedAt: number }; disputed?: boolean; awaitingOwner?: boolean; synced?: { from: string; at: number } };
+    refusals: 'E_COLLISION' | 'E_SCOPE' | 'E_DEADLINE' | 'E_QUOTA' | 'E_NO_AGENT';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** A topic with its ballots; null when there is none that the caller may see. */
+  consensus_get: {
+    arguments: { topic: string; viewerId?: string | undefined };
+    result: { topic: string; status: "open" | "passed" | "rejected" | "expired"; ballot: string[]; options: string[]; minQuorum: number; threshold: number; weighting: "equal" | "trust"; sealed: boolean; deadline: number; createdAt: number; owner: string; author: string; scope: { owner: string; visibility: "scope" | "public" } | null; thread: string | null; votes: ({ voter: string; outcome: string | null; votedAt: number; weight: number })[]; voided: string[]; equivocators?: string[]; hash: string; decision?: { winner: string | null; votes: number; percentage: number; decidedAt: number }; disputed?: boolean; awaitingOwner?: boolean; synced?: { from: string; at: number } };
+    refusals: 'E_TOPIC_ABSENT';
+    dress: null;
+    callErrors: never;
+  };
+  /** Topics that the caller may see, the newest first. */
+  consensus_list: {
+    arguments: { viewerId?: string | undefined; status?: "open" | "passed" | "rejected" | "expired" | undefined; limit?: number | undefined; cursor?: string | undefined };
+    result: { topics: ({ topic: string; status: "open" | "passed" | "rejected" | "expired"; votes: number; minQuorum: number; deadline: number; owner: string; scoped: boolean; thread: string | null })[]; nextCursor?: string };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Counts a topic. */
+  consensus_tally: {
+    arguments: { topic: string; viewerId?: string | undefined };
+    result: { topic: string; status: "open" | "passed" | "rejected" | "expired"; votes: number; counts: Record<string, number> | null; weights: Record<string, number> | null; percentages: Record<string, number> | null; leading: string | null; leadingPercentage: number | null; winner: string | null; quorum: { required: number; votes: number; reached: boolean; missing: number }; threshold: number; deadline: number; sealed: boolean; concentrated: boolean; hash: string; decision?: { winner: string | null; votes: number; percentage: number; decidedAt: number } };
+    refusals: 'E_TOPIC_ABSENT';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Votes on a topic; each voter has one ballot, for good. */
+  consensus_vote: {
+    arguments: { topic: string; choice: string; agentId?: string | undefined };
+    result: { voted: true; voter: string; outcome: string; topic: string; status: "open" | "passed" | "rejected" | "expired"; votes: number; counts: Record<string, number> | null; weights: Record<string, number> | null; percentages: Record<string, number> | null; leading: string | null; leadingPercentage: number | null; winner: string | null; quorum: { required: number; votes: number; reached: boolean; missing: number }; threshold: number; deadline: number; sealed: boolean; concentrated: boolean; hash: string; decision?: { winner: string | null; votes: number; percentage: number; decidedAt: number } };
+    refusals: 'E_TOPIC_ABSENT' | 'E_SCOPE' | 'E_NOT_REGISTRY' | 'E_QUARANTINED' | 'E_ALREADY_VOTED' | 'E_CLOSED' | 'E_OUTCOME' | 'E_NOT_OWNER' | 'E_QUOTA' | 'E_NO_AGENT';
+    dress: { voted: false };
+    callErrors: 'FORBIDDEN';
+  };
   /** Puts together what an agent should know for a question: notes, islands, found passages, history, open changes, never over a budget, each piece cited. */
   context_build: {
     arguments: { brain?: string | undefined; branch?: string | undefined; query?: string | undefined; budget?: number | undefined; includeTools?: boolean | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
@@ -386,6 +498,38 @@ export interface Tools {
     refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
+  };
+  /** Ends a job and forgets its runs; a run that goes on is not stopped. */
+  cron_cancel: {
+    arguments: { id: string; workspace?: string | undefined };
+    result: { id: string; cancelled: boolean };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** The jobs that the caller may see, and of one of them its runs, the newest first. */
+  cron_list: {
+    arguments: { id?: string | undefined; limit?: number | undefined; cursor?: string | undefined; workspace?: string | undefined };
+    result: { jobs: ({ id: string; workspace: string; identity: string; interval: number; tool: string | null; enabled: boolean; nextAt: number | null; runs: number; failures: number; missed: number; lastRun: { tick: number | null; at: number; status: "running" | "ok" | "failed" | "refused" | "skipped" | "lost"; durationMs: number | null; code?: string } | null })[]; history?: ({ tick: number | null; at: number; status: "running" | "ok" | "failed" | "refused" | "skipped" | "lost"; durationMs: number | null; code?: string })[]; nextCursor?: string };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Runs a job now, beside its schedule, with the rights of who scheduled it, and waits for what comes of it. */
+  cron_run: {
+    arguments: { id: string; workspace?: string | undefined };
+    result: { id: string; run: { at: number; status: "running" | "ok" | "failed" | "refused" | "skipped" | "lost"; durationMs: number | null; code?: string; result?: unknown } };
+    refusals: 'E_CRON_ABSENT' | 'E_CRON_BUSY' | 'E_LIMIT';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Calls a tool again and again in the name of the caller, or, without a task, tells an event each time. */
+  cron_schedule: {
+    arguments: { id?: string | undefined; interval?: number | undefined; task?: { tool: string; arguments?: Record<string, unknown> | undefined } | undefined; enabled?: boolean | undefined; workspace?: string | undefined };
+    result: { id: string; scheduled: true; replaced: boolean; interval: number; task: { tool: string; arguments: Record<string, unknown> } | null; nextAt: number | null; identity: string };
+    refusals: 'E_CRON_TOOL' | 'E_CRON_TAKEN' | 'E_QUOTA';
+    dress: unknown;
+    callErrors: never;
   };
   /** Whether an amount fits into what is available; the spend itself decides again. */
   escrow_canSpend: {
@@ -473,6 +617,102 @@ export interface Tools {
     result: { recorded: true; spent: number; poolSpent: number; available: number; poolAvailable: number; entryId: string };
     refusals: 'E_UNKNOWN_WORKSPACE' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_LEDGER_FROZEN' | 'E_RUNAWAY';
     dress: { recorded: false };
+    callErrors: 'FORBIDDEN';
+  };
+  /** Copy every event from now on into a file a day in the data directory, or stop that. */
+  event_sink_enable: {
+    arguments: { value?: boolean | undefined };
+    result: { enabled: boolean; file: string | null; since: number | null; changed: boolean };
+    refusals: 'E_STATE_WRITE';
+    dress: { enabled: false };
+    callErrors: never;
+  };
+  /** Show what the copy of the events in files and the log of events stand at. */
+  event_sink_stats: {
+    arguments: Record<string, never>;
+    result: { enabled: boolean; file: string | null; written: number; dropped: number; bytes: number; lastAt: number | null; log: { rows: number; oldestAt: number | null; newestAt: number | null; lagMs: number; lost: number } };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Read what has happened, as far as the caller may hear it: the newest events, or those after one it knows. */
+  event_tail: {
+    arguments: { max?: number | undefined; nameFilter?: string | undefined; module?: string | undefined; after?: string | undefined; cursor?: string | undefined };
+    result: { events: ({ id: string; name: string; at: number; node: string; module: string; workspace: string | null; payload: Record<string, unknown> })[]; lastId: string | null; nextCursor?: string };
+    refusals: 'E_EVENT_GONE';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Votes on a proposal of the forum; each voter has one ballot, for good. */
+  forum_castVote: {
+    arguments: { voteId: string; choice: string; agentId?: string | undefined };
+    result: { cast: true; voteId: string; voter: string; outcome: string; result: { topic: string; status: "open" | "passed" | "rejected" | "expired"; votes: number; counts: Record<string, number> | null; weights: Record<string, number> | null; percentages: Record<string, number> | null; leading: string | null; leadingPercentage: number | null; winner: string | null; quorum: { required: number; votes: number; reached: boolean; missing: number }; threshold: number; deadline: number; sealed: boolean; concentrated: boolean; hash: string; decision?: { winner: string | null; votes: number; percentage: number; decidedAt: number } } };
+    refusals: 'E_TOPIC_ABSENT' | 'E_SCOPE' | 'E_NOT_REGISTRY' | 'E_QUARANTINED' | 'E_ALREADY_VOTED' | 'E_CLOSED' | 'E_OUTCOME' | 'E_NOT_OWNER' | 'E_QUOTA' | 'E_NO_AGENT';
+    dress: { cast: false };
+    callErrors: 'FORBIDDEN';
+  };
+  /** What a thread decides on or has decided, who voted what, and the record of it in the ledger of money. */
+  forum_decisions: {
+    arguments: { thread: string };
+    result: { ok: true; thread: string; topic: string; proposal: string; author: string; ledger: { status: "open" | "passed" | "rejected" | "expired"; ballot: string[]; minQuorum: number; hash: string }; votes: ({ voter: string; outcome: string | null; votedAt: number })[]; holds: ({ holdId: string; held: boolean; condition: { type: "forum-vote"; topic: string; thread: string | null; author: string } | null })[]; earlier: string[]; decision?: { winner: string | null; votes: number; percentage: number; decidedAt: number }; outcome?: string | null };
+    refusals: 'E_FORUM_ABSENT';
+    dress: { ok: false };
+    callErrors: never;
+  };
+  /** Says that the session is there; it is for five minutes after its last call. */
+  forum_enter: {
+    arguments: Record<string, never>;
+    result: { entered: true; agentId: string | null; workspace: string | null; present: number; since: number };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Posts that the caller may see, the newest first, or one of them. */
+  forum_list: {
+    arguments: { id?: string | undefined; tag?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined; limit?: number | undefined; cursor?: string | undefined };
+    result: { publications: ({ id: string; title: string; content: string; tags: string[]; workspace: string | null; authorAgentId: string | null; anonymous: boolean; createdAt: number })[]; tenancy: { workspace: string | null; anonymous: boolean; visible: number; total: number }; nextCursor?: string } | { found: true; publication: { id: string; title: string; content: string; tags: string[]; workspace: string | null; authorAgentId: string | null; anonymous: boolean; createdAt: number } } | { found: false };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Says something to one agent, in its channel. */
+  forum_message: {
+    arguments: { agent: string; content: string };
+    result: { sent: true; message: { id: string; seq: number; channel: string; from: string; to: string; at: number } };
+    refusals: 'AGENT_NOT_FOUND' | 'E_NO_AGENT' | 'E_QUOTA';
+    dress: { sent: false };
+    callErrors: never;
+  };
+  /** Publishes a post: in the workspace of the caller, in another one where it holds a role, or to everybody. */
+  forum_publish: {
+    arguments: { title: string; content: string; tags?: readonly string[] | undefined; workspace?: string | null | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
+    result: { published: true; publication: { id: string; title: string; content: string; tags: string[]; workspace: string | null; authorAgentId: string | null; anonymous: boolean; createdAt: number } } | { published: false; reason: "invalid_workspace" | "workspace_denied" };
+    refusals: 'E_QUOTA';
+    dress: { published: false };
+    callErrors: never;
+  };
+  /** Who is there, and how much of posts, votes and unread messages there is for the caller. */
+  forum_status: {
+    arguments: Record<string, never>;
+    result: { entered: boolean; present: number; publications: number; openVotes: number; decidedVotes: number; threads: number; unread: number };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Threads and the votes on them that the caller may see, the newest first. */
+  forum_thread_links: {
+    arguments: { limit?: number | undefined; cursor?: string | undefined };
+    result: { links: ({ thread: string; topic: string; proposal: string; state: "open" | "decided"; status: "open" | "passed" | "rejected" | "expired"; deadline: number; decidedAt?: number })[]; nextCursor?: string };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Asks for votes on a proposal; with a thread it is what the thread decides on, one at a time. */
+  forum_vote: {
+    arguments: { proposal: string; options?: readonly string[] | undefined; thread?: string | undefined; minQuorum?: number | undefined; scope?: { owner: string; visibility?: "scope" | "public" | undefined } | undefined; deadline?: number | string | undefined; useTrustWeight?: boolean | undefined; threshold?: number | undefined; sealed?: boolean | undefined; agentId?: string | undefined };
+    result: { voted: true; voteId: string; topic: string; thread: string | null; tally: { topic: string; status: "open" | "passed" | "rejected" | "expired"; votes: number; counts: Record<string, number> | null; weights: Record<string, number> | null; percentages: Record<string, number> | null; leading: string | null; leadingPercentage: number | null; winner: string | null; quorum: { required: number; votes: number; reached: boolean; missing: number }; threshold: number; deadline: number; sealed: boolean; concentrated: boolean; hash: string; decision?: { winner: string | null; votes: number; percentage: number; decidedAt: number } } };
+    refusals: 'E_FORUM_ABSENT' | 'E_THREAD_LINKED' | 'E_COLLISION' | 'E_SCOPE' | 'E_DEADLINE' | 'E_QUOTA' | 'E_NO_AGENT';
+    dress: { voted: false };
     callErrors: 'FORBIDDEN';
   };
   /** Records a decision on a topic after checks of consent, harm and benefit as the context declares them. */
@@ -667,6 +907,30 @@ export interface Tools {
     dress: unknown;
     callErrors: 'FORBIDDEN';
   };
+  /** The messages of a channel, oldest first; without a channel the channels that the caller may read. */
+  msg_list: {
+    arguments: { channel?: string | undefined; after?: number | undefined; limit?: number | undefined; cursor?: string | undefined };
+    result: { channel: string; messages: ({ id: string; seq: number; from: string; content: string; at: number })[]; lastSeq: number; nextCursor?: string } | { channels: ({ channel: string; messages: number; lastSeq: number; lastAt: number })[]; nextCursor?: string };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Says something in a channel, which begins with its first message. */
+  msg_send: {
+    arguments: { channel: string; content: string; from?: string | undefined };
+    result: { sent: true; id: string; channel: string; seq: number; from: string; at: number };
+    refusals: 'E_CHANNEL_ABSENT' | 'E_NO_AGENT' | 'E_QUOTA';
+    dress: { sent: false };
+    callErrors: 'FORBIDDEN';
+  };
+  /** From now on each message of the channel also reaches the sockets of the agent as msg:delivered. */
+  msg_subscribe: {
+    arguments: { channel: string; handler?: string | undefined; agentId?: string | undefined; value?: boolean | undefined };
+    result: { subscribed: boolean; channel: string; event: "msg:delivered"; handler: string | null; fromSeq: number | null };
+    refusals: 'E_CHANNEL_ABSENT' | 'E_NO_AGENT' | 'E_QUOTA';
+    dress: { subscribed: false };
+    callErrors: 'FORBIDDEN';
+  };
   /** Lists the processes that serve, and whether they were heard of lately. */
   nodes_list: {
     arguments: Record<string, never>;
@@ -707,6 +971,46 @@ export interface Tools {
     dress: { applicable: false };
     callErrors: never;
   };
+  /** Does one thing to each item: a built-in operation, a registered one, or a tool that only reads. */
+  recursion_batch: {
+    arguments: { operation: string; items: readonly unknown[]; workspace?: string | undefined };
+    result: { results: unknown[]; errors: ({ index: number; code: string; error: string })[]; count: number; truncated: boolean };
+    refusals: 'E_RECURSION_OPERATION' | 'E_LIMIT';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Follows a chain of nodes to the first one with a value (resolve), or to its end (last). */
+  recursion_lookup: {
+    arguments: { operation?: string | undefined; start: unknown };
+    result: { found: boolean; item: unknown; value: unknown; path: string[]; depth: number; reason: "value" | "end" | "cycle" | "missing" | "depth"; truncated?: true };
+    refusals: 'E_RECURSION_OPERATION';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Gives a name to a tool with some of its arguments, or to several built-in operations one after the other. */
+  recursion_register: {
+    arguments: { name: string; type: "tool" | "pipeline"; tool?: string | undefined; arguments?: Record<string, unknown> | undefined; steps?: readonly ("identity" | "length" | "upper" | "lower" | "double" | "json" | "sha256" | "type")[] | undefined; workspace?: string | undefined };
+    result: { registered: true; name: string; type: "tool" | "pipeline"; replaced: boolean };
+    refusals: 'E_RECURSION_TAKEN' | 'E_QUOTA';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Calls a tool, and again when the trouble may be over in a moment; all its attempts take effect once. */
+  recursion_retry: {
+    arguments: { operation: string; arguments?: Record<string, unknown> | undefined; maxRetries?: number | undefined; backoffMs?: number | undefined; workspace?: string | undefined };
+    result: { success: true; result: unknown; attempts: number; delaysMs: number[]; truncated?: true };
+    refusals: 'E_RECURSION_OPERATION' | 'E_RETRY_EXHAUSTED' | 'E_RETRY_FAILED' | 'E_LIMIT';
+    dress: { success: false };
+    callErrors: never;
+  };
+  /** Visits each node of some data once, and says which ways lead round in a circle. */
+  recursion_traverse: {
+    arguments: { operation?: string | undefined; root: unknown; order?: "depth" | "breadth" | undefined; maxDepth?: number | undefined };
+    result: { visited: number; result: unknown; depth: number; cycles: string[][]; missing: string[]; truncated: boolean };
+    refusals: 'E_RECURSION_OPERATION';
+    dress: unknown;
+    callErrors: never;
+  };
   /** Lists skill prototypes: files of skills/ in the brains of the session, and those shipped with the service. */
   skill_proto_list: {
     arguments: { brain?: string | undefined; branch?: string | undefined; at?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
@@ -722,6 +1026,110 @@ export interface Tools {
     refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT' | 'E_PROTO_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'VAF_PATH_BLOCKED';
+  };
+  /** The work is done, by whoever holds it. */
+  stream_complete: {
+    arguments: { id: string; result: unknown; leaseToken?: string | undefined };
+    result: { id: string; status: "completed"; result: unknown; attempts: number };
+    refusals: 'E_LEASE_LOST' | 'E_WORK_ABSENT' | 'E_WORK_CLOSED';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Makes a queue of work with options of its own. */
+  stream_create: {
+    arguments: { stream: string; options?: { maxAttempts?: number | undefined; leaseMs?: number | undefined; backoffMs?: number | undefined; backoffMaxMs?: number | undefined; retentionMs?: number | undefined; maxItems?: number | undefined; ordered?: boolean | undefined } | undefined; workspace?: string | undefined };
+    result: { stream: string; created: boolean; options: { maxAttempts: number; leaseMs: number; backoffMs: number; backoffMaxMs: number; retentionMs: number; maxItems: number; ordered: boolean } };
+    refusals: 'E_STREAM_EXISTS' | 'E_STREAM_INBOX';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Removes a queue with everything in it; who works on something of it loses that. */
+  stream_delete: {
+    arguments: { stream: string; workspace?: string | undefined };
+    result: { stream: string; deleted: true; removed: number };
+    refusals: 'E_STREAM_ABSENT' | 'E_NOT_CREATOR' | 'E_STREAM_INBOX';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Puts work into a queue, which is made with default options if there is none. */
+  stream_enqueue: {
+    arguments: { stream: string; task: unknown; key?: string | undefined; delayMs?: number | undefined; workspace?: string | undefined };
+    result: { id: string; stream: string; status: "pending"; seq: number; duplicate: boolean };
+    refusals: 'E_STREAM_FULL' | 'E_STREAM_INBOX';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** The attempt failed: the work is offered again after a while, or is dead after its last attempt. */
+  stream_fail: {
+    arguments: { id: string; error: unknown; leaseToken?: string | undefined };
+    result: { id: string; status: "pending" | "dead"; attempts: number; willRetry: boolean; retryAt?: number };
+    refusals: 'E_LEASE_LOST' | 'E_WORK_ABSENT' | 'E_WORK_CLOSED';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** How much work a queue holds, in which state, and under which options. */
+  stream_info: {
+    arguments: { stream: string; workspace?: string | undefined };
+    result: { stream: string; exists: boolean; total: number; pending: number; delayed: number; working: number; completed: number; dead: number; oldestPendingMs: number; options: { maxAttempts: number; leaseMs: number; backoffMs: number; backoffMaxMs: number; retentionMs: number; maxItems: number; ordered: boolean } };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Takes this very work, or holds on for longer to what one has. */
+  stream_lease: {
+    arguments: { workId: string; agentId: string; ttl?: number | undefined; leaseToken?: string | undefined };
+    result: { leased: true; workId: string; agentId: string; leaseToken?: string | null; leaseExpiresAt: number; attempts: number };
+    refusals: 'E_LEASE_HELD' | 'E_WORK_ABSENT' | 'E_WORK_CLOSED' | 'E_NOT_AVAILABLE';
+    dress: { leased: false };
+    callErrors: 'FORBIDDEN';
+  };
+  /** The work of a queue in its order; without a queue the queues that the caller may see. */
+  stream_list: {
+    arguments: { stream?: string | undefined; status?: "pending" | "working" | "completed" | "dead" | undefined; limit?: number | undefined; cursor?: string | undefined; workspace?: string | undefined };
+    result: { stream: string; items: ({ id: string; stream: string; seq: number; key: string | null; task: unknown; status: "pending" | "working" | "completed" | "dead"; attempts: number; availableAt: number; agentId: string | null; leaseExpiresAt: number | null; createdAt: number; closedAt?: number; result?: unknown; error?: unknown })[]; nextCursor?: string } | { streams: ({ stream: string; workspace: string | null; pending: number; delayed: number; working: number; completed: number; dead: number })[]; nextCursor?: string };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Shows the work that the next poll would get, and takes nothing. */
+  stream_peek: {
+    arguments: { stream: string; workspace?: string | undefined };
+    result: { stream: string; work: { id: string; stream: string; seq: number; key: string | null; task: unknown; status: "pending" | "working" | "completed" | "dead"; attempts: number; availableAt: number; agentId: string | null; leaseExpiresAt: number | null; createdAt: number; closedAt?: number; result?: unknown; error?: unknown } | null };
+    refusals: 'E_STREAM_ABSENT';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Takes the next work of a queue under a lease; whoever does not complete or fail it in time loses it to the next. */
+  stream_poll: {
+    arguments: { stream: string; agentId?: string | undefined; ttl?: number | undefined; workspace?: string | undefined };
+    result: { stream: string; work: { id: string; stream: string; seq: number; key: string | null; task: unknown; status: "pending" | "working" | "completed" | "dead"; attempts: number; availableAt: number; agentId: string | null; leaseExpiresAt: number | null; createdAt: number; closedAt?: number; result?: unknown; error?: unknown } | null; leaseToken?: string | null; leaseExpiresAt?: number; retryAfterMs?: number };
+    refusals: 'E_STREAM_ABSENT';
+    dress: unknown;
+    callErrors: 'FORBIDDEN';
+  };
+  /** Gives work back at once, as if it had not been taken; dead work begins anew by who made its queue. */
+  stream_release: {
+    arguments: { workId: string; leaseToken?: string | undefined };
+    result: { released: true; workId: string; status: "pending" };
+    refusals: 'E_LEASE_LOST' | 'E_WORK_ABSENT' | 'E_WORK_CLOSED';
+    dress: { released: false };
+    callErrors: never;
+  };
+  /** How much work is in all the queues that the caller may see, by state, at most 1000 of them. */
+  stream_stats: {
+    arguments: Record<string, never>;
+    result: { streams: Record<string, { pending: number; delayed: number; working: number; completed: number; dead: number }>; leases: number; workspaces: number };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** A request cannot watch: subscribe to stream:* events on the socket. */
+  stream_watch: {
+    arguments: { event?: string | undefined };
+    result: Record<string, never>;
+    refusals: 'NOT_APPLICABLE';
+    dress: unknown;
+    callErrors: never;
   };
   /** Whether an agent holds a scope now; for the agent itself, admins of its workspace and operators. */
   sudo_can: {
@@ -807,6 +1215,38 @@ export interface Tools {
   svc_audit_verify: {
     arguments: { workspace?: string | undefined };
     result: { ok: boolean; chains: ({ workspace: string | null; entries: number; head: string; checkpointSeq: number; keptFrom?: number; brokenAt?: number; truncated?: true })[] };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Begins the work of this session: opens a task and asks for the scopes that it needs. */
+  svc_boot_init: {
+    arguments: { taskId?: string | undefined; scopes?: readonly string[] | undefined };
+    result: { success: true; taskId: string; scopes: string[]; pending: ({ scope: string; requestId: string })[]; layers: ("config" | "store" | "bus" | "queue" | "habitat" | "escrow" | "brain" | "agora" | "market" | "universe" | "sandbox" | "sync")[]; uptime: number; alreadyInitialized: boolean };
+    refusals: 'E_LAYER_DOWN' | 'E_QUOTA' | 'E_RATE_LIMIT' | 'E_SUDO_SCOPE' | 'E_SUDO_TASK_EXISTS';
+    dress: { success: false };
+    callErrors: never;
+  };
+  /** Each layer of the deployment in the order of its start, as a check of the last second found it. */
+  svc_boot_layers: {
+    arguments: Record<string, never>;
+    result: { layers: ({ name: "config" | "store" | "bus" | "queue" | "habitat" | "escrow" | "brain" | "agora" | "market" | "universe" | "sandbox" | "sync"; order: number; state: "up" | "degraded" | "down" | "off"; detail: string; checkedAt: number; latencyMs: number })[] };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Ends the work of this session and gives up the scopes of its task; other sessions go on. */
+  svc_boot_reset: {
+    arguments: Record<string, never>;
+    result: { reset: true; taskId: string | null };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Whether this session has begun its work, what it may do, and whether the deployment is ready. */
+  svc_boot_status: {
+    arguments: Record<string, never>;
+    result: { initialized: boolean; taskId: string | null; scopes: string[]; layers: ("config" | "store" | "bus" | "queue" | "habitat" | "escrow" | "brain" | "agora" | "market" | "universe" | "sandbox" | "sync")[]; error: string | null; ready: boolean; uptime: number };
     refusals: never;
     dress: unknown;
     callErrors: never;
@@ -1051,21 +1491,45 @@ export interface Tools {
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
-  /** Shows a setting that is in effect and where its value comes from, or all of them. */
+  /** The same as compute_eval, with lang for the language. */
+  svc_compute_eval: {
+    arguments: { code: string; lang?: string | undefined; timeout?: number | undefined };
+    result: { language: string; result: unknown; logs: string[]; durationMs: number };
+    refusals: 'E_COMPUTE_ERROR' | 'E_COMPUTE_MEMORY' | 'E_COMPUTE_OUTPUT' | 'E_COMPUTE_TIMEOUT' | 'E_DISABLED' | 'E_LANGUAGE';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
+  };
+  /** The same as compute_invoke, with func for the function. */
+  svc_compute_invoke: {
+    arguments: { func: string; args?: unknown; lang?: string | undefined };
+    result: { func: string; result: unknown; durationMs: number };
+    refusals: 'E_COMPUTE_ERROR' | 'E_COMPUTE_MEMORY' | 'E_COMPUTE_OUTPUT' | 'E_COMPUTE_TIMEOUT' | 'E_DISABLED' | 'E_LANGUAGE' | 'E_FUNCTION';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
+  };
+  /** The same as compute_status. */
+  svc_compute_status: {
+    arguments: Record<string, never>;
+    result: { enabled: boolean; ready: boolean; engine: string; engineVersion: string; languages: string[]; limits: Record<string, number>; probe: { at: number; ok: boolean; checks: ({ name: string; ok: boolean })[] } | null; running: number };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Shows a setting or a key of the brain that is in effect and where its value comes from, or all of them. */
   svc_config_get: {
     arguments: { key?: string | undefined; brain?: string | undefined };
-    result: { key: string; value: Json; source: "flag" | "node" | "default" | null; brain: string; masked: boolean } | { config: Record<string, Json>; brain: string };
+    result: { key: string; value: Json; source: "flag" | "node" | "brain" | "global" | "default" | null; brain: string; masked: boolean } | { config: Record<string, Json>; brain: string };
     refusals: never;
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED';
   };
-  /** Sets a setting of the node, in effect everywhere from the next call on; null unsets it. */
+  /** Sets a setting of the node, in effect everywhere from the next call on, or any other key in the config.json of the brain. */
   svc_config_set: {
-    arguments: { key: string; value: Json; brain?: string | undefined };
-    result: { key: string; value: Json; status: "set"; persisted: true; changed: boolean; brain: string; source: "flag" | "node" | "default"; shadowedBy: "flag" | null };
-    refusals: 'E_CONFIG_KEY' | 'E_CONFIG_SECRET';
+    arguments: { key: string; value: Json; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
+    result: { key: string; value: Json; status: "set"; persisted: true; changed: boolean; brain: string; source: "flag" | "node" | "brain" | "global" | "default" | null; shadowedBy: "flag" | null };
+    refusals: 'E_CONFIG_FILE' | 'E_CONFIG_KEY' | 'E_CONFIG_SECRET' | 'E_CONFLICT' | 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_QUOTA';
     dress: { persisted: false };
-    callErrors: 'BRAIN_LOAD_FAIL' | 'FORBIDDEN';
+    callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED';
   };
   /** Shows the texts of a conflict (ours): the common past, our side and their side. */
   svc_conflict_read: {
@@ -1087,9 +1551,25 @@ export interface Tools {
   svc_conflicts: {
     arguments: { file?: string | undefined; resolved?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     result: { conflicts: ({ id: string; file: string; kind: string; rescue: string | null; at: number; resolvedAt: number | null; base: string | null; ours: string | null; theirs: string | null })[]; brain: string; branch: string; nextCursor?: string };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
+    refusals: never;
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
+  };
+  /** Tries now, once, to reach an outside system, and tells what answered. */
+  svc_connector_connect: {
+    arguments: { service: string };
+    result: { service: string; connected: true; latencyMs: number; detail: string };
+    refusals: 'E_CONNECTOR_ABSENT' | 'E_AUTH' | 'E_NOT_CONFIGURED' | 'E_UNREACHABLE';
+    dress: { connected: false };
+    callErrors: never;
+  };
+  /** The outside systems that this node can be configured for, which settings they lack, and whether they answer. */
+  svc_connector_list: {
+    arguments: Record<string, never>;
+    result: { connectors: ({ service: string; kind: string; configured: boolean; missing: string[]; state: "up" | "down" | "unknown" | "off"; checkedAt: number | null })[] };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
   };
   /** Creates a branch from the current one, or from a branch or commit; uncommitted files stay behind. */
   svc_create_branch: {
@@ -1454,7 +1934,7 @@ export interface Tools {
   /** Finds the document that was learned under a key, and what else a search for it brings up. */
   svc_memory_query: {
     arguments: { key: string; limit?: number | undefined; brain?: string | undefined; branch?: string | undefined };
-    result: { key: string; found: boolean; content: string | null; file: string | null; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[] };
+    result: { key: string; found: boolean; content: string | null; file: string | null; results: ({ file: string; category: string; filename: string; title: string; headings: string[]; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; phrases: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[] };
     refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
@@ -1483,6 +1963,62 @@ export interface Tools {
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'RLS_DENIED';
   };
+  /** Fetch a text from a listed host; any HTTP status is an answer. */
+  svc_network_fetch: {
+    arguments: { url: string };
+    result: { ok: true; status: number; contentType: string; body: string; bytes: number; finalUrl: string; redirects: number };
+    refusals: 'E_ADDRESS_DENIED' | 'E_DISABLED' | 'E_HOST_DENIED' | 'E_REDIRECT' | 'E_TIMEOUT' | 'E_TLS' | 'E_TOO_LARGE' | 'E_TYPE' | 'E_UNREACHABLE';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN';
+  };
+  /** Fetch JSON from a listed host; any HTTP status is an answer. */
+  svc_network_fetchJson: {
+    arguments: { url: string };
+    result: { ok: true; status: number; bytes: number; finalUrl: string; json: unknown };
+    refusals: 'E_ADDRESS_DENIED' | 'E_DISABLED' | 'E_HOST_DENIED' | 'E_REDIRECT' | 'E_TIMEOUT' | 'E_TLS' | 'E_TOO_LARGE' | 'E_TYPE' | 'E_UNREACHABLE' | 'E_NOT_JSON';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN';
+  };
+  /** Whether fetching is switched on and a listed host takes a connection, as of the last half minute. */
+  svc_network_online: {
+    arguments: Record<string, never>;
+    result: { online: boolean; enabled: boolean; checkedAt: number };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Makes another node known by a name. Its token stands in a variable of the environment, which is named. */
+  svc_remote_addProvider: {
+    arguments: { type: "node" | "git"; config: { name: string; url: string; tokenRef?: string | undefined; insecure?: boolean | undefined } };
+    result: { added: string; provider: { id: string; type: "node"; name: string; url: string; tokenRef: string | null; tokenSet: boolean; lastOkAt: number | null; lastError: string | null } };
+    refusals: 'E_ADDRESS_DENIED' | 'E_NOT_CONFIGURED' | 'E_REMOTE_TAKEN';
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Calls a tool of another node with the credential that this node has for it. */
+  svc_remote_call: {
+    arguments: { host: string; tool: string; args?: Record<string, unknown> | undefined };
+    result: { ok: true; host: string; tool: string; result: unknown };
+    refusals: 'E_ADDRESS_DENIED' | 'E_OUTCOME_UNKNOWN' | 'E_REMOTE_ABSENT' | 'E_REMOTE_ERROR' | 'E_REMOTE_LOOP' | 'E_TOO_LARGE' | 'E_UNREACHABLE';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN';
+  };
+  /** The other nodes that can be called, with the names of their credentials and how the last calls went. */
+  svc_remote_listProviders: {
+    arguments: Record<string, never>;
+    result: { providers: ({ id: string; type: "node"; name: string; url: string; tokenRef: string | null; tokenSet: boolean; lastOkAt: number | null; lastError: string | null })[] };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Forgets another node. */
+  svc_remote_removeProvider: {
+    arguments: { id: string };
+    result: { removed: string };
+    refusals: 'E_REMOTE_ABSENT';
+    dress: unknown;
+    callErrors: never;
+  };
   /** Orders given documents by how well they answer a query, and can compress them into a context. */
   svc_rerank: {
     arguments: { query: string; docs: readonly (string | { content?: string | undefined; text?: string | undefined; title?: string | undefined; id?: string | number | undefined; file?: string | undefined; lines?: readonly [number, number] | undefined; commit?: string | undefined; date?: string | number | undefined } & Record<string, unknown>)[]; topK?: number | undefined; budget?: number | undefined };
@@ -1507,10 +2043,42 @@ export interface Tools {
     dress: { tracked: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
-  /** Searches the files of a brain, or of every brain on the stack; a write is found by the very next search. */
+  /** Which of code, programs and fetches are switched on, and what the probes of their sandboxes found. */
+  svc_sandbox_status: {
+    arguments: Record<string, never>;
+    result: { mode: "off" | "partial" | "on"; compute: { enabled: boolean; ready: boolean; engine: string; probe: { at: number; ok: boolean; checks: ({ name: string; ok: boolean })[] } | null }; shell: { enabled: boolean; ready: boolean; sandbox: "bubblewrap"; version: string | null; probe: { at: number; ok: boolean; checks: ({ name: string; ok: boolean })[] } | null; allow: string[] }; network: { enabled: boolean; allow: number }; counters: { compute: number; shell: number; network: number; refused: number; killed: number } };
+    refusals: never;
+    dress: unknown;
+    callErrors: never;
+  };
+  /** Assembles a crew: new agents in a workspace of their own, and one pool of credits for all of them. */
+  svc_scenario_crew: {
+    arguments: { name: string; agents?: number | undefined; budget?: number | undefined; universe?: string | undefined };
+    result: { ok: true; created: boolean; crew: string; phase: "assembling" | "ready" | "quarantined" | "working" | "closing" | "closed"; roster: ({ id: string; name: string; role: "lead" | "member" })[]; workspace: string; seed: string; universe: string; pool: { limit: number; spent: number; pending: number; available: number } };
+    refusals: 'E_SCENARIO_NAME' | 'E_SCENARIO_CREW' | 'E_SCENARIO_BUDGET' | 'E_SCENARIO_SPAWN' | 'E_SNAPSHOT_UNIVERSE';
+    dress: { ok: false };
+    callErrors: never;
+  };
+  /** A crew as it stands: its phase, its members, what is in the pool now, what became of its tasks. */
+  svc_scenario_status: {
+    arguments: { crew: string; universe?: string | undefined };
+    result: { ok: true; crew: string; phase: "assembling" | "ready" | "quarantined" | "working" | "closing" | "closed"; roster: ({ id: string; name: string; role: "lead" | "member"; alive: boolean; quarantined: boolean })[]; workspace: string; universe: string; pool: { limit: number; spent: number; pending: number; available: number }; tasks: { done: number; refused: number }; lastTask: { taskId: string; no: number; task: string; state: "working" | "done" | "refused"; executor: string | null; cost: number; code: string | null; createdAt: number } | null; createdAt: number };
+    refusals: 'E_SCENARIO_ABSENT' | 'E_SCENARIO_NAME' | 'E_SNAPSHOT_UNIVERSE';
+    dress: { ok: false };
+    callErrors: never;
+  };
+  /** Gives a crew a task: the price is held, one member gets it in its inbox, the crew votes, the decision is noted and paid. */
+  svc_scenario_task: {
+    arguments: { crew: string; task: string; cost?: number | undefined; universe?: string | undefined };
+    result: { ok: true; crew: string; taskId: string; no: number; task: string; executor: string; cost: number; topic: string; decision: { winner: string; votes: number; percentage: number; decidedAt: number }; quorum: { required: number; reached: boolean }; votes: ({ voter: string; outcome: string; basis: "rule" })[]; delta: { id: string; file: string }; pool: { limit: number; spent: number; pending: number; available: number }; phase: "assembling" | "ready" | "quarantined" | "working" | "closing" | "closed" };
+    refusals: 'E_SCENARIO_ABSENT' | 'E_SCENARIO_TASK' | 'E_SCENARIO_QUARANTINED' | 'E_SCENARIO_BUDGET' | 'E_SCENARIO_DELEGATE' | 'E_SCENARIO_NO_QUORUM' | 'E_STATE_WRITE' | 'E_SNAPSHOT_UNIVERSE';
+    dress: { ok: false };
+    callErrors: 'E_BUSY';
+  };
+  /** Searches files of a brain, or of all on the stack; the next search finds a write. */
   svc_search: {
-    arguments: { query: string; limit?: number | undefined; mode?: "plain" | "hybrid" | "hyde" | "multiquery" | "semantic" | "basic" | "keyword" | "rag" | undefined; category?: string | undefined; budget?: number | undefined; explain?: boolean | undefined; group?: "file" | "passage" | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
-    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; hypothetical?: string; source?: "feedback" | "model"; queries?: ({ query: string; source: "query" | "part" | "feedback" | "model" })[]; embedder?: string };
+    arguments: { query: string; limit?: number | undefined; mode?: "plain" | "hybrid" | "hyde" | "multiquery" | "semantic" | "basic" | "keyword" | "rag" | undefined; category?: string | undefined; recency?: "off" | "mild" | "strong" | undefined; budget?: number | undefined; explain?: boolean | undefined; cursor?: string | undefined; group?: "file" | "passage" | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; headings: string[]; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; phrases: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; understood?: { words: string[]; phrases?: string[]; any?: string[][]; prefixes?: string[]; not?: string[]; paths?: string[]; since?: string; until?: string }; corrected?: ({ word: string; as: string })[]; reason?: string; degraded?: ("semantic" | "model")[]; nextCursor?: string; hypothetical?: string; source?: "feedback" | "model"; queries?: ({ query: string; source: "query" | "part" | "feedback" | "model" })[]; embedder?: string };
     refusals: 'E_BRANCH_ABSENT' | 'E_EMBEDDER_UNAVAILABLE';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'VAF_PATH_BLOCKED';
@@ -1518,7 +2086,7 @@ export interface Tools {
   /** Searches by words and reranks what they find: svc_search in the mode hybrid. */
   svc_search_hybrid: {
     arguments: { query?: string | undefined; topK?: number | undefined; budget?: number | undefined; explain?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
-    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; fused: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[] };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; headings: string[]; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; phrases: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; understood?: { words: string[]; phrases?: string[]; any?: string[][]; prefixes?: string[]; not?: string[]; paths?: string[]; since?: string; until?: string }; corrected?: ({ word: string; as: string })[]; reason?: string; degraded?: ("semantic" | "model")[]; fused: ({ file: string; category: string; filename: string; title: string; headings: string[]; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; phrases: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[] };
     refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
@@ -1526,7 +2094,7 @@ export interface Tools {
   /** Searches with a passage as an answer might read, made of what the query finds first, beside the query. */
   svc_search_hyde: {
     arguments: { query?: string | undefined; topK?: number | undefined; budget?: number | undefined; explain?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
-    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; hypothetical?: string; source?: "feedback" | "model" };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; headings: string[]; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; phrases: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; understood?: { words: string[]; phrases?: string[]; any?: string[][]; prefixes?: string[]; not?: string[]; paths?: string[]; since?: string; until?: string }; corrected?: ({ word: string; as: string })[]; reason?: string; degraded?: ("semantic" | "model")[]; hypothetical?: string; source?: "feedback" | "model" };
     refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
@@ -1534,7 +2102,7 @@ export interface Tools {
   /** Asks a query in up to four ways; what several of them find comes first. */
   svc_search_multiquery: {
     arguments: { query?: string | undefined; topK?: number | undefined; budget?: number | undefined; explain?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
-    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; queries?: ({ query: string; source: "query" | "part" | "feedback" | "model" })[] };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; headings: string[]; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; phrases: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; understood?: { words: string[]; phrases?: string[]; any?: string[][]; prefixes?: string[]; not?: string[]; paths?: string[]; since?: string; until?: string }; corrected?: ({ word: string; as: string })[]; reason?: string; degraded?: ("semantic" | "model")[]; queries?: ({ query: string; source: "query" | "part" | "feedback" | "model" })[] };
     refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
@@ -1542,7 +2110,7 @@ export interface Tools {
   /** Searches by meaning alone: passages whose vectors are near that of the query, the nearest first. */
   svc_search_semantic: {
     arguments: { query: string; limit?: number | undefined; explain?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
-    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; reason?: string; degraded?: ("semantic" | "model")[]; embedder?: string };
+    result: { query: string; mode: string; results: ({ file: string; category: string; filename: string; title: string; headings: string[]; content: string; snippet: string; score: number; lines: [number, number]; hash: string; commit: string | null; brain: string; branch: string; matched?: number[]; explain?: { bm25: number; fused: number; parts: Record<string, number> | null; semantic?: number; phrases: number; terms: ({ term: string; field: string; tf: number; idf: number; part: number })[] } })[]; total: number; context?: { text: string; tokens: number; citations: ({ file?: string; index?: number; lines?: [number, number]; commit?: string | null; hash?: string })[] }; understood?: { words: string[]; phrases?: string[]; any?: string[][]; prefixes?: string[]; not?: string[]; paths?: string[]; since?: string; until?: string }; corrected?: ({ word: string; as: string })[]; reason?: string; degraded?: ("semantic" | "model")[]; embedder?: string };
     refusals: 'E_BRANCH_ABSENT' | 'E_EMBEDDER_UNAVAILABLE';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
@@ -1554,6 +2122,30 @@ export interface Tools {
     refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
+  };
+  /** The same for what it prints alone; with jobId, what a program that was spawned has printed. */
+  svc_shell_capture: {
+    arguments: { cmd?: string | undefined; jobId?: string | undefined };
+    result: { ok: boolean; output: string; exitCode: number | null; jobId?: string; state?: "running" | "exited" | "killed" };
+    refusals: 'E_DISABLED' | 'E_SHELL_DENIED' | 'E_SHELL_SANDBOX' | 'E_SHELL_SYNTAX' | 'E_JOB_ABSENT';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
+  };
+  /** Run a listed program in a sandbox without network, files or environment of this machine. */
+  svc_shell_exec: {
+    arguments: { cmd: string; timeout?: number | undefined };
+    result: { ok: boolean; exitCode: number | null; stdout: string; stderr: string; truncated: boolean; timedOut: boolean; durationMs: number };
+    refusals: 'E_DISABLED' | 'E_SHELL_DENIED' | 'E_SHELL_SANDBOX' | 'E_SHELL_SYNTAX';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
+  };
+  /** Start a listed program that may go on for a minute; svc_shell_capture tells what it prints. */
+  svc_shell_spawn: {
+    arguments: { cmd: string };
+    result: { jobId: string; cmd: string; state: "running"; startedAt: number; killAt: number };
+    refusals: 'E_DISABLED' | 'E_SHELL_DENIED' | 'E_SHELL_SYNTAX';
+    dress: { ok: false };
+    callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
   };
   /** Reads the message that svc_stego_encode has hidden in a PNG. */
   svc_stego_decode: {
@@ -1923,6 +2515,54 @@ export interface Tools {
     dress: unknown;
     callErrors: 'VAF_PATH_BLOCKED' | 'FORBIDDEN';
   };
+  /** What two manifests of one world say differently. */
+  svc_universe_diff: {
+    arguments: { a: string; b: string; manifestFile?: string | undefined; brain?: string | undefined };
+    result: { ok: true; identical: boolean; same: number; universeMatch: true; a: { id: string; world: string; fork: boolean; stateRoot: string }; b: { id: string; world: string; fork: boolean; stateRoot: string }; changed: ({ key: string; a: unknown; b: unknown })[]; onlyInA: string[]; onlyInB: string[]; stateRootDiffers: boolean; summary: string };
+    refusals: 'E_SNAPSHOT_ABSENT' | 'E_SNAPSHOT_AMBIGUOUS' | 'E_SNAPSHOT_MANIFEST' | 'E_SNAPSHOT_UNIVERSE' | 'E_SNAPSHOT_WORLD_MISMATCH';
+    dress: { ok: false };
+    callErrors: 'BRAIN_LOAD_FAIL' | 'VAF_PATH_BLOCKED';
+  };
+  /** Derives the fork of a world, which shares nothing with the plain world of its name. Writes nothing. */
+  svc_universe_fork: {
+    arguments: { parent: string; child: string; universe?: string | undefined };
+    result: { ok: true; name: string; seed: string; cells: ({ generation: number; address: string })[]; encoder: string; universe: { source: "explicit" | "environment" | "default"; fingerprint: string }; stateRoot: string; id: string; fork: true; parent: string; child: string };
+    refusals: 'E_SNAPSHOT_NAME' | 'E_SNAPSHOT_UNIVERSE';
+    dress: { ok: false };
+    callErrors: never;
+  };
+  /** Stores the manifest of a world in the brain, under an id that is its hash; the same again changes nothing. */
+  svc_universe_record: {
+    arguments: { name: string; universe?: string | undefined; fork?: boolean | undefined; stateRoot?: string | undefined; brain?: string | undefined };
+    result: { ok: true; added: boolean; id: string; file: string; world: string; fork: boolean; stateRoot: string; universe: string };
+    refusals: 'E_SNAPSHOT_NAME' | 'E_SNAPSHOT_UNIVERSE' | 'E_SNAPSHOT_MANIFEST' | 'E_STATE_WRITE';
+    dress: { ok: false };
+    callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
+  };
+  /** Marks in the brain that a world goes on from a manifest, and says whether its cells are as they were then; with materialize it writes them, for 5 credits. */
+  svc_universe_resume: {
+    arguments: { id: string; actor?: string | undefined; manifestFile?: string | undefined; materialize?: boolean | undefined; brain?: string | undefined };
+    result: { ok: true; id: string; world: string; actor: string; stateRoot: string; liveRoot: string | null; liveRootMatch: boolean | null; marker: { file: string; at: number }; materialized: number; billed: number; restoreId: string };
+    refusals: 'E_SNAPSHOT_ABSENT' | 'E_SNAPSHOT_AMBIGUOUS' | 'E_SNAPSHOT_MANIFEST' | 'E_STATE_LOCKED' | 'E_SNAPSHOT_BUDGET' | 'E_STATE_WRITE';
+    dress: { ok: false };
+    callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED';
+  };
+  /** Derives a world from its name: seed, cells, state and id, equal on every node. Writes nothing. */
+  svc_universe_snapshot: {
+    arguments: { name: string; universe?: string | undefined };
+    result: { ok: true; name: string; seed: string; cells: ({ generation: number; address: string })[]; encoder: string; universe: { source: "explicit" | "environment" | "default"; fingerprint: string }; stateRoot: string; id: string; fork: false };
+    refusals: 'E_SNAPSHOT_NAME' | 'E_SNAPSHOT_UNIVERSE';
+    dress: { ok: false };
+    callErrors: never;
+  };
+  /** Which universe this node is in, and how many manifests of the brain the caller may read. */
+  svc_universe_status: {
+    arguments: { universe?: string | undefined; brain?: string | undefined };
+    result: { ok: true; source: "explicit" | "environment" | "default"; universe: string; world: "default"; fingerprint: string; encoder: string; manifests: number };
+    refusals: 'E_SNAPSHOT_UNIVERSE';
+    dress: { ok: false };
+    callErrors: 'BRAIN_LOAD_FAIL';
+  };
   /** Gives an island other triggers; the rest of its file stays as it is. */
   svc_update_island_triggers: {
     arguments: { name: string; triggers: readonly string[]; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined; ifMatch?: string | "none" | undefined };
@@ -2094,6 +2734,11 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   agent_proto_list: { effect: 'read' },
   agent_proto_load: { effect: 'read' },
   agent_spawn: { effect: 'write' },
+  agora_nodes: { effect: 'read' },
+  agora_pull: { effect: 'external' },
+  agora_push: { effect: 'external' },
+  agora_sync_status: { effect: 'read' },
+  agora_vote: { effect: 'external' },
   auth_create: { effect: 'write' },
   auth_require: { effect: 'read' },
   auth_verify: { effect: 'read' },
@@ -2131,12 +2776,25 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   brain_switch: { effect: 'write-idempotent' },
   brain_synapses: { effect: 'read' },
   brain_write: { effect: 'write-idempotent' },
+  compute_eval: { effect: 'external' },
+  compute_invoke: { effect: 'external' },
+  compute_list: { effect: 'read' },
+  compute_status: { effect: 'read' },
+  consensus_create: { effect: 'write' },
+  consensus_get: { effect: 'read' },
+  consensus_list: { effect: 'read' },
+  consensus_tally: { effect: 'read' },
+  consensus_vote: { effect: 'write' },
   context_build: { effect: 'read' },
   context_cache: { effect: 'read' },
   context_heartbeat: { effect: 'write-idempotent' },
   context_inspect: { effect: 'read' },
   context_layers: { effect: 'read' },
   context_refresh: { effect: 'write-idempotent' },
+  cron_cancel: { effect: 'write-idempotent' },
+  cron_list: { effect: 'read' },
+  cron_run: { effect: 'write', deadlineMs: 120000 },
+  cron_schedule: { effect: 'write' },
   escrow_canSpend: { effect: 'read' },
   escrow_create: { effect: 'write-idempotent' },
   escrow_getWorkspacePool: { effect: 'read' },
@@ -2148,6 +2806,18 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   escrow_status: { effect: 'read' },
   escrow_workspaceCanSpend: { effect: 'read' },
   escrow_workspaceRecordSpend: { effect: 'write' },
+  event_sink_enable: { effect: 'write-idempotent' },
+  event_sink_stats: { effect: 'read' },
+  event_tail: { effect: 'read' },
+  forum_castVote: { effect: 'write' },
+  forum_decisions: { effect: 'read' },
+  forum_enter: { effect: 'write-idempotent' },
+  forum_list: { effect: 'read' },
+  forum_message: { effect: 'write' },
+  forum_publish: { effect: 'write' },
+  forum_status: { effect: 'read' },
+  forum_thread_links: { effect: 'read' },
+  forum_vote: { effect: 'write' },
   governance_decide: { effect: 'write' },
   governance_history: { effect: 'read' },
   governance_isAllowed: { effect: 'read' },
@@ -2172,13 +2842,34 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   market_skill_sweep: { effect: 'write-idempotent' },
   market_stats: { effect: 'read' },
   market_trade: { effect: 'write' },
+  msg_list: { effect: 'read' },
+  msg_send: { effect: 'write' },
+  msg_subscribe: { effect: 'write-idempotent' },
   nodes_list: { effect: 'read' },
   qos_canProceed: { effect: 'write' },
   qos_checkQuota: { effect: 'read' },
   qos_recordFailure: { effect: 'write' },
   qos_withTimeout: { effect: 'read' },
+  recursion_batch: { effect: 'read' },
+  recursion_lookup: { effect: 'read' },
+  recursion_register: { effect: 'write-idempotent' },
+  recursion_retry: { effect: 'write', deadlineMs: 120000 },
+  recursion_traverse: { effect: 'read' },
   skill_proto_list: { effect: 'read' },
   skill_proto_load: { effect: 'read' },
+  stream_complete: { effect: 'write' },
+  stream_create: { effect: 'write-idempotent' },
+  stream_delete: { effect: 'write' },
+  stream_enqueue: { effect: 'write' },
+  stream_fail: { effect: 'write' },
+  stream_info: { effect: 'read' },
+  stream_lease: { effect: 'write' },
+  stream_list: { effect: 'read' },
+  stream_peek: { effect: 'read' },
+  stream_poll: { effect: 'write' },
+  stream_release: { effect: 'write' },
+  stream_stats: { effect: 'read' },
+  stream_watch: { effect: 'read' },
   sudo_can: { effect: 'read' },
   sudo_escalate: { effect: 'write' },
   sudo_grant: { effect: 'write-idempotent' },
@@ -2190,6 +2881,10 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_audit_list: { effect: 'read' },
   svc_audit_log: { effect: 'write' },
   svc_audit_verify: { effect: 'read', deadlineMs: 120000 },
+  svc_boot_init: { effect: 'write-idempotent' },
+  svc_boot_layers: { effect: 'read' },
+  svc_boot_reset: { effect: 'write-idempotent' },
+  svc_boot_status: { effect: 'read' },
   svc_brain_backup: { effect: 'write', deadlineMs: 120000 },
   svc_brain_backups: { effect: 'read', deadlineMs: 120000 },
   svc_brain_clear: { effect: 'write' },
@@ -2220,11 +2915,16 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_citations_format: { effect: 'read' },
   svc_citations_list: { effect: 'read' },
   svc_commit: { effect: 'write' },
+  svc_compute_eval: { effect: 'external' },
+  svc_compute_invoke: { effect: 'external' },
+  svc_compute_status: { effect: 'read' },
   svc_config_get: { effect: 'read' },
   svc_config_set: { effect: 'write-idempotent' },
   svc_conflict_read: { effect: 'read' },
   svc_conflict_resolve: { effect: 'write' },
   svc_conflicts: { effect: 'read' },
+  svc_connector_connect: { effect: 'external' },
+  svc_connector_list: { effect: 'read' },
   svc_create_branch: { effect: 'write' },
   svc_create_island: { effect: 'write' },
   svc_delete_island: { effect: 'write' },
@@ -2274,15 +2974,29 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_memory_recall: { effect: 'read' },
   svc_memory_state: { effect: 'write' },
   svc_memory_stats: { effect: 'read' },
+  svc_network_fetch: { effect: 'external' },
+  svc_network_fetchJson: { effect: 'external' },
+  svc_network_online: { effect: 'read' },
+  svc_remote_addProvider: { effect: 'write-idempotent' },
+  svc_remote_call: { effect: 'external', deadlineMs: 35000 },
+  svc_remote_listProviders: { effect: 'read' },
+  svc_remote_removeProvider: { effect: 'write-idempotent' },
   svc_rerank: { effect: 'read' },
   svc_resolution_list: { effect: 'read' },
   svc_resolution_track: { effect: 'write' },
+  svc_sandbox_status: { effect: 'read' },
+  svc_scenario_crew: { effect: 'write' },
+  svc_scenario_status: { effect: 'read' },
+  svc_scenario_task: { effect: 'write' },
   svc_search: { effect: 'read' },
   svc_search_hybrid: { effect: 'read' },
   svc_search_hyde: { effect: 'read' },
   svc_search_multiquery: { effect: 'read' },
   svc_search_semantic: { effect: 'read' },
   svc_set_memory: { effect: 'write-idempotent' },
+  svc_shell_capture: { effect: 'external' },
+  svc_shell_exec: { effect: 'external', deadlineMs: 40000 },
+  svc_shell_spawn: { effect: 'external' },
   svc_stego_decode: { effect: 'read' },
   svc_stego_encode: { effect: 'write' },
   svc_storage_cp: { effect: 'write' },
@@ -2329,6 +3043,12 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_tmp_yourStuffGet: { effect: 'read' },
   svc_tmp_yourStuffList: { effect: 'read' },
   svc_tmp_yourStuffPut: { effect: 'write-idempotent' },
+  svc_universe_diff: { effect: 'read' },
+  svc_universe_fork: { effect: 'read' },
+  svc_universe_record: { effect: 'write-idempotent' },
+  svc_universe_resume: { effect: 'write' },
+  svc_universe_snapshot: { effect: 'read' },
+  svc_universe_status: { effect: 'read' },
   svc_update_island_triggers: { effect: 'write-idempotent' },
   teams_assign: { effect: 'write-idempotent' },
   teams_confirmOrg: { effect: 'write-idempotent' },

@@ -91,14 +91,20 @@ export function findExecutable(name: string, folders: readonly string[] = []): s
   return null;
 }
 
-let aptTried = false;
+const SERVERS = ['nats-server', 'redis-server', 'postgresql'];
 
-/** Tries once per process to install the servers with apt; only root on Debian and its kin can. */
+const aptTried = new Set<string>();
+
 export function installServers(): void {
-  if (aptTried || process.getuid?.() !== 0 || findExecutable('apt-get') === null) return;
-  aptTried = true;
+  installPackages(SERVERS);
+}
+
+/** Tries once per process to install them with apt; only root on Debian and its kin can. */
+export function installPackages(wanted: readonly string[]): void {
+  const packages = wanted.filter((name) => !aptTried.has(name));
+  if (packages.length === 0 || process.getuid?.() !== 0 || findExecutable('apt-get') === null) return;
+  for (const name of packages) aptTried.add(name);
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const packages = ['nats-server', 'redis-server', 'postgresql'];
   // Test files run in processes of their own: the second one waits for the first one's lock.
   const install = ['-o', 'DPkg::Lock::Timeout=120', 'install', '-y', '--no-install-recommends', ...packages];
   for (const args of [['update'], install]) {

@@ -5,7 +5,6 @@ import type { Subject } from '@svc/contract/subject.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
 import { fillBrain, fullDatabase } from '../../../testing/refusing-disk.ts';
-import { MAX_WORKTREES } from '../../brain/open-brain.ts';
 import { sweepAddresses } from '../address-store.ts';
 
 let bed: BrainTestBed;
@@ -121,18 +120,6 @@ it('refuses with a code what it cannot do, and changes nothing', async () => {
   fillBrain(bed.dataDir, 'svc');
   await expect.poll(() => operator.ok('svc_branch_is_dirty')).toMatchObject({ left: [{ file: 'large.bin' }] });
   expect(await refused()).toMatchObject({ code: 'E_QUOTA' });
-});
-
-it('refuses one working tree too many', async () => {
-  for (let branch = 0; branch < MAX_WORKTREES; branch += 1) {
-    const name = `b${branch}`;
-    await operator.ok('svc_create_branch', { name });
-    if (branch > 0) await remember('rome', 'x', { branch: name });
-  }
-  await remember('rome', 'x');
-  expect(
-    await operator.no('svc_geometry_remember', { category: 'city', key: 'rome', content: 'x', branch: 'b0' }),
-  ).toMatchObject({ code: 'E_LIMIT' });
 });
 
 it('forgets what belonged to brains that are gone for good', async () => {

@@ -1,12 +1,12 @@
-import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
-import { NOTES } from '../../store/home-store.ts';
+import { gitIn, stateOf as stateIn } from '../../../testing/brain-state.ts';
 
 type Row = Record<string, unknown>;
 
@@ -52,37 +52,8 @@ const root = (name = brain) => join(bed.dataDir, 'brains', name);
 const shelf = () => join(bed.dataDir, 'backups');
 const leftovers = () => readdirSync(shelf()).filter((name) => name.startsWith('.'));
 
-function git(cwd: string, ...args: string[]): string {
-  return execFileSync('git', args, { cwd, encoding: 'utf8' }).trim();
-}
-
-/** Everything of a brain that a backup must bring back. */
-async function stateOf(name: string): Promise<Row> {
-  const { pool } = bed.database;
-  const home = await pool.query<{ id: string }>('SELECT id FROM brain.brain_homes WHERE brain = $1', [name]);
-  const rows: unknown[] = [];
-  for (const table of NOTES) {
-    const query = `SELECT to_jsonb(t) - 'brain_id' AS row FROM brain.${table} t WHERE brain_id = $1 ORDER BY 1`;
-    rows.push(table, ...(await pool.query<{ row: unknown }>(query, [home.rows[0]?.id])).rows);
-  }
-  const conflicts = await pool.query('SELECT * FROM brain.brain_conflicts WHERE brain = $1 ORDER BY id', [name]);
-  const usage = `SELECT kind, items, bytes FROM brain.brain_usage WHERE scope = $1 ORDER BY kind`;
-  return {
-    refs: git(root(name), 'for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads', 'refs/tags'),
-    main: filesIn(root(name)),
-    side: filesIn(join(bed.dataDir, 'worktrees', name, 'side')),
-    status: git(root(name), 'status', '--porcelain'),
-    rows: [...rows, ...conflicts.rows, ...(await pool.query(usage, [home.rows[0]?.id])).rows],
-  };
-}
-
-function filesIn(dir: string): Row {
-  if (!existsSync(dir)) return {};
-  const entries = readdirSync(dir, { withFileTypes: true, recursive: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const own = files.map((file) => file.slice(dir.length + 1)).filter((file) => !/^\.git(?:\/|$)/.test(file));
-  return Object.fromEntries(own.sort().map((file) => [file, hash('sha256', readFileSync(join(dir, file)))]));
-}
+const git = gitIn;
+const stateOf = (name: string) => stateIn(bed, name);
 
 /** Ten files, three branches, something uncommitted on two of them, and something noted of every kind. */
 async function furnish(): Promise<void> {

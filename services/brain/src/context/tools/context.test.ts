@@ -88,6 +88,26 @@ test('is given again while nothing has changed, and made anew when anything has'
   expect(await operator.ok('context_cache', {}, LATER)).toMatchObject({ hits: 1 });
 });
 
+test('tells what the workspace learned last on the brain, the newest first, and nothing that another one learned', async () => {
+  await make('learned');
+  const [ann, eve] = [
+    testCaller(() => node, ANN),
+    testCaller(() => node, { ...BOB, workspace: 'beta', userId: 'eve' }),
+  ];
+  const wish = { brain: 'learned', query: 'tides' };
+  expect((await build(wish, ann)).assembled).not.toContain('Insights');
+  for (const insight of ['Moor early.', ' \n', 'Two lines\nare better than one.'])
+    await ann.ok('brain_evolution_insight', { brain: 'learned', insight }, LATER);
+  await ann.ok('brain_evolution_end', { brain: 'learned' }, LATER);
+  const told = await build(wish, ann);
+  expect(told.cache.state).toBe('miss');
+  expect(told.assembled).toContain('## Insights, newest first\n\n- Two lines are better than one.\n- Moor early.\n');
+  expect((await build(wish, ann)).cache.state).toBe('hit');
+  await ann.ok('brain_evolution_insight', { brain: 'learned', insight: 'Never on Fridays.' }, LATER);
+  expect((await build(wish, ann)).assembled).toContain('first\n\n- Never on Fridays.\n- Two lines');
+  expect((await build(wish, eve)).assembled).not.toContain('Insights');
+});
+
 test('what a subject may not read is nowhere in it, and no two subjects share one', async () => {
   await make('split');
   await write('split', 'islands/secret', '---\nalways: true\ntriggers: [quay]\n---\nThe canary of the island.');
@@ -147,10 +167,11 @@ test.each([
   expect(await operator.ok('context_cache', { model }, LATER)).toMatchObject({ model, ...known });
 });
 
-test('refuses a branch that is not there and a budget that is none', async () => {
+test('refuses a branch that is not there, a budget that is none, and what is no text', async () => {
   expect(await operator.no('context_build', { branch: 'nowhere' })).toMatchObject({ code: 'E_BRANCH_ABSENT' });
   expect(await operator.no('context_build', { brain: 'nowhere' })).toMatchObject({ code: 'BRAIN_LOAD_FAIL' });
-  expect(await operator.no('context_build', { budget: 255 })).toMatchObject({ code: 'VAF_INPUT_INVALID' });
+  for (const args of [{ budget: 255 }, { query: 'half \ud800' }, { query: 'a\0b' }])
+    expect(await operator.no('context_build', args)).toMatchObject({ code: 'VAF_INPUT_INVALID' });
 });
 
 test('without a query, what is attended to most comes before what was changed last', async () => {

@@ -1,6 +1,6 @@
 /** What an agent is to know at the start of its work, within a budget of tokens. */
 import { z } from 'zod';
-import { brainAndBranch, CommitId, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
+import { brainAndBranch, CommitId, PlainText, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
 import { defineTool } from '../../deps.ts';
 import { type CallContext, present, PRESENT_REFUSES, READ_RAISES, resolveTarget } from '../../tools/target.ts';
@@ -35,9 +35,7 @@ const build = defineTool({
     'Puts together what an agent should know for a question: notes, islands, found passages, history, open changes, never over a budget, each piece cited.',
   input: z.strictObject({
     ...brainAndBranch,
-    query: z
-      .string()
-      .max(2000)
+    query: PlainText.max(2000)
       .optional()
       .describe('What the work is about; without it, what is attended to most and what was changed last.'),
     budget: z.int().min(256).max(200_000).default(DEFAULT_BUDGET).describe('Tokens; one is counted as 4 bytes.'),

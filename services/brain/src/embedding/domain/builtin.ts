@@ -4,7 +4,7 @@
  * same vector on every node and version.
  */
 import { LRUCache } from 'lru-cache';
-import { scanWords, stem } from '../../search/analysis.ts';
+import { latinStem, scanBasicWords } from '../../search/analysis.ts';
 import { ownCopy } from '../../search/own-copy.ts';
 import { cosineOf, rounded } from './cosine.ts';
 import { FeatureCounts } from './feature-counts.ts';
@@ -45,7 +45,7 @@ export function directionOf(text: string): Float64Array {
 
 function countFeatures(text: string): void {
   let before: string | null = null;
-  scanWords(text, (word) => {
+  scanBasicWords(text, (word) => {
     const { term, stemHash, grams, gramWeight } = wordFeatures(word);
     features.add(stemHash, 1);
     if (before !== null) features.add(hashOf(`p${before} ${term}`), PAIR_WEIGHT);
@@ -68,7 +68,7 @@ function wordFeatures(word: string): WordFeatures {
   const found = known.get(word);
   if (found !== undefined) return found;
   const own = ownCopy(word);
-  const term = stem(own);
+  const term = latinStem(own);
   const letters = Array.from(` ${own} `);
   // All grams of a word together weigh less than its stem, however long it is.
   const gramWeight = GRAM_WEIGHT / Math.sqrt(letters.length);

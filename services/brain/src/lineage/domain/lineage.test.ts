@@ -1,5 +1,14 @@
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { decideRecord, LINEAGE_LIMITS, type LineageNode, type RecordGround, type RecordWish } from './lineage.ts';
+import {
+  decideRecord,
+  type DeepEdge,
+  deepened,
+  LINEAGE_LIMITS,
+  type LineageNode,
+  type RecordGround,
+  type RecordWish,
+} from './lineage.ts';
 
 const NOTHING: RecordGround = { nodes: 0, existing: null, knownParents: new Set() };
 const node = (id: string, more: Partial<LineageNode> = {}): LineageNode => ({
@@ -56,4 +65,33 @@ it('keeps to its limits', () => {
   expect(decideRecord(record('b', ref(node('a', { edges }))), NOTHING)).toMatchObject({ code: 'E_QUOTA' });
   const full = { ...NOTHING, existing: node('b', { edges }) };
   expect(decideRecord(record('b', ref(node('a'))), full)).toMatchObject({ code: 'E_QUOTA' });
+});
+
+/** Of a graph whose edges lead from a lower number to a higher one: how deep each lies, by all ways to it. */
+function depthsOf(edges: readonly (readonly [number, number])[], root: number): number[] {
+  const depths = Array.from({ length: 12 }, () => 0);
+  depths[0] = root;
+  for (const child of depths.keys())
+    for (const [from, to] of edges)
+      if (to === child) depths[child] = Math.max(depths[child] ?? 0, (depths[from] ?? 0) + 1);
+  return depths;
+}
+
+it('moves deeper what descends from a node that moves, and nothing else', () => {
+  const edge = fc.tuple(fc.integer({ min: 0, max: 11 }), fc.integer({ min: 0, max: 11 }));
+  const graph = fc.array(edge, { maxLength: 40 }).map((all) => all.filter(([from, to]) => from < to));
+  fc.assert(
+    fc.property(graph, fc.integer({ min: 1, max: 20 }), (edges, depth) => {
+      const before = depthsOf(edges, 0);
+      const below = new Set([0]);
+      for (const one of before.keys()) for (const [from, to] of edges) if (to === one && below.has(from)) below.add(to);
+      const told = edges.flatMap(([from, to]): DeepEdge[] =>
+        below.has(from) ? [{ parent: String(from), child: String(to), depth: before[to] ?? 0 }] : [],
+      );
+      const moved = deepened('0', depth, told);
+      const after = depthsOf(edges, depth);
+      expect(after.map((_, one) => moved.get(String(one)) ?? before[one])).toEqual(after);
+      for (const [one, now] of moved) expect(now).toBeGreaterThan(before[Number(one)] ?? 0);
+    }),
+  );
 });

@@ -1,5 +1,5 @@
 /** What came of what: nodes with their parents, in which nothing descends from itself. Nothing is ever changed or removed. */
-import { canonicalJson } from '@svc/contract/canonical.ts';
+import { sortedJson } from '@svc/contract/canonical.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 
 export const LINEAGE_LIMITS = {
@@ -8,6 +8,8 @@ export const LINEAGE_LIMITS = {
   edges: 1000,
   /** Of one record. */
   parents: 16,
+  /** Below a node that is moved deeper. */
+  edgesMoved: 100_000,
   dataBytes: 64 * 1024,
 } as const;
 
@@ -81,7 +83,27 @@ function decideEdges(
 }
 
 function isSame(wish: Pick<RecordWish, 'event' | 'data'>, existing: LineageNode): boolean {
-  return (
-    wish.event === existing.event && canonicalJson(JSON.parse(wish.data)) === canonicalJson(JSON.parse(existing.data))
-  );
+  return wish.event === existing.event && sortedJson(JSON.parse(wish.data)) === sortedJson(JSON.parse(existing.data));
+}
+
+/** `depth`: of the child. */
+export interface DeepEdge {
+  readonly parent: string;
+  readonly child: string;
+  readonly depth: number;
+}
+
+/**
+ * How deep the node and what descends from it lie, of those that lie deeper than before, when the node moves to `depth`.
+ * `below`: all edges below it. Linear in them, but for their order.
+ */
+export function deepened(id: string, depth: number, below: readonly DeepEdge[]): Map<string, number> {
+  const moved = new Map([[id, depth]]);
+  // A parent lies less deep than its children, so it has come to its place before they are looked at.
+  for (const edge of below.toSorted((a, b) => a.depth - b.depth)) {
+    const from = moved.get(edge.parent);
+    const before = moved.get(edge.child) ?? edge.depth;
+    if (from !== undefined && from + 1 > before) moved.set(edge.child, from + 1);
+  }
+  return moved;
 }

@@ -23,6 +23,8 @@ const eve = testCaller(() => node, EVE);
 const record = (id: string, parent: string | string[] = [], more = {}) =>
   ann.ok('lineage_record', { id, event: `made ${id}`, parent, ...more });
 const sql = (text: string) => poolClient(bed.database.pool).$executeRawUnsafe(text);
+const depthOf = (id: string) =>
+  poolClient(bed.database.pool).$queryRawUnsafe<unknown[]>('SELECT depth FROM brain.lineage_nodes WHERE id = $1', id);
 
 /** a <- b, a <- c, b <- d, c <- d */
 async function diamond(): Promise<void> {
@@ -111,6 +113,26 @@ it('knows how deep it is, also when what is there gets further parents', async (
   expect(await record('e', 'd')).toMatchObject({ parents: ['d'] });
   expect(await ann.ok('lineage_stats')).toMatchObject({ maxDepth: 6 });
 });
+
+it('moves what came of a node deeper in one step, and refuses where that is too much for one call', async () => {
+  const patiently = () => ({ deadlineAt: Date.now() + 60_000 });
+  const give = (wish: object) => ann.ok('lineage_record', { event: 'x', ...wish }, patiently());
+  for (const id of ['r', 'long0', 'wide0']) await give({ id });
+  const add = async (name: string, count: number, parent: string, depth: string) => {
+    await sql(`INSERT INTO brain.lineage_nodes (workspace, id, event, data, depth, edges, by, at)
+      SELECT 'acme', '${name}' || n, 'x', 'null', ${depth}, 1, 'ann', now() FROM generate_series(1, ${count}) n`);
+    await sql(`INSERT INTO brain.lineage_edges (workspace, child, parent)
+      SELECT 'acme', '${name}' || n, ${parent} FROM generate_series(1, ${count}) n`);
+  };
+  await add('long', 2000, `'long' || (n - 1)`, 'n');
+  expect(await give({ id: 'long0', parent: 'r' })).toMatchObject({ existed: true, parents: ['r'] });
+  expect(await depthOf('long2000')).toEqual([{ depth: 2001 }]);
+  expect(await ann.ok('lineage_stats')).toMatchObject({ maxDepth: 2001 });
+  expect(await give({ id: 'r', parent: 'long2000' })).toMatchObject({ code: 'E_LINEAGE_CYCLE' });
+  await add('wide', LINEAGE_LIMITS.edgesMoved + 1, `'wide0'`, '1');
+  expect(await give({ id: 'wide0', parent: 'r' })).toMatchObject({ code: 'E_QUOTA', recorded: false });
+  expect(await ann.ok('lineage_trace', { id: 'wide0' })).toMatchObject({ ancestors: [] });
+}, 120_000);
 
 it('keeps workspaces apart', async () => {
   await record('a');

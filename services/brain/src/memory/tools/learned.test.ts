@@ -4,7 +4,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Subject } from '@svc/contract/subject.ts';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
 import { fillBrain, fullDatabase } from '../../../testing/refusing-disk.ts';
-import { MAX_WORKTREES } from '../../brain/open-brain.ts';
 
 let bed: BrainTestBed;
 let node: BrainNode;
@@ -132,18 +131,4 @@ it('refuses with a code what a brain, a disk or a person does not take, and chan
   expect(await learn('two')).toMatchObject({ code: 'E_QUOTA' });
   expect(await operator.ok('svc_memory_query', { key: 'two' })).toMatchObject({ found: false });
   expect(await operator.ok('svc_memory_query', { key: 'one' })).toMatchObject({ content: 'first' });
-});
-
-it('refuses one working tree too many', async () => {
-  for (let branch = 0; branch < MAX_WORKTREES; branch += 1) {
-    const name = `b${branch}`;
-    await operator.ok('svc_create_branch', { name });
-    if (branch > 0) await operator.ok('svc_memory_learn', { key: 'one', content: 'dirty', branch: name });
-  }
-  await operator.ok('svc_memory_learn', { key: 'one', content: 'dirty' });
-  const branch = 'b0';
-  expect(await operator.no('svc_memory_learn', { key: 'one', content: 'x', branch })).toMatchObject({
-    code: 'E_LIMIT',
-  });
-  expect(await operator.no('svc_memory_clear', { what: 'learned', branch })).toMatchObject({ code: 'E_LIMIT' });
 });

@@ -138,6 +138,7 @@ describe('resolutions', () => {
     ['a long change', { file: 'x', change: 'x'.repeat(4001) }],
     ['a NUL', { file: 'x', change: 'a\0b' }],
     ['half a character', { file: 'x\ud800', change: 'x' }],
+    ['half a character in a name', { file: 'x', change: 'x', changed_by: 'x\ud800' }],
   ])('refuse %s', async (_what, args) => {
     await expect(ann.ok('svc_resolution_track', args)).rejects.toThrow('VAF_INPUT_INVALID');
   });

@@ -1,11 +1,12 @@
 /** svc_search, and its modes as tools of their own. */
 import { z } from 'zod';
 import type { Decision } from '@svc/contract/decision.ts';
-import { brainAndBranch, PathText } from '@svc/contract/params.ts';
+import { brainAndBranch, page as listPage, PathText } from '@svc/contract/params.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
 import { checkedPath } from '../../blocked-path.ts';
 import { defineTool } from '../../deps.ts';
 import { compress } from '../../search/compress.ts';
+import { nextCursor } from '../../tools/results.ts';
 import {
   type CallContext,
   PATH_RAISES,
@@ -14,26 +15,36 @@ import {
   READ_RAISES,
   resolveReads,
 } from '../../tools/target.ts';
-import { passageOfRow, showContext, shownContext, shownResult, shownRow } from '../found.ts';
+import { RECENCIES, type Recency } from '../../search/recency.ts';
+import { type Found, passageOfRow, showContext, shownContext, shownResult, shownRow } from '../found.ts';
 import { VARIANT_SOURCES } from '../domain/variants.ts';
 import { DEGRADED, type Degraded, modelsFor } from '../models.ts';
+import { NO_PAGES, pageOf, type ResultPage } from '../result-page.ts';
 import { HYBRID, HYDE, MULTIQUERY, PLAIN, SEMANTIC, unlessUnavailable, type Way } from '../ways.ts';
 
 export const DEFAULT_RESULTS = 10;
 const RAG_BUDGET = 2000;
 const AREA = 'search';
 
-export const budget = z
-  .int()
-  .min(64)
-  .max(100_000)
-  .optional()
-  .describe('Tokens of a compressed context made from the results.');
+export const budget = z.int().min(64).max(100_000).optional().describe('Tokens of a context of the results.');
 
 const query = z.string().max(2000);
 const limit = (count: number) => z.int().min(1).max(100).default(count).describe('Results.');
-const explain = z.boolean().default(false).describe('With the parts of each score of the first query that found it.');
+const explain = z.boolean().default(false).describe('Parts of each score.');
 const who = { ...brainAndBranch, userCtx: UserCtx.optional() };
+
+const shownReading = z
+  .strictObject({
+    words: z.array(z.string()),
+    phrases: z.array(z.string()).optional(),
+    any: z.array(z.array(z.string())).optional(),
+    prefixes: z.array(z.string()).optional(),
+    not: z.array(z.string()).optional(),
+    paths: z.array(z.string()).optional(),
+    since: z.string().optional(),
+    until: z.string().optional(),
+  })
+  .describe('How the query was read: "phrase", one OR other, prefix*, -word, path:, category:, since:, until:.');
 
 const answer = {
   query: z.string(),
@@ -41,6 +52,11 @@ const answer = {
   results: z.array(shownResult),
   total: z.int().describe('Files with a query term.'),
   context: shownContext.optional(),
+  understood: shownReading.optional(),
+  corrected: z
+    .array(z.strictObject({ word: z.string(), as: z.string() }))
+    .optional()
+    .describe('Words that no file has, and the stem that was looked for instead.'),
   reason: z.string().optional(),
   degraded: z
     .array(z.enum(DEGRADED))
@@ -66,6 +82,7 @@ interface Wish {
   readonly query: string;
   readonly limit: number;
   readonly explain: boolean;
+  readonly recency?: Recency;
   readonly group?: 'file' | 'passage';
   readonly category?: string | undefined;
   readonly budget?: number | undefined;
@@ -91,6 +108,8 @@ interface Shown {
   mode: string;
   results: z.output<typeof shownResult>[];
   total: number;
+  understood?: z.output<typeof shownReading>;
+  corrected?: { word: string; as: string }[];
   context?: z.output<typeof shownContext>;
   reason?: string;
   degraded?: Degraded[];
@@ -99,21 +118,71 @@ interface Shown {
 type SearchContext = CallContext & { take<Value>(decision: Decision<Value, 'E_BRANCH_ABSENT'>): Value };
 
 async function answerSearch<Told>(context: SearchContext, way: Way<Told>, wish: Wish): Promise<Shown & Partial<Told>> {
+  return (await answerPage(context, way, wish, NO_PAGES)).shown;
+}
+
+interface PageAnswer<Told> {
+  readonly shown: Shown & Partial<Told>;
+  readonly next: { nextCursor?: string };
+}
+
+async function answerPage<Told>(
+  context: SearchContext,
+  way: Way<Told>,
+  wish: Wish,
+  page: ResultPage,
+): Promise<PageAnswer<Told>> {
   const { query: asked, limit: most, explain: explained, group = 'file', category = '', budget: tokens } = wish;
+  const { recency = 'off' } = wish;
   const { mode } = way;
   const nothing: Partial<Told> = {};
-  if (asked.trim() === '') return { query: '', mode, results: [], total: 0, reason: 'empty query', ...nothing };
+  if (asked.trim() === '')
+    return { shown: { query: '', mode, results: [], total: 0, reason: 'empty query', ...nothing }, next: {} };
   const pathPrefix = category === '' ? null : checkedPath(category);
   const targets = await resolveReads(context, wish);
   const models = modelsFor(context, way.need);
-  const request = { query: asked, limit: most, explain: explained, group, pathPrefix, models, mode: 'hybrid' } as const;
-  const { rows, total, told } = context.take(present(await unlessUnavailable(way.search(targets, request))));
+  const request = {
+    query: asked,
+    limit: most + page.probe,
+    explain: explained,
+    group,
+    pathPrefix,
+    recency,
+    models,
+    mode: 'hybrid',
+    ...(page.names.length === 0 ? {} : { shown: page.names }),
+  } as const;
+  const found = context.take(present(await unlessUnavailable(way.search(targets, request))));
+  const { total, told } = found;
+  const rows = found.rows.slice(0, most);
   const degraded = models.degraded();
   const results = rows.map(shownRow);
-  const shown = { query: asked, mode, results, total, ...told, ...(degraded.length === 0 ? {} : { degraded }) };
-  if (tokens === undefined) return shown;
-  const compressed = await compress({ query: asked, passages: rows.map(passageOfRow), budgetTokens: tokens });
-  return { ...shown, context: showContext(compressed) };
+  const shown = {
+    query: asked,
+    mode,
+    results,
+    total,
+    ...readingOf(found),
+    ...told,
+    ...(degraded.length === 0 ? {} : { degraded }),
+  };
+  const next = page.next(found, rows);
+  if (tokens === undefined) return { shown, next };
+  const compressed = await compress({ query: wordsOf(found), passages: rows.map(passageOfRow), budgetTokens: tokens });
+  return { shown: { ...shown, context: showContext(compressed) }, next };
+}
+
+/** What sentences are to be about. */
+function wordsOf({ understood, corrected }: Pick<Found, 'understood' | 'corrected'>): string {
+  const { words, any = [], prefixes = [] } = understood;
+  return [...words, ...any.flat(), ...prefixes, ...corrected.map((one) => one.as)].join(' ');
+}
+
+function readingOf({ understood, corrected }: Pick<Found, 'understood' | 'corrected'>) {
+  return {
+    understood: structuredClone(understood) as z.output<typeof shownReading>,
+    ...(corrected.length === 0 ? {} : { corrected: corrected.map((one) => ({ ...one })) }),
+  };
 }
 
 const declared = {
@@ -125,30 +194,32 @@ const search = defineTool({
   ...declared,
   name: 'svc_search',
   area: 'core',
-  description:
-    'Searches the files of a brain, or of every brain on the stack; a write is found by the very next search.',
+  description: 'Searches files of a brain, or of all on the stack; the next search finds a write.',
   input: z.strictObject({
-    query: query.describe('Words to look for.'),
+    query: query.describe('Words, "phrase", one OR other, prefix*, -word, path:dir, since:2026-01, until:2026-02.'),
     limit: limit(DEFAULT_RESULTS),
     mode: z
       .enum(MODES, { error: `must be one of ${MODES.join(', ')}` })
       .default('hybrid')
-      .describe(
-        'hybrid reranks plain; hyde and multiquery ask in other words too; semantic goes by meaning alone; basic and keyword = plain; rag = hybrid with a budget of 2000.',
-      ),
-    category: PathText.optional().describe('Only below this directory.'),
+      .describe('hyde, multiquery: hybrid in other words too; basic, keyword: plain; rag: hybrid, budget 2000.'),
+    category: PathText.optional().describe('Below this directory.'),
+    recency: z.enum(RECENCIES).default('off').describe('hybrid: gain of newer files.'),
     budget,
     explain,
-    group: z.enum(['file', 'passage']).default('file').describe('One result per file or per passage.'),
+    cursor: listPage.cursor,
+    group: z.enum(['file', 'passage']).default('file').describe('One result for each.'),
     ...who,
   }),
-  output: z.strictObject({ ...answer, ...hypothesis, ...variants, embedder }),
+  output: z.strictObject({ ...answer, ...nextCursor, ...hypothesis, ...variants, embedder }),
   refuses: [...PRESENT_REFUSES, 'E_EMBEDDER_UNAVAILABLE'],
   raises: PATH_RAISES,
   aliases: { topK: 'limit' },
   example: { query: 'write things down' },
   async handler({ mode, budget: wanted, ...wish }, call) {
-    return answerSearch(call, WAYS[mode], { ...wish, budget: wanted ?? (mode === 'rag' ? RAG_BUDGET : undefined) });
+    const way = WAYS[mode];
+    const asked = { ...wish, budget: wanted ?? (mode === 'rag' ? RAG_BUDGET : undefined) };
+    const { shown, next } = await answerPage(call, way, asked, pageOf(way, asked));
+    return { ...shown, ...next };
   },
 });
 

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { crc32, deflateSync } from 'node:zlib';
+import { deflateSync } from 'node:zlib';
 import { PNG } from 'pngjs';
+import { pngOf } from '@svc/testing/pictures.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
 
@@ -30,41 +31,6 @@ function picture(width: number, height: number, alpha = 128): Buffer {
   const png = new PNG({ width, height });
   for (let at = 0; at < png.data.length; at += 1) png.data[at] = at % 4 === 3 ? alpha : (at * 37) % 256;
   return PNG.sync.write(png);
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(data.length);
-  sum.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, sum]);
-}
-
-interface Form {
-  readonly width?: number;
-  readonly height?: number;
-  readonly depth?: number;
-  readonly colour?: number;
-  readonly interlaced?: number;
-  readonly data?: Buffer;
-  readonly palette?: Buffer;
-}
-
-function rawPng({ width = 8, height = 8, depth = 8, colour = 6, interlaced = 0, data, palette }: Form): Buffer {
-  const head = Buffer.alloc(13);
-  head.writeUInt32BE(width, 0);
-  head.writeUInt32BE(height, 4);
-  head.set([depth, colour, 0, 0, interlaced], 8);
-  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  const body = data ?? deflateSync(Buffer.alloc(height * (1 + width * 4)));
-  const colours = palette === undefined ? [] : [chunk('PLTE', palette)];
-  return Buffer.concat([
-    signature,
-    chunk('IHDR', head),
-    ...colours,
-    chunk('IDAT', body),
-    chunk('IEND', Buffer.alloc(0)),
-  ]);
 }
 
 test('a message comes back with its password alone, and only low bits of colours differ', async () => {
@@ -115,14 +81,14 @@ test('what does not fit is refused, without a file; what fits exactly comes back
 test.each([
   [
     'palette',
-    rawPng({
+    pngOf({
       colour: 3,
       palette: Buffer.from([9, 9, 9, 200, 1, 2]),
       data: deflateSync(Buffer.alloc(8 * 9).fill(1, 1, 9)),
     }),
   ],
-  ['grey', rawPng({ colour: 0, data: deflateSync(Buffer.alloc(8 * 9)) })],
-  ['grey of one bit', rawPng({ colour: 0, depth: 1, data: deflateSync(Buffer.alloc(8 * 2)) })],
+  ['grey', pngOf({ colour: 0, data: deflateSync(Buffer.alloc(8 * 9)) })],
+  ['grey of one bit', pngOf({ colour: 0, depth: 1, data: deflateSync(Buffer.alloc(8 * 2)) })],
 ])('a picture in %s is converted', async (_name, bytes) => {
   await put('p/form.png', bytes);
   await user.ok('svc_stego_encode', { image: 'p/form.png', message: 'abc', output: 'p/out.png' });
@@ -134,15 +100,15 @@ const hostile: readonly (readonly [string, string, Buffer])[] = [
   ['no PNG', 'E_IMAGE_INVALID', Buffer.from('GIF89a')],
   ['cut off', 'E_IMAGE_INVALID', whole.subarray(0, whole.length - 20)],
   ['a flipped bit', 'E_IMAGE_INVALID', Buffer.from(whole.map((byte, at) => (at === 60 ? byte ^ 1 : byte)))],
-  ['16 bits', 'E_IMAGE_INVALID', rawPng({ depth: 16, data: deflateSync(Buffer.alloc(8 * 65)) })],
-  ['interlaced', 'E_IMAGE_INVALID', rawPng({ interlaced: 1 })],
-  ['no such colour', 'E_IMAGE_INVALID', rawPng({ colour: 5 })],
-  ['too few rows', 'E_IMAGE_INVALID', rawPng({ data: deflateSync(Buffer.alloc(20)) })],
-  ['no pixels', 'E_IMAGE_INVALID', rawPng({ width: 0 })],
-  ['data that is none', 'E_IMAGE_INVALID', rawPng({ data: Buffer.from('nothing') })],
-  ['a palette without colours', 'E_IMAGE_INVALID', rawPng({ colour: 3, data: deflateSync(Buffer.alloc(8 * 9)) })],
-  ['huge dimensions', 'E_IMAGE_LIMIT', rawPng({ width: 60_000, height: 60_000, data: deflateSync(Buffer.alloc(1)) })],
-  ['a bomb', 'E_IMAGE_LIMIT', rawPng({ data: deflateSync(Buffer.alloc(256 * 1024 * 1024)) })],
+  ['16 bits', 'E_IMAGE_INVALID', pngOf({ depth: 16, data: deflateSync(Buffer.alloc(8 * 65)) })],
+  ['interlaced', 'E_IMAGE_INVALID', pngOf({ interlaced: 1 })],
+  ['no such colour', 'E_IMAGE_INVALID', pngOf({ colour: 5 })],
+  ['too few rows', 'E_IMAGE_INVALID', pngOf({ data: deflateSync(Buffer.alloc(20)) })],
+  ['no pixels', 'E_IMAGE_INVALID', pngOf({ width: 0 })],
+  ['data that is none', 'E_IMAGE_INVALID', pngOf({ data: Buffer.from('nothing') })],
+  ['a palette without colours', 'E_IMAGE_INVALID', pngOf({ colour: 3, data: deflateSync(Buffer.alloc(8 * 9)) })],
+  ['huge dimensions', 'E_IMAGE_LIMIT', pngOf({ width: 60_000, height: 60_000, data: deflateSync(Buffer.alloc(1)) })],
+  ['a bomb', 'E_IMAGE_LIMIT', pngOf({ data: deflateSync(Buffer.alloc(256 * 1024 * 1024)) })],
 ];
 
 test.each(hostile)('%s is %s', async (_name, code, bytes) => {

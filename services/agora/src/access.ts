@@ -1,0 +1,37 @@
+/** For whom a topic is read, and of which scopes somebody is a member. No answer of the registry is never a yes. */
+import { mayActIn } from '@svc/contract/actor.ts';
+import { identityOf } from '@svc/contract/subject.ts';
+import type { Caller } from '@svc/contract/tool.ts';
+import type { AgoraDeps } from './deps.ts';
+import type { Scope } from './ledger/domain/ledger.ts';
+
+/** For whom a read is judged. Null = a stranger: somebody without identity, or whose token is not of whom it names. */
+export function readerOf(caller: Caller, named?: string): string | null {
+  const own = identityOf(caller.subject);
+  if (caller.operator) return named ?? own;
+  return caller.subject.verified === true && (named === undefined || named === own) ? own : null;
+}
+
+const WORKSPACE = 'workspace:';
+
+/** The owner of the scope by its id when the agent belongs to it; null = it does not. Throws SERVICE_UNAVAILABLE. */
+export async function membershipOf(
+  { registry }: Pick<AgoraDeps, 'registry'>,
+  caller: Caller,
+  { owner, agentId }: { readonly owner: string; readonly agentId: string },
+): Promise<string | null> {
+  const known = await registry.membership(owner, agentId, caller.registry);
+  const workspace = known?.startsWith(WORKSPACE) === true ? known.slice(WORKSPACE.length) : null;
+  return workspace === null || mayActIn(caller, workspace) ? known : null;
+}
+
+/** What only members read is not there for anybody else. */
+export async function mayRead(
+  deps: Pick<AgoraDeps, 'registry'>,
+  caller: Caller,
+  { scope, viewer }: { readonly scope: Scope | null; readonly viewer: string | null },
+): Promise<boolean> {
+  if (scope === null || scope.visibility === 'public') return true;
+  if (viewer === null) return false;
+  return (await membershipOf(deps, caller, { owner: scope.owner, agentId: viewer })) !== null;
+}

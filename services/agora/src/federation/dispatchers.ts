@@ -1,0 +1,87 @@
+/** What other nodes may ask of this one. */
+import type { RegistryStamp } from '@svc/contract/registry.ts';
+import { pageOf } from './domain/copies.ts';
+import {
+  type AnswerTo,
+  MAX_ENTRIES_A_PAGE,
+  type MessageType,
+  type Question,
+  type WireLedger,
+} from './domain/messages.ts';
+import { PEER_LIMITS } from './domain/quota.ts';
+import { LOCAL } from './domain/settings.ts';
+import type { AdoptRefusal, Ledgers } from './ledgers.ts';
+import type { NodeStore } from './store/node-store.ts';
+import type { Dispatch, Effect } from './transport/receiver.ts';
+
+export interface DispatchParts {
+  readonly self: string;
+  readonly ledgers: Ledgers;
+  readonly store: Pick<NodeStore, 'principalOf'>;
+  isMember(owner: string, agentId: string, stamp: RegistryStamp | null): Promise<boolean>;
+  /** Whether the registry of this node knows the agent as its own. */
+  isLocal(agentId: string): Promise<boolean>;
+}
+
+type Handlers = { [Type in MessageType]: (from: string, question: Question<Type>) => Promise<Effect> };
+
+const ABSENT = { absent: true } as const;
+const absent: Effect = async () => ABSENT;
+
+/** What a node hears that sent something which cannot be merged. */
+const REFUSED: Readonly<Record<AdoptRefusal, AnswerTo<'topic.push'>>> = {
+  E_TOPIC_CONFLICT: { conflict: true },
+  E_SIGNATURE: { refused: 'bad_signature' },
+  E_LEDGER_FORK: { refused: 'disputed' },
+};
+
+/** Whether a node may see a topic: everybody one without a scope or open to all, else one whose principal is a member. */
+export async function mayReceive(
+  { store, isMember }: Pick<DispatchParts, 'store' | 'isMember'>,
+  node: string,
+  { scope }: WireLedger['header'],
+): Promise<boolean> {
+  if (scope === null || scope.visibility === 'public') return true;
+  const principal = await store.principalOf(node);
+  return principal !== null && (await isMember(scope.owner, principal.agentId, null));
+}
+
+/** In whose name a node may vote: what the operator says, else what was claimed first, unless an agent of this node has that name. */
+async function isPrincipal({ store, isLocal }: DispatchParts, node: string, agentId: string): Promise<boolean> {
+  const principal = await store.principalOf(node);
+  if (principal === null || principal.agentId !== agentId) return false;
+  return principal.isConfigured || !(await isLocal(agentId));
+}
+
+export function createDispatch(parts: DispatchParts): Dispatch {
+  const { self, ledgers } = parts;
+  const handlers: Handlers = {
+    async 'topic.get'(from, { topic, afterSeq }) {
+      const copy = await ledgers.copyAfter(topic, afterSeq, MAX_ENTRIES_A_PAGE);
+      if (copy === null || copy.header.owner === LOCAL) return absent;
+      if (!(await mayReceive(parts, from, copy.header))) return absent;
+      const page = pageOf(copy);
+      return async () => page;
+    },
+
+    async 'topic.push'(from, copy) {
+      const here = await ledgers.copyAfter(copy.header.topic, 0, 0);
+      if (here !== null && here.header.owner !== from && !(await mayReceive(parts, from, here.header))) return absent;
+      if (here === null && copy.header.owner === self) return absent;
+      if (here === null && (await ledgers.countReplicas(copy.header.owner)) >= PEER_LIMITS.replicas) {
+        return async () => ({ refused: 'quota' });
+      }
+      return async (unit) => {
+        const adopted = await ledgers.adopt(unit, copy, from);
+        return adopted.ok ? { ...adopted.value } : REFUSED[adopted.code];
+      };
+    },
+
+    async 'ballot.cast'(from, signed) {
+      const { voter, node } = signed.ballot;
+      const isOwn = node === from && (await isPrincipal(parts, from, voter));
+      return ledgers.castRemote(signed, { node: from, isPrincipal: isOwn });
+    },
+  };
+  return async (from, type, question) => handlers[type](from, question);
+}

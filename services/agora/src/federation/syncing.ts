@@ -1,0 +1,218 @@
+/** Votes on topics of other nodes, and copies of ledgers fetched and sent. Each may be repeated without harm. */
+import type { RegistryStamp } from '@svc/contract/registry.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
+import { headerHash } from '../ledger/domain/ledger.ts';
+import { mayReceive } from './dispatchers.ts';
+import { pageOf } from './domain/copies.ts';
+import {
+  type AnswerTo,
+  MAX_ENTRIES,
+  MAX_ENTRIES_A_PAGE,
+  type SignedBallot,
+  type WireLedger,
+} from './domain/messages.ts';
+import { PEER_LIMITS } from './domain/quota.ts';
+import {
+  denied,
+  type PullReason,
+  type PushReason,
+  type REASONS,
+  type VoteReason,
+  voteReasonOf,
+} from './domain/refusals.ts';
+import { LOCAL } from './domain/settings.ts';
+import type { Adopted, AdoptRefusal, Ledgers } from './ledgers.ts';
+import type { FederatedNode, NodeMember } from './node.ts';
+import type { Asked, Silence } from './transport/asker.ts';
+
+export interface SyncParts {
+  readonly node: FederatedNode;
+  readonly ledgers: Ledgers;
+  readonly now: () => number;
+  isMember(owner: string, agentId: string, stamp: RegistryStamp | null): Promise<boolean>;
+}
+
+type Denied<Reasons extends keyof typeof REASONS> = (typeof REASONS)[Reasons];
+type Outcome<Value, Reasons extends keyof typeof REASONS> = Promise<Decision<Value, Denied<Reasons>>>;
+
+export interface Voted {
+  readonly duplicate: boolean;
+  readonly tally: { readonly status: Adopted['status']; readonly votes: number; readonly hash: string };
+}
+
+/** Who asks for a copy, or sends one; an operator sees everything. */
+export interface Asking {
+  readonly agentId: string | null;
+  readonly operator: boolean;
+  readonly stamp: RegistryStamp | null;
+}
+
+const SILENT = { offline: 'offline', timeout: 'timeout', quota: 'quota', size: 'quota' } as const satisfies Record<
+  Silence,
+  PullReason
+>;
+const NOT_MERGED = { E_TOPIC_CONFLICT: 'conflict', E_SIGNATURE: 'bad_signature', E_LEDGER_FORK: 'disputed' } as const;
+
+export class Syncing {
+  readonly #parts: SyncParts;
+
+  constructor(parts: SyncParts) {
+    this.#parts = parts;
+  }
+
+  /** `voter` has to be the principal of this node. */
+  async vote(node: string, topic: string, voter: string, outcome: string): Outcome<Voted, VoteReason> {
+    const reached = this.#reach(node);
+    if (!reached.ok) return reached;
+    const self = reached.value;
+    if (voter !== self.identity.agentId) return denied('not_registered');
+    const before = await this.#parts.ledgers.signedBallot(node, topic, voter);
+    if (before !== null) return this.#cast(self, node, before, outcome);
+    const header = await this.#headerOf(self, node, topic);
+    if (!header.ok) return header;
+    if (!header.value.ballot.includes(outcome)) return denied('outcome', { options: header.value.ballot });
+    const ballot = { owner: node, header: headerHash(header.value), topic, voter, outcome, votedAt: this.#parts.now() };
+    const signed = await self.store.change(async (unit) => allow(await this.#parts.ledgers.signOnce(unit, ballot)));
+    return this.#cast(self, node, signed, outcome);
+  }
+
+  /** Brings what is here up to date with what `node` has. */
+  async pull(node: string, topic: string, asking: Asking): Outcome<Adopted, PullReason> {
+    const reached = this.#reach(node);
+    if (!reached.ok) return reached;
+    const self = reached.value;
+    const { ledgers } = this.#parts;
+    const total = { created: false, adopted: 0 };
+    for (let afterSeq = (await ledgers.lastSeq(topic)) ?? 0; ; ) {
+      const asked = await self.asker.ask(node, 'topic.get', topic, { topic, afterSeq });
+      const copy = await this.#copyIn(asked, topic, asking);
+      if (!copy.ok) return copy;
+      const { entries, more } = copy.value;
+      const last = entries.at(-1)?.entry.seq ?? afterSeq;
+      if (more && last <= afterSeq) return denied('bad_signature');
+      const merged = await this.#adopt(self, node, copy.value, total);
+      if (!merged.ok || !more) return merged;
+      total.created ||= merged.value.created;
+      total.adopted = merged.value.adopted;
+      afterSeq = last;
+    }
+  }
+
+  /** Sends what is here to `node`, which takes of it what it can prove. */
+  async push(node: string, topic: string, asking: Asking): Outcome<Adopted, PushReason> {
+    const reached = this.#reach(node);
+    if (!reached.ok) return reached;
+    const self = reached.value;
+    const total = { created: false, adopted: 0 };
+    for (let afterSeq = 0; ; ) {
+      const page = await this.#pageFor(self, { node, topic, afterSeq }, asking);
+      if (!page.ok) return page;
+      const taken = takenOf(await self.asker.ask(node, 'topic.push', topic, page.value));
+      if (!taken.ok) return taken;
+      total.created ||= taken.value.created;
+      total.adopted += taken.value.adopted;
+      if (!page.value.more) return this.#pushed(self, node, topic, { ...taken.value, ...total });
+      afterSeq = page.value.entries.at(-1)?.entry.seq ?? MAX_ENTRIES;
+    }
+  }
+
+  /** What of a topic is sent next, when it may be sent there at all. */
+  async #pageFor(
+    self: NodeMember,
+    { node, topic, afterSeq }: { readonly node: string; readonly topic: string; readonly afterSeq: number },
+    asking: Asking,
+  ): Outcome<WireLedger, PushReason> {
+    const copy = await this.#parts.ledgers.copyAfter(topic, afterSeq, MAX_ENTRIES_A_PAGE);
+    if (copy === null || !(await this.#maySee(copy.header, asking))) return denied('not_found');
+    if (copy.header.owner === LOCAL) return denied('local');
+    const isForIt = await mayReceive({ store: self.store, isMember: this.#parts.isMember }, node, copy.header);
+    return isForIt ? allow(pageOf(copy)) : denied('scope');
+  }
+
+  async #pushed(self: NodeMember, node: string, topic: string, total: Adopted): Promise<Decision<Adopted, never>> {
+    const { adopted, created } = total;
+    await self.store.change(async ({ emit }) => {
+      emit({ name: 'agora:pushed', payload: { node, topic, adopted, created } });
+      return allow(null);
+    });
+    return allow(total);
+  }
+
+  #reach(
+    node: string,
+  ): Decision<NodeMember, Denied<'bus_not_configured' | 'self' | 'unknown_node' | 'node_conflict' | 'offline'>> {
+    const { missing, member } = this.#parts.node;
+    if (member === null) return denied('bus_not_configured', { missing });
+    if (node === member.identity.name) return denied('self');
+    if (!member.peers.isPeer(node)) return denied('unknown_node');
+    if (member.peers.isInConflict(node)) return denied('node_conflict');
+    return member.isListening() ? allow(member) : denied('offline');
+  }
+
+  async #headerOf(self: NodeMember, node: string, topic: string): Outcome<WireLedger['header'], VoteReason> {
+    const asked = await self.asker.ask(node, 'topic.get', topic, { topic, afterSeq: MAX_ENTRIES });
+    if (!asked.ok) return denied(SILENT[asked.silence]);
+    if ('absent' in asked.answer) return denied('not_found');
+    const { header, headerSig } = asked.answer;
+    const isSigned = self.keyring.verify(header.owner, 'svc-agora-header', header, headerSig);
+    if (!isSigned || header.topic !== topic) return denied('bad_signature');
+    return header.owner === node ? allow(header) : denied('not_owner', { owner: header.owner });
+  }
+
+  async #cast(self: NodeMember, node: string, signed: SignedBallot, outcome: string): Outcome<Voted, VoteReason> {
+    const { topic, outcome: previous } = signed.ballot;
+    if (previous !== outcome) return denied('already_voted', { previous });
+    const asked = await self.asker.ask(node, 'ballot.cast', topic, signed);
+    if (!asked.ok) return denied(SILENT[asked.silence]);
+    const { voted, duplicate, status, votes, hash, code, previous: first, owner } = asked.answer;
+    if (voted && status !== null && hash !== null) return allow({ duplicate, tally: { status, votes, hash } });
+    const details = { ...(first === undefined ? {} : { previous: first }), ...(owner === undefined ? {} : { owner }) };
+    return denied(voteReasonOf(code) ?? 'offline', details);
+  }
+
+  /** What came, when it is a copy of that topic that may be kept here and that `asking` may see. */
+  async #copyIn(asked: Asked<'topic.get'>, topic: string, asking: Asking): Outcome<WireLedger, PullReason> {
+    if (!asked.ok) return denied(SILENT[asked.silence]);
+    const copy = asked.answer;
+    if ('absent' in copy) return denied('not_found');
+    if (copy.header.topic !== topic) return denied('bad_signature');
+    if (!(await this.#maySee(copy.header, asking))) return denied('not_found');
+    const { ledgers } = this.#parts;
+    const isNew = (await ledgers.lastSeq(topic)) === null;
+    const isFull = isNew && (await ledgers.countReplicas(copy.header.owner)) >= PEER_LIMITS.replicas;
+    return isFull ? denied('quota') : allow(copy);
+  }
+
+  /** Adds what the page brought to what came before it; what was told is told with the last one. */
+  async #adopt(
+    self: NodeMember,
+    node: string,
+    copy: WireLedger,
+    before: Pick<Adopted, 'created' | 'adopted'>,
+  ): Outcome<Adopted, 'conflict' | 'bad_signature' | 'disputed'> {
+    const merged = await self.store.change<Decision<Adopted, AdoptRefusal>>(async (unit) => {
+      const taken = await this.#parts.ledgers.adopt(unit, copy, node);
+      if (!taken.ok) return allow(taken);
+      const created = taken.value.created || before.created;
+      const adopted = taken.value.adopted + before.adopted;
+      if (!copy.more)
+        unit.emit({ name: 'agora:pulled', payload: { node, topic: copy.header.topic, adopted, created } });
+      return allow(allow({ ...taken.value, created, adopted }));
+    });
+    return merged.ok ? merged : denied(NOT_MERGED[merged.code]);
+  }
+
+  /** What is open to all, one's own, and what one is a member of. */
+  async #maySee({ scope, author }: WireLedger['header'], { agentId, operator, stamp }: Asking): Promise<boolean> {
+    if (operator || scope === null || scope.visibility === 'public' || agentId === author) return true;
+    return agentId !== null && this.#parts.isMember(scope.owner, agentId, stamp);
+  }
+}
+
+function takenOf(asked: Asked<'topic.push'>): Decision<Adopted, Denied<PushReason>> {
+  if (!asked.ok) return denied(SILENT[asked.silence]);
+  const answer: AnswerTo<'topic.push'> = asked.answer;
+  if ('absent' in answer) return denied('not_found');
+  if ('conflict' in answer) return denied('conflict');
+  return 'refused' in answer ? denied(answer.refused) : allow(answer);
+}

@@ -1,0 +1,79 @@
+/** Asks other nodes: one signed question, one reply that counts, within the time there is. */
+import { type Bus, BusError } from '@svc/runtime/bus.ts';
+import { MAX_ENVELOPE_BYTES } from '../domain/envelope.ts';
+import type { AnswerTo, MessageType, Question } from '../domain/messages.ts';
+import { PEER_LIMITS } from '../domain/quota.ts';
+import type { Receiver } from './receiver.ts';
+import type { Traffic } from './traffic.ts';
+import { type Seal, subjectOf } from './wire.ts';
+
+export const ROUND_TRIP_MS = 8000;
+
+/** Why there is no answer. After `timeout` it may have had its effect. */
+export type Silence = 'offline' | 'timeout' | 'quota' | 'size';
+
+export type Asked<Type extends MessageType> =
+  | { readonly ok: true; readonly answer: AnswerTo<Type> }
+  | { readonly ok: false; readonly silence: Silence };
+
+export interface RoundTrip {
+  readonly node: string;
+  readonly type: MessageType;
+  readonly topic: string;
+  readonly since: number;
+}
+
+export interface AskerParts {
+  readonly now: () => number;
+  /** Null while there is no way to other nodes. */
+  bus(): Bus | null;
+  readonly seal: Seal;
+  readonly receiver: Pick<Receiver, 'onReply'>;
+  readonly traffic: Traffic;
+}
+
+export type Asker = ReturnType<typeof createAsker>;
+
+export function createAsker({ now, bus, seal, receiver, traffic }: AskerParts) {
+  const open = new Set<RoundTrip>();
+  const openTo = (node: string): number => [...open].filter((trip) => trip.node === node).length;
+
+  async function roundTrip<Type extends MessageType>(
+    on: Bus,
+    trip: RoundTrip,
+    question: Question<Type>,
+  ): Promise<Asked<Type>> {
+    const { node, type } = trip;
+    const { text, nonce } = seal(node, type, question);
+    if (Buffer.byteLength(text) > MAX_ENVELOPE_BYTES) return { ok: false, silence: 'size' };
+    traffic.sent();
+    const reply = await on.request(subjectOf(node), text, { deadlineAt: now() + ROUND_TRIP_MS });
+    const answer = receiver.onReply(reply, node, type, nonce);
+    // What somebody else answered in its place says nothing about what it did.
+    return answer === null ? { ok: false, silence: 'timeout' } : { ok: true, answer: answer as AnswerTo<Type> };
+  }
+
+  return {
+    async ask<Type extends MessageType>(
+      node: string,
+      type: Type,
+      topic: string,
+      question: Question<Type>,
+    ): Promise<Asked<Type>> {
+      const on = bus();
+      if (on === null) return { ok: false, silence: 'offline' };
+      if (openTo(node) >= PEER_LIMITS.openRoundTrips) return { ok: false, silence: 'quota' };
+      const trip: RoundTrip = { node, type, topic, since: now() };
+      open.add(trip);
+      try {
+        return await roundTrip<Type>(on, trip, question);
+      } catch (error) {
+        if (!(error instanceof BusError)) throw error;
+        return { ok: false, silence: error.undelivered ? 'offline' : 'timeout' };
+      } finally {
+        open.delete(trip);
+      }
+    },
+    roundTrips: (): readonly RoundTrip[] => [...open],
+  };
+}

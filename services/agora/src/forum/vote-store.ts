@@ -1,0 +1,192 @@
+/** Votes of the forum: a topic, the thread that it belongs to, and the record of it that the ledger of money keeps. */
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import { nameLock } from '@svc/runtime/name-lock.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import type { ChangeCall } from '@svc/runtime/store.ts';
+import { type AgoraStore, type AgoraUnit, told } from '../ledger/store/events.ts';
+import type { LedgerStore } from '../ledger/store/ledger-store.ts';
+import type { OpeningRefusal, TopicWish } from '../ledger/store/opening.ts';
+import type { TopicRow } from '../ledger/store/topic-rows.ts';
+import type { Tally } from '../ledger/store/views.ts';
+import type { Money } from '../ports.ts';
+import { holdOf, lifeOf } from './domain/vote-name.ts';
+
+const lockNames = nameLock('agora');
+const AT_ONCE = 100;
+
+export interface VoteRow {
+  readonly topic: string;
+  readonly thread: string | null;
+  readonly proposal: string;
+  readonly owed: 'place' | 'void' | 'nothing' | null;
+  readonly ordinal: string;
+}
+const COLUMNS = 'topic, thread, proposal, owed, ordinal::text AS ordinal';
+
+export interface VoteWish extends TopicWish {
+  readonly proposal: string;
+}
+
+interface Parts {
+  readonly store: AgoraStore;
+  readonly ledgers: LedgerStore;
+  readonly money: Money;
+  readonly log: Pick<Platform['log'], 'warn'>;
+}
+
+export type VoteStore = ReturnType<typeof createVoteStore>;
+
+export function createVoteStore(parts: Parts) {
+  const { store, ledgers, money } = parts;
+  const { client } = store;
+  const settle = (topic: string) => settleRecord(parts, topic);
+  return {
+    async open(call: ChangeCall, wish: VoteWish): Promise<Once<Tally, OpeningRefusal | 'E_THREAD_LINKED'>> {
+      const outcome = await store.change(call, (unit) => openVote(unit, ledgers, wish));
+      if (outcome.decision.ok) await settle(outcome.decision.value.topic);
+      return outcome;
+    },
+    /** Places or voids the record of a vote, as far as the ledger of money answers; what it does not is done by the sweep. */
+    settle,
+    /** Of a thread, the newest first. */
+    ofThread: (thread: string): Promise<VoteRow[]> =>
+      client.$queryRawUnsafe<VoteRow[]>(
+        `SELECT ${COLUMNS} FROM agora.forum_votes WHERE thread = $1 ORDER BY ordinal DESC LIMIT ${MAX_EARLIER}`,
+        thread,
+      ),
+    /** Those with a thread, the newest first. */
+    linked: (after: string | null, limit: number): Promise<VoteRow[]> =>
+      client.$queryRawUnsafe<VoteRow[]>(
+        `SELECT ${COLUMNS} FROM agora.forum_votes
+         WHERE thread IS NOT NULL AND ($1::bigint IS NULL OR ordinal < $1::bigint) ORDER BY ordinal DESC LIMIT $2`,
+        after,
+        limit,
+      ),
+    /** Whether the ledger of money holds the record of the vote; null = it does not say. */
+    async isHeld(topic: string): Promise<boolean | null> {
+      try {
+        const { holds } = await money.states({ holdIds: [holdOf(topic)] });
+        return holds[holdOf(topic)]?.state === 'held';
+      } catch (error) {
+        if (error instanceof CallError) return null;
+        throw error;
+      }
+    },
+    /** How many votes there are of each scope. */
+    counts: (): Promise<VoteCount[]> => client.$queryRawUnsafe<VoteCount[]>(COUNTS),
+    /** What was cut off. */
+    async finish(): Promise<void> {
+      const rows = await client.$queryRawUnsafe<{ topic: string }[]>(OWED);
+      for (const { topic } of rows) await settle(topic);
+    },
+  };
+}
+
+/** A thread has no more votes than are shown of it. */
+const MAX_EARLIER = 1000;
+
+export interface VoteCount {
+  /** Null = everybody reads it. */
+  readonly scopeOwner: string | null;
+  readonly open: number;
+  readonly decided: number;
+  readonly threads: number;
+}
+
+const COUNTS = `SELECT CASE WHEN t.hidden THEN t.scope_owner END AS "scopeOwner",
+  count(*) FILTER (WHERE t.status = 'open')::int AS open, count(*) FILTER (WHERE t.status <> 'open')::int AS decided,
+  count(DISTINCT v.thread)::int AS threads
+  FROM agora.forum_votes v JOIN agora.topics t USING (topic) GROUP BY 1 LIMIT 1000`;
+
+/** Not yet placed, or placed although the vote is over. Whoever opened it is about to place it. */
+const OWED = `SELECT v.topic FROM agora.forum_votes v JOIN agora.topics t USING (topic)
+  WHERE v.owed IN ('place', 'void') AND (v.owed = 'place' OR t.status <> 'open')
+    AND v.tried_at < clock_timestamp() - interval '2 seconds' ORDER BY v.tried_at LIMIT ${AT_ONCE}`;
+
+async function openVote(
+  unit: AgoraUnit,
+  ledgers: LedgerStore,
+  { proposal, ...wish }: VoteWish,
+): Promise<Decision<Tally, OpeningRefusal | 'E_THREAD_LINKED'>> {
+  const { tx, emit } = unit;
+  const { topic, thread } = wish;
+  if (thread !== null) {
+    await lockNames(tx, [`thread ${thread}`]);
+    if (await isVotedOn(tx, thread)) return deny('E_THREAD_LINKED', { thread });
+  }
+  const opened = await ledgers.openIn(unit, wish);
+  if (!opened.ok) return opened;
+  await tx.$executeRawUnsafe(
+    `INSERT INTO agora.forum_votes (topic, thread, proposal, owed, tried_at) VALUES ($1, $2, $3, $4, clock_timestamp())`,
+    topic,
+    thread,
+    proposal,
+    thread === null ? null : 'place',
+  );
+  const { owner: _owner, ...linked } = told(opened.value.header);
+  if (thread !== null) emit({ name: 'forum:linked', payload: { ...linked, thread } });
+  return allow(await ledgers.tallyIn(unit, opened.value));
+}
+
+async function isVotedOn(tx: SqlClient, thread: string): Promise<boolean> {
+  const rows = await tx.$queryRawUnsafe<unknown[]>(
+    `SELECT 1 FROM agora.forum_votes v JOIN agora.topics t USING (topic)
+     WHERE v.thread = $1 AND t.status = 'open' AND t.deadline > clock_timestamp() LIMIT 1`,
+    thread,
+  );
+  return rows.length > 0;
+}
+
+async function readVote(client: SqlClient, topic: string): Promise<VoteRow | null> {
+  const [row = null] = await client.$queryRawUnsafe<VoteRow[]>(
+    `SELECT ${COLUMNS} FROM agora.forum_votes WHERE topic = $1`,
+    topic,
+  );
+  return row;
+}
+
+/** The decision is stored before; the record follows it, by its id, however often that is tried. */
+async function settleRecord({ store, ledgers, money, log }: Parts, topic: string): Promise<void> {
+  const [vote, row] = [await readVote(store.client, topic), await ledgers.read(topic)];
+  if (vote === null || row === null || vote.owed === null || vote.owed === 'nothing') return;
+  try {
+    if (row.status !== 'open') {
+      await money.void({ holdId: holdOf(topic), reason: row.status });
+      await note(store.client, topic, 'nothing');
+    } else if (vote.owed === 'place') {
+      await place(money, row);
+      await note(store.client, topic, 'void');
+    }
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    log.warn({ topic, code: error.code }, 'the record of a vote waits to follow it');
+    await note(store.client, topic, vote.owed);
+  }
+}
+
+/** What is refused was voided meanwhile, or is past its time: then it stands for nothing any more. */
+async function place(money: Money, { header, now }: TopicRow): Promise<void> {
+  const { topic, thread, author, deadline } = header;
+  await money.hold({
+    holdId: holdOf(topic),
+    payer: null,
+    amount: 0,
+    ttlMs: lifeOf(deadline, now),
+    condition: conditionOf({ topic, thread, author }),
+  });
+}
+
+export function conditionOf({ topic, thread, author }: Pick<TopicRow['header'], 'topic' | 'thread' | 'author'>) {
+  return { type: 'forum-vote' as const, topic, thread, author };
+}
+
+async function note(client: SqlClient, topic: string, owed: 'place' | 'void' | 'nothing'): Promise<void> {
+  await client.$executeRawUnsafe(
+    `UPDATE agora.forum_votes SET owed = $2, tried_at = clock_timestamp() WHERE topic = $1 AND owed <> 'nothing'`,
+    topic,
+    owed,
+  );
+}

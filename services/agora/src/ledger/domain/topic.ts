@@ -1,0 +1,35 @@
+/** What a topic may be when it is opened. */
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+
+export const SHORTEST_MS = 1000;
+export const LONGEST_MS = 90 * 86_400_000;
+export const DEFAULT_MS = 86_400_000;
+/** Of one family. */
+export const MAX_OPEN_TOPICS = 1000;
+export const OPTIONS = { least: 2, most: 20, longest: 100 } as const;
+
+/** `deadline` null = the usual time from now. */
+export function decideDeadline(deadline: number | null, now: number): Decision<number, 'E_DEADLINE'> {
+  const chosen = deadline ?? now + DEFAULT_MS;
+  if (chosen < now + SHORTEST_MS || chosen > now + LONGEST_MS) {
+    return deny('E_DEADLINE', { earliest: now + SHORTEST_MS, latest: now + LONGEST_MS });
+  }
+  return allow(chosen);
+}
+
+export function decideRoom(open: number): Decision<null, 'E_QUOTA'> {
+  return open >= MAX_OPEN_TOPICS ? deny('E_QUOTA', { limit: MAX_OPEN_TOPICS }) : allow(null);
+}
+
+/** Options as they are kept: NFC, without blanks around them. */
+export function optionsOf(written: readonly string[]): readonly string[] {
+  return written.map((option) => option.normalize('NFC').trim());
+}
+
+/** What is wrong with them; null = nothing. */
+export function problemOfOptions(options: readonly string[]): string | null {
+  if (options.some((option) => option === '' || option.length > OPTIONS.longest || !option.isWellFormed())) {
+    return `each option has 1 to ${OPTIONS.longest} characters`;
+  }
+  return new Set(options).size === options.length ? null : 'two options are the same';
+}

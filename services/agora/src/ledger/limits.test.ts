@@ -1,0 +1,62 @@
+/** What topics hold, and who is asked for, on the real database. */
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
+import type { Fields } from '@svc/testing/service-bed.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
+import { MAX_BALLOTS } from './domain/ballot-gates.ts';
+import { MAX_OPEN_TOPICS } from './domain/topic.ts';
+
+const database = await migratedDatabase();
+const client = poolClient(database.pool);
+const sql = (text: string, ...values: unknown[]) => client.$executeRawUnsafe(text, ...values);
+let bed: AgoraBed;
+
+beforeAll(async () => {
+  bed = await openAgoraBed(database);
+});
+afterAll(async () => {
+  await bed.stop();
+  await database.close();
+});
+
+const open = (topic: string, over: Fields = {}) =>
+  bed.call('consensus_create', { topic, options: ['yes', 'no'], agentId: 'ann', ...over });
+const vote = (topic: string, agentId: string) => bed.call('consensus_vote', { topic, agentId, choice: 'yes' });
+
+test('an author has so many open topics, and room again when one is decided', async () => {
+  expect(await open('first', { agentId: 'busy', minQuorum: 1 })).toMatchObject({ status: 'open' });
+  await sql(
+    `INSERT INTO agora.topics (topic, owner, replica, author, family, header, header_hash, sealed, deadline, created_at, hidden,
+       status, sums, voided)
+     SELECT 'busy-' || n, owner, replica, author, family, header, header_hash, sealed, deadline, created_at, hidden, status, sums,
+       voided FROM agora.topics, generate_series(2, ${MAX_OPEN_TOPICS}) n WHERE topic = 'first'`,
+  );
+  expect(await open('one-more', { agentId: 'busy' })).toMatchObject({ code: 'E_QUOTA', limit: MAX_OPEN_TOPICS });
+  expect(await open('of-another')).toMatchObject({ status: 'open' });
+  expect(await vote('first', 'ann')).toMatchObject({ status: 'passed' });
+  expect(await open('one-more', { agentId: 'busy' })).toMatchObject({ status: 'open' });
+});
+
+test('a topic has so many ballots', async () => {
+  await open('full');
+  await sql(`UPDATE agora.topics SET entries = ${MAX_BALLOTS} WHERE topic = 'full'`);
+  expect(await vote('full', 'ann')).toMatchObject({ voted: false, code: 'E_QUOTA', limit: MAX_BALLOTS });
+});
+
+test('where an operator wants it only who is registered votes', async () => {
+  await open('registered', { minQuorum: 3 });
+  await bed.askRegistry(true);
+  expect(await vote('registered', 'nobody-knows')).toMatchObject({ voted: false, code: 'E_NOT_REGISTRY' });
+  const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 't', name: 'voter' });
+  expect(await vote('registered', String(agentId))).toMatchObject({ voted: true, votes: 1 });
+  await bed.askRegistry(null);
+  expect(await vote('registered', 'nobody-knows')).toMatchObject({ voted: true, votes: 2 });
+});
+
+test('whoever votes on a copy is told who decides', async () => {
+  await open('copied');
+  await sql(`UPDATE agora.topics SET replica = true, header = replace(header, '"owner":"local"', '"owner":"alpha"')
+             WHERE topic = 'copied'`);
+  expect(await vote('copied', 'ann')).toMatchObject({ voted: false, code: 'E_NOT_OWNER', owner: 'alpha' });
+});

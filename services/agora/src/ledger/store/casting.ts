@@ -1,0 +1,151 @@
+/** What changes a topic of this node: ballots, evidence against voters, and time. Each runs inside a transaction of its caller. */
+import { canonicalJson } from '@svc/contract/canonical.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { NodeSigner } from '../../federation/domain/keyring.ts';
+import { type BallotRefusal, decideBallot, type Voter } from '../domain/ballot-gates.ts';
+import { type Ballot, ballotHash, type Entry, type Status } from '../domain/ledger.ts';
+import type { Evidence, SignedBallot } from '../domain/merge.ts';
+import { type Closing, closingByBallot, closingByTime, decisionOf, plus, sumOf } from '../domain/tally.ts';
+import { insertEquivocation } from './equivocation-rows.ts';
+import { type AgoraUnit, told } from './events.ts';
+import type { LedgerHashes } from './ledger-hash.ts';
+import { insertEntry, lockTopic, readEntries, readEntryOf, type TopicRow, updateTopic } from './topic-rows.ts';
+
+export interface Casting {
+  readonly signer: NodeSigner;
+  readonly hashes: LedgerHashes;
+}
+
+export type CastRefusal = BallotRefusal | 'E_NOT_OWNER';
+
+/** What the registry says of a voter, as of the call. `weight` in thousandths. */
+export interface VoterFacts extends Omit<Voter, 'previous'> {
+  readonly weight: number;
+}
+
+export interface CastWish {
+  readonly topic: string;
+  readonly voter: string;
+  readonly outcome: string;
+  /** As the node of the voter signed it; null = the voter is of this node. */
+  readonly signed: SignedBallot | null;
+}
+
+/** The topic with the ballot in it. */
+export async function castIn(
+  { tx, emit }: AgoraUnit,
+  casting: Casting,
+  { topic, voter, outcome, signed }: CastWish,
+  { weight, ...facts }: VoterFacts,
+): Promise<Decision<TopicRow, CastRefusal>> {
+  const row = await lockTopic(tx, topic);
+  if (row === null) return deny('E_TOPIC_ABSENT');
+  const { header, headerHash, entries, now } = row;
+  const polling = { header, status: statusNow(row), entries, now };
+  const before = await readEntryOf(tx, row, voter);
+  const previous = before?.entry.ballot.outcome ?? null;
+  const decision = decideBallot(polling, { ...facts, previous }, outcome);
+  if (row.replica && facts.isMember) return deny('E_NOT_OWNER', { owner: header.owner });
+  if (!decision.ok) return decision;
+  const ballot = signed?.ballot ?? {
+    header: headerHash,
+    topic,
+    voter,
+    node: casting.signer.name,
+    outcome,
+    votedAt: now,
+  };
+  return admit({ tx, emit }, casting, row, {
+    ballot,
+    sig: signed?.sig ?? casting.signer.sign('svc-agora-ballot', ballot),
+    weight,
+  });
+}
+
+interface Admission {
+  readonly ballot: Ballot;
+  readonly sig: string | null;
+  readonly weight: number;
+}
+
+export async function admit(
+  { tx, emit }: Pick<AgoraUnit, 'tx' | 'emit'>,
+  casting: Casting,
+  row: TopicRow,
+  { ballot, sig, weight }: Admission,
+): Promise<Decision<TopicRow, never>> {
+  const { header, now } = row;
+  const { topic, voter, outcome } = ballot;
+  const entry: Entry = {
+    seq: row.entries + 1,
+    ballot,
+    ballotSig: sig,
+    weight,
+    admittedAt: now,
+  };
+  const isNew = await insertEntry(tx, entry, ballotHash(ballot), casting.signer.sign('svc-agora-entry', entry));
+  if (!isNew) throw new Error('a locked topic took another ballot');
+  // Of a voter whose lie was known before its ballot none counts.
+  const sums = row.voided.includes(voter) ? row.sums : plus(header, row.sums, { outcome, weight });
+  await updateTopic(tx, topic, { entries: entry.seq, sums });
+  const shown = header.sealed ? null : outcome;
+  emit({ name: 'vote:cast', payload: { ...told(header), voter, outcome: shown, votes: sums.votes } });
+  const cast = { ...row, entries: entry.seq, sums };
+  const closing = closingByBallot(header, sums, now);
+  return allow(closing === null ? cast : await decideIn({ tx, emit }, casting, cast, closing));
+}
+
+/** Also where time has closed it and nobody has looked yet. */
+export function statusNow({ header, sums, status, replica, now }: TopicRow): Status {
+  if (status !== 'open' || replica) return status;
+  return closingByTime(header, sums, now)?.status ?? 'open';
+}
+
+/** What time has closed. Null = there was nothing to do. */
+export async function closeIn(unit: AgoraUnit, casting: Casting, topic: string): Promise<TopicRow | null> {
+  const row = await lockTopic(unit.tx, topic);
+  if (row === null || row.replica || row.status !== 'open') return null;
+  const closing = closingByTime(row.header, row.sums, row.now);
+  return closing === null ? null : decideIn(unit, casting, row, closing);
+}
+
+export async function decideIn(
+  { tx, emit }: Pick<AgoraUnit, 'tx' | 'emit'>,
+  { signer, hashes }: Casting,
+  row: TopicRow,
+  closing: Closing,
+): Promise<TopicRow> {
+  const { header, sums, entries, voided } = row;
+  const decision = decisionOf(header, sums, closing, { entries, voided });
+  const sig = signer.sign('svc-agora-decision', decision);
+  const decided = { ...row, status: decision.status, decision: { decision, sig } };
+  const hash = await hashes.of(tx, decided);
+  const { status, winner, votes, decidedAt } = decision;
+  await updateTopic(tx, header.topic, { status, hash, decision: { text: canonicalJson(decision), sig } });
+  emit({ name: 'vote:decided', payload: { ...told(header), status, winner, votes, decidedAt } });
+  return { ...decided, hash };
+}
+
+/** A voter that signed two outcomes counts for nothing, from then on and everywhere. `pair` is proven. */
+export async function voidIn(
+  { tx, emit }: AgoraUnit,
+  casting: Casting,
+  row: TopicRow,
+  pair: Evidence,
+): Promise<TopicRow> {
+  const { header, status } = row;
+  const { voter } = pair[0].ballot;
+  if (!(await insertEquivocation(tx, header.topic, voter, pair))) return row;
+  // What becomes known later is listed and changes nothing any more.
+  if (status !== 'open' || statusNow(row) !== 'open') return row;
+  const voided = [...row.voided, voter].sort();
+  const counted = (await readEntries(tx, row))
+    .filter(({ entry }) => !voided.includes(entry.ballot.voter))
+    .map(({ entry }) => ({ outcome: entry.ballot.outcome, weight: entry.weight }));
+  const sums = sumOf(header, counted);
+  await updateTopic(tx, header.topic, { voided, sums });
+  emit({ name: 'vote:voided', payload: { ...told(header), voter, votes: sums.votes } });
+  const after = { ...row, voided, sums };
+  const closing = row.replica ? null : closingByBallot(header, sums, row.now);
+  return closing === null ? after : decideIn({ tx, emit }, casting, after, closing);
+}

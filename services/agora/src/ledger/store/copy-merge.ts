@@ -1,0 +1,181 @@
+/** Takes into a ledger of this node what another one has of it. Only what its owner signed counts, and nothing is judged anew. */
+import { canonicalJson } from '@svc/contract/canonical.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { NodeSigner } from '../../federation/domain/keyring.ts';
+import type { WireLedger } from '../../federation/domain/messages.ts';
+import type { Adopted, AdoptRefusal } from '../../federation/ledgers.ts';
+import { ballotHash, type Header, headerHash } from '../domain/ledger.ts';
+import { type Evidence, isEntryOf, provenPair, type SignedDecision, type Verify } from '../domain/merge.ts';
+import { emptySums, isDecisionOf, plus, sumOf } from '../domain/tally.ts';
+import { type Casting, voidIn } from './casting.ts';
+import { type AgoraUnit, told } from './events.ts';
+import { strayBallots } from './stray-rows.ts';
+import { insertEntry, insertTopic, lockTopic, readEntries, type TopicRow, updateTopic } from './topic-rows.ts';
+
+/** Nobody's open topics are counted by copies. */
+const NO_FAMILY = '';
+
+export function verifierFor(signer: NodeSigner, { owner }: Pick<Header, 'owner'>): Verify {
+  return {
+    entry: ({ entry, sig }) => sig !== null && signer.verify(owner, 'svc-agora-entry', entry, sig),
+    ballot: ({ ballot, sig }) => signer.verify(ballot.node, 'svc-agora-ballot', ballot, sig),
+    decision: ({ decision, sig }) => sig !== null && signer.verify(owner, 'svc-agora-decision', decision, sig),
+  };
+}
+
+/** Either all of it is signed by whom it names, or none of it is taken. */
+function isSigned(signer: NodeSigner, { header, headerSig, entries, evidence, decision }: WireLedger): boolean {
+  if (!signer.verify(header.owner, 'svc-agora-header', header, headerSig)) return false;
+  const verify = verifierFor(signer, header);
+  const hash = headerHash(header);
+  return (
+    entries.every((signed) => isEntryOf(hash, header, signed, verify)) &&
+    evidence.every((pair) => provenPair(hash, pair, verify) !== null) &&
+    (decision === null || verify.decision(decision))
+  );
+}
+
+/** A denial changes nothing, but that a fork is kept: whoever contradicts itself is not believed again. */
+export async function adoptIn(
+  unit: AgoraUnit,
+  casting: Casting,
+  copy: WireLedger,
+  from: string,
+): Promise<Decision<Adopted, AdoptRefusal>> {
+  const { signer, hashes } = casting;
+  const { header } = copy;
+  if (!isSigned(signer, copy)) return deny('E_SIGNATURE');
+  const created = header.owner !== signer.name && (await insertCopy(unit, copy, from));
+  const row = await lockTopic(unit.tx, header.topic);
+  if (row === null || row.headerHash !== headerHash(header)) return deny('E_TOPIC_CONFLICT');
+  if (row.disputed) return deny('E_LEDGER_FORK');
+  const merged = row.replica ? await mergeEntries(unit, row, copy) : allow({ row, adopted: 0 });
+  if (!merged.ok) return merged;
+  const voided = await voidAll(unit, casting, merged.value.row, await provenIn(unit, casting, row, copy));
+  const decided = row.replica ? await decideAs(unit, casting, voided, copy.decision) : allow(voided);
+  if (!decided.ok) return decided;
+  if (row.replica) await updateTopic(unit.tx, header.topic, { syncedFrom: from });
+  const { status } = decided.value;
+  return allow({ created, adopted: merged.value.adopted, status, hash: await hashes.of(unit.tx, decided.value) });
+}
+
+async function insertCopy({ tx, emit }: AgoraUnit, { header, headerSig }: WireLedger, from: string): Promise<boolean> {
+  const created = await insertTopic(tx, {
+    header,
+    headerText: canonicalJson(header),
+    headerHash: headerHash(header),
+    headerSig,
+    family: NO_FAMILY,
+    sums: emptySums(header),
+    syncedFrom: from,
+  });
+  if (created)
+    emit({ name: 'vote:created', payload: { ...told(header), author: header.author, deadline: header.deadline } });
+  return created;
+}
+
+/** From now on nothing is taken of it any more. */
+async function forked({ tx, emit }: AgoraUnit, { header }: TopicRow): Promise<Decision<never, 'E_LEDGER_FORK'>> {
+  await updateTopic(tx, header.topic, { disputed: true });
+  emit({ name: 'agora:disputed', payload: { node: header.owner, topic: header.topic } });
+  return deny('E_LEDGER_FORK');
+}
+
+interface Merged {
+  readonly row: TopicRow;
+  readonly adopted: number;
+}
+
+/** Admissions in their order, up to the first gap; those that are here already have to be the same. */
+async function mergeEntries(
+  unit: AgoraUnit,
+  row: TopicRow,
+  copy: WireLedger,
+): Promise<Decision<Merged, 'E_LEDGER_FORK'>> {
+  const { header } = row;
+  const incoming = copy.entries.toSorted((a, b) => a.entry.seq - b.entry.seq);
+  const first = incoming[0]?.entry.seq ?? 1;
+  const here = await readEntries(unit.tx, row, first - 1, incoming.length);
+  const known = new Map(here.map(({ entry }) => [entry.seq, canonicalJson(entry)]));
+  const isVoid = new Set(row.voided);
+  let { entries, sums } = row;
+  for (const { entry, sig } of incoming) {
+    const { seq, ballot, weight } = entry;
+    const before = known.get(seq);
+    if (before !== undefined && before !== canonicalJson(entry)) return forked(unit, row);
+    if (before !== undefined || seq > entries + 1) continue;
+    // One admission of one voter; a decision covers all that there is to be admitted.
+    const isLate = row.decision !== null;
+    if (isLate || !(await insertEntry(unit.tx, entry, ballotHash(ballot), sig))) return forked(unit, row);
+    known.set(seq, canonicalJson(entry));
+    entries = seq;
+    if (!isVoid.has(ballot.voter)) sums = plus(header, sums, { outcome: ballot.outcome, weight });
+  }
+  if (entries > row.entries) await updateTopic(unit.tx, header.topic, { entries, sums });
+  return allow({ row: { ...row, entries, sums }, adopted: entries - row.entries });
+}
+
+/** What came, and what follows from ballots that were sent here although another node decides. */
+async function provenIn(
+  { tx }: AgoraUnit,
+  { signer }: Casting,
+  { headerHash: hash, header }: TopicRow,
+  { evidence, entries }: WireLedger,
+): Promise<Evidence[]> {
+  const verify = verifierFor(signer, header);
+  const strays = new Map((await strayBallots(tx, header.topic)).map((stray) => [stray.ballot.voter, stray]));
+  const found = entries.flatMap(({ entry: { ballot, ballotSig } }): Evidence[] => {
+    const stray = strays.get(ballot.voter);
+    return stray === undefined || ballotSig === null ? [] : [[stray, { ballot, sig: ballotSig }]];
+  });
+  const proven = [...evidence, ...found].map((pair) => provenPair(hash, pair, verify));
+  return proven.filter((pair) => pair !== null);
+}
+
+async function voidAll(
+  unit: AgoraUnit,
+  casting: Casting,
+  row: TopicRow,
+  pairs: readonly Evidence[],
+): Promise<TopicRow> {
+  let current = row;
+  for (const pair of pairs) current = await voidIn(unit, casting, current, pair);
+  return current;
+}
+
+/** The owner's decision, when what is here comes to the same; without all that it was taken on, it waits. */
+async function decideAs(
+  unit: AgoraUnit,
+  { hashes }: Casting,
+  row: TopicRow,
+  signed: SignedDecision | null,
+): Promise<Decision<TopicRow, 'E_LEDGER_FORK'>> {
+  if (signed === null) return allow(row);
+  const { header } = row;
+  const { decision, sig } = signed;
+  if (row.decision !== null) {
+    const isSame = canonicalJson(row.decision.decision) === canonicalJson(decision);
+    return isSame ? allow(row) : forked(unit, row);
+  }
+  if (row.entries < decision.entries) return allow(row);
+  if (row.entries > decision.entries) return forked(unit, row);
+  const voided = new Set(decision.voided);
+  const counted = (await readEntries(unit.tx, row))
+    .filter(({ entry }) => !voided.has(entry.ballot.voter))
+    .map(({ entry }) => ({ outcome: entry.ballot.outcome, weight: entry.weight }));
+  const sums = sumOf(header, counted);
+  if (!isDecisionOf(header, sums, decision)) return forked(unit, row);
+  const { status, winner, votes, decidedAt } = decision;
+  const decided = { ...row, status, sums, voided: decision.voided, decision: signed };
+  const hash = await hashes.of(unit.tx, decided);
+  const text = canonicalJson(decision);
+  await updateTopic(unit.tx, header.topic, {
+    status,
+    sums,
+    voided: decision.voided,
+    hash,
+    decision: { text, sig },
+  });
+  unit.emit({ name: 'vote:decided', payload: { ...told(header), status, winner, votes, decidedAt } });
+  return allow({ ...decided, hash });
+}

@@ -1,0 +1,83 @@
+/** The ledgers of this node as other nodes meet them. */
+import { canonicalJson } from '@svc/contract/canonical.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { LOCAL } from '../../federation/domain/settings.ts';
+import type { WireLedger } from '../../federation/domain/messages.ts';
+import type { Ledgers } from '../../federation/ledgers.ts';
+import type { Header } from '../domain/ledger.ts';
+import type { Casting, VoterFacts } from './casting.ts';
+import { adoptIn } from './copy-merge.ts';
+import { keepSigned, readEquivocations } from './equivocation-rows.ts';
+import { readSigned } from './stray-rows.ts';
+import type { AgoraStore } from './events.ts';
+import type { LedgerStore } from './ledger-store.ts';
+import { castRemoteIn, NO_TOPIC } from './remote-casting.ts';
+import { readEntries, readTopic, type TopicRow } from './topic-rows.ts';
+
+export interface FederatedParts {
+  readonly store: AgoraStore;
+  readonly casting: Casting;
+  readonly ledgers: Pick<LedgerStore, 'read'>;
+  /** What the registry says of a voter of another node. Throws SERVICE_UNAVAILABLE. */
+  remoteFacts(header: Pick<Header, 'scope' | 'weighting'>, voter: string): Promise<Omit<VoterFacts, 'isRegistered'>>;
+}
+
+export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }: FederatedParts): Ledgers {
+  const { client } = store;
+  return {
+    async copyAfter(topic, afterSeq, limit) {
+      const row = await ledgers.read(topic);
+      return row === null ? null : copyOf(row, afterSeq, limit);
+    },
+    async lastSeq(topic) {
+      return (await readTopic(client, topic))?.entries ?? null;
+    },
+    adopt: (unit, copy, from) => adoptIn(unit, casting, copy, from),
+    async castRemote(signed, { isPrincipal }) {
+      const { topic, voter } = signed.ballot;
+      const row = await ledgers.read(topic);
+      if (row === null) return async () => NO_TOPIC;
+      const facts = { ...(await remoteFacts(row.header, voter)), isRegistered: isPrincipal };
+      return (unit) => castRemoteIn(unit, casting, signed, facts);
+    },
+    signedBallot: (owner, topic, voter) => readSigned(client, owner, topic, voter),
+    async signOnce({ tx }, { owner, ...said }) {
+      const ballot = { ...said, node: casting.signer.name };
+      const sig = casting.signer.sign('svc-agora-ballot', ballot);
+      if (sig === null) throw new Error(`a node named ${LOCAL} signs nothing`);
+      return keepSigned(tx, owner, { ballot, sig });
+    },
+    countReplicas: (owner) => countReplicas(client, owner),
+    countAllReplicas: () => countReplicas(client, null),
+  };
+
+  async function copyOf(row: TopicRow, afterSeq: number, limit: number): Promise<WireLedger> {
+    const { header, headerSig, decision } = row;
+    const whole = { header, headerSig: headerSig ?? '' };
+    if (header.sealed && decision === null) {
+      return asWritten({ ...whole, entries: [], more: false, evidence: [], decision: null, count: row.entries });
+    }
+    const found = await readEntries(client, row, afterSeq, limit + 1);
+    return asWritten({
+      ...whole,
+      entries: found.slice(0, limit).map(({ entry, sig }) => ({ entry, sig })),
+      more: found.length > limit,
+      evidence: await readEquivocations(client, header.topic),
+      decision,
+    });
+  }
+}
+
+/** `owner` null = whoever they belong to. */
+async function countReplicas(client: SqlClient, owner: string | null): Promise<number> {
+  const [row] = await client.$queryRawUnsafe<{ topics: number }[]>(
+    'SELECT count(*)::int AS topics FROM agora.topics WHERE replica AND ($1::text IS NULL OR owner = $1)',
+    owner,
+  );
+  return row?.topics ?? 0;
+}
+
+/** What is signed is what is sent; on a node that signs nothing it goes nowhere. */
+function asWritten(copy: unknown): WireLedger {
+  return JSON.parse(canonicalJson(copy)) as WireLedger;
+}

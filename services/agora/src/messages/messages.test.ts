@@ -1,0 +1,163 @@
+/** Messages on the real database: numbered without gaps, handed over once, kept for a while. */
+import { createOperationClient } from '@svc/runtime/operations.ts';
+import { AGORA } from '@svc/contract/operations.agora.ts';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
+import type { Fields } from '@svc/testing/service-bed.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
+import { KEPT_MESSAGES, MAX_CHANNELS, MAX_SUBSCRIPTIONS } from './domain/channel.ts';
+import { sweepMessages } from './message-rows.ts';
+
+const database = await migratedDatabase();
+const client = poolClient(database.pool);
+const sql = (text: string, ...values: unknown[]) => client.$executeRawUnsafe(text, ...values);
+let bed: AgoraBed;
+
+beforeAll(async () => {
+  bed = await openAgoraBed(database);
+});
+afterAll(async () => {
+  await bed.stop();
+  await database.close();
+});
+
+const say = (channel: string, content: string, from = 'ann') => bed.call('msg_send', { channel, content, from });
+const read = async (channel: string, more: Fields = {}) =>
+  (await bed.call('msg_list', { channel, ...more })) as unknown as {
+    messages: { seq: number; content: string }[];
+    lastSeq: number;
+    nextCursor?: string;
+  };
+
+describe('a channel', () => {
+  test('numbers a hundred messages at once from 1 to 100, each once', async () => {
+    const said = await Promise.all(Array.from({ length: 100 }, (_, n) => say('crowd', `m${n}`)));
+    const seqs = said.map(({ seq }) => Number(seq)).sort((a, b) => a - b);
+    expect(seqs).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
+    const { messages, lastSeq } = await read('crowd', { limit: 1000 });
+    expect([messages.length, lastSeq]).toEqual([100, 100]);
+    expect(messages.map(({ seq }) => seq)).toEqual([...messages.keys()].map((n) => n + 1));
+  });
+
+  test('is read from its end, or in pages from any number on', async () => {
+    for (const n of [1, 2, 3, 4, 5]) await say('paged', `m${n}`);
+    expect((await read('paged', { limit: 2 })).messages.map(({ seq }) => seq)).toEqual([4, 5]);
+    const first = await read('paged', { after: 0, limit: 2 });
+    expect(first.messages.map(({ seq }) => seq)).toEqual([1, 2]);
+    const second = await read('paged', { limit: 2, cursor: first.nextCursor });
+    expect(second.messages.map(({ seq }) => seq)).toEqual([3, 4]);
+    const last = await read('paged', { limit: 2, cursor: second.nextCursor });
+    expect(last.messages.map(({ seq }) => seq)).toEqual([5]);
+    expect(last.nextCursor).toBeUndefined();
+    await expect(bed.call('msg_list', { channel: 'paged', cursor: 'eA' })).rejects.toThrow('VAF_INPUT_INVALID');
+  });
+
+  test('a page ends before it is too large', async () => {
+    await sql(
+      `INSERT INTO agora.channels (channel, kind, family, last_seq, last_at) VALUES ('large', 'open', 'x', 200, now())`,
+    );
+    await sql(
+      `INSERT INTO agora.messages SELECT 'large', n, 'msg_l' || n, 'x', repeat('x', 16384), now() FROM generate_series(1, 200) n`,
+    );
+    let cursor: string | undefined;
+    const seqs: number[] = [];
+    for (let pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
+      const page = await read('large', { limit: 1000, after: 0, ...(cursor === undefined ? {} : { cursor }) });
+      expect(page.messages.length).toBeLessThan(70);
+      seqs.push(...page.messages.map(({ seq }) => seq));
+      cursor = page.nextCursor;
+    }
+    expect(seqs).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
+    expect((await read('large', { limit: 1000 })).messages.at(-1)?.seq).toBe(200);
+  });
+
+  test('keeps so many messages and no older ones, and its numbers go on', async () => {
+    const last = KEPT_MESSAGES + 3;
+    await sql(
+      `INSERT INTO agora.channels (channel, kind, family, last_seq, last_at) VALUES ('long', 'open', 'x', $1, now())`,
+      last,
+    );
+    await sql(
+      `INSERT INTO agora.messages SELECT 'long', n, 'msg_k' || n, 'x', 'x', now() FROM generate_series(1, $1) n`,
+      last,
+    );
+    await sql(`UPDATE agora.messages SET at = now() - interval '91 days' WHERE channel = 'long' AND seq <= 10`);
+    expect((await read('long', { after: 0, limit: 1 })).messages.map(({ seq }) => seq)).toEqual([11]);
+    expect(await sweepMessages(client)).toBe(10);
+    expect(await sweepMessages(client)).toBe(0);
+    const { channels } = (await bed.call('msg_list', { limit: 1000 })) as { channels: Fields[] };
+    expect(channels.find(({ channel }) => channel === 'long')).toMatchObject({ lastSeq: last, messages: last - 10 });
+    expect(await say('long', 'on')).toMatchObject({ sent: true, seq: last + 1 });
+  });
+});
+
+test('what another service hands over is one message, however often and at once it is sent', async () => {
+  const agora = createOperationClient(bed.platform, AGORA, 'habitat');
+  const question = { ref: 'task_1', channel: 'agent:carried', from: 'operator', content: 'sweep the floor' };
+  const answers = await Promise.all(Array.from({ length: 8 }, () => agora.send(question)));
+  expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  expect(await agora.send(question)).toEqual(answers[0]);
+  expect(await agora.send({ ...question, ref: 'task_2' })).toMatchObject({ seq: 2 });
+  expect((await read('agent:carried')).messages).toHaveLength(2);
+});
+
+test('one family begins so many channels, and no more', async () => {
+  await sql(
+    `INSERT INTO agora.channels (channel, kind, family, last_seq, last_at)
+     SELECT 'quota' || n, 'open', 'greedy', 1, now() FROM generate_series(1, $1) n`,
+    MAX_CHANNELS,
+  );
+  expect(await say('one-more', 'x', 'greedy')).toMatchObject({ sent: false, code: 'E_QUOTA' });
+  expect((await read('one-more')).lastSeq).toBe(0);
+  expect(await say('quota1', 'x', 'greedy')).toMatchObject({ sent: true, seq: 2 });
+  const more = await bed.call('msg_subscribe', { channel: 'one-more', agentId: 'greedy' });
+  expect(more).toMatchObject({ subscribed: false, code: 'E_QUOTA' });
+});
+
+test('an actor and a channel have so many subscriptions, and no more', async () => {
+  await sql(
+    `INSERT INTO agora.subscriptions SELECT 'eager', 'c' || n, null, 1, 0 FROM generate_series(1, $1) n`,
+    MAX_SUBSCRIPTIONS,
+  );
+  const more = await bed.call('msg_subscribe', { channel: 'c-more', agentId: 'eager' });
+  expect(more).toMatchObject({ subscribed: false, code: 'E_QUOTA' });
+  expect(await bed.call('msg_subscribe', { channel: 'c1', agentId: 'eager', handler: 'h' })).toMatchObject({
+    subscribed: true,
+    handler: 'h',
+    fromSeq: 1,
+  });
+});
+
+test('what the registry puts into inboxes arrives in its channels, each once, also what waited', async () => {
+  const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 'carried', name: 'worker' });
+  await sql(
+    `INSERT INTO habitat.agent_tasks (task_id, agent_id, task, status, "by", at)
+     VALUES ('task_old', $1, 'of yesterday', 'queued', 'ann', now() - interval '1 day')`,
+    agentId,
+  );
+  await Promise.all(
+    [1, 2].map((n) => bed.of('habitat', 'svc_agents_delegate_mcp', { id: agentId, task: `task ${n}` })),
+  );
+  await bed.of('habitat', 'svc_agents_broadcast', { workspace: 'org-carried', message: 'to all' });
+  await vi.waitFor(async () => {
+    const left = await client.$queryRawUnsafe<unknown[]>(
+      `SELECT 1 FROM habitat.agent_tasks WHERE carried_at IS NULL
+       UNION ALL SELECT 1 FROM habitat.agent_messages WHERE carried_at IS NULL`,
+    );
+    expect(left).toEqual([]);
+  });
+  // As after a kill between the message and its acknowledgement.
+  await sql(`UPDATE habitat.agent_tasks SET carried_at = NULL`);
+  await bed.of('habitat', 'svc_agents_delegate_mcp', { id: agentId, task: 'the last' });
+  await vi.waitFor(async () => {
+    const tasks = (await read(`agent:${String(agentId)}`)).messages.map(({ content }) => content);
+    expect([tasks[0], ...tasks.slice(1, 3).sort(), ...tasks.slice(3)]).toEqual([
+      'of yesterday',
+      'task 1',
+      'task 2',
+      'the last',
+    ]);
+  });
+  expect((await read('agents:org-carried')).messages.map(({ content }) => content)).toEqual(['to all']);
+});

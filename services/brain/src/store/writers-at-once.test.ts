@@ -1,0 +1,3 @@
+import { describeWritersAtOnce } from '../../testing/writers-at-once.contract.ts';
+
+describeWritersAtOnce();

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "universe"."cron_runs" ADD COLUMN     "holder" TEXT;

@@ -1,0 +1,173 @@
+/** Jobs on the real database and behind real doors: who may make them, what they run as, what is told of them. */
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
+import type { Fields } from '@svc/testing/service-bed.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DoorsBed, openDoorsBed } from '../../testing/doors-bed.ts';
+
+const database = await migratedDatabase();
+const client = poolClient(database.pool);
+let bed: DoorsBed;
+
+beforeAll(async () => {
+  bed = await openDoorsBed(database);
+  for (const agent of ['ann', 'bob']) await bed.enrol(agent, 'editor');
+  await bed.enrol('root', 'admin');
+});
+afterAll(async () => {
+  for (const release of bed.probe.held) release();
+  await bed.stop();
+  await database.close();
+});
+
+const DAY = 86_400_000;
+const ENQUEUE = { tool: 'stream_enqueue', arguments: { stream: 'beats', task: 'x' } };
+const probeTask = (args: Fields = {}) => ({ tool: 'probe_write', arguments: args });
+const schedule = (args: Fields, agent?: string) => bed.call('cron_schedule', { interval: DAY, ...args }, agent);
+const run = async (id: string, agent?: string) => (await bed.call('cron_run', { id }, agent))['run'];
+const jobOf = async (id: string, agent?: string) => {
+  const { jobs, history } = await bed.call('cron_list', { id }, agent);
+  return { job: (jobs as Fields[])[0], history: history as Fields[] };
+};
+/** As if so many ticks had come while nobody was there. */
+const backDate = (id: string, ticks: number) =>
+  client.$executeRawUnsafe(
+    `UPDATE universe.cron_jobs SET anchor_at = anchor_at - interval_ms * $2::int * interval '1 millisecond',
+       next_at = next_at - interval_ms * $2::int * interval '1 millisecond' WHERE job_id = $1`,
+    id,
+    ticks,
+  );
+const ends = (id: string, ended: Fields) =>
+  expect.poll(async () => (await jobOf(id)).history, { timeout: 5000 }).toContainEqual(expect.objectContaining(ended));
+
+describe('a job', () => {
+  test('runs its tool as who made it, at each tick and when it is asked to', async () => {
+    expect(await schedule({ id: 'beat', interval: 1000, task: ENQUEUE }, 'ann')).toMatchObject({
+      id: 'beat',
+      scheduled: true,
+      replaced: false,
+      identity: 'ann',
+    });
+    expect(await run('beat', 'ann')).toMatchObject({ status: 'ok', result: { stream: 'beats', status: 'pending' } });
+    await ends('beat', { tick: 1, status: 'ok' });
+    await bed.call('cron_cancel', { id: 'beat' }, 'ann');
+    const { pending } = await bed.call('stream_info', { stream: 'beats' });
+    expect(pending).toBeGreaterThanOrEqual(2);
+  });
+
+  test('is of who made it: others neither take its id, run nor cancel it; an admin sees and cancels it', async () => {
+    await schedule({ id: 'own', task: probeTask() }, 'ann');
+    expect(await schedule({ id: 'own' }, 'bob')).toMatchObject({ code: 'E_CRON_TAKEN' });
+    expect(await bed.call('cron_run', { id: 'own' }, 'bob')).toMatchObject({ code: 'E_CRON_ABSENT' });
+    await expect(bed.call('cron_run', { id: 'own' }, 'root')).rejects.toThrow('FORBIDDEN');
+    expect((await jobOf('own', 'bob')).job).toBeUndefined();
+    expect((await jobOf('own', 'root')).job).toMatchObject({ identity: 'ann', tool: 'probe_write' });
+    expect(await bed.call('cron_cancel', { id: 'own' }, 'bob')).toMatchObject({ cancelled: false });
+    expect(await bed.call('cron_cancel', { id: 'own' }, 'root')).toMatchObject({ cancelled: true });
+    expect(await bed.call('cron_cancel', { id: 'own' }, 'ann')).toMatchObject({ cancelled: false });
+    await expect(schedule({ id: 'away', workspace: 'elsewhere' }, 'ann')).rejects.toThrow('FORBIDDEN');
+  });
+
+  test('does not come to be with a wrong interval, an unknown tool, or what does not fit it; nor is it a job of jobs', async () => {
+    const wrong = [
+      { interval: 999 },
+      { interval: 86_400_001 },
+      { task: { tool: 'no_such_tool' } },
+      { task: { tool: 'probe_write', arguments: { txt: 'x' } } },
+      { task: { tool: 'probe_write', arguments: { text: 'x'.repeat(17_000) } } },
+      { id: '-x' },
+    ];
+    for (const args of wrong) await expect(schedule(args, 'ann')).rejects.toThrow('VAF_INPUT_INVALID');
+    for (const task of [
+      { tool: 'cron_schedule', arguments: {} },
+      { tool: 'cron_run', arguments: { id: 'x' } },
+      { tool: 'svc_call', arguments: { name: 'cron_run', args: { id: 'x' } } },
+    ]) {
+      expect(await schedule({ task }, 'ann')).toMatchObject({ code: 'E_CRON_TOOL' });
+    }
+    expect(bed.probe.keys).toEqual([]);
+    expect(await bed.callAs({ hops: 8 }, 'cron_run', { id: 'x' })).toMatchObject({ code: 'E_LIMIT' });
+  });
+
+  test('whose ticks were missed runs the latest of them once, and counts the others', async () => {
+    await schedule({ id: 'late', interval: 60_000, task: probeTask() });
+    await backDate('late', 10);
+    await ends('late', { tick: 10, status: 'ok' });
+    expect((await jobOf('late')).job).toMatchObject({ runs: 1, missed: 9, failures: 0 });
+    const [key] = bed.probe.keys.splice(0);
+    expect(key).toMatch(/^cron:default\/late:\d+:10$/);
+  });
+
+  test('never runs beside itself: a tick meanwhile is skipped, and who asks for a run is told', async () => {
+    await schedule({ id: 'slow', interval: 60_000, task: probeTask({ hold: true }) });
+    const first = run('slow');
+    await expect.poll(() => bed.probe.held.length).toBe(1);
+    expect(await bed.call('cron_run', { id: 'slow' })).toMatchObject({ code: 'E_CRON_BUSY' });
+    await backDate('slow', 1);
+    await ends('slow', { tick: 1, status: 'skipped' });
+    bed.probe.held.pop()?.();
+    expect(await first).toMatchObject({ status: 'ok' });
+    expect((await jobOf('slow')).job).toMatchObject({ runs: 1 });
+  });
+
+  test('that is made anew begins a new count of ticks, and an end that nobody tells is told as lost', async () => {
+    await schedule({ id: 'gone', task: probeTask({ hold: true }) });
+    const first = run('gone');
+    await expect.poll(() => bed.probe.held.length).toBe(1);
+    await client.$executeRawUnsafe(`UPDATE universe.cron_runs SET seen_at = now() - interval '301 seconds'
+      WHERE status = 'running'`);
+    await expect
+      .poll(async () => (await jobOf('gone')).history[0], { timeout: 15_000 })
+      .toMatchObject({ status: 'lost' });
+    bed.probe.held.pop()?.();
+    expect(await first).toMatchObject({ status: 'lost' });
+    expect(await schedule({ id: 'gone' })).toMatchObject({ replaced: true, task: null });
+  }, 20_000);
+
+  test('runs once for a key, and whoever repeats the call is told what came of it', async () => {
+    await schedule({ id: 'once', task: probeTask({ text: 'done' }) });
+    bed.probe.keys.splice(0);
+    const answers = await Promise.all(
+      Array.from({ length: 3 }, () => bed.callAs({ idempotencyKey: 'k' }, 'cron_run', { id: 'once' })),
+    );
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers[0]).toMatchObject({ run: { status: 'ok', result: { text: 'done' } } });
+    expect(bed.probe.keys).toHaveLength(1);
+  });
+
+  test('fails as its tool does, and is refused and switched off when who made it has no role any more', async () => {
+    await bed.enrol('cid', 'editor');
+    await schedule({ id: 'cids', interval: 60_000, task: ENQUEUE }, 'cid');
+    await schedule({ id: 'pulse', interval: 60_000 }, 'cid');
+    await schedule({ id: 'broken', task: probeTask() });
+    bed.probe.failures.push('E_BUSY');
+    expect(await run('broken')).toMatchObject({ status: 'failed', code: 'E_BUSY' });
+    await bed.registry('svc_habitat_removeRole', { workspaceId: 'default', userId: 'cid', role: 'editor' });
+    for (const id of ['cids', 'pulse']) {
+      await backDate(id, 1);
+      await ends(id, { status: 'refused', code: 'UNAUTHORIZED' });
+      expect((await jobOf(id)).job).toMatchObject({ enabled: false, nextAt: null, failures: 1 });
+    }
+  });
+
+  test('without a task ticks, and is told as that', async () => {
+    await schedule({ id: 'heart', interval: 1000 });
+    expect(await run('heart')).toMatchObject({ status: 'ok' });
+    await ends('heart', { tick: 1, status: 'ok' });
+    await bed.call('cron_cancel', { id: 'heart' });
+    const rows = await client.$queryRawUnsafe<{ payload: Fields }[]>(
+      `SELECT payload FROM universe.outbox WHERE name = 'cron:ticked'`,
+    );
+    expect(rows.map(({ payload }) => payload)).toContainEqual({ id: 'heart', tick: 1, parties: ['operator'] });
+  });
+
+  test('beyond a hundred of a workspace there is none, and a list comes in pages', async () => {
+    const { jobs } = (await bed.call('cron_list', {})) as { jobs: Fields[] };
+    for (let n = jobs.length; n < 100; n += 1) await schedule({ id: `many-${n}`, enabled: false });
+    expect(await schedule({ id: 'more' })).toMatchObject({ code: 'E_QUOTA', limit: 100 });
+    const first = await bed.call('cron_list', { limit: 60 });
+    const second = await bed.call('cron_list', { limit: 60, cursor: first['nextCursor'] });
+    const ids = [first, second].flatMap((page) => (page['jobs'] as Fields[]).map(({ id }) => id));
+    expect(new Set(ids).size).toBe(100);
+  });
+});

@@ -1,0 +1,44 @@
+/** How a run ends. */
+import type { Outcome } from '../../inner-calls.ts';
+
+/** `lost`: nobody knows what came of it. `skipped`: the run before was not over. */
+export type RunStatus = 'running' | 'ok' | 'failed' | 'refused' | 'skipped' | 'lost';
+
+export interface RunEnd {
+  readonly status: Exclude<RunStatus, 'running' | 'skipped'>;
+  readonly code: string | null;
+  /** The job is never run again until it is scheduled anew. */
+  readonly disables: boolean;
+}
+
+export const RAN: RunEnd = { status: 'ok', code: null, disables: false };
+export const LOST: RunEnd = { status: 'lost', code: null, disables: false };
+
+/** A run without a sign of life for so long is lost. */
+export const SILENT_AFTER_MS = 300_000;
+/** Sooner where its process is known to be gone: it says each second that it lives, also when it has just lost its connection. */
+export const FORSAKEN_AFTER_MS = 3000;
+
+/** The identity is gone, or has no role any more where the job is at home. */
+const GONE = 'UNAUTHORIZED';
+const REFUSED: ReadonlySet<string> = new Set([GONE, 'FORBIDDEN', 'E_QUARANTINED']);
+
+export function endOf(outcome: Outcome): RunEnd {
+  return outcome.ok ? RAN : endWith(outcome.code);
+}
+
+function endWith(code: string): RunEnd {
+  return { status: REFUSED.has(code) ? 'refused' : 'failed', code, disables: code === GONE };
+}
+
+/** What the registry knows of who made the job. */
+export interface Standing {
+  readonly subject: { readonly workspace?: string | undefined } | null;
+  readonly quarantined: boolean;
+}
+
+/** Of a job that calls nothing: it runs for who may act in its workspace. */
+export function heartbeatEnd({ subject, quarantined }: Standing, workspace: string): RunEnd {
+  if (subject?.workspace !== workspace) return endWith(GONE);
+  return quarantined ? endWith('E_QUARANTINED') : RAN;
+}

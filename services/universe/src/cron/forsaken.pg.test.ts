@@ -1,0 +1,70 @@
+/** Runs in the hands of a process that is killed: another one goes on with the job within seconds, and with no tick twice. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Database } from '@svc/runtime/database.ts';
+import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
+import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CronBed, openCronBed } from '../../testing/cron-bed.ts';
+import { FORSAKEN_AFTER_MS } from './domain/run.ts';
+
+const FIXTURE = join(import.meta.dirname, '..', '..', 'testing', 'cron.fixture.ts');
+const log = { warn() {}, fatal() {} };
+const server = await startPostgres();
+const children: ChildProcess[] = [];
+const keys: string[] = [];
+let database: Database;
+let bed: CronBed;
+
+if (server === null) test.skip('no PostgreSQL here');
+else {
+  const { url } = server;
+  beforeAll(async () => {
+    database = await openPostgresDatabase({ url, log, poolSize: 8 });
+    bed = await openCronBed(database, 'survivor', async ({ key }) => {
+      keys.push(String(key));
+      return { ok: true, result: null, bytes: 4 };
+    });
+  });
+  afterAll(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await bed.close();
+    await database.close();
+    await server.stop();
+  });
+
+  /** Resolves with the key of the tick that it has in hand. */
+  async function takeTick(instance: string): Promise<{ child: ChildProcess; key: string }> {
+    const child = spawn(process.execPath, [FIXTURE, url, instance], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    return { child, key: said.toString().trim() };
+  }
+
+  const statuses = async (id: string) => (await bed.history(id)).map(({ status }) => status);
+  const isHeld = async (instance: string) => {
+    const sql = `SELECT pg_try_advisory_xact_lock(hashtextextended('universe.cron-holder ' || $1, 0)) AS free`;
+    return (await database.pool.query<{ free: boolean }>(sql, [instance])).rows[0]?.free === false;
+  };
+
+  test('a killed one is gone at once, one that stands still keeps its run', async () => {
+    await bed.schedule('pay');
+    const { child, key } = await takeTick('victim');
+    await expect.poll(() => isHeld('victim')).toBe(true);
+    child.kill('SIGSTOP');
+    await bed.start();
+    const skipped = async () => (await statuses('pay')).filter((status) => status === 'skipped').length;
+    await expect.poll(skipped, { timeout: 30_000 }).toBeGreaterThan(FORSAKEN_AFTER_MS / 1000 + 2);
+    expect(keys).toEqual([]);
+    expect(await statuses('pay')).toContain('running');
+    child.kill('SIGKILL');
+    const killedAt = performance.now();
+    await expect.poll(() => keys.length, { timeout: 20_000 }).toBeGreaterThan(1);
+    expect(performance.now() - killedAt).toBeLessThan(15_000);
+    expect(await statuses('pay')).toContain('lost');
+    expect(new Set([...keys, key]).size).toBe(keys.length + 1);
+    const ticks = (await bed.history('pay')).map(({ tick }) => tick);
+    expect(new Set(ticks).size).toBe(ticks.length);
+  }, 60_000);
+}

@@ -1,0 +1,199 @@
+/**
+ * Makes due ticks happen. Whoever claims a tick in the database runs it; who is woken only looks what is due, so that it does
+ * no harm when many look at once, or when nobody does for a while.
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CallError } from '@svc/contract/codes.ts';
+import type { HABITAT } from '@svc/contract/operations.habitat.ts';
+import type { ActingAs } from '@svc/contract/operations.gateway.ts';
+import { MAX_DEADLINE_MS } from '@svc/contract/tool.ts';
+import type { JobDeclaration } from '@svc/runtime/jobs.ts';
+import type { OperationClient } from '@svc/runtime/operations.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import type { InnerCalls } from '../inner-calls.ts';
+import { endOf, heartbeatEnd, LOST, RAN, type RunEnd } from './domain/run.ts';
+import { type DueJob, type JobRow, jobPlaceKey, type Scheduler } from './job-rows.ts';
+import type { Presence } from './presence.ts';
+import type { ClaimedRun, RunStore } from './run-store.ts';
+
+export interface CronRunner {
+  readonly jobs: readonly JobDeclaration[];
+  /** Looks again when that tick is due. */
+  wakeAt(nextAt: number): void;
+  /** Makes a claimed run; resolves when it is over. Its call is so many calls inside of others. */
+  run(claimed: ClaimedRun, hops: number): Promise<void>;
+  /** Begins nothing more, and lets what runs end; what does not is lost. */
+  drain(): Promise<void>;
+}
+
+export interface RunnerParts {
+  readonly platform: Pick<Platform, 'jobs' | 'clock' | 'log'>;
+  readonly runs: RunStore;
+  readonly calls: InnerCalls;
+  readonly registry: Pick<OperationClient<typeof HABITAT, 'universe'>, 'context'>;
+  /** Null = there is no other process. */
+  readonly presence: Presence | null;
+}
+
+const LOOK = 'universe.cron-look';
+const LOOK_EVERY_MS = 1000;
+const ALIVE_EVERY_MS = 1000;
+const LOSE_EVERY_MS = 10_000;
+const LOSE_FORSAKEN_EVERY_MS = 1000;
+/** Looked at together. */
+const AT_ONCE = 50;
+/** Runs that one process makes at a time; another one, or a later look, has the rest. */
+const MOST_IN_HAND = 100;
+const DRAIN_MS = 10_000;
+/** While the database does not take what came of a run. */
+const RETRY_MS = 1000;
+const RETRIES = 60;
+/** Of results that are kept for whoever asked for a run. */
+export const MOST_RESULT_BYTES = 65_536;
+
+export function createCronRunner(parts: RunnerParts): CronRunner {
+  const { platform, runs, presence } = parts;
+  const inHand = new Map<string, Promise<void>>();
+  let isDraining = false;
+
+  function run(claimed: ClaimedRun, hops: number): Promise<void> {
+    const running = made(parts, claimed, hops).finally(() => inHand.delete(claimed.runId));
+    inHand.set(claimed.runId, running);
+    return running;
+  }
+
+  async function begin(job: DueJob): Promise<void> {
+    if (job.isHeartbeat) return runs.tick(job.jobKey, await heartbeat(parts, job));
+    const claimed = await runs.claim(job.jobKey);
+    if (claimed !== null) void run(claimed, 1);
+  }
+
+  /** While the doors are not there, the ticks of jobs that call something wait, and are missed. */
+  async function readDue(): Promise<DueJob[]> {
+    const due = await runs.due(AT_ONCE);
+    if (due.every(({ isHeartbeat }) => isHeartbeat)) return due;
+    const mayCall = inHand.size < MOST_IN_HAND && (await parts.calls.isReady());
+    return mayCall ? due : runs.due(AT_ONCE, true);
+  }
+
+  async function look(): Promise<void> {
+    if (isDraining) return;
+    const due = await readDue();
+    const results = await Promise.allSettled(due.map(begin));
+    for (const result of results) {
+      if (result.status === 'rejected')
+        platform.log.error({ err: result.reason }, 'a tick of a job could not be begun');
+    }
+    const nextAt = due.length === AT_ONCE ? platform.clock.now() : await runs.nextDue();
+    if (nextAt !== null) await platform.jobs.wake(LOOK, nextAt);
+  }
+
+  return {
+    run,
+    jobs: [
+      { id: LOOK, everyMs: LOOK_EVERY_MS, scope: 'cluster', run: look },
+      { id: 'universe.cron-lost', everyMs: LOSE_EVERY_MS, scope: 'cluster', run: () => runs.loseSilent() },
+      ...(presence === null ? [] : presenceJobs({ runs, presence, inHand })),
+    ],
+    wakeAt: (nextAt) => void platform.jobs.wake(LOOK, nextAt),
+    async drain() {
+      isDraining = true;
+      try {
+        await within(DRAIN_MS, inHand.values());
+        for (const runId of inHand.keys()) await runs.end(runId, LOST);
+      } finally {
+        presence?.close();
+      }
+    },
+  };
+}
+
+interface Presented {
+  readonly runs: RunStore;
+  readonly presence: Presence;
+  readonly inHand: ReadonlyMap<string, unknown>;
+}
+
+/** What is in hand is said to be, and what is in the hands of processes that are gone is lost. */
+function presenceJobs({ runs, presence, inHand }: Presented): JobDeclaration[] {
+  const alive = async (): Promise<void> => {
+    if (inHand.size > 0) await runs.touch([...inHand.keys()]);
+    await presence.assert();
+  };
+  const lose = () => runs.loseForsaken();
+  return [
+    { id: 'universe.cron-alive', everyMs: ALIVE_EVERY_MS, scope: 'process', run: alive },
+    { id: 'universe.cron-forsaken', everyMs: LOSE_FORSAKEN_EVERY_MS, scope: 'cluster', run: lose },
+  ];
+}
+
+/** Resolves when all are over, or the time is. */
+async function within(ms: number, works: Iterable<Promise<void>>): Promise<void> {
+  const patience = new AbortController();
+  const over = sleep(ms, undefined, patience).catch(() => undefined);
+  await Promise.race([Promise.all(works), over]);
+  patience.abort();
+}
+
+/** Whether who made the job may still act where it is at home. Throws when the registry does not answer. */
+async function heartbeat(
+  { registry }: Pick<RunnerParts, 'registry'>,
+  { agentId, workspace }: Pick<DueJob, 'agentId' | 'workspace'>,
+): Promise<RunEnd> {
+  if (agentId === null) return RAN;
+  return heartbeatEnd(await registry.context({ agentId, workspace }), workspace);
+}
+
+interface Made {
+  readonly how: RunEnd;
+  /** JSON text, for whoever asked for the run. */
+  readonly result: string | null;
+}
+
+async function made(parts: RunnerParts, claimed: ClaimedRun, hops: number): Promise<void> {
+  const { platform, runs } = parts;
+  const { how, result } = await outcomeOf(parts, claimed, hops);
+  for (let retry = 0; ; retry += 1) {
+    try {
+      return await runs.end(claimed.runId, how, result);
+    } catch (error) {
+      if (retry >= RETRIES) {
+        return platform.log.error({ err: error, runId: claimed.runId }, 'the end of a run could not be written down');
+      }
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+async function outcomeOf(parts: RunnerParts, { runId, tick, job }: ClaimedRun, hops: number): Promise<Made> {
+  const { calls, platform } = parts;
+  if (job.task === null) return { how: await heartbeatNow(parts, job), result: null };
+  const name = jobPlaceKey(job);
+  const outcome = await calls.make({
+    ...job.task,
+    as: actingFor(job, job.workspace),
+    session: createHash('sha256').update(`cron ${name}`).digest('hex'),
+    requestId: runId,
+    hops,
+    key: `cron:${name}:${job.anchorAt}:${tick ?? runId}`,
+    mostBytes: tick === null ? MOST_RESULT_BYTES : 0,
+    deadlineAt: platform.clock.now() + MAX_DEADLINE_MS,
+  });
+  const isKept = tick === null && outcome.ok && outcome.bytes <= MOST_RESULT_BYTES;
+  return { how: endOf(outcome), result: isKept ? JSON.stringify(outcome.result) : null };
+}
+
+async function heartbeatNow(parts: RunnerParts, job: JobRow): Promise<RunEnd> {
+  try {
+    return await heartbeat(parts, job);
+  } catch (error) {
+    if (error instanceof CallError) return endOf({ ok: false, code: error.code, error: error.message });
+    throw error;
+  }
+}
+
+function actingFor({ agentId, bound, profile }: Scheduler, workspace: string): ActingAs {
+  if (agentId === null) return { kind: 'operator', agentId: null };
+  return { kind: 'identity', id: agentId, workspace, limits: { bound, profile, readOnly: false } };
+}

@@ -1,0 +1,40 @@
+/** What the probe of a sandbox found: told, and without it nothing runs. */
+import type { Clock } from '@svc/runtime/clock.ts';
+
+export interface ProbeCheck {
+  readonly name: string;
+  readonly ok: boolean;
+}
+
+export interface Probe {
+  /** Ms since the epoch. */
+  readonly at: number;
+  readonly ok: boolean;
+  readonly checks: readonly ProbeCheck[];
+}
+
+const WHOLE_HOLDS_MS = 600_000;
+/** A busy machine fails it too, as a limit that is late; and what is missing may be installed. */
+const BROKEN_HOLDS_MS = 30_000;
+
+/** Made when somebody asks and the last one is too old, once for all who ask. */
+export function keptProbe<Found extends Probe | null>(clock: Clock, make: () => Promise<Found>): () => Promise<Found> {
+  let latest: Promise<Found> | null = null;
+  let holdsUntil = 0;
+  return () => {
+    if (latest === null || clock.now() >= holdsUntil) {
+      const made = make();
+      latest = made;
+      holdsUntil = Number.POSITIVE_INFINITY;
+      made.then(
+        (found) => {
+          holdsUntil = clock.now() + (found?.ok === true ? WHOLE_HOLDS_MS : BROKEN_HOLDS_MS);
+        },
+        () => {
+          latest = null;
+        },
+      );
+    }
+    return latest;
+  };
+}

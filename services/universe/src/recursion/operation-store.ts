@@ -1,0 +1,104 @@
+/** Operations that somebody put together out of others, under a name in a workspace. */
+import { allow, deny } from '@svc/contract/decision.ts';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import type { ChangeCall } from '@svc/runtime/store.ts';
+import type { UniverseStore } from '../universe-store.ts';
+import type { BatchOperation } from './domain/pipeline.ts';
+
+export type OperationSpec =
+  | { readonly type: 'tool'; readonly tool: string; readonly args: Record<string, unknown> }
+  | { readonly type: 'pipeline'; readonly steps: readonly BatchOperation[] };
+
+export interface OperationPlace {
+  readonly workspace: string;
+  readonly name: string;
+}
+
+export interface NewOperation extends OperationPlace {
+  readonly spec: OperationSpec;
+  readonly owner: string;
+  /** Under whom it is counted. */
+  readonly family: string;
+  /** Also what is another's. */
+  readonly mayReplace: boolean;
+}
+
+export type OperationStore = ReturnType<typeof createOperationStore>;
+
+/** Of a family in a workspace. */
+const MAX_OPERATIONS = 100;
+
+export function createOperationStore({ client, change, idempotency }: UniverseStore) {
+  return {
+    find: (place: OperationPlace) => readOperation(client, place).then((row) => row?.spec ?? null),
+    /** Returns whether it took the place of one. */
+    put: (call: ChangeCall, wish: NewOperation) =>
+      change<boolean, 'E_RECURSION_TAKEN' | 'E_QUOTA'>(call, async ({ tx }) => {
+        const { workspace, family, owner, mayReplace } = wish;
+        await lockWorkspace(tx, workspace);
+        const known = await readOperation(tx, wish);
+        if (known !== null && known.owner !== owner && !mayReplace) return deny('E_RECURSION_TAKEN');
+        if (known === null && (await countOperations(tx, workspace, family)) >= MAX_OPERATIONS) {
+          return deny('E_QUOTA', { limit: MAX_OPERATIONS });
+        }
+        await putOperation(tx, wish);
+        return allow(known !== null);
+      }),
+    /** What came of a keyed call before, or what `work` says now: its effects are elsewhere. */
+    async once<Value>(
+      call: ChangeCall,
+      scope: IdempotencyScope | null,
+      work: () => Promise<Value>,
+    ): Promise<Once<Value, never>> {
+      const known = await idempotency.find<Value, never>(client, scope);
+      if (known !== null) return { decision: known, replayed: true };
+      const value = await work();
+      return scope === null ? { decision: allow(value), replayed: false } : change(call, async () => allow(value));
+    },
+  };
+}
+
+async function lockWorkspace(tx: SqlClient, workspace: string): Promise<void> {
+  const lock = `SELECT pg_advisory_xact_lock(hashtextextended('universe.operations ' || $1, 0))::text`;
+  await tx.$queryRawUnsafe(lock, workspace);
+}
+
+interface OperationRow {
+  readonly owner: string;
+  readonly spec: OperationSpec;
+}
+
+async function readOperation(client: SqlClient, { workspace, name }: OperationPlace): Promise<OperationRow | null> {
+  const [row] = await client.$queryRawUnsafe<OperationRow[]>(
+    'SELECT owner, spec FROM universe.operations WHERE workspace = $1 AND name = $2',
+    workspace,
+    name,
+  );
+  return row ?? null;
+}
+
+async function countOperations(tx: SqlClient, workspace: string, family: string): Promise<number> {
+  const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
+    'SELECT count(*)::float8 AS count FROM universe.operations WHERE workspace = $1 AND family = $2',
+    workspace,
+    family,
+  );
+  return row?.count ?? 0;
+}
+
+async function putOperation(tx: SqlClient, { workspace, name, owner, family, spec }: NewOperation): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `INSERT INTO universe.operations (workspace, name, owner, family, type, spec, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6::json, clock_timestamp())
+     ON CONFLICT (workspace, name) DO UPDATE SET owner = excluded.owner, family = excluded.family,
+       type = excluded.type, spec = excluded.spec, created_at = excluded.created_at`,
+    workspace,
+    name,
+    owner,
+    family,
+    spec.type,
+    JSON.stringify(spec),
+  );
+}

@@ -1,0 +1,149 @@
+/** Statements on queues. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import type { StreamOptions, StreamPlace } from './domain/stream.ts';
+import { BLOCKED, CLAIMABLE, STATUS } from './work-rows.ts';
+
+export interface StreamRow {
+  readonly streamId: string;
+  readonly createdBy: string;
+  readonly lastSeq: number;
+  readonly options: StreamOptions;
+}
+
+const OPTIONS = `json_build_object('maxAttempts', s.max_attempts, 'leaseMs', s.lease_ms, 'backoffMs', s.backoff_ms,
+  'backoffMaxMs', s.backoff_max_ms, 'retentionMs', s.retention_ms, 'maxItems', s.max_items, 'ordered', s.ordered) AS options`;
+const COLUMNS = `s.stream_id AS "streamId", s.created_by AS "createdBy", s.last_seq::float8 AS "lastSeq", ${OPTIONS}`;
+
+export interface NewStream extends StreamPlace {
+  readonly streamId: string;
+  readonly by: string;
+  readonly options: StreamOptions;
+}
+
+/** The queue, locked, made if there is none; who puts something into it meanwhile waits. */
+export async function ensureStream(
+  tx: SqlClient,
+  { streamId, workspace, stream, by, options: o }: NewStream,
+): Promise<StreamRow & { readonly isNew: boolean }> {
+  const [row] = await tx.$queryRawUnsafe<(StreamRow & { isNew: boolean })[]>(
+    `INSERT INTO universe.streams AS s (stream_id, workspace, name, created_by, max_attempts, lease_ms, backoff_ms,
+       backoff_max_ms, retention_ms, max_items, ordered, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp())
+     ON CONFLICT (workspace, name) DO UPDATE SET last_seq = s.last_seq RETURNING ${COLUMNS}, s.stream_id = $1 AS "isNew"`,
+    streamId,
+    workspace,
+    stream,
+    by,
+    o.maxAttempts,
+    o.leaseMs,
+    o.backoffMs,
+    o.backoffMaxMs,
+    o.retentionMs,
+    o.maxItems,
+    o.ordered,
+  );
+  if (row === undefined) throw new Error('a queue that is neither made nor found');
+  return row;
+}
+
+export async function readStream(
+  tx: SqlClient,
+  { workspace, stream }: StreamPlace,
+  lock: '' | 'FOR UPDATE' = '',
+): Promise<StreamRow | null> {
+  const [row] = await tx.$queryRawUnsafe<StreamRow[]>(
+    `SELECT ${COLUMNS} FROM universe.streams s WHERE workspace = $1 AND name = $2 ${lock}`,
+    workspace,
+    stream,
+  );
+  return row ?? null;
+}
+
+/** Returns how much work went with it. */
+export async function deleteStream(tx: SqlClient, streamId: string): Promise<number> {
+  const removed = await tx.$executeRawUnsafe('DELETE FROM universe.work WHERE stream_id = $1', streamId);
+  await tx.$executeRawUnsafe('DELETE FROM universe.streams WHERE stream_id = $1', streamId);
+  return removed;
+}
+
+export interface StreamCounts {
+  readonly pending: number;
+  readonly delayed: number;
+  readonly working: number;
+  readonly completed: number;
+  readonly dead: number;
+}
+
+const COUNTS = `count(w.*) FILTER (WHERE ${STATUS} = 'pending')::float8 AS pending,
+  count(w.*) FILTER (WHERE w.status = 'pending' AND w.available_at > clock_timestamp())::float8 AS delayed,
+  count(w.*) FILTER (WHERE ${STATUS} = 'working')::float8 AS working,
+  count(w.*) FILTER (WHERE w.status = 'completed')::float8 AS completed,
+  count(w.*) FILTER (WHERE ${STATUS} = 'dead')::float8 AS dead`;
+
+export interface StreamInfo extends StreamCounts {
+  readonly oldestPendingMs: number;
+}
+
+export async function countWork(client: SqlClient, streamId: string): Promise<StreamInfo> {
+  const [row] = await client.$queryRawUnsafe<StreamInfo[]>(
+    `SELECT ${COUNTS}, coalesce(extract(epoch FROM clock_timestamp() - min(w.created_at)
+         FILTER (WHERE ${STATUS} = 'pending')) * 1000, 0)::float8 AS "oldestPendingMs"
+     FROM universe.streams s LEFT JOIN universe.work w USING (stream_id) WHERE s.stream_id = $1`,
+    streamId,
+  );
+  if (row === undefined) throw new Error('a count without a row');
+  return row;
+}
+
+export interface NamedCounts extends StreamCounts, StreamPlace {}
+
+/** Queues of these workspaces, and an inbox. */
+export interface Seen {
+  readonly workspaces: readonly string[];
+  readonly inbox: string | null;
+}
+
+/** Those that somebody sees, or all (null), in the order of workspace and name after a key of `placeKey`. */
+export function readCounts(
+  client: SqlClient,
+  seen: Seen | null,
+  { after, limit }: { readonly after: string | null; readonly limit: number },
+): Promise<NamedCounts[]> {
+  return client.$queryRawUnsafe<NamedCounts[]>(
+    `WITH chosen AS (SELECT * FROM universe.streams s
+       WHERE ($1::text[] IS NULL OR workspace = ANY($1) OR (workspace = '' AND name = $4)) AND (workspace || '/' || name) COLLATE "C" > $2
+       ORDER BY (workspace || '/' || name) COLLATE "C" LIMIT $3)
+     SELECT s.workspace, s.name AS stream, ${COUNTS} FROM chosen s LEFT JOIN universe.work w USING (stream_id)
+     GROUP BY s.workspace, s.name ORDER BY (s.workspace || '/' || s.name) COLLATE "C"`,
+    seen?.workspaces ?? null,
+    after ?? '',
+    limit,
+    seen?.inbox ?? null,
+  );
+}
+
+export function placeKey({ workspace, stream }: StreamPlace): string {
+  return `${workspace}/${stream}`;
+}
+
+/** The next item that somebody would get; null = none now. */
+export async function readNext(tx: SqlClient, { streamId, options }: StreamRow): Promise<string | null> {
+  const [row] = await tx.$queryRawUnsafe<{ workId: string }[]>(
+    `SELECT w.work_id AS "workId" FROM universe.work w WHERE w.stream_id = $1 AND ${CLAIMABLE}
+       ${options.ordered ? `AND NOT ${BLOCKED}` : ''} ORDER BY w.seq LIMIT 1`,
+    streamId,
+  );
+  return row?.workId ?? null;
+}
+
+/** In how long something may be there for who found nothing; null = nothing is on its way. */
+export async function readRetryAfter(tx: SqlClient, streamId: string): Promise<number | null> {
+  const [row] = await tx.$queryRawUnsafe<{ ms: number | null }[]>(
+    `SELECT greatest(0, ceil(extract(epoch FROM least(
+         (SELECT min(available_at) FROM universe.work WHERE stream_id = $1 AND status = 'pending'),
+         (SELECT min(lease_expires_at) FROM universe.work WHERE stream_id = $1 AND status = 'working'))
+       - clock_timestamp()) * 1000))::float8 AS ms`,
+    streamId,
+  );
+  return row?.ms ?? null;
+}

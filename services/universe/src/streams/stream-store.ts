@@ -1,0 +1,74 @@
+/** Queues: made, filled, looked at, removed. */
+import { allow, deny } from '@svc/contract/decision.ts';
+import { createFoldedChange } from '@svc/runtime/folded-change.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import type { ChangeCall } from '@svc/runtime/store.ts';
+import type { UniverseStore, Work } from '../universe-store.ts';
+import type { Enqueued } from './domain/puts.ts';
+import { hearersOf, isSameOptions, type StreamPlace } from './domain/stream.ts';
+import type { WorkStatus } from './domain/work.ts';
+import {
+  countWork,
+  deleteStream,
+  placeKey,
+  readCounts,
+  readNext,
+  readStream,
+  type Seen,
+  type StreamRow,
+} from './stream-rows.ts';
+import { ensure, put, type Wish } from './put.ts';
+import { MOST_TOGETHER, type NewWork, readWork, readWorkOf } from './work-rows.ts';
+
+export type StreamStore = ReturnType<typeof createStreamStore>;
+
+interface Putting {
+  readonly wish: Wish;
+  readonly work: NewWork;
+}
+
+export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
+  const { client, change } = store;
+  const enqueue = createFoldedChange<Work, Putting, Enqueued, 'E_STREAM_FULL'>(change, clock, {
+    laneOf: ({ wish }) => placeKey(wish),
+    async run(unit, puttings) {
+      const [first] = puttings;
+      if (first === undefined) return [];
+      const works = puttings.map(({ work }) => work);
+      const { decisions, insertion } = await put(unit, first.wish, works, ids);
+      if (insertion !== null) unit.lastly(insertion);
+      return decisions;
+    },
+    readsFirst: true,
+    most: MOST_TOGETHER,
+  });
+  return {
+    create: (call: ChangeCall, wish: Wish) =>
+      change<boolean, 'E_STREAM_EXISTS'>(call, async (unit) => {
+        const { isNew, options } = await ensure(unit, wish, ids);
+        return isNew || isSameOptions(options, wish.options) ? allow(isNew) : deny('E_STREAM_EXISTS', { options });
+      }),
+    enqueue: (call: ChangeCall, wish: Wish, work: Omit<NewWork, 'workId'>) =>
+      enqueue(call, { wish, work: { ...work, workId: ids.next('wrk') } }),
+    remove: (call: ChangeCall, place: StreamPlace, who: { readonly name: string; readonly mayAll: boolean }) =>
+      change<number, 'E_STREAM_ABSENT' | 'E_NOT_CREATOR'>(call, async ({ tx, emit }) => {
+        const row = await readStream(tx, place, 'FOR UPDATE');
+        if (row === null) return deny('E_STREAM_ABSENT');
+        if (!who.mayAll && row.createdBy !== who.name) return deny('E_NOT_CREATOR');
+        const removed = await deleteStream(tx, row.streamId);
+        const { parties, ...where } = hearersOf(place);
+        emit({ name: 'stream:deleted', ...where, payload: { stream: place.stream, by: who.name, removed, parties } });
+        return allow(removed);
+      }),
+    find: (place: StreamPlace) => readStream(client, place),
+    count: ({ streamId }: StreamRow) => countWork(client, streamId),
+    list: ({ streamId }: StreamRow, page: { status: WorkStatus | null; after: number; limit: number }) =>
+      readWorkOf(client, streamId, page),
+    counts: (seen: Seen | null, page: { after: string | null; limit: number }) => readCounts(client, seen, page),
+    /** What somebody would get who asked now. */
+    async peek(row: StreamRow) {
+      const next = await readNext(client, row);
+      return next === null ? null : readWork(client, next);
+    },
+  };
+}

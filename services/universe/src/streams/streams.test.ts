@@ -1,0 +1,276 @@
+/** Queues on the real database: each item goes to one holder at a time, is offered again, and is kept when it is over. */
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
+import type { Fields } from '@svc/testing/service-bed.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openUniverseBed, type UniverseBed } from '../../testing/universe-bed.ts';
+import { sweepWork } from './work-rows.ts';
+
+const database = await migratedDatabase();
+const client = poolClient(database.pool);
+const sql = (text: string, ...values: unknown[]) => client.$executeRawUnsafe(text, ...values);
+let bed: UniverseBed;
+
+beforeAll(async () => {
+  bed = await openUniverseBed(database);
+  for (const worker of ['w1', 'w2']) await bed.enrol(worker, 'editor');
+  await bed.enrol('reader', 'viewer');
+});
+afterAll(async () => {
+  await bed.stop();
+  await database.close();
+});
+
+const put = (stream: string, task: unknown, more: Fields = {}) => bed.call('stream_enqueue', { stream, task, ...more });
+const poll = async (stream: string, agent?: string, more: Fields = {}) =>
+  (await bed.call('stream_poll', { stream, ...more }, agent)) as {
+    work: { id: string; task: unknown; attempts: number } | null;
+    leaseToken: string;
+    retryAfterMs?: number;
+  };
+const taken = async (stream: string, agent?: string) => {
+  const { work, leaseToken } = await poll(stream, agent);
+  if (work === null) throw new Error(`nothing in ${stream}`);
+  return { ...work, leaseToken };
+};
+const expireLeases = (stream: string) =>
+  sql(
+    `UPDATE universe.work SET lease_expires_at = now() - interval '1 second'
+     WHERE status = 'working' AND stream_id = (SELECT stream_id FROM universe.streams WHERE name = $1)`,
+    stream,
+  );
+
+describe('a queue', () => {
+  test('offers in order, each item once, to however many ask at once', async () => {
+    for (const task of ['a', 'b', 'c']) await put('order', task);
+    expect(await bed.call('stream_peek', { stream: 'order' })).toMatchObject({ work: { task: 'a', attempts: 0 } });
+    for (const task of ['a', 'b', 'c']) expect((await poll('order', 'w1')).work).toMatchObject({ task });
+    const nothing = await poll('order', 'w1');
+    expect(nothing).toMatchObject({ work: null, retryAfterMs: expect.any(Number) });
+    await Promise.all(Array.from({ length: 100 }, (_, n) => put('crowd', n)));
+    const seen: unknown[] = [];
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        for (let got = await poll('crowd'); got.work !== null; got = await poll('crowd')) seen.push(got.work.task);
+      }),
+    );
+    expect(seen.sort((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 100 }, (_, n) => n));
+  });
+
+  test('takes what has one key once', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => put('keyed', 'x', { key: 'k' })));
+    expect(answers.filter(({ duplicate }) => duplicate === true)).toHaveLength(49);
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+  });
+
+  test('is full, is an inbox, has other options, is absent', async () => {
+    const create = (stream: string, options: Fields = {}) => bed.call('stream_create', { stream, options });
+    expect(await create('small', { maxItems: 1 })).toMatchObject({ created: true, options: { maxAttempts: 3 } });
+    expect(await create('small', { maxItems: 1 })).toMatchObject({ created: false });
+    expect(await create('small')).toMatchObject({ code: 'E_STREAM_EXISTS' });
+    await put('small', 1);
+    expect(await put('small', 2)).toMatchObject({ code: 'E_STREAM_FULL' });
+    await bed.call('stream_complete', { id: (await taken('small')).id, result: null });
+    expect(await put('small', 2)).toMatchObject({ seq: 2 });
+    expect(await put('agent:w1', 1)).toMatchObject({ code: 'E_STREAM_INBOX' });
+    expect(await create('agent:w1')).toMatchObject({ code: 'E_STREAM_INBOX' });
+    for (const tool of ['stream_peek', 'stream_poll', 'stream_delete']) {
+      expect(await bed.call(tool, { stream: 'none' })).toMatchObject({ code: 'E_STREAM_ABSENT' });
+    }
+    expect(await bed.call('stream_watch', {})).toMatchObject({ code: 'NOT_APPLICABLE' });
+  });
+
+  test('with an order offers nothing while something before it is open', async () => {
+    await bed.call('stream_create', { stream: 'strict', options: { ordered: true, backoffMs: 60_000 } });
+    for (const task of ['a', 'b']) await put('strict', task);
+    const first = await taken('strict');
+    expect((await poll('strict')).work).toBeNull();
+    await bed.call('stream_fail', { id: first.id, error: 'later' });
+    expect((await poll('strict')).work).toBeNull();
+    const { items } = (await bed.call('stream_list', { stream: 'strict' })) as { items: { id: string }[] };
+    const second = { workId: items[1]?.id ?? '', agentId: 'w1' };
+    expect(await bed.call('stream_lease', second)).toMatchObject({ leased: false, code: 'E_NOT_AVAILABLE' });
+    await sql(`UPDATE universe.work SET available_at = now() WHERE work_id = $1`, first.id);
+    expect((await poll('strict')).work).toMatchObject({ task: 'a', attempts: 2 });
+    await bed.call('stream_complete', { id: first.id, result: 1 });
+    expect((await poll('strict')).work).toMatchObject({ task: 'b' });
+  });
+
+  test('is removed with its work', async () => {
+    await put('gone', 1);
+    const { id } = await taken('gone', 'w1');
+    await expect(bed.call('stream_poll', { stream: 'gone' }, 'reader')).rejects.toThrow('FORBIDDEN');
+    expect(await bed.call('stream_delete', { stream: 'gone' }, 'w2')).toMatchObject({ code: 'E_NOT_CREATOR' });
+    expect(await bed.call('stream_delete', { stream: 'gone' })).toMatchObject({ deleted: true, removed: 1 });
+    for (const [tool, args] of [
+      ['stream_complete', { id, result: 1 }],
+      ['stream_fail', { id, error: 1 }],
+      ['stream_release', { workId: id }],
+      ['stream_lease', { workId: id, agentId: 'w1' }],
+    ] as const) {
+      expect(await bed.call(tool, args, 'w1')).toMatchObject({ code: 'E_WORK_ABSENT' });
+    }
+  });
+});
+
+describe('work', () => {
+  test('whose lease is over goes to the next, and its late holder changes nothing', async () => {
+    await put('late', 'x');
+    const { id } = await taken('late', 'w1');
+    await expireLeases('late');
+    expect(await bed.call('stream_info', { stream: 'late' })).toMatchObject({ pending: 1, working: 0 });
+    expect(await taken('late', 'w2')).toMatchObject({ id, attempts: 2 });
+    for (const [tool, args] of [
+      ['stream_complete', { id, result: 1 }],
+      ['stream_fail', { id, error: 1 }],
+      ['stream_release', { workId: id }],
+    ] as const) {
+      expect(await bed.call(tool, args, 'w1')).toMatchObject({ code: 'E_LEASE_LOST' });
+    }
+    expect(await bed.call('stream_lease', { workId: id, agentId: 'w1' }, 'w1')).toMatchObject({
+      code: 'E_LEASE_HELD',
+      until: expect.any(Number),
+    });
+    expect(await bed.call('stream_complete', { id, result: 'w2' }, 'w2')).toMatchObject({
+      status: 'completed',
+      attempts: 2,
+    });
+    for (const [tool, args] of [
+      ['stream_complete', { id, result: 1 }],
+      ['stream_fail', { id, error: 1 }],
+      ['stream_release', { workId: id }],
+      ['stream_lease', { workId: id, agentId: 'w2' }],
+    ] as const) {
+      expect(await bed.call(tool, args, 'w2')).toMatchObject({ code: 'E_WORK_CLOSED', status: 'completed' });
+    }
+    const { items } = (await bed.call('stream_list', { stream: 'late' })) as { items: Fields[] };
+    expect(items).toMatchObject([{ id, result: 'w2' }]);
+  });
+
+  test('is no longer that of a worker which was given up, though the next one has the same name', async () => {
+    for (const agent of ['w1', undefined]) {
+      const stream = `shared-${agent ?? 'operator'}`;
+      await put(stream, 'x');
+      const stalled = await taken(stream, agent);
+      await expireLeases(stream);
+      const { id, leaseToken } = await taken(stream, agent);
+      const late = { leaseToken: stalled.leaseToken };
+      for (const [tool, args] of [
+        ['stream_complete', { id, result: 'late', ...late }],
+        ['stream_fail', { id, error: 'late', ...late }],
+        ['stream_release', { workId: id, ...late }],
+      ] as const) {
+        expect(await bed.call(tool, args, agent)).toMatchObject({ code: 'E_LEASE_LOST' });
+      }
+      const renewal = { workId: id, agentId: 'w1', ...late };
+      expect(await bed.call('stream_lease', renewal, agent)).toMatchObject({ code: 'E_LEASE_HELD' });
+      expect(await bed.call('stream_complete', { id, result: 'mine', leaseToken }, agent)).toMatchObject({
+        attempts: 2,
+      });
+    }
+  });
+
+  test('that nobody took is completed by nobody; that fails comes later, then is dead, then begins anew', async () => {
+    const { id } = await put('failing', 'x');
+    expect(await bed.call('stream_complete', { id, result: 1 })).toMatchObject({ code: 'E_LEASE_LOST' });
+    for (const wait of [1000, 2000]) {
+      await taken('failing', 'w1');
+      const before = Date.now();
+      const { status, willRetry, retryAt } = await bed.call('stream_fail', { id, error: 'no' }, 'w1');
+      expect([status, willRetry]).toEqual(['pending', true]);
+      expect(Math.abs(Number(retryAt) - before - wait)).toBeLessThan(900);
+      expect(await bed.call('stream_lease', { workId: id, agentId: 'w1' })).toMatchObject({ code: 'E_NOT_AVAILABLE' });
+      expect((await poll('failing', 'w1')).work).toBeNull();
+      await sql('UPDATE universe.work SET available_at = now() WHERE work_id = $1', id);
+    }
+    await taken('failing', 'w1');
+    expect(await bed.call('stream_fail', { id, error: 'no' }, 'w1')).toMatchObject({
+      status: 'dead',
+      willRetry: false,
+      attempts: 3,
+    });
+    expect(await bed.call('stream_release', { workId: id }, 'w1')).toMatchObject({
+      code: 'E_WORK_CLOSED',
+      status: 'dead',
+    });
+    expect(await bed.call('stream_release', { workId: id })).toMatchObject({ released: true });
+    expect((await poll('failing', 'w2')).work).toMatchObject({ id, attempts: 1 });
+  });
+
+  test('is dead when the lease of its last attempt is over', async () => {
+    await bed.call('stream_create', { stream: 'once', options: { maxAttempts: 1 } });
+    await put('once', 'x');
+    await taken('once', 'w1');
+    await expireLeases('once');
+    expect(await bed.call('stream_info', { stream: 'once' })).toMatchObject({ working: 0, dead: 1 });
+    expect((await poll('once', 'w2')).work).toBeNull();
+    expect(await bed.call('stream_list', { stream: 'once', status: 'dead' })).toMatchObject({
+      items: [{ status: 'dead', error: { reason: 'lease expired' } }],
+    });
+  });
+
+  test('is held for longer, and given back, by who shows its token', async () => {
+    const { id } = await put('held', 'x', { delayMs: 60_000 });
+    expect(await bed.call('stream_lease', { workId: id, agentId: 'w1' })).toMatchObject({ code: 'E_NOT_AVAILABLE' });
+    await sql('UPDATE universe.work SET available_at = now() WHERE work_id = $1', id);
+    const lease = await bed.call('stream_lease', { workId: id, agentId: 'w1', ttl: 5000 }, 'w1');
+    expect(lease).toMatchObject({ leased: true, attempts: 1, leaseToken: expect.any(String) });
+    const { leaseToken } = lease;
+    const renewed = await bed.call('stream_lease', { workId: id, agentId: 'w2', leaseToken, ttl: 50_000 }, 'w2');
+    expect(renewed).toMatchObject({ leased: true, attempts: 1 });
+    expect(Number(renewed['leaseExpiresAt'])).toBeGreaterThan(Number(lease['leaseExpiresAt']));
+    expect(await bed.call('stream_release', { workId: id, leaseToken }, 'w2')).toMatchObject({ released: true });
+    expect((await poll('held', 'w2')).work).toMatchObject({ id, attempts: 1 });
+    await expect(bed.call('stream_poll', { stream: 'held', agentId: 'w2' }, 'w1')).rejects.toThrow('FORBIDDEN');
+    await expect(bed.call('stream_lease', { workId: id, agentId: 'w2' }, 'w1')).rejects.toThrow('FORBIDDEN');
+  });
+});
+
+test('a stranger finds neither queues nor work', async () => {
+  const { id } = await put('secret', 'x');
+  expect(await bed.call('stream_info', { stream: 'secret' }, 'eve')).toMatchObject({ exists: false, total: 0 });
+  expect(await bed.call('stream_poll', { stream: 'secret' }, 'eve')).toMatchObject({ code: 'E_STREAM_ABSENT' });
+  expect(await bed.call('stream_complete', { id, result: 1 }, 'eve')).toMatchObject({ code: 'E_WORK_ABSENT' });
+  expect(await bed.call('stream_stats', {}, 'eve')).toEqual({ streams: {}, leases: 0, workspaces: 0 });
+  expect(await bed.call('stream_list', {}, 'eve')).toEqual({ streams: [] });
+  expect(await bed.call('stream_list', { limit: 1 }, 'reader')).toMatchObject({ nextCursor: expect.any(String) });
+});
+
+test('what is over is kept for as long as its queue says', async () => {
+  await bed.call('stream_create', { stream: 'brief', options: { retentionMs: 1000 } });
+  await put('brief', 'x', { key: 'k' });
+  const { id } = await taken('brief');
+  await bed.call('stream_complete', { id, result: 1 });
+  await sql(`UPDATE universe.work SET closed_at = now() - interval '2 seconds' WHERE work_id = $1`, id);
+  expect(await sweepWork(client)).toBe(1);
+  expect(await put('brief', 'y', { key: 'k' })).toMatchObject({ seq: 2, duplicate: false });
+});
+
+test('work that many put, take and complete at once has for each of them the outcome that it had alone', async () => {
+  const options = { maxItems: 5 };
+  await bed.call('stream_create', { stream: 'folded', options });
+  const puts = await Promise.all(['a', 'b', 'a', 'c', 'd', 'e', 'f', 'a'].map((key) => put('folded', key, { key })));
+  expect(puts.map(({ seq, duplicate, code }) => code ?? `${String(seq)}${duplicate === true ? ' again' : ''}`)).toEqual(
+    ['1', '2', '1 again', '3', '4', '5', 'E_STREAM_FULL', '1 again'],
+  );
+  const polls = await Promise.all(Array.from({ length: 7 }, (_, n) => poll('folded', n % 2 === 0 ? 'w1' : 'w2')));
+  expect(polls.map(({ work }) => work?.task ?? null)).toEqual(['a', 'b', 'c', 'd', 'e', null, null]);
+  expect(polls[6]?.retryAfterMs).toBeGreaterThan(0);
+  expect(new Set(polls.map(({ leaseToken }) => leaseToken)).size).toBe(6);
+  const [first, second, third] = polls.map(({ work }) => work?.id ?? '');
+  const done = await Promise.all([
+    bed.call('stream_complete', { id: first, result: 1 }, 'w1'),
+    bed.call('stream_complete', { id: second, result: 2 }, 'w1'),
+    bed.call('stream_complete', { id: first, result: 3 }, 'w1'),
+    bed.call('stream_complete', { id: third, result: 4 }, 'eve'),
+    bed.call('stream_complete', { id: 'wrk_none', result: 5 }, 'w1'),
+  ]);
+  expect(done.map(({ code, status }) => code ?? status)).toEqual([
+    'completed',
+    'E_LEASE_LOST',
+    'E_WORK_CLOSED',
+    'E_WORK_ABSENT',
+    'E_WORK_ABSENT',
+  ]);
+  expect(await bed.call('stream_info', { stream: 'folded' })).toMatchObject({ completed: 1, working: 4 });
+});

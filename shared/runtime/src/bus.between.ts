@@ -1,0 +1,57 @@
+/** The bus on which deployments meet: that of the services, unless a setting names another. */
+import type { Bus } from './bus.ts';
+import { connectNatsBus } from './bus.nats.ts';
+import { NatsRefused } from './bus.nats.connection.ts';
+import type { Platform } from './platform.ts';
+
+export interface MeetingBus {
+  /** Null while the server has not been reached yet. */
+  current(): Bus | null;
+  /** Called once, as soon as it is there. */
+  onReached(listener: (bus: Bus) => Promise<void>): Promise<void>;
+  /** Closes what was opened for it. */
+  close(): Promise<void>;
+}
+
+type Parts = Pick<Platform, 'bus' | 'clock' | 'config' | 'log' | 'node'>;
+
+/**
+ * A server that is away does not stop the start: whoever is alone goes on alone, and meets the others when it comes. Throws
+ * NatsRefused when it does not take us for who we are.
+ */
+export async function openMeetingBus({ bus, clock, config, log, node }: Parts): Promise<MeetingBus> {
+  const { SVC_NODE_BUS_URL: url, SVC_NODE_NAME: name = node.nodeId, SVC_START_WAIT_MS: waitMs } = config;
+  if (url === undefined) return { current: () => bus, onReached: (listener) => listener(bus), close: async () => {} };
+  let reached: Bus | null = null;
+  let isClosed = false;
+  const connect = (giveUpAt: number): Promise<Bus> =>
+    connectNatsBus({ urls: [url], name: node.instance, inboxPrefix: `_INBOX_${name}`, clock, log, giveUpAt });
+  const connecting = connect(clock.now() + waitMs).then((found) => (reached = found));
+  const first = await connecting.catch((error: unknown) => {
+    if (error instanceof NatsRefused) throw new NatsRefused(error.message.replaceAll('NATS_URL', 'SVC_NODE_BUS_URL'));
+    log.warn({ err: error }, 'the NATS on which deployments meet cannot be reached yet');
+    return null;
+  });
+  const later = async (): Promise<Bus | null> => {
+    while (!isClosed) {
+      const found = await connect(clock.now() + waitMs).catch(() => null);
+      if (found !== null) return found;
+    }
+    return null;
+  };
+  return {
+    current: () => reached,
+    async onReached(listener) {
+      if (first !== null) return listener(first);
+      void later().then(async (found) => {
+        if (found === null || isClosed) return found?.close();
+        reached = found;
+        return listener(found).catch((error: unknown) => log.error({ err: error }, 'other deployments cannot be met'));
+      });
+    },
+    async close() {
+      isClosed = true;
+      await reached?.close();
+    },
+  };
+}

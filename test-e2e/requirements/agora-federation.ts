@@ -1,0 +1,19 @@
+/** Deployments that vote together. */
+export const AGORA_FEDERATION = {
+  'agora:federation:three': [
+    'agora acceptance: cross-node sync 2',
+    'Three deployments on one bus vote on one topic, survive a kill, and come to one hash; a copy whose owner contradicts itself is frozen; operators hear of all of it.',
+  ],
+  'agora:federation:converges': [
+    'agora acceptance: cross-node sync 3',
+    'Deployments that vote on each other’s topics over a NATS that goes away, and are killed meanwhile, hold one ledger of each topic once each has asked each owner.',
+  ],
+  'agora:federation:member': [
+    'agora acceptance: cross-node sync 2, 3, 6, 7',
+    'A deployment of several processes is one member among others: a ballot from abroad counts once, is signed for one outcome and one principal, and what its sender may not see is absent, whichever process answers.',
+  ],
+  'agora:federation:alone': [
+    'agora acceptance: cross-node sync 1',
+    'A deployment without a name and a secret says what is missing and sends nothing.',
+  ],
+} as const;

@@ -1,0 +1,23 @@
+/** Code and fetches of callers. */
+export const SANDBOX = {
+  'sandbox:compute': [
+    'universe acceptance: compute',
+    'Switched on, code runs with nothing of the host in reach, ends at its limits while others are served, and leaves nothing to the next.',
+  ],
+  'sandbox:network': [
+    'universe acceptance: network',
+    'Fetches reach listed hosts at public addresses and listed endpoints alone; nothing else sees a connection.',
+  ],
+  'sandbox:shell-off': [
+    'universe acceptance: shell 1',
+    'Until an operator switches programs on none is started, and each tool says what is missing.',
+  ],
+  'sandbox:shell-absent': [
+    'universe acceptance: shell 1',
+    'Switched on where bubblewrap is not installed, no program runs, and each tool says what the machine lacks.',
+  ],
+  'sandbox:shell-on': [
+    'universe acceptance: shell 2',
+    'Programs see nothing of the host, a line is words alone, and what does not end is ended; the status tells what the probe found.',
+  ],
+} as const;

@@ -1,0 +1,91 @@
+/** A deployment of any form among others: whichever of its processes is asked, it is one member, and outlives each of them. */
+import { startNats } from '@svc/testing/servers/nats.ts';
+import { expect } from 'vitest';
+import { Caller, type Fields } from '../client.ts';
+import { type Deployment, deployment, member, untilHeard } from '../instruments/deployments.ts';
+import { insisted } from '../instruments/persistent-calls.ts';
+import { EACH_APART, newName, ownTarget, type Preparation, verifies } from '../verifies.ts';
+
+const target = ownTarget(onBusOfOwn, { apart: EACH_APART });
+const OPTIONS = ['yes', 'no'];
+/** Where the deployments of this file meet. */
+let meetingAt = '';
+
+async function onBusOfOwn(): Promise<Preparation> {
+  const nats = await startNats({ config: 'max_connections: 100' });
+  if (nats === null) throw new Error('there is no NATS server');
+  meetingAt = nats.url;
+  return { environment: member('alpha', 'al', nats.url), dispose: () => nats.stop() };
+}
+
+interface Peer {
+  readonly name: string;
+  readonly online: boolean;
+  readonly conflict: boolean;
+}
+
+async function expectOneMember(place: Caller['place'], { caller }: Deployment): Promise<void> {
+  const { peers } = await caller.ok<{ peers: Peer[] }>('agora_nodes');
+  expect(peers.find(({ name }) => name === 'alpha')).toMatchObject({ online: true, conflict: false });
+  for (const gateway of place.gateways.keys()) {
+    const { self } = await new Caller(place, { gateway }).ok<{ self: Fields }>('agora_nodes');
+    expect(self).toMatchObject({ name: 'alpha', agentId: 'al', configured: true, listening: true });
+  }
+}
+
+const voteAbroad = ({ caller }: Deployment, topic: string, outcome: string): Promise<Fields> =>
+  insisted(caller, 'agora_vote', { node: 'alpha', topic, outcome });
+
+/** What is asked of the owner for a topic that there is not, and for one that the asker may not see. */
+async function answersTo({ caller }: Deployment, topic: string): Promise<string[]> {
+  const abroad = { node: 'alpha', topic };
+  const replies = await Promise.all([
+    caller.call('agora_pull', abroad),
+    caller.call('agora_vote', { ...abroad, outcome: 'yes' }),
+  ]);
+  return replies.map(({ body }) => JSON.stringify(body.result?.['content']).replaceAll(topic, '<topic>'));
+}
+
+verifies(
+  'agora:federation:member',
+  async ({ place }) => {
+    const operator = new Caller(place, { gateway: 1 });
+    const [beta, gamma] = await Promise.all([
+      deployment(member('beta', 'bea', meetingAt)),
+      deployment(member('gamma', 'gus', meetingAt)),
+    ]);
+    for (const { caller } of [beta, gamma]) await untilHeard(caller, 'alpha');
+    for (const name of ['beta', 'gamma']) await untilHeard(operator, name);
+    await expectOneMember(place, beta);
+
+    const topic = newName('lunch');
+    await operator.ok('consensus_create', { topic, options: OPTIONS, minQuorum: 3, agentId: 'ann' });
+    await operator.ok('consensus_vote', { topic, choice: 'yes', agentId: 'ann' }, { gateway: 0 });
+    expect(await voteAbroad(beta, topic, 'yes')).toMatchObject({ voter: 'bea', duplicate: false, tally: { votes: 2 } });
+    const [one] = target.get().of('agora');
+    await one?.kill();
+    one?.spawn();
+    expect(await voteAbroad(beta, topic, 'yes')).toMatchObject({ duplicate: true, tally: { votes: 2 } });
+    const changed = { node: 'alpha', topic, outcome: 'no' };
+    expect(await beta.caller.refused('E_ALREADY_VOTED', 'agora_vote', changed)).toMatchObject({ previous: 'yes' });
+    for (const agentId of ['ann', 'gus']) {
+      await beta.caller.refused('E_NOT_REGISTRY', 'agora_vote', { node: 'alpha', topic, outcome: 'yes', agentId });
+    }
+    expect(await voteAbroad(gamma, topic, 'yes')).toMatchObject({ duplicate: false, tally: { status: 'passed' } });
+    for (const gate of target.get().gateways) await gate.ready();
+    const { hash } = await operator.ok('consensus_get', { topic });
+    for (const { caller } of [beta, gamma]) {
+      const pulled = await insisted(caller, 'agora_pull', { node: 'alpha', topic });
+      expect(pulled).toMatchObject({ pulled: true, adopted: 3, status: 'passed', hash, verified: true });
+      expect(await caller.ok('consensus_get', { topic })).toMatchObject({ hash, owner: 'alpha', votes: { length: 3 } });
+    }
+
+    const { agentId } = await operator.ok('agent_spawn', { team: newName('t').replaceAll('-', ''), name: 'rhea' });
+    const hidden = newName('hidden');
+    const scope = { owner: `agent:${String(agentId)}` };
+    await operator.ok('consensus_create', { topic: hidden, options: OPTIONS, scope, agentId });
+    expect(await answersTo(beta, hidden)).toEqual(await answersTo(beta, newName('never')));
+    await operator.refused('E_SCOPE', 'agora_push', { node: 'beta', topic: hidden });
+  },
+  { on: target },
+);

@@ -1,0 +1,137 @@
+/** kill -9 while trades are bought, delivered, settled, cancelled and swept: money follows each of them once. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { Caller } from '../client.ts';
+import { withLedger } from '../instruments/ledger-rows.ts';
+import { contradictions, tradesOf, wrongSupplies } from '../instruments/market-rows.ts';
+import { keepTrading, type Trading } from '../instruments/persistent-trader.ts';
+import type { Random } from '../instruments/random.ts';
+import { TradeJournal } from '../instruments/trade-journal.ts';
+import { skillsOn } from '../instruments/traders.ts';
+import { waitFor } from '../instruments/wait-for.ts';
+import { MARKET_KILL_ROUNDS } from '../settings.ts';
+import type { ServiceProcess } from '../targets/service-process.ts';
+import { breakable, logsOf, type OwnTarget } from '../targets/target.ts';
+import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
+
+const target = ownTarget({}, { apart: EACH_APART });
+const TRADERS = 6;
+const STEPS_BEFORE = 20;
+/** A start of the whole node takes as long as many of one of its processes. */
+const roundsOf = ({ place }: OwnTarget): number =>
+  place.kind === 'cluster' ? MARKET_KILL_ROUNDS : Math.ceil(MARKET_KILL_ROUNDS / 4);
+/** Every trade is over this long after it was left alone. */
+const WINDOW_MS = 4000;
+const AT_REST_WITHIN_MS = 60_000;
+const SETTINGS = ['market.skillsTradeTtlMs', 'market.tradeWindowMs'];
+
+interface Fault {
+  readonly name: string;
+  happen(system: OwnTarget): Promise<void>;
+}
+
+async function killed(victims: readonly ServiceProcess[]): Promise<void> {
+  await Promise.all(victims.map((one) => one.kill()));
+  for (const one of victims) one.spawn();
+}
+
+function faultsOf({ place }: OwnTarget, random: Random): Fault[] {
+  if (place.kind === 'embedded') return [{ name: 'the node', happen: ({ everybody }) => killed(everybody) }];
+  const one = (role: string): Fault => ({
+    name: `a ${role}`,
+    happen: (system) => killed([random.pick(system.of(role))]),
+  });
+  return [
+    one('market'),
+    one('market'),
+    one('escrow'),
+    { name: 'every market', happen: (system) => killed(system.of('market')) },
+    { name: 'every escrow', happen: ({ escrows }) => killed(escrows) },
+    { name: 'every market and escrow', happen: (system) => killed([...system.of('market'), ...system.escrows]) },
+    { name: 'NATS', happen: (system) => breakable(system, 'nats').restart(random.int(0, 300)) },
+    { name: 'PostgreSQL', happen: (system) => breakable(system, 'postgres').restart(random.int(0, 300)) },
+  ];
+}
+
+/** What a market that starts finds wrong with these trades. */
+function contradictionsTold({ place }: OwnTarget, { sellers, buyers, journal }: Trading): string[] {
+  const names = [...sellers, ...buyers, ...journal.trades];
+  return logsOf(place)
+    .split('\n')
+    .filter(
+      (line) => line.includes('contradicts its listing or its hold') && names.some((name) => line.includes(name)),
+    );
+}
+
+async function suffer(trading: Trading): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  const faults = faultsOf(target.get(), trading.random);
+  const rounds = roundsOf(target.get());
+  for (let round = 0; round < rounds; round += 1) {
+    const before = trading.steps;
+    await waitFor(() => trading.steps >= before + STEPS_BEFORE, { what: 'trades to be under way' });
+    await delay(trading.random.int(0, 250));
+    const fault = faults[round % faults.length] ?? trading.random.pick(faults);
+    await fault.happen(target.get());
+    counts[fault.name] = (counts[fault.name] ?? 0) + 1;
+    for (const one of target.get().gateways) await one.ready();
+    if (target.get().place.kind === 'cluster') {
+      expect(await withLedger(target.get(), (pool) => wrongSupplies(pool, trading))).toEqual([]);
+    }
+  }
+  return counts;
+}
+
+verifies(
+  'market:killed',
+  async ({ place, random, report }) => {
+    const operator = new Caller(place);
+    await skillsOn(operator);
+    for (const key of SETTINGS) await operator.ok('svc_config_set', { key, value: WINDOW_MS });
+    const buyers = Array.from({ length: TRADERS }, () => newName('buyer'));
+    for (const agentId of buyers) await operator.ok('escrow_create', { agentId, budget: 1_000_000 });
+    const trading: Trading = {
+      operator: new Caller(place, { headers: { 'x-svc-timeout-ms': '3000' } }),
+      random,
+      journal: new TradeJournal(),
+      sellers: [],
+      buyers,
+      problems: [],
+      steps: 0,
+      over: false,
+    };
+    const working = Promise.all(buyers.map((buyer) => keepTrading(trading, buyer)));
+    const counts = await suffer(trading);
+    trading.over = true;
+    await working;
+    expect(trading.problems).toEqual([]);
+    let left: readonly string[] = [];
+    let found: ReadonlyMap<string, string> = new Map();
+    const isAtRest = async (): Promise<boolean> => {
+      // The job comes once a minute, and each look stops an embedded node before it does.
+      await operator.ok('market_skill_sweep');
+      left = await withLedger(target.get(), async (pool) => {
+        found = await tradesOf(pool, trading);
+        const open = [...found].filter(([, state]) => OPEN.includes(state)).map(String);
+        return [...(await contradictions(pool, trading)), ...open];
+      });
+      return left.length === 0;
+    };
+    // Embedded, each look stops the node: the first one is worth it when the last trade can be over.
+    if (place.kind === 'embedded') await delay(WINDOW_MS);
+    const often = { withinMs: AT_REST_WITHIN_MS, everyMs: place.kind === 'embedded' ? 8000 : 500 };
+    await waitFor(isAtRest, { ...often, what: 'money to follow every trade' }).catch(() => expect(left).toEqual([]));
+    for (const key of SETTINGS) await operator.ok('svc_config_set', { key, value: null });
+    expect(trading.journal.wrong(found)).toEqual([]);
+    expect(contradictionsTold(target.get(), trading)).toEqual([]);
+    const ends = [...Map.groupBy(found.values(), (state) => state)].map(([state, { length }]) => `${length} ${state}`);
+    const { acknowledged, unanswered } = trading.journal;
+    report(
+      `${JSON.stringify(counts)} killed: ${found.size} trades (${ends.join(', ')}), ${acknowledged} acknowledged steps, ` +
+        `${unanswered} unanswered purchases; none lost, none twice`,
+    );
+  },
+  { on: target, timeoutMs: 240_000 + MARKET_KILL_ROUNDS * 20_000 },
+);
+
+const OPEN = ['opening', 'undoing', 'pending', 'pending_delivery', 'delivered'];

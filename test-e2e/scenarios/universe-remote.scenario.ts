@@ -1,0 +1,190 @@
+/** Other nodes. Here the other node is the same one, by an address that operators listed. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { Caller, Fields } from '../client.ts';
+import { deployment } from '../instruments/deployments.ts';
+import { followGuide, readGuide, settingsIn } from '../instruments/guide.ts';
+import { createMembers, memberAt } from '../instruments/members.ts';
+import { API_KEY, logsOf } from '../targets/target.ts';
+import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
+
+const GUIDE = join(import.meta.dirname, '..', '..', 'docs', 'remote.md');
+const WRONG = 'wrong-token-of-another-node-0123456789';
+const target = ownTarget({ SVC_API_KEY: API_KEY, SVC_REMOTE_TOKEN_B: API_KEY, SVC_REMOTE_TOKEN_WRONG: WRONG });
+const on = { on: target };
+
+const list = (operator: Caller, endpoints: readonly string[] | null) =>
+  operator.ok('svc_config_set', { key: 'network.allowPrivate', value: endpoints });
+
+/** The same deployment as another one, under a name of its own. */
+async function addSelf({ place, caller }: Scenario, more: Fields = {}): Promise<{ operator: Caller; name: string }> {
+  const operator = caller();
+  const { host, origin } = new URL(place.gateways[0] ?? '');
+  await list(operator, [host]);
+  onTestFinished(async () => void (await list(operator, null)));
+  const name = newName('node');
+  const config = { name, url: origin, tokenRef: 'SVC_REMOTE_TOKEN_B', ...more };
+  await operator.ok('svc_remote_addProvider', { type: 'node', config });
+  return { operator, name };
+}
+
+verifies(
+  'remote:called',
+  async (scenario) => {
+    const { operator, name } = await addSelf(scenario);
+    const ears = await scenario.socket({ gateway: 1 });
+    const answer = await operator.ok('svc_remote_call', { host: name, tool: 'svc_health', args: {} });
+    expect(answer).toMatchObject({ ok: true, host: name, tool: 'svc_health' });
+    expect(answer['result']).toMatchObject({ content: { version: expect.any(String), brains: expect.any(Array) } });
+    await ears.until(
+      'a call',
+      ({ name: event, host, ok }) => event === 'remote:called' && host === name && ok === true,
+    );
+    expect(await operator.ok('svc_connector_connect', { service: `remote:${name}` })).toMatchObject({
+      connected: true,
+    });
+    const wrong = await addSelf(scenario, { tokenRef: 'SVC_REMOTE_TOKEN_WRONG' });
+    const refused = await operator.refused('E_REMOTE_ERROR', 'svc_remote_call', {
+      host: wrong.name,
+      tool: 'svc_health',
+    });
+    expect(refused['remote']).toMatchObject({ code: 'UNAUTHORIZED', status: 401 });
+    await operator.refused('E_AUTH', 'svc_connector_connect', { service: `remote:${wrong.name}` });
+    const unset = await addSelf(scenario, { tokenRef: 'SVC_REMOTE_TOKEN_UNSET' });
+    expect(
+      await operator.refused('E_NOT_CONFIGURED', 'svc_connector_connect', { service: `remote:${unset.name}` }),
+    ).toMatchObject({ missing: ['SVC_REMOTE_TOKEN_UNSET'] });
+    const { caller: ann, id } = memberAt(await createMembers(scenario.place, 'editor'), 0);
+    await ann.fails('FORBIDDEN', 'svc_remote_call', { host: name, tool: 'svc_health' });
+    await operator.ok('sudo_grant', { agentId: id, capability: 'network:127.0.0.1' });
+    await ann.ok('svc_remote_call', { host: name, tool: 'svc_health' });
+    await operator.ok('svc_remote_removeProvider', { id: name });
+    await operator.refused('E_REMOTE_ABSENT', 'svc_remote_removeProvider', { id: name });
+    for (const event of ['remote:added', 'remote:removed']) {
+      await ears.until(event, ({ name: heard }) => heard === event);
+    }
+  },
+  on,
+);
+
+verifies(
+  'remote:added',
+  async (scenario) => {
+    const { operator, name } = await addSelf(scenario);
+    const { origin } = new URL(scenario.place.gateways[0] ?? '');
+    const add = (config: Fields, type = 'node') => ['svc_remote_addProvider', { type, config }] as const;
+    const same = await operator.ok(...add({ name, url: `${origin}/`, tokenRef: 'SVC_REMOTE_TOKEN_B' }));
+    expect(same['provider']).toMatchObject({ name, tokenSet: true, url: origin });
+    await operator.refused('E_REMOTE_TAKEN', ...add({ name, url: origin }));
+    await operator.refused('E_NOT_CONFIGURED', ...add({ name: newName('g'), url: 'https://example.org/x.git' }, 'git'));
+    for (const url of [
+      'https://10.0.0.1',
+      'https://[::ffff:10.0.0.1]',
+      'https://169.254.169.254',
+      'http://127.0.0.1:9',
+    ]) {
+      await operator.refused('E_ADDRESS_DENIED', ...add({ name: newName('x'), url }));
+    }
+    for (const config of [
+      { url: 'http://example.org' },
+      { url: 'https://user:secret@example.org' },
+      { url: 'ftp://example.org' },
+      { url: origin, token: WRONG },
+      { url: origin, tokenRef: 'HOST_TOKEN' },
+      { url: origin, tokenRef: WRONG },
+    ]) {
+      await operator.fails('VAF_INPUT_INVALID', ...add({ name: newName('x'), ...config }));
+    }
+    await operator.refused('E_REMOTE_ABSENT', 'svc_remote_call', { host: 'http://10.0.0.1', tool: 'svc_health' });
+    const { providers } = await operator.ok('svc_remote_listProviders');
+    expect(JSON.stringify(providers)).not.toContain(API_KEY);
+    for (const secret of [WRONG, API_KEY]) expect(logsOf(scenario.place)).not.toContain(secret);
+  },
+  on,
+);
+
+verifies(
+  'remote:loop',
+  async (scenario) => {
+    const { operator, name } = await addSelf(scenario);
+    const through = (nodes: number): Fields =>
+      nodes === 0
+        ? { host: name, tool: 'svc_health', args: {} }
+        : { host: name, tool: 'svc_remote_call', args: through(nodes - 1) };
+    expect(JSON.stringify(await operator.ok('svc_remote_call', through(2)))).toContain('"brains"');
+    const text = JSON.stringify(await operator.ok('svc_remote_call', through(3)));
+    expect(text).toContain('E_REMOTE_LOOP');
+    expect(text).not.toContain('"brains"');
+    const headers = { 'x-svc-hops': '3' };
+    await operator.refused('E_REMOTE_LOOP', 'svc_remote_call', through(0), { headers });
+    await operator.fails('INVALID_REQUEST', 'svc_health', {}, { headers: { 'x-svc-hops': 'many' } });
+  },
+  on,
+);
+
+verifies(
+  'remote:silent',
+  async ({ caller }) => {
+    const operator = caller();
+    const other = createServer((request, response) => {
+      if (request.url?.startsWith('/endless') === true) response.end(`{"result":"${'x'.repeat(2 ** 20)}"}`);
+      if (request.url?.startsWith('/odd') === true) response.writeHead(302, { location: '/endless/call' }).end();
+    });
+    const { port } = await listening(other);
+    await list(operator, [`127.0.0.1:${port}`, '127.0.0.1:1']);
+    const at = async (url: string): Promise<string> => {
+      const name = newName('node');
+      await operator.ok('svc_remote_addProvider', { type: 'node', config: { name, url } });
+      return name;
+    };
+    const base = `http://127.0.0.1:${port}`;
+    const calls = { tool: 'svc_health', args: {} };
+    const headers = { 'x-svc-timeout-ms': '2000' };
+    const silent = await at(`${base}/silent`);
+    await operator.refused('E_OUTCOME_UNKNOWN', 'svc_remote_call', { host: silent, ...calls }, { headers });
+    await operator.refused('E_TOO_LARGE', 'svc_remote_call', { host: await at(`${base}/endless`), ...calls });
+    const odd = await operator.refused('E_REMOTE_ERROR', 'svc_remote_call', {
+      host: await at(`${base}/odd`),
+      ...calls,
+    });
+    expect(odd['remote']).toMatchObject({ code: 'HTTP_302', status: 302 });
+    const away = await at('http://127.0.0.1:1');
+    await operator.refused('E_UNREACHABLE', 'svc_remote_call', { host: away, ...calls });
+    await operator.refused('E_UNREACHABLE', 'svc_connector_connect', { service: `remote:${away}` });
+    await list(operator, null);
+    await operator.refused('E_ADDRESS_DENIED', 'svc_remote_call', { host: silent, ...calls });
+  },
+  on,
+);
+
+verifies(
+  'guides:remote',
+  async () => {
+    const [first, second] = await Promise.all(settingsIn(GUIDE).map((settings) => deployment(settings)));
+    const addressOf = (of: typeof first): string => of?.target.place.gateways[0] ?? '';
+    const steps = readGuide(GUIDE).map((step) => ({
+      ...step,
+      commands: step.commands.replaceAll('127.0.0.1:4457', new URL(addressOf(second)).host),
+    }));
+    const answers = await followGuide(steps, addressOf(first));
+    expect(steps.filter(({ answer }) => answer !== null).length).toBeGreaterThan(5);
+    for (const [index, { answer, line }] of steps.entries()) {
+      const { result } = JSON.parse(answers[index]?.at(-1) ?? '') as { result: Fields };
+      expect(result['content'], `line ${line}`).toMatchObject(answer as object);
+    }
+  },
+  { only: 'embedded' },
+);
+
+async function listening(server: Server): Promise<AddressInfo> {
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return server.address() as AddressInfo;
+}
