@@ -6,7 +6,7 @@ import { addMember, createMembers, memberAt } from '../instruments/members.ts';
 import { insisted } from '../instruments/persistent-calls.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { AGORA_KILL_ROUNDS, AGORA_NODE_KILL_ROUNDS } from '../settings.ts';
-import type { ServiceProcess } from '../targets/service-process.ts';
+import { killed, type ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget, TargetPlace } from '../targets/target.ts';
 import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -71,11 +71,6 @@ async function expectBallots(who: Caller, topic: string, cast: readonly Cast[]):
   expect(tally.counts).toEqual(counts);
 }
 
-async function killed(victims: readonly ServiceProcess[]): Promise<void> {
-  await Promise.all(victims.map((one) => one.kill()));
-  for (const one of victims) one.spawn();
-}
-
 function victimsOf({ place, everybody, of }: OwnTarget, round: number): readonly ServiceProcess[] {
   if (place.kind === 'embedded') return everybody;
   return [of('agora').slice(0, 1), of('habitat'), of('agora')][round % 3] ?? [];
@@ -122,8 +117,8 @@ verifies(
     const sending = members.map(({ caller: who }) => keepSending(who.with(impatient), channel, work));
     const voter = new Caller(place, impatient);
     const [topic, overdue] = [newName('topic'), newName('topic')];
-    await voter.ok('consensus_create', { topic, options: OPTIONS, minQuorum: 1000, agentId: newName('author') });
-    const closing = await voter.ok('consensus_create', {
+    await caller().ok('consensus_create', { topic, options: OPTIONS, minQuorum: 1000, agentId: newName('author') });
+    const closing = await caller().ok('consensus_create', {
       topic: overdue,
       options: OPTIONS,
       deadline: Date.now() + 3000,
@@ -134,10 +129,11 @@ verifies(
     const rounds = await suffer(work, () => random.int(0, 250)).finally(() => {
       work.over = true;
     });
+    await target.get().whole();
     const [said, told] = [(await Promise.all(sending)).flat(), await delegating];
     const cast = (await Promise.all(voting)).flat();
-    await expectBallots(voter, topic, cast);
-    expect(await voter.ok('consensus_get', { topic: overdue })).toMatchObject({
+    await expectBallots(caller(), topic, cast);
+    expect(await caller().ok('consensus_get', { topic: overdue })).toMatchObject({
       status: 'expired',
       decision: { decidedAt: closing.deadline },
     });

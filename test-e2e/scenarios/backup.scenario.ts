@@ -71,7 +71,7 @@ verifies(
     await run('restore.sh', place, backup);
     expect(existsSync(join(place.dataDir, 'audit', 'checkpoints'))).toBe(true);
     for (const one of cluster.everybody) one.spawn();
-    await Promise.all(cluster.gateways.map((gateway) => gateway.ready()));
+    await cluster.whole();
 
     expect(await operator.ok('svc_audit_verify')).toMatchObject({ ok: true });
     expect(await member.ok('svc_audit_log', { event: 'after' })).toMatchObject({ logged: true });

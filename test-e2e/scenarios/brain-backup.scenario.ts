@@ -6,8 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { type Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
+import { brainServed } from '../instruments/served.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { BACKUP_FILES, BACKUP_KILLS } from '../settings.ts';
+import { killed } from '../targets/service-process.ts';
 import { brainFolder, type TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
@@ -149,7 +151,7 @@ async function killedDuring(
   { place, random }: Scenario,
   call: () => Promise<Reply>,
 ): Promise<{ answer: Reply | null; isInside: boolean }> {
-  const { brains, gateways } = own.get();
+  const { brains, whole } = own.get();
   let isDone = false;
   const reply = call()
     .catch(() => null)
@@ -157,9 +159,8 @@ async function killedDuring(
   while (!isDone && !isUnfinished(place)) await delay(1);
   await delay(random.int(0, 250));
   const isInside = !isDone;
-  await Promise.all(brains.map((one) => one.kill()));
-  for (const one of brains) one.spawn();
-  for (const one of gateways) await one.ready();
+  await killed(brains);
+  await whole();
   return { answer: await reply, isInside };
 }
 
@@ -172,8 +173,6 @@ verifies(
     for (let index = 0; index < 200; index += 1) writeFileSync(join(folder, `f${index}.md`), `old ${index}`);
     await user.ok('svc_commit', { message: 'old' });
     const { path } = await user.ok('svc_brain_backup');
-    const served = { what: 'the brain to be served', ignoreErrors: () => true };
-    const first = () => waitFor(async () => (await user.ok('brain_read', { brain, name: 'f0' }))['content'], served);
     let inside = 0;
     for (let round = 0; inside < BACKUP_KILLS; round += 1) {
       expect(round).toBeLessThan(BACKUP_KILLS * 10);
@@ -185,7 +184,8 @@ verifies(
       const call = () => user.call(tool, args, { headers: { 'x-svc-timeout-ms': '15000' } });
       const { answer, isInside } = await killedDuring(scenario, call);
       if (isInside) inside += 1;
-      const content = await first();
+      await brainServed(user, brain);
+      const { content } = await user.ok('brain_read', { brain, name: 'f0' });
       const isRestored = isRestore && answer !== null && codeOf(answer) === null;
       expect(isRestored ? ['old 0'] : isRestore ? ['old 0', newer] : [newer]).toContain(content);
       expect(Object.keys(filesOf(folder)).length).toBe(200);

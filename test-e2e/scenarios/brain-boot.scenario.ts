@@ -11,11 +11,11 @@ import { newName, ownTarget, verifies } from '../verifies.ts';
 
 const target = ownTarget();
 
-async function restart({ brains, gateways }: OwnTarget, meanwhile: () => void): Promise<void> {
+async function restart({ brains, whole }: OwnTarget, meanwhile: () => void): Promise<void> {
   await Promise.all(brains.map((one) => one.stop()));
   meanwhile();
   for (const one of brains) one.spawn();
-  for (const one of gateways) await one.ready();
+  await whole();
 }
 
 const DANGERS = [

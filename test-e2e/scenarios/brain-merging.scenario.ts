@@ -13,10 +13,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { Caller, codeOf, type Fields } from '../client.ts';
+import { Caller, type Fields } from '../client.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
+import { brainServed } from '../instruments/served.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { MERGE_KILL_ROUNDS } from '../settings.ts';
+import { killed } from '../targets/service-process.ts';
 import { brainFolder, worktreeFolder } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -181,9 +183,8 @@ verifies(
 verifies(
   'merging:killed',
   async ({ place, random, report }) => {
-    const { brains, gateways } = withRemote.get();
+    const { brains, whole } = withRemote.get();
     const user = new Caller(place);
-    const impatient = new Caller(place, { session: user.session, headers: { 'x-svc-timeout-ms': '3000' } });
     const brain = newName('b');
     await user.ok('brain_switch', { name: brain, create: true });
     const folder = brainFolder(place, brain);
@@ -209,17 +210,10 @@ verifies(
       // Every other time at the moment the branch has moved, when its files are still to follow.
       if (round % 2 === 0) await waitFor(() => headOf(folder) !== before, { what: 'the branch to move', everyMs: 2 });
       await delay(random.int(0, 60));
-      await Promise.all(brains.map((one) => one.kill()));
-      for (const one of brains) one.spawn();
+      await killed(brains);
       await merging;
-      for (const one of gateways) await one.ready();
-      await waitFor(
-        async () => codeOf(await impatient.call('brain_read', { name: 'd1/f1', branch: 'main' })) === null,
-        {
-          what: 'the brain to be open again',
-          withinMs: 60_000,
-        },
-      );
+      await whole();
+      await brainServed(user, brain);
       const head = git(folder, 'rev-parse', 'main');
       if (head !== before) finished += 1;
       const status = git(folder, 'status', '--porcelain');

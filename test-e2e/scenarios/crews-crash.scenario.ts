@@ -6,7 +6,7 @@ import { budgetOf, deltasOf } from '../instruments/crew.ts';
 import { insisted, persisted } from '../instruments/persistent-calls.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { CREW_KILL_ROUNDS } from '../settings.ts';
-import type { ServiceProcess } from '../targets/service-process.ts';
+import { killed, type ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget } from '../targets/target.ts';
 import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -18,11 +18,6 @@ const UNDONE_WITHIN_MS = 120_000;
 interface Work {
   done: number;
   over: boolean;
-}
-
-async function killed(victims: readonly ServiceProcess[]): Promise<void> {
-  await Promise.all(victims.map((one) => one.kill()));
-  for (const one of victims) one.spawn();
 }
 
 const ROLES = ['universe', 'escrow', 'universe', 'agora', 'universe', 'brain'] as const;
@@ -64,18 +59,20 @@ verifies(
     }
     for (const work of works) work.over = true;
     await working;
+    await target.get().whole();
+    const unhurried = new Caller(place);
     for (const [n, crew] of names.entries()) {
       const status = await waitFor(
         async () => {
-          const seen = await operator.ok<Fields & { pool: Fields }>('svc_scenario_status', { crew });
+          const seen = await unhurried.ok<Fields & { pool: Fields }>('svc_scenario_status', { crew });
           return seen.phase === 'ready' && seen.pool.pending === 0 ? seen : null;
         },
         { what: `${crew} to be at rest`, withinMs: UNDONE_WITHIN_MS },
       );
       const { done } = status.tasks as { done: number };
       expect(done).toBe(works[n]?.done);
-      expect(await budgetOf(operator, crew)).toMatchObject({ spent: done, pending: 0 });
-      expect(await deltasOf(operator, crew)).toHaveLength(done);
+      expect(await budgetOf(unhurried, crew)).toMatchObject({ spent: done, pending: 0 });
+      expect(await deltasOf(unhurried, crew)).toHaveLength(done);
     }
     report(`${CREW_KILL_ROUNDS} kills: ${doneOf()} tasks done, each noted and paid once, nothing held`);
   },

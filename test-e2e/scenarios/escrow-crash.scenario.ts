@@ -10,6 +10,7 @@ import { budgetOf, memberFunds, poolFunds } from '../instruments/pools.ts';
 import type { Random } from '../instruments/random.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { BANK_SECONDS, LEDGER_KILL_ROUNDS } from '../settings.ts';
+import { killed } from '../targets/service-process.ts';
 import { logsOf } from '../targets/target.ts';
 import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -125,13 +126,13 @@ verifies(
       await waitFor(isUnderWay, { what: 'money to move' });
       await delay(random.int(0, 200));
       const victims = random.int(0, 2) === 0 ? escrows : [random.pick(escrows)];
-      await Promise.all(victims.map((one) => one.kill()));
-      for (const one of victims) one.spawn();
+      await killed(victims);
       for (const one of gateways) await one.ready();
     }
     work.over = true;
     await working;
     await market?.close();
+    await target.get().whole();
     expect(work.problems).toEqual([]);
     expect(await poolFunds(operator, workspaceId)).toMatchObject({ spent: spent.pool / CREDIT, pending: 0 });
     const drawn = [...(await memberFunds(operator, workspaceId)).values()];
@@ -200,13 +201,12 @@ verifies(
     let kills = 0;
     while (endsAt - performance.now() > KILL_EVERY_MS / 2) {
       await delay(KILL_EVERY_MS / 2);
-      const victim = random.pick(escrows);
-      await victim.kill();
-      victim.spawn();
+      await killed([random.pick(escrows)]);
       kills += 1;
       await delay(KILL_EVERY_MS / 2);
     }
     await Promise.all([...clients, watching]);
+    await target.get().whole();
     expect(snapshots.filter(({ sum, least }) => sum !== 0 || !(least >= 0))).toEqual([]);
     expect(Object.keys(counts).filter((code) => code !== 'moved' && code !== 'E_BUDGET')).toEqual([]);
     for (const [org, { spent, earned }] of told) {

@@ -282,7 +282,7 @@ verifies(
     } finally {
       for (const one of habitats) one.spawn();
     }
-    await Promise.all(target.get().gateways.map((gateway) => gateway.ready()));
+    await target.get().whole();
     expect(await operator.ok('escrow_workspaceRecordSpend', { workspaceId, agentId, amount: 1 })).toMatchObject({
       poolSpent: 2,
     });

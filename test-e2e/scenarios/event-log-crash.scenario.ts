@@ -8,17 +8,12 @@ import { allAfter, newestId } from '../instruments/log-reader.ts';
 import type { Random } from '../instruments/random.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { LOG_KILL_ROUNDS, LOGGED_EVENTS } from '../settings.ts';
-import type { ServiceProcess } from '../targets/service-process.ts';
+import { killed } from '../targets/service-process.ts';
 import { breakable, type OwnTarget } from '../targets/target.ts';
 import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
 const target = ownTarget({}, { apart: EACH_APART });
 const WRITERS = 10;
-
-async function killed(victims: readonly ServiceProcess[]): Promise<void> {
-  await Promise.all(victims.map((one) => one.kill()));
-  for (const one of victims) one.spawn();
-}
 
 type Fault = readonly [name: string, happen: (system: OwnTarget) => Promise<unknown>];
 
@@ -92,7 +87,7 @@ verifies(
     );
     const counts = await suffer(writing, random);
     await working;
-    for (const one of target.get().gateways) await one.ready();
+    await target.get().whole();
     const logged = await waitFor(
       async () => {
         const events = (await allAfter(operator, start, { nameFilter: 'brain:change' })).filter(
@@ -141,7 +136,7 @@ verifies(
     await operator.ok('brain_write', { brain, name: 'one', content: 'x' });
     await waitFor(() => filesIn(place, brain).includes('one.md'), { what: 'the copy of the first' });
     await killed(target.get().of('agora'));
-    for (const one of target.get().gateways) await one.ready();
+    await target.get().whole();
     await operator.program().call('brain_write', { brain, branch: 'main', name: 'two', content: 'x' });
     await waitFor(() => filesIn(place, brain).includes('two.md'), { what: 'the copy of the second' });
     expect(filesIn(place, brain).filter((file) => file === 'two.md')).toEqual(['two.md']);

@@ -146,7 +146,7 @@ verifies(
 verifies(
   'gateway:unavailable:fast',
   async ({ place, report }) => {
-    const { brains, gateways } = target.get();
+    const { brains } = target.get();
     const user = new Caller(place);
     await Promise.all(brains.map((one) => one.stop()));
     const times: number[] = [];
@@ -161,7 +161,7 @@ verifies(
     expect(Number(reply.headers['retry-after'])).toBeGreaterThanOrEqual(1);
     await user.ok('nodes_list');
     for (const one of brains) one.spawn();
-    for (const one of gateways) await one.ready();
+    await target.get().whole();
     await user.ok('brain_list');
     report(`no responder: 503 after ${Math.round(times[5] ?? 0)} ms in the median`);
   },
@@ -190,7 +190,7 @@ verifies(
       }
     }
     for (const one of brains) one.spawn();
-    for (const one of gateways) await one.ready();
+    await target.get().whole();
     await user.ok('brain_list');
   },
   { on: target },

@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import type { Caller, Fields } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
+import { killed } from '../targets/service-process.ts';
 import { EACH_APART, newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
 const target = ownTarget({}, { apart: EACH_APART });
@@ -140,11 +141,9 @@ verifies(
     const published = await Promise.all(
       ['1', '2', '3', '4'].map((title) => publish(caller(), { title, tags: [tag], workspace: '' })),
     );
-    const { place, everybody, of, gateways } = target.get();
-    const keepers = place.kind === 'embedded' ? everybody : of('agora');
-    await Promise.all(keepers.map((one) => one.kill()));
-    for (const one of keepers) one.spawn();
-    for (const one of gateways) await one.ready();
+    const { place, everybody, of, whole } = target.get();
+    await killed(place.kind === 'embedded' ? everybody : of('agora'));
+    await whole();
     const { publications } = await postsOf(caller(), { tag });
     const byId = (a: Fields, b: Fields) => String(a.id).localeCompare(String(b.id));
     expect([...publications].sort(byId)).toEqual([...published].sort(byId));

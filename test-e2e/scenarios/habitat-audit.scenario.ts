@@ -6,6 +6,7 @@ import { Caller, codeOf, type Fields } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { DENIALS, DENIALS_WINDOW_S, REGISTRY_KILL_ROUNDS } from '../settings.ts';
+import { killed } from '../targets/service-process.ts';
 import { KEYED, ownTarget, REGISTRY_APART, verifies } from '../verifies.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
@@ -153,11 +154,9 @@ verifies(
       );
       // The moment the first effect is acknowledged, its entry can hardly be in the chain.
       await Promise.race(grants);
-      await Promise.all(habitats.map((process) => process.kill()));
+      await killed(habitats);
       await Promise.all(grants);
-      await Promise.all(habitats.map((process) => process.start()));
-      const answers = async () => codeOf(await operator.call('svc_audit_list')) === null;
-      await waitFor(answers, { what: 'the audit to answer again', ignoreErrors: () => true });
+      await target.get().whole();
     }
     const granted: string[] = [];
     for (const userId of users) {

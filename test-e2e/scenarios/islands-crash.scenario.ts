@@ -5,7 +5,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { expect } from 'vitest';
 import { Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import { assertSound } from '../instruments/git.ts';
-import { waitFor } from '../instruments/wait-for.ts';
+import { brainServed } from '../instruments/served.ts';
 import { ISLAND_KILLS_INSIDE, ISLAND_ROUNDS_WITH_ALL } from '../settings.ts';
 import { brainFolder, type OwnTarget } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
@@ -15,17 +15,14 @@ const target = ownTarget();
 const MADE_TOGETHER = 200;
 const MOST_ROUNDS = 40;
 
-async function begin({ brains, gateways }: OwnTarget): Promise<void> {
+async function begin({ brains, whole }: OwnTarget): Promise<void> {
   for (const one of brains) one.spawn();
-  for (const one of gateways) await one.ready();
+  await whole();
 }
 
 /** How many islands the brain has, as soon as it is served again. */
 async function served(user: Caller, brain: string): Promise<number> {
-  await waitFor(async () => codeOf(await user.call('svc_get_islands', { brain, limit: 1 })) === null, {
-    what: 'the brain to be served',
-    ignoreErrors: () => true,
-  });
+  await brainServed(user, brain);
   let count = 0;
   for (let page: Fields = {}, more = true; more; more = page.nextCursor !== undefined) {
     const from = page.nextCursor === undefined ? {} : { cursor: page.nextCursor };

@@ -10,7 +10,7 @@ import { TradeJournal } from '../instruments/trade-journal.ts';
 import { skillsOn } from '../instruments/traders.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { MARKET_KILL_ROUNDS } from '../settings.ts';
-import type { ServiceProcess } from '../targets/service-process.ts';
+import { killed } from '../targets/service-process.ts';
 import { breakable, logsOf, type OwnTarget } from '../targets/target.ts';
 import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -28,11 +28,6 @@ const SETTINGS = ['market.skillsTradeTtlMs', 'market.tradeWindowMs'];
 interface Fault {
   readonly name: string;
   happen(system: OwnTarget): Promise<void>;
-}
-
-async function killed(victims: readonly ServiceProcess[]): Promise<void> {
-  await Promise.all(victims.map((one) => one.kill()));
-  for (const one of victims) one.spawn();
 }
 
 function faultsOf({ place }: OwnTarget, random: Random): Fault[] {
@@ -101,9 +96,11 @@ verifies(
       over: false,
     };
     const working = Promise.all(buyers.map((buyer) => keepTrading(trading, buyer)));
-    const counts = await suffer(trading);
-    trading.over = true;
+    const counts = await suffer(trading).finally(() => {
+      trading.over = true;
+    });
     await working;
+    await target.get().whole();
     expect(trading.problems).toEqual([]);
     let left: readonly string[] = [];
     let found: ReadonlyMap<string, string> = new Map();

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { Caller, codeOf } from '../client.ts';
+import { Caller } from '../client.ts';
 import { assertSound } from '../instruments/git.ts';
 import {
   expectCounts,
@@ -13,6 +13,7 @@ import {
   type Round,
   startWork,
 } from '../instruments/kept-work.ts';
+import { brainServed } from '../instruments/served.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { KILL_ROUNDS } from '../settings.ts';
 import { brainFolder, type TargetPlace } from '../targets/target.ts';
@@ -29,7 +30,7 @@ function leftovers({ dataDir }: TargetPlace, folder: string, brain: string): str
 verifies(
   'memory:crash',
   async ({ place, random, report }) => {
-    const { brains, gateways } = target.get();
+    const { brains, whole } = target.get();
     const [user, wanderer] = [new Caller(place), new Caller(place)];
     const impatient = new Caller(place, { session: user.session, headers: { 'x-svc-timeout-ms': '1500' } });
     const [brain, other] = [newName('b'), newName('b')];
@@ -47,9 +48,8 @@ verifies(
       round.over = true;
       for (const one of brains) one.spawn();
       await Promise.all(working);
-      for (const one of gateways) await one.ready();
-      const isServed = async () => codeOf(await impatient.call('svc_memory_stats', { brain })) === null;
-      await waitFor(isServed, { what: 'the brain to answer' });
+      await whole();
+      await brainServed(user, brain);
       await expectFound(round, user);
       await expectWhole(round, user);
       expect(leftovers(place, folder, brain)).toEqual([]);

@@ -9,7 +9,6 @@ import { Load, reader } from '../instruments/load.ts';
 import { createPool, poolFunds } from '../instruments/pools.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { FAULTS_AT_ONCE, LOAD_PAUSE_MS, promised } from '../settings.ts';
-import { servicesAlive } from '../targets/cluster.ts';
 import type { ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget } from '../targets/target.ts';
 import { EACH_APART, newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
@@ -193,9 +192,7 @@ for (const tried of CASES) {
     'gateway:faults:standstill',
     async (scenario) => {
       await endure(tried, scenario);
-      for (const gateway of target.get().gateways) await gateway.ready();
-      const behind = hurt.map(({ service }) => service).filter((service) => service !== 'gateway');
-      await servicesAlive(scenario.place.gateways[0] ?? '', behind, 2);
+      await target.get().whole();
     },
     { on: target, title: `${hurt.map(named).join(' and ')} ${fault.title}` },
   );

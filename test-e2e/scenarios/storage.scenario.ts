@@ -9,7 +9,7 @@ import { assertSound } from '../instruments/git.ts';
 import { expectHarmless, shownServed } from '../instruments/hostile-calls.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { pictureOf } from '@svc/testing/pictures.ts';
-import { waitFor } from '../instruments/wait-for.ts';
+import { brainServed } from '../instruments/served.ts';
 import { NAMES, STORAGE_KILLS_INSIDE } from '../settings.ts';
 import { brainFolder } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
@@ -139,7 +139,7 @@ const MOST_ROUNDS = 30;
 verifies(
   'storage:crash',
   async ({ place, random, report }) => {
-    const { brains, gateways } = killed.get();
+    const { brains, whole } = killed.get();
     const user = new Caller(place);
     const brain = newName('b');
     await user.ok('brain_switch', { name: brain, create: true });
@@ -151,12 +151,6 @@ verifies(
     const isInside = (): boolean => readdirSync(journal).some((name) => name.startsWith(`${brain}.stp_`));
     const count = (name: string): number =>
       existsSync(join(folder, name)) ? readdirSync(join(folder, name)).length : 0;
-    const served = async (): Promise<void> => {
-      await waitFor(async () => codeOf(await user.call('svc_storage_exists', { brain, path: 'from' })) === null, {
-        what: 'the brain to be served',
-        ignoreErrors: () => true,
-      });
-    };
     let inside = 0;
     for (let round = 0; inside < STORAGE_KILLS_INSIDE; round += 1) {
       expect(round).toBeLessThan(MOST_ROUNDS);
@@ -174,9 +168,9 @@ verifies(
       await Promise.all(brains.map((one) => one.kill()));
       if (isInside()) inside += 1;
       for (const one of brains) one.spawn();
-      for (const one of gateways) await one.ready();
       const answer = await reply;
-      await served();
+      await whole();
+      await brainServed(user, brain);
       const left = count('to');
       expect([0, FILES], `${tool} left ${left}`).toContain(left);
       expect(existsSync(join(folder, 'to')), 'no directory is left without its files').toBe(left > 0);

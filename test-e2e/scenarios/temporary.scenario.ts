@@ -6,6 +6,7 @@ import { codeOf } from '../client.ts';
 import { expectHarmless, shownServed } from '../instruments/hostile-calls.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { NAMES } from '../settings.ts';
+import { killed } from '../targets/service-process.ts';
 import { ownTarget, verifies } from '../verifies.ts';
 
 verifies(['tmp:mine', 'tmp:handed', 'tmp:one-store', 'tmp:clear', 'tmp:stash'], async ({ place, fresh }) => {
@@ -126,7 +127,7 @@ verifies(
   { timeoutMs: 180_000 + NAMES * 200 },
 );
 
-const killed = ownTarget();
+const own = ownTarget();
 
 verifies(
   'tmp:time',
@@ -135,14 +136,13 @@ verifies(
     await user.ok('svc_tmp_dropboxPut', { name: 'short', content: 'x', ttl: 3000 });
     await user.ok('svc_tmp_dropboxPut', { name: 'long', content: 'x' });
     await user.ok('svc_tmp_cacheSet', { key: 'no', value: false });
-    const { brains, gateways } = killed.get();
-    await Promise.all(brains.map((one) => one.kill()));
-    await Promise.all(brains.map((one) => one.start()));
-    for (const one of gateways) await one.ready();
+    const { brains, whole } = own.get();
+    await killed(brains);
+    await whole();
     expect(await user.ok('svc_tmp_dropboxGet', { name: 'long' })).toMatchObject({ content: 'x' });
     expect(await user.ok('svc_tmp_cacheGet', { key: 'no' })).toMatchObject({ found: true, value: false });
     await sleep(3000);
     await user.refused('E_TMP_ABSENT', 'svc_tmp_dropboxGet', { name: 'short' });
   },
-  { on: killed },
+  { on: own },
 );

@@ -7,7 +7,7 @@ import { insisted, persisted } from '../instruments/persistent-calls.ts';
 import type { Random } from '../instruments/random.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { POLLERS, QUEUE_KILL_ROUNDS, QUEUED_ITEMS, STALLED_WORKERS } from '../settings.ts';
-import type { ServiceProcess } from '../targets/service-process.ts';
+import { killed, type ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget, TargetPlace } from '../targets/target.ts';
 import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -67,11 +67,6 @@ async function fill({ at }: Post, who: Caller, items: readonly number[]): Promis
   return ids;
 }
 
-async function killed(victims: readonly ServiceProcess[]): Promise<void> {
-  await Promise.all(victims.map((one) => one.kill()));
-  for (const one of victims) one.spawn();
-}
-
 function victimsOf({ place, everybody, of }: OwnTarget, round: number): readonly ServiceProcess[] {
   if (place.kind === 'embedded') return everybody;
   const both = of('universe');
@@ -124,6 +119,7 @@ verifies(
       keepWorking(post, workers[n % workers.length] ?? first, n % 2, work),
     );
     await suffer(work, random);
+    await target.get().whole();
     const ids = (await Promise.all(filling)).flat();
     await waitFor(() => work.done.length >= QUEUED_ITEMS, { what: 'all work to be done', withinMs: 120_000 }).finally(
       () => {
@@ -134,7 +130,7 @@ verifies(
     expect(ids.length).toBe(QUEUED_ITEMS);
     expect(new Set(ids).size).toBe(QUEUED_ITEMS);
     expect(work.done.map(({ id }) => id).sort()).toEqual([...ids].sort());
-    const kept = await itemsOf(first, at);
+    const kept = await itemsOf(memberAt({ workspace, members }, 0).caller, at);
     expect(kept.map(({ seq }) => seq)).toEqual([...kept.keys()].map((n) => n + 1));
     const results = new Map(work.done.map(({ id, result }) => [id, result]));
     for (const one of kept) expect(one).toMatchObject({ status: 'completed', result: results.get(String(one.id)) });
@@ -221,6 +217,7 @@ verifies(
     }
     stop.over = true;
     await delegating;
+    await target.get().whole();
     const at = { stream: `agent:${id}` };
     const stateOf = async () =>
       (await operator.ok<{ agents: Fields[] }>('agent_list', { limit: 200 })).agents.find((one) => one.id === id)

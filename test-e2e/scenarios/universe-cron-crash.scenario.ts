@@ -7,7 +7,7 @@ import { insisted } from '../instruments/persistent-calls.ts';
 import type { Random } from '../instruments/random.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { CRON_KILL_ROUNDS, CRON_REPLICAS, CRON_SECONDS } from '../settings.ts';
-import type { ServiceProcess } from '../targets/service-process.ts';
+import { killed, type ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget } from '../targets/target.ts';
 import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -24,11 +24,6 @@ interface Run {
 interface Listed {
   readonly jobs: readonly Fields[];
   readonly history: readonly Run[];
-}
-
-async function killed(victims: readonly ServiceProcess[]): Promise<void> {
-  await Promise.all(victims.map((one) => one.kill()));
-  for (const one of victims) one.spawn();
 }
 
 function victimsOf({ place, everybody, of }: OwnTarget, random: Random): readonly ServiceProcess[] {
@@ -91,6 +86,7 @@ verifies(
     await insisted(ann, 'cron_schedule', { ...pay, interval: INTERVAL_MS, task });
     const startedAt = performance.now();
     await suffer(random);
+    await target.get().whole();
     const resumedMs = await resumedAfter(ann, { ...pay }, Date.now());
     await delay(Math.max(0, CRON_SECONDS * 1000 - (performance.now() - startedAt)));
     const seconds = (performance.now() - startedAt) / 1000;

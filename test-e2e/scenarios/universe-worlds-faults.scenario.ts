@@ -6,7 +6,7 @@ import { insisted, persisted } from '../instruments/persistent-calls.ts';
 import type { Random } from '../instruments/random.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { RESTORE_KILL_ROUNDS } from '../settings.ts';
-import type { ServiceProcess } from '../targets/service-process.ts';
+import { killed, type ServiceProcess } from '../targets/service-process.ts';
 import type { OwnTarget } from '../targets/target.ts';
 import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -48,6 +48,7 @@ verifies(
       expect(await user.refused('E_STATE_LOCKED', 'svc_universe_resume', resume)).toMatchObject({ ok: false });
     } finally {
       await Promise.all(brains.map((one) => one.start()));
+      await target.get().whole();
     }
     expect(await spentBy(user, actor)).toBe(0);
   },
@@ -66,9 +67,7 @@ async function suffer(finished: ReadonlySet<string>, random: Random): Promise<vo
     const before = finished.size;
     await waitFor(() => finished.size > before, { what: 'a resume to be finished', withinMs: 120_000 });
     await delay(random.int(0, 150));
-    const victims = victimsOf(target.get(), random);
-    await Promise.all(victims.map((one) => one.kill()));
-    for (const one of victims) one.spawn();
+    await killed(victimsOf(target.get(), random));
     for (const one of target.get().gateways) await one.ready();
   }
 }
@@ -100,14 +99,18 @@ verifies(
       isOver = true;
     });
     await Promise.all(working);
+    await target.get().whole();
+    const unhurried = new Caller(place);
     // What was killed before its lease ran out keeps others out for as long, and nothing else is refused.
     expect(refused.filter((code) => code !== 'E_STATE_LOCKED')).toEqual([]);
-    expect(await spentBy(who, actor)).toBe(PRICE * finished.size);
+    expect(await spentBy(unhurried, actor)).toBe(PRICE * finished.size);
     for (const brain of brains) {
       // A lease that was killed with its holder ends by itself.
-      const isFree = async () => (await who.ok('svc_lock', { brain }))['held'] === false;
+      const isFree = async () => (await unhurried.ok('svc_lock', { brain }))['held'] === false;
       await waitFor(isFree, { what: 'the lease to be over' });
-      expect(await who.ok('svc_universe_resume', { id: DEMO, brain, actor })).toMatchObject({ liveRootMatch: true });
+      expect(await unhurried.ok('svc_universe_resume', { id: DEMO, brain, actor })).toMatchObject({
+        liveRootMatch: true,
+      });
     }
     report(
       `${RESTORE_KILL_ROUNDS} kills: ${finished.size} resumes, each billed once; ${refused.length} found it locked`,

@@ -81,9 +81,13 @@ export async function startCluster(
     const groups = await members.run(alone, given);
     const running = groups.map((group) => ({ ...group, processes: group.members.map(({ process }) => process) }));
     const urls = running.flatMap(({ processes }) => processes.flatMap(({ url }) => url ?? []));
-    await Promise.all(urls.map((url) => servicesAlive(url, SERVICE_NAMES, replicas)));
+    const whole = async () => {
+      await Promise.all(running.flatMap(({ processes }) => processes.map((one) => one.serving())));
+      await Promise.all(urls.map((url) => servicesAlive(url, SERVICE_NAMES, replicas)));
+    };
+    await whole();
     const place = { kind: 'cluster', gateways: urls, key: API_KEY, ...ground } as const;
-    return ownTargetOf(running, { place, servers, revive, stop });
+    return ownTargetOf(running, { place, servers, revive, whole, stop });
   };
   try {
     return await revive(environment);

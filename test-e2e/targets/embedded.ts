@@ -61,6 +61,7 @@ export async function startEmbedded(
         await node.revive(settings(now));
         return targetWith(now);
       },
+      whole: () => node.ready(),
       async stop() {
         await node.dispose();
         rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });

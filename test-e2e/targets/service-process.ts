@@ -84,6 +84,11 @@ export class ServiceProcess {
     if (this.configure(environment)) await this.dispose();
     this.signal('SIGCONT');
     if (!this.isRunning) this.spawn();
+    await this.serving();
+  }
+
+  /** Resolves when it says so at its own port, whoever else knows it. */
+  async serving(): Promise<void> {
     await this.#serves(this.health);
   }
 
@@ -177,4 +182,10 @@ export class ServiceProcess {
     this.signal('SIGTERM');
     await this.ended(12_000).catch(() => this.kill());
   }
+}
+
+/** SIGKILL of all at once; they start again while whoever asks them goes on. */
+export async function killed(victims: readonly ServiceProcess[]): Promise<void> {
+  await Promise.all(victims.map((one) => one.kill()));
+  for (const one of victims) one.spawn();
 }

@@ -52,6 +52,8 @@ export interface OwnTarget extends TargetProcesses {
   readonly servers: { readonly nats: TestServer; readonly redis: TestServer; readonly postgres: TestServer } | null;
   /** Whatever was done to it, everything runs and answers again, with these settings; `apart` divides it anew. */
   revive(environment: Environment, apart?: readonly string[]): Promise<OwnTarget>;
+  /** Resolves when all that was ended and started again serves, and every gateway knows it: one alone may go by what it saw before. */
+  whole(): Promise<void>;
   stop(): Promise<void>;
 }
 
