@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { LongestFirst } from './test-e2e/longest-first.ts';
-import { e2eProjects } from './test-e2e/vitest.config.ts';
+import { e2eProjects, PATIENCE } from './test-e2e/vitest.config.ts';
 
 const FOLDERS = ['{services,shared}/*/src/**', 'services/*/testing/**', '{deploy,toolchain,bench}/**'];
 const NEEDS_SERVER = '*.{pg,nats,redis}.test.ts';
@@ -27,9 +27,7 @@ function suites(
       // Node loads our modules itself, as it does when they run: no transform, and its compile cache.
       experimental: { viteModuleRunner: false, nodeLoader: false },
       maxWorkers: WORKERS,
-      // Some start a server or a database first.
-      testTimeout: 60_000,
-      hookTimeout: 90_000,
+      ...PATIENCE,
     },
   };
 }

@@ -74,7 +74,7 @@ describe.skipIf(nats === null || redis === null || postgres === null)('a process
   test('a Redis that dies is a line in the log, and so is its return; every connection is named', async () => {
     // its users go with it
     const process = escrow({ SVC_LOG_LEVEL: 'info', REDIS_URL: redis?.url ?? '' });
-    await expect.poll(process.said, { timeout: 30_000 }).toContain('escrow is running');
+    await expect.poll(process.said).toContain('escrow is running');
     expect(
       await query(`SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE usename = 'locked'`),
     ).toEqual([{ name: expect.stringMatching(/^svc-escrow\/./) as string }]);
@@ -82,7 +82,7 @@ describe.skipIf(nats === null || redis === null || postgres === null)('a process
     await redis?.control?.kill();
     await sleep(8000);
     await redis?.control?.start();
-    await expect.poll(process.said, { timeout: 20_000 }).toContain('connected to Redis again');
+    await expect.poll(process.said).toContain('connected to Redis again');
     const lines = process.said().slice(before).trim().split('\n');
     expect(lines, lines.join('\n')).toHaveLength(2);
     expect(lines[0]).toContain('Redis at');

@@ -2,6 +2,13 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
+/** Limits end what hangs and judge no speed: a machine that is busy takes many times as long, and some start a server first. */
+export const PATIENCE = {
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 30_000 } },
+} as const;
+
 const root = fileURLToPath(new URL('.', import.meta.url));
 
 function targetProject(
@@ -21,8 +28,7 @@ function targetProject(
       experimental: { viteModuleRunner: false, nodeLoader: false },
       // The machine's cores are shared with the processes under test, and several scenarios mostly wait.
       maxWorkers,
-      testTimeout: 180_000,
-      hookTimeout: 180_000,
+      ...PATIENCE,
       retry: 0,
       sequence: { groupOrder },
     },
@@ -35,8 +41,7 @@ export const e2eProjects: TestProjectInlineConfiguration[] = [
       name: 'e2e-coverage',
       root,
       include: ['coverage.test.ts', 'instruments/*.test.ts'],
-      // One test loads every scenario file, which a busy machine does not do in the usual five seconds.
-      testTimeout: 120_000,
+      ...PATIENCE,
       sequence: { groupOrder: 0 },
     },
   },

@@ -37,7 +37,7 @@ it('the heart of a process beats also while it opens a brain', async () => {
   };
   try {
     // One may have been under way when the opening began.
-    await expect.poll(countBeats, { timeout: 20_000 }).toBeGreaterThanOrEqual(4);
+    await expect.poll(countBeats).toBeGreaterThanOrEqual(4);
   } finally {
     await writer.writeFile(JSON.stringify({ brain: 'other', branch: 'main', changes: [] }));
     await writer.close();

@@ -76,7 +76,7 @@ test('a gateway that drains fails no request of clients that go elsewhere when t
   await harness.stop();
   expect(outcomes.failed).toEqual([]);
   expect(outcomes.ok).toBeGreaterThan(4 * CLIENTS);
-}, 60_000);
+});
 
 test('while it drains it is not ready, answers health, finishes what is in flight and tells its sockets', async () => {
   const harness = await startHarness({ environment: { ...KEYED, SVC_DRAIN_WAIT_MS: '400' } });

@@ -1,7 +1,7 @@
 import { createLog } from '@svc/runtime/log.ts';
 import { connectRedis } from '@svc/runtime/redis.ts';
 import { startRedis } from '@svc/testing/servers/redis.ts';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createSessions } from './sessions.ts';
 
 const log = createLog('silent', {});
@@ -23,7 +23,7 @@ describe.skipIf(server?.control === undefined)('sessions over Redis', () => {
     expect(await reader.currentOf(['s1'])).toEqual({});
     await expect(writer.set('s1', 'beta')).rejects.toThrow();
     await control?.start();
-    await vi.waitFor(() => expect([one.status, other.status]).toEqual(['ready', 'ready']), 10_000);
+    await expect.poll(() => [one.status, other.status]).toEqual(['ready', 'ready']);
     expect(await reader.currentOf(['s1'])).toEqual({});
     await writer.set('s1', 'beta');
     expect(await reader.currentOf(['s1'])).toEqual({ s1: 'beta' });

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { TOKENS_USED } from '@svc/contract/registry.ts';
 import { sweepTokens } from './store/token-rows.ts';
 import { useHabitat } from '../testing/test-habitat.ts';
@@ -28,10 +28,8 @@ test('the last use of a token is kept to the minute, whoever verified it', async
   const { bus } = node.deps.platform;
   for (const payload of ['', '{', '{"tokenIds":7}', 'null']) bus.publish(TOKENS_USED, payload);
   bus.publish(TOKENS_USED, JSON.stringify({ tokenIds: [reported.tokenId, 'tok_unknown'] }));
-  await vi.waitFor(async () => {
-    expect(await lastUseOf(verified.tokenId)).toEqual(expect.any(Number));
-    expect(await lastUseOf(reported.tokenId)).toEqual(expect.any(Number));
-  });
+  for (const { tokenId } of [verified, reported])
+    await expect.poll(() => lastUseOf(tokenId)).toEqual(expect.any(Number));
   const used = await lastUseOf(verified.tokenId);
   await node.call('svc_habitat_verifyToken', { token: verified.token });
   const second = await bed().start();

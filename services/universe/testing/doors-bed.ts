@@ -22,7 +22,7 @@ export async function openDoorsBed(database: Database): Promise<DoorsBed> {
   const probe = createProbe();
   const probing = await startService(platform, probe.service);
   const gateway = await startGateway(platform, { expectedServices: ['habitat', 'universe', 'probe'] });
-  await vi.waitUntil(async () => (await gateway.ready()).ready);
+  await vi.waitUntil(async () => (await gateway.ready()).ready, { timeout: 60_000 });
   return {
     ...bed,
     probe,

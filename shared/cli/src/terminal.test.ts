@@ -110,7 +110,7 @@ test('progress is shown at a terminal only, and leaves nothing', async () => {
   expect(quiet.noted()).toBe('');
   const seen = terminal({ isTTY: true });
   const progress = seen.made.progress('working');
-  await expect.poll(seen.noted, { timeout: 5000 }).toContain('working');
+  await expect.poll(seen.noted).toContain('working');
   progress.end();
   expect(seen.noted()).toMatch(/\r\u001b\[K$/);
 });

@@ -115,7 +115,7 @@ test('looks by itself for entries of which nobody told it', async () => {
   await listen();
   relay.start();
   await write(0, 1);
-  await expect.poll(taken, { timeout: 5000 }).toEqual([0]);
+  await expect.poll(taken).toEqual([0]);
   await write(1, 2);
   await relay.close();
   expect(taken()).toEqual([0, 1]);

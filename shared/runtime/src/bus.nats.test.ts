@@ -181,7 +181,7 @@ describe.skipIf(server === null)('a process that stands still', () => {
     expect([twice, new Set(done).size]).toEqual([[], sent - 5]);
     two.kill('SIGKILL');
     await requester.close();
-  }, 60_000);
+  });
 });
 
 describe.skipIf(server === null)('deployments on one server', () => {

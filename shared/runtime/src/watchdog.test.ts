@@ -19,13 +19,13 @@ test('a process whose loop stands still is ended, with a sentence', async () => 
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
   expect([code, signal]).toEqual([null, 'SIGKILL']);
   expect(said()).toContain('the event loop has stood still for 1000 ms');
-}, 30_000);
+});
 
 test('one that stands still for less, however often, is not', async () => {
   const { child, said } = watched(3000, 600, 4);
   expect(await once(child, 'close')).toEqual([0, null]);
   expect(said()).not.toContain('stood still');
-}, 30_000);
+});
 
 test('one that was stopped as a whole is not', async () => {
   const { child } = watched(1000, 0, 0);
@@ -34,4 +34,4 @@ test('one that was stopped as a whole is not', async () => {
   await sleep(2500);
   child.kill('SIGCONT');
   expect(await once(child, 'close')).toEqual([0, null]);
-}, 30_000);
+});

@@ -25,7 +25,7 @@ export function describeRegistry(name: string, open: () => Promise<RegistryUnder
     let registry: RegistryUnderTest;
     beforeAll(async () => {
       registry = await open();
-    }, 60_000);
+    });
     afterAll(() => registry.close());
     const named = (word: string) => `${word}-${randomUUID().slice(0, 8)}`;
 

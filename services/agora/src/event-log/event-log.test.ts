@@ -1,6 +1,6 @@
 import type { EventRecord } from '@svc/contract/events.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AgoraProcess, type LogBed, openLogBed, type Teller } from '../../testing/log-bed.ts';
 
 let bed: LogBed;
@@ -64,7 +64,7 @@ describe('the log', () => {
       await teller.tell(...files.slice(from, from + 20).map((file) => changed(file)));
     await teller.outbox.flush();
     agora = await bed.start();
-    await vi.waitFor(async () => expect(await loggedFiles('away/%')).toEqual(files), 10_000);
+    await expect.poll(() => loggedFiles('away/%')).toEqual(files);
   });
 
   test('is written by one process at a time; another goes on when that one ends, and none is told twice', async () => {
@@ -74,7 +74,7 @@ describe('the log', () => {
       await teller.tell(changed(file));
       if (index === 100) await agora.stop();
     }
-    await vi.waitFor(async () => expect(await loggedFiles('two/%')).toEqual(files), 10_000);
+    await expect.poll(() => loggedFiles('two/%')).toEqual(files);
     await second.stop();
     agora = await bed.start();
   });
@@ -87,7 +87,7 @@ describe('the log', () => {
     await teller.tell(changed('kept/1'));
     await teller.outbox.flush();
     agora = await bed.start();
-    await vi.waitFor(async () => expect(await loggedFiles('kept/%')).toEqual(['kept/1']), 10_000);
+    await expect.poll(() => loggedFiles('kept/%')).toEqual(['kept/1']);
     expect(await bed.call('event_sink_stats')).toMatchObject({ log: { lost: 3, lagMs: 0 } });
   });
 
@@ -102,7 +102,7 @@ describe('the log', () => {
     await teller.tell(changed('anew/1'));
     await teller.outbox.flush();
     agora = await bed.start();
-    await vi.waitFor(async () => expect(await loggedFiles('%')).toEqual([...before, 'anew/1']), 10_000);
+    await expect.poll(() => loggedFiles('%')).toEqual([...before, 'anew/1']);
   });
 });
 
@@ -110,7 +110,7 @@ describe('event_tail', () => {
   test('shows the newest, and goes on after an event without gap and without repeat', async () => {
     const files = numbered('tail', 30);
     for (const file of files) await teller.tell(changed(file));
-    await vi.waitFor(async () => expect(await loggedFiles('tail/%')).toEqual(files), 10_000);
+    await expect.poll(() => loggedFiles('tail/%')).toEqual(files);
     const newest = await tail({ max: 10 });
     expect(filesOf(newest)).toEqual(files.slice(20));
     expect(newest.lastId).toBe(newest.events.at(-1)?.id);
@@ -140,7 +140,7 @@ describe('event_tail', () => {
       payload: { userId: 'u', role: 'viewer', by: 'a' },
       workspace: 'n1',
     });
-    await vi.waitFor(async () => expect(filesOf(await tail({ max: 2 }))).toEqual(['named/1', undefined]), 10_000);
+    await expect.poll(async () => filesOf(await tail({ max: 2 }))).toEqual(['named/1', undefined]);
     const names = async (args: object) => new Set((await tail({ max: 1000, ...args })).events.map(({ name }) => name));
     expect(await names({ nameFilter: 'role:granted' })).toEqual(new Set(['role:granted']));
     expect(await names({ nameFilter: 'role:*' })).toEqual(new Set(['role:granted']));
@@ -184,7 +184,7 @@ describe('event_tail', () => {
       { name: 'token:minted', payload: minted },
       { name: 'policy:changed', payload: { resource: 'x', version: 1, by: 'a' }, workspace: 'acme' },
     );
-    await vi.waitFor(async () => expect(await loggedFiles('acme/%')).toHaveLength(2), 10_000);
+    await expect.poll(() => loggedFiles('acme/%')).toHaveLength(2);
     const open = (await tail({ max: 5 })).events.find(({ payload }) => payload['file'] === 'open/1');
     const seen = await tail({ max: 5 }, stranger);
     expect(filesOf(seen).at(-1)).toBe('open/1');
@@ -205,7 +205,7 @@ describe('event_tail', () => {
     bed.registry.grant('blind', 'nowhere', 'viewer');
     const blind = bed.registry.mint('blind');
     await teller.tell(changed('first/1'));
-    await vi.waitFor(async () => expect(await loggedFiles('first/%')).toHaveLength(1), 10_000);
+    await expect.poll(() => loggedFiles('first/%')).toHaveLength(1);
     const { lastId: after } = await tail({ max: 1 });
     await agora.stop();
     await bed.rows(
@@ -215,7 +215,7 @@ describe('event_tail', () => {
     await bed.rows('UPDATE agora.log_head SET seq = seq + 30000 RETURNING 1 AS one');
     agora = await bed.start();
     await teller.tell(changed('last/1'));
-    await vi.waitFor(async () => expect(await loggedFiles('last/%')).toHaveLength(1), 10_000);
+    await expect.poll(() => loggedFiles('last/%')).toHaveLength(1);
     const part = await tail({ after }, blind);
     expect(part).toMatchObject({ events: [], lastId: after, nextCursor: expect.stringMatching(/^[\w-]{40,}$/) });
     expect(filesOf(await tail({ cursor: part.nextCursor }, blind))).toEqual(['last/1']);

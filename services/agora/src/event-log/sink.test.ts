@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type AgoraProcess, type LogBed, openLogBed, type Teller } from '../../testing/log-bed.ts';
 import { createSinkFiles } from './sink-file.ts';
 
@@ -43,7 +43,7 @@ describe('the sink', () => {
 
   test('is off until an operator switches it on, and says when its directory cannot be written', async () => {
     await told('before');
-    await vi.waitFor(async () => expect(await bed.call('event_tail')).toMatchObject({ events: [{}] }), 10_000);
+    await expect.poll(() => bed.call('event_tail')).toMatchObject({ events: [{}] });
     expect(await bed.call('event_sink_stats')).toMatchObject({
       enabled: false,
       file: null,
@@ -68,13 +68,13 @@ describe('the sink', () => {
 
   test('copies every event from then on, once, also over a restart', async () => {
     await told('first');
-    await vi.waitFor(() => expect(roles()).toEqual(['first']), 10_000);
+    await expect.poll(() => roles()).toEqual(['first']);
     expect(lines()[0]).toMatchObject({ name: 'events:sink-changed', payload: { enabled: true, by: 'operator' } });
     await agora.stop();
     await told('second');
     agora = await bed.start();
     await told('third');
-    await vi.waitFor(() => expect(roles()).toEqual(['first', 'second', 'third']), 10_000);
+    await expect.poll(() => roles()).toEqual(['first', 'second', 'third']);
     const stats = await bed.call('event_sink_stats');
     expect(stats).toMatchObject({ enabled: true, written: lines().length, dropped: 0 });
     const [file] = readdirSync(directory());
@@ -87,15 +87,12 @@ describe('the sink', () => {
     mkdirSync(directory());
     symlinkSync(FULL_DISK, String(file));
     await told('dropped');
-    await vi.waitFor(
-      async () => expect(await bed.call('event_sink_stats')).toMatchObject({ written, dropped: 1 }),
-      10_000,
-    );
+    await expect.poll(() => bed.call('event_sink_stats')).toMatchObject({ written, dropped: 1 });
     const newest = await bed.call('event_tail', { max: 1 });
     expect(newest).toMatchObject({ events: [{ payload: { role: 'dropped' } }] });
     rmSync(String(file));
     await told('room');
-    await vi.waitFor(() => expect(roles()).toEqual(['room']), 10_000);
+    await expect.poll(() => roles()).toEqual(['room']);
   });
 
   test('ends when it is switched off', async () => {
@@ -106,9 +103,9 @@ describe('the sink', () => {
       changed: true,
     });
     await told('after');
-    await vi.waitFor(async () => {
-      expect(await bed.call('event_tail', { max: 1 })).toMatchObject({ events: [{ payload: { role: 'after' } }] });
-    }, 10_000);
+    await expect
+      .poll(() => bed.call('event_tail', { max: 1 }))
+      .toMatchObject({ events: [{ payload: { role: 'after' } }] });
     expect(roles()).toEqual(['room']);
   });
 });

@@ -2,7 +2,7 @@
 import { systemClock, systemRandom } from '@svc/runtime/clock.ts';
 import { runs } from '@svc/testing/counts.ts';
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BedNode, type Between, createBetween, openNode, SECRET, untilMet } from '../../testing/node-bed.ts';
 import { claimedSender, envelopeText, type Envelope, readEnvelope, signedBytes } from './domain/envelope.ts';
 import { createKeyring } from './domain/keyring.ts';
@@ -167,7 +167,7 @@ test('whoever asks too much is not answered any more for a while, and others are
     return { received: received - before.received, accepted: accepted - before.accepted, dropped };
   };
   // Whom a busy machine answers too late has not been refused.
-  await vi.waitFor(async () => expect((await since()).received).toBe(texts.length), { timeout: 10_000 });
+  await expect.poll(async () => (await since()).received).toBe(texts.length);
   const { accepted, dropped } = await since();
   const { burst, messagesPerSecond } = PEER_LIMITS;
   expect(accepted + dropped).toBe(texts.length);
@@ -178,16 +178,16 @@ test('whoever asks too much is not answered any more for a while, and others are
 
 test('a flood is not verified once its sender has spent its quota, and nobody can spend that of another', async () => {
   const rejected = async (reason: string) => (await countersOf()).rejected[reason] ?? 0;
-  await vi.waitFor(async () => expect(await answered([genuine()])).toBe(1), { timeout: 5000 });
+  await expect.poll(() => answered([genuine()])).toBe(1);
   const [signature, quota] = [await rejected('signature'), await rejected('quota')];
   const forgedOnes = Array.from({ length: 300 }, () =>
     forged({}, impostor('beta', { SVC_NODE_SECRET: 'another secret of all' })),
   );
   expect(await answered(forgedOnes)).toBe(0);
-  await vi.waitFor(async () => expect((await rejected('signature')) - signature).toBe(300), { timeout: 10_000 });
+  await expect.poll(async () => (await rejected('signature')) - signature).toBe(300);
   expect(await answered([genuine()])).toBe(1);
   await answered([...Array.from({ length: 400 }, genuine), ...forgedOnes.slice(0, 50)]);
-  await vi.waitFor(async () => expect((await rejected('quota')) - quota).toBeGreaterThan(100), { timeout: 10_000 });
+  await expect.poll(async () => (await rejected('quota')) - quota).toBeGreaterThan(100);
   expect((await rejected('signature')) - signature).toBeLessThan(350);
 });
 
@@ -199,7 +199,7 @@ test('a sender is told from a text without reading it, whatever its body says', 
 });
 
 test('what one peer has open does not stand in front of everybody else at the database', async () => {
-  await vi.waitFor(async () => expect(await answered([genuine()])).toBe(1), { timeout: 5000 });
+  await expect.poll(() => answered([genuine()])).toBe(1);
   const { pool } = alpha.database;
   let most = 0;
   const watch = setInterval(() => {

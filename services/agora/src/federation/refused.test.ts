@@ -115,7 +115,7 @@ test('a node that is away, and two that say that they are the same one', async (
     const { peers } = (await alpha.agora('agora_nodes', {})) as { peers: { name: string; conflict: boolean }[] };
     return peers.some(({ name, conflict }) => name === 'away' && conflict);
   };
-  await expect.poll(isInConflict, { timeout: 15_000 }).toBe(true);
+  await expect.poll(isInConflict).toBe(true);
   for (const [tool, args] of asked) {
     expect(await alpha.agora(tool, args)).toMatchObject({ reason: 'node_conflict', code: 'E_NODE' });
   }

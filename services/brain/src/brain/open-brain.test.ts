@@ -49,7 +49,7 @@ it('loses no acknowledged write to a closing working tree', async () => {
     await node.call('svc_commit', { message: name });
   }
   for (const name of names) expect(await node.call('brain_read', { name })).toMatchObject({ content: name });
-}, 60_000);
+});
 
 it('finds a branch absent that is deleted while its working tree is made', async () => {
   const seen = new Set<unknown>();
@@ -62,7 +62,7 @@ it('finds a branch absent that is deleted while its working tree is made', async
     seen.add(written['code'] ?? 'written');
   }
   expect([...seen].filter((what) => what !== 'written' && what !== 'E_BRANCH_ABSENT')).toEqual([]);
-}, 60_000);
+});
 
 it('finds a branch absent that a person removed with its working tree', async () => {
   await node.call('brain_write', { branch: 'side', name: 'one', content: '1' });

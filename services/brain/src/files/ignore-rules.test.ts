@@ -135,7 +135,7 @@ test(`what git ignores in ${TREES} trees with rules at every level is ignored, a
   expect(judged).toBeGreaterThan(2000);
   expect(ignored / judged).toBeGreaterThan(0.05);
   expect(ignored / judged).toBeLessThan(0.9);
-}, 60_000);
+});
 
 test('a change of a rule file counts from when it is told', () => {
   const { root, rules } = makeTree({ 'sub/': '' });

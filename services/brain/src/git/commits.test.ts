@@ -125,7 +125,7 @@ describe('commitChanges', () => {
     expect(log).toHaveLength(21);
     expect(log.every(({ parents }) => parents.length <= 1)).toBe(true);
     expect(await findDamage(repository, 'strict')).toBeNull();
-  }, 60_000);
+  });
 
   it('waits for a fresh index.lock of a person and then changes nothing; a stale one goes', async () => {
     const { repository } = bed;

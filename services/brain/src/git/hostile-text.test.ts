@@ -105,7 +105,7 @@ describe('hostile text', () => {
       );
     }
     expect(existsSync(join(repository.dir, canary))).toBe(false);
-  }, 60_000);
+  });
 
   it('as a path, message, author and agent: refused by git or kept exactly', async () => {
     const { repository } = bed;
@@ -134,5 +134,5 @@ describe('hostile text', () => {
     }
     expect(await findDamage(repository, 'strict')).toBeNull();
     expect(existsSync(join(repository.dir, canary))).toBe(false);
-  }, 60_000);
+  });
 });

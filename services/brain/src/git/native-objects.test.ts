@@ -94,7 +94,7 @@ describe('trees', () => {
     });
     expect(await moveRefs(repository, [{ ref: 'refs/heads/main', to: commit, from: parents[0] ?? '' }], AT)).toBe(true);
     expect(await findDamage(repository, 'strict')).toBeNull();
-  }, 60_000);
+  });
 
   it('keep what no edit names, and refuse what git would call damage', async () => {
     const { repository } = bed;
@@ -218,7 +218,7 @@ describe('the index', () => {
       bytes = await readFile(ours);
       before = after;
     }
-  }, 60_000);
+  });
 
   it('keeps other entries byte for byte, drops what only fits the old one, and leaves to git what only git can edit', async () => {
     const { repository, root } = bed;

@@ -83,7 +83,7 @@ describe('references', () => {
     const twice = prefixes.find((prefix, index) => prefixes.indexOf(prefix) !== index);
     expect(twice).toBeDefined();
     expect(await resolveReading(repository, twice ?? '', GIT_IDS)).toBeNull();
-  }, 30_000);
+  });
 
   it('reads a head whether loose or packed', async () => {
     const { repository } = bed;

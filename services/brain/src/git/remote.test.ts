@@ -161,7 +161,7 @@ describe('file remotes', () => {
     }
     expect(await mustRead(second, 'main')).toBe(await mustRead(bed.repository, 'main'));
     second[Symbol.dispose]();
-  }, 60_000);
+  });
 
   it('refuses data that fails the checks, and keeps nothing of it', async () => {
     const inner = inBare('mktree');

@@ -85,6 +85,6 @@ describe.skipIf(!existsSync('/proc/self/status'))('the process that starts git',
       });
     expect(gits()).toHaveLength(1);
     owner.kill('SIGKILL');
-    await expect.poll(gits, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(gits).toEqual([]);
   });
 });

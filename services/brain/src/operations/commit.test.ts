@@ -85,7 +85,7 @@ describe('a save of one file', () => {
     expect(await node.call('brain_read', { name: 'a' })).toMatchObject({ content: 'kept' });
     rmSync(lock);
     expect(await node.call('brain_save', {})).toMatchObject({ committed: true, files: 1 });
-  }, 60_000);
+  });
 });
 
 describe('a commit of much', () => {
@@ -109,7 +109,7 @@ describe('a commit of much', () => {
     await node.call('svc_commit', { message: 'rest' });
     expect(git('status', '--porcelain')).toBe('');
     git('fsck', '--strict', '--full');
-  }, 60_000);
+  });
 
   it('tells its progress as events', async () => {
     drop(2_500);
@@ -117,5 +117,5 @@ describe('a commit of much', () => {
     const told = await events('brain:progress');
     expect(told.at(-1)).toMatchObject({ what: 'commit', branch: 'main', total: 2_500 });
     expect(git('status', '--porcelain')).toBe('');
-  }, 60_000);
+  });
 });

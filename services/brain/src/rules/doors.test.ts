@@ -18,7 +18,7 @@ beforeAll(async () => {
   bed = await openBrainTestBed();
   node = await bed.start();
   await listen();
-}, 60_000);
+});
 
 afterAll(async () => {
   await node.stop();

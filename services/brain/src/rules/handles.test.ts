@@ -25,7 +25,7 @@ beforeAll(async () => {
     for (const { event } of (JSON.parse(payload) as EventBatch).events)
       events.push({ name: event.name, payload: event.payload });
   });
-}, 60_000);
+});
 
 afterAll(async () => {
   await node.stop();

@@ -15,7 +15,7 @@ beforeAll(async () => {
   bed = await openBrainTestBed();
   node = await bed.start();
   await listen();
-}, 60_000);
+});
 
 afterAll(async () => {
   await node.stop();
@@ -106,7 +106,7 @@ test('events name where a file is at home, and no hash of what it hides', async 
   open({ ...EDITORS, mask: ['salary'] });
   await ADA.ok('brain_write', { brain: 'svc', name: 'pay.json', content: '{"salary":91000,"name":"x"}' });
   const told = () => events.find(({ is, file }) => is === 'brain:change' && file === 'pay.json');
-  await expect.poll(told, { timeout: 10_000 }).toMatchObject({
+  await expect.poll(told).toMatchObject({
     hash: null,
     resources: ['brain:svc', 'brain:svc/pay.json', '_home:acme|brain:svc/pay.json'],
   });

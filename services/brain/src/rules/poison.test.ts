@@ -12,7 +12,7 @@ let brains = 0;
 beforeAll(async () => {
   bed = await openBrainTestBed();
   node = await bed.start();
-}, 60_000);
+});
 
 afterAll(async () => {
   await node.stop();

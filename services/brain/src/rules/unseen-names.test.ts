@@ -14,7 +14,7 @@ beforeAll(async () => {
   remote = join(bed.dataDir, '..', `${basename(bed.dataDir)}-remote.git`);
   execFileSync('git', ['init', '-q', '--bare', '-b', 'main', remote]);
   node = await bed.start({ SVC_SYNC_ALLOW_FILE: 'on', SVC_SYNC_REMOTES: `origin=file://${remote}` });
-}, 60_000);
+});
 
 afterAll(async () => {
   await node.stop();

@@ -362,4 +362,4 @@ test('through any writes, searches, snapshots, evictions and kills it answers as
     }),
     { numRuns: 150, seed: 5 },
   );
-}, 60_000);
+});

@@ -59,7 +59,7 @@ beforeAll(async () => {
   for (const name of ['ada', 'bob', 'cleo']) registry.grant(name, 'acme', 'editor');
   registry.grant('vera', 'acme', 'viewer');
   await start();
-}, 60_000);
+});
 afterAll(async () => {
   await stop();
   await database.close();

@@ -21,7 +21,7 @@ beforeAll(async () => {
   bed = await openBrainTestBed();
   node = await bed.start();
   bed.registry.grant('boss', 'acme', 'admin');
-}, 60_000);
+});
 
 afterAll(async () => {
   await node.stop();

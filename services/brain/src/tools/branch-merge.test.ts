@@ -16,7 +16,7 @@ const events: { name: string; payload: Content }[] = [];
 beforeAll(async () => {
   bed = await openBrainTestBed();
   await restart();
-}, 60_000);
+});
 afterAll(async () => {
   await node.stop();
   await bed[Symbol.asyncDispose]();

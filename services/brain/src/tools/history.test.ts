@@ -23,7 +23,7 @@ let brain = '';
 beforeAll(async () => {
   bed = await openBrainTestBed();
   node = await bed.start();
-}, 60_000);
+});
 
 afterAll(async () => {
   await node.stop();

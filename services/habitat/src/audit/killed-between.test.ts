@@ -34,7 +34,7 @@ test.each([
   const node = await bed.start({ config: readConfig({ SVC_DATA_DIR: directory }, () => '').config });
   const { client } = node.deps.store;
   const waiting = () => client.$queryRawUnsafe<unknown[]>('SELECT id FROM habitat.audit_outbox');
-  await expect.poll(waiting, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(waiting).toEqual([]);
   const { entries } = await node.call('svc_audit_list', { event: 'trust:required' });
   expect(entries).toMatchObject([{ seq: 1, kind: 'system', data: { permission: 'vote', minTrust: 0.6 } }]);
   expect(await node.call('svc_audit_verify')).toMatchObject({ ok: true, chains: [{ entries: 1 }] });

@@ -189,7 +189,7 @@ test('however many agents a family spawns, it has one voice, none about itself, 
   const told = JSON.stringify(await asked('rated'));
   expect(told).toBe(JSON.stringify(await asked('nobody')).replaceAll('nobody', 'rated'));
   expect(await ida('trust_getScore', { entityId: 'rated' })).toMatchObject({ known: true, quarantined: true });
-}, 60_000);
+});
 
 test('one family sends ten messages a minute and has a hundred live tasks', async () => {
   await give('jon', 'default', 'editor');

@@ -3,7 +3,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { runs } from '@svc/testing/counts.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
 import type { Act, Agent } from '../../testing/model/reference-market.ts';
 import { RealMarket } from '../../testing/model/real-market.ts';
@@ -164,13 +164,12 @@ describe('money that cannot follow', () => {
     await bed.escrow('escrow_create', { org: market.name('b'), budget: 0 });
     await market.finish();
     expect((await market.state()).trades[tradeId]).toBe('completed failed');
-    await vi.waitFor(async () => {
-      const entries = await client.$queryRawUnsafe<unknown[]>(
+    const entries = () =>
+      client.$queryRawUnsafe<unknown[]>(
         `SELECT id FROM habitat.audit_entries WHERE event = 'trade:unpaid' AND data->>'tradeId' = $1`,
         tradeId,
       );
-      expect(entries).toHaveLength(1);
-    }, 20_000);
+    await expect.poll(entries).toHaveLength(1);
     expect(await violations()).toEqual([]);
   });
 });
@@ -206,13 +205,12 @@ describe('a contradiction is found', () => {
     expect(await audit.run()).toEqual([{ invariant: 'supply', id: market.listingId(0) }]);
     expect(audit.holds()).toBe(false);
     expect(await bed.platform.metrics.registry.metrics()).toContain('svc_market_contradictions 1');
-    await vi.waitFor(async () => {
-      const entries = await client.$queryRawUnsafe<unknown[]>(
+    const entries = () =>
+      client.$queryRawUnsafe<unknown[]>(
         `SELECT id FROM habitat.audit_entries WHERE event = 'market:contradicted' AND data::text LIKE $1`,
         `%${market.listingId(0)}%`,
       );
-      expect(entries).toHaveLength(1);
-    }, 20_000);
+    await expect.poll(entries).toHaveLength(1);
     expect((await market.state()).trades[tradeId]).toBe('pending none');
     await sql('UPDATE market.listings SET taken = 1 WHERE listing_id = $1', market.listingId(0));
     expect([await audit.run(), audit.holds()]).toEqual([[], true]);

@@ -55,16 +55,16 @@ else {
     child.kill('SIGSTOP');
     await bed.start();
     const skipped = async () => (await statuses('pay')).filter((status) => status === 'skipped').length;
-    await expect.poll(skipped, { timeout: 30_000 }).toBeGreaterThan(FORSAKEN_AFTER_MS / 1000 + 2);
+    await expect.poll(skipped).toBeGreaterThan(FORSAKEN_AFTER_MS / 1000 + 2);
     expect(keys).toEqual([]);
     expect(await statuses('pay')).toContain('running');
     child.kill('SIGKILL');
     const killedAt = performance.now();
-    await expect.poll(() => keys.length, { timeout: 20_000 }).toBeGreaterThan(1);
+    await expect.poll(() => keys.length).toBeGreaterThan(1);
     expect(performance.now() - killedAt).toBeLessThan(15_000);
     expect(await statuses('pay')).toContain('lost');
     expect(new Set([...keys, key]).size).toBe(keys.length + 1);
     const ticks = (await bed.history('pay')).map(({ tick }) => tick);
     expect(new Set(ticks).size).toBe(ticks.length);
-  }, 60_000);
+  });
 }

@@ -5,7 +5,7 @@ import { createOperationClient } from '@svc/runtime/operations.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openUniverseBed, type UniverseBed } from '../../testing/universe-bed.ts';
 import { reportOf } from './domain/report.ts';
 
@@ -36,19 +36,16 @@ const itemsOf = async (agent: string) =>
   ((await bed.call('stream_list', { stream: `agent:${agent}` })) as { items: Item[] }).items;
 const poll = async (agent: string, as = agent) =>
   (await bed.call('stream_poll', { stream: `agent:${agent}` }, as)) as { work: Item | null };
-const arrived = (agent: string, count = 1) =>
-  vi.waitFor(async () => expect(await itemsOf(agent)).toHaveLength(count), { timeout: 5000 });
+const arrived = (agent: string, count = 1) => expect.poll(() => itemsOf(agent)).toHaveLength(count);
 const taskStands = (taskId: string, fields: Fields) =>
-  vi.waitFor(
-    async () =>
-      expect(
-        await client.$queryRawUnsafe(
-          'SELECT status, reason, ended_at IS NULL AS open FROM habitat.agent_tasks WHERE task_id = $1',
-          taskId,
-        ),
-      ).toEqual([expect.objectContaining(fields)]),
-    { timeout: 5000 },
-  );
+  expect
+    .poll(() =>
+      client.$queryRawUnsafe(
+        'SELECT status, reason, ended_at IS NULL AS open FROM habitat.agent_tasks WHERE task_id = $1',
+        taskId,
+      ),
+    )
+    .toEqual([expect.objectContaining(fields)]);
 
 test('a delegated task is there once, for its agent and operators, and the registry hears that it is done', async () => {
   const agent = await spawned();
@@ -108,11 +105,9 @@ test('what a killed agent had to do is dead in its inbox, also what comes there 
   const first = await delegated(agent);
   await arrived(agent);
   await bed.registry('agent_kill', { id: agent });
-  await vi.waitFor(
-    async () =>
-      expect(await itemsOf(agent)).toMatchObject([{ key: first, status: 'dead', error: { reason: 'agent killed' } }]),
-    { timeout: 5000 },
-  );
+  await expect
+    .poll(() => itemsOf(agent))
+    .toMatchObject([{ key: first, status: 'dead', error: { reason: 'agent killed' } }]);
   const { fillInbox } = createOperationClient(bed.platform, UNIVERSE, 'habitat');
   const late = { taskId: 'task_late', agentId: agent, task: 'x' };
   await fillInbox({ ...late, failed: 'agent killed' });

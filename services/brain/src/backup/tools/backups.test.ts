@@ -24,7 +24,7 @@ beforeAll(async () => {
     stalled.listen(0, '127.0.0.1', resolve);
   });
   node = await start();
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();

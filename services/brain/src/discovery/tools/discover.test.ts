@@ -28,7 +28,7 @@ beforeAll(async () => {
   });
   await ann.ok('brain_share', { insight: 'The harbour master answers on channel 12.', tags: ['radio'] });
   await ann.ok('brain_share', { insight: 'Bread keeps for three days.' });
-}, 60_000);
+});
 afterAll(async () => {
   await node.stop();
   await bed[Symbol.asyncDispose]();

@@ -15,7 +15,7 @@ let brain = '';
 beforeAll(async () => {
   bed = await openBrainTestBed();
   node = await bed.start();
-}, 60_000);
+});
 afterAll(async () => {
   await node.stop();
   await bed[Symbol.asyncDispose]();

@@ -17,7 +17,7 @@ const LATER = { deadlineAt: Number.MAX_SAFE_INTEGER };
 beforeAll(async () => {
   bed = await openBrainTestBed();
   node = await bed.start({}, { clock });
-}, 60_000);
+});
 afterAll(async () => {
   await node.stop();
   await bed[Symbol.asyncDispose]();

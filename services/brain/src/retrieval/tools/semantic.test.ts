@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type FakeEmbedder, startFakeEmbedder } from '@svc/testing/embedder.fake.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
@@ -60,13 +60,7 @@ async function storedOf(brain: string): Promise<number> {
 }
 /** All vectors are made, or it fails. */
 const complete = (brain: string, passages: number) =>
-  vi.waitFor(
-    async () => {
-      expect(await storedOf(brain)).toBe(passages);
-      expect((await health()).index.pendingVectors).toBe(0);
-    },
-    { timeout: 20_000, interval: 100 },
-  );
+  expect.poll(async () => [await storedOf(brain), (await health()).index.pendingVectors]).toEqual([passages, 0]);
 /** Nobody remembers what was asked before. */
 let asked = 0;
 const anew = (words: string) => `${words} q${(asked += 1)}`;
@@ -171,10 +165,8 @@ test.each(['failing', 'garbage', 'slow', 'other length'] as const)(
     const refused = await operator.no('svc_search_semantic', { brain, query: anew('lighthouse') }, late);
     expect(refused).toMatchObject({ code: 'E_EMBEDDER_UNAVAILABLE', reason: expect.any(String) as string });
     expect(performance.now() - began).toBeLessThan(20_000);
-    await vi.waitFor(
-      async () => expect((await health()).problems.map(({ code }) => code)).toContain('E_EMBEDDER_UNAVAILABLE'),
-      { timeout: 15_000, interval: 100 },
-    );
+    const problems = async () => (await health()).problems.map(({ code }) => code);
+    await expect.poll(problems).toContain('E_EMBEDDER_UNAVAILABLE');
     embedder.mood = 'well';
     await complete(brain, 2);
     expect(filesOf(await search('svc_search_semantic', { brain, query: anew('vessel') })).sort()).toEqual([
@@ -230,5 +222,5 @@ test('without an endpoint, meaning is that of the built-in embedder, and what wa
     expect.arrayContaining([expect.objectContaining({ file: 'secret/plan.md' })]),
   );
   expect((await health()).index).toMatchObject({ embedder: 'builtin-512-v1', pendingVectors: 0 });
-  await vi.waitFor(async () => expect(await storedOf('sea')).toBe(0), { timeout: 15_000, interval: 100 });
+  await expect.poll(() => storedOf('sea')).toBe(0);
 });

@@ -14,7 +14,7 @@ let node: BrainNode;
 beforeAll(async () => {
   bed = await openBrainTestBed();
   node = await bed.start();
-}, 60_000);
+});
 afterAll(async () => {
   await node.stop();
   await bed[Symbol.asyncDispose]();

@@ -20,7 +20,7 @@ beforeAll(async () => {
   outside = mkdtempSync(join(tmpdir(), 'sync-several-'));
   git(outside, 'init', '-q', '--bare', '-b', 'main', 'r.git');
   node = await bed.start(remotes(AWAY, R()));
-}, 60_000);
+});
 
 afterAll(async () => {
   await node.stop();

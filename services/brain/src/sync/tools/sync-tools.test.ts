@@ -47,7 +47,7 @@ beforeAll(async () => {
     stalled.listen(0, '127.0.0.1', resolve);
   });
   node = await bed.start(settings());
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const socket of stalledSockets) socket.destroy();
