@@ -364,7 +364,7 @@ describe('resume', () => {
 test('a client that reads is not cut off by more events at once than are kept for one that does not', async () => {
   const client = await listening();
   log.emit(4000);
-  await until(() => client.heard.length === 4000 || client.endings.length > 0, 20_000);
+  await until(() => client.heard.length === 4000 || client.endings.length > 0);
   expect(client.errors).toEqual([]);
   expect(client.heard).toEqual(upTo(4000));
 });
@@ -380,14 +380,18 @@ test('a client that does not read is cut off, and may resume', async () => {
     const text = await (await harness.fetch('/metrics', { headers: { 'x-api-key': KEY } })).text();
     return /svc_events_dropped_total [1-9]/.test(text);
   };
-  // As many as the buffers of the system take, and then as many as the gateway keeps for one client.
-  while (!(await isCutOff())) for (let round = 0; round < 20; round += 1) log.emit(100);
+  // As many as the buffers of the system take, and then as many as the gateway keeps for one client; each when the last was told.
+  const reading = await listening();
+  while (!(await isCutOff())) {
+    log.emit(1000);
+    await until(() => reading.heard.at(-1) === log.kept.length);
+  }
   connection.resume();
   await until(() => client.endings.length === 1);
   expect(client.errors.at(-1)).toMatchObject({ code: 'SLOW_CONSUMER', message: 'slow consumer' });
   const told = client.heard.length;
   expect(client.heard).toEqual(upTo(told));
   const back = open({ first: (socket) => void socket.emit('subscribe', { after: `evt_${told}` }, () => {}) });
-  await until(() => back.heard.at(-1) === log.kept.length, 40_000);
+  await until(() => back.heard.at(-1) === log.kept.length);
   expect(back.heard).toEqual(upTo(log.kept.length, told + 1));
 });

@@ -1,7 +1,7 @@
 /** Money follows what trades have become. Every step may be repeated, by anybody, in any order, after any stop. */
 import { CallError } from '@svc/contract/codes.ts';
 import { type AmountMicros, creditsFromAmount } from '@svc/contract/amount.ts';
-import { allow, type Decision } from '@svc/contract/decision.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import { holdLifeMs, isClosed, moneyOf, outcomeOf } from '../domain/trade.ts';
@@ -46,25 +46,17 @@ const SYSTEM: ChangeCall = {
 };
 
 export function createSettling(parts: SettlingParts): Settling {
-  const { store, ports, move } = parts;
+  const { store } = parts;
   return {
-    hold: (trade, triedAt) => hold(parts, trade, triedAt),
-
-    async undo(tradeId) {
-      const { trade } = await move(SYSTEM, { tradeId, decide: decideUndo });
-      if (trade?.state !== 'undoing') return;
-      const given = await answered(ports.money.void({ holdId: holdIdOf(tradeId), reason: 'undone' }));
-      if (!given.ok) throw new CallError('E_OUTCOME_UNKNOWN');
-      await store.transact(async (tx) => {
-        const gone = await tx.$executeRawUnsafe(
-          `DELETE FROM market.trades WHERE trade_id = $1 AND state = 'undoing'`,
-          tradeId,
-        );
-        if (gone !== 1) return;
-        await restoreSupply(tx, trade.listingId === null ? [] : [trade.listingId]);
-        await reopenBid(tx, tradeId);
-      });
+    async hold(trade, triedAt) {
+      const held = await hold(parts, trade, triedAt);
+      if (held.ok || held.code !== 'given up') return held as Decision<null, HoldRefusal>;
+      // A twin gave it up before this one began anew: what that took is given back now, and not when the reconciler comes.
+      await undo(parts, trade.tradeId);
+      throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 100 });
     },
+
+    undo: (tradeId) => undo(parts, tradeId),
 
     async settle(tradeId, closed = null) {
       const trade = closed ?? (await readTrade(store.client, tradeId));
@@ -81,6 +73,22 @@ function isClosedTrade(trade: TradeRow): trade is ClosedTrade {
   return isClosed(trade.state);
 }
 
+async function undo({ store, ports, move }: SettlingParts, tradeId: string): Promise<void> {
+  const { trade } = await move(SYSTEM, { tradeId, decide: decideUndo });
+  if (trade?.state !== 'undoing') return;
+  const given = await answered(ports.money.void({ holdId: holdIdOf(tradeId), reason: 'undone' }));
+  if (!given.ok) throw new CallError('E_OUTCOME_UNKNOWN');
+  await store.transact(async (tx) => {
+    const gone = await tx.$executeRawUnsafe(
+      `DELETE FROM market.trades WHERE trade_id = $1 AND state = 'undoing'`,
+      tradeId,
+    );
+    if (gone !== 1) return;
+    await restoreSupply(tx, trade.listingId === null ? [] : [trade.listingId]);
+    await reopenBid(tx, tradeId);
+  });
+}
+
 /** A trade that stands, or is none any more, is not undone. */
 function decideUndo({ state }: TradeRow) {
   return allow({ answer: null, to: state === 'opening' ? ({ state: 'undoing' } as const) : null });
@@ -90,7 +98,12 @@ function payerOf({ buyer, workspace }: Pick<NewTrade, 'buyer' | 'workspace'>) {
   return workspace === null ? { agent: buyer } : { workspace, agent: buyer };
 }
 
-async function hold({ ports }: SettlingParts, trade: NewTrade, triedAt: number): Promise<Decision<null, HoldRefusal>> {
+/** `given up`: nothing is held under this id and nothing ever will be. */
+async function hold(
+  { ports }: SettlingParts,
+  trade: NewTrade,
+  triedAt: number,
+): Promise<Decision<null, HoldRefusal | 'given up'>> {
   const { tradeId, kind, buyer, amount, windowMs, operator } = trade;
   const question = {
     holdId: holdIdOf(tradeId),
@@ -103,8 +116,7 @@ async function hold({ ports }: SettlingParts, trade: NewTrade, triedAt: number):
   const held = await answered(ports.money.hold(question, { by: buyer, operator }));
   if (held.ok) return allow(null);
   const { code } = held;
-  // It was given up meanwhile: nothing is held and nothing will be.
-  if (code === 'E_HOLD_CLOSED' || code === 'E_HOLD_EXPIRED') throw new CallError('SERVICE_UNAVAILABLE');
+  if (code === 'E_HOLD_CLOSED' || code === 'E_HOLD_EXPIRED') return deny('given up');
   if (code === 'E_HOLD_EXISTS') throw new Error(`the hold of ${tradeId} is another one`);
   return { ...held, code };
 }

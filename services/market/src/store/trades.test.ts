@@ -63,6 +63,16 @@ describe('at once', () => {
     expect(await violations()).toEqual([]);
   });
 
+  it('a purchase that begins after its twin was given up leaves nothing behind', async () => {
+    await market.list(0, offer('plain', 40, 1));
+    const tradeId = market.nextTradeId();
+    await bed.ports.money.void({ holdId: `trade:${tradeId}`, reason: 'undone' });
+    const again = market.buy(tradeId, 0, offer('plain', 40, 1), 'b', market.keyed('buy'));
+    await expect(again).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(await market.state()).toMatchObject({ trades: {}, taken: { [market.listingId(0)]: '0' } });
+    expect(await violations()).toEqual([]);
+  });
+
   it('a budget of 100 pays for two of five trades of 40, and no supply is lost', async () => {
     const { said } = await bought('skill', 40, 5, Array<Agent>(5).fill('b'));
     expect(said.filter((code) => code === null)).toHaveLength(2);
