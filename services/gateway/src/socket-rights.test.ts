@@ -82,7 +82,7 @@ describe('events of a workspace', () => {
       if (isMember && event !== undefined) expected.push(event.position);
       await until(() => witness.heard.length === log.kept.length);
     }
-    await sleep(20);
+    await until(() => member.heard.length >= expected.length);
     expect(member.heard).toEqual(expected);
   });
 });
@@ -102,7 +102,7 @@ describe('events of the account of an organisation', () => {
       if (isMember && event !== undefined) expected.push(event.position);
       await until(() => witness.heard.length === log.kept.length);
     }
-    await sleep(20);
+    await until(() => member.heard.length >= expected.length);
     expect([member.heard, other.heard]).toEqual([expected, []]);
     for (const client of [member, witness]) expect(client.payloads[0]).not.toHaveProperty('parties');
 
@@ -135,7 +135,7 @@ describe('a policy', () => {
       mask: ['by'],
     });
     log.emit(1, { resources });
-    await until(() => member.heard.length === 3);
+    await until(() => member.heard.length === 3 && witness.heard.length === 2);
     expect(member.heard).toEqual([1, 3, 4]);
     expect(member.payloads.at(-1)).toMatchObject({ by: '[masked]', change: 'created' });
     expect(member.payloads.at(-1)).not.toHaveProperty('hash');

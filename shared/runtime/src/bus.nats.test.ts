@@ -101,7 +101,7 @@ describe.skipIf(small?.control === undefined)('NATS bus and its server', () => {
       }
     };
     const clients = Array.from({ length: 16 }, client);
-    await delay(200);
+    while ((codes.get('ok') ?? 0) <= 100) await delay(20);
     await control?.kill();
     await delay(200);
     const before = codes.get('ok') ?? 0;
@@ -109,7 +109,6 @@ describe.skipIf(small?.control === undefined)('NATS bus and its server', () => {
     while ((codes.get('ok') ?? 0) <= before) await delay(20);
     stop = true;
     await Promise.all(clients);
-    expect(before).toBeGreaterThan(100);
     expect(codes.get('NOT_CONNECTED')).toBeGreaterThan(0);
     expect(
       [...codes.keys()].filter((code) => !['ok', 'DISCONNECTED', 'NOT_CONNECTED', 'NO_RESPONDERS'].includes(code)),

@@ -57,11 +57,10 @@ describe.skipIf(control === undefined)('BullMQ jobs of several replicas', () => 
     const slots: number[] = [];
     const replicas = await Promise.all([replica(), replica(), replica()]);
     await Promise.all(replicas.map((jobs) => jobs.schedule(collect('test.slots', slots))));
-    await delay(6000);
+    // A loaded machine may skip some.
+    await until(() => slots.length >= 20);
+    await delay(1000);
     expect(new Set(slots).size).toBe(slots.length);
-    // 30 slots in 6 s; the first and the last may lie outside, and a loaded machine may skip some.
-    expect(slots.length).toBeGreaterThanOrEqual(20);
-    expect(slots.length).toBeLessThanOrEqual(31);
   });
 
   test('a wish runs on one replica', async () => {
