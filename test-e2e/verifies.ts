@@ -48,7 +48,7 @@ export interface OwnTargetHandle {
 }
 
 /** Ends what hangs; many times what a scenario takes on a busy machine, because promised times are asserted, not cut off. */
-const DEFAULT_TIMEOUT_MS = 180_000;
+const DEFAULT_TIMEOUT_MS = 300_000;
 
 /** Ids of the scenarios while the coverage test collects them, else null. */
 let collected: RequirementId[] | null = null;

@@ -24,7 +24,7 @@ export interface SocketOptions {
   readonly query?: Readonly<Record<string, string>>;
 }
 
-const CONNECT_WITHIN_MS = 10_000;
+const ANSWER_WITHIN_MS = 60_000;
 
 /** Names that Socket.IO or the service uses for the channel itself. */
 const CHANNEL_EVENTS = new Set(['error']);
@@ -58,7 +58,7 @@ export class EventSocket {
       transports: ['websocket'],
       reconnection: false,
       forceNew: true,
-      timeout: CONNECT_WITHIN_MS,
+      timeout: ANSWER_WITHIN_MS,
     });
     const watched = new EventSocket(socket);
     await new Promise<void>((resolve, reject) => {
@@ -72,11 +72,11 @@ export class EventSocket {
   }
 
   async subscribe(request: Record<string, unknown> = {}): Promise<SubscribeAnswer> {
-    return (await this.#socket.timeout(5000).emitWithAck('subscribe', request)) as SubscribeAnswer;
+    return (await this.#socket.timeout(ANSWER_WITHIN_MS).emitWithAck('subscribe', request)) as SubscribeAnswer;
   }
 
   async unsubscribe(request: Record<string, unknown> = {}): Promise<SubscribeAnswer> {
-    return (await this.#socket.timeout(5000).emitWithAck('unsubscribe', request)) as SubscribeAnswer;
+    return (await this.#socket.timeout(ANSWER_WITHIN_MS).emitWithAck('unsubscribe', request)) as SubscribeAnswer;
   }
 
   of(brain: string, name?: string): HeardEvent[] {

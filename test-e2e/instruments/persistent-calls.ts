@@ -4,10 +4,10 @@ import { type CallOptions, type Caller, codeOf, type Fields, type Reply } from '
 import { newName } from '../verifies.ts';
 
 const PAUSE_MS = 30;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 150_000;
 const NO_ANSWER = ['SERVICE_UNAVAILABLE', 'TIMEOUT', 'E_OUTCOME_UNKNOWN', 'INTERNAL', 'E_BUSY'];
 
-/** The first answer that is one; `send` may throw, which is none. Throws when nobody answers for a minute. */
+/** The first answer that is one; `send` may throw, which is none. Throws when nobody answers for much longer than anything takes to start. */
 export async function untilAnswered<Answer>(
   send: () => Promise<Answer>,
   isNone: (answer: Answer) => boolean,

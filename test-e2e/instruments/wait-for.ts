@@ -11,7 +11,7 @@ export interface WaitOptions {
   readonly ignoreErrors?: (error: unknown) => boolean;
 }
 
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 150_000;
 
 /** Resolves with the first value that is neither false, null nor undefined. */
 export async function waitFor<Value>(

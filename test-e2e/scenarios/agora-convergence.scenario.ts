@@ -92,7 +92,7 @@ verifies(
       `${FEDERATION_SEEDS} seeds, ${nodes.length} deployments: one hash of ${nodes.length * FEDERATION_SEEDS} topics everywhere, ${worked} acts abroad worked meanwhile`,
     );
   },
-  { only: 'embedded', timeoutMs: 180_000 + FEDERATION_SEEDS * DEPLOYMENTS * 30_000 },
+  { only: 'embedded', timeoutMs: 300_000 + FEDERATION_SEEDS * DEPLOYMENTS * 30_000 },
 );
 
 /** Once each has asked the owner. */

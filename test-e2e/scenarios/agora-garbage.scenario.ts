@@ -75,5 +75,5 @@ verifies(
     await operator.ok('consensus_vote', { topic, choice: 'yes', agentId: newName('voter') });
     for (const line of told) report(line);
   },
-  { on: target, timeoutMs: 180_000 + AGORA_GARBAGE_REQUESTS * 20 },
+  { on: target, timeoutMs: 300_000 + AGORA_GARBAGE_REQUESTS * 20 },
 );

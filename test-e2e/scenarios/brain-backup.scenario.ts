@@ -141,7 +141,7 @@ verifies(
     expect(filesAt(there, 'main').length).toBe(BACKUP_FILES);
     report(`a brain of ${BACKUP_FILES} files backed up under writes in ${Math.round(tookMs)} ms`);
   },
-  { on: own, timeoutMs: 120_000 },
+  { on: own, timeoutMs: 300_000 },
 );
 
 const isUnfinished = (place: TargetPlace) => readdirSync(shelf(place)).some((name) => name.startsWith('.'));
@@ -201,5 +201,5 @@ verifies(
     await waitFor(isSwept, { what: 'what was left half made to be swept away' });
     report(`${inside} kills inside of backups and restores: old or new, and nothing half made`);
   },
-  { on: own, timeoutMs: 180_000 + BACKUP_KILLS * 30_000 },
+  { on: own, timeoutMs: 300_000 + BACKUP_KILLS * 30_000 },
 );

@@ -53,7 +53,7 @@ verifies(
     assertSound(folder);
     expect([isLinear(folder, 'main'), git(folder, 'rev-list', '--count', 'main')]).toEqual([true, '2']);
   },
-  { timeoutMs: 180_000 + WRITES_OF_EACH_PROCESS * 400 },
+  { timeoutMs: 300_000 + WRITES_OF_EACH_PROCESS * 400 },
 );
 
 verifies('brain:writers:all-kept', async ({ fresh, place }) => {

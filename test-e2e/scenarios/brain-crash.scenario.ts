@@ -111,5 +111,5 @@ verifies(
         `next write at most ${Math.round(Math.max(...nextWriteMs))} ms after ready`,
     );
   },
-  { on: target, timeoutMs: 180_000 + KILL_ROUNDS * 20_000 },
+  { on: target, timeoutMs: 300_000 + KILL_ROUNDS * 20_000 },
 );

@@ -228,7 +228,7 @@ verifies(
     expect(finished).toBeGreaterThanOrEqual(MERGE_KILL_ROUNDS / 2);
     report(`${MERGE_KILL_ROUNDS} kills during merges of ${FILES} files, ${finished} after the branch had moved`);
   },
-  { on: withRemote, timeoutMs: 180_000 + MERGE_KILL_ROUNDS * 60_000 },
+  { on: withRemote, timeoutMs: 300_000 + MERGE_KILL_ROUNDS * 60_000 },
 );
 
 function headOf(folder: string): string {

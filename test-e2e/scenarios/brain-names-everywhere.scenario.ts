@@ -27,7 +27,7 @@ const target = ownTarget(async () => {
     },
   };
 });
-const on = { on: target, timeoutMs: 180_000 + 200 * NAMES };
+const on = { on: target, timeoutMs: 300_000 + 200 * NAMES };
 
 interface Named {
   readonly name: string;

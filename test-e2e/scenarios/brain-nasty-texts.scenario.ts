@@ -1,9 +1,9 @@
 /** Nobody waits for what somebody else's text costs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { type Caller, codeOf } from '../client.ts';
+import { Caller, codeOf } from '../client.ts';
 import { promised } from '../settings.ts';
-import { type Scenario, verifies } from '../verifies.ts';
+import { newName, type Scenario, verifies } from '../verifies.ts';
 
 const many = (count: number, part: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => part(at)).join('');
@@ -30,13 +30,23 @@ async function longestOf(small: Caller, brain: string, isOver: () => boolean): P
   return longest;
 }
 
-const scenario = async ({ caller, fresh, report }: Scenario): Promise<void> => {
+/** A node beside, which does nothing else: what small calls take there is what the machine takes. */
+async function idlePlace({ keyed }: Scenario): Promise<{ idle: Caller; idleBrain: string }> {
+  const [idle, idleBrain] = [new Caller(keyed), newName('b')];
+  await idle.ok('brain_switch', { name: idleBrain, create: true });
+  await idle.ok('brain_write', { name: 'small', content: 'small' });
+  return { idle, idleBrain };
+}
+
+const scenario = async (one: Scenario): Promise<void> => {
+  const { caller, fresh, report } = one;
   const { user, brain } = await fresh();
   const policy = { container: 'public', readableBy: [], writableBy: [], mask: ['k5', 'salary'] };
   await user.ok('svc_habitat_setPolicy', { resource: `brain:${brain}/masked`, policy });
   await user.ok('brain_write', { name: 'small', content: 'small' });
   let isOver = false;
-  const watched = longestOf(caller(), brain, () => isOver);
+  const { idle, idleBrain } = await idlePlace(one);
+  const watched = Promise.all([longestOf(caller(), brain, () => isOver), longestOf(idle, idleBrain, () => isOver)]);
   try {
     for (const [name, content] of Object.entries(NASTY)) {
       for (const folder of ['open', 'masked']) {
@@ -55,9 +65,10 @@ const scenario = async ({ caller, fresh, report }: Scenario): Promise<void> => {
   } finally {
     isOver = true;
   }
-  const longest = await watched;
-  report(`beside the nastiest texts a small call took ${Math.round(longest)} ms at most`);
-  expect(longest).toBeLessThan(promised(500));
+  const [longest, elsewhere] = await watched;
+  const figures = `${Math.round(longest)} ms at most, on an idle node ${Math.round(elsewhere)} ms`;
+  report(`beside the nastiest texts a small call took ${figures}`);
+  expect(longest).toBeLessThan(Math.max(promised(500), 4 * elsewhere));
 };
 
 // What a text costs its process is the same on a cluster, where a full machine makes such a process look as if it stood still.

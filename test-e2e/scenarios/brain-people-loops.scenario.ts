@@ -73,7 +73,7 @@ verifies(
     );
     assertSound(folder);
   },
-  { timeoutMs: 180_000 + LOOP_COMMITS * 1000 },
+  { timeoutMs: 300_000 + LOOP_COMMITS * 1000 },
 );
 
 verifies('people:two-edits', async ({ fresh, place, socket }) => {

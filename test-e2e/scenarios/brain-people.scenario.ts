@@ -24,7 +24,7 @@ for (let from = 0; from < seeds.length; from += SEEDS_PER_NODE) {
   const ofThisNode = seeds.slice(from, from + SEEDS_PER_NODE);
   verifies('people:model', ({ report }) => playAll(ofThisNode, report), {
     only: 'embedded',
-    timeoutMs: 180_000 + SEQUENCE_WITHIN_MS * ofThisNode.length * (1 + PEOPLE_SHORTENINGS),
+    timeoutMs: 300_000 + SEQUENCE_WITHIN_MS * ofThisNode.length * (1 + PEOPLE_SHORTENINGS),
     ...(seeds.length > SEEDS_PER_NODE ? { title: `sequences ${from + 1} to ${from + ofThisNode.length}` } : {}),
   });
 }

@@ -48,69 +48,65 @@ async function inLanes(count: number, run: (index: number) => Promise<unknown>):
 
 const WORDS = 'harbour lighthouse kelp anchor tide gull mast rope salt storm pier buoy reef dune wreck sail'.split(' ');
 
-verifies(
-  'rows:search-subset',
-  async ({ place, fresh, random }) => {
-    const { user: operator, brain: whole } = await fresh();
-    const { brain: part } = await fresh();
-    const { workspace, viewer } = await workspaceOf(place, operator);
-    const folders = Array.from({ length: 10 }, (_, index) => `d${index}`);
-    const open = folders.slice(0, 4);
-    const texts = Array.from({ length: SEARCHED_FILES }, (_, index) => {
-      const sentence = () => Array.from({ length: random.int(4, 30) }, () => random.pick(WORDS)).join(' ');
-      return {
-        name: `${folders[index % 10]}/f${index}.md`,
-        content: `# ${random.pick(WORDS)}\n\n${sentence()}.\n\n${sentence()}.`,
-      };
-    });
-    await inLanes(texts.length, async (index) => {
-      const file = texts[index] ?? { name: '', content: '' };
-      await operator.ok('brain_write', { ...file, brain: whole });
-      if (open.some((folder) => file.name.startsWith(`${folder}/`)))
-        await operator.ok('brain_write', { ...file, brain: part });
-    });
-    await operator.ok('svc_commit', { brain: whole, message: 'all' });
-    await Promise.all(
-      folders.slice(4).map((folder) =>
-        setPolicy(operator, `brain:${whole}/${folder}`, {
-          container: workspace,
-          readableBy: ['role:admin'],
-          writableBy: [],
-        }),
-      ),
-    );
-    await operator.ok('svc_commit', { brain: part, message: 'some' });
-    const answer = async (brain: string, args: Fields, gateway: number): Promise<Fields> => {
-      const found = await viewer.ok<{ results: Fields[]; nextCursor?: string }>(
-        'svc_search',
-        { ...args, brain },
-        { gateway },
-      );
-      const results = found.results.map(({ brain: _brain, commit: _commit, ...row }) => row);
-      // A cursor names the brain of what was shown.
-      return { ...found, results, nextCursor: found.nextCursor !== undefined };
+verifies('rows:search-subset', async ({ place, fresh, random }) => {
+  const { user: operator, brain: whole } = await fresh();
+  const { brain: part } = await fresh();
+  const { workspace, viewer } = await workspaceOf(place, operator);
+  const folders = Array.from({ length: 10 }, (_, index) => `d${index}`);
+  const open = folders.slice(0, 4);
+  const texts = Array.from({ length: SEARCHED_FILES }, (_, index) => {
+    const sentence = () => Array.from({ length: random.int(4, 30) }, () => random.pick(WORDS)).join(' ');
+    return {
+      name: `${folders[index % 10]}/f${index}.md`,
+      content: `# ${random.pick(WORDS)}\n\n${sentence()}.\n\n${sentence()}.`,
     };
-    const differing: Fields[] = [];
-    await inLanes(SEARCHES, async (index) => {
-      const query = Array.from({ length: random.int(1, 4) }, () => random.pick(WORDS)).join(' ');
-      const args = {
-        query,
-        mode: random.pick(['plain', 'hybrid']),
-        group: random.pick(['file', 'passage']),
-        limit: 20,
-        explain: index % 2 === 0,
-      };
-      const [seen, alone] = [await answer(whole, args, index), await answer(part, args, index)];
-      if (JSON.stringify(seen) !== JSON.stringify(alone)) differing.push(args);
-    });
-    expect(differing).toEqual([]);
-    const { total } = await operator.ok('svc_search', { brain: whole, query: WORDS.join(' ') });
-    expect(total).toBe(SEARCHED_FILES * 0.4);
-    const { names } = await viewer.ok<{ names: string[] }>('brain_list', { limit: 1000 });
-    expect(names).toContain(whole);
-  },
-  { timeoutMs: 180_000 },
-);
+  });
+  await inLanes(texts.length, async (index) => {
+    const file = texts[index] ?? { name: '', content: '' };
+    await operator.ok('brain_write', { ...file, brain: whole });
+    if (open.some((folder) => file.name.startsWith(`${folder}/`)))
+      await operator.ok('brain_write', { ...file, brain: part });
+  });
+  await operator.ok('svc_commit', { brain: whole, message: 'all' });
+  await Promise.all(
+    folders.slice(4).map((folder) =>
+      setPolicy(operator, `brain:${whole}/${folder}`, {
+        container: workspace,
+        readableBy: ['role:admin'],
+        writableBy: [],
+      }),
+    ),
+  );
+  await operator.ok('svc_commit', { brain: part, message: 'some' });
+  const answer = async (brain: string, args: Fields, gateway: number): Promise<Fields> => {
+    const found = await viewer.ok<{ results: Fields[]; nextCursor?: string }>(
+      'svc_search',
+      { ...args, brain },
+      { gateway },
+    );
+    const results = found.results.map(({ brain: _brain, commit: _commit, ...row }) => row);
+    // A cursor names the brain of what was shown.
+    return { ...found, results, nextCursor: found.nextCursor !== undefined };
+  };
+  const differing: Fields[] = [];
+  await inLanes(SEARCHES, async (index) => {
+    const query = Array.from({ length: random.int(1, 4) }, () => random.pick(WORDS)).join(' ');
+    const args = {
+      query,
+      mode: random.pick(['plain', 'hybrid']),
+      group: random.pick(['file', 'passage']),
+      limit: 20,
+      explain: index % 2 === 0,
+    };
+    const [seen, alone] = [await answer(whole, args, index), await answer(part, args, index)];
+    if (JSON.stringify(seen) !== JSON.stringify(alone)) differing.push(args);
+  });
+  expect(differing).toEqual([]);
+  const { total } = await operator.ok('svc_search', { brain: whole, query: WORDS.join(' ') });
+  expect(total).toBe(SEARCHED_FILES * 0.4);
+  const { names } = await viewer.ok<{ names: string[] }>('brain_list', { limit: 1000 });
+  expect(names).toContain(whole);
+});
 
 verifies('rows:masked-field', async ({ place, fresh }) => {
   const { user: operator, brain } = await fresh();
@@ -158,72 +154,68 @@ function personFile(secret: string, index: number): { name: string; content: str
   return { name: `${name}.md`, content: `---\n${lines.join('\n')}\n---\n# Person ${index}\n\nLives in Rome.\n` };
 }
 
-verifies(
-  'rows:hidden-never',
-  async ({ place, fresh, socket, random, report }) => {
-    const { user: operator, brain } = await fresh();
-    const { viewer, editor, admin } = await workspaceOf(place, operator);
-    const policy = { container: 'public', readableBy: [], writableBy: [], mask: ['salary'], filter: ['secrets'] };
-    await setPolicy(operator, `brain:${brain}/people`, { ...policy, filter: ['note'] });
-    await setPolicy(operator, `brain:${brain}/keys`, { ...policy, filter: 'secrets', mask: [] });
-    const listener = await socket();
-    await listener.subscribe({ events: ['*'] });
-    // Values that occur nowhere else, so that any trace of them is a leak.
-    const secret = (index: number) => `h1dden${index}z${random.int(1e6, 1e7)}`;
-    const secrets = Array.from({ length: 40 }, (_, index) => secret(index));
-    const files = secrets.map(personFile);
-    await inLanes(files.length, (index) => operator.ok('brain_write', { brain, ...files[index] }));
-    const { commit } = await operator.ok('svc_commit', { brain, message: 'people' });
-    const users = [viewer, editor, admin, operator];
-    const leaks: string[] = [];
-    let answers = 0;
-    await inLanes(HIDDEN_ANSWERS, async (index) => {
-      const user = users[index % users.length] ?? viewer;
-      const word = random.pick(secrets);
-      const { name } = random.pick(files);
-      const [tool, args] = random.pick<readonly [string, Fields]>([
-        ['brain_read', { brain, name }],
-        ['svc_get_memory', { brain, file: name, at: commit }],
-        ['brain_corpus', { brain, content: true }],
-        ['brain_list_files', { brain }],
-        ['svc_search', { brain, query: 'Rome Person', explain: true, budget: 2000, limit: 50 }],
-        ['svc_search', { brain, query: `Person ${index % 40}`, mode: 'plain', group: 'passage' }],
-      ]);
-      const reply = await user.call(tool, args, { gateway: index });
-      expect([tool, reply.status]).toEqual([tool, 200]);
-      answers += 1;
-      if (reply.text.includes('h1dden')) leaks.push(`${tool} ${JSON.stringify(args)}`);
-      const found = await user.ok(
-        'svc_search',
-        { brain, query: word, mode: random.pick(['plain', 'hybrid']) },
-        { gateway: index },
-      );
-      if (found['total'] !== 0 || JSON.stringify(found['results']) !== '[]') leaks.push(`found by ${word}`);
-    });
-    // What is shown, written back by an editor: nothing lost, nothing told.
-    await inLanes(20, async (index) => {
-      const { name = '' } = files[index * 2] ?? {};
-      const { content } = await editor.ok<{ content: string }>('brain_read', { brain, name });
-      const reply = await editor.call('brain_write', { brain, name, content: content.replace('Rome', 'Milan') });
-      expect(reply.status).toBe(200);
-      if (reply.text.includes('h1dden')) leaks.push(`write ${name}`);
-      expect(readFileSync(join(brainFolder(place, brain), name), 'utf8')).toContain(secrets[index * 2]);
-    });
-    expect(leaks).toEqual([]);
-    await waitFor(() => (listener.of(brain, 'brain:change').length >= 60 ? true : undefined), {
-      what: 'the events of the writes',
-    });
-    const hashes = listener.of(brain, 'brain:change').map(({ hash }) => hash);
-    expect(hashes.filter((hash) => hash !== null)).toEqual([]);
-    expect(JSON.stringify(listener.heard)).not.toContain('h1dden');
-    expect(logsOf(place)).not.toContain('h1dden');
-    for (const [index] of place.gateways.entries()) {
-      expect((await operator.with({ gateway: index }).get('/metrics')).text).not.toContain('h1dden');
-    }
-    report(`hidden fields: ${answers} answers through the doors and ${answers} searches for hidden values, 0 traces`);
-  },
-  { timeoutMs: 180_000 },
-);
+verifies('rows:hidden-never', async ({ place, fresh, socket, random, report }) => {
+  const { user: operator, brain } = await fresh();
+  const { viewer, editor, admin } = await workspaceOf(place, operator);
+  const policy = { container: 'public', readableBy: [], writableBy: [], mask: ['salary'], filter: ['secrets'] };
+  await setPolicy(operator, `brain:${brain}/people`, { ...policy, filter: ['note'] });
+  await setPolicy(operator, `brain:${brain}/keys`, { ...policy, filter: 'secrets', mask: [] });
+  const listener = await socket();
+  await listener.subscribe({ events: ['*'] });
+  // Values that occur nowhere else, so that any trace of them is a leak.
+  const secret = (index: number) => `h1dden${index}z${random.int(1e6, 1e7)}`;
+  const secrets = Array.from({ length: 40 }, (_, index) => secret(index));
+  const files = secrets.map(personFile);
+  await inLanes(files.length, (index) => operator.ok('brain_write', { brain, ...files[index] }));
+  const { commit } = await operator.ok('svc_commit', { brain, message: 'people' });
+  const users = [viewer, editor, admin, operator];
+  const leaks: string[] = [];
+  let answers = 0;
+  await inLanes(HIDDEN_ANSWERS, async (index) => {
+    const user = users[index % users.length] ?? viewer;
+    const word = random.pick(secrets);
+    const { name } = random.pick(files);
+    const [tool, args] = random.pick<readonly [string, Fields]>([
+      ['brain_read', { brain, name }],
+      ['svc_get_memory', { brain, file: name, at: commit }],
+      ['brain_corpus', { brain, content: true }],
+      ['brain_list_files', { brain }],
+      ['svc_search', { brain, query: 'Rome Person', explain: true, budget: 2000, limit: 50 }],
+      ['svc_search', { brain, query: `Person ${index % 40}`, mode: 'plain', group: 'passage' }],
+    ]);
+    const reply = await user.call(tool, args, { gateway: index });
+    expect([tool, reply.status]).toEqual([tool, 200]);
+    answers += 1;
+    if (reply.text.includes('h1dden')) leaks.push(`${tool} ${JSON.stringify(args)}`);
+    const found = await user.ok(
+      'svc_search',
+      { brain, query: word, mode: random.pick(['plain', 'hybrid']) },
+      { gateway: index },
+    );
+    if (found['total'] !== 0 || JSON.stringify(found['results']) !== '[]') leaks.push(`found by ${word}`);
+  });
+  // What is shown, written back by an editor: nothing lost, nothing told.
+  await inLanes(20, async (index) => {
+    const { name = '' } = files[index * 2] ?? {};
+    const { content } = await editor.ok<{ content: string }>('brain_read', { brain, name });
+    const reply = await editor.call('brain_write', { brain, name, content: content.replace('Rome', 'Milan') });
+    expect(reply.status).toBe(200);
+    if (reply.text.includes('h1dden')) leaks.push(`write ${name}`);
+    expect(readFileSync(join(brainFolder(place, brain), name), 'utf8')).toContain(secrets[index * 2]);
+  });
+  expect(leaks).toEqual([]);
+  await waitFor(() => (listener.of(brain, 'brain:change').length >= 60 ? true : undefined), {
+    what: 'the events of the writes',
+  });
+  const hashes = listener.of(brain, 'brain:change').map(({ hash }) => hash);
+  expect(hashes.filter((hash) => hash !== null)).toEqual([]);
+  expect(JSON.stringify(listener.heard)).not.toContain('h1dden');
+  expect(logsOf(place)).not.toContain('h1dden');
+  for (const [index] of place.gateways.entries()) {
+    expect((await operator.with({ gateway: index }).get('/metrics')).text).not.toContain('h1dden');
+  }
+  report(`hidden fields: ${answers} answers through the doors and ${answers} searches for hidden values, 0 traces`);
+});
 
 verifies('rows:absent', async ({ place, fresh }) => {
   const { user: operator, brain } = await fresh();

@@ -13,7 +13,6 @@ import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 const target = ownTarget({}, { apart: EACH_APART });
 const CREWS = 3;
 const TASKS_BEFORE = 3;
-const UNDONE_WITHIN_MS = 120_000;
 
 interface Work {
   done: number;
@@ -52,7 +51,7 @@ verifies(
     const doneOf = () => works.reduce((sum, { done }) => sum + done, 0);
     for (let round = 0; round < CREW_KILL_ROUNDS; round += 1) {
       const before = doneOf();
-      await waitFor(() => doneOf() >= before + TASKS_BEFORE, { what: 'tasks to be under way', withinMs: 120_000 });
+      await waitFor(() => doneOf() >= before + TASKS_BEFORE, { what: 'tasks to be under way' });
       await delay(random.int(0, 150));
       await killed(victimsOf(target.get(), round));
       for (const one of target.get().gateways) await one.ready();
@@ -67,7 +66,7 @@ verifies(
           const seen = await unhurried.ok<Fields & { pool: Fields }>('svc_scenario_status', { crew });
           return seen.phase === 'ready' && seen.pool.pending === 0 ? seen : null;
         },
-        { what: `${crew} to be at rest`, withinMs: UNDONE_WITHIN_MS },
+        { what: `${crew} to be at rest` },
       );
       const { done } = status.tasks as { done: number };
       expect(done).toBe(works[n]?.done);
@@ -76,5 +75,5 @@ verifies(
     }
     report(`${CREW_KILL_ROUNDS} kills: ${doneOf()} tasks done, each noted and paid once, nothing held`);
   },
-  { on: target, timeoutMs: 240_000 + CREW_KILL_ROUNDS * 20_000 },
+  { on: target, timeoutMs: 300_000 + CREW_KILL_ROUNDS * 20_000 },
 );

@@ -146,7 +146,7 @@ verifies(
     expect(contradictions.filter((line) => line.includes(workspaceId) || line.includes(`"${org}"`))).toEqual([]);
     report(`${work.moves} moves over ${LEDGER_KILL_ROUNDS} kills, none lost, none twice`);
   },
-  { on: target, timeoutMs: 180_000 + LEDGER_KILL_ROUNDS * 20_000 },
+  { on: target, timeoutMs: 300_000 + LEDGER_KILL_ROUNDS * 20_000 },
 );
 
 const CLIENTS = 16;
@@ -220,5 +220,5 @@ verifies(
     expect([kills > 1, snapshots.length > 20, (counts['moved'] ?? 0) > 50]).toEqual([true, true, true]);
     report(`bank: ${JSON.stringify(counts)} over ${kills} kills, ${snapshots.length} snapshots balanced`);
   },
-  { on: target, only: 'cluster', timeoutMs: 180_000 + BANK_SECONDS * 2000 },
+  { on: target, only: 'cluster', timeoutMs: 300_000 + BANK_SECONDS * 2000 },
 );

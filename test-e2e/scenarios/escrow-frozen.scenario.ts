@@ -90,5 +90,5 @@ verifies(
       expect(await audited()).toHaveLength(1);
     }
   },
-  { on: target, timeoutMs: 180_000 },
+  { on: target },
 );

@@ -31,7 +31,7 @@ verifies(
     const drawn = [...(await memberFunds(admin.caller, workspace)).values()];
     expect(drawn.reduce((sum, { spent }) => sum + spent, 0)).toBe(SPENDS / 2);
   },
-  { timeoutMs: 180_000 + SPENDS * 60 },
+  { timeoutMs: 300_000 + SPENDS * 60 },
 );
 
 const AT_ONCE = 16;
@@ -65,7 +65,7 @@ verifies(
     expect(await poolFunds(admin.caller, workspace)).toMatchObject({ spent: REPEATED_SPENDS });
     report(`${REPEATED_SPENDS} spends, each sent three times: ${REPEATED_SPENDS} recorded, ${replays} replayed`);
   },
-  { timeoutMs: 180_000 + REPEATED_SPENDS * 200 },
+  { timeoutMs: 300_000 + REPEATED_SPENDS * 200 },
 );
 
 verifies(

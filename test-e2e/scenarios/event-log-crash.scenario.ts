@@ -62,7 +62,7 @@ async function suffer(writing: Writing, random: Random): Promise<Record<string, 
   const rounds = roundsOf(target.get());
   for (let round = 0; round < rounds; round += 1) {
     const due = (LOGGED_EVENTS * (round + 0.5)) / rounds;
-    await waitFor(() => writing.done >= due, { what: 'events to be told', withinMs: 120_000 });
+    await waitFor(() => writing.done >= due, { what: 'events to be told' });
     const [name, happen] = faults[round % faults.length] ?? random.pick(faults);
     await happen(target.get());
     counts[name] = (counts[name] ?? 0) + 1;

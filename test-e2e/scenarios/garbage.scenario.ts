@@ -43,7 +43,7 @@ verifies(
     expect(outside()).toBe(before);
     report(told);
   },
-  { on: target, timeoutMs: 180_000 + GARBAGE_REQUESTS * 8 },
+  { on: target, timeoutMs: 300_000 + GARBAGE_REQUESTS * 8 },
 );
 
 verifies(
@@ -70,7 +70,7 @@ verifies(
     expect(await wrong).toEqual([]);
     for (const line of told) report(line);
   },
-  { on: target, timeoutMs: 180_000 + MARKET_GARBAGE_REQUESTS * 8 },
+  { on: target, timeoutMs: 300_000 + MARKET_GARBAGE_REQUESTS * 8 },
 );
 
 verifies(
@@ -97,7 +97,7 @@ verifies(
     expect(await member.ok('stream_poll', at)).toMatchObject({ work: { task: 'still' } });
     for (const line of told) report(line);
   },
-  { on: target, timeoutMs: 180_000 + UNIVERSE_GARBAGE_REQUESTS * 20 },
+  { on: target, timeoutMs: 300_000 + UNIVERSE_GARBAGE_REQUESTS * 20 },
 );
 
 /** Of each tool of the market, with ids of what is there. */

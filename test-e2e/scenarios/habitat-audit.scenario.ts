@@ -179,7 +179,7 @@ verifies(
     expect(await operator.ok('svc_audit_verify')).toMatchObject({ ok: true });
     report(`${granted.length} of ${users.length} effects survived ${REGISTRY_KILL_ROUNDS} kills, each with one entry`);
   },
-  { on: target, timeoutMs: 180_000 + REGISTRY_KILL_ROUNDS * 20_000 },
+  { on: target, timeoutMs: 300_000 + REGISTRY_KILL_ROUNDS * 20_000 },
 );
 
 const FOLD_MS = DENIALS_WINDOW_S * 1000;

@@ -115,5 +115,5 @@ verifies(
         `${seen.none} left none, ${seen.all} left all (${seen.acknowledged} acknowledged)`,
     );
   },
-  { on: target, timeoutMs: 200_000 + ISLAND_KILLS_INSIDE * 60_000, title: 'kill -9 inside a bulk leaves none or all' },
+  { on: target, timeoutMs: 300_000 + ISLAND_KILLS_INSIDE * 60_000, title: 'kill -9 inside a bulk leaves none or all' },
 );

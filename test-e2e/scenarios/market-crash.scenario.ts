@@ -128,7 +128,7 @@ verifies(
         `${unanswered} unanswered purchases; none lost, none twice`,
     );
   },
-  { on: target, timeoutMs: 240_000 + MARKET_KILL_ROUNDS * 20_000 },
+  { on: target, timeoutMs: 300_000 + MARKET_KILL_ROUNDS * 20_000 },
 );
 
 const OPEN = ['opening', 'undoing', 'pending', 'pending_delivery', 'delivered'];

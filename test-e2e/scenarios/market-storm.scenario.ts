@@ -166,6 +166,6 @@ for (const storm of STORMS) {
   verifies(
     storm.kind === 'skill' ? 'market:skill:storm' : 'market:trade:storm',
     (scenario) => weather(storm, scenario),
-    { on: target, timeoutMs: 180_000 + STORM_TRADES * STORM_RACERS * 100 },
+    { on: target, timeoutMs: 300_000 + STORM_TRADES * STORM_RACERS * 100 },
   );
 }

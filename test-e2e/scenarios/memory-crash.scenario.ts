@@ -65,5 +65,5 @@ verifies(
     expect(total).toBe(edges + roots);
     report(`${KILL_ROUNDS} kills: ${acknowledged.length} acknowledged things of fifteen kinds, none lost`);
   },
-  { on: target, timeoutMs: 180_000 + KILL_ROUNDS * 20_000 },
+  { on: target, timeoutMs: 300_000 + KILL_ROUNDS * 20_000 },
 );

@@ -259,6 +259,6 @@ for (const [ids, layOut] of SURVIVORS) {
       const kept = await (restarted ??= layOutAndRestart());
       await kept.get(layOut)?.();
     },
-    { on: target, timeoutMs: 180_000 },
+    { on: target },
   );
 }

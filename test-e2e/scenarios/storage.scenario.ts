@@ -129,7 +129,7 @@ verifies(
     expect(await user.ok('svc_storage_read', { path: 'kept/x' })).toMatchObject({ content: 'x' });
     report(`${NAMES} hostile names, served: ${shownServed(served)}`);
   },
-  { timeoutMs: 180_000 + NAMES * 200 },
+  { timeoutMs: 300_000 + NAMES * 200 },
 );
 
 const killed = ownTarget();
@@ -181,5 +181,5 @@ verifies(
     }
     report(`${inside} kills inside of copying and removing ${FILES} files: all or none of them`);
   },
-  { on: killed, timeoutMs: 180_000 + STORAGE_KILLS_INSIDE * 30_000 },
+  { on: killed, timeoutMs: 300_000 + STORAGE_KILLS_INSIDE * 30_000 },
 );

@@ -124,7 +124,7 @@ verifies(
     });
     report(`${NAMES} hostile names, served: ${shownServed(served)}`);
   },
-  { timeoutMs: 180_000 + NAMES * 200 },
+  { timeoutMs: 300_000 + NAMES * 200 },
 );
 
 const own = ownTarget();

@@ -77,7 +77,7 @@ function victimsOf({ place, everybody, of }: OwnTarget, round: number): readonly
 async function suffer(work: Work, random: Random): Promise<void> {
   for (let round = 0; round < QUEUE_KILL_ROUNDS; round += 1) {
     const due = Math.floor((QUEUED_ITEMS * round) / (QUEUE_KILL_ROUNDS + 1));
-    await waitFor(() => work.done.length >= due, { what: `${due} items to be done`, withinMs: 120_000 });
+    await waitFor(() => work.done.length >= due, { what: `${due} items to be done` });
     await delay(random.int(0, 200));
     await killed(victimsOf(target.get(), round));
     for (const one of target.get().gateways) await one.ready();
@@ -121,11 +121,9 @@ verifies(
     await suffer(work, random);
     await target.get().whole();
     const ids = (await Promise.all(filling)).flat();
-    await waitFor(() => work.done.length >= QUEUED_ITEMS, { what: 'all work to be done', withinMs: 120_000 }).finally(
-      () => {
-        work.over = true;
-      },
-    );
+    await waitFor(() => work.done.length >= QUEUED_ITEMS, { what: 'all work to be done' }).finally(() => {
+      work.over = true;
+    });
     await Promise.all(working);
     expect(ids.length).toBe(QUEUED_ITEMS);
     expect(new Set(ids).size).toBe(QUEUED_ITEMS);
@@ -139,7 +137,7 @@ verifies(
       `${QUEUE_KILL_ROUNDS} kills, ${work.abandoned} workers gone, ${work.lost} late: ${kept.length} items, each completed once`,
     );
   },
-  { on: target, timeoutMs: 240_000 + QUEUE_KILL_ROUNDS * 15_000 },
+  { on: target, timeoutMs: 300_000 + QUEUE_KILL_ROUNDS * 15_000 },
 );
 
 verifies(
@@ -170,7 +168,7 @@ verifies(
         if (work !== null) again.push(String((work as Fields).id));
         return again.length === STALLED_WORKERS;
       },
-      { what: 'every lease to be over', withinMs: 60_000 },
+      { what: 'every lease to be over' },
     );
     expect(again.toSorted()).toEqual([...tokens.keys()].toSorted());
     for (const [id, leaseToken] of tokens) {
@@ -209,7 +207,7 @@ verifies(
     for (let round = 0; round < QUEUE_KILL_ROUNDS; round += 1) {
       const before = tasks.length;
       stop.at = before + MOST_TASKS_A_ROUND;
-      await waitFor(() => tasks.length >= before + 5, { what: 'tasks to be delegated', withinMs: 60_000 });
+      await waitFor(() => tasks.length >= before + 5, { what: 'tasks to be delegated' });
       await delay(random.int(0, 200));
       const { place: at, everybody, of, gateways } = target.get();
       await killed(at.kind === 'embedded' ? everybody : of(round % 2 === 0 ? 'universe' : 'habitat'));
@@ -236,5 +234,5 @@ verifies(
     expect((await insisted(agent, 'stream_poll', at)).work).toBeNull();
     await waitFor(async () => (await stateOf()) === 'idle', { what: 'the agent to be idle' });
   },
-  { on: target, timeoutMs: 240_000 + QUEUE_KILL_ROUNDS * 15_000 },
+  { on: target, timeoutMs: 300_000 + QUEUE_KILL_ROUNDS * 15_000 },
 );

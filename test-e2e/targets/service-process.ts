@@ -23,7 +23,7 @@ export interface ServiceProcessOptions {
 }
 
 const PROJECT = join(import.meta.dirname, '..', '..');
-const START_WITHIN_MS = 80_000;
+const START_WITHIN_MS = 150_000;
 const STOP_WITHIN_MS = 30_000;
 
 const running = new Set<ChildProcess>();
