@@ -48,8 +48,16 @@ export function eventsPage(): string {
     table(
       ['Field', 'Type', 'Description'],
       [
-        [code('id'), 'string', 'Opaque; send the last one you saw as `after` to get what you missed.'],
-        [code('name'), 'string', 'Name of the event.'],
+        [
+          code('id'),
+          'string',
+          'Opaque; send the last one you saw as `after` to get what you missed. Where an event tells the `id` of a thing, `eventId` is that of the event.',
+        ],
+        [
+          code('name'),
+          'string',
+          'Name of the event; where it tells the `name` of a thing, it has it from Socket.IO alone.',
+        ],
         [code('at'), 'number', 'When it happened, ms since the epoch.'],
         [code('node'), 'string', 'Process that emitted it.'],
         [code('workspace?'), 'string', 'Workspace whose members may hear it.'],

@@ -113,6 +113,28 @@ verifies('client:events', async ({ gateways }) => {
   expect(heard).toEqual([...Array.from({ length: 25 }, (_, count) => `f${count}.md`), 'lock:acquired']);
   expect(states.filter((state) => state === 'CONNECTED').length).toBeGreaterThan(1);
 
+  // What an event tells of a thing hides neither which event it is nor where to go on.
+  const things: object[] = [];
+  const ofThings = listen({
+    ...connection,
+    events: ['agent:spawned', 'stream:enqueued'],
+    onEvent: (event) => things.push(event),
+  });
+  onTestFinished(() => ofThings.close());
+  const [agent, stream] = [newName('worker'), newName('q')];
+  const isListening = async () => {
+    await client.call('stream_enqueue', { stream, task: 1 });
+    return ofThings.lastId();
+  };
+  await waitFor(isListening, { what: 'an event of work', everyMs: 200 });
+  await client.call('agent_spawn', { team: newName('t').replaceAll('-', ''), name: agent });
+  const { id } = await client.call('stream_enqueue', { stream, task: 2 });
+  const isHeard = () => things.some((one) => 'own' in one && (one.own as { id?: string }).id === id);
+  await waitFor(isHeard, { what: 'the work' });
+  expect(things).toContainEqual(expect.objectContaining({ name: 'agent:spawned', own: { name: agent } }));
+  expect(things).toContainEqual(expect.objectContaining({ name: 'stream:enqueued', stream, own: { id } }));
+  expect(ofThings.lastId()).toMatch(/^evt_/);
+
   // Whoever comes later begins where the first one was.
   const again: string[] = [];
   const later = listen({

@@ -122,7 +122,8 @@ export class SocketClient implements EventMember {
     if (payload === null) return;
     if (this.#queuedEvents >= MAX_QUEUED_EVENTS || this.#queuedBytes > MAX_QUEUED_BYTES) return this.#cutOff();
     const { id, name, at, node, workspace } = event;
-    const shown = { id, name, at, node, ...(workspace === undefined ? {} : { workspace }), ...payload };
+    const common = { id, name, at, node, ...(workspace === undefined ? {} : { workspace }) };
+    const shown = { ...common, ...payload, ...(Object.hasOwn(payload, 'id') ? { eventId: id } : {}) };
     this.#queuedEvents += 1;
     this.#queuedBytes += JSON.stringify(shown).length;
     this.#socket.emit(name, shown);

@@ -339,6 +339,18 @@ describe('resume', () => {
     expect(client.heard).toEqual(upTo(11, 7));
   });
 
+  test('from an event of a thing that has an id of its own', async () => {
+    const listener = await listening();
+    log.emit(1, { work: 'work_1' });
+    log.emit(2);
+    await until(() => listener.heard.length === 3);
+    expect(listener.payloads[0]).toMatchObject({ id: 'work_1', eventId: 'evt_1', stream: 'q' });
+    expect(listener.payloads[1]).not.toHaveProperty('eventId');
+    const client = open({ first: after(String(listener.payloads[0]?.['eventId'])) });
+    await until(() => client.heard.length === 2);
+    expect(client.heard).toEqual([2, 3]);
+  });
+
   test('from an event that is not kept says so and goes on live', async () => {
     log.emit(20);
     log.forget(10);

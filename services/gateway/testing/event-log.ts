@@ -11,6 +11,8 @@ export interface EmitOptions {
   readonly resources?: readonly string[];
   /** Those of the account: then it is an event of money. */
   readonly parties?: readonly string[];
+  /** Of a thing of that id: then it is an event of work. */
+  readonly work?: string;
 }
 
 export interface EventLog {
@@ -69,12 +71,19 @@ export async function startEventLog(platform: StatelessPlatform, past = 0): Prom
   };
 }
 
-function eventAt(position: number, { workspace, resources = [], parties }: EmitOptions = {}): EventRecord {
+function eventAt(position: number, { workspace, resources = [], parties, work }: EmitOptions = {}): EventRecord {
   const place = workspace === undefined ? {} : { workspace };
   const shown = { id: `evt_${position}`, at: 1, node: 'n', ...place };
   if (parties !== undefined) {
     const payload = { account: parties[0] ?? null, holdId: `h${position}`, amount: 1, parties: [...parties] };
     return { ...shown, name: 'escrow:held', payload };
+  }
+  if (work !== undefined) {
+    return {
+      ...shown,
+      name: 'stream:enqueued',
+      payload: { stream: 'q', id: work, seq: position, by: 'a1', parties: [] },
+    };
   }
   return {
     ...shown,

@@ -4,7 +4,7 @@ import { KEY } from './platform.ts';
 
 export interface Client {
   readonly socket: Socket;
-  /** Numbers of the files, or of the holds, of the events heard, in order. */
+  /** Numbers of the files, of the holds or of the work, of the events heard, in order. */
   readonly heard: number[];
   readonly payloads: Record<string, unknown>[];
   readonly errors: { readonly code: string }[];
@@ -45,6 +45,7 @@ export function openClient({ url, auth = { apiKey: KEY }, headers = {}, query = 
   };
   socket.on('brain:change', (event: { file: string }) => keep(event, event.file));
   socket.on('escrow:held', (event: { holdId: string }) => keep(event, event.holdId));
+  socket.on('stream:enqueued', (event: { id: string }) => keep(event, event.id));
   socket.on('error', (error: { code: string }) => client.errors.push(error));
   socket.on('disconnect', (reason) => client.endings.push(reason));
   return client;

@@ -14,6 +14,9 @@ type Chosen<Choice extends EventChoice> = Choice extends EventName
     ? Extract<EventName, `${Area}:${string}`>
     : never;
 
+/** What an event tells under names that every event has: of the thing, not of the event. */
+type Own<Payload> = Pick<Payload, Extract<keyof Payload, 'id' | 'name'>>;
+
 /** Fields that a row rule hides from the listener are masked or absent, whatever the type says. */
 export type HeardEvent<Name extends EventName = EventName> = Name extends EventName
   ? {
@@ -25,8 +28,22 @@ export type HeardEvent<Name extends EventName = EventName> = Name extends EventN
       /** Process that emitted it. */
       readonly node: string;
       readonly workspace?: string;
-    } & Readonly<EventPayloads[Name]>
+      /** Absent where the event tells neither an `id` nor a `name` of its own. */
+      readonly own?: Readonly<Own<EventPayloads[Name]>>;
+    } & Readonly<Omit<EventPayloads[Name], 'id' | 'name'>>
   : never;
+
+/** As it comes: what an event tells itself hides what all have. */
+type SentEvent = Readonly<Record<string, unknown>> & { readonly eventId?: string };
+
+function heardOf(name: string, { eventId, ...sent }: SentEvent): HeardEvent {
+  const own = {
+    ...(eventId === undefined ? {} : { id: sent['id'] }),
+    ...(sent['name'] === name ? {} : { name: sent['name'] }),
+  };
+  const event = { ...sent, id: eventId ?? sent['id'], name, ...(Object.keys(own).length === 0 ? {} : { own }) };
+  return event as unknown as HeardEvent;
+}
 
 export interface ListenOptions<Choice extends EventChoice> extends Omit<ConnectionOptions, 'session'> {
   /** Default: all that the listener may hear. */
@@ -172,8 +189,8 @@ function attend(socket: Socket, wishes: Wishes, listener: Listener): void {
     else if (LASTING.has(code)) listener.end(new ListenError(code, message));
     else onChannel?.({ code, message });
   });
-  socket.onAny((name: string, event: HeardEvent) => {
-    if (name !== 'error') hear.event(event);
+  socket.onAny((name: string, event: SentEvent) => {
+    if (name !== 'error') hear.event(heardOf(name, event));
   });
 }
 

@@ -81,11 +81,12 @@ function noteUnknown(name: string, known: readonly string[], note: (text: string
 }
 
 /** In every event, or for machines alone. */
-const LEFT_OUT = new Set(['id', 'name', 'at', 'node', 'resources', 'hash']);
+const LEFT_OUT = new Set(['id', 'name', 'own', 'at', 'node', 'resources', 'hash']);
 const TIME_AT = 11;
 
 function eventText(terminal: Terminal, event: HeardEvent): string {
-  const facts = Object.entries(event).filter(([field, value]) => !LEFT_OUT.has(field) && value !== null);
+  const common = Object.entries(event).filter(([field, value]) => !LEFT_OUT.has(field) && value !== null);
+  const facts = [...Object.entries(event.own ?? {}), ...common];
   const shown = facts.map(([field, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return `${terminal.paint('dim', `${field} `)}${oneLine(text)}`;
