@@ -11,7 +11,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { ROLES } from './services.ts';
 import { folder, type Started, start } from './testing/started-process.ts';
 
-const READY_WITHIN_MS = 40_000;
+const READY_WITHIN_MS = 120_000;
 const EVERY_ROLE = ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'svc_event_loop_delay_seconds'];
 const WITH_STORE = ['svc_database_pool', 'svc_relay_lag_seconds', 'svc_relay_waiting', 'svc_job_runs_total'];
 const OWN: Readonly<Record<string, readonly string[]>> = {

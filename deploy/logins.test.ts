@@ -13,7 +13,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { ROLES, SERVICE_NAMES } from './services.ts';
 import { folder, type Started, start } from './testing/started-process.ts';
 
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 120_000;
 
 const secrets = temporaryFolder('svc-logins');
 const makeSecrets = (...args: readonly string[]) =>

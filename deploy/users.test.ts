@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { COUNTED, countUsers, type Users } from './users.ts';
 
-const LINGER_MS = 200;
+const LINGER_MS = 600;
 
 async function counting(usedAt = async () => 0) {
   const seen = { deserted: 0 };

@@ -22,7 +22,7 @@ export async function openStoreBed(database: Database, over: Partial<Platform> =
   return { platform, base, ledger: new LedgerStore(base, platform) };
 }
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 /** A call of nobody in particular, without a key unless one is given. */
 export function callWith(over: Partial<MoveCall> = {}): MoveCall {

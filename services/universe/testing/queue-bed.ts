@@ -10,7 +10,7 @@ import { createWorkStore } from '../src/streams/work-store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 const WORKSPACE = 'default';
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 const HAND = { name: 'worker', operator: false, tokenHash: null };
 const SIGHT = { sees: () => true, manages: () => false };
 

@@ -62,7 +62,7 @@ async function saysTo(
 
 async function send(to: BedNode, text: string): Promise<Fields | 'silence'> {
   const reply = await between.bus
-    .request(subjectOf(to.name), text, { deadlineAt: Date.now() + 300 })
+    .request(subjectOf(to.name), text, { deadlineAt: Date.now() + 2000 })
     .catch(() => 'silence');
   const read = readEnvelope(reply);
   return typeof read === 'string' ? 'silence' : read.envelope.body;

@@ -36,7 +36,7 @@ async function events(name: string): Promise<Fields[]> {
 }
 
 async function until<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
-  for (let tries = 0; tries < 400; tries += 1) {
+  for (let tries = 0; tries < 1600; tries += 1) {
     const found = await look();
     if (found !== undefined) return found;
     await delay(25);

@@ -36,7 +36,7 @@ export interface ServerProcess {
   probe(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 const PROBE_EVERY_MS = 20;
 
 const children = new Set<ChildProcess>();
