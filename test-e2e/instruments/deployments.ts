@@ -1,8 +1,9 @@
-/** Deployments on a NATS of their own, each a process with everything in it. */
+/** Deployments that meet on a NATS: each a process with everything in it, or a cluster. */
 import { startNats } from '@svc/testing/servers/nats.ts';
 import type { TestServer } from '@svc/testing/servers/processes.ts';
 import { onTestFinished } from 'vitest';
 import { Caller } from '../client.ts';
+import { type ClusterShape, startCluster } from '../targets/cluster.ts';
 import { startEmbedded } from '../targets/embedded.ts';
 import type { Environment, OwnTarget } from '../targets/target.ts';
 import { waitFor } from './wait-for.ts';
@@ -27,13 +28,27 @@ export async function deployment(environment: Environment): Promise<Deployment> 
   return { target, caller: new Caller(target.place), environment };
 }
 
-export function member(name: string, agentId: string, url: string): Environment {
+/** As few processes as make a cluster: a gateway, and one for what is behind it besides those `apart`. */
+export async function clusterDeployment(
+  environment: Environment,
+  { apart = [], ...shape }: ClusterShape = {},
+): Promise<Deployment> {
+  const target = await startCluster(environment, { gateways: 1, replicas: 1, apart, ...shape });
+  if (target === null) throw new Error('a server of the cluster is missing');
+  onTestFinished(() => target.stop());
+  return { target, caller: new Caller(target.place), environment };
+}
+
+export const SECRET = 'correct horse battery staple';
+
+/** `url`: where it meets others, when that is not the NATS of its cluster. */
+export function member(name: string, agentId: string, url?: string): Environment {
   return {
     SVC_NODE_NAME: name,
     SVC_NODE_PORT: '3457',
     SVC_NODE_AGENT_ID: agentId,
-    SVC_NODE_SECRET: 'correct horse battery staple',
-    SVC_NODE_BUS_URL: url,
+    SVC_NODE_SECRET: SECRET,
+    ...(url === undefined ? {} : { SVC_NODE_BUS_URL: url }),
   };
 }
 

@@ -12,6 +12,14 @@ export const AGORA_FEDERATION = {
     'agora acceptance: cross-node sync 2, 3, 6, 7',
     'A deployment of several processes is one member among others: a ballot from abroad counts once, is signed for one outcome and one principal, and what its sender may not see is absent, whichever process answers.',
   ],
+  'agora:federation:clusters': [
+    'agora acceptance: cross-node sync 2, 3',
+    'Clusters that share one NATS hear each other as members only: they vote on one topic while the process that counts is killed, and hold one ledger of it.',
+  ],
+  'agora:federation:hostile': [
+    'agora acceptance: cross-node sync 4, 5, 10',
+    'Whatever is said again, too early, by a stranger, with another secret or in the place of an owner has no effect, whichever process hears it and whatever died meanwhile, and is counted by its reason.',
+  ],
   'agora:federation:alone': [
     'agora acceptance: cross-node sync 1',
     'A deployment without a name and a secret says what is missing and sends nothing.',

@@ -2,8 +2,11 @@
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
-import { type Deployment, deployment, member, untilHeard } from '../instruments/deployments.ts';
+import { type Deployment, deployment, hashAt, member, untilHeard } from '../instruments/deployments.ts';
+import { connectImpostor } from '../instruments/impostor.ts';
 import { insisted } from '../instruments/persistent-calls.ts';
+import { waitFor } from '../instruments/wait-for.ts';
+import { killed } from '../targets/service-process.ts';
 import { EACH_APART, newName, ownTarget, type Preparation, verifies } from '../verifies.ts';
 
 const target = ownTarget(onBusOfOwn, { apart: EACH_APART });
@@ -89,3 +92,93 @@ verifies(
   },
   { on: target },
 );
+
+/** What another secret than theirs would sign. */
+const OTHER_SECRET = 'another secret than that of all';
+const MINUTE_MS = 60_000;
+
+verifies(
+  'agora:federation:hostile',
+  async ({ place }) => {
+    const operator = new Caller(place, { gateway: 1 });
+    const delta = await deployment(member('delta', 'dee', meetingAt));
+    const impostor = await connectImpostor(meetingAt, 'alpha');
+    await untilHeard(delta.caller, 'alpha');
+    await untilHeard(operator, 'delta');
+    /** Nobody answers it, and it is counted: as often as another process needs to write that down. */
+    const expectRejected = async (reason: string, send: () => Promise<Fields | null>) => {
+      const counted = async () => {
+        const { counters } = await operator.ok<{ counters: { rejected: Record<string, number> } }>('agora_sync_status');
+        return counters.rejected[reason] ?? 0;
+      };
+      const before = await counted();
+      const isCounted = async () => {
+        expect(await send()).toBeNull();
+        return (await counted()) > before;
+      };
+      await waitFor(isCounted, { everyMs: 300, what: `a message to be counted as ${reason}` });
+    };
+
+    const topic = newName('lunch');
+    await operator.ok('consensus_create', { topic, options: OPTIONS, minQuorum: 5, agentId: 'ann' });
+    await voteAbroad(delta, topic, 'yes');
+    const ballot = impostor.recorded('ballot.cast').text;
+    await expectRejected('replay', () => impostor.send(ballot));
+    await killed(target.get().of('agora'));
+    await target.get().whole();
+    await expectRejected('replay', () => impostor.send(ballot));
+    expect(await operator.ok('consensus_get', { topic })).toMatchObject({ status: 'open', votes: { length: 1 } });
+
+    const question = { from: 'delta', type: 'topic.get', body: { topic, afterSeq: 0 } };
+    const within = () => impostor.say({ ...question, ts: Date.now() + 4 * MINUTE_MS });
+    expect(await waitFor(within, { what: 'an answer' })).toMatchObject({ header: { topic }, entries: { length: 1 } });
+    const dropped = {
+      stale: () => impostor.say({ ...question, ts: Date.now() + 6 * MINUTE_MS }),
+      signature: () => impostor.say({ ...question, secret: OTHER_SECRET }),
+      unknown: () => impostor.say({ ...question, from: 'mallory' }),
+      misdirected: () => impostor.say({ ...question, to: 'gamma' }),
+      schema: () => impostor.say({ ...question, type: 'topic.drop' }),
+      size: () => impostor.say({ ...question, body: { topic: 'x'.repeat(600_000) } }),
+    };
+    for (const [reason, send] of Object.entries(dropped)) await expectRejected(reason, send);
+
+    const theirs = newName('theirs');
+    await delta.caller.ok('consensus_create', { topic: theirs, options: OPTIONS, agentId: 'ann' });
+    await delta.caller.ok('consensus_vote', { topic: theirs, choice: 'yes', agentId: 'ann' });
+    await insisted(delta.caller, 'agora_push', { node: 'alpha', topic: theirs });
+    impostor.announce('eve');
+    await untilHeard(operator, 'eve');
+    const forged = withOneMore(impostor.recorded('topic.push').body);
+    const push = () => impostor.say({ from: 'eve', type: 'topic.push', body: forged });
+    expect(await waitFor(push, { what: 'an answer' })).toMatchObject({ refused: 'bad_signature' });
+    expect(await operator.ok('consensus_get', { topic: theirs })).toMatchObject({
+      status: 'open',
+      votes: { length: 1 },
+      hash: await hashAt(delta, theirs),
+    });
+  },
+  { on: target },
+);
+
+interface Signed {
+  readonly sig: string;
+  readonly entry: { readonly ballot: Fields };
+}
+
+/** A ballot that its owner never admitted, and the decision that it would bring; both with a signature of the owner for something else. */
+function withOneMore(ledger: Fields): Fields {
+  const [first] = ledger['entries'] as [Signed];
+  const { sig, entry } = first;
+  const more = { sig, entry: { ...entry, seq: 2, ballot: { ...entry.ballot, voter: 'eve-agent' } } };
+  const decision = {
+    status: 'passed',
+    winner: 'yes',
+    votes: 2,
+    percentage: 100,
+    counts: { yes: 2, no: 0 },
+    decidedAt: Date.now(),
+    entries: 2,
+    voided: [],
+  };
+  return { ...ledger, entries: [first, more], decision: { decision, sig } };
+}

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { freePort } from '@svc/testing/servers/ports.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { databaseAt, startPostgres } from '@svc/testing/servers/postgres.ts';
 import { startRedis } from '@svc/testing/servers/redis.ts';
 import { request } from 'undici';
 import { SERVICE_NAMES } from '../../deploy/services.ts';
@@ -51,14 +51,16 @@ export interface ClusterSize {
 export interface ClusterShape extends ClusterSize {
   /** Services with processes for themselves, which a scenario may end without ending others; the others share theirs. */
   readonly apart?: readonly string[];
+  /** Of another cluster: its NATS, and its PostgreSQL for a database beside the one there. They have to outlive this one. */
+  readonly beside?: OwnTarget['servers'];
 }
 
 /** Null, after one loud line of the server that is missing, when the servers cannot be had. */
 export async function startCluster(
   environment: Environment = {},
-  { gateways = TWO_OF_EACH, replicas = TWO_OF_EACH, apart = BRAIN_APART }: ClusterShape = {},
+  { gateways = TWO_OF_EACH, replicas = TWO_OF_EACH, apart = BRAIN_APART, beside = null }: ClusterShape = {},
 ): Promise<OwnTarget | null> {
-  const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);
+  const [nats, redis, postgres] = await startServers(beside);
   const stopServers = () => Promise.all([nats, redis, postgres].map(async (server) => server?.stop()));
   if (nats === null || redis === null || postgres === null) {
     await stopServers();
@@ -96,6 +98,12 @@ export async function startCluster(
     await stop();
     throw new Error(`the cluster did not start:\n${said}`, { cause: error });
   }
+}
+
+function startServers(beside: OwnTarget['servers']) {
+  if (beside === null) return Promise.all([startNats(), startRedis(), startPostgres()]);
+  const nats = { ...beside.nats, stop: async () => {} };
+  return Promise.all([Promise.resolve(nats), startRedis(), databaseAt(beside.postgres.url)]);
 }
 
 /** The processes of a cluster, which come and go as it is divided into them. */

@@ -1,0 +1,68 @@
+/** Whoever listens between deployments and speaks in the name of any of them: written from the rules, not with the code that they bind. */
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { canonicalJson } from '@svc/contract/canonical.ts';
+import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
+import { onTestFinished } from 'vitest';
+import type { Fields } from '../client.ts';
+import { SECRET } from './deployments.ts';
+
+const EVERYBODY = '*';
+const ANSWERED_WITHIN_MS = 1000;
+
+interface Said {
+  readonly from: string;
+  readonly type: string;
+  readonly body: Fields;
+  /** The deployment that is spoken to, unless told. */
+  readonly to?: string;
+  /** Now, unless told. */
+  readonly ts?: number;
+  /** That of all, unless told. */
+  readonly secret?: string;
+}
+
+function sealed({ secret = SECRET, ...said }: Said & { readonly to: string }): string {
+  const nonce = randomBytes(16).toString('base64url');
+  const envelope = { v: 1, keyId: 'hmac', ts: Date.now(), nonce, ...said };
+  const { from, to } = envelope;
+  const info = to === EVERYBODY ? `ledger\0${from}` : `pair\0${from}\0${to}`;
+  const key = Buffer.from(hkdfSync('sha256', secret, 'svc-agora-v1', info, 32));
+  const signed = `svc-agora-envelope\0${canonicalJson(envelope)}`;
+  return canonicalJson({ ...envelope, sig: createHmac('sha256', key).update(signed).digest('base64url') });
+}
+
+const silent = { info() {}, warn() {}, error() {} };
+
+export type Impostor = Awaited<ReturnType<typeof connectImpostor>>;
+
+/** Between deployments that meet at `url`, at the ear of one of them. */
+export async function connectImpostor(url: string, victim: string) {
+  const bus = await connectNatsBus({ urls: [url], name: 'impostor', log: silent });
+  onTestFinished(() => bus.close());
+  const subject = `svc.x.${victim}.agora`;
+  const heard: string[] = [];
+  await bus.subscribe(subject, (text) => void heard.push(text));
+
+  /** The body of the answer; null = there was none. */
+  const send = async (text: string): Promise<Fields | null> => {
+    const answer = await bus.request(subject, text, { deadlineAt: Date.now() + ANSWERED_WITHIN_MS }).catch(() => null);
+    return answer === null ? null : (JSON.parse(answer) as { body: Fields }).body;
+  };
+  return {
+    send,
+    say: (said: Said) => send(sealed({ to: victim, ...said })),
+    /** Says that there is a deployment of that name. */
+    announce(name: string): void {
+      const body = { port: 1, agentId: `${name}-agent`, instance: name };
+      bus.publish('svc.x.presence', sealed({ from: name, to: EVERYBODY, type: 'presence', body }));
+    },
+    /** The last message of that type, as others sent it. */
+    recorded(type: string): { readonly text: string; readonly body: Fields } {
+      for (const text of heard.toReversed()) {
+        const { type: told, body } = JSON.parse(text) as { type: string; body: Fields };
+        if (told === type) return { text, body };
+      }
+      throw new Error(`nobody sent ${type}`);
+    },
+  };
+}
