@@ -159,6 +159,7 @@ async function foundPieces(target: Target, query: string, told: ReadonlySet<stri
     group: 'passage',
     pathPrefix: null,
     explain: false,
+    bare: true,
     // What a model answers may change while the brain does not; the text of a context may not.
     models: WORDS_ALONE,
   } as const;

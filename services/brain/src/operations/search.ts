@@ -30,6 +30,7 @@ const SearchQuestion = z.strictObject({
   group: z.enum(['file', 'passage']),
   pathPrefix: z.string().nullable(),
   explain: z.boolean(),
+  bare: z.boolean().exactOptional(),
   /** What earlier pages had of this brain and branch. */
   shown: z.strictObject({ place: z.string(), names: list(z.string()) }).exactOptional(),
 });

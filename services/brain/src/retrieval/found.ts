@@ -77,7 +77,7 @@ export interface Found {
   readonly corrected: readonly Correction[];
 }
 
-export type StackRequest = Pick<SearchRequest, 'query' | 'mode' | 'limit' | 'group' | 'explain'> & {
+export type StackRequest = Pick<SearchRequest, 'query' | 'mode' | 'limit' | 'group' | 'explain' | 'bare'> & {
   readonly pathPrefix: string | null;
   readonly recency?: Recency;
   /** A query whose operators narrow the results too. */

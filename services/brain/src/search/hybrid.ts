@@ -85,7 +85,7 @@ export function rerankCandidates(
 ): HybridParts[] {
   const tokens = candidates.map((candidate) => candidate.tokens);
   const bm25 = normalised(candidates.map((candidate) => candidate.bm25));
-  const grams = normalised(gramScores(tokens, weighted, termOf));
+  const grams = normalised(gramScores(tokens, weighted, { termOf, numbers: termNumbers }));
   const proximity = normalised(proximityScores(tokens, terms));
   const file = normalised(candidates.map((candidate) => candidate.file));
   const unsmoothed = candidates.map((_, index): HybridParts => {

@@ -58,29 +58,28 @@ interface TermGrams {
 /**
  * BM25 over letter 4-grams of the terms of the texts, lengths relative to these texts alone. A gram's idf is that of
  * its query term: grams have no document frequencies of their own. Each distinct term of the texts is looked at once.
+ * `numbers` is working memory: room for every term id, all zeros before and after.
  */
 export function gramScores(
   texts: readonly Uint32Array[],
   terms: readonly WeightedTerm[],
-  termOf: (id: number) => string,
+  { termOf, numbers }: { readonly termOf: (id: number) => string; readonly numbers: Uint32Array },
 ): number[] {
   const grams = new QueryGrams(terms);
-  const known = new Map<number, TermGrams>();
-  const gramsOf = (id: number): TermGrams => {
-    const found = known.get(id) ?? grams.of(termOf(id));
-    known.set(id, found);
-    return found;
-  };
+  const known: TermGrams[] = [];
   const counted = texts.map((tokens) => {
     const counts = new Float64Array(grams.weights.length);
     let length = 0;
     for (const id of tokens) {
-      const found = gramsOf(id);
+      if (numbers[id] === 0) numbers[id] = known.push(grams.of(termOf(id)));
+      const found = known[(numbers[id] ?? 0) - 1];
+      if (found === undefined) continue;
       length += found.length;
       for (const number of found.shared) counts[number] = (counts[number] ?? 0) + 1;
     }
     return { counts, length };
   });
+  for (const tokens of texts) for (const id of tokens) numbers[id] = 0;
   const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(texts.length, 1);
   return counted.map(({ counts, length }) => {
     const norm = K1 * (1 - B + (B * length) / Math.max(average, 1));

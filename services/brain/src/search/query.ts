@@ -239,9 +239,9 @@ export function runQuery(store: RowStore, request: SearchRequest, work: Workspac
   const near = nearOf(query, wish);
   const { rows, touched, parts, phraseScore, files: total } = score(query, wish, near, work);
   const best = shownRows(store, rows, request, rowOrder(store, work.scores));
-  const { explain } = request;
+  const { explain, bare = false } = request;
   const headings = new HeadingPaths();
-  const shown = { reranked: parts, near, explain, phrased: wish.phrased, phraseScore, headings };
+  const shown = { reranked: parts, near, explain, bare, phrased: wish.phrased, phraseScore, headings };
   const results = best.map((row) => presentRow(query, row, work.scores[row] ?? 0, shown));
   work.clearScores(touched);
   return { results, total, understood: read.understood, corrected: query.corrected };

@@ -35,6 +35,7 @@ export interface Shown {
   /** Cosines above 0 by row; null where meaning did not count. */
   readonly near: ReadonlyMap<number, number> | null;
   readonly explain: boolean;
+  readonly bare: boolean;
   readonly headings: HeadingPaths;
 }
 
@@ -60,12 +61,15 @@ export function presentRow(query: PreparedQuery, row: number, score: number, sho
   if (entry === undefined) throw new Error('row of no file');
   const ordinal = store.ordinalOf[row] ?? 0;
   const content = rowText(store, entry, ordinal);
+  const headings = (): readonly string[] =>
+    shown.headings.of(entry.file, store.texts.textOf(entry), entry.analysed.span(ordinal)[0]);
+  const snippet = (): string => snippetOf(content, new Map(terms.map(({ term, idf }) => [term, idf])));
   return {
     file: entry.file,
     title: entry.title,
-    headings: shown.headings.of(entry.file, store.texts.textOf(entry), entry.analysed.span(ordinal)[0]),
+    headings: shown.bare ? [] : headings(),
     content,
-    snippet: snippetOf(content, new Map(terms.map(({ term, idf }) => [term, idf]))),
+    snippet: shown.bare ? '' : snippet(),
     score,
     lines: entry.analysed.lines(ordinal),
     hash: entry.hash,

@@ -26,6 +26,8 @@ export interface SearchRequest {
   /** The chains whose rows exist for this query; null = all. */
   readonly admitted: ReadonlySet<number> | null;
   readonly explain: boolean;
+  /** The passages alone are wanted: rows come without headings and snippet, whose making costs more than the search. */
+  readonly bare?: boolean;
   /** What earlier pages had: it is not shown again, and counts all the same. */
   readonly shown?: ShownBefore;
 }

@@ -110,6 +110,14 @@ test('a result shows the passage, its lines, title and a snippet around the term
   expect(found?.snippet.length).toBeLessThanOrEqual(242);
 });
 
+test('bare results are the same passages in the same order, without headings and snippets', () => {
+  const request = { ...base, query: 'deploy lease tomatoes', group: 'passage' } as const;
+  const { results, ...rest } = indexOf(corpus).search(request);
+  expect(results.some(({ headings }) => headings.length > 0)).toBe(true);
+  const bare = results.map((row) => ({ ...row, headings: [], snippet: '' }));
+  expect(indexOf(corpus).search({ ...request, bare: true })).toEqual({ results: bare, ...rest });
+});
+
 test('the title is the front matter title, else the first heading, else the file name', () => {
   const index = indexOf({
     'x/quagga.txt': 'grazes',
