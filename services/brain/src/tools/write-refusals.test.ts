@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RefusalCode } from '@svc/contract/codes.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
 import { leaveConflict } from '../../testing/brain-conflict.ts';
 import { fillBrain, fullDatabase } from '../../testing/refusing-disk.ts';
@@ -140,9 +140,9 @@ describe('a brain that is full', () => {
   beforeAll(async () => {
     await prepare(brain);
     fillBrain(bed.dataDir, brain);
-    await expect
-      .poll(() => node.call('svc_branch_is_dirty', { brain }))
-      .toMatchObject({ left: [{ file: 'large.bin' }] });
+    const isLeft = async () =>
+      expect(await node.call('svc_branch_is_dirty', { brain })).toMatchObject({ left: [{ file: 'large.bin' }] });
+    await vi.waitFor(isLeft, 30_000);
   });
 
   test.each(
