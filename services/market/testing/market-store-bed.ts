@@ -27,6 +27,8 @@ export interface MarketBed {
   readonly platform: Platform;
   readonly base: MarketStore;
   readonly trades: TradeStore;
+  /** The same as another process has it: it shares nothing but the database. */
+  readonly elsewhere: TradeStore;
   readonly reconciler: Reconciler;
   /** Without faults. */
   readonly ports: Ports;
@@ -46,12 +48,17 @@ export async function openMarketBed(database: Database): Promise<MarketBed> {
   let carried: Carried = 'well';
   const money = faulty(ports.money, () => carried);
   const { clock } = platform;
-  const move = createTradeMoves(base, clock);
-  const settling = createSettling({ store: base, ports: { ...ports, money }, move, log: platform.log });
+  const storeOfOne = () => {
+    const move = createTradeMoves(base, clock);
+    const settling = createSettling({ store: base, ports: { ...ports, money }, move, log: platform.log });
+    return { move, settling, trades: createTradeStore({ store: base, move, settling, clock }) };
+  };
+  const { move, settling, trades } = storeOfOne();
   return {
     platform,
     base,
-    trades: createTradeStore({ store: base, move, settling, clock }),
+    trades,
+    elsewhere: storeOfOne().trades,
     reconciler: createReconciler({ store: base, move, settling, log: platform.log }),
     ports,
     carry(how) {

@@ -13,13 +13,12 @@ afterAll(() => server?.stop());
 const noticed = (mutant: number): Promise<boolean> =>
   isNoticed({ url: server?.url ?? '' }, { fixture: FIXTURE, mutant, seed: SEED });
 
-test.skipIf(server === null)('the source as it is passes', { timeout: 120_000 }, async () => {
+test.skipIf(server === null)('the source as it is passes', async () => {
   expect(await noticed(-1)).toBe(false);
 });
 
 test.skipIf(server === null).each(MUTANTS.map(({ name }, index) => [name, index] as const))(
   'noticed: %s',
-  { timeout: 120_000 },
   async (_name, index) => {
     expect(await noticed(index)).toBe(true);
   },

@@ -14,7 +14,7 @@ afterAll(() => server?.stop());
 const noticed = (mutant: number): Promise<boolean> =>
   isNoticed({ url: server?.url ?? '' }, { fixture: FIXTURE, mutant, seed: SEED });
 
-test.skipIf(server === null)('the source as it is passes', { timeout: 120_000 }, async () => {
+test.skipIf(server === null)('the source as it is passes', async () => {
   expect(await noticed(-1)).toBe(false);
 });
 
@@ -23,7 +23,6 @@ const CHOSEN = MUTANTS.slice(0, Math.max(10, runs(MUTANTS.length)));
 
 test.skipIf(server === null).each(CHOSEN.map(({ name }, index) => [name, index] as const))(
   'noticed: %s',
-  { timeout: 120_000 },
   async (_name, index) => {
     expect(await noticed(index)).toBe(true);
   },

@@ -10,10 +10,6 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'who buys together with others is granted what the first took',
-    edits: [{ file: 'store/trade-rows.ts', from: 'WHERE turn <= free', to: 'WHERE free > 0' }],
-  },
-  {
     name: 'a cancelled trade keeps the supply',
     edits: [{ file: 'domain/trade.ts', from: "['cancelled', 'expired'];", to: "['expired'];" }],
   },

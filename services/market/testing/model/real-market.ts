@@ -8,7 +8,7 @@ import { allow } from '@svc/contract/decision.ts';
 import type { Carried, MarketBed } from '../market-store-bed.ts';
 import { type Act, type Agent, AGENTS, LIMIT, type ReferenceListing, WINDOW_MS } from './reference-market.ts';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 20_000;
 const MICROS = 1_000_000n;
 
 export class RealMarket {
@@ -89,8 +89,13 @@ export class RealMarket {
     return decision.ok ? null : decision.code;
   }
 
-  async act(tradeId: string, act: Act, agent: Agent, call: ChangeCall = this.call()): Promise<string | null> {
-    const { trades } = this.#bed;
+  async act(
+    tradeId: string,
+    act: Act,
+    agent: Agent,
+    call: ChangeCall = this.call(),
+    trades = this.#bed.trades,
+  ): Promise<string | null> {
     const agentId = this.name(agent);
     if (act === 'deliver') {
       const { decision } = await trades.deliver(call, tradeId, (trade) => {
@@ -105,6 +110,11 @@ export class RealMarket {
       return decideSettle(trade, { agentId, verdict: act }, trade.now);
     });
     return decision.ok ? null : decision.code;
+  }
+
+  /** Through another process. */
+  actElsewhere(tradeId: string, act: Act, agent: Agent): Promise<string | null> {
+    return this.act(tradeId, act, agent, this.call(), this.#bed.elsewhere);
   }
 
   /** What is asked of the ledger meanwhile gets lost; whatever is decided stays decided, and the caller is not told. */

@@ -171,7 +171,9 @@ const racing = (at: number, crowd: readonly { act: Act; agent: Agent }[]): Comma
       const tradeId = pick(real.tradeIds, at);
       reference.lookAt(trade);
       const before = trade.state;
-      const racers = crowd.map(({ act, agent }) => real.act(tradeId, act, agent));
+      const racers = crowd.map(({ act, agent }, n) =>
+        n % 2 === 0 ? real.act(tradeId, act, agent) : real.actElsewhere(tradeId, act, agent),
+      );
       const [said] = await Promise.all([Promise.all(racers), real.sweep()]);
       for (const one of reference.trades) reference.lookAt(one);
       const isOpen = ['pending', 'pending_delivery', 'delivered'].includes(before);
@@ -222,6 +224,42 @@ const rushing = (at: number, crowd: number): Command =>
       }
     },
     hasListings,
+  );
+
+/** More want what costs nothing than there is of it: as many get it as there are, whoever comes with whom. */
+const crowding = (seller: Agent, supply: number): Command =>
+  command(`${supply} for a crowd of ${seller}'s`, async (reference, real) => {
+    const place = reference.listings.length;
+    const one = { seller, supply, price: 0, kind: 'plain', unsettled: 'confirm' } as const;
+    await real.list(place, one);
+    reference.list(one);
+    const buyer = pick(AGENTS, AGENTS.indexOf(seller) + 1);
+    const ids = Array.from({ length: supply + 3 }, () => real.nextTradeId());
+    const said = await Promise.all(ids.map((id) => real.buy(id, place, one, buyer)));
+    const count = (code: string | null) => said.filter((one) => one === code).length;
+    deepStrictEqual([count(null), count('E_SOLD_OUT')], [supply, said.length - supply]);
+    for (const [n, id] of ids.entries()) {
+      if (said[n] !== null) continue;
+      deepStrictEqual(reference.buy(place, buyer), null);
+      real.tradeIds.push(id);
+    }
+  });
+
+/** Somebody acts when the time is over and nobody has looked yet. */
+const comingLate = (at: number, act: Act): Command =>
+  command(
+    `${act} ${at} too late`,
+    async (reference, real) => {
+      const open = reference.trades.filter(({ state }) => state.startsWith('pending') || state === 'delivered');
+      const trade = pick(open.length > 0 ? open : reference.trades, at);
+      const tradeId = pick(real.tradeIds, reference.trades.indexOf(trade));
+      reference.now += 1.2 * WINDOW_MS;
+      await real.pass(1.2 * WINDOW_MS);
+      deepStrictEqual(await real.act(tradeId, act, trade.buyer), reference.act(trade, act, trade.buyer));
+      await real.sweep();
+      for (const one of reference.trades) reference.lookAt(one);
+    },
+    hasTrades,
   );
 
 /** The ledger is away when a trade closes, and comes back when its hold has lapsed. */
@@ -313,7 +351,14 @@ const COMMANDS = [
   acted,
   fc.tuple(at, crowd).map(([trade, racers]) => racing(trade, racers)),
   fc.tuple(at, fc.integer({ min: 2, max: 5 })).map(([place, count]) => rushing(place, count)),
-  fc.oneof(at.map(lapsing), at.map(leaving), fc.constant(sweeping), passes),
+  fc.tuple(agent, fc.integer({ min: 2, max: 3 })).map(([seller, supply]) => crowding(seller, supply)),
+  fc.oneof(
+    at.map(lapsing),
+    at.map(leaving),
+    fc.tuple(at, act).map(([trade, one]) => comingLate(trade, one)),
+    fc.constant(sweeping),
+    passes,
+  ),
 ];
 
 /** Throws with the shortest sequence that it finds on which the market and the reference differ. */
