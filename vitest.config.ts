@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { LongestFirst } from './test-e2e/longest-first.ts';
 import { e2eProjects, PATIENCE } from './test-e2e/vitest.config.ts';
@@ -9,6 +10,7 @@ const NEEDS_SERVER = '*.{pg,nats,redis}.test.ts';
 const WORKERS = Math.ceil(availableParallelism() * 1.5);
 /** Measures what the process that it runs in takes: memory, or processor time. */
 const ALONE = '*.alone.test.ts';
+const KNOWN_SEED = join(import.meta.dirname, 'shared', 'testing', 'src', 'known-seed.setup.ts');
 
 function suites(
   name: string,
@@ -27,6 +29,7 @@ function suites(
       // Node loads our modules itself, as it does when they run: no transform, and its compile cache.
       experimental: { viteModuleRunner: false, nodeLoader: false },
       maxWorkers: WORKERS,
+      setupFiles: [KNOWN_SEED],
       ...PATIENCE,
     },
   };

@@ -5,8 +5,10 @@ function count(name: string, fallback: number): number {
   return Number(process.env[name] ?? '') || fallback;
 }
 
+/** A run that judges a change makes the choices of others before it, so that it says something of the change. */
+const KNOWN_SEED = 20_261_124;
 /** Every failure prints it; the same seed gives the same random choices. */
-export const SEED = count('E2E_SEED', randomInt(1, 2 ** 31));
+export const SEED = count('E2E_SEED', process.env['CI'] === undefined ? randomInt(1, 2 ** 31) : KNOWN_SEED);
 // Counts are those of every change: about one fifth of what was judged enough, which `npm run soak` goes far beyond.
 
 export const KILL_ROUNDS = count('E2E_KILL_ROUNDS', 2);

@@ -89,10 +89,12 @@ function killBeforeStatement(pool: Database['pool'], number: number): void {
 const database = place.startsWith('postgresql:')
   ? await openPostgresDatabase({ url: place, log, poolSize: 4 })
   : await openEmbeddedDatabase({ directory: place, log });
-const { ledger } = await openStoreBed(database);
+const { base, ledger } = await openStoreBed(database);
 const act = ACTIONS[action];
 if (act === undefined) throw new Error(`no action ${action}`);
 await prepare(ledger);
+// What the preparation tells is relayed by transactions of its own, which would be taken for those of the action.
+await base.outbox.flush();
 if (Number(killBefore) > 0) killBeforeStatement(database.pool, Number(killBefore));
 process.stdout.write(`${JSON.stringify(await act(ledger))}\n`);
 await database.close();

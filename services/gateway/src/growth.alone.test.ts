@@ -24,7 +24,7 @@ test.each(NASTY_BODIES)('%s as a body', async (_name, body) => {
   expect((await growthOf((size) => send(bodies.get(size) ?? ''), BODY_SIZE / 3)).factor).toBeLessThanOrEqual(LINEAR);
 });
 
-test.each(NASTY_TEXTS)('%s in every argument of every tool', { timeout: 180_000 }, async (_name, text) => {
+test.each(NASTY_TEXTS)('%s in every argument of every tool', async (_name, text) => {
   const call = async (tool: string, args: Readonly<Record<string, unknown>>): Promise<void> => {
     const { status } = await harness.tool(tool, args);
     expect(status).toBeLessThan(500);

@@ -26,7 +26,7 @@ describeTransactions('embedded, plain client', async () => {
   };
 });
 
-describe('embedded database', { timeout: 20_000 }, () => {
+describe('embedded database', () => {
   test('keeps its rows over a close, and refuses a second opener', async () => {
     const directory = temporaryDirectory();
     const first = await openEmbeddedDatabase({ directory, log });
@@ -147,9 +147,7 @@ function startWriter(directory: string, from: number): ChildProcess {
   );
 }
 
-test('a full disk refuses rows, and costs no acknowledged one when it ends the engine', {
-  timeout: 60_000,
-}, async (context) => {
+test('a full disk refuses rows, and costs no acknowledged one when it ends the engine', async (context) => {
   const disk = mountDisk(120);
   context.skip(disk === null, 'SKIPPED: no small disk, because this user may not mount one');
   if (disk === null) return;
@@ -177,7 +175,7 @@ test('a full disk refuses rows, and costs no acknowledged one when it ends the e
         () => true,
         () => false,
       ),
-    { timeout: 30_000 },
+    { timeout: 120_000 },
   );
   await insert();
   expect(await count()).toBe(kept);
@@ -192,7 +190,7 @@ function mountDisk(mib: number): string | null {
   return path;
 }
 
-test('a killed process loses no acknowledged row', { timeout: 60_000 }, async () => {
+test('a killed process loses no acknowledged row', async () => {
   const directory = temporaryDirectory();
   const acknowledged: number[] = [];
   for (let round = 1; round <= 5; round += 1) {

@@ -95,7 +95,7 @@ test('a server that accepts and says nothing is away', async () => {
   silent.close();
 });
 
-describe.skipIf(server?.control === undefined)('PostgreSQL that goes away', { timeout: 60_000 }, () => {
+describe.skipIf(server?.control === undefined)('PostgreSQL that goes away', () => {
   const url = server?.url ?? '';
   const control = server?.control;
   const insert = (database: Database, id: number) =>

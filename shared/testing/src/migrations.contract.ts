@@ -8,7 +8,7 @@ import { MigrationProblem, migrate, readMigrations } from '@svc/runtime/migratio
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 export function describeMigrations(name: string, open: () => Promise<Database>): void {
-  describe(`migrations: ${name}`, { timeout: 20_000 }, () => {
+  describe(`migrations: ${name}`, () => {
     let database: Database;
     let schema: string;
     let directory: string;

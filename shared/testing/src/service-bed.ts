@@ -20,7 +20,7 @@ export interface ToolAnswer {
   readonly replayed: boolean;
 }
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 let instances = 0;
 

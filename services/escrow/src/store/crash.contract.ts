@@ -36,7 +36,7 @@ export function describeCrashes(
   begin: () => Promise<CrashSetup>,
   { statements = STATEMENTS, storms }: CrashOptions,
 ): void {
-  describe(`kill -9: ${name}`, { timeout: 240_000 }, () => {
+  describe(`kill -9: ${name}`, () => {
     let setup: CrashSetup;
     let buyer = '';
     let buyers = 0;

@@ -164,7 +164,7 @@ async function servesOn(): Promise<void> {
 const MALFORMED = runs(6000);
 const CONTRADICTING = runs(4000);
 
-test(`${MALFORMED} malformed requests of both eras`, { timeout: 240_000 }, async () => {
+test(`${MALFORMED} malformed requests of both eras`, async () => {
   const shots = fc.sample(fc.record({ body: text, headers }), { numRuns: MALFORMED, seed: SEED }).map(withSession);
   const kinds = await fire(shots);
   expect([...kinds.keys()]).toEqual(
@@ -206,7 +206,7 @@ const wrongValue = fc.oneof(
   fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 30 }),
 );
 
-test(`${CONTRADICTING} headers that say something else than the body`, { timeout: 240_000 }, async () => {
+test(`${CONTRADICTING} headers that say something else than the body`, async () => {
   const wrong = fc.record({ header: fc.constantFrom(...(Object.keys(mirrors) as Mirror[])), value: wrongValue });
   const shots = fc.sample(wrong, { numRuns: CONTRADICTING, seed: SEED }).flatMap(({ header, value }): Shot[] => {
     const shown = value?.trim() ?? '';

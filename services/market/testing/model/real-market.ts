@@ -8,7 +8,7 @@ import { allow } from '@svc/contract/decision.ts';
 import type { Carried, MarketBed } from '../market-store-bed.ts';
 import { type Act, type Agent, AGENTS, LIMIT, type ReferenceListing, WINDOW_MS } from './reference-market.ts';
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 const MICROS = 1_000_000n;
 
 export class RealMarket {
