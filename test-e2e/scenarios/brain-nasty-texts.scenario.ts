@@ -25,12 +25,7 @@ const NASTY: Readonly<Record<string, string>> = {
  * Makes small calls until it is told to stop; resolves with the most processor time that the loop of the node used while
  * one of them waited, in ms: what a machine that is full adds counts for nothing.
  */
-async function longestOf(
-  small: Caller,
-  brain: string,
-  loopTime: () => number,
-  isOver: () => boolean,
-): Promise<number> {
+async function longestOf(small: Caller, brain: string, loopTime: () => number, isOver: () => boolean): Promise<number> {
   let longest = 0;
   while (!isOver()) {
     const begun = loopTime();
