@@ -12,8 +12,9 @@ import { cursorAfter, dirtyFile, leftEntry, nextCursor, shownStack, stackNames }
 import {
   askEveryBrain,
   type CallContext,
+  present,
+  PRESENT_REFUSES,
   READ_RAISES,
-  READ_REFUSES,
   resolveTarget,
   resolveWrite,
   settled,
@@ -196,11 +197,11 @@ const isDirty = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: READ_REFUSES,
+  refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   async handler(wish, context) {
     const { ask, brain, branch } = await resolveTarget(context, wish);
-    const state = context.take(await ask(readDirty, { branch }));
+    const state = context.take(present(await ask(readDirty, { branch })));
     const { files, count, left, leftCount } = state;
     return { dirty: count > 0, files: [...files], count, left: [...left], leftCount, brain, branch };
   },

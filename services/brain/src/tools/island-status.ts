@@ -8,7 +8,7 @@ import { judgeBoundary } from '../domain/island/boundary.ts';
 import { IslandName } from '../domain/island/island.ts';
 import { viewRules } from './island-boundary.ts';
 import { findIsland } from './island-reading.ts';
-import { READ_RAISES, READ_REFUSES, resolveReads } from './target.ts';
+import { present, PRESENT_REFUSES, READ_RAISES, resolveReads } from './target.ts';
 
 const name = { name: IslandName };
 
@@ -30,12 +30,12 @@ const status = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: READ_REFUSES,
+  refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   example: { name: 'ops' },
   async handler({ name: island, ...wish }, context) {
     const targets = await resolveReads(context, wish);
-    const found = context.take(await findIsland(targets, island, false))?.island ?? NONE;
+    const found = context.take(present(await findIsland(targets, island, false)))?.island ?? NONE;
     const gate = (await viewRules(context, targets[0]?.brain ?? context.deps.defaultBrain)).gate(island);
     return {
       name: island,

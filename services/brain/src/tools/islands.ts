@@ -13,7 +13,7 @@ import { triggerMatcher } from '../domain/island/trigger.ts';
 import { assertBoundary, viewRules } from './island-boundary.ts';
 import { definition, findIsland, type FoundIsland, islandsOfStack, shownDefinition } from './island-reading.ts';
 import { cursorAfter, nextCursor } from './results.ts';
-import { READ_RAISES, READ_REFUSES, resolveReads } from './target.ts';
+import { present, PRESENT_REFUSES, READ_RAISES, resolveReads } from './target.ts';
 
 const name = { name: IslandName };
 const userCtx = { userCtx: UserCtx.optional() };
@@ -26,11 +26,11 @@ const getIslands = defineTool({
   output: z.strictObject({ islands: z.array(definition.omit({ source: true })), count: z.int(), ...nextCursor }),
   access: 'public',
   effect: 'read',
-  refuses: READ_REFUSES,
+  refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   async handler({ limit, cursor, ...wish }, context) {
     const position = positionOf(limit, cursor);
-    const found = context.take(await islandsOfStack(context, wish, position.after));
+    const found = context.take(present(await islandsOfStack(context, wish, position.after)));
     const { items, next } = nextPage(found, position, ({ island }) => island.name);
     const islands = items.map((row) => {
       const { source: _source, ...shown } = shownDefinition(row);
@@ -75,7 +75,7 @@ const loadIsland = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: [...READ_REFUSES, 'E_ISLAND_ABSENT', 'E_ISLAND_DISABLED', 'E_ISLAND_INVALID'],
+  refuses: [...PRESENT_REFUSES, 'E_ISLAND_ABSENT', 'E_ISLAND_DISABLED', 'E_ISLAND_INVALID'],
   raises: [...READ_RAISES, 'RLS_DENIED'],
   dress: { loaded: false },
   example: { name: 'ops' },
@@ -87,7 +87,7 @@ const loadIsland = defineTool({
     const targets = await resolveReads(context, { ...wish, brain });
     const rows = await viewRules(context, targets[0]?.brain ?? context.deps.defaultBrain);
     await assertBoundary(context, rows, [island], 'load');
-    const found = context.take(await findIsland(targets, island, true));
+    const found = context.take(present(await findIsland(targets, island, true)));
     if (found === null) throw context.refuse('E_ISLAND_ABSENT', { name: island });
     if (found.island.invalid) throw context.refuse('E_ISLAND_INVALID', { name: island });
     if (!found.island.enabled) throw context.refuse('E_ISLAND_DISABLED', { name: island });
@@ -130,14 +130,14 @@ const getIsland = defineTool({
   ]),
   access: 'public',
   effect: 'read',
-  refuses: READ_REFUSES,
+  refuses: PRESENT_REFUSES,
   raises: [...READ_RAISES, 'RLS_DENIED'],
   example: { name: 'ops' },
   async handler({ name: island, ...wish }, context) {
     const targets = await resolveReads(context, wish);
     const rows = await viewRules(context, targets[0]?.brain ?? context.deps.defaultBrain);
     await assertBoundary(context, rows, [island], 'hydrate');
-    const found = context.take(await findIsland(targets, island, false));
+    const found = context.take(present(await findIsland(targets, island, false)));
     if (found === null) return { name: island, found: false as const };
     return { found: true as const, ...shownDefinition({ ...found, gated: rows.gate(island) !== null }) };
   },
@@ -169,12 +169,12 @@ const findByTrigger = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: READ_REFUSES,
+  refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   example: { trigger: 'please review my pr' },
   async handler({ trigger, limit, cursor, ...wish }, context) {
     const position = positionOf(limit, cursor);
-    const all = context.take(await islandsOfStack(context, wish, position.after));
+    const all = context.take(present(await islandsOfStack(context, wish, position.after)));
     const matching = triggerMatcher(trigger);
     const found = all.flatMap(({ island, brain }) => {
       const matched = island.enabled ? matching(island.triggers) : [];
@@ -213,11 +213,11 @@ const exportIslands = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: READ_REFUSES,
+  refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   async handler({ limit, cursor, ...wish }, context) {
     const position = positionOf(limit, cursor);
-    const all = context.take(await islandsOfStack(context, wish, position.after));
+    const all = context.take(present(await islandsOfStack(context, wish, position.after)));
     const islands: (ReturnType<typeof shownDefinition> & { content?: string; data?: unknown })[] = [];
     let bytes = 0;
     let last: string | null = null;
@@ -226,7 +226,7 @@ const exportIslands = defineTool({
         return { islands, count: islands.length, exportedAt: context.now, ...cursorAfter(last) };
       }
       last = row.island.name;
-      const found = context.take(await findIsland([row.target], last, false));
+      const found = context.take(present(await findIsland([row.target], last, false)));
       if (found === null) continue;
       const rows = await viewRules(context, row.brain);
       const exported = {

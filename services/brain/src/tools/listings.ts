@@ -6,7 +6,7 @@ import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { listFiles as listOf } from '../operations/files.ts';
 import { cursorAfter, entryKind, nextCursor } from './results.ts';
-import { READ_RAISES, PATH_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
+import { PATH_RAISES, present, PRESENT_REFUSES, READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
 
 const listFiles = defineTool({
   name: 'brain_list_files',
@@ -91,13 +91,13 @@ const corpus = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: READ_REFUSES,
+  refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   async handler({ content = false, limit, cursor, ...wish }, context) {
     const { ask, branch } = await resolveTarget(context, wish);
     const position = positionOf(limit, cursor);
     const all = { branch, category: null, at: null, ...position, withContent: content, withTitle: true };
-    const { files, next } = context.take(await ask(listOf, all));
+    const { files, next } = context.take(present(await ask(listOf, all)));
     const rows = files.map(({ title = '', kind: _kind, problem: _problem, ...file }) => ({ ...file, title }));
     return { corpus: rows, count: rows.length, ...cursorAfter(next) };
   },

@@ -7,7 +7,7 @@ import type { CatalogueSize } from '../store/catalogue.ts';
 import { nextCursor, shownStack, stackNames, stackShown } from './results.ts';
 import { openBranch, readDirty } from '../operations/branches.ts';
 import { settle } from '../operations/summary.ts';
-import { opContext, READ_RAISES, type ReadableBrain, readableBrains, resolveTarget } from './target.ts';
+import { opContext, present, PRESENT_REFUSES, READ_RAISES, type ReadableBrain, readableBrains, resolveTarget } from './target.ts';
 
 const current = defineTool({
   name: 'brain_current',
@@ -24,12 +24,12 @@ const current = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: ['E_BRANCH_ABSENT', 'E_REF_ABSENT', 'E_LIMIT'],
+  refuses: [...PRESENT_REFUSES, 'E_LIMIT'],
   raises: READ_RAISES,
   async handler(_input, context) {
     const { ask, brain, branch, type } = await resolveTarget(context, {});
     const { commit } = context.take(await ask(openBranch, { branch, create: false }));
-    const { files } = context.take(await ask(readDirty, { branch }));
+    const { files } = context.take(present(await ask(readDirty, { branch })));
     const pointer = await context.deps.sessions.read(context.caller.session);
     return { current: brain, branch, type, commit, dirty: files.length > 0, stack: shownStack(pointer).stack };
   },

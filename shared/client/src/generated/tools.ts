@@ -127,7 +127,7 @@ export interface Tools {
   brain_corpus: {
     arguments: { content?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     result: { corpus: ({ file: string; title: string; bytes: number; hash: string; modifiedAt: number | null; content?: string })[]; count: number; nextCursor?: string };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
+    refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
@@ -135,7 +135,7 @@ export interface Tools {
   brain_current: {
     arguments: Record<string, never>;
     result: { current: string; branch: string; type: "private" | "public"; commit: string; dirty: boolean; stack: string[] };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT' | 'E_LIMIT';
+    refusals: 'E_BRANCH_ABSENT' | 'E_LIMIT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
@@ -1423,7 +1423,7 @@ export interface Tools {
   svc_branch_is_dirty: {
     arguments: { brain?: string | undefined; branch?: string | undefined };
     result: { dirty: boolean; files: ({ file: string; change: "added" | "modified" | "deleted" })[]; count: number; left: ({ file: string; kind: "text" | "large" | "binary" | "link" | "other"; problem: string })[]; leftCount: number; brain: string; branch: string };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
+    refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
@@ -1639,7 +1639,7 @@ export interface Tools {
   svc_export_islands: {
     arguments: { brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined; limit?: number | undefined; cursor?: string | undefined };
     result: { islands: ({ name: string; type: string; kind: "text" | "data"; triggers: string[]; enabled: boolean; description: string; source: string[]; gated: boolean; invalid?: true; brain: string; branch: string; hash: string; content?: string; data?: unknown })[]; count: number; exportedAt: number; nextCursor?: string };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
+    refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
@@ -1647,7 +1647,7 @@ export interface Tools {
   svc_find_islands_by_trigger: {
     arguments: { trigger: string; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined; limit?: number | undefined; cursor?: string | undefined };
     result: { trigger: string; islands: ({ name: string; type: string; triggers: string[]; matched: string[]; brain: string })[]; count: number; nextCursor?: string };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
+    refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
@@ -1695,7 +1695,7 @@ export interface Tools {
   svc_get_island: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
     result: { name: string; type: string; kind: "text" | "data"; triggers: string[]; enabled: boolean; description: string; source: string[]; gated: boolean; invalid?: true; brain: string; branch: string; hash: string; found: true } | { name: string; found: false };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
+    refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'RLS_DENIED';
   };
@@ -1703,7 +1703,7 @@ export interface Tools {
   svc_get_islands: {
     arguments: { brain?: string | undefined; branch?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     result: { islands: ({ name: string; type: string; kind: "text" | "data"; triggers: string[]; enabled: boolean; description: string; gated: boolean; invalid?: true; brain: string; branch: string; hash: string })[]; count: number; nextCursor?: string };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
+    refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
@@ -1871,7 +1871,7 @@ export interface Tools {
   svc_island_status: {
     arguments: { name: string; brain?: string | undefined };
     result: { name: string; exists: boolean; enabled: boolean; type: string | null; populated: boolean; gated: boolean; readableBy: string[] | null; writableBy: string[] | null; container: string | null };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT';
+    refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
@@ -1887,7 +1887,7 @@ export interface Tools {
   svc_load_island: {
     arguments: { name: string; options?: { userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined; brain?: string | undefined } | undefined; brain?: string | undefined; branch?: string | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
     result: { name: string; loaded: true; type: string; kind: "text" | "data"; triggers: string[]; data: { name: string; type: string; content: string; source: string; files: string[] } | unknown; brain: string; branch: string; hash: string; truncated: boolean };
-    refusals: 'E_BRANCH_ABSENT' | 'E_REF_ABSENT' | 'E_ISLAND_ABSENT' | 'E_ISLAND_DISABLED' | 'E_ISLAND_INVALID';
+    refusals: 'E_BRANCH_ABSENT' | 'E_ISLAND_ABSENT' | 'E_ISLAND_DISABLED' | 'E_ISLAND_INVALID';
     dress: { loaded: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'RLS_DENIED';
   };
