@@ -92,7 +92,7 @@ function throughAll(
   return shown;
 }
 
-/** Who is meant is told to nobody, nor where a thing is at home. */
+/** Without the listeners that the event is meant for, and without the entries that say where a thing is at home. */
 function withoutParties({ parties: _parties, ...payload }: Record<string, unknown>): Record<string, unknown> {
   const { resources } = payload;
   if (!Array.isArray(resources) || !resources.some(isHomeResource)) return payload;
