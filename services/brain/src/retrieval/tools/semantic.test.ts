@@ -31,6 +31,7 @@ beforeEach(() => {
 interface Found {
   results: { file: string; score: number; explain?: { semantic?: number; bm25: number } }[];
   total: number;
+  nextCursor?: string;
   degraded?: string[];
   embedder?: string;
 }
@@ -92,6 +93,26 @@ test('finds by meaning what no word tells, by itself and beside words; explained
   });
   const nobody = testCaller(() => node, {});
   expect(await nobody.no('svc_embed', { text: 'x' }, soon())).toMatchObject({ code: 'UNAUTHORIZED' });
+  await operator.ok('brain_pop', {}, soon());
+});
+
+test('files that are only near in meaning have pages too', async () => {
+  await make('fleet');
+  for (const name of ['a', 'b', 'c', 'd']) await write('fleet', name, `The boat ${name} waits.`);
+  await write('fleet', 'word', 'The vessel.');
+  await complete('fleet', 5);
+  const args = { brain: 'fleet', query: 'vessel', group: 'file' };
+  const whole = filesOf(await search('svc_search', args));
+  expect(whole).toHaveLength(5);
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await search('svc_search', { ...args, limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+    expect(page.total).toBe(1);
+    found.push(...filesOf(page));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  expect(found).toEqual(whole);
   await operator.ok('brain_pop', {}, soon());
 });
 
