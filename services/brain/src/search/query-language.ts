@@ -40,11 +40,14 @@ export interface ReadQuery {
 
 /** Operators beyond so many of a kind are plain words. */
 const MOST_OF_A_KIND = 8;
-const SHORTEST_EXCLUDED = 2;
 const SHORTEST_PREFIX = 2;
 
 const QUOTED = /^(-?)"([^"]+)"$/;
-const EXCLUDED = /^-(\p{L}[\p{L}\p{N}_]*)$/u;
+const EXCLUDED = /^-([^-"].*)$/u;
+/** What may end an excluded word without being a part of it. */
+const ENDINGS = ',.;:!?)*';
+/** An option of a command. */
+const FLAG = /^[A-Za-z0-9]$/;
 const PREFIX = /^([\p{L}\p{N}][\p{L}\p{M}\p{N}_]*)\*$/u;
 const FIELD = /^(path|category|since|until):(.+)$/i;
 /** A version, an address, a day: numbers whose order says everything, and which alone say nothing. */
@@ -110,19 +113,19 @@ class QueryReader {
   }
 
   #isOperator(piece: string): boolean {
-    return QUOTED.test(piece) || EXCLUDED.test(piece) || PREFIX.test(piece) || FIELD.test(piece);
+    return QUOTED.test(piece) || excludedOf(piece) !== null || PREFIX.test(piece) || FIELD.test(piece);
   }
 
   #readOperator(piece: string): boolean {
     if (QUOTED.test(piece)) return this.#readQuoted(piece);
+    const excluded = excludedOf(piece);
+    if (excluded !== null) return add(this.not, excluded);
     const numbered = NUMBERED.exec(piece)?.[1];
     if (numbered !== undefined) return add(this.phrases, numbered);
     return this.#readMarked(piece);
   }
 
   #readMarked(piece: string): boolean {
-    const excluded = EXCLUDED.exec(piece)?.[1];
-    if (excluded !== undefined) return excluded.length >= SHORTEST_EXCLUDED && add(this.not, excluded);
     const prefix = PREFIX.exec(piece)?.[1];
     if (prefix !== undefined) return isLongEnough(prefix) && add(this.prefixes, foldLetters(prefix).toLowerCase());
     const [, field = '', value = ''] = FIELD.exec(piece) ?? [];
@@ -147,6 +150,15 @@ class QueryReader {
     else this.until = value;
     return true;
   }
+}
+
+/** A word, or one of several parts, which then are meant in their order. */
+function excludedOf(piece: string): string | null {
+  const rest = EXCLUDED.exec(piece)?.[1] ?? '';
+  let end = rest.length;
+  while (end > 0 && ENDINGS.includes(rest.charAt(end - 1))) end -= 1;
+  const excluded = rest.slice(0, end);
+  return analyse(excluded).length === 0 || FLAG.test(excluded) || FIELD.test(excluded) ? null : excluded;
 }
 
 function isLongEnough(prefix: string): boolean {
