@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import porterStem from 'wink-porter2-stemmer';
 import { arabicStem, isArabic } from './arabic-stem.ts';
 import { baseForm } from './irregular-verbs.ts';
@@ -5,8 +6,13 @@ import { ownCopy } from './own-copy.ts';
 import { hasLettersSpeltAsTwo, speltAsTwo } from './spelt-as-two.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
-/** Changes whenever the terms or passages of a text change; a snapshot of another version is not read. */
-export const ANALYSER_VERSION = 6;
+/** Changes whenever the terms or passages of a text change. */
+const ANALYSER_VERSION = 6;
+
+/** Of what a text is analysed by; a snapshot of another version is not read. Letters are what Unicode says they are. */
+export function analysisVersion(unicode: string | undefined = process.versions.unicode): number {
+  return crc32(`${ANALYSER_VERSION} ${unicode ?? ''}`);
+}
 
 /** Longer runs are cut to this many UTF-16 units: such text is data, not words, and must not fill the dictionary. */
 const MAX_WORD_LENGTH = 64;
