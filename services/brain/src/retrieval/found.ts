@@ -29,7 +29,16 @@ export const shownContext = z.strictObject({
 
 const explanation = z.strictObject({
   bm25: z.number(),
-  fused: z.number(),
+  fused: z.number().describe('The score.'),
+  addends: z
+    .record(z.string(), z.number())
+    .describe(
+      'What adds up to the score; hyde: query, hypothetical; multiquery: queries[n]; the rest is of the first.',
+    ),
+  maxima: z
+    .strictObject({ words: z.number(), semantic: z.number() })
+    .optional()
+    .describe('words of the addends is the sum of parts over this; semantic is the weighted cosine over this.'),
   parts: z.record(z.string(), z.number()).nullable(),
   semantic: z.number().optional().describe('The cosine, where meaning counted.'),
   phrases: z.number().describe('plain: what the phrases add to bm25.'),
@@ -166,7 +175,9 @@ export function shownRow({ depth: _depth, lines, matched, explain, ...row }: Ran
   };
   if (explain === undefined) return shown;
   const parts = explain.parts === null ? null : { ...explain.parts };
-  return { ...shown, explain: { ...explain, parts, terms: [...explain.terms] } };
+  const { maxima, ...rest } = explain;
+  const explained = { ...rest, addends: { ...explain.addends }, parts, terms: [...explain.terms] };
+  return { ...shown, explain: maxima === undefined ? explained : { ...explained, maxima: { ...maxima } } };
 }
 
 export function passageOfRow({ file, content, lines, commit, hash }: RankedRow) {

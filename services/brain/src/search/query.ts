@@ -5,7 +5,7 @@ import { CANDIDATES, PHRASE_SCORE, rerankCandidates, sumOfParts, unrerankedParts
 import type { Candidate, HybridParts } from './hybrid.ts';
 import { fileScores } from './file-scores.ts';
 import { HeadingPaths } from './heading-paths.ts';
-import { fuseNearness, nearRows } from './nearness.ts';
+import { fuseNearness, type Fusion, nearRows } from './nearness.ts';
 import { type ReadQuery, readQuery } from './query-language.ts';
 import { presentRow } from './results.ts';
 import type { PostingList } from './posting-list.ts';
@@ -104,6 +104,8 @@ interface Scored {
   readonly phraseScore: number;
   /** Files that are counted. */
   readonly files: number;
+  /** How meaning came to the words; absent where it did not. */
+  readonly fusion?: Fusion;
 }
 
 /** Rows with a word of the query, their scores rounded. */
@@ -220,8 +222,8 @@ function score(query: PreparedQuery, wish: Wish, near: ReadonlyMap<number, numbe
   const isFused = near !== null && mode !== 'plain';
   const scored = scoreByWords(query, wish, isFused, work);
   if (!isFused) return scored;
-  const rows = fuseNearness(work.scores, scored.rows, near, nearness?.weight ?? 0);
-  return { ...scored, rows, touched: Uint32Array.from([...scored.touched, ...rows]) };
+  const { rows, fusion } = fuseNearness(work.scores, scored.rows, near, nearness?.weight ?? 0);
+  return { ...scored, rows, fusion, touched: Uint32Array.from([...scored.touched, ...rows]) };
 }
 
 function wishOf(store: RowStore, request: SearchRequest, read: ReadQuery): Wish {
@@ -237,11 +239,11 @@ export function runQuery(store: RowStore, request: SearchRequest, work: Workspac
   const query = prepareQuery(store, request.admitted, read.words, read);
   const wish = wishOf(store, request, read);
   const near = nearOf(query, wish);
-  const { rows, touched, parts, phraseScore, files: total } = score(query, wish, near, work);
+  const { rows, touched, parts, phraseScore, files: total, fusion } = score(query, wish, near, work);
   const best = shownRows(store, rows, request, rowOrder(store, work.scores));
-  const { explain, bare = false } = request;
-  const headings = new HeadingPaths();
-  const shown = { reranked: parts, near, explain, bare, phrased: wish.phrased, phraseScore, headings };
+  const { mode, explain, bare = false } = request;
+  const making = { mode, reranked: parts, near, fusion: fusion ?? null, phrased: wish.phrased, phraseScore };
+  const shown = { making, explain, bare, headings: new HeadingPaths() };
   const results = best.map((row) => presentRow(query, row, work.scores[row] ?? 0, shown));
   work.clearScores(touched);
   return { results, total, understood: read.understood, corrected: query.corrected };

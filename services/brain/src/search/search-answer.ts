@@ -51,11 +51,15 @@ export type TermPart = Readonly<z.output<typeof TermPart>>;
 const Explanation = z.strictObject({
   /** The first pass's score: the sum of the term parts. */
   bm25: z.number(),
-  /**
-   * The score by which the answer is ordered: the sum of `parts` in hybrid mode, where meaning counts too that sum over
-   * the highest plus the weighted share of the highest cosine.
-   */
+  /** The score by which the answer is ordered. */
   fused: z.number(),
+  /**
+   * What adds up to it: `bm25` and `phrases` in plain mode, `parts` in hybrid mode; where meaning counts too, `words` and
+   * `semantic`, each a share of the highest there is; in semantic mode the cosine.
+   */
+  addends: z.record(z.string(), z.number()),
+  /** What the shares are of: the highest sum of `parts`, and the highest cosine. */
+  maxima: z.strictObject({ words: z.number(), semantic: z.number() }).exactOptional(),
   /** null in plain and semantic mode. */
   parts: HybridParts.nullable(),
   /** The cosine, where meaning counted. */

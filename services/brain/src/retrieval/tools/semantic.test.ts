@@ -29,7 +29,11 @@ beforeEach(() => {
 });
 
 interface Found {
-  results: { file: string; score: number; explain?: { semantic?: number; bm25: number } }[];
+  results: {
+    file: string;
+    score: number;
+    explain?: { semantic?: number; bm25: number; fused: number; addends: Record<string, number> };
+  }[];
   total: number;
   nextCursor?: string;
   degraded?: string[];
@@ -115,6 +119,19 @@ test('files that are only near in meaning have pages too', async () => {
   expect(found).toEqual(whole);
   await operator.ok('brain_pop', {}, soon());
 });
+
+test.each(['plain', 'hybrid', 'hyde', 'multiquery', 'semantic', 'rag'])(
+  'what is explained adds up to the score in the mode %s',
+  async (mode) => {
+    const query = 'vessel and coins, vehicles and words "the word"';
+    const { results } = await search('svc_search', { brain: 'sea', query, mode, explain: true });
+    expect(results.length).toBeGreaterThan(1);
+    for (const { score, explain } of results) {
+      expect(Object.values(explain?.addends ?? {}).reduce((sum, part) => sum + part, 0)).toBeCloseTo(score, 8);
+      expect(explain?.fused).toBe(score);
+    }
+  },
+);
 
 test('makes a vector once for each passage, and removes it with the text', async () => {
   await make('once');
