@@ -1,6 +1,6 @@
 /** How a query is read: words, and what is said about them. Whatever is no operator is words; nothing is an error. */
 import { z } from 'zod';
-import { analyse, analyseQuery, foldLetters, type QueryWord } from './analysis.ts';
+import { analyse, analysePhrase, analyseQuery, foldLetters, type Phrase, type QueryWord } from './analysis.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** What was understood of a query beside plain words, for the answer; parts that it does not have are absent. */
@@ -23,14 +23,13 @@ export type Understood = Readonly<z.output<typeof Understood>>;
 
 export interface ReadQuery {
   readonly words: readonly QueryWord[];
-  /** Each its terms in order, stop words included. */
-  readonly phrases: readonly (readonly string[])[];
+  /** Stop words included. */
+  readonly phrases: readonly Phrase[];
   /** Terms of which one is enough. */
   readonly any: readonly (readonly string[])[];
   /** Folded, lower case. */
   readonly prefixes: readonly string[];
-  /** As phrases. */
-  readonly not: readonly (readonly string[])[];
+  readonly not: readonly Phrase[];
   readonly paths: readonly string[];
   /** Milliseconds since the epoch: not before, and before. */
   readonly since: number | null;
@@ -135,7 +134,7 @@ class QueryReader {
   /** A single word in quotes is no order of words; people emphasise so. */
   #readQuoted(piece: string): boolean {
     const [, minus, quoted = ''] = QUOTED.exec(piece) ?? [];
-    return minus === '-' ? add(this.not, quoted) : analyse(quoted).length > 1 && add(this.phrases, quoted);
+    return minus === '-' ? add(this.not, quoted) : analysePhrase(quoted).length > 1 && add(this.phrases, quoted);
   }
 
   #readField(field: string, value: string): boolean {
@@ -190,10 +189,10 @@ export function readQuery(query: string): ReadQuery {
   );
   return {
     words,
-    phrases: phrases.map(analyse),
+    phrases: phrases.map(analysePhrase),
     any: any.map((group) => [...new Set(group.flatMap(analyse))]),
     prefixes,
-    not: not.map(analyse),
+    not: not.map(analysePhrase),
     paths,
     since: timeSpan(since)?.from ?? null,
     until: timeSpan(until)?.to ?? null,

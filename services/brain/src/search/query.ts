@@ -226,18 +226,18 @@ function score(query: PreparedQuery, wish: Wish, near: ReadonlyMap<number, numbe
   return { ...scored, rows, fusion, touched: Uint32Array.from([...scored.touched, ...rows]) };
 }
 
-function wishOf(store: RowStore, request: SearchRequest, read: ReadQuery): Wish {
+function wishOf({ store, view }: PreparedQuery, request: SearchRequest, read: ReadQuery): Wish {
   const { within, pathPrefix = '', changedAt = () => null } = request;
   const narrowing = within === undefined ? read : readQuery(within);
-  const isWanted = narrowed(store, { read: narrowing, pathPrefix, changedAt });
-  return { request, isWanted, phrased: phraseCounts(store, read.phrases) };
+  const isWanted = narrowed(store, view, { read: narrowing, pathPrefix, changedAt });
+  return { request, isWanted, phrased: phraseCounts(store, view, read.phrases) };
 }
 
 /** Answers one request; `work` has room for every row and slot of the store. */
 export function runQuery(store: RowStore, request: SearchRequest, work: Workspace): SearchAnswer {
   const read = readQuery(request.query);
   const query = prepareQuery(store, request.admitted, read.words, read);
-  const wish = wishOf(store, request, read);
+  const wish = wishOf(query, request, read);
   const near = nearOf(query, wish);
   const { rows, touched, parts, phraseScore, files: total, fusion } = score(query, wish, near, work);
   const best = shownRows(store, rows, request, rowOrder(store, work.scores));

@@ -5,7 +5,7 @@ import { BODY_ONLY_BOUND, FIELD_WEIGHTS, FIELDS, frequencyOf, TEXT } from './fie
 import type { PostingList } from './posting-list.ts';
 import type { RowStore } from './row-store.ts';
 import type { Correction } from './search-answer.ts';
-import { idsOfPrefix, unionOf } from './term-union.ts';
+import { idsOfPrefix, idsOfTerm, unionOf } from './term-union.ts';
 import { admittedRows, rowsOfTerm, type View, viewOf } from './view.ts';
 
 /** Of a longer query only its rarest distinct terms count. */
@@ -58,9 +58,10 @@ export function prepareQuery(
     const list = unionOf(store, ids);
     const frequency = list === undefined ? 0 : admittedRows(store, list, view.mask);
     const idf = inverseFrequency(view.totals.rows, frequency);
-    return { term, id: ids.length === 1 ? (ids[0] ?? -1) : -1, count, idf, postings: frequency > 0 ? list : undefined };
+    const id = dictionary.find(term) ?? -1;
+    return { term, id, count, idf, postings: frequency > 0 ? list : undefined };
   };
-  const idsOf = (term: string): number[] => [dictionary.find(term) ?? []].flat();
+  const idsOf = (term: string): number[] => idsOfTerm(store, term);
   const terms = [
     ...[...counts].map(([term, count]) => termFor(term, count, idsOf(term))),
     ...any.map((group) => termFor(group.join(' OR '), 1, group.flatMap(idsOf))),

@@ -320,6 +320,43 @@ describe.each(['plain', 'hybrid'] as const)('what is said about words, %s', (mod
     expect(new Set(parts)).toEqual(new Set(['harbour OR quokka']));
   });
 
+  test('an emoji and a single letter of a script without blanks find whatever has them', () => {
+    const index = indexOf({
+      'a.md': '🎉🎂 at five',
+      'b.md': '会議🎉',
+      'c.md': '🎉🎉',
+      'd.md': '黒猫',
+      'e.md': '猫は寝る',
+      'f.md': '猫',
+    });
+    expect(filesFor(index, { query: '🎉' }).toSorted()).toEqual(['a.md', 'b.md', 'c.md']);
+    expect(filesFor(index, { query: '🎂' })).toEqual(['a.md']);
+    expect(filesFor(index, { query: '会議' })).toEqual(['b.md']);
+    expect(filesFor(index, { query: '猫' }).toSorted()).toEqual(['d.md', 'e.md', 'f.md']);
+    expect(filesFor(index, { query: '🎉 猫 -猫' }).toSorted()).toEqual(['a.md', 'b.md', 'c.md']);
+  });
+
+  test.each([
+    ['zurich hauptbahnhof', 'ac'],
+    ['zuerich hauptbahnhof', 'ab'],
+    ['Zürich Hauptbahnhof', 'abc'],
+    ['Zu\u0308rich Hauptbahnhof', 'abc'],
+  ])('the phrase "%s" stands where one of its spellings does: in %s', (phrase, files) => {
+    const index = indexOf({
+      'a.md': 'Ab Zürich Hauptbahnhof.',
+      'b.md': 'Ab Zuerich Hauptbahnhof.',
+      'c.md': 'Ab Zurich Hauptbahnhof.',
+      'd.md': 'Ab Zürich zum Hauptbahnhof.',
+    });
+    const held = (query: string): string[] =>
+      index
+        .search({ ...base, query, explain: true })
+        .results.flatMap(({ file, explain }) => ((explain?.parts?.phrases ?? 0) > 0 ? [file] : []))
+        .toSorted();
+    expect(held(`"${phrase}"`)).toEqual(Array.from(files, (file) => `${file}.md`));
+    expect(held(`"ab ${phrase}"`)).toEqual(Array.from(files, (file) => `${file}.md`));
+  });
+
   test('an excluded word of several parts is their order', () => {
     const index = indexOf({
       'a.md': 'retry after: über 4.17 needs C++',
