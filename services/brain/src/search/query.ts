@@ -236,7 +236,7 @@ function wishOf({ store, view }: PreparedQuery, request: SearchRequest, read: Re
 /** Answers one request; `work` has room for every row and slot of the store. */
 export function runQuery(store: RowStore, request: SearchRequest, work: Workspace): SearchAnswer {
   const read = readQuery(request.query);
-  const query = prepareQuery(store, request.admitted, read.words, read);
+  const query = prepareQuery(store, request.admitted, read.words, read, request.meant);
   const wish = wishOf(query, request, read);
   const near = nearOf(query, wish);
   const { rows, touched, parts, phraseScore, files: total, fusion } = score(query, wish, near, work);
@@ -246,5 +246,5 @@ export function runQuery(store: RowStore, request: SearchRequest, work: Workspac
   const shown = { making, explain, bare, headings: new HeadingPaths() };
   const results = best.map((row) => presentRow(query, row, work.scores[row] ?? 0, shown));
   work.clearScores(touched);
-  return { results, total, understood: read.understood, corrected: query.corrected };
+  return { results, total, understood: read.understood, corrected: query.corrected, absent: query.absent };
 }

@@ -17,6 +17,8 @@ export interface SearchRequest {
   readonly group: 'file' | 'passage';
   /** Only this file or files below this directory are answered; it narrows the results, not the statistics. */
   readonly pathPrefix?: string;
+  /** Where this is said, no other word is corrected. */
+  readonly meant?: readonly MeantWord[];
   /** Another query whose operators narrow the results too. */
   readonly within?: string;
   /** Without it no file's time is known. */
@@ -74,6 +76,10 @@ export type Explanation = Readonly<z.output<typeof Explanation>>;
 export const Correction = z.strictObject({ word: z.string(), as: z.string() });
 export type Correction = Readonly<z.output<typeof Correction>>;
 
+/** How a word is to be read: as that term in its place, null = as it is. */
+export const MeantWord = z.strictObject({ word: z.string(), as: z.string().nullable() });
+export type MeantWord = Readonly<z.output<typeof MeantWord>>;
+
 export { Understood };
 
 export const SearchResult = z.strictObject({
@@ -100,4 +106,6 @@ export interface SearchAnswer {
   readonly total: number;
   readonly understood: Understood;
   readonly corrected: readonly Correction[];
+  /** Words that no admitted row has, corrected or not. */
+  readonly absent: readonly string[];
 }
