@@ -7,7 +7,7 @@ import { fileScores } from './file-scores.ts';
 import { HeadingPaths } from './heading-paths.ts';
 import { fuseNearness, type Fusion, nearRows } from './nearness.ts';
 import { type ReadQuery, readQuery } from './query-language.ts';
-import { presentRow } from './results.ts';
+import { presentRow, soughtTerms } from './results.ts';
 import type { PostingList } from './posting-list.ts';
 import { firstOfFiles, rowOrder } from './row-order.ts';
 import { type IndexedFile, type RowStore, titleTokens } from './row-store.ts';
@@ -243,7 +243,8 @@ export function runQuery(store: RowStore, request: SearchRequest, work: Workspac
   const best = shownRows(store, rows, request, rowOrder(store, work.scores));
   const { mode, explain, bare = false } = request;
   const making = { mode, reranked: parts, near, fusion: fusion ?? null, phrased: wish.phrased, phraseScore };
-  const shown = { making, explain, bare, headings: new HeadingPaths() };
+  const soughtOf = bare ? () => undefined : soughtTerms(query);
+  const shown = { making, soughtOf, explain, bare, headings: new HeadingPaths() };
   const results = best.map((row) => presentRow(query, row, work.scores[row] ?? 0, shown));
   work.clearScores(touched);
   return { results, total, understood: read.understood, corrected: query.corrected, absent: query.absent };

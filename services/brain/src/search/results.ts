@@ -8,7 +8,7 @@ import type { IndexedFile, RowStore } from './row-store.ts';
 import { fieldFrequency, rowFrequency } from './scoring.ts';
 import type { PreparedQuery } from './scoring.ts';
 import type { Explanation, SearchRequest, SearchResult, TermPart } from './search-answer.ts';
-import { snippetOf } from './snippet.ts';
+import { snippetOf, type SoughtOf } from './snippet.ts';
 
 /** The verbatim text of a file's passage, as far as it is at hand. */
 export function rowText({ texts }: RowStore, entry: IndexedFile, ordinal: number): string {
@@ -41,8 +41,16 @@ interface Making {
   readonly fusion: Fusion | null;
 }
 
+/** By what a term of the text counts for in the query. */
+export function soughtTerms({ store, terms }: PreparedQuery): SoughtOf {
+  const { dictionary } = store.cache;
+  const soughtById = new Map(terms.toReversed().flatMap((term) => term.ids.map((id) => [id, term])));
+  return (term) => soughtById.get(dictionary.find(term) ?? -1);
+}
+
 export interface Shown {
   readonly making: Making;
+  readonly soughtOf: SoughtOf;
   readonly explain: boolean;
   readonly bare: boolean;
   readonly headings: HeadingPaths;
@@ -76,14 +84,14 @@ function explainRow(query: PreparedQuery, row: number, fused: number, making: Ma
 
 /** One row of the answer. */
 export function presentRow(query: PreparedQuery, row: number, score: number, shown: Shown): SearchResult {
-  const { store, terms } = query;
+  const { store } = query;
   const entry = store.fileAt[store.slotOf[row] ?? 0];
   if (entry === undefined) throw new Error('row of no file');
   const ordinal = store.ordinalOf[row] ?? 0;
   const content = rowText(store, entry, ordinal);
   const headings = (): readonly string[] =>
     shown.headings.of(entry.file, store.texts.textOf(entry), entry.analysed.span(ordinal)[0]);
-  const snippet = (): string => snippetOf(content, new Map(terms.map(({ term, idf }) => [term, idf])));
+  const snippet = (): string => snippetOf(content, shown.soughtOf);
   return {
     file: entry.file,
     title: entry.title,

@@ -15,6 +15,8 @@ const MAX_QUERY_TERMS = 128;
 export interface QueryTerm {
   readonly term: string;
   readonly id: number;
+  /** Those that it stands for. */
+  readonly ids: readonly number[];
   /** Occurrences in the query. */
   readonly count: number;
   readonly idf: number;
@@ -65,7 +67,7 @@ export function prepareQuery(
     const frequency = list === undefined ? 0 : admittedRows(store, list, view.mask);
     const idf = inverseFrequency(view.totals.rows, frequency);
     const id = dictionary.find(term) ?? -1;
-    return { term, id, count, idf, postings: frequency > 0 ? list : undefined };
+    return { term, id, ids, count, idf, postings: frequency > 0 ? list : undefined };
   };
   const idsOf = (term: string): number[] => idsOfTerm(store, term);
   const terms = [
