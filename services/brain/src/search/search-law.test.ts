@@ -3,7 +3,7 @@ import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { Nearness } from './nearness.ts';
-import type { SearchRequest, SearchResult } from './search-answer.ts';
+import type { SearchRequest, SearchResult, ShownBefore } from './search-answer.ts';
 import { SearchIndex } from './search-index.ts';
 import type { FileSource } from './search-index.ts';
 import { titleOfText } from './title.ts';
@@ -34,6 +34,8 @@ const operators = [
   '-"of queue"',
   'le*',
   'path:ops',
+  'since:2026-02',
+  'until:2026-02',
   'path:*.md',
   '"',
 ];
@@ -71,8 +73,13 @@ const request = fc.record({
   group: fc.constantFrom('file', 'passage'),
   pathPrefix: fc.constantFrom('', 'ops', 'ops/deploy/', 'a.md'),
   explain: fc.boolean(),
+  recency: fc.constantFrom('off', 'mild', 'strong'),
 });
 type Question = Omit<SearchRequest, 'admitted'>;
+
+/** Of some nobody knows when they were written. */
+const TIMES: readonly (number | null)[] = [Date.UTC(2026, 0, 9), Date.UTC(2026, 1, 3), Date.UTC(2026, 2, 20), null];
+const changedAt = (file: string): number | null => TIMES[(file.length + file.charCodeAt(0)) % TIMES.length] ?? null;
 
 function build(sources: readonly FileSource[]): SearchIndex {
   const index = new SearchIndex();
@@ -103,10 +110,20 @@ function restoredOf(index: SearchIndex, files: ReadonlyMap<string, FileSource>):
   return restored;
 }
 
-/** With what stands out in what was found. */
+/** What the page after these has to leave out. */
+function shownBy(results: readonly SearchResult[], group: Question['group']): ShownBefore {
+  const nameOf = ({ file, lines }: Pick<SearchResult, 'file' | 'lines'>): string =>
+    group === 'file' ? file : `${file} ${lines[0]}`;
+  const names = new Set(results.map(nameOf));
+  return { count: names.size, has: (row) => names.has(nameOf(row)) };
+}
+
+/** Two pages, and what stands out in what was found. */
 function ask(index: SearchIndex, question: Question, admitted: ReadonlySet<number> | null): string {
-  const answer = index.search({ ...question, admitted });
-  return JSON.stringify([answer, index.expand(question.query, admitted, answer.results)]);
+  const request = { ...question, admitted, changedAt };
+  const answer = index.search(request);
+  const next = index.search({ ...request, shown: shownBy(answer.results, question.group) });
+  return JSON.stringify([answer, next, index.expand(question.query, admitted, answer.results)]);
 }
 
 const steps = fc.array(step, { maxLength: 30 });
