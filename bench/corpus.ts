@@ -43,6 +43,11 @@ function word(rank: number): string {
   return text;
 }
 
+/** The most frequent first. */
+export function commonWords(count: number): string[] {
+  return Array.from({ length: count }, (_, rank) => word(rank));
+}
+
 /** Zipf's law: the logarithm of the rank is spread evenly. */
 function drawWord(random: () => number): string {
   return word(Math.floor(VOCABULARY ** random()) - 1);

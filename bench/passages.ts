@@ -8,6 +8,7 @@ import { type FileSource, SearchIndex } from '../services/brain/src/search/searc
 import { Block, TermNumbers } from '../services/brain/src/search/snapshot-block.ts';
 import { type Brain, readCollections } from './collections.ts';
 import { markdownFile, queries, seeded } from './corpus.ts';
+import { OPERATOR_QUERIES } from './operator-queries.ts';
 import { markdownTable, quantile, shown } from './figures.ts';
 
 const PASSAGES = 100_000;
@@ -97,6 +98,16 @@ function queryRows(
   ];
 }
 
+/** The dearest queries there are over the made texts, whose most frequent words they name. */
+function operatorRows(index: SearchIndex): string[][] {
+  return Array.from(OPERATOR_QUERIES, ([name, query]) => {
+    const request = { query, mode: 'hybrid', limit: 10, group: 'file', admitted: null, explain: false } as const;
+    const changedAt = (): number => Date.UTC(2026, 0);
+    const times = Array.from({ length: ROUNDS }, () => timed(() => index.search({ ...request, changedAt })).ms);
+    return [name, `${shown(Math.min(...times), 1)} ms`, ''];
+  });
+}
+
 function changeRow(index: SearchIndex, { content }: Texts, files: number): string[] {
   const random = seeded(5);
   const times: number[] = [];
@@ -180,6 +191,7 @@ export function measurePassages(folder: string | undefined): string {
   const rows = [
     ...queryRows(index, texts.questions, 'plain', 'p99 <= 4 ms'),
     ...queryRows(index, texts.questions, 'hybrid', 'p50 <= 6, p99 <= 18 ms'),
+    ...(folder === undefined ? operatorRows(index) : []),
     changeRow(index, texts, files),
     memoryRow(before, index),
     branchRow(index, texts, files),

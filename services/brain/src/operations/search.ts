@@ -8,7 +8,14 @@ import type { AnalysedFile } from '../search/analysed-file.ts';
 import type { Nearness } from '../search/nearness.ts';
 import { isWithin } from '../search/query-language.ts';
 import { RECENCIES } from '../search/recency.ts';
-import { Correction, type SearchAnswer, SearchResult, type ShownBefore, Understood } from '../search/search-answer.ts';
+import {
+  Correction,
+  MeantWord,
+  type SearchAnswer,
+  SearchResult,
+  type ShownBefore,
+  Understood,
+} from '../search/search-answer.ts';
 import { nameOfRow } from '../search/shown-rows.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
 import { type Seen, seen } from './files.ts';
@@ -22,6 +29,8 @@ const SearchQuestion = z.strictObject({
   query: z.string(),
   /** A query whose operators narrow the results too. */
   within: z.string().exactOptional(),
+  /** How words are to be read that the brains of a stack read differently. */
+  meant: list(MeantWord).exactOptional(),
   recency: z.enum(RECENCIES).exactOptional(),
   mode: z.enum(['plain', 'hybrid', 'semantic']),
   /** What was asked as a model sees it; null = words alone count. */
@@ -46,6 +55,7 @@ export const searchFiles = defineOperation({
       total: z.number(),
       understood: Understood,
       corrected: list(Correction),
+      absent: list(z.string()),
       /** Why meaning did not count although it was to; null = it did, or was not to. */
       lacking: z.enum(['late', 'unfit']).nullable(),
     }),
@@ -103,7 +113,7 @@ async function nearnessIn(
   return { nearness: { weight: query.weight, cosinesOf }, lacking: null };
 }
 
-interface Found extends Pick<SearchAnswer, 'understood' | 'corrected'> {
+interface Found extends Pick<SearchAnswer, 'understood' | 'corrected' | 'absent'> {
   readonly rows: SearchRow[];
   readonly total: number;
 }
@@ -140,8 +150,9 @@ function findIn(
     hash: shownHash(row),
     commit: view.isDirty(row.file) ? null : view.commit,
   }));
-  const { understood, corrected } = answer;
-  return { rows: shown, total: answer.total - (answer.results.length - found.length), understood, corrected };
+  const { understood, corrected, absent } = answer;
+  const total = answer.total - (answer.results.length - found.length);
+  return { rows: shown, total, understood, corrected, absent };
 }
 
 function shownBefore(
@@ -166,21 +177,27 @@ const FEEDBACK_PASSAGES = 8;
 export const expandQuery = defineOperation({
   name: 'expand',
   effect: 'read',
-  question: z.strictObject({ ...onBranch, query: z.string(), pathPrefix: z.string().nullable() }),
+  question: z.strictObject({
+    ...onBranch,
+    query: z.string(),
+    meant: list(MeantWord).exactOptional(),
+    pathPrefix: z.string().nullable(),
+  }),
   answer: decision(
     z.strictObject({
       words: list(z.strictObject({ word: z.string(), weight: z.number() })),
       passages: list(SearchRow),
+      corrected: list(Correction),
+      absent: list(z.string()),
     }),
     READ_REFUSALS,
   ),
-  async run(served, { branch, query, pathPrefix }) {
+  async run(served, { branch, ...asked }) {
     const state = await seen(served, branch, null);
     if (!state.ok) return state;
     const { rows, view } = state.value;
     const request = {
-      query,
-      pathPrefix,
+      ...asked,
       mode: 'plain',
       recency: 'off',
       limit: FEEDBACK_PASSAGES,
@@ -188,9 +205,9 @@ export const expandQuery = defineOperation({
       explain: false,
     } as const;
     return view.ask(rows.chains, (files) => {
-      const { rows: passages } = findIn(files, state.value, request);
-      const words = files.under(rows.chains).expand(query, rows.admitted(), passages);
-      return allow({ words, passages });
+      const { rows: passages, corrected, absent } = findIn(files, state.value, request);
+      const words = files.under(rows.chains).expand(asked.query, rows.admitted(), passages);
+      return allow({ words, passages, corrected, absent });
     });
   },
 });

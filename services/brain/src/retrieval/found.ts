@@ -11,6 +11,7 @@ import type { Recency } from '../search/recency.ts';
 import type { Correction, SearchRequest, Understood } from '../search/search-answer.ts';
 import { nameOfRow } from '../search/shown-rows.ts';
 import { splitPath, type Target } from '../tools/target.ts';
+import { askAgreed } from './agreed-words.ts';
 import type { Models } from './models.ts';
 
 export const shownContext = z.strictObject({
@@ -29,7 +30,16 @@ export const shownContext = z.strictObject({
 
 const explanation = z.strictObject({
   bm25: z.number(),
-  fused: z.number(),
+  fused: z.number().describe('The score.'),
+  addends: z
+    .record(z.string(), z.number())
+    .describe(
+      'What adds up to the score; hyde: query, hypothetical; multiquery: queries[n]; the rest is of the first.',
+    ),
+  maxima: z
+    .strictObject({ words: z.number(), semantic: z.number() })
+    .optional()
+    .describe('words of the addends is the sum of parts over this; semantic is the weighted cosine over this.'),
   parts: z.record(z.string(), z.number()).nullable(),
   semantic: z.number().optional().describe('The cosine, where meaning counted.'),
   phrases: z.number().describe('plain: what the phrases add to bm25.'),
@@ -73,7 +83,7 @@ export interface Found {
   readonly lacking: 'late' | 'unfit' | null;
   /** How the query was read. */
   readonly understood: Understood;
-  /** Each word once, in order of the brains. */
+  /** Words that none of the brains has, each once. */
   readonly corrected: readonly Correction[];
 }
 
@@ -105,21 +115,21 @@ export async function searchStack(
   const rows: RankedRow[] = [];
   let total = 0;
   let lacking: Found['lacking'] = null;
-  const corrections = new Map<string, Correction>();
-  for (const [depth, { ask, brain, branch }] of targets.entries()) {
+  const asked = await askAgreed(targets, ({ ask, brain, branch }, meant) => {
     const shown = names === undefined ? {} : { shown: { place: placeOf({ brain, branch }), names } };
-    const answer = await ask(searchFiles, { ...request, ...shown, meaning, branch });
-    if (!answer.ok) return answer;
-    lacking ??= answer.value.lacking;
-    total += answer.value.total;
-    for (const correction of answer.value.corrected) {
-      if (!corrections.has(correction.word)) corrections.set(correction.word, correction);
-    }
-    rows.push(...answer.value.rows.map((row) => ({ ...row, brain, branch, depth })));
+    return ask(searchFiles, { ...request, ...shown, ...meant, meaning, branch });
+  });
+  if (!asked.ok) return asked;
+  const { answers, corrected } = asked.value;
+  for (const [depth, { brain, branch }] of targets.entries()) {
+    const answer = answers[depth];
+    if (answer === undefined) continue;
+    lacking ??= answer.lacking;
+    total += answer.total;
+    rows.push(...answer.rows.map((row) => ({ ...row, brain, branch, depth })));
   }
   if (lacking !== null) models.noteLacking(lacking);
   const { understood } = readQuery(request.query);
-  const corrected = [...corrections.values()];
   return allow({ rows: rows.sort(byRank).slice(0, request.limit), total, lacking, understood, corrected });
 }
 
@@ -137,11 +147,13 @@ export async function expandOnStack(
 ): Promise<Decision<Expansion, ReadRefusal>> {
   const weights = new Map<string, number>();
   const passages: SearchRow[] = [];
-  for (const { ask, branch } of targets) {
-    const answer = await ask(expandQuery, { query, pathPrefix, branch });
-    if (!answer.ok) return answer;
-    for (const { word, weight } of answer.value.words) weights.set(word, (weights.get(word) ?? 0) + weight);
-    passages.push(...answer.value.passages);
+  const asked = await askAgreed(targets, ({ ask, branch }, meant) =>
+    ask(expandQuery, { query, pathPrefix, ...meant, branch }),
+  );
+  if (!asked.ok) return asked;
+  for (const answer of asked.value.answers) {
+    for (const { word, weight } of answer.words) weights.set(word, (weights.get(word) ?? 0) + weight);
+    passages.push(...answer.passages);
   }
   const words = [...weights].sort(([a, weightA], [b, weightB]) => weightB - weightA || (a < b ? -1 : 1));
   return allow({
@@ -166,7 +178,9 @@ export function shownRow({ depth: _depth, lines, matched, explain, ...row }: Ran
   };
   if (explain === undefined) return shown;
   const parts = explain.parts === null ? null : { ...explain.parts };
-  return { ...shown, explain: { ...explain, parts, terms: [...explain.terms] } };
+  const { maxima, ...rest } = explain;
+  const explained = { ...rest, addends: { ...explain.addends }, parts, terms: [...explain.terms] };
+  return { ...shown, explain: maxima === undefined ? explained : { ...explained, maxima: { ...maxima } } };
 }
 
 export function passageOfRow({ file, content, lines, commit, hash }: RankedRow) {

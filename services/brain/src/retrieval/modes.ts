@@ -44,7 +44,9 @@ export async function searchByHypothesis(
   if (!more.ok) return more;
   const fused = fuseByScore([asked.value.rows, more.value.rows], [QUERY_WEIGHT, 1 - QUERY_WEIGHT], keyFor(request));
   const source = written === null ? 'feedback' : 'model';
-  return allow({ ...asked.value, rows: bestOf(fused, request), hypothetical, source });
+  const best = bestOf(fused, request, (place) => (place === 0 ? 'query' : 'hypothetical'));
+  const rows = best.map(({ lists: _lists, ...row }) => row);
+  return allow({ ...asked.value, rows, hypothetical, source });
 }
 
 async function supposeFrom(targets: readonly Target[], request: StackRequest): Promise<Decision<string, ReadRefusal>> {
@@ -79,7 +81,8 @@ export async function searchByVariants(
     lacking ??= found.value.lacking;
   }
   const { total, understood, corrected } = first ?? NOTHING;
-  const rows = bestOf(fuseByRank(lists, keyFor(request)), request, true);
+  const best = bestOf(fuseByRank(lists, keyFor(request)), request, (place) => `queries[${place}]`);
+  const rows = best.map(({ lists: matched, ...row }) => ({ ...row, matched }));
   return allow({ rows, total, understood, corrected, lacking, queries });
 }
 
@@ -99,8 +102,20 @@ function keyFor({ group }: StackRequest): (row: RankedRow) => string {
   return ({ depth, file, lines }) => (group === 'file' ? `${depth} ${file}` : `${depth} ${lines[0]} ${file}`);
 }
 
-function bestOf(fused: readonly Fused<RankedRow>[], { limit }: StackRequest, withLists = false): RankedRow[] {
-  return fused
-    .slice(0, limit)
-    .map(({ row, score, lists }) => ({ ...row, score, ...(withLists ? { matched: lists } : {}) }));
+/** What is explained of words is that of the first list that has the row; `nameOf` = what a list is called there. */
+function bestOf(
+  fused: readonly Fused<RankedRow>[],
+  { limit }: StackRequest,
+  nameOf: (place: number) => string,
+): (RankedRow & Pick<Fused<RankedRow>, 'lists'>)[] {
+  return fused.slice(0, limit).map(({ row, score, lists, shares }) => {
+    const { explain, ...rest } = row;
+    const addends = Object.fromEntries(lists.map((place, at) => [nameOf(place), shares[at] ?? 0]));
+    return {
+      ...rest,
+      score,
+      lists,
+      ...(explain === undefined ? {} : { explain: { ...explain, fused: score, addends } }),
+    };
+  });
 }

@@ -8,7 +8,7 @@ import type { Way } from './ways.ts';
 export interface ResultPage {
   /** Of the results before it. */
   readonly names: readonly string[];
-  /** Rows beyond the page, to know whether there are more: without pages before it the total tells that of files. */
+  /** Rows beyond the page, to know whether there are more: the total does not count what is only near in meaning. */
   readonly probe: number;
   next(found: Found, rows: readonly RankedRow[]): { nextCursor?: string };
 }
@@ -33,14 +33,12 @@ export function pageOf({ mode, isPaged }: Pick<Way<unknown>, 'mode' | 'isPaged'>
   const question = JSON.stringify([query, mode, category, group, recency]);
   const names = cursor === undefined ? [] : namesBefore(question, cursor);
   if (names === null) throw notACursor('is not a cursor of this search');
-  const probe = group === 'file' && names.length === 0 ? 0 : 1;
   return {
     names,
-    probe,
-    next({ rows: found, total }, rows) {
-      const isMore = probe === 0 ? total > rows.length : found.length > rows.length;
+    probe: 1,
+    next({ rows: found }, rows) {
       const shown = [...names, ...rows.map((row) => nameOfShown(row, group))];
-      const next = isMore && rows.length > 0 ? cursorBehind(question, shown) : null;
+      const next = found.length > rows.length && rows.length > 0 ? cursorBehind(question, shown) : null;
       return next === null ? {} : { nextCursor: next };
     },
   };

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import porterStem from 'wink-porter2-stemmer';
 import { arabicStem, isArabic } from './arabic-stem.ts';
 import { baseForm } from './irregular-verbs.ts';
@@ -5,8 +6,13 @@ import { ownCopy } from './own-copy.ts';
 import { hasLettersSpeltAsTwo, speltAsTwo } from './spelt-as-two.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
-/** Changes whenever the terms or passages of a text change; a snapshot of another version is not read. */
-export const ANALYSER_VERSION = 6;
+/** Changes whenever the terms or passages of a text change. */
+const ANALYSER_VERSION = 7;
+
+/** Of what a text is analysed by; a snapshot of another version is not read. Letters are what Unicode says they are. */
+export function analysisVersion(unicode: string | undefined = process.versions.unicode): number {
+  return crc32(`${ANALYSER_VERSION} ${unicode ?? ''}`);
+}
 
 /** Longer runs are cut to this many UTF-16 units: such text is data, not words, and must not fill the dictionary. */
 const MAX_WORD_LENGTH = 64;
@@ -19,6 +25,7 @@ const UPPER = 2;
 const DIGIT = 3;
 const CJK = 4;
 const JOINER = 5;
+const EMOJI = 6;
 const UNKNOWN = 255;
 
 /** Character class of each UTF-16 unit, filled on first sight. */
@@ -30,7 +37,7 @@ const UNSPACED = /^[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\
 function classify(character: string): number {
   if (character === '_') return JOINER;
   if (UNSPACED.test(character) && /^[\p{L}\p{N}]$/u.test(character)) return CJK;
-  if (/^\p{Extended_Pictographic}$/u.test(character)) return CJK;
+  if (/^\p{Extended_Pictographic}$/u.test(character)) return EMOJI;
   if (/^[\p{Lu}\p{Lt}]$/u.test(character)) return UPPER;
   if (/^\p{L}$/u.test(character)) return LOWER;
   return /^\p{N}$/u.test(character) ? DIGIT : OTHER;
@@ -122,15 +129,17 @@ function identifierParts(text: string, start: number, end: number): string[] {
   return parts;
 }
 
-type WordSink = (word: string) => void;
+/** `isRespelt`: it is the word before it in another spelling. */
+type WordSink = (word: string, isRespelt: boolean) => void;
+type FoldedSink = (word: string) => void;
 
 /** Consumes one run of letters, digits and `_`; a compound gives the whole without `_`, then its parts. */
-function scanIdentifier(text: string, start: number, sink: WordSink): number {
+function scanIdentifier(text: string, start: number, sink: FoldedSink): number {
   let end = start + 1;
   let compound = false;
   for (; end < text.length; end += 1) {
     const found = classAt(text, end);
-    if (found === OTHER || found === CJK) break;
+    if (found === OTHER || found === CJK || found === EMOJI) break;
     compound ||= found === UPPER || found === JOINER;
   }
   if (end - start > MAX_WORD_LENGTH) sink(lower(text.slice(start, start + MAX_WORD_LENGTH)));
@@ -143,10 +152,10 @@ function scanIdentifier(text: string, start: number, sink: WordSink): number {
   return end;
 }
 
-/** Consumes one run of CJK letters as overlapping pairs; a single letter stands for itself. */
-function scanCjk(text: string, start: number, sink: WordSink): number {
+/** Consumes one run of such letters as overlapping pairs; a single letter stands for itself. */
+function scanPairs(text: string, start: number, isOfRun: (found: number) => boolean, sink: FoldedSink): number {
   let end = start + 1;
-  while (end < text.length && classAt(text, end) === CJK) end += 1;
+  while (end < text.length && isOfRun(classAt(text, end))) end += 1;
   let previous = '';
   let count = 0;
   for (const letter of text.slice(start, end)) {
@@ -176,36 +185,76 @@ export function* textPieces(text: string): Generator<string> {
  * two (`ü`) is followed by itself spelt so. Linear in the text.
  */
 export function scanWords(text: string, sink: WordSink): void {
+  const first = (word: string): void => sink(word, false);
   if (!hasLettersSpeltAsTwo(text)) {
-    scanFolded(foldLetters(text), sink);
+    scanFolded(foldLetters(text), first);
     return;
   }
   for (const [piece] of text.matchAll(/\S+/g)) {
-    const found = new Set<string>();
-    scanFolded(foldLetters(piece), (word) => {
-      found.add(word);
-      sink(word);
-    });
-    if (!hasLettersSpeltAsTwo(piece)) continue;
-    scanFolded(foldLetters(speltAsTwo(piece)), (word) => {
-      if (!found.has(word)) sink(word);
-    });
+    if (hasLettersSpeltAsTwo(piece)) scanRespelt(piece, sink);
+    else scanFolded(foldLetters(piece), first);
   }
 }
 
-/** As `scanWords`, each word once and by marks alone: what was once made of it stays the same over versions. */
-export function scanBasicWords(text: string, sink: WordSink): void {
-  scanFolded(foldMarks(text), sink);
+function foldedWords(text: string): string[] {
+  const words: string[] = [];
+  scanFolded(foldLetters(text), (word) => words.push(word));
+  return words;
 }
 
-function scanFolded(folded: string, sink: WordSink): void {
+function scanRespelt(piece: string, sink: WordSink): void {
+  const [words, others] = [foldedWords(piece), foldedWords(speltAsTwo(piece))];
+  // Two letters in the place of a capital one can make other parts of an identifier.
+  const isAligned = words.length === others.length;
+  for (const [at, word] of words.entries()) {
+    sink(word, false);
+    const other = others[at] ?? word;
+    if (isAligned && other !== word) sink(other, true);
+  }
+  const known = new Set(words);
+  if (!isAligned) for (const other of others) if (!known.has(other)) sink(other, false);
+}
+
+/**
+ * As `scanWords`, each word once and by marks alone, emoji in pairs as other letters: what was once made of it stays the
+ * same over versions.
+ */
+export function scanBasicWords(text: string, sink: FoldedSink): void {
+  const folded = foldMarks(text);
+  scanRuns(folded, sink, (index) => scanPairs(folded, index, isLetterOrEmoji, sink));
+}
+
+function isLetterOrEmoji(found: number): boolean {
+  return found === CJK || found === EMOJI;
+}
+
+function isCjk(found: number): boolean {
+  return found === CJK;
+}
+
+function scanFolded(folded: string, sink: FoldedSink): void {
+  scanRuns(folded, sink, (index) => {
+    if (classAt(folded, index) === CJK) return scanPairs(folded, index, isCjk, sink);
+    const emoji = String.fromCodePoint(folded.codePointAt(index) ?? 0);
+    sink(emoji);
+    return index + emoji.length;
+  });
+}
+
+/** `scanUnspaced` consumes what begins with a letter of an unspaced script or an emoji, and answers where that ends. */
+function scanRuns(folded: string, sink: FoldedSink, scanUnspaced: (index: number) => number): void {
   let index = 0;
   while (index < folded.length) {
     const found = classAt(folded, index);
     if (found === OTHER || found === JOINER) index += 1;
-    else if (found === CJK) index = scanCjk(folded, index, sink);
+    else if (found === CJK || found === EMOJI) index = scanUnspaced(index);
     else index = scanIdentifier(folded, index, sink);
   }
+}
+
+/** A letter of a script without blanks between words, by itself: other words are pairs of such. */
+export function isUnspacedLetter(term: string): boolean {
+  return term.length === (isHighSurrogate(term.charCodeAt(0)) ? 2 : 1) && classAt(term, 0) === CJK;
 }
 
 const stems = new Map<string, string>();
@@ -240,6 +289,18 @@ export function analyse(text: string): string[] {
   const terms: string[] = [];
   scanWords(text, (word) => terms.push(stem(word)));
   return terms;
+}
+
+/** Of each place in it, the terms of which one has to stand there: spellings of one word. */
+export type Phrase = readonly (readonly string[])[];
+
+export function analysePhrase(text: string): Phrase {
+  const places: string[][] = [];
+  scanWords(text, (word, isRespelt) => {
+    if (isRespelt) places.at(-1)?.push(stem(word));
+    else places.push([stem(word)]);
+  });
+  return places;
 }
 
 export interface QueryWord {

@@ -20,7 +20,7 @@ const WORD = /^\p{L}+$/u;
 export function correctionOf(store: RowStore, view: View, term: string): string | null {
   if (!isCorrectable(term)) return null;
   const { dictionary } = store.cache;
-  const most = term.length < LONG ? 1 : 2;
+  const most = mostWrong(term);
   const letters = lettersOf(term);
   // A wrong letter is one that is missing and one too many.
   const mayBeNear = (others: number): boolean => bitsOf(letters ^ others) <= 2 * most;
@@ -34,6 +34,17 @@ export function correctionOf(store: RowStore, view: View, term: string): string 
     if (found.count > 0 && (best.count === 0 || isNearer(found, best))) best = found;
   }
   return best.count === 0 ? null : best.term;
+}
+
+/** Of what several indexes have for a word, the nearest, then the first; null when there is nothing. */
+export function nearestMeant(term: string, found: readonly string[]): string | null {
+  const most = mostWrong(term);
+  const distances = found.map((other) => editDistance(term, other, most));
+  return found[distances.indexOf(Math.min(...distances))] ?? null;
+}
+
+function mostWrong(term: string): number {
+  return term.length < LONG ? 1 : 2;
 }
 
 /** How many are set in 32 of them. */

@@ -36,6 +36,7 @@ export function withOccurrence(packed: number, field: number): number {
 
 /** The packed value of both together. */
 export function withOccurrences(left: number, right: number): number {
+  if (left < BODY_ONLY_BOUND && right < BODY_ONLY_BOUND && left + right < BODY_ONLY_BOUND) return left + right;
   let sum = 0;
   for (let field = 0; field < FIELDS.length; field += 1) {
     const count = Math.min(frequencyOf(left, field) + frequencyOf(right, field), LIMITS[field] ?? 0);

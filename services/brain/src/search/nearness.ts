@@ -25,6 +25,19 @@ export function nearRows({ store, view }: PreparedQuery, { cosinesOf }: Nearness
   return near;
 }
 
+/** How words and meaning made a score: shares of the highest of each. */
+export interface Fusion {
+  readonly words: number;
+  readonly semantic: number;
+  /** Of the cosine's share; that of the words counts 1. */
+  readonly weight: number;
+}
+
+/** What a cosine adds to a score. */
+export function semanticShare({ semantic, weight }: Fusion, cosine: number): number {
+  return semantic > 0 ? (weight * cosine) / semantic : 0;
+}
+
 /**
  * Puts in the place of each score its share of the highest, and adds the same of the cosines by their weight. Answers
  * the rows that have either.
@@ -34,13 +47,14 @@ export function fuseNearness(
   rows: Uint32Array,
   near: ReadonlyMap<number, number>,
   weight: number,
-): Uint32Array {
-  const topScore = rows.reduce((top, row) => Math.max(top, scores[row] ?? 0), 0);
-  let topCosine = 0;
-  for (const cosine of near.values()) topCosine = Math.max(topCosine, cosine);
-  for (const row of rows) scores[row] = topScore > 0 ? (scores[row] ?? 0) / topScore : 0;
-  for (const [row, cosine] of near) scores[row] = (scores[row] ?? 0) + (weight * cosine) / topCosine;
+): { readonly rows: Uint32Array; readonly fusion: Fusion } {
+  const words = rows.reduce((top, row) => Math.max(top, scores[row] ?? 0), 0);
+  let semantic = 0;
+  for (const cosine of near.values()) semantic = Math.max(semantic, cosine);
+  const fusion = { words, semantic, weight };
+  for (const row of rows) scores[row] = words > 0 ? (scores[row] ?? 0) / words : 0;
+  for (const [row, cosine] of near) scores[row] = (scores[row] ?? 0) + semanticShare(fusion, cosine);
   const all = Uint32Array.from(new Set([...rows, ...near.keys()]));
   for (const row of all) scores[row] = roundScore(scores[row] ?? 0);
-  return all;
+  return { rows: all, fusion };
 }

@@ -16,6 +16,10 @@ test.each([
   ['a* **', { words: ['a'] }],
   ['write -read -"old way"', { words: ['write'], not: ['read', 'old way'] }],
   ['tar -x -5 --force', { words: ['tar', 'x', '5', 'force'] }],
+  ['red -retry-after -C++ -4.17 -4.17.21', { words: ['red'], not: ['retry-after', 'C++', '4.17', '4.17.21'] }],
+  ['red -u\u0308ber -fooBar, (-@x/blue) -old*', { words: ['red', 'x', 'blue'], not: ['u\u0308ber', 'fooBar', 'old'] }],
+  ['red -🎉 -猫 -> - -path:docs -"open', { words: ['red', 'path', 'docs', 'open'], not: ['🎉', '猫'] }],
+  ['red OR -blue-green', { words: ['red'], not: ['blue-green'] }],
   ['path:/docs/a.md category:"my notes"', { words: [], paths: ['docs/a.md', 'my notes'] }],
   ['since:2026-02 until:2026-02-30 C:\\x', { words: ['2026', '02', '30', 'c', 'x'], since: '2026-02' }],
   [

@@ -1,6 +1,6 @@
 /** How a query is read: words, and what is said about them. Whatever is no operator is words; nothing is an error. */
 import { z } from 'zod';
-import { analyse, analyseQuery, foldLetters, type QueryWord } from './analysis.ts';
+import { analyse, analysePhrase, analyseQuery, foldLetters, type Phrase, type QueryWord } from './analysis.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** What was understood of a query beside plain words, for the answer; parts that it does not have are absent. */
@@ -23,14 +23,13 @@ export type Understood = Readonly<z.output<typeof Understood>>;
 
 export interface ReadQuery {
   readonly words: readonly QueryWord[];
-  /** Each its terms in order, stop words included. */
-  readonly phrases: readonly (readonly string[])[];
+  /** Stop words included. */
+  readonly phrases: readonly Phrase[];
   /** Terms of which one is enough. */
   readonly any: readonly (readonly string[])[];
   /** Folded, lower case. */
   readonly prefixes: readonly string[];
-  /** As phrases. */
-  readonly not: readonly (readonly string[])[];
+  readonly not: readonly Phrase[];
   readonly paths: readonly string[];
   /** Milliseconds since the epoch: not before, and before. */
   readonly since: number | null;
@@ -40,11 +39,14 @@ export interface ReadQuery {
 
 /** Operators beyond so many of a kind are plain words. */
 const MOST_OF_A_KIND = 8;
-const SHORTEST_EXCLUDED = 2;
 const SHORTEST_PREFIX = 2;
 
 const QUOTED = /^(-?)"([^"]+)"$/;
-const EXCLUDED = /^-(\p{L}[\p{L}\p{N}_]*)$/u;
+const EXCLUDED = /^-([^-"].*)$/u;
+/** What may end an excluded word without being a part of it. */
+const ENDINGS = ',.;:!?)*';
+/** An option of a command. */
+const FLAG = /^[A-Za-z0-9]$/;
 const PREFIX = /^([\p{L}\p{N}][\p{L}\p{M}\p{N}_]*)\*$/u;
 const FIELD = /^(path|category|since|until):(.+)$/i;
 /** A version, an address, a day: numbers whose order says everything, and which alone say nothing. */
@@ -110,19 +112,19 @@ class QueryReader {
   }
 
   #isOperator(piece: string): boolean {
-    return QUOTED.test(piece) || EXCLUDED.test(piece) || PREFIX.test(piece) || FIELD.test(piece);
+    return QUOTED.test(piece) || excludedOf(piece) !== null || PREFIX.test(piece) || FIELD.test(piece);
   }
 
   #readOperator(piece: string): boolean {
     if (QUOTED.test(piece)) return this.#readQuoted(piece);
+    const excluded = excludedOf(piece);
+    if (excluded !== null) return add(this.not, excluded);
     const numbered = NUMBERED.exec(piece)?.[1];
     if (numbered !== undefined) return add(this.phrases, numbered);
     return this.#readMarked(piece);
   }
 
   #readMarked(piece: string): boolean {
-    const excluded = EXCLUDED.exec(piece)?.[1];
-    if (excluded !== undefined) return excluded.length >= SHORTEST_EXCLUDED && add(this.not, excluded);
     const prefix = PREFIX.exec(piece)?.[1];
     if (prefix !== undefined) return isLongEnough(prefix) && add(this.prefixes, foldLetters(prefix).toLowerCase());
     const [, field = '', value = ''] = FIELD.exec(piece) ?? [];
@@ -132,7 +134,7 @@ class QueryReader {
   /** A single word in quotes is no order of words; people emphasise so. */
   #readQuoted(piece: string): boolean {
     const [, minus, quoted = ''] = QUOTED.exec(piece) ?? [];
-    return minus === '-' ? add(this.not, quoted) : analyse(quoted).length > 1 && add(this.phrases, quoted);
+    return minus === '-' ? add(this.not, quoted) : analysePhrase(quoted).length > 1 && add(this.phrases, quoted);
   }
 
   #readField(field: string, value: string): boolean {
@@ -147,6 +149,15 @@ class QueryReader {
     else this.until = value;
     return true;
   }
+}
+
+/** A word, or one of several parts, which then are meant in their order. */
+function excludedOf(piece: string): string | null {
+  const rest = EXCLUDED.exec(piece)?.[1] ?? '';
+  let end = rest.length;
+  while (end > 0 && ENDINGS.includes(rest.charAt(end - 1))) end -= 1;
+  const excluded = rest.slice(0, end);
+  return analyse(excluded).length === 0 || FLAG.test(excluded) || FIELD.test(excluded) ? null : excluded;
 }
 
 function isLongEnough(prefix: string): boolean {
@@ -178,10 +189,10 @@ export function readQuery(query: string): ReadQuery {
   );
   return {
     words,
-    phrases: phrases.map(analyse),
+    phrases: phrases.map(analysePhrase),
     any: any.map((group) => [...new Set(group.flatMap(analyse))]),
     prefixes,
-    not: not.map(analyse),
+    not: not.map(analysePhrase),
     paths,
     since: timeSpan(since)?.from ?? null,
     until: timeSpan(until)?.to ?? null,

@@ -5,9 +5,9 @@ import { CANDIDATES, PHRASE_SCORE, rerankCandidates, sumOfParts, unrerankedParts
 import type { Candidate, HybridParts } from './hybrid.ts';
 import { fileScores } from './file-scores.ts';
 import { HeadingPaths } from './heading-paths.ts';
-import { fuseNearness, nearRows } from './nearness.ts';
+import { fuseNearness, type Fusion, nearRows } from './nearness.ts';
 import { type ReadQuery, readQuery } from './query-language.ts';
-import { presentRow } from './results.ts';
+import { presentRow, soughtTerms } from './results.ts';
 import type { PostingList } from './posting-list.ts';
 import { firstOfFiles, rowOrder } from './row-order.ts';
 import { type IndexedFile, type RowStore, titleTokens } from './row-store.ts';
@@ -104,6 +104,8 @@ interface Scored {
   readonly phraseScore: number;
   /** Files that are counted. */
   readonly files: number;
+  /** How meaning came to the words; absent where it did not. */
+  readonly fusion?: Fusion;
 }
 
 /** Rows with a word of the query, their scores rounded. */
@@ -220,29 +222,30 @@ function score(query: PreparedQuery, wish: Wish, near: ReadonlyMap<number, numbe
   const isFused = near !== null && mode !== 'plain';
   const scored = scoreByWords(query, wish, isFused, work);
   if (!isFused) return scored;
-  const rows = fuseNearness(work.scores, scored.rows, near, nearness?.weight ?? 0);
-  return { ...scored, rows, touched: Uint32Array.from([...scored.touched, ...rows]) };
+  const { rows, fusion } = fuseNearness(work.scores, scored.rows, near, nearness?.weight ?? 0);
+  return { ...scored, rows, fusion, touched: Uint32Array.from([...scored.touched, ...rows]) };
 }
 
-function wishOf(store: RowStore, request: SearchRequest, read: ReadQuery): Wish {
+function wishOf({ store, view }: PreparedQuery, request: SearchRequest, read: ReadQuery): Wish {
   const { within, pathPrefix = '', changedAt = () => null } = request;
   const narrowing = within === undefined ? read : readQuery(within);
-  const isWanted = narrowed(store, { read: narrowing, pathPrefix, changedAt });
-  return { request, isWanted, phrased: phraseCounts(store, read.phrases) };
+  const isWanted = narrowed(store, view, { read: narrowing, pathPrefix, changedAt });
+  return { request, isWanted, phrased: phraseCounts(store, view, read.phrases) };
 }
 
 /** Answers one request; `work` has room for every row and slot of the store. */
 export function runQuery(store: RowStore, request: SearchRequest, work: Workspace): SearchAnswer {
   const read = readQuery(request.query);
-  const query = prepareQuery(store, request.admitted, read.words, read);
-  const wish = wishOf(store, request, read);
+  const query = prepareQuery(store, request.admitted, read.words, read, request.meant);
+  const wish = wishOf(query, request, read);
   const near = nearOf(query, wish);
-  const { rows, touched, parts, phraseScore, files: total } = score(query, wish, near, work);
+  const { rows, touched, parts, phraseScore, files: total, fusion } = score(query, wish, near, work);
   const best = shownRows(store, rows, request, rowOrder(store, work.scores));
-  const { explain, bare = false } = request;
-  const headings = new HeadingPaths();
-  const shown = { reranked: parts, near, explain, bare, phrased: wish.phrased, phraseScore, headings };
+  const { mode, explain, bare = false } = request;
+  const making = { mode, reranked: parts, near, fusion: fusion ?? null, phrased: wish.phrased, phraseScore };
+  const soughtOf = bare ? () => undefined : soughtTerms(query);
+  const shown = { making, soughtOf, explain, bare, headings: new HeadingPaths() };
   const results = best.map((row) => presentRow(query, row, work.scores[row] ?? 0, shown));
   work.clearScores(touched);
-  return { results, total, understood: read.understood, corrected: query.corrected };
+  return { results, total, understood: read.understood, corrected: query.corrected, absent: query.absent };
 }

@@ -4,8 +4,8 @@ import { correctionOf } from './corrections.ts';
 import { BODY_ONLY_BOUND, FIELD_WEIGHTS, FIELDS, frequencyOf, TEXT } from './fields.ts';
 import type { PostingList } from './posting-list.ts';
 import type { RowStore } from './row-store.ts';
-import type { Correction } from './search-answer.ts';
-import { idsOfPrefix, unionOf } from './term-union.ts';
+import type { Correction, MeantWord } from './search-answer.ts';
+import { idsOfPrefix, idsOfTerm, unionOf } from './term-union.ts';
 import { admittedRows, rowsOfTerm, type View, viewOf } from './view.ts';
 
 /** Of a longer query only its rarest distinct terms count. */
@@ -15,6 +15,8 @@ const MAX_QUERY_TERMS = 128;
 export interface QueryTerm {
   readonly term: string;
   readonly id: number;
+  /** Those that it stands for. */
+  readonly ids: readonly number[];
   /** Occurrences in the query. */
   readonly count: number;
   readonly idf: number;
@@ -30,6 +32,8 @@ export interface PreparedQuery {
   readonly terms: readonly QueryTerm[];
   /** Words that no admitted row has, and the term that is looked for instead. */
   readonly corrected: readonly Correction[];
+  /** Words that no admitted row has, corrected or not. */
+  readonly absent: readonly string[];
 }
 
 /** Terms of a query beside its words, each a union of several. */
@@ -48,9 +52,13 @@ export function prepareQuery(
   admitted: ReadonlySet<number> | null,
   words: readonly QueryWord[],
   { any, prefixes }: TermGroups = NO_GROUPS,
+  meant?: readonly MeantWord[],
 ): PreparedQuery {
   const view = viewOf(store, admitted);
-  const { corrected, words: read } = correctedWords(store, view, words);
+  const absent = new Map(words.flatMap(({ word, term }) => (hasTerm(store, view, term) ? [] : [[word, term]])));
+  const corrections = meant === undefined ? correctionsOf(store, view, absent) : meaningsOf(meant);
+  const corrected = Array.from(corrections, ([word, as]) => ({ word, as }));
+  const read = words.map((word) => readAs(word, corrections.get(word.word)));
   const { dictionary } = store.cache;
   const counts = new Map<string, number>();
   for (const { term } of read) counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -58,30 +66,42 @@ export function prepareQuery(
     const list = unionOf(store, ids);
     const frequency = list === undefined ? 0 : admittedRows(store, list, view.mask);
     const idf = inverseFrequency(view.totals.rows, frequency);
-    return { term, id: ids.length === 1 ? (ids[0] ?? -1) : -1, count, idf, postings: frequency > 0 ? list : undefined };
+    const id = dictionary.find(term) ?? -1;
+    return { term, id, ids, count, idf, postings: frequency > 0 ? list : undefined };
   };
-  const idsOf = (term: string): number[] => [dictionary.find(term) ?? []].flat();
+  const idsOf = (term: string): number[] => idsOfTerm(store, term);
   const terms = [
     ...[...counts].map(([term, count]) => termFor(term, count, idsOf(term))),
     ...any.map((group) => termFor(group.join(' OR '), 1, group.flatMap(idsOf))),
     ...prefixes.map((prefix) => termFor(`${prefix}*`, 1, idsOfPrefix(store, view, prefix))),
   ];
   const kept = new Set(terms.toSorted((a, b) => b.idf - a.idf).slice(0, MAX_QUERY_TERMS));
-  return { store, view, words: read, terms: terms.filter((term) => kept.has(term)), corrected };
+  return {
+    store,
+    view,
+    words: read,
+    terms: terms.filter((term) => kept.has(term)),
+    corrected,
+    absent: [...absent.keys()],
+  };
 }
 
-/** Words that no admitted row has, and what stands in their place. */
-function correctedWords(store: RowStore, view: View, words: readonly QueryWord[]) {
-  const corrections = new Map<string, QueryWord | null>();
-  let left = MOST_CORRECTED;
-  for (const { word, term } of words) {
-    if (left === 0 || corrections.has(word) || hasTerm(store, view, term)) continue;
-    const meant = correctionOf(store, view, term);
-    corrections.set(word, meant === null ? null : { word: meant, term: meant });
-    left -= 1;
-  }
-  const corrected = [...corrections].flatMap(([word, meant]) => (meant === null ? [] : [{ word, as: meant.word }]));
-  return { corrected, words: words.map((word) => corrections.get(word.word) ?? word) };
+/** The terms that are looked for in the place of words that no admitted row has. */
+function correctionsOf(store: RowStore, view: View, absent: ReadonlyMap<string, string>): Map<string, string> {
+  return new Map(
+    [...absent].slice(0, MOST_CORRECTED).flatMap(([word, term]): [string, string][] => {
+      const meant = correctionOf(store, view, term);
+      return meant === null ? [] : [[word, meant]];
+    }),
+  );
+}
+
+function meaningsOf(meant: readonly MeantWord[]): Map<string, string> {
+  return new Map(meant.flatMap(({ word, as }): [string, string][] => (as === null ? [] : [[word, as]])));
+}
+
+function readAs(word: QueryWord, meant: string | undefined): QueryWord {
+  return meant === undefined ? word : { word: meant, term: meant };
 }
 
 function hasTerm(store: RowStore, view: View, term: string): boolean {

@@ -17,6 +17,8 @@ export interface SearchRequest {
   readonly group: 'file' | 'passage';
   /** Only this file or files below this directory are answered; it narrows the results, not the statistics. */
   readonly pathPrefix?: string;
+  /** Where this is said, no other word is corrected. */
+  readonly meant?: readonly MeantWord[];
   /** Another query whose operators narrow the results too. */
   readonly within?: string;
   /** Without it no file's time is known. */
@@ -51,11 +53,15 @@ export type TermPart = Readonly<z.output<typeof TermPart>>;
 const Explanation = z.strictObject({
   /** The first pass's score: the sum of the term parts. */
   bm25: z.number(),
-  /**
-   * The score by which the answer is ordered: the sum of `parts` in hybrid mode, where meaning counts too that sum over
-   * the highest plus the weighted share of the highest cosine.
-   */
+  /** The score by which the answer is ordered. */
   fused: z.number(),
+  /**
+   * What adds up to it: `bm25` and `phrases` in plain mode, `parts` in hybrid mode; where meaning counts too, `words` and
+   * `semantic`, each a share of the highest there is; in semantic mode the cosine.
+   */
+  addends: z.record(z.string(), z.number()),
+  /** What the shares are of: the highest sum of `parts`, and the highest cosine. */
+  maxima: z.strictObject({ words: z.number(), semantic: z.number() }).exactOptional(),
   /** null in plain and semantic mode. */
   parts: HybridParts.nullable(),
   /** The cosine, where meaning counted. */
@@ -69,6 +75,10 @@ export type Explanation = Readonly<z.output<typeof Explanation>>;
 /** A word that no admitted row has, and the term that was looked for in its place. */
 export const Correction = z.strictObject({ word: z.string(), as: z.string() });
 export type Correction = Readonly<z.output<typeof Correction>>;
+
+/** How a word is to be read: as that term in its place, null = as it is. */
+export const MeantWord = z.strictObject({ word: z.string(), as: z.string().nullable() });
+export type MeantWord = Readonly<z.output<typeof MeantWord>>;
 
 export { Understood };
 
@@ -96,4 +106,6 @@ export interface SearchAnswer {
   readonly total: number;
   readonly understood: Understood;
   readonly corrected: readonly Correction[];
+  /** Words that no admitted row has, corrected or not. */
+  readonly absent: readonly string[];
 }

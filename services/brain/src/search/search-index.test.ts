@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AnalysisCache } from './analysis-cache.ts';
-import { ANALYSER_VERSION } from './analysis.ts';
+import { analysisVersion } from './analysis.ts';
 import type { SearchRequest } from './search-answer.ts';
 import { SearchIndex } from './search-index.ts';
 import { Block, blockLength, TermNumbers } from './snapshot-block.ts';
@@ -193,9 +193,14 @@ describe('a block of a snapshot', () => {
   const source = indexOf(corpus);
   const bytes = encodeFiles(new TermNumbers(source.cache.dictionary), [...source.files()]);
 
+  test('is not read when it was made under another version of Unicode', () => {
+    expect(blockLength(bytes, analysisVersion(process.versions.unicode))).toBe(bytes.length);
+    expect(blockLength(bytes, analysisVersion('15.1'))).toBeNull();
+  });
+
   test('is not read when it is of another analyser version, cut short, or damaged anywhere', () => {
     expect(blockLength(bytes)).toBe(bytes.length);
-    expect(blockLength(bytes, ANALYSER_VERSION + 1)).toBeNull();
+    expect(blockLength(bytes, analysisVersion() + 1)).toBeNull();
     expect(Block.read(bytes.subarray(0, bytes.length - 4))).toBeNull();
     expect(Block.read(new Uint8Array(0))).toBeNull();
     for (let at = 0; at < bytes.length; at += 97) {
@@ -313,6 +318,52 @@ describe.each(['plain', 'hybrid'] as const)('what is said about words, %s', (mod
     const [first] = found('harbour OR quokka').results;
     const parts = first?.explain?.terms.map(({ term }) => term);
     expect(new Set(parts)).toEqual(new Set(['harbour OR quokka']));
+  });
+
+  test('an emoji and a single letter of a script without blanks find whatever has them', () => {
+    const index = indexOf({
+      'a.md': '🎉🎂 at five',
+      'b.md': '会議🎉',
+      'c.md': '🎉🎉',
+      'd.md': '黒猫',
+      'e.md': '猫は寝る',
+      'f.md': '猫',
+    });
+    expect(filesFor(index, { query: '🎉' }).toSorted()).toEqual(['a.md', 'b.md', 'c.md']);
+    expect(filesFor(index, { query: '🎂' })).toEqual(['a.md']);
+    expect(filesFor(index, { query: '会議' })).toEqual(['b.md']);
+    expect(filesFor(index, { query: '猫' }).toSorted()).toEqual(['d.md', 'e.md', 'f.md']);
+    expect(filesFor(index, { query: '🎉 猫 -猫' }).toSorted()).toEqual(['a.md', 'b.md', 'c.md']);
+  });
+
+  test.each([
+    ['zurich hauptbahnhof', 'ac'],
+    ['zuerich hauptbahnhof', 'ab'],
+    ['Zürich Hauptbahnhof', 'abc'],
+    ['Zu\u0308rich Hauptbahnhof', 'abc'],
+  ])('the phrase "%s" stands where one of its spellings does: in %s', (phrase, files) => {
+    const index = indexOf({
+      'a.md': 'Ab Zürich Hauptbahnhof.',
+      'b.md': 'Ab Zuerich Hauptbahnhof.',
+      'c.md': 'Ab Zurich Hauptbahnhof.',
+      'd.md': 'Ab Zürich zum Hauptbahnhof.',
+    });
+    const held = (query: string): string[] =>
+      index
+        .search({ ...base, query, explain: true })
+        .results.flatMap(({ file, explain }) => ((explain?.parts?.phrases ?? 0) > 0 ? [file] : []))
+        .toSorted();
+    expect(held(`"${phrase}"`)).toEqual(Array.from(files, (file) => `${file}.md`));
+    expect(held(`"ab ${phrase}"`)).toEqual(Array.from(files, (file) => `${file}.md`));
+  });
+
+  test('an excluded word of several parts is their order', () => {
+    const index = indexOf({
+      'a.md': 'retry after: über 4.17 needs C++',
+      'b.md': 'retry it, and after that stop. 17, 4',
+    });
+    for (const not of ['-retry-after', '-C++', '-4.17', '-u\u0308ber', '-über'])
+      expect(filesFor(index, { query: `retry ${not}` }), not).toEqual(['b.md']);
   });
 
   test('a word that nothing has is corrected, and nothing else is', () => {

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
 import { AnalysisCache } from './analysis-cache.ts';
-import type { Explanation, SearchRequest } from './search-answer.ts';
+import type { Nearness } from './nearness.ts';
+import type { SearchRequest, SearchResult, ShownBefore } from './search-answer.ts';
 import { SearchIndex } from './search-index.ts';
 import type { FileSource } from './search-index.ts';
 import { titleOfText } from './title.ts';
@@ -33,6 +34,8 @@ const operators = [
   '-"of queue"',
   'le*',
   'path:ops',
+  'since:2026-02',
+  'until:2026-02',
   'path:*.md',
   '"',
 ];
@@ -70,8 +73,13 @@ const request = fc.record({
   group: fc.constantFrom('file', 'passage'),
   pathPrefix: fc.constantFrom('', 'ops', 'ops/deploy/', 'a.md'),
   explain: fc.boolean(),
+  recency: fc.constantFrom('off', 'mild', 'strong'),
 });
 type Question = Omit<SearchRequest, 'admitted'>;
+
+/** Of some nobody knows when they were written. */
+const TIMES: readonly (number | null)[] = [Date.UTC(2026, 0, 9), Date.UTC(2026, 1, 3), Date.UTC(2026, 2, 20), null];
+const changedAt = (file: string): number | null => TIMES[(file.length + file.charCodeAt(0)) % TIMES.length] ?? null;
 
 function build(sources: readonly FileSource[]): SearchIndex {
   const index = new SearchIndex();
@@ -102,10 +110,20 @@ function restoredOf(index: SearchIndex, files: ReadonlyMap<string, FileSource>):
   return restored;
 }
 
-/** With what stands out in what was found. */
+/** What the page after these has to leave out. */
+function shownBy(results: readonly SearchResult[], group: Question['group']): ShownBefore {
+  const nameOf = ({ file, lines }: Pick<SearchResult, 'file' | 'lines'>): string =>
+    group === 'file' ? file : `${file} ${lines[0]}`;
+  const names = new Set(results.map(nameOf));
+  return { count: names.size, has: (row) => names.has(nameOf(row)) };
+}
+
+/** Two pages, and what stands out in what was found. */
 function ask(index: SearchIndex, question: Question, admitted: ReadonlySet<number> | null): string {
-  const answer = index.search({ ...question, admitted });
-  return JSON.stringify([answer, index.expand(question.query, admitted, answer.results)]);
+  const request = { ...question, admitted, changedAt };
+  const answer = index.search(request);
+  const next = index.search({ ...request, shown: shownBy(answer.results, question.group) });
+  return JSON.stringify([answer, next, index.expand(question.query, admitted, answer.results)]);
 }
 
 const steps = fc.array(step, { maxLength: 30 });
@@ -162,25 +180,39 @@ test('indexes that share a cache answer as if alone, and leave nothing behind', 
   );
 });
 
-function plainParts(explain: Explanation | undefined) {
-  return { bm25: explain?.bm25 ?? NaN, phrases: explain?.phrases ?? NaN };
+/** A cosine for each passage, by its hash alone; nothing is known of some. */
+const nearness: Nearness = {
+  weight: 0.7,
+  cosinesOf: ({ hash, rows }) =>
+    hash.length % 5 === 0 ? null : Array.from({ length: rows }, (_, at) => ((hash.length * 7 + at * 3) % 11) / 10),
+};
+
+const sumOf = (parts: Readonly<Record<string, number>> = {}): number =>
+  Object.values(parts).reduce((sum, part) => sum + part, 0);
+
+function expectExplained({ score, explain = expect.fail() }: SearchResult): void {
+  const { fused, addends, terms, bm25, parts, maxima } = explain;
+  expect(fused).toBe(score);
+  expect(sumOf(addends)).toBeCloseTo(score, 8);
+  expect(terms.reduce((sum, { part }) => sum + part, 0)).toBeCloseTo(bm25, 8);
+  if (maxima !== undefined) expect((addends['words'] ?? NaN) * maxima.words).toBeCloseTo(sumOf(parts ?? {}), 7);
+  else if (parts !== null) expect(addends).toEqual(parts);
 }
 
-test('the parts of an explanation sum up to the scores', () => {
+test('what an explanation says adds up to the score in every mode', () => {
+  const modes = fc.constantFrom(
+    { mode: 'plain' } as const,
+    { mode: 'hybrid' } as const,
+    { mode: 'hybrid', nearness } as const,
+    { mode: 'semantic', nearness } as const,
+  );
   fc.assert(
-    fc.property(steps, questions, (changes, asked) => {
+    fc.property(steps, questions, modes, (changes, asked, way) => {
       const { index } = replay(changes);
-      for (const question of asked) {
-        for (const { score, explain } of index.search({ ...question, explain: true, admitted: null }).results) {
-          const terms = explain?.terms.reduce((sum, { part }) => sum + part, 0) ?? NaN;
-          expect(terms).toBeCloseTo(explain?.bm25 ?? NaN, 8);
-          const parts = explain?.parts ?? plainParts(explain);
-          expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(score, 8);
-          expect(explain?.fused).toBe(score);
-        }
-      }
+      for (const question of asked)
+        index.search({ ...question, ...way, explain: true, admitted: null }).results.forEach(expectExplained);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib';
 import { type AnalysedFile, withTerms } from './analysed-file.ts';
 import type { AnalysisCache } from './analysis-cache.ts';
-import { ANALYSER_VERSION } from './analysis.ts';
+import { analysisVersion } from './analysis.ts';
 import { grown } from './growable.ts';
 import type { TextFormat } from './passages.ts';
 import type { TermDictionary } from './term-dictionary.ts';
@@ -112,12 +112,12 @@ export function encodeBlock(numbers: TermNumbers, { analyses, files, deleted }: 
     at += record.length;
   }
   const checksum = crc32(block.subarray(HEADER_BYTES));
-  new Uint32Array(block.buffer, 0, HEADER.length).set([MAGIC, FORMAT, ANALYSER_VERSION, checksum, ...sizes]);
+  new Uint32Array(block.buffer, 0, HEADER.length).set([MAGIC, FORMAT, analysisVersion(), checksum, ...sizes]);
   return block;
 }
 
 /** Bytes of the block that starts with this header, null when none of this format and version does. */
-export function blockLength(header: Uint8Array, analyserVersion: number = ANALYSER_VERSION): number | null {
+export function blockLength(header: Uint8Array, analyserVersion: number = analysisVersion()): number | null {
   if (header.length < HEADER_BYTES) return null;
   const [magic, format, analyser, _checksum, ...sizes] = new Uint32Array(
     header.buffer.slice(header.byteOffset, header.byteOffset + HEADER_BYTES),

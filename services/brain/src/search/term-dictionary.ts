@@ -75,6 +75,19 @@ export class TermDictionary {
     return ids;
   }
 
+  /** The terms in use of at most so many UTF-16 units that have this text in them, by looking at every term. */
+  idsHolding(text: string, most: number): number[] {
+    const letters = lettersOf(text);
+    const ids: number[] = [];
+    for (let id = 0; id < this.#idBound; id += 1) {
+      const length = this.#lengths[id] ?? 0;
+      const units = length < WIDE ? length : length - WIDE;
+      if (length === 0 || units > most || (letters & ~(this.#letters[id] ?? 0)) !== 0) continue;
+      if (this.termOf(id).includes(text)) ids.push(id);
+    }
+    return ids;
+  }
+
   #firstUnit(id: number): number | undefined {
     const start = this.#starts[id] ?? 0;
     const low = this.#bytes[start];

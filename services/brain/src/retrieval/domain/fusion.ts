@@ -10,6 +10,8 @@ export interface Fused<Row> {
   readonly score: number;
   /** The lists that have it, by their place among all of them. */
   readonly lists: readonly number[];
+  /** What each of those lists adds to the score. */
+  readonly shares: readonly number[];
 }
 
 /** What a row adds to the score of its key, by its place in its list (from 0) and by that list. */
@@ -17,14 +19,16 @@ type Share<Row> = (row: Row, rank: number, list: readonly Row[], place: number) 
 
 /** Best first; equal scores in order of first appearance. */
 function fuse<Row>(lists: readonly (readonly Row[])[], keyOf: (row: Row) => string, share: Share<Row>): Fused<Row>[] {
-  const fused = new Map<string, { row: Row; score: number; lists: number[] }>();
+  const fused = new Map<string, { row: Row; score: number; lists: number[]; shares: number[] }>();
   for (const [place, list] of lists.entries()) {
     for (const [rank, row] of list.entries()) {
       const key = keyOf(row);
-      const known = fused.get(key) ?? { row, score: 0, lists: [] };
+      const known = fused.get(key) ?? { row, score: 0, lists: [], shares: [] };
       fused.set(key, known);
-      known.score += share(row, rank, list, place);
+      const added = share(row, rank, list, place);
+      known.score += added;
       known.lists.push(place);
+      known.shares.push(added);
     }
   }
   return [...fused.values()]

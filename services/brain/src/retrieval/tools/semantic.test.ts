@@ -29,8 +29,13 @@ beforeEach(() => {
 });
 
 interface Found {
-  results: { file: string; score: number; explain?: { semantic?: number; bm25: number } }[];
+  results: {
+    file: string;
+    score: number;
+    explain?: { semantic?: number; bm25: number; fused: number; addends: Record<string, number> };
+  }[];
   total: number;
+  nextCursor?: string;
   degraded?: string[];
   embedder?: string;
 }
@@ -94,6 +99,39 @@ test('finds by meaning what no word tells, by itself and beside words; explained
   expect(await nobody.no('svc_embed', { text: 'x' }, soon())).toMatchObject({ code: 'UNAUTHORIZED' });
   await operator.ok('brain_pop', {}, soon());
 });
+
+test('files that are only near in meaning have pages too', async () => {
+  await make('fleet');
+  for (const name of ['a', 'b', 'c', 'd']) await write('fleet', name, `The boat ${name} waits.`);
+  await write('fleet', 'word', 'The vessel.');
+  await complete('fleet', 5);
+  const args = { brain: 'fleet', query: 'vessel', group: 'file' };
+  const whole = filesOf(await search('svc_search', args));
+  expect(whole).toHaveLength(5);
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await search('svc_search', { ...args, limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+    expect(page.total).toBe(1);
+    found.push(...filesOf(page));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  expect(found).toEqual(whole);
+  await operator.ok('brain_pop', {}, soon());
+});
+
+test.each(['plain', 'hybrid', 'hyde', 'multiquery', 'semantic', 'rag'])(
+  'what is explained adds up to the score in the mode %s',
+  async (mode) => {
+    const query = 'vessel and coins, vehicles and words "the word"';
+    const { results } = await search('svc_search', { brain: 'sea', query, mode, explain: true });
+    expect(results.length).toBeGreaterThan(1);
+    for (const { score, explain } of results) {
+      expect(Object.values(explain?.addends ?? {}).reduce((sum, part) => sum + part, 0)).toBeCloseTo(score, 8);
+      expect(explain?.fused).toBe(score);
+    }
+  },
+);
 
 test('makes a vector once for each passage, and removes it with the text', async () => {
   await make('once');
