@@ -1363,11 +1363,11 @@ export interface Tools {
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
-  /** Puts a backup in the place of a brain, or makes the brain from it; what was there is kept. */
+  /** Puts a backup in the place of a brain, which is kept, or makes the brain from it where it was at home before. */
   svc_brain_restore: {
     arguments: { path: string; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
-    result: { status: "restored"; path: string; brain: string; commit: string; rescue: string | null; kept: string; files: number; rows: number };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BACKUP_ABSENT' | 'E_BACKUP_CORRUPT';
+    result: { status: "restored"; path: string; brain: string; commit: string; rescue: string | null; kept: string | null; files: number; rows: number };
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BACKUP_ABSENT' | 'E_BACKUP_CORRUPT' | 'E_UNKNOWN_WORKSPACE';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED';
   };
