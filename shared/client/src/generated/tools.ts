@@ -107,7 +107,7 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** Notes that something of a brain deserves attention now; it fades by half each day. */
+  /** Notes that something of a brain deserves the attention of the workspace now; it fades by half each day. */
   brain_attend: {
     arguments: { name: string; score?: number | undefined; brain?: string | undefined };
     result: { name: string; score: number; at: number };
