@@ -99,12 +99,13 @@ verifies(
     await user.ok('brain_write', { brain, name: 'note0', content: 'A home.' });
     await nearFiles(user, brain, 'dwelling', ['note0.md']);
     const files = ['note0.md'];
-    for (const [place, mood] of (['failing', 'slow', 'other length', 'garbage'] as const).entries()) {
+    for (const [place, mood] of (['failing', 'slow', 'other length', 'garbage', 'reset', 'gone'] as const).entries()) {
       const name = `note${place + 1}`;
       embedder.mood = mood;
       await user.ok('brain_write', { brain, name, content: `The lighthouse ${name}: a dwelling.` });
       const began = performance.now();
-      const found = await search(user, { brain, query: `lighthouse ${name}` });
+      const inTime = { headers: { 'x-svc-timeout-ms': '5000' } };
+      const found = await user.ok<Found>('svc_search', { brain, query: `lighthouse ${name}` }, inTime);
       expect(filesOf(found)[0]).toBe(`${name}.md`);
       expect(found.degraded).toEqual(['semantic']);
       await user.refused('E_EMBEDDER_UNAVAILABLE', 'svc_search_semantic', { brain, query: `dwelling ${name}` });

@@ -3,6 +3,7 @@ import type { BrainAnswer } from '@svc/contract/operations.brain.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { BackupShelf } from './backup/backup-shelf.ts';
+import type { RestoreNew } from './backup/restore-new.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import type { BrainRouter } from './brain/brain-router.ts';
 import type { SyncSettings } from './brain/remotes.ts';
@@ -66,6 +67,7 @@ export interface BrainDeps {
   readonly remotes: SyncSettings;
   readonly git: Git;
   readonly backups: BackupShelf;
+  readonly restoreNew: RestoreNew;
   readonly stego: StegoThreads;
   readonly tmp: TmpStore;
   readonly tellDenials: TellDenials;

@@ -14,6 +14,7 @@ import type { ServiceStore } from '@svc/runtime/store.ts';
 import { type OpenService, storeService } from '@svc/runtime/store-service.ts';
 import { createAddressStore } from './addresses/address-store.ts';
 import { createBackupShelf } from './backup/backup-shelf.ts';
+import { createRestoreNew } from './backup/restore-new.ts';
 import { BrainHost } from './brain/brain-host.ts';
 import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings, type SyncSettings } from './brain/remotes.ts';
@@ -234,6 +235,7 @@ async function createDeps(
     revision: registry.revision,
     homesOf: (resource) => readHomesOfResource(client, resource),
     backups: createBackupShelf(dataDir),
+    restoreNew: createRestoreNew({ platform, host, git, dataDir, knowsWorkspace: knowsWorkspaceOf(registry) }),
     stego: createStegoThreads(),
     syncs: createSyncStore(store, platform.clock),
     remotes: sync,
@@ -251,6 +253,10 @@ async function createDeps(
     gitVersion: stdout.toString('utf8').trim(),
     startedAt: node.startedAt,
   };
+}
+
+function knowsWorkspaceOf({ roles }: RegistryClient<'brain'>) {
+  return async (workspaceId: string): Promise<boolean> => (await roles({ userId: 'service', workspaceId })).known;
 }
 
 function contextParts(store: ServiceStore): BrainDeps['contexts'] {

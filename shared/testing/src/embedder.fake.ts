@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 
-export type EmbedderMood = 'well' | 'slow' | 'failing' | 'other length' | 'garbage';
+/** `gone`: nobody listens at its address. `reset`: the connection ends in the middle of an answer. */
+export type EmbedderMood = 'well' | 'slow' | 'failing' | 'other length' | 'garbage' | 'reset' | 'gone';
 
 export interface FakeEmbedder extends AsyncDisposable {
   /** For `embed.url` and `chat.url`. */
@@ -61,7 +62,10 @@ export async function startFakeEmbedder(): Promise<FakeEmbedder> {
     if (mood === 'slow') waiting.add(response);
     else if (mood === 'failing') say(response, 500, { error: { message: 'no' } });
     else if (mood === 'garbage') response.end('{"data":');
-    else if (input === null)
+    else if (mood === 'reset') {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      response.write('{"data":[', () => response.socket?.resetAndDestroy());
+    } else if (input === null)
       say(response, 200, { choices: [{ message: { role: 'assistant', content: fake.written } }] });
     else if (input.some((text) => fake.poison !== null && text.includes(fake.poison)))
       say(response, 400, { error: { message: 'too long' } });
@@ -80,6 +84,10 @@ export async function startFakeEmbedder(): Promise<FakeEmbedder> {
       return mood;
     },
     set mood(next) {
+      if (next === 'gone' && mood !== 'gone') {
+        server.close();
+        server.closeAllConnections();
+      } else if (mood === 'gone' && next !== 'gone') server.listen(port, '127.0.0.1');
       mood = next;
       hangUp();
     },
@@ -90,7 +98,7 @@ export async function startFakeEmbedder(): Promise<FakeEmbedder> {
     async [Symbol.asyncDispose]() {
       hangUp();
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      if (mood !== 'gone') await new Promise((resolve) => server.close(resolve));
     },
   };
   return fake;

@@ -294,13 +294,13 @@ function answeringOf(registry: FakeRegistry): Answering {
       policies: registry.policiesAt((key) => resources.includes(key)),
     }),
     attached: async ({ root, prefixes }) => ({ stamp: stamp(), policies: attachedTo(root, prefixes) }),
-    /** Only what a workspace has declared is known here. */
-    async claim({ resource, workspaceId }) {
-      const declared = policyOf(homeKey(workspaceId));
-      if (declared === null) return { stamp: stamp(), claimed: false, policy: null };
+    async claim({ resource, workspaceId, declared = false }) {
+      const usual = registry.knowsWorkspace(workspaceId) ? { ...DEFAULT_POLICY, container: workspaceId } : null;
+      const policy = policyOf(homeKey(workspaceId)) ?? (declared ? null : usual);
+      if (policy === null) return { stamp: stamp(), claimed: false, policy: null };
       const before = policyOf(resource);
-      if (before === null) registry.setPolicy(resource, declared);
-      return { stamp: stamp(), claimed: before === null, policy: before ?? declared };
+      if (before === null) registry.setPolicy(resource, policy);
+      return { stamp: stamp(), claimed: before === null, policy: before ?? policy };
     },
     async copyPolicies({ from, to }) {
       const copies = Object.entries(attachedTo(from, [])).map(

@@ -26,7 +26,10 @@ export const Manifest = z.strictObject({
   commit: ObjectId,
   /** Milliseconds since the epoch. */
   at: z.number(),
+  /** Where it is at home. */
   workspace: z.string(),
+  /** It, or something in it, had a boundary of its own, which is not in here; what does not say so may have had one. */
+  isBounded: z.boolean().default(true),
   refs: z.array(z.strictObject({ ref: z.string().regex(/^refs\/[^\0\n]+$/), oid: ObjectId })),
   /** Commits that hold what was uncommitted; nothing but this names them. */
   work: z.array(z.strictObject({ branch: z.string(), commit: ObjectId })),

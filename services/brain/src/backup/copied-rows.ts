@@ -94,6 +94,8 @@ export async function importRows(transaction: SqlClient, owner: RowOwner, path: 
 function ownedBy(table: string, row: Row, { id, name }: RowOwner): Row {
   const column = TABLES.get(table) ?? '';
   const owned = { ...row, [column]: column === 'brain' ? name : id };
+  // Backups of before tell of attention without saying whose it was.
+  if (table === 'brain_attention') return { workspace: '', ...owned };
   if (table !== 'evolution_sessions' || row['ended_at'] !== null) return owned;
   return { ...owned, active_key: null, ended_at: row['started_at'] };
 }

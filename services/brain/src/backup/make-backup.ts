@@ -34,12 +34,13 @@ const PACKING_MS = 100_000;
 export interface BackupWish extends Pick<MomentWish, 'assertShown'> {
   /** Of the file; null = one that tells brain and time. */
   readonly name: string | null;
+  readonly isBounded: boolean;
 }
 
 export async function makeBackup(
   brain: OpenBrain,
   context: OpContext,
-  { name, assertShown }: BackupWish,
+  { name, isBounded, assertShown }: BackupWish,
 ): Promise<Once<BackedUp, BackupRefusal>> {
   const { idempotency, platform, name: brainName } = brain.context;
   const client = poolClient(platform.database.pool);
@@ -53,7 +54,8 @@ export async function makeBackup(
     const moment = await captureMoment(brain, { context, assertShown, rowsFile: join(folder, 'rows') });
     if (moment === null) throw new CallError('E_BUSY');
     const at = platform.clock.now();
-    const manifest: Manifest = { brain: brainName, at, workspace: brain.context.homes.home.workspace, ...moment };
+    const { workspace } = brain.context.homes.home;
+    const manifest: Manifest = { brain: brainName, at, workspace, isBounded, ...moment };
     const bundle = await bundleOf(brain.context.repository, moment, folder);
     const pieces = {
       manifest: [Buffer.from(JSON.stringify(manifest))],

@@ -42,7 +42,9 @@ export const backup = defineOperation({
   question: z.strictObject({ name: z.string().nullable() }),
   answer: once(BackedUp, BACKUP_REFUSALS),
   async run(served, { name }) {
-    return makeBackup(served.brain, served.context, { name, assertShown: () => requireWhole(served) });
+    const { brain, context, rows } = served;
+    const isBounded = rows.bounded().length > 0 || rows.verdict('', 'read').container !== null;
+    return makeBackup(brain, context, { name, isBounded, assertShown: () => requireWhole(served) });
   },
 });
 

@@ -1,23 +1,20 @@
 /** The brains this process owns: claimed, opened, created, handed over. */
 import { join } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
-import { foldCase } from '@svc/contract/names.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { type Decision, deny } from '@svc/contract/decision.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
-import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
-import { createRepository } from '../git/repository.ts';
+import { poolClient } from '@svc/runtime/transaction.ts';
 import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
 import { CommitHandles } from '../rules/commit-handles.ts';
 import type { ClaimBoundary } from '../rules/copy-boundaries.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import { IndexMemory } from '../search/index-memory.ts';
-import { countHomes, isMoving, lockNames, openHome, readHome, writeHome } from '../store/home-store.ts';
+import { openHome, readHome } from '../store/home-store.ts';
 import { FileHomes } from '../store/file-homes.ts';
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
@@ -29,12 +26,12 @@ import { BrainFolders } from './brain-folders.ts';
 import { BrainMoves } from './brain-moves.ts';
 import { damageOf, openBrainRepository } from './brain-opening.ts';
 import { DiskWatch } from './disk-watch.ts';
+import { type BrainQuota, type Founded, foundEmpty, foundFrom, type FoundingGround, type Maker } from './founding.ts';
 import { IslandPast } from './island-past.ts';
 import { OpenBrain } from './open-brain.ts';
 import { type Retire, retireBrain, type Retired, type RetireRefusal, type RetireWish } from './retirement.ts';
 import type { SyncSettings } from './remotes.ts';
 
-export const MAX_BRAINS = 256;
 /** What closing a brain and moving its directories may take of the time of a call. */
 const FAREWELL_MS = 10_000;
 
@@ -54,20 +51,6 @@ export interface HostOptions {
   readonly defaultBrain: string;
   /** Absolute. */
   readonly dataDir: string;
-}
-
-/** Who makes a brain, and where it is at home then. */
-export interface Maker {
-  readonly by: string;
-  readonly workspace: string;
-  /** Under which it counts; null = only the limit of the node holds. */
-  readonly family: string | null;
-}
-
-/** Which limit is reached, in words; `limit` brains. */
-export interface BrainQuota {
-  readonly message: string;
-  readonly limit: number;
 }
 
 interface Held {
@@ -136,49 +119,17 @@ export class BrainHost {
   }
 
   /** Throws VAF_INPUT_INVALID for a name that folds to another's, E_BUSY. */
-  async create(name: string, maker: Maker): Promise<'created' | 'exists' | BrainQuota> {
-    const { by, workspace, family } = maker;
-    const { git, outbox, platform } = this.#options;
-    if (await this.exists(name)) return 'exists';
-    await this.#moves.finish(name);
-    // Before the brain is there, so that nobody looks into it meanwhile; and not for who may not make it, so that nobody
-    // takes names by it.
-    const full = await this.#fullFor(poolClient(platform.database.pool), maker, (await this.names()).length);
-    if (full !== null) return full;
-    if (workspace !== DEFAULT_WORKSPACE) await this.#options.claimBoundary(name, workspace, by);
-    const made = await withPgTransaction(platform.database.pool, async (transaction) => {
-      await lockNames(transaction);
-      const names = await this.names();
-      if (names.includes(name) || (await isMoving(transaction, name))) return 'exists';
-      const full = await this.#fullFor(transaction, maker, names.length);
-      if (full !== null) return full;
-      if (names.some((other) => foldCase(other) === foldCase(name))) {
-        throw new CallError('VAF_INPUT_INVALID', `brain: differs only in case from an existing one`);
-      }
-      const at = new Date(platform.clock.now());
-      const repository = await createRepository(git, { dir: this.folders.of(name), at });
-      repository[Symbol.dispose]();
-      await writeHome(transaction, name, { id: platform.ids.next('brn'), workspace, family });
-      const payload = { brain: name, by, resources: [`brain:${name}`] };
-      await outbox.write(transaction, [{ name: 'brain:created', payload }]);
-      return 'created';
-    });
-    outbox.kick();
-    return made;
+  create(name: string, maker: Maker): Promise<'created' | 'exists' | BrainQuota> {
+    return foundEmpty(this.#founding(), name, maker);
   }
 
-  async #fullFor(transaction: SqlClient, { workspace, family }: Maker, onNode: number): Promise<BrainQuota | null> {
-    const limit = this.#options.platform.config.SVC_BRAINS_PER_HOME;
-    if (family !== null) {
-      const { here, made } = await countHomes(transaction, workspace, family);
-      if (here >= limit)
-        return { message: `The workspace ${workspace} has ${limit} brains and may have no more.`, limit };
-      if (made >= limit)
-        return { message: `You and who you spawned have made ${limit} brains and may make no more.`, limit };
-    }
-    return onNode < MAX_BRAINS
-      ? null
-      : { message: `This node has ${MAX_BRAINS} brains and takes no more.`, limit: MAX_BRAINS };
+  /** As `create`, from a backup; null = a brain of that name is there. */
+  createFrom(name: string, maker: Maker, founded: Founded): ReturnType<typeof foundFrom> {
+    return foundFrom(this.#founding(), name, maker, founded);
+  }
+
+  #founding(): FoundingGround {
+    return { ...this.#options, folders: this.folders, moves: this.#moves };
   }
 
   /** The brain, for one piece of work, when this process owns it or can claim it; null when another one has it. */

@@ -80,7 +80,7 @@ export class BrainMoves {
 
   /** The brain comes last: as long as it is there, it is known where the rest belongs. */
   async #carryOut({ brain, to, folder, staged }: BrainMove): Promise<void> {
-    if (staged !== null) return this.#replace(brain, folder ?? '', join(backupsFolder(this.#dataDir), staged));
+    if (staged !== null) return this.#replace(brain, folder, join(backupsFolder(this.#dataDir), staged));
     const target = folder === null ? null : join(this.#dataDir, DELETED, folder);
     if (target !== null) await mkdir(target, { recursive: true });
     const goal = (kind: string): string =>
@@ -90,20 +90,23 @@ export class BrainMoves {
     if (target !== null) await fsyncPath(dirname(target));
   }
 
-  /** The new part is there as long as the old one may still be in its place. */
-  async #replace(brain: string, folder: string, staged: string): Promise<void> {
-    const target = join(this.#dataDir, DELETED, folder);
-    await mkdir(target, { recursive: true });
+  /** The new part is there as long as the old one may still be in its place. `folder` null = there is no old one. */
+  async #replace(brain: string, folder: string | null, staged: string): Promise<void> {
+    const target = folder === null ? null : join(this.#dataDir, DELETED, folder);
+    if (target !== null) await mkdir(target, { recursive: true });
     await rm(join(this.#dataDir, 'cache', brain), { recursive: true, force: true });
     for (const [kind, part] of [
       ['worktrees', 'worktrees'],
       ['brains', 'brain'],
     ] as const) {
       if (!existsSync(join(staged, part))) continue;
-      if (!existsSync(join(target, part))) await moveDirectory(join(this.#dataDir, kind, brain), join(target, part));
-      await moveDirectory(join(staged, part), join(this.#dataDir, kind, brain));
+      const place = join(this.#dataDir, kind, brain);
+      // Working trees of a brain whose folder somebody took away are of no use without it.
+      if (target === null && kind === 'worktrees') await rm(place, { recursive: true, force: true });
+      if (target !== null && !existsSync(join(target, part))) await moveDirectory(place, join(target, part));
+      await moveDirectory(join(staged, part), place);
     }
-    await fsyncPath(dirname(target));
+    if (target !== null) await fsyncPath(dirname(target));
     await rm(staged, { recursive: true, force: true });
   }
 }

@@ -101,7 +101,7 @@ const QUESTIONS: Record<string, object> = {
   listResolutions: { file: null, branch: null, ...aPage },
   countLinks: {},
   listConnections: { start: 'x', depth: 2 },
-  listAttention: { now: 0 },
+  listAttention: { workspace: '', now: 0 },
   tellEvolution: { id: 'evo_none' },
   listLastInsights: { workspace: 'default', limit: 10 },
   listEvolutions: { workspace: 'default', ...aPage },

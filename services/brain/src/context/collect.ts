@@ -47,7 +47,7 @@ export async function collectPieces(context: CallContext, { target, workspace, q
   const told = new Set([...notes.value, ...called].flatMap(({ source }) => source?.file ?? []));
   for (const file of off) told.add(file);
   const knowledge = await (query === null
-    ? attendedPieces(context, target, { changed: history.value.files, told })
+    ? attendedPieces(context, target, { workspace, changed: history.value.files, told })
     : foundPieces(target, query, told));
   if (!knowledge.ok) return knowledge;
   const dynamic = await statePieces(target);
@@ -136,13 +136,18 @@ async function sourcesOf({ ask, branch }: Target, { name, source }: IslandRow): 
   return loaded.ok ? allow(loaded.value?.files ?? []) : loaded;
 }
 
+interface Attending extends Pick<Wanted, 'workspace'> {
+  readonly changed: readonly string[];
+  readonly told: ReadonlySet<string>;
+}
+
 /** Files that got the most attention, the most first, and then those that were changed last. */
 async function attendedPieces(
   { now }: CallContext,
   target: Target,
-  { changed, told }: { readonly changed: readonly string[]; readonly told: ReadonlySet<string> },
+  { workspace, changed, told }: Attending,
 ): Found<Piece[]> {
-  const attended = await target.ask(listAttention, { now });
+  const attended = await target.ask(listAttention, { workspace, now });
   const files = attended.slice(0, PASSAGES).flatMap(({ name }) => candidatePaths(name));
   const wanted = new Set([...files, ...changed]);
   return piecesOfFiles(

@@ -7,7 +7,7 @@ import { READ_REFUSALS } from '../brain/open-brain.ts';
 import { viewLease } from '../domain/lease.ts';
 import { decision, defineOperation, onBranch } from '../operations/operation.ts';
 import { readLastInsights } from '../evolution/evolution-rows.ts';
-import { readAttention } from '../relations/relation-rows.ts';
+import { readAttentionOf } from '../relations/relation-rows.ts';
 import { readLease } from '../store/lease-store.ts';
 
 /** Of what a workspace learned last, as much as a context tells. */
@@ -30,7 +30,7 @@ export const readState = defineOperation({
     const { lease, now } = await readLease(client, context.name);
     const { agentId } = viewLease(lease, now);
     const { id } = context.homes.home;
-    const attended = await readAttention(client, id);
+    const attended = await readAttentionOf(client, id, workspace);
     const learned = await readLastInsights(client, id, workspace, INSIGHTS_TOLD);
     const parts = [id, branch, view.value.commit, changes, agentId, attended, learned];
     return allow({ state: hash('sha256', JSON.stringify(parts)) });

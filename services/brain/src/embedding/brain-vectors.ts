@@ -21,10 +21,11 @@ export interface VectorTools {
 
 export interface Work {
   readonly endpoint: Endpoint;
-  /** Of the brain, as the rules are now. */
-  readonly chains: RowChains;
   readonly signal: AbortSignal;
 }
+
+/** Passages without a vector, by name. */
+export type MissingTexts = ReadonlyMap<string, string>;
 
 /** A branch as it was looked through last. */
 interface Looked {
@@ -70,38 +71,47 @@ export class BrainVectors {
     return pending;
   }
 
-  /** Makes some of what is missing. True when there is more; else what has no text any more is gone. */
-  async look(brain: OpenBrain, work: Work): Promise<boolean> {
+  /**
+   * What has no text any more is gone then, whatever becomes of the endpoint. Answers a round of what is missing; with
+   * `wantsMissing` false nothing, and only what changed is looked at.
+   */
+  async look(brain: OpenBrain, chains: RowChains, wantsMissing: boolean): Promise<MissingTexts> {
     const trees = await brain.openTrees();
     const closed = [...this.#branches.keys()].filter((branch) => !trees.has(branch));
     for (const branch of closed) this.#branches.delete(branch);
-    let isMore = false;
     let isChanged = closed.length > 0;
+    const texts = new Map<string, string>();
     for (const [branch, writer] of trees) {
-      if (this.#isKnown(branch, writer, work.chains)) continue;
-      isChanged = true;
-      isMore = (await this.#lookAt(branch, writer, work)) || isMore;
+      const before = this.#branches.get(branch);
+      const isSame = before?.version === writer.tree.index.version && before.chains === chains;
+      if (isSame && (before.pending.size === 0 || !wantsMissing)) continue;
+      isChanged ||= !isSame;
+      await this.#lookAt(branch, writer, chains, { texts, most: wantsMissing ? ROUND : 0 });
     }
-    if (isChanged && !isMore) await this.#removeGone();
-    return isMore;
+    if (isChanged) await this.#removeGone();
+    return texts;
   }
 
-  #isKnown(branch: string, { tree }: BranchWriter, chains: RowChains): boolean {
-    const before = this.#branches.get(branch);
-    return before?.version === tree.index.version && before.chains === chains && before.pending.size === 0;
+  /** Throws EndpointFault. */
+  async make(missing: MissingTexts, work: Work): Promise<void> {
+    const all = [...missing];
+    for (let from = 0; from < all.length; from += BATCH) await this.#make(all.slice(from, from + BATCH), work);
   }
 
-  async #lookAt(branch: string, { tree }: BranchWriter, work: Work): Promise<boolean> {
+  async #lookAt(
+    branch: string,
+    { tree }: BranchWriter,
+    chains: RowChains,
+    { texts, most }: { readonly texts: Map<string, string>; readonly most: number },
+  ): Promise<void> {
     const { version } = tree.index;
-    const { chains } = work;
     let entries: AnalysedEntry[] = [];
     await tree.index.ask(chains, (index) => {
       for (const { analysed } of entries) analysed.release();
       entries = entriesOf(index, chains);
     });
-    const texts = new Map<string, string>();
     try {
-      const { missing, ...looked } = await this.#lookThrough(entries);
+      const { missing, ...looked } = await this.#lookThrough(entries, most - texts.size);
       this.#branches.set(branch, { version, chains, ...looked });
       for (const { entry, passages } of missing) {
         const text = analysedText(entry, chains, tree.read(entry.file)?.text ?? null);
@@ -111,13 +121,10 @@ export class BrainVectors {
     } finally {
       for (const { analysed } of entries) analysed.release();
     }
-    const all = [...texts];
-    for (let from = 0; from < all.length; from += BATCH) await this.#make(all.slice(from, from + BATCH), work);
-    return all.length > 0;
   }
 
-  /** All passages, and a round of those that have no vector, by file. */
-  async #lookThrough(entries: readonly AnalysedEntry[]) {
+  /** All passages, and some of those that have no vector, by file. */
+  async #lookThrough(entries: readonly AnalysedEntry[], wanted: number) {
     const passages = new Set<string>();
     const pending = new Map<string, number>();
     const missing: { readonly entry: AnalysedEntry; readonly passages: Map<string, number> }[] = [];
@@ -131,7 +138,7 @@ export class BrainVectors {
         passages.add(name);
         if (this.#stored.has(name)) continue;
         pending.set(file, (pending.get(file) ?? 0) + 1);
-        if (count + lacking.size < ROUND) lacking.set(name, ordinal);
+        if (count + lacking.size < wanted) lacking.set(name, ordinal);
       }
       if (lacking.size > 0) missing.push({ entry, passages: lacking });
       count += lacking.size;

@@ -25,6 +25,8 @@ interface Round {
   readonly stamp: RegistryStamp;
   readonly endpoint: Endpoint | null;
   readonly signal: AbortSignal;
+  /** What the endpoint failed at; null = it is asked. While it rests, what lost its text still goes. */
+  fault: EndpointFault | 'rests' | null;
 }
 
 const FIRST_PAUSE_MS = 1000;
@@ -45,20 +47,22 @@ export class VectorFiller {
   /** Until nothing is missing, or the endpoint fails: then it is left alone for a while. */
   async run(signal: AbortSignal): Promise<void> {
     const { now, stamp: stampNow, embedder } = this.#parts;
-    if (now() < this.#restsUntil) return;
-    try {
-      for (let isMore = true; isMore && !signal.aborted; ) {
-        const stamp = await stampNow();
-        isMore = await this.#lookAtAll({ stamp, endpoint: await embedder.certainEndpoint(stamp), signal });
-      }
-      this.#pauseMs = FIRST_PAUSE_MS;
-      this.#trouble = null;
-    } catch (error) {
-      if (!(error instanceof EndpointFault)) throw error;
-      this.#trouble = error.message;
-      this.#restsUntil = now() + this.#pauseMs;
-      this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
+    for (let isMore = true; isMore && !signal.aborted; ) {
+      const stamp = await stampNow();
+      const fault = now() < this.#restsUntil ? 'rests' : null;
+      const round: Round = { stamp, endpoint: await embedder.certainEndpoint(stamp), signal, fault };
+      isMore = await this.#lookAtAll(round);
+      if (round.fault instanceof EndpointFault) return this.#rest(round.fault);
+      if (round.fault === 'rests') return;
     }
+    this.#pauseMs = FIRST_PAUSE_MS;
+    this.#trouble = null;
+  }
+
+  #rest({ message }: EndpointFault): void {
+    this.#trouble = message;
+    this.#restsUntil = this.#parts.now() + this.#pauseMs;
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
   }
 
   /** Passages without a vector in files that may be read, as last looked. */
@@ -71,7 +75,7 @@ export class VectorFiller {
     return this.#trouble;
   }
 
-  /** One brain's fault is not that of the others; the endpoint's is. True when there is more to do. */
+  /** One brain's fault is not that of the others; the endpoint's ends what is made for all. True when there is more to do. */
   async #lookAtAll(round: Round): Promise<boolean> {
     let isMore = false;
     for (const brain of this.#parts.openBrains()) {
@@ -79,19 +83,21 @@ export class VectorFiller {
       try {
         isMore = (await this.#lookAt(brain, round)) || isMore;
       } catch (error) {
-        if (error instanceof EndpointFault) throw error;
-        this.#parts.onProblem(brain.context.name, error);
+        if (error instanceof EndpointFault) round.fault = error;
+        else this.#parts.onProblem(brain.context.name, error);
       }
     }
     return isMore;
   }
 
-  async #lookAt(brain: OpenBrain, { stamp, endpoint, signal }: Round): Promise<boolean> {
+  async #lookAt(brain: OpenBrain, { stamp, endpoint, signal, fault }: Round): Promise<boolean> {
     const vectors = await this.#vectorsOf(brain, endpoint);
     if (vectors === null || endpoint === null) return false;
     // Whose view it is does not matter: the chains are those of the brain.
     const { chains } = await this.#parts.rules.view({}, brain.context.name, stamp);
-    return vectors.look(brain, { endpoint, chains, signal });
+    const missing = await vectors.look(brain, chains, fault === null);
+    if (missing.size > 0) await vectors.make(missing, { endpoint, signal });
+    return missing.size > 0;
   }
 
   async #vectorsOf(brain: OpenBrain, endpoint: Endpoint | null): Promise<BrainVectors | null> {

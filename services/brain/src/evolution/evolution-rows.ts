@@ -77,13 +77,17 @@ export async function endEvolution(tx: SqlClient, brainId: string, id: string, e
   );
 }
 
-/** Beyond so many the oldest goes, of the workspace that has the most. */
+/**
+ * Beyond so many the oldest goes, of the workspace that has the most. One that goes on is kept while that workspace has
+ * one that has ended, and the one that was begun last in any case.
+ */
 export async function dropOldest(tx: SqlClient, brainId: string): Promise<void> {
   const gone = await tx.$queryRawUnsafe<{ id: string }[]>(
     `DELETE FROM brain.evolution_sessions WHERE brain_id = $1 AND id = (
        SELECT id FROM brain.evolution_sessions WHERE brain_id = $1 AND workspace = (
          SELECT workspace FROM brain.evolution_sessions WHERE brain_id = $1
-         GROUP BY workspace ORDER BY count(*) DESC, workspace LIMIT 1) ORDER BY id LIMIT 1)
+         GROUP BY workspace ORDER BY count(*) DESC, workspace LIMIT 1)
+       ORDER BY active_key IS NOT NULL, id LIMIT 1)
        AND (SELECT count(*) FROM brain.evolution_sessions WHERE brain_id = $1) > ${EVOLUTION_LIMITS.sessions}
      RETURNING id`,
     brainId,

@@ -8,7 +8,7 @@ import type { RowView } from '../ports.ts';
 import { attentionNow, byAttention, isRemembered } from './domain/attention.ts';
 import { connectionsFrom, filesOfName, type Link } from './domain/link.ts';
 import { shownNumber } from './domain/fading.ts';
-import { readAttention, readLinks } from './relation-rows.ts';
+import { readAttentionOf, readLinks } from './relation-rows.ts';
 
 function mayTell({ isUnruled, mayRead }: RowView): (name: string) => boolean {
   return (name) => isUnruled || filesOfName(name).every((path) => mayRead(path));
@@ -63,15 +63,19 @@ export const listConnections = defineOperation({
   run: async (served, { start, depth }) => connectionsFrom(start, depth, await linksToTell(served)),
 });
 
-/** What the brain is attended to for, with how much it has now, the most first. `now`: ms since the epoch. */
+/**
+ * What the workspace attends to in the brain, with how much it has now, the most first. `now`: ms since the epoch.
+ * `workspace` empty = of those who are in none.
+ */
 export const listAttention = defineOperation({
   name: 'listAttention',
   effect: 'read',
   namesCommits: false,
-  question: z.strictObject({ now: z.number() }),
+  question: z.strictObject({ workspace: z.string(), now: z.number() }),
   answer: list(z.strictObject({ name: z.string(), value: z.number() })),
-  async run({ brain: { context }, rows }, { now }) {
-    const kept = await readAttention(poolClient(context.platform.database.pool), context.homes.home.id);
+  async run({ brain: { context }, rows }, { workspace, now }) {
+    const client = poolClient(context.platform.database.pool);
+    const kept = await readAttentionOf(client, context.homes.home.id, workspace);
     const isTold = mayTell(rows);
     return kept
       .filter((one) => isRemembered(one, now) && isTold(one.name))

@@ -1,7 +1,7 @@
 /** The rows of links, attention and synapses. Times are ms since the epoch. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
-import type { Attended } from './domain/attention.ts';
+import type { Attended, AttendedHere } from './domain/attention.ts';
 import type { Link } from './domain/link.ts';
 import { SYNAPSES, type Synapse } from './domain/synapse.ts';
 
@@ -26,30 +26,49 @@ export function readLinks(client: SqlClient, brainId: string): Promise<Link[]> {
   );
 }
 
-export function readAttention(client: SqlClient, brainId: string): Promise<Attended[]> {
-  return client.$queryRawUnsafe<Attended[]>(
-    `SELECT name, score, ${epochMs('at')} AS at FROM brain.brain_attention WHERE brain_id = $1 ORDER BY name`,
+export function readAttention(client: SqlClient, brainId: string): Promise<AttendedHere[]> {
+  return client.$queryRawUnsafe<AttendedHere[]>(
+    `SELECT workspace, name, score, ${epochMs('at')} AS at FROM brain.brain_attention WHERE brain_id = $1
+     ORDER BY workspace, name`,
     brainId,
   );
 }
 
-export async function writeAttention(tx: SqlClient, brainId: string, { name, score, at }: Attended): Promise<void> {
-  await tx.$executeRawUnsafe(
-    `INSERT INTO brain.brain_attention (brain_id, name, score, at) VALUES ($1, $2, $3::float8, ${timestampOf('$4')})
-     ON CONFLICT (brain_id, name) DO UPDATE SET score = excluded.score, at = excluded.at`,
+/** `workspace` empty = of those who are in none. */
+export function readAttentionOf(client: SqlClient, brainId: string, workspace: string): Promise<Attended[]> {
+  return client.$queryRawUnsafe<Attended[]>(
+    `SELECT name, score, ${epochMs('at')} AS at FROM brain.brain_attention WHERE brain_id = $1 AND workspace = $2
+     ORDER BY name`,
     brainId,
+    workspace,
+  );
+}
+
+export async function writeAttention(tx: SqlClient, brainId: string, attended: AttendedHere): Promise<void> {
+  const { workspace, name, score, at } = attended;
+  await tx.$executeRawUnsafe(
+    `INSERT INTO brain.brain_attention (brain_id, workspace, name, score, at)
+     VALUES ($1, $2, $3, $4::float8, ${timestampOf('$5')})
+     ON CONFLICT (brain_id, workspace, name) DO UPDATE SET score = excluded.score, at = excluded.at`,
+    brainId,
+    workspace,
     name,
     score,
     at,
   );
 }
 
-export async function dropAttention(tx: SqlClient, brainId: string, names: readonly string[]): Promise<void> {
-  if (names.length === 0) return;
+export async function dropAttention(
+  tx: SqlClient,
+  brainId: string,
+  gone: readonly Pick<AttendedHere, 'workspace' | 'name'>[],
+): Promise<void> {
+  if (gone.length === 0) return;
   await tx.$executeRawUnsafe(
-    'DELETE FROM brain.brain_attention WHERE brain_id = $1 AND name = ANY($2::text[])',
+    `DELETE FROM brain.brain_attention a USING jsonb_to_recordset($2::jsonb) AS g(workspace text, name text)
+     WHERE a.brain_id = $1 AND a.workspace = g.workspace AND a.name = g.name`,
     brainId,
-    names,
+    JSON.stringify(gone),
   );
 }
 

@@ -65,11 +65,11 @@ async function addLink(
 
 async function attend({ tx, emit }: Work, { place, by, resources }: Noted, wish: AttendWish, at: number) {
   const { brain, brainId } = place;
-  const { name } = wish;
+  const { workspace, name } = wish;
   await holdBrain(tx, place);
   await lockNames(tx, [attentionOf(brainId)]);
   const { score, gone } = decideAttend(await readAttention(tx, brainId), wish, at);
-  await writeAttention(tx, brainId, { name, score, at });
+  await writeAttention(tx, brainId, { workspace, name, score, at });
   await dropAttention(tx, brainId, gone);
   emit({ name: 'brain:attended', payload: { brain, about: name, score, by, resources: [...resources] } });
   return allow({ score, at });

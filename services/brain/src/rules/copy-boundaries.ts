@@ -4,12 +4,20 @@ import type { RegistryClient } from '@svc/runtime/registry.ts';
 /** How many; null = something there has another boundary already, and nothing was changed. May be repeated. */
 export type CopyBoundaries = (brain: string, to: string, by: string) => Promise<number | null>;
 
-/** A new brain gets the boundary that its home has declared, if it has one. Throws SERVICE_UNAVAILABLE. */
-export type ClaimBoundary = (brain: string, workspace: string, by: string) => Promise<void>;
+/**
+ * A new brain gets the boundary of its home: `declared` = if that has declared one, `always` = else the one that every
+ * workspace has. Throws SERVICE_UNAVAILABLE.
+ */
+export type ClaimBoundary = (
+  brain: string,
+  maker: { readonly workspace: string; readonly by: string },
+  when: 'declared' | 'always',
+) => Promise<void>;
 
 export function createClaimBoundary(registry: Pick<RegistryClient<'brain'>, 'claim'>): ClaimBoundary {
-  return async (brain, workspaceId, by) => {
-    await registry.claim({ resource: `brain:${brain}`, workspaceId, by, declared: true });
+  return async (brain, { workspace: workspaceId, by }, when) => {
+    const resource = `brain:${brain}`;
+    await registry.claim({ resource, workspaceId, by, ...(when === 'declared' ? { declared: true } : {}) });
   };
 }
 

@@ -107,7 +107,7 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** Notes that something of a brain deserves attention now; it fades by half each day. */
+  /** Notes that something of a brain deserves the attention of the workspace now; it fades by half each day. */
   brain_attend: {
     arguments: { name: string; score?: number | undefined; brain?: string | undefined };
     result: { name: string; score: number; at: number };
@@ -761,7 +761,7 @@ export interface Tools {
     result: { recorded: true; id: string; event: string; parents: string[]; data: unknown; by: string; at: number; existed: boolean };
     refusals: 'E_LINEAGE_PARENT' | 'E_LINEAGE_CYCLE' | 'E_CONFLICT' | 'E_QUOTA';
     dress: { recorded: false };
-    callErrors: never;
+    callErrors: 'RLS_DENIED';
   };
   /** How many events and edges the lineage of the workspace has, and how deep it is. */
   lineage_stats: {
@@ -769,7 +769,7 @@ export interface Tools {
     result: { total: number; edges: number; roots: number; events: Record<string, number>; maxDepth: number; workspace: string };
     refusals: never;
     dress: unknown;
-    callErrors: never;
+    callErrors: 'RLS_DENIED';
   };
   /** Follows an event to what it came of, or to what came of it, nearest first. */
   lineage_trace: {
@@ -777,7 +777,7 @@ export interface Tools {
     result: { entry: { id: string; event: string; data: unknown; by: string; at: number }; ancestors?: ({ id: string; event: string; depth: number; at: number; data: unknown })[]; descendants?: ({ id: string; event: string; depth: number; at: number; data: unknown })[]; edges: ([string, string])[]; truncated: boolean };
     refusals: 'E_LINEAGE_ABSENT';
     dress: unknown;
-    callErrors: never;
+    callErrors: 'RLS_DENIED';
   };
   /** Offer a price for a listing, ask for what nobody offers yet, or withdraw a bid; a bid is open for 72 hours. */
   market_bid: {
@@ -1363,11 +1363,11 @@ export interface Tools {
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
-  /** Puts a backup in the place of a brain, or makes the brain from it; what was there is kept. */
+  /** Puts a backup in the place of a brain, which is kept, or makes the brain from it where it was at home before. */
   svc_brain_restore: {
     arguments: { path: string; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
-    result: { status: "restored"; path: string; brain: string; commit: string; rescue: string | null; kept: string; files: number; rows: number };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BACKUP_ABSENT' | 'E_BACKUP_CORRUPT';
+    result: { status: "restored"; path: string; brain: string; commit: string; rescue: string | null; kept: string | null; files: number; rows: number };
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BACKUP_ABSENT' | 'E_BACKUP_CORRUPT' | 'E_UNKNOWN_WORKSPACE';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED';
   };
@@ -2911,7 +2911,7 @@ export const TOOLS: { readonly [Name in keyof Tools]: { readonly effect: Effect;
   svc_branch_rename: { effect: 'write' },
   svc_bulk_create_islands: { effect: 'write' },
   svc_call: { effect: 'external' },
-  svc_citations_add: { effect: 'write' },
+  svc_citations_add: { effect: 'write-idempotent' },
   svc_citations_format: { effect: 'read' },
   svc_citations_list: { effect: 'read' },
   svc_commit: { effect: 'write' },

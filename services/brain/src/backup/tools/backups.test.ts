@@ -135,7 +135,8 @@ test('a backup becomes a brain on a node that never had it, or beside the one th
   expect(await there.call('svc_brain_restore', { path })).toMatchObject({
     status: 'restored',
     brain,
-    rescue: expect.any(String),
+    rescue: null,
+    kept: null,
   });
   expect(await there.call('brain_read', { brain, name: 'dirty' })).toMatchObject({ content: 'uncommitted' });
   expect(await there.call('svc_citations_list', { brain })).toMatchObject({ count: 1 });

@@ -1,9 +1,8 @@
 /** svc_brain_backup, svc_brain_backups, svc_brain_restore: one file for one brain, in the folder of backups. */
 import { z } from 'zod';
-import { CallError, Refusal } from '@svc/contract/codes.ts';
+import { CallError } from '@svc/contract/codes.ts';
 import { BrainName } from '@svc/contract/names.ts';
 import { CommitId, leaseGuard, page, PathText, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
-import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { DELETED } from '../../brain/brain-moves.ts';
 import { type Retired, withoutNames } from '../../brain/retirement.ts';
@@ -95,7 +94,8 @@ const backups = defineTool({
 const restore = defineTool({
   name: 'svc_brain_restore',
   area: 'brain-dropbox',
-  description: 'Puts a backup in the place of a brain, or makes the brain from it; what was there is kept.',
+  description:
+    'Puts a backup in the place of a brain, which is kept, or makes the brain from it where it was at home before.',
   input: z.strictObject({
     path: BackupPath,
     brain: BrainName.optional().describe('Which brain it becomes; default: the one that it was made of.'),
@@ -106,8 +106,14 @@ const restore = defineTool({
     path: z.string(),
     brain: z.string(),
     commit: CommitId,
-    rescue: z.string().nullable().describe('Where main was before: at rescue/<this>/ours; null when it was there too.'),
-    kept: z.string().describe('Directory that holds the brain as it was, below the data directory.'),
+    rescue: z
+      .string()
+      .nullable()
+      .describe('Where main was before: at rescue/<this>/ours; null when it was there too, or there was none.'),
+    kept: z
+      .string()
+      .nullable()
+      .describe('Directory that holds the brain as it was, below the data directory; null when there was none.'),
     files: z.int(),
     rows: z.int(),
   }),
@@ -123,6 +129,7 @@ const restore = defineTool({
     'E_QUOTA',
     'E_BACKUP_ABSENT',
     'E_BACKUP_CORRUPT',
+    'E_UNKNOWN_WORKSPACE',
   ],
   raises: [...CHANGE_RAISES, 'VAF_PATH_BLOCKED'],
   deadlineMs: 120_000,
@@ -135,7 +142,10 @@ const restore = defineTool({
     }
     const { brain } = context.take(await context.deps.backups.check(name));
     const wish = { brain: named ?? brain, ...guard };
-    await ensureBrain(context, wish.brain);
+    if (!(await isThere(context, wish.brain))) {
+      const made = await context.deps.restoreNew(wish.brain, name, opContext(context, guard));
+      if (made !== null) return shownRestored(name, context.take(settled(context, made)));
+    }
     const { ask } = await resolveWrite(context, wish);
     const outcome = settled(context, await ask(restoreBrain, { name }));
     return shownRestored(name, context.take(outcome));
@@ -144,20 +154,17 @@ const restore = defineTool({
 
 function shownRestored(path: string, { folder, restored }: Retired) {
   if (restored === null) throw new Error('a restore that restored nothing');
-  return { status: 'restored' as const, path, kept: `${DELETED}/${folder ?? ''}`, ...restored };
+  return { status: 'restored' as const, path, kept: folder === null ? null : `${DELETED}/${folder}`, ...restored };
 }
 
-/** A brain that is not there is made, by the same rules as any other. */
-async function ensureBrain(context: CallContext, name: string): Promise<void> {
-  const { deps, caller } = context;
+/** Whether there is a brain to take the place of; throws unless the caller may make one, or see the one that is there. */
+async function isThere({ deps, caller }: CallContext, name: string): Promise<boolean> {
   const rows = await deps.rules.view(caller.subject, name, caller.registry);
   if (!rows.mayOpen) throw new CallError('BRAIN_LOAD_FAIL');
-  if (await deps.host.exists(name)) return;
+  if (await deps.host.exists(name)) return true;
   requireWriter(caller);
   if (!rows.mayChange || !rows.scopes().every((path) => rows.mayWrite(path))) throw new CallError('RLS_DENIED');
-  const maker = { by: opContext(context).actor, workspace: DEFAULT_WORKSPACE, family: null };
-  const made = await deps.host.create(name, maker);
-  if (typeof made === 'object') throw new Refusal('E_QUOTA', { limit: made.limit }, made.message);
+  return false;
 }
 
 export const backupTools = [backup, backups, restore];

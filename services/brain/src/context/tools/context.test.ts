@@ -189,6 +189,11 @@ test('without a query, what is attended to most comes before what was changed la
   expect(order(before).sort()).toEqual(['a.md', 'b.md', 'c.md']);
   expect(order(after)).toEqual(['b.md', 'c.md', 'a.md']);
   expect((await build(wish)).cache.state).toBe('hit');
+  // What others attend to steers nobody else's.
+  const eve = testCaller(() => node, { workspace: 'beta', userId: 'eve', agentId: 'eve', verified: true });
+  await eve.ok('brain_attend', { brain: 'attended', name: 'a', score: 1 }, LATER);
+  const same = await build(wish);
+  expect([same.cache.state, order(same)]).toEqual(['hit', ['b.md', 'c.md', 'a.md']]);
 });
 
 test('an island brings the readable files of its sources, each cited; of one that is switched off nothing is told', async () => {

@@ -134,6 +134,20 @@ it('keeps a thousand sessions of a brain; the oldest of whoever has most go firs
   expect(found).toEqual({ n: 1000, first: 'evo_100002' });
 });
 
+it('keeps a session that goes on, though it is older than those that have ended', async () => {
+  await bob.ok('brain_evolution_start', { sessionId: 'goes on' });
+  await query(
+    `INSERT INTO brain.evolution_sessions (brain_id, id, name, workspace, session, branch, by, started_at, ended_at)
+     SELECT h.id, 'evo_z' || lpad(n::text, 5, '0'), 'ended', (SELECT workspace FROM brain.evolution_sessions
+       WHERE name = 'goes on' AND brain_id = h.id), 's', 'main', 'x', now(), now()
+     FROM brain.brain_homes h, generate_series(1, 999) n WHERE h.brain = $1`,
+    brain,
+  );
+  await ann.ok('brain_evolution_start', { sessionId: 'one more' });
+  await write(bob, 'f', 'x');
+  expect(await bob.ok('brain_evolution_end')).toMatchObject({ ended: true, summary: { id: 'goes on', changes: 1 } });
+});
+
 it('notes nothing of a write that came to nothing, and all of several files that are one step', async () => {
   await ann.ok('brain_evolution_start');
   await ann.no('brain_write', { name: 'x', content: 'x', ifMatch: 'f'.repeat(64) });

@@ -176,3 +176,15 @@ it('shows no more than an answer carries', async () => {
   expect(ancestors).toHaveLength(17);
   expect(truncated).toBe(true);
 });
+
+it('is of nobody where there is no such workspace, so that whoever makes it later inherits nothing', async () => {
+  const lost = testCaller(() => node, { ...ANN, workspace: 'nowhere', unknownWorkspace: true });
+  for (const [tool, args] of [
+    ['lineage_record', { event: 'planted' }],
+    ['lineage_trace', { id: 'planted' }],
+    ['lineage_stats', {}],
+  ] as const)
+    expect(await lost.no(tool, args)).toEqual({ code: 'RLS_DENIED' });
+  const maker = testCaller(() => node, { ...ANN, workspace: 'nowhere' });
+  expect(await maker.ok('lineage_stats')).toMatchObject({ total: 0 });
+});

@@ -1,8 +1,9 @@
 /** lineage_record, lineage_trace and lineage_stats. */
 import { z } from 'zod';
+import { CallError } from '@svc/contract/codes.ts';
 import { JsonData } from '@svc/contract/json-data.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
-import { DEFAULT_WORKSPACE, UserCtx } from '@svc/contract/subject.ts';
+import { DEFAULT_WORKSPACE, type Subject, UserCtx } from '@svc/contract/subject.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { defineTool } from '../../deps.ts';
 import { opContext, settled } from '../../tools/target.ts';
@@ -15,6 +16,12 @@ const EventName = z
   .regex(new RegExp(`^${printable}{1,200}$`, 'u'), 'must be 1-200 characters without control characters');
 const userCtx = { userCtx: UserCtx.optional() };
 const data = z.unknown();
+
+/** Throws RLS_DENIED where there is none of that name: whoever makes it later would find what others left. */
+function workspaceOf({ workspace = DEFAULT_WORKSPACE, unknownWorkspace }: Subject): string {
+  if (unknownWorkspace === true) throw new CallError('RLS_DENIED');
+  return workspace;
+}
 
 interface Kept {
   readonly id: string;
@@ -59,6 +66,7 @@ const record = defineTool({
   access: 'identified',
   effect: 'write',
   refuses: ['E_LINEAGE_PARENT', 'E_LINEAGE_CYCLE', 'E_CONFLICT', 'E_QUOTA'],
+  raises: ['RLS_DENIED'],
   dress: { recorded: false },
   example: { event: 'measured', data: { metres: 3 } },
   async handler({ event, data: value, parent = [], id = null }, context) {
@@ -66,7 +74,7 @@ const record = defineTool({
     const text = JSON.stringify(value);
     if (Buffer.byteLength(text) > LINEAGE_LIMITS.dataBytes)
       throw invalidArguments([{ path: 'data', message: 'must be at most 64 KiB as JSON' }]);
-    const workspace = caller.subject.workspace ?? DEFAULT_WORKSPACE;
+    const workspace = workspaceOf(caller.subject);
     const parents = typeof parent === 'string' ? [parent] : parent;
     const { actor: by } = opContext(context);
     const wish = { workspace, id, event, data: text, parents, by, at };
@@ -104,9 +112,10 @@ const trace = defineTool({
   access: 'identified',
   effect: 'read',
   refuses: ['E_LINEAGE_ABSENT'],
+  raises: ['RLS_DENIED'],
   example: { id: 'measured' },
   async handler({ id, depth, direction }, context) {
-    const workspace = context.caller.subject.workspace ?? DEFAULT_WORKSPACE;
+    const workspace = workspaceOf(context.caller.subject);
     const traced = await context.deps.lineage.trace({ workspace, from: id, depth, direction });
     if (traced === null) throw context.refuse('E_LINEAGE_ABSENT', { id });
     const found = traced.found.map(({ distance, ...node }) => {
@@ -138,8 +147,9 @@ const stats = defineTool({
   access: 'identified',
   effect: 'read',
   refuses: [],
+  raises: ['RLS_DENIED'],
   async handler(_input, { deps, caller }) {
-    const workspace = caller.subject.workspace ?? DEFAULT_WORKSPACE;
+    const workspace = workspaceOf(caller.subject);
     const { nodes: total, edges, roots, maxDepth, events } = await deps.lineage.stats(workspace);
     return { total, edges, roots, events: Object.fromEntries(events), maxDepth, workspace };
   },

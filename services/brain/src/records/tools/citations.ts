@@ -1,5 +1,6 @@
 /** svc_citations_*: commits that somebody refers to, each with what for. */
 import { z } from 'zod';
+import { Refusal } from '@svc/contract/codes.ts';
 import { brainAndBranch, leaseGuard, page, PlainText, TimestampMs } from '@svc/contract/params.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { defineTool } from '../../deps.ts';
@@ -28,13 +29,13 @@ const add = defineTool({
   }),
   output: z.strictObject({ added: z.literal(true), id: z.string(), commit, context: z.string(), verified }),
   access: 'identified',
-  effect: 'write',
+  effect: 'write-idempotent',
   refuses: ['E_LOCKED', 'E_FENCED', 'E_READ_ONLY', 'E_CITED', 'E_QUOTA'],
   raises: CHANGE_RAISES,
   dress: { added: false },
   example: { commit: 'a1b2c3d', context: 'why the gate stays shut at night' },
   async handler({ commit: text, context: about = '', ...wish }, context) {
-    const target = await resolveWrite(context, wish);
+    const target = await reasoned(resolveWrite(context, wish));
     const { id: brainId, shown, ...named } = await target.ask(identifyCommit, { text });
     const { actor: by } = target.op;
     const outcome = await context.deps.records.cite(context, {
@@ -42,10 +43,19 @@ const add = defineTool({
       citation: { ...named, context: about, by },
       guard: target.op,
     });
-    const { id } = context.take(settled(context, outcome));
+    const { id } = await reasoned((async () => context.take(settled(context, outcome)))());
     return { added: true as const, id, commit: shown, context: about, verified: named.verified };
   },
 });
+
+/** A refusal that says why in `reason` too. */
+async function reasoned<Value>(work: Promise<Value>): Promise<Value> {
+  return work.catch((error: unknown) => {
+    if (!(error instanceof Refusal)) throw error;
+    const { code, details, message } = error;
+    throw new Refusal(code, { ...details, reason: message }, message);
+  });
+}
 
 const list = defineTool({
   name: 'svc_citations_list',

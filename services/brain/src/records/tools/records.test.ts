@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { REFUSALS } from '@svc/contract/codes.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
@@ -183,6 +184,8 @@ describe('citations', () => {
     expect(await ann.no('svc_citations_add', { commit: id, context: 'first' })).toMatchObject({
       added: false,
       code: 'E_CITED',
+      reason: REFUSALS.E_CITED,
+      error: REFUSALS.E_CITED,
     });
     await add(ann, { commit: id, context: 'second' });
     expect(await add(operator, { commit: 'release/v1.2' })).toMatchObject({ verified: false, context: '' });
@@ -227,12 +230,16 @@ describe('citations', () => {
     const { fence } = await bob.ok('svc_lock', { action: 'acquire' });
     const before = await ann.no('svc_citations_add', { commit: 'x' });
     expect(before).toMatchObject({ added: false, code: 'E_LOCKED', holder: 'bob', expiresAt: expect.any(Number) });
+    expect(before).toMatchObject({ reason: before['error'] });
     expect(await bob.no('svc_citations_add', { commit: 'x', fence: Number(fence) + 1 })).toMatchObject({
       code: 'E_FENCED',
     });
     await add(bob, { commit: 'x', fence });
     await bob.ok('brain_push', { name: brain, type: 'public' });
-    expect(await bob.no('svc_citations_add', { commit: 'y' })).toMatchObject({ code: 'E_READ_ONLY' });
+    expect(await bob.no('svc_citations_add', { commit: 'y' })).toMatchObject({
+      code: 'E_READ_ONLY',
+      reason: REFUSALS.E_READ_ONLY,
+    });
     expect(await viewer.no('svc_citations_add', { commit: 'y' })).toEqual({ code: 'FORBIDDEN' });
     await expect(add(ann, { commit: 'a b' })).rejects.toThrow('VAF_INPUT_INVALID');
     await expect(add(ann, {})).rejects.toThrow('VAF_INPUT_INVALID');

@@ -1,4 +1,4 @@
-/** What a brain's people and agents pay attention to. It fades, and what nobody cares for any more is forgotten. */
+/** What a workspace pays attention to in a brain. It fades, and what nobody cares for any more is forgotten. */
 import { faded } from './fading.ts';
 
 export const ATTENTION = { names: 1000, halfLifeMs: 24 * 3_600_000, step: 0.2, forgottenBelow: 0.01 } as const;
@@ -24,29 +24,51 @@ export function byAttention(a: Attended, b: Attended): number {
   return halvings(b) - halvings(a) || (a.name < b.name ? -1 : 1);
 }
 
+/** One of a brain to which several workspaces attend. */
+export interface AttendedHere extends Attended {
+  readonly workspace: string;
+}
+
 export interface AttendWish {
+  readonly workspace: string;
   readonly name: string;
   /** Null = somewhat more than it has. */
   readonly score: number | null;
 }
 
+type Row = Pick<AttendedHere, 'workspace' | 'name'>;
+
 export interface Attend {
   readonly score: number;
-  /** Names whose rows go: what is forgotten, and, beyond so many, what got the least. */
-  readonly gone: readonly string[];
+  /** Rows that go: what is forgotten, and, beyond so many, what got the least where most is attended to. */
+  readonly gone: readonly Row[];
 }
 
 /** `kept`: everything the brain has. What is attended to now stays, however little it got. */
-export function decideAttend(kept: readonly Attended[], { name, score: given }: AttendWish, now: number): Attend {
-  const present = kept.find((one) => one.name === name);
+export function decideAttend(kept: readonly AttendedHere[], wish: AttendWish, now: number): Attend {
+  const isMeant = (one: Row): boolean => one.workspace === wish.workspace && one.name === wish.name;
+  const present = kept.find(isMeant);
   const before = present === undefined ? 0 : attentionNow(present, now);
-  const score = given ?? Math.min(1, before + ATTENTION.step);
-  const others = kept.filter((one) => one.name !== name);
-  const staying = others
-    .filter((one) => isRemembered(one, now))
-    .sort((a, b) => attentionNow(b, now) - attentionNow(a, now))
-    .slice(0, ATTENTION.names - 1);
-  const names = new Set(staying.map((one) => one.name));
-  if (score >= ATTENTION.forgottenBelow) names.add(name);
-  return { score, gone: kept.map((one) => one.name).filter((one) => !names.has(one)) };
+  const score = wish.score ?? Math.min(1, before + ATTENTION.step);
+  const others = kept.filter((one) => !isMeant(one));
+  const gone: Row[] = others.filter((one) => !isRemembered(one, now));
+  if (score < ATTENTION.forgottenBelow) gone.push(wish);
+  const staying = others.filter((one) => isRemembered(one, now)).sort(byAttention);
+  const room = ATTENTION.names - (score < ATTENTION.forgottenBelow ? 0 : 1);
+  while (staying.length > room) gone.push(...staying.splice(leastOf(staying, busiest(staying, wish)), 1));
+  return { score, gone: gone.map(({ workspace, name }) => ({ workspace, name })) };
+}
+
+/** Which workspace has the most names, with the one that is added. */
+function busiest(staying: readonly Row[], added: Row): string {
+  const counts = new Map([[added.workspace, 1]]);
+  for (const { workspace } of staying) counts.set(workspace, (counts.get(workspace) ?? 0) + 1);
+  const [first] = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  return first?.[0] ?? '';
+}
+
+/** They are in the order of their attention; those of another workspace only where the busiest has none to give. */
+function leastOf(staying: readonly Row[], workspace: string): number {
+  const found = staying.findLastIndex((one) => one.workspace === workspace);
+  return found === -1 ? staying.length - 1 : found;
 }

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { freshPointer, pushBrain } from '../../domain/stack.ts';
-import { ATTENTION, type Attended, attentionNow, decideAttend } from './attention.ts';
+import { ATTENTION, type AttendedHere, attentionNow, decideAttend } from './attention.ts';
 import { connectionsFrom, filesOfName, type Link, LINK_LIMITS } from './link.ts';
 import { decideMove, moveOf, SYNAPSES } from './synapse.ts';
 
 const DAY = 86_400_000;
+const workspace = 'acme';
 const link = (from: string, to: string): Link => ({ from, to, type: 'relates' });
 
 it('walks links in both directions, so far and no farther', () => {
@@ -41,19 +42,34 @@ it('knows which files a name may mean', () => {
 });
 
 it('halves attention each day, adds to what is left, and forgets what has almost none', () => {
-  const kept: Attended[] = [{ name: 'x', score: 1, at: 0 }];
+  const kept: AttendedHere[] = [{ workspace, name: 'x', score: 1, at: 0 }];
   expect(attentionNow({ name: 'x', score: 1, at: 0 }, DAY)).toBe(0.5);
   expect(attentionNow({ name: 'x', score: 1, at: DAY }, 0)).toBe(1);
-  expect(decideAttend(kept, { name: 'x', score: null }, DAY)).toEqual({ score: 0.7, gone: [] });
-  expect(decideAttend(kept, { name: 'x', score: null }, 0)).toEqual({ score: 1, gone: [] });
-  expect(decideAttend(kept, { name: 'y', score: null }, 7 * DAY)).toEqual({ score: 0.2, gone: ['x'] });
-  expect(decideAttend(kept, { name: 'x', score: 0 }, 0)).toEqual({ score: 0, gone: ['x'] });
+  expect(decideAttend(kept, { workspace, name: 'x', score: null }, DAY)).toEqual({ score: 0.7, gone: [] });
+  expect(decideAttend(kept, { workspace, name: 'x', score: null }, 0)).toEqual({ score: 1, gone: [] });
+  const x = { workspace, name: 'x' };
+  expect(decideAttend(kept, { workspace, name: 'y', score: null }, 7 * DAY)).toEqual({ score: 0.2, gone: [x] });
+  expect(decideAttend(kept, { ...x, score: 0 }, 0)).toEqual({ score: 0, gone: [x] });
+  const other = { workspace: 'other', name: 'x' };
+  expect(decideAttend(kept, { ...other, score: null }, 0)).toEqual({ score: 0.2, gone: [] });
 });
 
+const attended = (of: string, name: string, score: number): AttendedHere => ({ workspace: of, name, score, at: 0 });
+
 it('keeps a thousand names: the one attended to last, and those that got most', () => {
-  const kept = Array.from({ length: ATTENTION.names }, (_, n) => ({ name: `n${n}`, score: (n + 500) / 2000, at: 0 }));
-  expect(decideAttend(kept, { name: 'new', score: 0.02 }, 0)).toEqual({ score: 0.02, gone: ['n0'] });
-  expect(decideAttend(kept, { name: 'n7', score: 0.02 }, 0)).toEqual({ score: 0.02, gone: [] });
+  const kept = Array.from({ length: ATTENTION.names }, (_, n) => attended(workspace, `n${n}`, (n + 500) / 2000));
+  const first = { workspace, name: 'n0' };
+  expect(decideAttend(kept, { workspace, name: 'new', score: 0.02 }, 0)).toEqual({ score: 0.02, gone: [first] });
+  expect(decideAttend(kept, { workspace, name: 'n7', score: 0.02 }, 0)).toEqual({ score: 0.02, gone: [] });
+});
+
+it('takes room from the workspace that has most of it', () => {
+  const crowd = Array.from({ length: ATTENTION.names - 1 }, (_, n) => attended('crowd', `n${n}`, 1));
+  const kept = [attended('few', 'a', 0.02), ...crowd];
+  const { gone } = decideAttend(kept, { workspace: 'crowd', name: 'one more', score: 1 }, 0);
+  expect(gone.map((one) => one.workspace)).toEqual(['crowd']);
+  const few = decideAttend(kept, { workspace: 'few', name: 'b', score: 0.02 }, 0);
+  expect(few.gone.map((one) => one.workspace)).toEqual(['crowd']);
 });
 
 it('learns a path when a session goes on to another brain soon enough', () => {

@@ -4,6 +4,7 @@ import { brainAndBranch, page, TimestampMs } from '@svc/contract/params.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { defineTool } from '../../deps.ts';
 import { nextCursor } from '../../tools/results.ts';
+import { scopeOf } from '../../memory/tools/scope.ts';
 import { CHANGE_RAISES, requireWriter, resolveTarget, settled } from '../../tools/target.ts';
 import { shownNumber } from '../domain/fading.ts';
 import { identifyNames } from '../operations.ts';
@@ -15,7 +16,8 @@ const { brain } = brainAndBranch;
 const attend = defineTool({
   name: 'brain_attend',
   area: 'brain',
-  description: 'Notes that something of a brain deserves attention now; it fades by half each day.',
+  description:
+    'Notes that something of a brain deserves the attention of the workspace now; it fades by half each day.',
   input: z.strictObject({
     name: NodeName.describe('File, island or another name.'),
     score: z.number().min(0).max(1).optional().describe('How much; default: 0.2 more than it has. 0 = forget it.'),
@@ -32,7 +34,8 @@ const attend = defineTool({
     const target = await resolveTarget(context, wish);
     const { id: brainId, resources } = await target.ask(identifyNames, { names: [name] });
     const noted = { place: { brain: target.brain, brainId }, by: target.op.actor, resources };
-    const outcome = await context.deps.relations.attend(context, noted, { name, score });
+    const workspace = (await scopeOf(context, {})) ?? '';
+    const outcome = await context.deps.relations.attend(context, noted, { workspace, name, score });
     const attended = context.take(settled(context, outcome));
     return { name, score: shownNumber(attended.score), at: attended.at };
   },

@@ -150,8 +150,8 @@ describe('attention', () => {
     await Promise.all(Array.from({ length: 4 }, () => attend(ann, 'x')));
     expect(await attention(ann)).toEqual({ x: 0.8 });
     await sql(
-      `INSERT INTO brain.brain_attention (brain_id, name, score, at)
-       SELECT h.id, 'n' || n, 0.5 + n / 10000.0, to_timestamp($2::float8 / 1000)
+      `INSERT INTO brain.brain_attention (brain_id, workspace, name, score, at)
+       SELECT h.id, 'acme', 'n' || n, 0.5 + n / 10000.0, to_timestamp($2::float8 / 1000)
        FROM brain.brain_homes h, generate_series(1, 998) n WHERE h.brain = $1`,
       brain,
       now,
@@ -161,6 +161,22 @@ describe('attention', () => {
     expect(names).toHaveLength(1000);
     expect(names).toEqual(expect.arrayContaining(['x', 'p', 'q', 'r', 'n3']));
     expect(names).not.toContain('n2');
+  });
+
+  it('is that of a workspace: another one neither sees it nor adds to it', async () => {
+    const eve = as({ ...ANN, workspace: 'beta', userId: 'eve', agentId: 'eve' });
+    await eve.ok('brain_switch', { name: brain });
+    await attend(ann, 'plans', 0.5);
+    expect(await attention(bob)).toEqual({ plans: 0.5 });
+    for (const who of [eve, operator, nobody]) {
+      await who.ok('brain_switch', { name: brain });
+      expect(await attention(who)).toEqual({});
+    }
+    expect(await attend(eve, 'plans')).toMatchObject({ score: 0.2 });
+    expect(await attend(operator, 'plans', 1)).toMatchObject({ score: 1 });
+    expect([await attention(ann), await attention(eve)]).toEqual([{ plans: 0.5 }, { plans: 0.2 }]);
+    const lost = as({ ...ANN, workspace: 'nowhere', unknownWorkspace: true });
+    expect(await lost.no('brain_attend', { name: 'plans', brain })).toEqual({ code: 'RLS_DENIED' });
   });
 
   it('for what is hidden is neither told nor given', async () => {

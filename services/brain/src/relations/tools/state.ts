@@ -26,7 +26,7 @@ const state = defineTool({
     branch: z.string(),
     stack: stackNames,
     synapses: synapseTable,
-    attention: z.record(z.string(), z.number()).describe('What deserves how much attention now.'),
+    attention: z.record(z.string(), z.number()).describe('What deserves how much attention of the workspace now.'),
     session: activeShown.nullable().describe('Session of work that goes on.'),
     recentInsights: z.array(z.strictObject(shownInsight)).describe('Of the workspace, newest first.'),
   }),
@@ -42,7 +42,7 @@ const state = defineTool({
     const { id: brainId } = await ask(identify, {});
     const active = await deps.evolutions.active({ brainId, session: caller.session });
     const synapses = (await shownSynapses(context)).slice(0, HEAVIEST_SYNAPSES);
-    const attention = await ask(listAttention, { now });
+    const attention = await ask(listAttention, { workspace, now });
     const insights = await deps.relations.insights(workspace, RECENT_INSIGHTS);
     return {
       current: brain,
