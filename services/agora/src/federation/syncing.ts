@@ -3,7 +3,7 @@ import type { RegistryStamp } from '@svc/contract/registry.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import { headerHash } from '../ledger/domain/ledger.ts';
 import { mayReceive } from './dispatchers.ts';
-import { pageOf } from './domain/copies.ts';
+import { pageOf, type Reading, readOn } from './domain/copies.ts';
 import {
   type AnswerTo,
   MAX_ENTRIES,
@@ -83,18 +83,18 @@ export class Syncing {
     const self = reached.value;
     const { ledgers } = this.#parts;
     const total = { created: false, adopted: 0 };
-    for (let afterSeq = (await ledgers.lastSeq(topic)) ?? 0; ; ) {
-      const asked = await self.asker.ask(node, 'topic.get', topic, { topic, afterSeq });
+    const known = (await ledgers.lastSeq(topic)) ?? 0;
+    for (let reading: Reading = { afterSeq: known, isWhole: known === 0 }; ; ) {
+      const asked = await self.asker.ask(node, 'topic.get', topic, { topic, afterSeq: reading.afterSeq });
       const copy = await this.#copyIn(asked, topic, asking);
       if (!copy.ok) return copy;
-      const { entries, more } = copy.value;
-      const last = entries.at(-1)?.entry.seq ?? afterSeq;
-      if (more && last <= afterSeq) return denied('bad_signature');
-      const merged = await this.#adopt(self, node, copy.value, total);
-      if (!merged.ok || !more) return merged;
+      const next = readOn(reading, copy.value);
+      if (next === 'stuck') return denied('bad_signature');
+      const merged = await this.#adopt(self, node, { copy: copy.value, isLast: next === null }, total);
+      if (!merged.ok || next === null) return merged;
       total.created ||= merged.value.created;
       total.adopted = merged.value.adopted;
-      afterSeq = last;
+      reading = next;
     }
   }
 
@@ -187,7 +187,7 @@ export class Syncing {
   async #adopt(
     self: NodeMember,
     node: string,
-    copy: WireLedger,
+    { copy, isLast }: { readonly copy: WireLedger; readonly isLast: boolean },
     before: Pick<Adopted, 'created' | 'adopted'>,
   ): Outcome<Adopted, 'conflict' | 'bad_signature' | 'disputed'> {
     const merged = await self.store.change<Decision<Adopted, AdoptRefusal>>(async (unit) => {
@@ -195,8 +195,7 @@ export class Syncing {
       if (!taken.ok) return allow(taken);
       const created = taken.value.created || before.created;
       const adopted = taken.value.adopted + before.adopted;
-      if (!copy.more)
-        unit.emit({ name: 'agora:pulled', payload: { node, topic: copy.header.topic, adopted, created } });
+      if (isLast) unit.emit({ name: 'agora:pulled', payload: { node, topic: copy.header.topic, adopted, created } });
       return allow(allow({ ...taken.value, created, adopted }));
     });
     return merged.ok ? merged : denied(NOT_MERGED[merged.code]);

@@ -5,9 +5,9 @@ import type { NodeSigner } from '../../federation/domain/keyring.ts';
 import type { WireLedger } from '../../federation/domain/messages.ts';
 import type { Adopted, AdoptRefusal } from '../../federation/ledgers.ts';
 import { ballotHash, type Header, headerHash } from '../domain/ledger.ts';
-import { type Evidence, isEntryOf, provenPair, type SignedDecision, type Verify } from '../domain/merge.ts';
-import { emptySums, isDecisionOf, plus, sumOf } from '../domain/tally.ts';
-import { type Casting, voidIn } from './casting.ts';
+import { type Evidence, isEntryOf, provenPair, type SignedDecision, type Verify, voterKey } from '../domain/merge.ts';
+import { emptySums, isDecisionOf, plus } from '../domain/tally.ts';
+import { type Casting, sumWithout, voidIn } from './casting.ts';
 import { type AgoraUnit, told } from './events.ts';
 import { strayBallots } from './stray-rows.ts';
 import { insertEntry, insertTopic, lockTopic, readEntries, type TopicRow, updateTopic } from './topic-rows.ts';
@@ -51,7 +51,7 @@ export async function adoptIn(
   if (row.disputed) return deny('E_LEDGER_FORK');
   const merged = row.replica ? await mergeEntries(unit, row, copy) : allow({ row, adopted: 0 });
   if (!merged.ok) return merged;
-  const voided = await voidAll(unit, casting, merged.value.row, await provenIn(unit, casting, row, copy));
+  const voided = await voidIn(unit, casting, merged.value.row, await provenIn(unit, casting, row, copy));
   const decided = row.replica ? await decideAs(unit, casting, voided, copy.decision) : allow(voided);
   if (!decided.ok) return decided;
   if (row.replica) await updateTopic(unit.tx, header.topic, { syncedFrom: from });
@@ -97,8 +97,8 @@ async function mergeEntries(
   const first = incoming[0]?.entry.seq ?? 1;
   const here = await readEntries(unit.tx, row, first - 1, incoming.length);
   const known = new Map(here.map(({ entry }) => [entry.seq, canonicalJson(entry)]));
-  const isVoid = new Set(row.voided);
   let { entries, sums } = row;
+  const voided = [...row.voided];
   for (const { entry, sig } of incoming) {
     const { seq, ballot, weight } = entry;
     const before = known.get(seq);
@@ -106,13 +106,16 @@ async function mergeEntries(
     if (before !== undefined || seq > entries + 1) continue;
     // One admission of one voter; a decision covers all that there is to be admitted.
     const isLate = row.decision !== null;
-    if (isLate || !(await insertEntry(unit.tx, entry, ballotHash(ballot), sig))) return forked(unit, row);
+    const kept = isLate ? null : await insertEntry(unit.tx, entry, ballotHash(ballot), sig);
+    if (kept === null) return forked(unit, row);
     known.set(seq, canonicalJson(entry));
     entries = seq;
-    if (!isVoid.has(ballot.voter)) sums = plus(header, sums, { outcome: ballot.outcome, weight });
+    if (kept === 'void') voided.push(ballot.voter);
+    else sums = plus(header, sums, { outcome: ballot.outcome, weight });
   }
-  if (entries > row.entries) await updateTopic(unit.tx, header.topic, { entries, sums });
-  return allow({ row: { ...row, entries, sums }, adopted: entries - row.entries });
+  voided.sort();
+  if (entries > row.entries) await updateTopic(unit.tx, header.topic, { entries, sums, voided });
+  return allow({ row: { ...row, entries, sums, voided }, adopted: entries - row.entries });
 }
 
 /** What came, and what follows from ballots that were sent here although another node decides. */
@@ -123,24 +126,13 @@ async function provenIn(
   { evidence, entries }: WireLedger,
 ): Promise<Evidence[]> {
   const verify = verifierFor(signer, header);
-  const strays = new Map((await strayBallots(tx, header.topic)).map((stray) => [stray.ballot.voter, stray]));
+  const strays = new Map((await strayBallots(tx, header.topic)).map((stray) => [voterKey(stray.ballot), stray]));
   const found = entries.flatMap(({ entry: { ballot, ballotSig } }): Evidence[] => {
-    const stray = strays.get(ballot.voter);
+    const stray = strays.get(voterKey(ballot));
     return stray === undefined || ballotSig === null ? [] : [[stray, { ballot, sig: ballotSig }]];
   });
   const proven = [...evidence, ...found].map((pair) => provenPair(hash, pair, verify));
   return proven.filter((pair) => pair !== null);
-}
-
-async function voidAll(
-  unit: AgoraUnit,
-  casting: Casting,
-  row: TopicRow,
-  pairs: readonly Evidence[],
-): Promise<TopicRow> {
-  let current = row;
-  for (const pair of pairs) current = await voidIn(unit, casting, current, pair);
-  return current;
 }
 
 /** The owner's decision, when what is here comes to the same; without all that it was taken on, it waits. */
@@ -159,11 +151,7 @@ async function decideAs(
   }
   if (row.entries < decision.entries) return allow(row);
   if (row.entries > decision.entries) return forked(unit, row);
-  const voided = new Set(decision.voided);
-  const counted = (await readEntries(unit.tx, row))
-    .filter(({ entry }) => !voided.has(entry.ballot.voter))
-    .map(({ entry }) => ({ outcome: entry.ballot.outcome, weight: entry.weight }));
-  const sums = sumOf(header, counted);
+  const sums = await sumWithout(unit.tx, row, decision.voided);
   if (!isDecisionOf(header, sums, decision)) return forked(unit, row);
   const { status, winner, votes, decidedAt } = decision;
   const decided = { ...row, status, sums, voided: decision.voided, decision: signed };

@@ -7,12 +7,15 @@ import type { Ledgers } from '../../federation/ledgers.ts';
 import type { Header } from '../domain/ledger.ts';
 import type { Casting, VoterFacts } from './casting.ts';
 import { adoptIn } from './copy-merge.ts';
-import { keepSigned, readEquivocations } from './equivocation-rows.ts';
+import { keepSigned, readProofsOf } from './equivocation-rows.ts';
 import { readSigned } from './stray-rows.ts';
 import type { AgoraStore } from './events.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import { castRemoteIn, NO_TOPIC } from './remote-casting.ts';
 import { readEntries, readTopic, type TopicRow } from './topic-rows.ts';
+
+/** More than fit into a page. */
+const OTHER_PROOFS = 200;
 
 export interface FederatedParts {
   readonly store: AgoraStore;
@@ -58,11 +61,13 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
       return asWritten({ ...whole, entries: [], more: false, evidence: [], decision: null, count: row.entries });
     }
     const found = await readEntries(client, row, afterSeq, limit + 1);
+    const page = found.slice(0, limit);
+    const last = page.at(-1)?.entry.seq ?? afterSeq;
     return asWritten({
       ...whole,
-      entries: found.slice(0, limit).map(({ entry, sig }) => ({ entry, sig })),
+      entries: page.map(({ entry, sig }) => ({ entry, sig })),
       more: found.length > limit,
-      evidence: await readEquivocations(client, header.topic),
+      evidence: await readProofsOf(client, header.topic, { after: afterSeq, last, others: OTHER_PROOFS }),
       decision,
     });
   }

@@ -62,7 +62,7 @@ async function again(
   const first = entry.ballotSig === null ? null : { ballot: entry.ballot, sig: entry.ballotSig };
   const verify = verifierFor(casting.signer, row.header);
   const pair = first === null ? null : provenPair(row.headerHash, [first, signed], verify);
-  const after = pair === null ? row : await voidIn(unit, casting, row, pair);
+  const after = pair === null ? row : await voidIn(unit, casting, row, [pair]);
   return refused(unit, casting, after, 'E_ALREADY_VOTED', { previous: entry.ballot.outcome });
 }
 
