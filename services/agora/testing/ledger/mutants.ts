@@ -115,6 +115,8 @@ export const MUTANTS: readonly Mutant[] = [
     "if (!voter.isMember) return header.scope?.visibility === 'public' ?",
     "if (!voter.isMember && header.scope?.visibility !== 'public') return header.scope?.visibility === 'public' ?",
   ),
+  gates('a ballot from before the topic', 'votedAt >= createdAt - MAX_SKEW_MS && ', ''),
+  gates('a ballot that is yet to be cast', 'votedAt <= now + MAX_SKEW_MS', 'votedAt <= now + 2 * MAX_SKEW_MS'),
   gates('closed before voted', 'if (voter.previous !== null)', "if (status === 'open' && voter.previous !== null)"),
   gates('one ballot too many', 'entries >= MAX_BALLOTS', 'entries > MAX_BALLOTS'),
   hashes(

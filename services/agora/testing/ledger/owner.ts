@@ -109,7 +109,13 @@ function voted(
   const { now, entries, decision } = turn;
   const ballot = ballotOf(header, voter, option, now);
   const previous = entries.find(({ entry }) => entry.ballot.voter === voter)?.entry.ballot.outcome ?? null;
-  const polling = { header, status: decision?.decision.status ?? 'open', entries: entries.length, now } as const;
+  const polling = {
+    header,
+    status: decision?.decision.status ?? 'open',
+    entries: entries.length,
+    now,
+    votedAt: now,
+  } as const;
   const facts = { isMember: true, isRegistered: true, isQuarantined: false, previous };
   const ruled = decideBallot(polling, facts, ballot.outcome);
   if (!ruled.ok) return { ...turn, refused: ruled.code };

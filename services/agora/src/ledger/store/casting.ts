@@ -50,25 +50,16 @@ export async function castIn(
   const row = await lockTopic(tx, topic);
   if (row === null) return deny('E_TOPIC_ABSENT');
   const { header, headerHash, entries, now } = row;
-  const polling = { header, status: statusNow(row), entries, now };
+  const own = { header: headerHash, topic, voter, node: casting.signer.name, outcome, votedAt: now };
+  const ballot = signed?.ballot ?? own;
+  const polling = { header, status: statusNow(row), entries, now, votedAt: ballot.votedAt };
   const before = await readEntryOf(tx, row, voter);
   const previous = before?.entry.ballot.outcome ?? null;
   const decision = decideBallot(polling, { ...facts, previous }, outcome);
   if (row.replica && facts.isMember) return deny('E_NOT_OWNER', { owner: header.owner });
   if (!decision.ok) return decision;
-  const ballot = signed?.ballot ?? {
-    header: headerHash,
-    topic,
-    voter,
-    node: casting.signer.name,
-    outcome,
-    votedAt: now,
-  };
-  return admit({ tx, emit }, casting, row, {
-    ballot,
-    sig: signed?.sig ?? casting.signer.sign('svc-agora-ballot', ballot),
-    weight,
-  });
+  const sig = signed?.sig ?? casting.signer.sign('svc-agora-ballot', ballot);
+  return admit({ tx, emit }, casting, row, { ballot, sig, weight });
 }
 
 interface Admission {

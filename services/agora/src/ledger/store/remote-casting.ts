@@ -3,7 +3,7 @@ import type { AnswerTo, SignedBallot } from '../../federation/domain/messages.ts
 import { ballotHash } from '../domain/ledger.ts';
 import { provenPair } from '../domain/merge.ts';
 import { castIn, type Casting, statusNow, type VoterFacts, voidIn } from './casting.ts';
-import { verifierFor } from './copy-merge.ts';
+import { verifierFor } from './copy-sifting.ts';
 import { keepStray } from './stray-rows.ts';
 import type { AgoraUnit } from './events.ts';
 import { lockTopic, readEntryOf, type TopicRow } from './topic-rows.ts';

@@ -201,7 +201,7 @@ export interface EntryRow extends SignedEntry {
   readonly ballotHash: string;
 }
 
-const ENTRY = `seq, voter, node, outcome, ${ms('voted_at')} AS "votedAt", weight, ${ms('admitted_at')} AS "admittedAt",
+const ENTRY = `seq, voter, node, outcome, voted_at::float8 AS "votedAt", weight, admitted_at::float8 AS "admittedAt",
   hash, sig, entry_sig AS "entrySig"`;
 
 /** By `seq`, of those after `after`. */
@@ -251,7 +251,7 @@ export async function insertEntry(
   const [inserted] = await tx.$queryRawUnsafe<{ isVoid: boolean }[]>(
     `INSERT INTO agora.ballot_entries AS e
        (topic, seq, voter, node, outcome, voted_at, weight, admitted_at, hash, sig, entry_sig)
-     VALUES ($1, $2, $3, $4, $5, ${timestampOf('$6')}, $7, ${timestampOf('$8')}, $9, $10, $11) ON CONFLICT DO NOTHING
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
      RETURNING EXISTS (
        SELECT 1 FROM agora.equivocations q WHERE q.topic = e.topic AND q.voter = e.voter AND q.node = e.node
      ) AS "isVoid"`,
