@@ -15,8 +15,8 @@ import { agoraService } from '../src/service.ts';
 
 export interface AgoraBed {
   readonly platform: Platform;
-  /** As the operator, or as an agent with a token. */
-  call(tool: string, args: Fields, agent?: string): Promise<Fields>;
+  /** As the operator, or as an agent with a token; `family`: whose spawn it is. */
+  call(tool: string, args: Fields, agent?: string, family?: string): Promise<Fields>;
   /** A tool of the registry or the ledger, as the operator. */
   of(service: 'habitat' | 'escrow', tool: string, args: Fields): Promise<Fields>;
   /** Whether whoever acts has to be in the registry; null = as it is by itself. */
@@ -36,8 +36,9 @@ export async function openAgoraBed(database: Database, ids?: Ids): Promise<Agora
   const agora = await startService(ids === undefined ? platform : { ...platform, ids }, agoraService);
   return {
     platform,
-    async call(tool, args, agent) {
-      const token = { subject: { agentId: agent, verified: true }, operator: false, principal: agent ?? '' } as const;
+    async call(tool, args, agent, family = agent) {
+      const subject = { agentId: agent, verified: true, family };
+      const token = { subject, operator: false, principal: agent ?? '' } as const;
       const { fields } = await callTool(platform.bus, 'agora', tool, args, agent === undefined ? {} : token);
       return fields;
     },
