@@ -23,6 +23,8 @@ export interface AgoraBed {
   askRegistry(value: boolean | null): Promise<void>;
   /** From here on nobody answers for the ledger of money. */
   stopMoney(): Promise<void>;
+  /** From here on nobody answers for the registry. */
+  stopRegistry(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -32,7 +34,7 @@ export async function openAgoraBed(database: Database, ids?: Ids): Promise<Agora
   const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir });
   const habitat = await startService(platform, habitatService);
   const escrow = await startService(platform, escrowService);
-  let isMoneyAway = false;
+  const away = new Set<string>();
   const agora = await startService(ids === undefined ? platform : { ...platform, ids }, agoraService);
   return {
     platform,
@@ -50,10 +52,16 @@ export async function openAgoraBed(database: Database, ids?: Ids): Promise<Agora
     },
     async stopMoney() {
       await escrow.stop();
-      isMoneyAway = true;
+      away.add('escrow');
+    },
+    async stopRegistry() {
+      await habitat.stop();
+      away.add('habitat');
     },
     async stop() {
-      for (const service of isMoneyAway ? [agora, habitat] : [agora, escrow, habitat]) await service.stop();
+      await agora.stop();
+      if (!away.has('escrow')) await escrow.stop();
+      if (!away.has('habitat')) await habitat.stop();
       await platform.jobs.close();
       await platform.bus.close();
       rmSync(dataDir, { recursive: true, force: true });

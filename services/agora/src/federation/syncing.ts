@@ -73,7 +73,7 @@ export class Syncing {
     if (!header.value.ballot.includes(outcome)) return denied('outcome', { options: header.value.ballot });
     const ballot = { owner: node, header: headerHash(header.value), topic, voter, outcome, votedAt: this.#parts.now() };
     const signed = await self.store.change(async (unit) => allow(await this.#parts.ledgers.signOnce(unit, ballot)));
-    return this.#cast(self, node, signed, outcome);
+    return this.#cast(self, node, signed, outcome, header.value.ballot);
   }
 
   /** Brings what is here up to date with what `node` has. */
@@ -159,7 +159,14 @@ export class Syncing {
     return header.owner === node ? allow(header) : denied('not_owner', { owner: header.owner });
   }
 
-  async #cast(self: NodeMember, node: string, signed: SignedBallot, outcome: string): Outcome<Voted, VoteReason> {
+  /** `options` as far as they are known here. */
+  async #cast(
+    self: NodeMember,
+    node: string,
+    signed: SignedBallot,
+    outcome: string,
+    options: readonly string[] = [],
+  ): Outcome<Voted, VoteReason> {
     const { topic, outcome: previous } = signed.ballot;
     if (previous !== outcome) return denied('already_voted', { previous });
     const asked = await self.asker.ask(node, 'ballot.cast', topic, signed);
@@ -167,7 +174,8 @@ export class Syncing {
     const { voted, duplicate, status, votes, hash, code, previous: first, owner } = asked.answer;
     if (voted && status !== null && hash !== null) return allow({ duplicate, tally: { status, votes, hash } });
     const details = { ...(first === undefined ? {} : { previous: first }), ...(owner === undefined ? {} : { owner }) };
-    return denied(voteReasonOf(code) ?? 'offline', details);
+    const reason = voteReasonOf(code) ?? 'offline';
+    return denied(reason, reason === 'outcome' && options.length > 0 ? { ...details, options } : details);
   }
 
   /** What came, when it is a copy of that topic that may be kept here and that `asking` may see. */

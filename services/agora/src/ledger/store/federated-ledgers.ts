@@ -5,6 +5,7 @@ import { LOCAL } from '../../federation/domain/settings.ts';
 import type { WireLedger } from '../../federation/domain/messages.ts';
 import type { Ledgers } from '../../federation/ledgers.ts';
 import type { Header } from '../domain/ledger.ts';
+import { headerOfNothing } from '../voters.ts';
 import type { Casting, VoterFacts } from './casting.ts';
 import { adoptIn } from './copy-merge.ts';
 import { keepSigned, readProofsOf } from './equivocation-rows.ts';
@@ -39,8 +40,8 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
     async castRemote(signed, { isPrincipal }) {
       const { topic, voter } = signed.ballot;
       const row = await ledgers.read(topic);
+      const facts = { ...(await remoteFacts(row?.header ?? headerOfNothing(topic), voter)), isRegistered: isPrincipal };
       if (row === null) return async () => NO_TOPIC;
-      const facts = { ...(await remoteFacts(row.header, voter)), isRegistered: isPrincipal };
       return (unit) => castRemoteIn(unit, casting, signed, facts);
     },
     signedBallot: (owner, topic, voter) => readSigned(client, owner, topic, voter),
