@@ -35,3 +35,21 @@ export async function mayRead(
   if (viewer === null) return false;
   return (await membershipOf(deps, caller, { owner: scope.owner, agentId: viewer })) !== null;
 }
+
+/**
+ * Of whom a topic is taken to be that is not there: whoever asks for it waits for the registry as for one that is hidden, and
+ * hears the same while that does not answer.
+ */
+export function scopeOfNothing(topic: string): Scope {
+  return { owner: `agent:${topic}`, visibility: 'scope' };
+}
+
+/** The topic, where it is there for whoever looks. */
+export async function shownTo<Row extends { readonly header: { readonly scope: Scope | null } }>(
+  deps: Pick<AgoraDeps, 'registry'>,
+  caller: Caller,
+  { topic, row, viewer }: { readonly topic: string; readonly row: Row | null; readonly viewer: string | null },
+): Promise<Row | null> {
+  const scope = row === null ? scopeOfNothing(topic) : row.header.scope;
+  return (await mayRead(deps, caller, { scope, viewer })) ? row : null;
+}

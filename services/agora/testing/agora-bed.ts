@@ -15,14 +15,16 @@ import { agoraService } from '../src/service.ts';
 
 export interface AgoraBed {
   readonly platform: Platform;
-  /** As the operator, or as an agent with a token. */
-  call(tool: string, args: Fields, agent?: string): Promise<Fields>;
+  /** As the operator, or as an agent with a token; `family`: whose spawn it is. */
+  call(tool: string, args: Fields, agent?: string, family?: string): Promise<Fields>;
   /** A tool of the registry or the ledger, as the operator. */
   of(service: 'habitat' | 'escrow', tool: string, args: Fields): Promise<Fields>;
   /** Whether whoever acts has to be in the registry; null = as it is by itself. */
   askRegistry(value: boolean | null): Promise<void>;
   /** From here on nobody answers for the ledger of money. */
   stopMoney(): Promise<void>;
+  /** From here on nobody answers for the registry. */
+  stopRegistry(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -32,12 +34,13 @@ export async function openAgoraBed(database: Database, ids?: Ids): Promise<Agora
   const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir });
   const habitat = await startService(platform, habitatService);
   const escrow = await startService(platform, escrowService);
-  let isMoneyAway = false;
+  const away = new Set<string>();
   const agora = await startService(ids === undefined ? platform : { ...platform, ids }, agoraService);
   return {
     platform,
-    async call(tool, args, agent) {
-      const token = { subject: { agentId: agent, verified: true }, operator: false, principal: agent ?? '' } as const;
+    async call(tool, args, agent, family = agent) {
+      const subject = { agentId: agent, verified: true, family };
+      const token = { subject, operator: false, principal: agent ?? '' } as const;
       const { fields } = await callTool(platform.bus, 'agora', tool, args, agent === undefined ? {} : token);
       return fields;
     },
@@ -49,10 +52,16 @@ export async function openAgoraBed(database: Database, ids?: Ids): Promise<Agora
     },
     async stopMoney() {
       await escrow.stop();
-      isMoneyAway = true;
+      away.add('escrow');
+    },
+    async stopRegistry() {
+      await habitat.stop();
+      away.add('habitat');
     },
     async stop() {
-      for (const service of isMoneyAway ? [agora, habitat] : [agora, escrow, habitat]) await service.stop();
+      await agora.stop();
+      if (!away.has('escrow')) await escrow.stop();
+      if (!away.has('habitat')) await habitat.stop();
       await platform.jobs.close();
       await platform.bus.close();
       rmSync(dataDir, { recursive: true, force: true });

@@ -202,7 +202,7 @@ export const REFUSALS = {
   E_SHELL_DENIED: 'The program is not in shell.allow; it is named there without a path.',
   E_SHELL_SANDBOX: 'The sandbox could not start the program; problem says why.',
   E_SHELL_SYNTAX: 'The line is split into words and nothing else: what a shell would act on has to stand in quotes.',
-  E_SIGNATURE: 'What came is not signed by whom it names; nothing of it was taken.',
+  E_SIGNATURE: 'What came is not signed by whom it names; nothing from there on was taken.',
   E_SKILL_ALREADY_DELIVERED: 'The skill was delivered before.',
   E_SKILL_ALREADY_SETTLED: 'The trade was settled before.',
   E_SKILL_CANCELLED: 'The trade was cancelled.',

@@ -16,7 +16,11 @@ export const AGORA = defineOperations('agora', {
     question: z.strictObject({
       topic: z.string().regex(/^[a-zA-Z0-9_-]{1,100}$/),
       options: z
-        .array(PlainText.min(1).max(100))
+        .array(
+          PlainText.min(1)
+            .max(100)
+            .refine((option) => option !== '__proto__'),
+        )
         .min(2)
         .max(20)
         .refine((options) => new Set(options.map((option) => option.normalize('NFC').trim())).size === options.length),

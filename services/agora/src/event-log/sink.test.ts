@@ -64,6 +64,8 @@ describe('the sink', () => {
       file: expect.stringMatching(/events-\d{4}-\d\d-\d\d\.jsonl$/),
     });
     expect(await bed.call('event_sink_enable')).toEqual({ ...on, changed: false });
+    const audited = () => bed.registry.audited.filter(({ event }) => event === 'events:sink-changed');
+    await expect.poll(audited).toMatchObject([{ data: { enabled: true, by: 'operator' } }]);
   });
 
   test('copies every event from then on, once, also over a restart', async () => {

@@ -97,7 +97,7 @@ async function switched(
   const trouble = enabled ? await troubleAt(files, at) : null;
   return store.change<Switched, 'E_STATE_WRITE'>(
     call,
-    async ({ tx, emit }): Promise<Decision<Switched, 'E_STATE_WRITE'>> => {
+    async ({ tx, emit, audit }): Promise<Decision<Switched, 'E_STATE_WRITE'>> => {
       if (trouble !== null) return deny('E_STATE_WRITE', { reason: trouble });
       await tx.$executeRawUnsafe('INSERT INTO agora.log_sink (one) VALUES (true) ON CONFLICT DO NOTHING');
       const changed = await tx.$queryRawUnsafe<object[]>(
@@ -108,7 +108,11 @@ async function switched(
         file,
       );
       const state = await readState(tx);
-      if (changed.length > 0) emit({ name: 'events:sink-changed', payload: { enabled, by: actorName(call.caller) } });
+      const by = actorName(call.caller);
+      if (changed.length > 0) {
+        emit({ name: 'events:sink-changed', payload: { enabled, by } });
+        audit({ event: 'events:sink-changed', workspace: null, data: { enabled, by } });
+      }
       return allow({ enabled, file: state.file, since: state.since, changed: changed.length > 0 });
     },
   );

@@ -1,5 +1,6 @@
 /** What other nodes may ask of this one. */
 import type { RegistryStamp } from '@svc/contract/registry.ts';
+import { scopeOfNothing } from '../access.ts';
 import { pageOf } from './domain/copies.ts';
 import {
   type AnswerTo,
@@ -39,7 +40,7 @@ const REFUSED: Readonly<Record<AdoptRefusal, AnswerTo<'topic.push'>>> = {
 export async function mayReceive(
   { store, isMember }: Pick<DispatchParts, 'store' | 'isMember'>,
   node: string,
-  { scope }: WireLedger['header'],
+  { scope }: Pick<WireLedger['header'], 'scope'>,
 ): Promise<boolean> {
   if (scope === null || scope.visibility === 'public') return true;
   const principal = await store.principalOf(node);
@@ -58,16 +59,18 @@ export function createDispatch(parts: DispatchParts): Dispatch {
   const handlers: Handlers = {
     async 'topic.get'(from, { topic, afterSeq }) {
       const copy = await ledgers.copyAfter(topic, afterSeq, MAX_ENTRIES_A_PAGE);
-      if (copy === null || copy.header.owner === LOCAL) return absent;
-      if (!(await mayReceive(parts, from, copy.header))) return absent;
+      const isShown = await mayReceive(parts, from, copy?.header ?? { scope: scopeOfNothing(topic) });
+      if (copy === null || copy.header.owner === LOCAL || !isShown) return absent;
       const page = pageOf(copy);
       return async () => page;
     },
 
     async 'topic.push'(from, copy) {
       const here = await ledgers.copyAfter(copy.header.topic, 0, 0);
-      if (here !== null && here.header.owner !== from && !(await mayReceive(parts, from, here.header))) return absent;
-      if (here === null && copy.header.owner === self) return absent;
+      const isTheirs = here?.header.owner === from || (here === null && copy.header.owner !== self);
+      const header = here?.header ?? { scope: scopeOfNothing(copy.header.topic) };
+      const isShown = isTheirs || (await mayReceive(parts, from, header));
+      if (!isShown || (here === null && copy.header.owner === self)) return absent;
       if (here === null && (await ledgers.countReplicas(copy.header.owner)) >= PEER_LIMITS.replicas) {
         return async () => ({ refused: 'quota' });
       }

@@ -3,7 +3,7 @@ import type { RegistryStamp } from '@svc/contract/registry.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import { headerHash } from '../ledger/domain/ledger.ts';
 import { mayReceive } from './dispatchers.ts';
-import { pageOf } from './domain/copies.ts';
+import { pageOf, type Reading, readOn } from './domain/copies.ts';
 import {
   type AnswerTo,
   MAX_ENTRIES,
@@ -73,7 +73,7 @@ export class Syncing {
     if (!header.value.ballot.includes(outcome)) return denied('outcome', { options: header.value.ballot });
     const ballot = { owner: node, header: headerHash(header.value), topic, voter, outcome, votedAt: this.#parts.now() };
     const signed = await self.store.change(async (unit) => allow(await this.#parts.ledgers.signOnce(unit, ballot)));
-    return this.#cast(self, node, signed, outcome);
+    return this.#cast(self, node, signed, outcome, header.value.ballot);
   }
 
   /** Brings what is here up to date with what `node` has. */
@@ -83,18 +83,18 @@ export class Syncing {
     const self = reached.value;
     const { ledgers } = this.#parts;
     const total = { created: false, adopted: 0 };
-    for (let afterSeq = (await ledgers.lastSeq(topic)) ?? 0; ; ) {
-      const asked = await self.asker.ask(node, 'topic.get', topic, { topic, afterSeq });
+    const known = (await ledgers.lastSeq(topic)) ?? 0;
+    for (let reading: Reading = { afterSeq: known, isWhole: known === 0 }; ; ) {
+      const asked = await self.asker.ask(node, 'topic.get', topic, { topic, afterSeq: reading.afterSeq });
       const copy = await this.#copyIn(asked, topic, asking);
       if (!copy.ok) return copy;
-      const { entries, more } = copy.value;
-      const last = entries.at(-1)?.entry.seq ?? afterSeq;
-      if (more && last <= afterSeq) return denied('bad_signature');
-      const merged = await this.#adopt(self, node, copy.value, total);
-      if (!merged.ok || !more) return merged;
+      const next = readOn(reading, copy.value);
+      if (next === 'stuck') return denied('bad_signature');
+      const merged = await this.#adopt(self, node, { copy: copy.value, isLast: next === null }, total);
+      if (!merged.ok || next === null) return merged;
       total.created ||= merged.value.created;
       total.adopted = merged.value.adopted;
-      afterSeq = last;
+      reading = next;
     }
   }
 
@@ -159,7 +159,14 @@ export class Syncing {
     return header.owner === node ? allow(header) : denied('not_owner', { owner: header.owner });
   }
 
-  async #cast(self: NodeMember, node: string, signed: SignedBallot, outcome: string): Outcome<Voted, VoteReason> {
+  /** `options` as far as they are known here. */
+  async #cast(
+    self: NodeMember,
+    node: string,
+    signed: SignedBallot,
+    outcome: string,
+    options: readonly string[] = [],
+  ): Outcome<Voted, VoteReason> {
     const { topic, outcome: previous } = signed.ballot;
     if (previous !== outcome) return denied('already_voted', { previous });
     const asked = await self.asker.ask(node, 'ballot.cast', topic, signed);
@@ -167,7 +174,8 @@ export class Syncing {
     const { voted, duplicate, status, votes, hash, code, previous: first, owner } = asked.answer;
     if (voted && status !== null && hash !== null) return allow({ duplicate, tally: { status, votes, hash } });
     const details = { ...(first === undefined ? {} : { previous: first }), ...(owner === undefined ? {} : { owner }) };
-    return denied(voteReasonOf(code) ?? 'offline', details);
+    const reason = voteReasonOf(code) ?? 'offline';
+    return denied(reason, reason === 'outcome' && options.length > 0 ? { ...details, options } : details);
   }
 
   /** What came, when it is a copy of that topic that may be kept here and that `asking` may see. */
@@ -187,7 +195,7 @@ export class Syncing {
   async #adopt(
     self: NodeMember,
     node: string,
-    copy: WireLedger,
+    { copy, isLast }: { readonly copy: WireLedger; readonly isLast: boolean },
     before: Pick<Adopted, 'created' | 'adopted'>,
   ): Outcome<Adopted, 'conflict' | 'bad_signature' | 'disputed'> {
     const merged = await self.store.change<Decision<Adopted, AdoptRefusal>>(async (unit) => {
@@ -195,8 +203,7 @@ export class Syncing {
       if (!taken.ok) return allow(taken);
       const created = taken.value.created || before.created;
       const adopted = taken.value.adopted + before.adopted;
-      if (!copy.more)
-        unit.emit({ name: 'agora:pulled', payload: { node, topic: copy.header.topic, adopted, created } });
+      if (isLast) unit.emit({ name: 'agora:pulled', payload: { node, topic: copy.header.topic, adopted, created } });
       return allow(allow({ ...taken.value, created, adopted }));
     });
     return merged.ok ? merged : denied(NOT_MERGED[merged.code]);

@@ -98,3 +98,35 @@ test('without the ledger of money votes go on, and their trail claims no record 
   });
   await deaf.stop();
 });
+
+test('a vote that others do not see takes no thread from them', async () => {
+  const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 'red', name: 'rhea' });
+  const rhea = String(agentId);
+  const own = { proposal: 'mine', thread: 'shared', scope: { owner: `agent:${rhea}` } };
+  expect(await bed.call('forum_vote', own, rhea)).toMatchObject({ voted: true });
+  expect(await bed.call('forum_vote', own, rhea)).toMatchObject({ code: 'E_THREAD_LINKED', thread: 'shared' });
+  const open = { proposal: 'ours', thread: 'shared' };
+  expect(await bed.call('forum_vote', open, 'ann')).toMatchObject({ voted: true });
+  expect(await bed.call('forum_vote', open, 'bob')).toMatchObject({ code: 'E_THREAD_LINKED' });
+  expect(await bed.call('forum_decisions', { thread: 'shared' }, 'ann')).toMatchObject({
+    proposal: 'ours',
+    earlier: [],
+  });
+});
+
+test('a vote whose record cannot follow it does not keep back those of others', async () => {
+  const { voteId: bad } = await bed.call('forum_vote', { proposal: 'bad', thread: 'bad' }, 'ann');
+  const { voteId: good } = await bed.call('forum_vote', { proposal: 'good', thread: 'good' }, 'ann');
+  await sql(
+    `UPDATE agora.forum_votes SET owed = 'place', tried_at = now() - ordinal * interval '1 hour' WHERE topic = ANY($1)`,
+    [bad, good],
+  );
+  await sql(`UPDATE agora.forum_votes SET tried_at = now() - interval '9 years' WHERE topic = $1`, bad);
+  await sql(`UPDATE agora.topics SET header = '{' WHERE topic = $1`, bad);
+  const owed = async () => {
+    const text = 'SELECT owed FROM agora.forum_votes WHERE topic = $1';
+    return client.$queryRawUnsafe<{ owed: string }[]>(text, good);
+  };
+  await expect.poll(owed, { timeout: 15_000 }).toEqual([{ owed: 'void' }]);
+  await sql(`DELETE FROM agora.topics WHERE topic = $1`, bad);
+});

@@ -6,6 +6,7 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import { nameLock } from '@svc/runtime/name-lock.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
+import type { Scope } from '../ledger/domain/ledger.ts';
 import { type AgoraStore, type AgoraUnit, told } from '../ledger/store/events.ts';
 import type { LedgerStore } from '../ledger/store/ledger-store.ts';
 import type { OpeningRefusal, TopicWish } from '../ledger/store/opening.ts';
@@ -34,13 +35,13 @@ interface Parts {
   readonly store: AgoraStore;
   readonly ledgers: LedgerStore;
   readonly money: Money;
-  readonly log: Pick<Platform['log'], 'warn'>;
+  readonly log: Pick<Platform['log'], 'warn' | 'error'>;
 }
 
 export type VoteStore = ReturnType<typeof createVoteStore>;
 
 export function createVoteStore(parts: Parts) {
-  const { store, ledgers, money } = parts;
+  const { store, ledgers, money, log } = parts;
   const { client } = store;
   const settle = (topic: string) => settleRecord(parts, topic);
   return {
@@ -80,7 +81,12 @@ export function createVoteStore(parts: Parts) {
     /** What was cut off. */
     async finish(): Promise<void> {
       const rows = await client.$queryRawUnsafe<{ topic: string }[]>(OWED);
-      for (const { topic } of rows) await settle(topic);
+      for (const { topic } of rows) {
+        await settle(topic).catch(async (error: unknown) => {
+          log.error({ topic, err: error }, 'the record of a vote does not follow it');
+          await tried(client, topic);
+        });
+      }
     },
   };
 }
@@ -115,7 +121,7 @@ async function openVote(
   const { topic, thread } = wish;
   if (thread !== null) {
     await lockNames(tx, [`thread ${thread}`]);
-    if (await isVotedOn(tx, thread)) return deny('E_THREAD_LINKED', { thread });
+    if (await isVotedOn(tx, thread, wish.scope)) return deny('E_THREAD_LINKED', { thread });
   }
   const opened = await ledgers.openIn(unit, wish);
   if (!opened.ok) return opened;
@@ -131,11 +137,14 @@ async function openVote(
   return allow(await ledgers.tallyIn(unit, opened.value));
 }
 
-async function isVotedOn(tx: SqlClient, thread: string): Promise<boolean> {
+/** By the same people: a vote that others do not see takes nothing from them, and tells them nothing. */
+async function isVotedOn(tx: SqlClient, thread: string, scope: Scope | null): Promise<boolean> {
   const rows = await tx.$queryRawUnsafe<unknown[]>(
     `SELECT 1 FROM agora.forum_votes v JOIN agora.topics t USING (topic)
-     WHERE v.thread = $1 AND t.status = 'open' AND t.deadline > clock_timestamp() LIMIT 1`,
+     WHERE v.thread = $1 AND t.status = 'open' AND t.deadline > clock_timestamp()
+       AND (CASE WHEN t.hidden THEN t.scope_owner END) IS NOT DISTINCT FROM $2::text LIMIT 1`,
     thread,
+    scope?.visibility === 'scope' ? scope.owner : null,
   );
   return rows.length > 0;
 }
@@ -189,4 +198,9 @@ async function note(client: SqlClient, topic: string, owed: 'place' | 'void' | '
     topic,
     owed,
   );
+}
+
+/** The others come before it. */
+async function tried(client: SqlClient, topic: string): Promise<void> {
+  await client.$executeRawUnsafe('UPDATE agora.forum_votes SET tried_at = clock_timestamp() WHERE topic = $1', topic);
 }

@@ -5,5 +5,5 @@ import type { LedgerStore } from './store/ledger-store.ts';
 const CLOSE_MS = 1000;
 
 export function ledgerJobs({ closeOverdue }: Pick<LedgerStore, 'closeOverdue'>): JobDeclaration[] {
-  return [{ id: 'agora.topics', everyMs: CLOSE_MS, scope: 'cluster', run: async () => void (await closeOverdue()) }];
+  return [{ id: 'agora.topics', everyMs: CLOSE_MS, scope: 'cluster', run: closeOverdue }];
 }

@@ -60,3 +60,25 @@ test('whoever votes on a copy is told who decides', async () => {
              WHERE topic = 'copied'`);
   expect(await vote('copied', 'ann')).toMatchObject({ voted: false, code: 'E_NOT_OWNER', owner: 'alpha' });
 });
+
+test('a topic that cannot be closed does not keep others open', async () => {
+  const deadline = Date.now() + 1500;
+  expect(await open('good', { deadline })).toMatchObject({ status: 'open' });
+  expect(await open('bad', { deadline: deadline - 200 })).toMatchObject({ status: 'open' });
+  await sql(`UPDATE agora.topics SET sums = '{}' WHERE topic = 'bad'`);
+  const status = () =>
+    client.$queryRawUnsafe(`SELECT topic, status FROM agora.topics WHERE topic IN ('bad', 'good') ORDER BY topic`);
+  await expect.poll(status, { timeout: 10_000 }).toEqual([
+    { topic: 'bad', status: 'open' },
+    { topic: 'good', status: 'expired' },
+  ]);
+  await sql(`DELETE FROM agora.topics WHERE topic = 'bad'`);
+});
+
+test('nothing is called what nobody could count by', async () => {
+  await expect(open('odd', { options: ['__proto__', 'no'] })).rejects.toThrow('VAF_INPUT_INVALID');
+  expect(await open('fine', { options: ['constructor', 'no'], minQuorum: 1 })).toMatchObject({ status: 'open' });
+  expect(await bed.call('consensus_vote', { topic: 'fine', agentId: 'ann', choice: 'constructor' })).toMatchObject({
+    counts: { constructor: 1, no: 0 },
+  });
+});

@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { Viewer } from '../acting.ts';
-import { type Channel, KEPT_DAYS, KEPT_MESSAGES } from './domain/channel.ts';
+import { type Channel, KEPT_DAYS, KEPT_MESSAGES, type Subscriptions } from './domain/channel.ts';
 
 export interface MessageRow {
   readonly id: string;
@@ -31,8 +31,8 @@ export async function insertMessage(
        VALUES ($1, $2, $3, $4, 1, clock_timestamp())
        ON CONFLICT (channel) DO UPDATE SET last_seq = c.last_seq + 1, last_at = greatest(clock_timestamp(), c.last_at)
        RETURNING last_seq, last_at)
-     INSERT INTO agora.messages (channel, seq, message_id, sender, content, at)
-     SELECT $1, last_seq, $5, $6, $7, last_at FROM numbered RETURNING seq::float8 AS seq, ${epochMs('at')} AS at`,
+     INSERT INTO agora.messages (channel, seq, message_id, sender, content, at, family)
+     SELECT $1, last_seq, $5, $6, $7, last_at, $4 FROM numbered RETURNING seq::float8 AS seq, ${epochMs('at')} AS at`,
     channel,
     kind,
     owner,
@@ -52,6 +52,23 @@ export async function countChannels(tx: SqlClient, family: string): Promise<numb
     family,
   );
   return row?.begun ?? 0;
+}
+
+/** How many messages of the family are kept in an inbox, up to `most`. */
+export async function countInInbox(
+  tx: SqlClient,
+  { channel: { channel }, family }: Pick<NewMessage, 'channel' | 'family'>,
+  most: number,
+): Promise<number> {
+  const [row] = await tx.$queryRawUnsafe<{ kept: number }[]>(
+    `SELECT count(*)::int AS kept FROM (
+       SELECT 1 FROM agora.messages m JOIN agora.channels c USING (channel)
+       WHERE m.channel = $1 AND m.channel LIKE 'agent:%' AND m.family = $2 AND ${KEPT} LIMIT $3) of_family`,
+    channel,
+    family,
+    most,
+  );
+  return row?.kept ?? 0;
 }
 
 export interface Subscriber {
@@ -161,31 +178,33 @@ export async function lockChannel(
 
 export async function upsertSubscription(
   tx: SqlClient,
-  { actor, channel: { channel }, label }: NewSubscription,
+  { actor, channel: { channel }, label, family }: NewSubscription,
   lastSeq: number,
 ): Promise<number> {
   const [row] = await tx.$queryRawUnsafe<{ fromSeq: number }[]>(
-    `INSERT INTO agora.subscriptions AS s (actor, channel, label, from_seq, read_seq) VALUES ($1, $2, $3, $4::bigint + 1, $4)
-     ON CONFLICT (actor, channel) DO UPDATE SET label = excluded.label RETURNING from_seq::float8 AS "fromSeq"`,
+    `INSERT INTO agora.subscriptions AS s (actor, channel, label, from_seq, read_seq, family)
+     VALUES ($1, $2, $3, $4::bigint + 1, $4, $5)
+     ON CONFLICT (actor, channel) DO UPDATE SET label = excluded.label, family = excluded.family RETURNING from_seq::float8 AS "fromSeq"`,
     actor,
     channel,
     label,
     lastSeq,
+    family,
   );
   return row?.fromSeq ?? 0;
 }
 
 export async function countSubscriptions(
   tx: SqlClient,
-  { actor, channel: { channel } }: Pick<NewSubscription, 'actor' | 'channel'>,
-): Promise<{ readonly ofActor: number; readonly ofChannel: number }> {
-  const [row] = await tx.$queryRawUnsafe<{ ofActor: number; ofChannel: number }[]>(
-    `SELECT (SELECT count(*)::int FROM agora.subscriptions WHERE actor = $1) AS "ofActor",
-       (SELECT count(*)::int FROM agora.subscriptions WHERE channel = $2) AS "ofChannel"`,
-    actor,
+  { family, channel: { channel } }: Pick<NewSubscription, 'family' | 'channel'>,
+): Promise<Subscriptions> {
+  const [row] = await tx.$queryRawUnsafe<Subscriptions[]>(
+    `SELECT (SELECT count(*)::int FROM agora.subscriptions WHERE family = $1) AS "ofFamily", count(*)::int AS "ofChannel",
+       count(*) FILTER (WHERE family = $1)::int AS "ofFamilyThere" FROM agora.subscriptions WHERE channel = $2`,
+    family,
     channel,
   );
-  return row ?? { ofActor: 0, ofChannel: 0 };
+  return row ?? { ofFamily: 0, ofChannel: 0, ofFamilyThere: 0 };
 }
 
 /** Returns from which number it was subscribed; null = it was not. */

@@ -7,9 +7,10 @@ import type { EventIn } from '@svc/runtime/outbox.ts';
 import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import type { Viewer } from '../acting.ts';
 import { type Handover, onceOfHandover } from '../handover.ts';
-import { type Channel, hearersOf, MAX_CHANNELS, MAX_SUBSCRIPTIONS } from './domain/channel.ts';
+import { type Channel, hearersOf, MAX_CHANNELS, MAX_IN_INBOX, subscriptionLimit } from './domain/channel.ts';
 import {
   countChannels,
+  countInInbox,
   countSubscriptions,
   countUnread,
   deleteSubscription,
@@ -78,6 +79,10 @@ async function say(unit: Work, wish: NewMessage): Promise<Decision<Sent, 'E_QUOT
   if (sent.seq === 1 && (await countChannels(unit.tx, wish.family)) > MAX_CHANNELS) {
     return deny('E_QUOTA', { limit: MAX_CHANNELS });
   }
+  const isInbox = wish.channel.kind === 'agent';
+  if (isInbox && (await countInInbox(unit.tx, wish, MAX_IN_INBOX + 1)) > MAX_IN_INBOX) {
+    return deny('E_QUOTA', { limit: MAX_IN_INBOX });
+  }
   return allow(sent);
 }
 
@@ -96,8 +101,8 @@ async function write({ tx, emit }: Work, wish: NewMessage): Promise<Sent> {
 async function subscribe({ tx }: Work, wish: NewSubscription): Promise<Decision<number, 'E_QUOTA'>> {
   const { lastSeq, isNew } = await lockChannel(tx, wish);
   const fromSeq = await upsertSubscription(tx, wish, lastSeq);
-  const { ofActor, ofChannel } = await countSubscriptions(tx, wish);
-  if (Math.max(ofActor, ofChannel) > MAX_SUBSCRIPTIONS) return deny('E_QUOTA', { limit: MAX_SUBSCRIPTIONS });
+  const limit = subscriptionLimit(await countSubscriptions(tx, wish));
+  if (limit !== null) return deny('E_QUOTA', { limit });
   if (isNew && (await countChannels(tx, wish.family)) > MAX_CHANNELS) return deny('E_QUOTA', { limit: MAX_CHANNELS });
   return allow(fromSeq);
 }

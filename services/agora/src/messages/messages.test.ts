@@ -6,7 +6,13 @@ import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
-import { KEPT_MESSAGES, MAX_CHANNELS, MAX_SUBSCRIPTIONS } from './domain/channel.ts';
+import {
+  KEPT_MESSAGES,
+  MAX_CHANNELS,
+  MAX_IN_INBOX,
+  MAX_SUBSCRIPTIONS,
+  MAX_SUBSCRIPTIONS_THERE,
+} from './domain/channel.ts';
 import { sweepMessages } from './message-rows.ts';
 
 const database = await migratedDatabase();
@@ -58,7 +64,7 @@ describe('a channel', () => {
       `INSERT INTO agora.channels (channel, kind, family, last_seq, last_at) VALUES ('large', 'open', 'x', 200, now())`,
     );
     await sql(
-      `INSERT INTO agora.messages SELECT 'large', n, 'msg_l' || n, 'x', repeat('x', 16384), now() FROM generate_series(1, 200) n`,
+      `INSERT INTO agora.messages SELECT 'large', n, 'msg_l' || n, 'x', repeat('x', 16384), now(), 'x' FROM generate_series(1, 200) n`,
     );
     let cursor: string | undefined;
     const seqs: number[] = [];
@@ -79,7 +85,7 @@ describe('a channel', () => {
       last,
     );
     await sql(
-      `INSERT INTO agora.messages SELECT 'long', n, 'msg_k' || n, 'x', 'x', now() FROM generate_series(1, $1) n`,
+      `INSERT INTO agora.messages SELECT 'long', n, 'msg_k' || n, 'x', 'x', now(), 'x' FROM generate_series(1, $1) n`,
       last,
     );
     await sql(`UPDATE agora.messages SET at = now() - interval '91 days' WHERE channel = 'long' AND seq <= 10`);
@@ -115,9 +121,9 @@ test('one family begins so many channels, and no more', async () => {
   expect(more).toMatchObject({ subscribed: false, code: 'E_QUOTA' });
 });
 
-test('an actor and a channel have so many subscriptions, and no more', async () => {
+test('a family and a channel have so many subscriptions, and no more', async () => {
   await sql(
-    `INSERT INTO agora.subscriptions SELECT 'eager', 'c' || n, null, 1, 0 FROM generate_series(1, $1) n`,
+    `INSERT INTO agora.subscriptions SELECT 'eager', 'c' || n, null, 1, 0, 'eager' FROM generate_series(1, $1) n`,
     MAX_SUBSCRIPTIONS,
   );
   const more = await bed.call('msg_subscribe', { channel: 'c-more', agentId: 'eager' });
@@ -127,6 +133,31 @@ test('an actor and a channel have so many subscriptions, and no more', async () 
     handler: 'h',
     fromSeq: 1,
   });
+});
+
+test('what somebody spawned subscribes to a channel as one, so that a message there is not told a thousand times', async () => {
+  const { agentId: root } = await bed.of('habitat', 'agent_spawn', { team: 'many', name: 'root' });
+  const subscribe = async (name: string) => {
+    const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 'many', name, parent: root });
+    return bed.call('msg_subscribe', { channel: 'crowded' }, String(agentId), String(root));
+  };
+  for (let n = 0; n < MAX_SUBSCRIPTIONS_THERE; n += 1) {
+    expect(await subscribe(`child-${n}`)).toMatchObject({ subscribed: true });
+  }
+  expect(await subscribe('one-more')).toMatchObject({ code: 'E_QUOTA', limit: MAX_SUBSCRIPTIONS_THERE });
+  expect(await bed.call('msg_subscribe', { channel: 'crowded' }, 'stranger')).toMatchObject({ subscribed: true });
+});
+
+test('nobody pushes out of an inbox what others said there', async () => {
+  await say('agent:bob', 'a task', 'boss');
+  await sql(
+    `INSERT INTO agora.messages SELECT 'agent:bob', n + 1, 'msg_i' || n, 'loud', 'x', now(), 'loud' FROM generate_series(1, $1) n`,
+    MAX_IN_INBOX,
+  );
+  await sql(`UPDATE agora.channels SET last_seq = $1 WHERE channel = 'agent:bob'`, MAX_IN_INBOX + 1);
+  expect(await say('agent:bob', 'x', 'loud')).toMatchObject({ sent: false, code: 'E_QUOTA', limit: MAX_IN_INBOX });
+  expect(await say('agent:bob', 'another', 'boss')).toMatchObject({ sent: true, seq: MAX_IN_INBOX + 2 });
+  expect((await read('agent:bob', { after: 0, limit: 1 })).messages).toMatchObject([{ content: 'a task' }]);
 });
 
 test('what the registry puts into inboxes arrives in its channels, each once, also what waited', async () => {

@@ -138,30 +138,31 @@ export const GATES: readonly Law[] = [
         beforeDeadline: fc.constantFrom(1, 0, -1),
         outcome: fc.constantFrom('yes', 'maybe'),
         isFull: flag,
+        aheadMs: fc.constantFrom(0, 300_000, 300_001, -300_000, -301_000, -301_001),
       }),
     ],
-    ({ scope, beforeDeadline, status, outcome, isFull, ...voter }) => {
+    ({ scope, beforeDeadline, status, outcome, isFull, aheadMs, ...voter }) => {
       const deadline = OPENED_AT + 1000;
       const header = {
         ballot: ['yes', 'no'],
+        createdAt: OPENED_AT,
         deadline,
         scope: scope === null ? null : { owner: 'team:red', visibility: scope },
       };
+      const now = deadline - beforeDeadline;
+      const votedAt = now + aheadMs;
+      const isTimely = votedAt - now <= 300_000 && OPENED_AT - votedAt <= 300_000;
       const shut: [boolean, string][] = [
         [!voter.isMember && scope !== 'public', 'E_TOPIC_ABSENT'],
         [!voter.isMember, 'E_SCOPE'],
         [voter.isRegistered === false, 'E_NOT_REGISTRY'],
         [voter.isQuarantined, 'E_QUARANTINED'],
         [voter.previous !== null, 'E_ALREADY_VOTED'],
-        [status !== 'open' || beforeDeadline <= 0, 'E_CLOSED'],
+        [status !== 'open' || beforeDeadline <= 0 || !isTimely, 'E_CLOSED'],
         [outcome === 'maybe', 'E_OUTCOME'],
         [isFull, 'E_QUOTA'],
       ];
-      const ruled = decideBallot(
-        { header, status, entries: isFull ? 10_000 : 9999, now: deadline - beforeDeadline },
-        voter,
-        outcome,
-      );
+      const ruled = decideBallot({ header, status, entries: isFull ? 10_000 : 9999, now, votedAt }, voter, outcome);
       same(ruled.ok ? null : ruled.code, shut.find(([isShut]) => isShut)?.[1] ?? null, 'the gate');
     },
   ),

@@ -13,7 +13,16 @@ import {
 import { type Copy, emptyCopy, hashedEntry, type Incoming, join, ledgerOf } from '../../src/ledger/domain/merge.ts';
 import { lastOf, type Law, law, same } from './law.ts';
 import { ballotOf, OPENED_AT, play, type Story, verifyFor } from './owner.ts';
-import { contradictionsOf, forgeriesOf, headers, parcelOf, type Piece, piecesOf, stories } from './stories.ts';
+import {
+  contradictionsOf,
+  forgeriesOf,
+  headers,
+  parcelOf,
+  type Piece,
+  piecesOf,
+  slandersOf,
+  stories,
+} from './stories.ts';
 
 /** Everything that can be seen of a copy, in an order that does not depend on how it came about. */
 function seen(copy: Copy): unknown {
@@ -58,7 +67,7 @@ const shuffled = (pieces: readonly Piece[]): fc.Arbitrary<Piece[][]> =>
 const travelled = (of: (story: Story) => Piece[]): fc.Arbitrary<[Story, Piece[][], Piece[][], Piece[][]]> =>
   stories.chain((story) => fc.tuple(fc.constant(story), shuffled(of(story)), shuffled(of(story)), shuffled(of(story))));
 
-const all = (story: Story): Piece[] => [...piecesOf(story), ...forgeriesOf(story)];
+const all = (story: Story): Piece[] => [...piecesOf(story), ...forgeriesOf(story), ...slandersOf(story)];
 const withLies = (story: Story): Piece[] => [...all(story), ...contradictionsOf(story)];
 
 export const JOINING: readonly Law[] = [
@@ -94,7 +103,8 @@ export const JOINING: readonly Law[] = [
       parcels.map((parcel) => parcelOf(header, parcel)),
     );
     const { status, hash, voided, disputed, decision } = ledgerOf(copy);
-    const proven = new Set(story.evidence.map(([{ ballot }]) => ballot.voter));
+    const liars = new Set(story.evidence.map(([{ ballot }]) => ballot.voter));
+    const proven = new Set(last.entries.map(({ entry }) => entry.ballot.voter).filter((voter) => liars.has(voter)));
     same(status, last.decision?.decision.status ?? 'open', 'status');
     same(decision, last.decision, 'decision');
     same(disputed, false, 'disputed');

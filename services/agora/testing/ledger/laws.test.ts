@@ -45,7 +45,7 @@ test('who signed two outcomes is void on every node, in 1,000 orders of arrival'
     outcomes.add(JSON.stringify([hash, [...voided], entries.length, status, [...copy.evidence]]));
   }
   expect([...outcomes].map((outcome) => JSON.parse(outcome) as unknown)).toEqual([
-    [expect.any(String), ['bea'], 3, 'open', [['bea', expect.anything()]]],
+    [expect.any(String), ['bea'], 3, 'open', [['node-bea bea', expect.anything()]]],
   ]);
 });
 

@@ -66,9 +66,15 @@ export function verifyFor({ owner }: Header): Verify {
 }
 
 /** Each voter is a principal of a node of its own. */
-export function ballotOf(header: Header, voter: string, option: number, votedAt: number): Ballot {
+export function ballotOf(
+  header: Header,
+  voter: string,
+  option: number,
+  votedAt: number,
+  node = `node-${voter}`,
+): Ballot {
   const outcome = header.ballot[option % header.ballot.length] ?? '';
-  return { header: headerHash(header), topic: header.topic, voter, node: `node-${voter}`, outcome, votedAt };
+  return { header: headerHash(header), topic: header.topic, voter, node, outcome, votedAt };
 }
 
 export function play(header: Header, steps: readonly Step[]): Story {
@@ -81,7 +87,7 @@ export function play(header: Header, steps: readonly Step[]): Story {
     if (before === undefined) throw new Error('a story begins');
     const now = before.now + (step.kind === 'wait' ? step.ms : 1);
     const looked = closed(header, { ...before, now, refused: null }, closingByTime(header, before.sums, now));
-    turns.push(step.kind === 'vote' ? voted(header, looked, step) : looked);
+    turns.push(step.kind === 'vote' ? voted(header, looked, step, evidence) : looked);
     if (step.kind === 'lie') turns.push(voided(header, looked, step, evidence));
   }
   return { header, turns, evidence };
@@ -94,19 +100,31 @@ function closed(header: Header, turn: Turn, closing: Closing | null): Turn {
   return { ...turn, decision: signDecision(header.owner, decision) };
 }
 
-function voted(header: Header, turn: Turn, { voter, option, weight }: Step & { readonly kind: 'vote' }): Turn {
+function voted(
+  header: Header,
+  turn: Turn,
+  { voter, option, weight }: Step & { readonly kind: 'vote' },
+  evidence: readonly Evidence[],
+): Turn {
   const { now, entries, decision } = turn;
   const ballot = ballotOf(header, voter, option, now);
   const previous = entries.find(({ entry }) => entry.ballot.voter === voter)?.entry.ballot.outcome ?? null;
-  const polling = { header, status: decision?.decision.status ?? 'open', entries: entries.length, now } as const;
+  const polling = {
+    header,
+    status: decision?.decision.status ?? 'open',
+    entries: entries.length,
+    now,
+    votedAt: now,
+  } as const;
   const facts = { isMember: true, isRegistered: true, isQuarantined: false, previous };
   const ruled = decideBallot(polling, facts, ballot.outcome);
   if (!ruled.ok) return { ...turn, refused: ruled.code };
   const { sig } = signBallot(ballot);
   const entry: Entry = { seq: entries.length + 1, ballot, ballotSig: sig, weight, admittedAt: now };
-  const isVoid = turn.voided.includes(voter);
+  const isVoid = evidence.some(([known]) => known.ballot.voter === voter);
   const sums = isVoid ? turn.sums : plus(header, turn.sums, { outcome: ballot.outcome, weight });
-  const after = { ...turn, entries: [...entries, signEntry(header.owner, entry)], sums };
+  const gone = isVoid ? [...turn.voided, voter].sort() : turn.voided;
+  const after = { ...turn, entries: [...entries, signEntry(header.owner, entry)], sums, voided: gone };
   return closed(header, after, closingByBallot(header, sums, now));
 }
 
@@ -121,7 +139,7 @@ function voided(
   const other = ballotOf(header, voter, option, turn.now);
   if (one.outcome === other.outcome) return turn;
   evidence.push([signBallot(one), signBallot(other)]);
-  if (turn.decision !== null || turn.voided.includes(voter)) return turn;
+  if (turn.decision !== null || said === undefined || turn.voided.includes(voter)) return turn;
   const gone = [...turn.voided, voter].sort();
   const counted = turn.entries.filter(({ entry }) => !gone.includes(entry.ballot.voter));
   const sums = sumOf(

@@ -100,8 +100,18 @@ export function forgeriesOf({ header, turns }: Story): Piece[] {
     { pair: [signBallot(honest), signBallot(ballotOf(header, 'ivy', 0, now + 1))] },
     { pair: [signBallot(honest), signBallot(ballotOf(header, 'joe', 1, now))] },
     { pair: [signBallot(honest), signBallot(ballotOf(elsewhere, 'ivy', 1, now))] },
+    { pair: [signBallot(honest), signBallot(ballotOf(header, 'joe', 1, now, honest.node))] },
+    { pair: [signBallot(honest), signBallot(ballotOf(header, 'ivy', 1, now, 'mallory'))] },
     { decision: signDecision('mallory', passed) },
   ];
+}
+
+/** What a node proves of voters that are another one's: everybody may keep it, and nothing follows from it. */
+export function slandersOf({ header, turns }: Story): Piece[] {
+  const voters = (turns.at(-1)?.entries ?? []).map(({ entry }) => entry.ballot.voter);
+  const said = (voter: string, option: number) =>
+    signBallot(ballotOf(header, voter, option, header.createdAt, 'mallory'));
+  return voters.map((voter) => ({ pair: [said(voter, 0), said(voter, 1)] }));
 }
 
 /** What an owner signs that contradicts itself or what it admitted. */

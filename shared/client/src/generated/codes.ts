@@ -334,7 +334,7 @@ export type RefusalCode =
   | 'E_SHELL_SANDBOX'
   /** The line is split into words and nothing else: what a shell would act on has to stand in quotes. */
   | 'E_SHELL_SYNTAX'
-  /** What came is not signed by whom it names; nothing of it was taken. */
+  /** What came is not signed by whom it names; nothing from there on was taken. */
   | 'E_SIGNATURE'
   /** The skill was delivered before. */
   | 'E_SKILL_ALREADY_DELIVERED'

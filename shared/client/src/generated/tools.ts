@@ -707,7 +707,7 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** Asks for votes on a proposal; with a thread it is what the thread decides on, one at a time. */
+  /** Asks for votes on a proposal; with a thread it is what the thread decides on, one at a time among those who see it. */
   forum_vote: {
     arguments: { proposal: string; options?: readonly string[] | undefined; thread?: string | undefined; minQuorum?: number | undefined; scope?: { owner: string; visibility?: "scope" | "public" | undefined } | undefined; deadline?: number | string | undefined; useTrustWeight?: boolean | undefined; threshold?: number | undefined; sealed?: boolean | undefined; agentId?: string | undefined };
     result: { voted: true; voteId: string; topic: string; thread: string | null; tally: { topic: string; status: "open" | "passed" | "rejected" | "expired"; votes: number; counts: Record<string, number> | null; weights: Record<string, number> | null; percentages: Record<string, number> | null; leading: string | null; leadingPercentage: number | null; winner: string | null; quorum: { required: number; votes: number; reached: boolean; missing: number }; threshold: number; deadline: number; sealed: boolean; concentrated: boolean; hash: string; decision?: { winner: string | null; votes: number; percentage: number; decidedAt: number } } };

@@ -56,10 +56,11 @@ export function createKeyring({ name, agentId, keys, peers }: NodeIdentity): Key
     const secret = (to === EVERYBODY ? undefined : peers.get(to)?.secret) ?? keys.secret;
     return hmacSignature(keyFor(secret, name, to), bytes);
   };
-  /** Also what it signed before it had a key of its own. */
+  /** With a key of its own nothing else: everybody who has the secret could sign what the node signed before with that. */
   const isOwn = (bytes: string, signature: string): boolean =>
-    (keys.own !== null && isEd25519Signature(keys.own.publicKey, bytes, signature)) ||
-    group.some((secret) => isHmacSignature(keyFor(secret, name, EVERYBODY), bytes, signature));
+    keys.own === null
+      ? group.some((secret) => isHmacSignature(keyFor(secret, name, EVERYBODY), bytes, signature))
+      : isEd25519Signature(keys.own.publicKey, bytes, signature);
 
   return {
     name,

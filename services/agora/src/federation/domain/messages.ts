@@ -1,6 +1,7 @@
 /** What nodes ask each other, and the forms of it. */
 import { z } from 'zod';
 import { IdentityId } from '@svc/contract/names.ts';
+import { isCountable } from '../../ledger/domain/topic.ts';
 import { NODE_NAME } from './envelope.ts';
 
 /** Of one topic. */
@@ -12,7 +13,7 @@ export const TopicName = z.string().regex(/^[a-zA-Z0-9_-]{1,100}$/);
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const Signature = z.string().min(1).max(100);
 const Moment = z.int().min(0);
-const Option = z.string().min(1).max(100);
+const Option = z.string().min(1).max(100).refine(isCountable);
 const Owner = z.string().regex(NODE_NAME);
 
 export const WireBallot = z.strictObject({

@@ -4,7 +4,7 @@ import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { z } from 'zod';
-import { mayRead, readerOf } from '../../access.ts';
+import { mayRead, readerOf, shownTo } from '../../access.ts';
 import { type AgoraDeps, defineTool } from '../../deps.ts';
 import type { TopicRow } from '../../ledger/store/topic-rows.ts';
 import { LedgerShown, StatusShown } from '../../ledger/store/views.ts';
@@ -66,7 +66,9 @@ const decisions = defineTool({
   example: { thread: 't1' },
   async handler({ thread }, { deps, caller, refuse }) {
     const seen: { readonly vote: VoteRow; readonly row: TopicRow }[] = [];
-    for (const vote of await deps.votes.ofThread(thread)) {
+    const votes = await deps.votes.ofThread(thread);
+    if (votes.length === 0) await shownTo(deps, caller, { topic: thread, row: null, viewer: readerOf(caller) });
+    for (const vote of votes) {
       const row = await shownTopic(deps, caller, vote);
       if (row !== null) seen.push({ vote, row });
     }

@@ -9,7 +9,7 @@ import { decideScope, familyOfAuthor } from '../../ledger/proposing.ts';
 import { Tally } from '../../ledger/store/views.ts';
 import { CAST_REFUSES, OPENING_REFUSES, RAISES } from '../../ledger/tools/consensus.ts';
 import { actor, chosenIn, opening, Options, Outcome, readOptions, TopicName } from '../../ledger/tools/shapes.ts';
-import { voterFacts } from '../../ledger/voters.ts';
+import { headerOfNothing, voterFacts } from '../../ledger/voters.ts';
 import { reasonOf, VOTE_PREFIX, voteName } from '../domain/vote-name.ts';
 import { tenancyOf } from '../tenancy.ts';
 
@@ -39,7 +39,8 @@ function whyNot(decision: { readonly ok: boolean; readonly code?: string; readon
 const vote = defineTool({
   name: 'forum_vote',
   area: 'forum',
-  description: 'Asks for votes on a proposal; with a thread it is what the thread decides on, one at a time.',
+  description:
+    'Asks for votes on a proposal; with a thread it is what the thread decides on, one at a time among those who see it.',
   input: z.strictObject({
     proposal: PlainText.min(1).max(500),
     options: Options.optional().describe('Default: yes and no.'),
@@ -107,8 +108,8 @@ const castVote = defineTool({
     const voter = actorOfCall(deps, caller, agentId);
     if (voter === null) throw call.refuse('E_NO_AGENT', { reason: reasonOf('E_NO_AGENT') });
     const row = voteId.startsWith(VOTE_PREFIX) ? await deps.ledgers.read(voteId) : null;
+    const facts = await voterFacts(deps, caller, row?.header ?? headerOfNothing(voteId), voter);
     if (row === null) throw call.refuse('E_TOPIC_ABSENT', { reason: reasonOf('E_TOPIC_ABSENT') });
-    const facts = await voterFacts(deps, caller, row.header, voter);
     const wish = { topic: voteId, voter, outcome: choice.normalize('NFC').trim(), signed: null };
     const outcome = await deps.ledgers.cast(call, wish, facts);
     const result = settled(call, outcome, whyNot(outcome.decision));

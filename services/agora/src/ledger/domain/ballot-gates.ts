@@ -1,15 +1,18 @@
 /** Whether a ballot is admitted: the first gate that is shut gives the answer. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { MAX_SKEW_MS } from '../../federation/domain/envelope.ts';
 import type { Header, Status } from './ledger.ts';
 
 export const MAX_BALLOTS = 10_000;
 
 /** What is known of the topic, and of the voter there, at the moment `now`. */
 export interface Polling {
-  readonly header: Pick<Header, 'ballot' | 'deadline' | 'scope'>;
+  readonly header: Pick<Header, 'ballot' | 'createdAt' | 'deadline' | 'scope'>;
   readonly status: Status;
   readonly entries: number;
   readonly now: number;
+  /** As the node of the voter says it. */
+  readonly votedAt: number;
 }
 
 export interface Voter {
@@ -33,7 +36,7 @@ export type BallotRefusal =
   | 'E_QUOTA';
 
 export function decideBallot(
-  { header, status, entries, now }: Polling,
+  { header, status, entries, now, votedAt }: Polling,
   voter: Voter,
   outcome: string,
 ): Decision<null, BallotRefusal> {
@@ -42,6 +45,12 @@ export function decideBallot(
   if (voter.isQuarantined) return deny('E_QUARANTINED');
   if (voter.previous !== null) return deny('E_ALREADY_VOTED', { previous: voter.previous });
   if (status !== 'open' || now >= header.deadline) return deny('E_CLOSED', { status });
+  if (!isTimely(votedAt, header, now)) return deny('E_CLOSED', { status });
   if (!header.ballot.includes(outcome)) return deny('E_OUTCOME', { options: header.ballot });
   return entries >= MAX_BALLOTS ? deny('E_QUOTA', { limit: MAX_BALLOTS }) : allow(null);
+}
+
+/** Nobody votes before there is something to vote on, or in time to come: what is admitted says so for good. */
+function isTimely(votedAt: number, { createdAt }: Polling['header'], now: number): boolean {
+  return votedAt >= createdAt - MAX_SKEW_MS && votedAt <= now + MAX_SKEW_MS;
 }

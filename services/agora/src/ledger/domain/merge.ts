@@ -28,7 +28,7 @@ export interface SignedBallot {
   readonly sig: string;
 }
 
-/** Two outcomes of one voter on one topic, both signed by its node. */
+/** Two outcomes of one voter on one topic, both signed by one node: nothing else than ballots of that node can be void by it. */
 export type Evidence = readonly [SignedBallot, SignedBallot];
 
 export interface SignedDecision {
@@ -77,7 +77,7 @@ export function join(copy: Copy, incoming: Incoming, verify: Verify): Joined {
   for (const pair of incoming.evidence) {
     const ordered = provenPair(hash, pair, verify);
     if (ordered === null) rejected += 1;
-    else keepLeast(evidence, ordered[0].ballot.voter, ordered, nameOfPair);
+    else keepLeast(evidence, liarOf(ordered), ordered, nameOfPair);
   }
   const decisions = new Map(copy.decisions);
   if (incoming.decision !== null) {
@@ -103,11 +103,19 @@ export function isEntryOf(hash: string, header: Header, signed: SignedEntry, ver
 
 /** In one order, whoever found it; null when it proves nothing. */
 export function provenPair(header: string, [a, b]: Evidence, verify: Pick<Verify, 'ballot'>): Evidence | null {
-  const isOne = a.ballot.voter === b.ballot.voter && a.ballot.header === header && b.ballot.header === header;
+  const isOne = voterKey(a.ballot) === voterKey(b.ballot) && a.ballot.header === header && b.ballot.header === header;
   if (!isOne || a.ballot.outcome === b.ballot.outcome) return null;
   if (!verify.ballot(a) || !verify.ballot(b)) return null;
   return ballotHash(a.ballot) < ballotHash(b.ballot) ? [a, b] : [b, a];
 }
+
+/** A voter as a node knows it: what another node signs in its name is another voter's. */
+export function voterKey({ node, voter }: Pick<Ballot, 'node' | 'voter'>): string {
+  return `${node} ${voter}`;
+}
+
+/** Against whom it is. */
+export const liarOf = ([{ ballot }]: Evidence): string => voterKey(ballot);
 
 /** Of two that stand for the same, one and the same is kept, whichever came first. */
 function keepLeast<Kept>(kept: Map<string, Kept>, key: string, one: Kept, nameOf: (one: Kept) => string): void {
@@ -124,6 +132,7 @@ export interface Ledger {
   readonly status: Status;
   /** Gapless from 1 on. */
   readonly entries: readonly SignedEntry[];
+  /** Voters whose admission is void. */
   readonly voided: ReadonlySet<string>;
   readonly decision: SignedDecision | null;
   /** The owner contradicts itself, or a decision is not what the admissions come to. */
@@ -136,7 +145,9 @@ export function ledgerOf(copy: Copy): Ledger {
   const bySeq = Map.groupBy(copy.entries.values(), ({ entry }) => entry.seq);
   const isForked = [...bySeq.values()].some((same) => same.length > 1) || hasTwice(copy.entries.values());
   const entries = prefixOf(bySeq);
-  const voided = new Set(evidence.keys());
+  const voided = new Set(
+    entries.flatMap(({ entry: { ballot } }) => (evidence.has(voterKey(ballot)) ? [ballot.voter] : [])),
+  );
   const told = decisionIn(copy, entries);
   const disputed = isForked || told === 'disputed';
   const decision = isForked || told === 'disputed' ? null : told;

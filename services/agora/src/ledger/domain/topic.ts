@@ -31,5 +31,11 @@ export function problemOfOptions(options: readonly string[]): string | null {
   if (options.some((option) => option === '' || option.length > OPTIONS.longest || !option.isWellFormed())) {
     return `each option has 1 to ${OPTIONS.longest} characters`;
   }
+  if (options.some((option) => !isCountable(option))) return '__proto__ is no option';
   return new Set(options).size === options.length ? null : 'two options are the same';
+}
+
+/** Ballots are counted by option, and that name is nobody's own key of an object once it was read from JSON. */
+export function isCountable(option: string): boolean {
+  return option !== '__proto__';
 }

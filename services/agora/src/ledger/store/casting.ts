@@ -1,12 +1,21 @@
 /** What changes a topic of this node: ballots, evidence against voters, and time. Each runs inside a transaction of its caller. */
 import { canonicalJson } from '@svc/contract/canonical.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
 import type { NodeSigner } from '../../federation/domain/keyring.ts';
 import { type BallotRefusal, decideBallot, type Voter } from '../domain/ballot-gates.ts';
 import { type Ballot, ballotHash, type Entry, type Status } from '../domain/ledger.ts';
 import type { Evidence, SignedBallot } from '../domain/merge.ts';
-import { type Closing, closingByBallot, closingByTime, decisionOf, plus, sumOf } from '../domain/tally.ts';
-import { insertEquivocation } from './equivocation-rows.ts';
+import {
+  type Closing,
+  closingByBallot,
+  closingByTime,
+  decisionOf,
+  emptySums,
+  plus,
+  type Sums,
+} from '../domain/tally.ts';
+import { insertEquivocations } from './equivocation-rows.ts';
 import { type AgoraUnit, told } from './events.ts';
 import type { LedgerHashes } from './ledger-hash.ts';
 import { insertEntry, lockTopic, readEntries, readEntryOf, type TopicRow, updateTopic } from './topic-rows.ts';
@@ -41,25 +50,16 @@ export async function castIn(
   const row = await lockTopic(tx, topic);
   if (row === null) return deny('E_TOPIC_ABSENT');
   const { header, headerHash, entries, now } = row;
-  const polling = { header, status: statusNow(row), entries, now };
+  const own = { header: headerHash, topic, voter, node: casting.signer.name, outcome, votedAt: now };
+  const ballot = signed?.ballot ?? own;
+  const polling = { header, status: statusNow(row), entries, now, votedAt: ballot.votedAt };
   const before = await readEntryOf(tx, row, voter);
   const previous = before?.entry.ballot.outcome ?? null;
   const decision = decideBallot(polling, { ...facts, previous }, outcome);
   if (row.replica && facts.isMember) return deny('E_NOT_OWNER', { owner: header.owner });
   if (!decision.ok) return decision;
-  const ballot = signed?.ballot ?? {
-    header: headerHash,
-    topic,
-    voter,
-    node: casting.signer.name,
-    outcome,
-    votedAt: now,
-  };
-  return admit({ tx, emit }, casting, row, {
-    ballot,
-    sig: signed?.sig ?? casting.signer.sign('svc-agora-ballot', ballot),
-    weight,
-  });
+  const sig = signed?.sig ?? casting.signer.sign('svc-agora-ballot', ballot);
+  return admit({ tx, emit }, casting, row, { ballot, sig, weight });
 }
 
 interface Admission {
@@ -83,14 +83,16 @@ export async function admit(
     weight,
     admittedAt: now,
   };
-  const isNew = await insertEntry(tx, entry, ballotHash(ballot), casting.signer.sign('svc-agora-entry', entry));
-  if (!isNew) throw new Error('a locked topic took another ballot');
-  // Of a voter whose lie was known before its ballot none counts.
-  const sums = row.voided.includes(voter) ? row.sums : plus(header, row.sums, { outcome, weight });
-  await updateTopic(tx, topic, { entries: entry.seq, sums });
+  const kept = await insertEntry(tx, entry, ballotHash(ballot), casting.signer.sign('svc-agora-entry', entry));
+  if (kept === null) throw new Error('a locked topic took another ballot');
+  const isVoid = kept === 'void';
+  const sums = isVoid ? row.sums : plus(header, row.sums, { outcome, weight });
+  const voided = isVoid ? [...row.voided, voter].sort() : row.voided;
+  await updateTopic(tx, topic, { entries: entry.seq, sums, voided });
   const shown = header.sealed ? null : outcome;
   emit({ name: 'vote:cast', payload: { ...told(header), voter, outcome: shown, votes: sums.votes } });
-  const cast = { ...row, entries: entry.seq, sums };
+  if (isVoid) emit({ name: 'vote:voided', payload: { ...told(header), voter, votes: sums.votes } });
+  const cast = { ...row, entries: entry.seq, sums, voided };
   const closing = closingByBallot(header, sums, now);
   return allow(closing === null ? cast : await decideIn({ tx, emit }, casting, cast, closing));
 }
@@ -126,26 +128,38 @@ export async function decideIn(
   return { ...decided, hash };
 }
 
-/** A voter that signed two outcomes counts for nothing, from then on and everywhere. `pair` is proven. */
+/** Voters whose node signed two outcomes count for nothing, from then on and everywhere. `pairs` are proven. */
 export async function voidIn(
   { tx, emit }: AgoraUnit,
   casting: Casting,
   row: TopicRow,
-  pair: Evidence,
+  pairs: readonly Evidence[],
 ): Promise<TopicRow> {
   const { header, status } = row;
-  const { voter } = pair[0].ballot;
-  if (!(await insertEquivocation(tx, header.topic, voter, pair))) return row;
+  const liars = await insertEquivocations(tx, header.topic, pairs);
+  const gone = liars.filter(({ hasVoted }) => hasVoted).map(({ voter }) => voter);
   // What becomes known later is listed and changes nothing any more.
-  if (status !== 'open' || statusNow(row) !== 'open') return row;
-  const voided = [...row.voided, voter].sort();
-  const counted = (await readEntries(tx, row))
-    .filter(({ entry }) => !voided.includes(entry.ballot.voter))
-    .map(({ entry }) => ({ outcome: entry.ballot.outcome, weight: entry.weight }));
-  const sums = sumOf(header, counted);
+  if (gone.length === 0 || status !== 'open' || statusNow(row) !== 'open') return row;
+  const voided = [...row.voided, ...gone].sort();
+  const sums = await sumWithout(tx, row, voided);
   await updateTopic(tx, header.topic, { voided, sums });
-  emit({ name: 'vote:voided', payload: { ...told(header), voter, votes: sums.votes } });
+  for (const voter of gone) emit({ name: 'vote:voided', payload: { ...told(header), voter, votes: sums.votes } });
   const after = { ...row, voided, sums };
   const closing = row.replica ? null : closingByBallot(header, sums, row.now);
   return closing === null ? after : decideIn({ tx, emit }, casting, after, closing);
+}
+
+const COUNTED_AT_ONCE = 1000;
+
+/** What the ballots of all others come to. */
+export async function sumWithout(tx: SqlClient, row: TopicRow, voided: readonly string[]): Promise<Sums> {
+  const isVoid = new Set(voided);
+  let sums = emptySums(row.header);
+  for (let after = 0; after < row.entries; after += COUNTED_AT_ONCE) {
+    for (const { entry } of await readEntries(tx, row, after, COUNTED_AT_ONCE)) {
+      const { ballot, weight } = entry;
+      if (!isVoid.has(ballot.voter)) sums = plus(row.header, sums, { outcome: ballot.outcome, weight });
+    }
+  }
+  return sums;
 }

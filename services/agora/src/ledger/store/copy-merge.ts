@@ -4,38 +4,30 @@ import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { NodeSigner } from '../../federation/domain/keyring.ts';
 import type { WireLedger } from '../../federation/domain/messages.ts';
 import type { Adopted, AdoptRefusal } from '../../federation/ledgers.ts';
-import { ballotHash, type Header, headerHash } from '../domain/ledger.ts';
-import { type Evidence, isEntryOf, provenPair, type SignedDecision, type Verify } from '../domain/merge.ts';
-import { emptySums, isDecisionOf, plus, sumOf } from '../domain/tally.ts';
-import { type Casting, voidIn } from './casting.ts';
+import { ballotHash, headerHash } from '../domain/ledger.ts';
+import { type Evidence, provenPair, type SignedDecision, voterKey } from '../domain/merge.ts';
+import { emptySums, isDecisionOf, plus } from '../domain/tally.ts';
+import { type Casting, sumWithout, voidIn } from './casting.ts';
 import { type AgoraUnit, told } from './events.ts';
+import { type Sifted, siftCopy } from './copy-sifting.ts';
 import { strayBallots } from './stray-rows.ts';
-import { insertEntry, insertTopic, lockTopic, readEntries, type TopicRow, updateTopic } from './topic-rows.ts';
+import {
+  insertEntry,
+  insertTopic,
+  lockTopic,
+  readEntries,
+  readTopic,
+  type TopicRow,
+  updateTopic,
+} from './topic-rows.ts';
 
 /** Nobody's open topics are counted by copies. */
 const NO_FAMILY = '';
 
-export function verifierFor(signer: NodeSigner, { owner }: Pick<Header, 'owner'>): Verify {
-  return {
-    entry: ({ entry, sig }) => sig !== null && signer.verify(owner, 'svc-agora-entry', entry, sig),
-    ballot: ({ ballot, sig }) => signer.verify(ballot.node, 'svc-agora-ballot', ballot, sig),
-    decision: ({ decision, sig }) => sig !== null && signer.verify(owner, 'svc-agora-decision', decision, sig),
-  };
-}
-
-/** Either all of it is signed by whom it names, or none of it is taken. */
-function isSigned(signer: NodeSigner, { header, headerSig, entries, evidence, decision }: WireLedger): boolean {
-  if (!signer.verify(header.owner, 'svc-agora-header', header, headerSig)) return false;
-  const verify = verifierFor(signer, header);
-  const hash = headerHash(header);
-  return (
-    entries.every((signed) => isEntryOf(hash, header, signed, verify)) &&
-    evidence.every((pair) => provenPair(hash, pair, verify) !== null) &&
-    (decision === null || verify.decision(decision))
-  );
-}
-
-/** A denial changes nothing, but that a fork is kept: whoever contradicts itself is not believed again. */
+/**
+ * A denial changes nothing but what it says: whoever contradicts itself is kept as that and not believed again, and what came
+ * before a signature that is none is taken.
+ */
 export async function adoptIn(
   unit: AgoraUnit,
   casting: Casting,
@@ -44,19 +36,32 @@ export async function adoptIn(
 ): Promise<Decision<Adopted, AdoptRefusal>> {
   const { signer, hashes } = casting;
   const { header } = copy;
-  if (!isSigned(signer, copy)) return deny('E_SIGNATURE');
+  if (!(await isHeaderSigned(unit, signer, copy))) return deny('E_SIGNATURE');
   const created = header.owner !== signer.name && (await insertCopy(unit, copy, from));
   const row = await lockTopic(unit.tx, header.topic);
   if (row === null || row.headerHash !== headerHash(header)) return deny('E_TOPIC_CONFLICT');
   if (row.disputed) return deny('E_LEDGER_FORK');
-  const merged = row.replica ? await mergeEntries(unit, row, copy) : allow({ row, adopted: 0 });
+  const sifted = await siftCopy(unit.tx, signer, row, copy);
+  const merged = row.replica ? await mergeEntries(unit, row, sifted) : allow({ row, adopted: 0 });
   if (!merged.ok) return merged;
-  const voided = await voidAll(unit, casting, merged.value.row, await provenIn(unit, casting, row, copy));
-  const decided = row.replica ? await decideAs(unit, casting, voided, copy.decision) : allow(voided);
+  const voided = await voidIn(unit, casting, merged.value.row, await provenIn(unit, row, copy, sifted));
+  const decided = row.replica ? await decideAs(unit, casting, voided, sifted.decision) : allow(voided);
   if (!decided.ok) return decided;
   if (row.replica) await updateTopic(unit.tx, header.topic, { syncedFrom: from });
+  if (!sifted.isWhole) return deny('E_SIGNATURE');
   const { status } = decided.value;
   return allow({ created, adopted: merged.value.adopted, status, hash: await hashes.of(unit.tx, decided.value) });
+}
+
+/** A topic of this node is known by its header, with whatever key that was signed in its time. */
+async function isHeaderSigned(
+  { tx }: AgoraUnit,
+  signer: NodeSigner,
+  { header, headerSig }: WireLedger,
+): Promise<boolean> {
+  const here = header.owner === signer.name ? await readTopic(tx, header.topic) : null;
+  const isOwn = here !== null && !here.replica && here.headerHash === headerHash(header);
+  return isOwn || signer.verify(header.owner, 'svc-agora-header', header, headerSig);
 }
 
 async function insertCopy({ tx, emit }: AgoraUnit, { header, headerSig }: WireLedger, from: string): Promise<boolean> {
@@ -90,15 +95,14 @@ interface Merged {
 async function mergeEntries(
   unit: AgoraUnit,
   row: TopicRow,
-  copy: WireLedger,
+  { entries: incoming }: Sifted,
 ): Promise<Decision<Merged, 'E_LEDGER_FORK'>> {
   const { header } = row;
-  const incoming = copy.entries.toSorted((a, b) => a.entry.seq - b.entry.seq);
   const first = incoming[0]?.entry.seq ?? 1;
   const here = await readEntries(unit.tx, row, first - 1, incoming.length);
   const known = new Map(here.map(({ entry }) => [entry.seq, canonicalJson(entry)]));
-  const isVoid = new Set(row.voided);
   let { entries, sums } = row;
+  const voided = [...row.voided];
   for (const { entry, sig } of incoming) {
     const { seq, ballot, weight } = entry;
     const before = known.get(seq);
@@ -106,41 +110,32 @@ async function mergeEntries(
     if (before !== undefined || seq > entries + 1) continue;
     // One admission of one voter; a decision covers all that there is to be admitted.
     const isLate = row.decision !== null;
-    if (isLate || !(await insertEntry(unit.tx, entry, ballotHash(ballot), sig))) return forked(unit, row);
+    const kept = isLate ? null : await insertEntry(unit.tx, entry, ballotHash(ballot), sig);
+    if (kept === null) return forked(unit, row);
     known.set(seq, canonicalJson(entry));
     entries = seq;
-    if (!isVoid.has(ballot.voter)) sums = plus(header, sums, { outcome: ballot.outcome, weight });
+    if (kept === 'void') voided.push(ballot.voter);
+    else sums = plus(header, sums, { outcome: ballot.outcome, weight });
   }
-  if (entries > row.entries) await updateTopic(unit.tx, header.topic, { entries, sums });
-  return allow({ row: { ...row, entries, sums }, adopted: entries - row.entries });
+  voided.sort();
+  if (entries > row.entries) await updateTopic(unit.tx, header.topic, { entries, sums, voided });
+  return allow({ row: { ...row, entries, sums, voided }, adopted: entries - row.entries });
 }
 
 /** What came, and what follows from ballots that were sent here although another node decides. */
 async function provenIn(
   { tx }: AgoraUnit,
-  { signer }: Casting,
   { headerHash: hash, header }: TopicRow,
-  { evidence, entries }: WireLedger,
+  { evidence }: WireLedger,
+  { entries, verify }: Sifted,
 ): Promise<Evidence[]> {
-  const verify = verifierFor(signer, header);
-  const strays = new Map((await strayBallots(tx, header.topic)).map((stray) => [stray.ballot.voter, stray]));
+  const strays = new Map((await strayBallots(tx, header.topic)).map((stray) => [voterKey(stray.ballot), stray]));
   const found = entries.flatMap(({ entry: { ballot, ballotSig } }): Evidence[] => {
-    const stray = strays.get(ballot.voter);
+    const stray = strays.get(voterKey(ballot));
     return stray === undefined || ballotSig === null ? [] : [[stray, { ballot, sig: ballotSig }]];
   });
   const proven = [...evidence, ...found].map((pair) => provenPair(hash, pair, verify));
   return proven.filter((pair) => pair !== null);
-}
-
-async function voidAll(
-  unit: AgoraUnit,
-  casting: Casting,
-  row: TopicRow,
-  pairs: readonly Evidence[],
-): Promise<TopicRow> {
-  let current = row;
-  for (const pair of pairs) current = await voidIn(unit, casting, current, pair);
-  return current;
 }
 
 /** The owner's decision, when what is here comes to the same; without all that it was taken on, it waits. */
@@ -159,11 +154,7 @@ async function decideAs(
   }
   if (row.entries < decision.entries) return allow(row);
   if (row.entries > decision.entries) return forked(unit, row);
-  const voided = new Set(decision.voided);
-  const counted = (await readEntries(unit.tx, row))
-    .filter(({ entry }) => !voided.has(entry.ballot.voter))
-    .map(({ entry }) => ({ outcome: entry.ballot.outcome, weight: entry.weight }));
-  const sums = sumOf(header, counted);
+  const sums = await sumWithout(unit.tx, row, decision.voided);
   if (!isDecisionOf(header, sums, decision)) return forked(unit, row);
   const { status, winner, votes, decidedAt } = decision;
   const decided = { ...row, status, sums, voided: decision.voided, decision: signed };

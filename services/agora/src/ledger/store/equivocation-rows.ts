@@ -2,27 +2,65 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Evidence, SignedBallot } from '../domain/merge.ts';
 
-/** False = it was known. */
-export async function insertEquivocation(
-  tx: SqlClient,
-  topic: string,
-  voter: string,
-  pair: Evidence,
-): Promise<boolean> {
-  const inserted = await tx.$executeRawUnsafe(
-    `INSERT INTO agora.equivocations (topic, voter, pair, at) VALUES ($1, $2, $3, clock_timestamp()) ON CONFLICT DO NOTHING`,
+/**
+ * Keeps those against somebody who voted there or may, each once, and returns them: anybody can prove things of voters that
+ * it invents. So there is at most one for each ballot, and one for each node that votes here.
+ */
+export async function insertEquivocations(tx: SqlClient, topic: string, pairs: readonly Evidence[]): Promise<Liar[]> {
+  if (pairs.length === 0) return [];
+  return tx.$queryRawUnsafe<Liar[]>(
+    `WITH told AS (
+       SELECT voter, node, pair FROM unnest($2::text[], $3::text[], $4::text[]) AS told(voter, node, pair)
+     ), kept AS (
+       INSERT INTO agora.equivocations (topic, voter, node, pair, at)
+       SELECT $1, voter, node, pair, clock_timestamp() FROM told
+       WHERE EXISTS (SELECT 1 FROM agora.ballot_entries e WHERE e.topic = $1 AND e.voter = told.voter AND e.node = told.node)
+         OR EXISTS (SELECT 1 FROM agora.node_principal p WHERE p.agent_id = told.voter AND p.node = told.node)
+       ON CONFLICT DO NOTHING RETURNING voter, node
+     )
+     SELECT voter, EXISTS (
+       SELECT 1 FROM agora.ballot_entries e WHERE e.topic = $1 AND e.voter = kept.voter AND e.node = kept.node
+     ) AS "hasVoted" FROM kept ORDER BY voter`,
     topic,
-    voter,
-    JSON.stringify(pair),
+    pairs.map(([{ ballot }]) => ballot.voter),
+    pairs.map(([{ ballot }]) => ballot.node),
+    pairs.map((pair) => JSON.stringify(pair)),
   );
-  return inserted === 1;
+}
+
+export interface Liar {
+  readonly voter: string;
+  /** Under the node that the proof is of. */
+  readonly hasVoted: boolean;
 }
 
 /** By voter. */
 export async function readEquivocations(tx: SqlClient, topic: string): Promise<Evidence[]> {
   const rows = await tx.$queryRawUnsafe<{ pair: string }[]>(
-    'SELECT pair FROM agora.equivocations WHERE topic = $1 ORDER BY voter',
+    'SELECT pair FROM agora.equivocations WHERE topic = $1 ORDER BY voter, node',
     topic,
+  );
+  return rows.map(({ pair }) => JSON.parse(pair) as Evidence);
+}
+
+/** Those against the voters of these entries, and the newest of all others, so many of them. */
+export async function readProofsOf(
+  tx: SqlClient,
+  topic: string,
+  { after, last, others }: { readonly after: number; readonly last: number; readonly others: number },
+): Promise<Evidence[]> {
+  const rows = await tx.$queryRawUnsafe<{ pair: string }[]>(
+    `WITH told AS (
+       SELECT q.pair, q.at, EXISTS (
+         SELECT 1 FROM agora.ballot_entries e
+         WHERE e.topic = q.topic AND e.voter = q.voter AND e.node = q.node AND e.seq > $2::int AND e.seq <= $3::int
+       ) AS here FROM agora.equivocations q WHERE q.topic = $1
+     ) SELECT pair FROM told WHERE here
+     UNION ALL (SELECT pair FROM told WHERE NOT here ORDER BY at DESC LIMIT $4::int)`,
+    topic,
+    after,
+    last,
+    others,
   );
   return rows.map(({ pair }) => JSON.parse(pair) as Evidence);
 }

@@ -5,14 +5,18 @@ import { LOCAL } from '../../federation/domain/settings.ts';
 import type { WireLedger } from '../../federation/domain/messages.ts';
 import type { Ledgers } from '../../federation/ledgers.ts';
 import type { Header } from '../domain/ledger.ts';
+import { headerOfNothing } from '../voters.ts';
 import type { Casting, VoterFacts } from './casting.ts';
 import { adoptIn } from './copy-merge.ts';
-import { keepSigned, readEquivocations } from './equivocation-rows.ts';
+import { keepSigned, readProofsOf } from './equivocation-rows.ts';
 import { readSigned } from './stray-rows.ts';
 import type { AgoraStore } from './events.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import { castRemoteIn, NO_TOPIC } from './remote-casting.ts';
 import { readEntries, readTopic, type TopicRow } from './topic-rows.ts';
+
+/** More than fit into a page. */
+const OTHER_PROOFS = 200;
 
 export interface FederatedParts {
   readonly store: AgoraStore;
@@ -36,8 +40,8 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
     async castRemote(signed, { isPrincipal }) {
       const { topic, voter } = signed.ballot;
       const row = await ledgers.read(topic);
+      const facts = { ...(await remoteFacts(row?.header ?? headerOfNothing(topic), voter)), isRegistered: isPrincipal };
       if (row === null) return async () => NO_TOPIC;
-      const facts = { ...(await remoteFacts(row.header, voter)), isRegistered: isPrincipal };
       return (unit) => castRemoteIn(unit, casting, signed, facts);
     },
     signedBallot: (owner, topic, voter) => readSigned(client, owner, topic, voter),
@@ -58,11 +62,13 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
       return asWritten({ ...whole, entries: [], more: false, evidence: [], decision: null, count: row.entries });
     }
     const found = await readEntries(client, row, afterSeq, limit + 1);
+    const page = found.slice(0, limit);
+    const last = page.at(-1)?.entry.seq ?? afterSeq;
     return asWritten({
       ...whole,
-      entries: found.slice(0, limit).map(({ entry, sig }) => ({ entry, sig })),
+      entries: page.map(({ entry, sig }) => ({ entry, sig })),
       more: found.length > limit,
-      evidence: await readEquivocations(client, header.topic),
+      evidence: await readProofsOf(client, header.topic, { after: afterSeq, last, others: OTHER_PROOFS }),
       decision,
     });
   }

@@ -2,6 +2,7 @@
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import {
   castIn,
@@ -33,7 +34,7 @@ export const inTurnOf = (topic: string) => ({ inTurnOf: `topic ${topic}` });
 
 export type LedgerStore = ReturnType<typeof createLedgerStore>;
 
-export function createLedgerStore(store: AgoraStore, casting: Casting) {
+export function createLedgerStore(store: AgoraStore, casting: Casting, log: Pick<Platform['log'], 'error'>) {
   const { signer } = casting;
   const reading = createReading(store, casting);
   return {
@@ -60,11 +61,11 @@ export function createLedgerStore(store: AgoraStore, casting: Casting) {
       return (await store.change(call, (unit) => closeOutIn(unit, casting, wish), inTurnOf(wish.topic))).decision;
     },
 
-    /** Closes what of this node's topics time has closed; resolves with how many that were. */
-    async closeOverdue(): Promise<number> {
-      const topics = await overdueTopics(store.client, SWEPT_AT_ONCE);
-      for (const topic of topics) await reading.touch(topic);
-      return topics.length;
+    /** Closes what of this node's topics time has closed; one that cannot be closed does not keep the others open. */
+    async closeOverdue(): Promise<void> {
+      for (const topic of await overdueTopics(store.client, SWEPT_AT_ONCE)) {
+        await reading.touch(topic).catch((error: unknown) => log.error({ err: error, topic }, 'a topic is not closed'));
+      }
     },
   };
 }

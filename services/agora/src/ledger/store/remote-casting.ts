@@ -3,7 +3,7 @@ import type { AnswerTo, SignedBallot } from '../../federation/domain/messages.ts
 import { ballotHash } from '../domain/ledger.ts';
 import { provenPair } from '../domain/merge.ts';
 import { castIn, type Casting, statusNow, type VoterFacts, voidIn } from './casting.ts';
-import { verifierFor } from './copy-merge.ts';
+import { verifierFor } from './copy-sifting.ts';
 import { keepStray } from './stray-rows.ts';
 import type { AgoraUnit } from './events.ts';
 import { lockTopic, readEntryOf, type TopicRow } from './topic-rows.ts';
@@ -62,7 +62,7 @@ async function again(
   const first = entry.ballotSig === null ? null : { ballot: entry.ballot, sig: entry.ballotSig };
   const verify = verifierFor(casting.signer, row.header);
   const pair = first === null ? null : provenPair(row.headerHash, [first, signed], verify);
-  const after = pair === null ? row : await voidIn(unit, casting, row, pair);
+  const after = pair === null ? row : await voidIn(unit, casting, row, [pair]);
   return refused(unit, casting, after, 'E_ALREADY_VOTED', { previous: entry.ballot.outcome });
 }
 

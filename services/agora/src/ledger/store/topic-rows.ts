@@ -201,7 +201,7 @@ export interface EntryRow extends SignedEntry {
   readonly ballotHash: string;
 }
 
-const ENTRY = `seq, voter, node, outcome, ${ms('voted_at')} AS "votedAt", weight, ${ms('admitted_at')} AS "admittedAt",
+const ENTRY = `seq, voter, node, outcome, voted_at::float8 AS "votedAt", weight, admitted_at::float8 AS "admittedAt",
   hash, sig, entry_sig AS "entrySig"`;
 
 /** By `seq`, of those after `after`. */
@@ -240,17 +240,21 @@ function entryRow({ header, headerHash }: Pick<TopicRow, 'header' | 'headerHash'
   return { entry: { seq, ballot, ballotSig: sig, weight, admittedAt }, sig: entrySig, ballotHash: hash };
 }
 
-/** False = there is one of that number or that voter. */
+/** `void`: its voter is known to have signed two outcomes; null = there is one of that number or that voter. */
 export async function insertEntry(
   tx: SqlClient,
   entry: Entry,
   hash: string,
   entrySig: string | null,
-): Promise<boolean> {
+): Promise<'counted' | 'void' | null> {
   const { seq, ballot, ballotSig, weight, admittedAt } = entry;
-  const inserted = await tx.$executeRawUnsafe(
-    `INSERT INTO agora.ballot_entries (topic, seq, voter, node, outcome, voted_at, weight, admitted_at, hash, sig, entry_sig)
-     VALUES ($1, $2, $3, $4, $5, ${timestampOf('$6')}, $7, ${timestampOf('$8')}, $9, $10, $11) ON CONFLICT DO NOTHING`,
+  const [inserted] = await tx.$queryRawUnsafe<{ isVoid: boolean }[]>(
+    `INSERT INTO agora.ballot_entries AS e
+       (topic, seq, voter, node, outcome, voted_at, weight, admitted_at, hash, sig, entry_sig)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
+     RETURNING EXISTS (
+       SELECT 1 FROM agora.equivocations q WHERE q.topic = e.topic AND q.voter = e.voter AND q.node = e.node
+     ) AS "isVoid"`,
     ballot.topic,
     seq,
     ballot.voter,
@@ -263,5 +267,6 @@ export async function insertEntry(
     ballotSig,
     entrySig,
   );
-  return inserted === 1;
+  if (inserted === undefined) return null;
+  return inserted.isVoid ? 'void' : 'counted';
 }

@@ -111,7 +111,7 @@ export function ledgerOf(
   const { scope, thread } = header;
   const isSealed = isSealedNow(row);
   const options = [...ballot];
-  const equivocators = evidence.map(([{ ballot: said }]) => said.voter);
+  const equivocators = [...new Set(evidence.map(([{ ballot: said }]) => said.voter))];
   return {
     topic,
     status: row.status,

@@ -4,13 +4,13 @@ import { page } from '@svc/contract/params.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { z } from 'zod';
-import { mayRead, readerOf } from '../../access.ts';
+import { readerOf, shownTo } from '../../access.ts';
 import { actorOfCall } from '../../acting.ts';
 import { defineTool } from '../../deps.ts';
 import { pageOfTopics } from '../listing.ts';
 import { decideScope, familyOfAuthor } from '../proposing.ts';
 import { LedgerShown, StatusShown, Tally, TopicShown, topicShown } from '../store/views.ts';
-import { voterFacts } from '../voters.ts';
+import { headerOfNothing, voterFacts } from '../voters.ts';
 import { actor, chosenIn, opening, Options, Outcome, readOptions, TopicName, viewerId } from './shapes.ts';
 
 export const CAST_REFUSES = [
@@ -80,8 +80,8 @@ const vote = defineTool({
     const voter = actorOfCall(deps, caller, agentId);
     if (voter === null) throw context.refuse('E_NO_AGENT');
     const row = await deps.ledgers.read(topic);
+    const facts = await voterFacts(deps, caller, row?.header ?? headerOfNothing(topic), voter);
     if (row === null) throw context.refuse('E_TOPIC_ABSENT');
-    const facts = await voterFacts(deps, caller, row.header, voter);
     const wish = { topic, voter, outcome: choice.normalize('NFC').trim(), signed: null };
     const tally = settled(context, await deps.ledgers.cast(context, wish, facts));
     return { voted: true as const, voter, outcome: wish.outcome, ...tally };
@@ -99,10 +99,9 @@ const tally = defineTool({
   refuses: ['E_TOPIC_ABSENT'],
   example: { topic: 'lunch' },
   async handler({ topic, viewerId: named }, { deps, caller, refuse }) {
-    const row = await deps.ledgers.read(topic);
     const viewer = readerOf(caller, named);
-    const isShown = row !== null && (await mayRead(deps, caller, { scope: row.header.scope, viewer }));
-    const counted = isShown ? await deps.ledgers.tally(topic) : null;
+    const row = await shownTo(deps, caller, { topic, row: await deps.ledgers.read(topic), viewer });
+    const counted = row === null ? null : await deps.ledgers.tally(topic);
     if (counted === null) throw refuse('E_TOPIC_ABSENT');
     return counted;
   },
@@ -120,10 +119,9 @@ const get = defineTool({
   dress: null,
   example: { topic: 'lunch' },
   async handler({ topic, viewerId: named }, { deps, caller, refuse }) {
-    const row = await deps.ledgers.read(topic);
     const viewer = readerOf(caller, named);
-    const isShown = row !== null && (await mayRead(deps, caller, { scope: row.header.scope, viewer }));
-    const shown = isShown ? await deps.ledgers.ledger(topic, viewer) : null;
+    const row = await shownTo(deps, caller, { topic, row: await deps.ledgers.read(topic), viewer });
+    const shown = row === null ? null : await deps.ledgers.ledger(topic, viewer);
     if (shown === null) throw refuse('E_TOPIC_ABSENT');
     return shown;
   },

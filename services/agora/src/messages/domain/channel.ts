@@ -52,5 +52,21 @@ export const KEPT_DAYS = 90;
 export const KEPT_MESSAGES = 10_000;
 /** Channels that one family begins. */
 export const MAX_CHANNELS = 10_000;
-/** Subscriptions of one actor, and of one channel. */
+/** Subscriptions of one family, and of one channel. */
 export const MAX_SUBSCRIPTIONS = 1000;
+/** Subscriptions of one family to one channel: each message there is told once for each of them. */
+export const MAX_SUBSCRIPTIONS_THERE = 20;
+/** Messages of one family that an agent's channel keeps: more would push out what others have said there. */
+export const MAX_IN_INBOX = 1000;
+
+/** The limit that a family is beyond; null = none. */
+export function subscriptionLimit({ ofFamily, ofChannel, ofFamilyThere }: Subscriptions): number | null {
+  if (ofFamilyThere > MAX_SUBSCRIPTIONS_THERE) return MAX_SUBSCRIPTIONS_THERE;
+  return Math.max(ofFamily, ofChannel) > MAX_SUBSCRIPTIONS ? MAX_SUBSCRIPTIONS : null;
+}
+
+export interface Subscriptions {
+  readonly ofFamily: number;
+  readonly ofChannel: number;
+  readonly ofFamilyThere: number;
+}
