@@ -11,9 +11,13 @@ import { createOfferStore } from './store/offer-store.ts';
 import { sweepOffers } from './store/offer-retention.ts';
 import { createReconciler } from './store/reconciler.ts';
 import { createSettling } from './store/settling.ts';
+import { sweepTrades } from './store/trade-retention.ts';
 import { createTradeMoves } from './store/trade-moves.ts';
 import { createTradeStore } from './store/trade-store.ts';
 import { allTools } from './tools/all.ts';
+
+/** A caller waits for no more than this of a sweep. */
+const SWEPT_WITHIN_MS = 2000;
 
 export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
   name: 'market',
@@ -25,13 +29,13 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
     const ports = createPorts(platform);
     const move = createTradeMoves(store, clock);
     const settling = createSettling({ store, ports, move, log });
-    const reconciler = createReconciler({ store, move, settling, log });
-    const deps = {
+    const reconciler = createReconciler({ store, move, settling, clock, log });
+    const deps: MarketDeps = {
       offers: createOfferStore(store, platform),
       trades: createTradeStore({ store, move, settling, clock }),
       registry: createRegistry(platform),
       ids,
-      sweep: reconciler.closeDue,
+      sweep: (kind) => reconciler.closeDue(kind, SWEPT_WITHIN_MS),
     };
     const audit = createMarketAudit({ store, money: ports.money, platform });
     // Beside the start, which does not wait for the ledger. What was cut off first: it is no contradiction.
@@ -44,6 +48,7 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
       jobs: marketJobs({
         ...reconciler,
         audit,
+        sweepTrades: () => sweepTrades(store.client),
         sweepOffers: () => sweepOffers(store.client, config.SVC_KEEP_OFFERS_DAYS),
       }),
       drain: async () => void (await looked),

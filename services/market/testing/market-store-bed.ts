@@ -23,6 +23,9 @@ const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 /** What the bus does with questions to the ledger: carries them, loses the question, or loses the answer. */
 export type Carried = 'well' | 'question lost' | 'answer lost';
 
+const MONEY_MOVES = ['hold', 'capture', 'void', 'debit'] as const;
+export type MoneyMove = (typeof MONEY_MOVES)[number];
+
 export interface MarketBed {
   readonly platform: Platform;
   readonly base: MarketStore;
@@ -32,7 +35,8 @@ export interface MarketBed {
   readonly reconciler: Reconciler;
   /** Without faults. */
   readonly ports: Ports;
-  carry(how: Carried): void;
+  /** `which`: of these operations of the ledger; absent = of all. */
+  carry(how: Carried, which?: readonly MoneyMove[]): void;
   /** A tool of the ledger, as the operator. */
   escrow(tool: string, args: Fields): Promise<Fields>;
   stop(): Promise<void>;
@@ -46,7 +50,8 @@ export async function openMarketBed(database: Database): Promise<MarketBed> {
   const base = await openStore(platform, { service: 'market', events: MARKET_EVENTS, migrations: MIGRATIONS });
   const ports = createPorts(platform);
   let carried: Carried = 'well';
-  const money = faulty(ports.money, () => carried);
+  let affected: readonly MoneyMove[] = MONEY_MOVES;
+  const money = faulty(ports.money, (move) => (affected.includes(move) ? carried : 'well'));
   const { clock } = platform;
   const storeOfOne = () => {
     const move = createTradeMoves(base, clock);
@@ -59,10 +64,11 @@ export async function openMarketBed(database: Database): Promise<MarketBed> {
     base,
     trades,
     elsewhere: storeOfOne().trades,
-    reconciler: createReconciler({ store: base, move, settling, log: platform.log }),
+    reconciler: createReconciler({ store: base, move, settling, clock, log: platform.log }),
     ports,
-    carry(how) {
+    carry(how, which = MONEY_MOVES) {
       carried = how;
+      affected = which;
     },
     escrow: async (tool, args) => (await callTool(platform.bus, 'escrow', tool, args)).fields,
     async stop() {
@@ -76,11 +82,11 @@ export async function openMarketBed(database: Database): Promise<MarketBed> {
   };
 }
 
-function faulty(money: Money, carried: () => Carried): Money {
+function faulty(money: Money, carried: (move: MoneyMove) => Carried): Money {
   const through =
-    <Question, Answer>(ask: (question: Question, options?: object) => Promise<Answer>) =>
+    <Question, Answer>(move: MoneyMove, ask: (question: Question, options?: object) => Promise<Answer>) =>
     async (question: Question, options?: object): Promise<Answer> => {
-      const how = carried();
+      const how = carried(move);
       if (how === 'question lost') throw new CallError('SERVICE_UNAVAILABLE');
       const answer = await ask(question, options);
       if (how === 'answer lost') throw new CallError('TIMEOUT');
@@ -88,9 +94,9 @@ function faulty(money: Money, carried: () => Carried): Money {
     };
   return {
     ...money,
-    hold: through(money.hold),
-    capture: through(money.capture),
-    void: through(money.void),
-    debit: through(money.debit),
+    hold: through('hold', money.hold),
+    capture: through('capture', money.capture),
+    void: through('void', money.void),
+    debit: through('debit', money.debit),
   };
 }

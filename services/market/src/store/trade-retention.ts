@@ -1,0 +1,14 @@
+/** What of a closed trade is kept for a time only. The trade stays: reputation is counted from it. */
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { IDEMPOTENCY_KEPT_SINCE } from '@svc/runtime/idempotency.ts';
+
+const AT_ONCE = 1000;
+
+/** Its key has no outcome any more, so that the same key stands for something new. */
+const KEYS = `UPDATE market.trades SET open_key = NULL, args_hash = NULL WHERE trade_id IN (
+  SELECT trade_id FROM market.trades WHERE open_key IS NOT NULL AND closed_at < ${IDEMPOTENCY_KEPT_SINCE} LIMIT ${AT_ONCE})`;
+
+/** Takes from closed trades what their time is over for. */
+export async function sweepTrades(client: SqlClient): Promise<void> {
+  for (let gone = AT_ONCE; gone === AT_ONCE; ) gone = await client.$executeRawUnsafe(KEYS);
+}
