@@ -46,7 +46,7 @@ export interface BuyingParts {
   readonly move: MoveTrade;
   readonly settling: Settling;
   readonly clock: Clock;
-  /** Closes what time has closed. */
+  /** Closes what time has closed; its money may follow later. */
   touch(tradeId: string): Promise<void>;
 }
 
@@ -157,7 +157,7 @@ async function beginFreeing(
   const decision = await attempt();
   if (decision.ok || listingId === null) return decision;
   const overdue = await readUndelivered(client, listingId);
-  for (const tradeId of overdue) await touch(tradeId);
+  await Promise.all(overdue.map(touch));
   return overdue.length === 0 ? decision : attempt();
 }
 

@@ -2,6 +2,7 @@
  * What happens to trades. Each method that changes something is one transaction; buying is two with the hold between them,
  * closing one with the capture or void after it. Whatever is cut off in between the reconciler finishes.
  */
+import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
@@ -43,10 +44,17 @@ export interface TradeStoreParts {
 
 export function createTradeStore({ store, move, settling, clock }: TradeStoreParts) {
   const { client } = store;
-  /** Time has decided something that nobody acted on yet. */
+  /**
+   * Time has decided something that nobody acted on yet. Whoever comes by is no party to its money: what cannot follow now
+   * follows later.
+   */
   const touch = async (tradeId: string): Promise<void> => {
-    const closed = await closeDue(move, tradeId);
-    if (closed !== null) await settling.settle(tradeId, closed.after);
+    try {
+      const closed = await closeDue(move, tradeId);
+      if (closed !== null) await settling.settle(tradeId, closed.after);
+    } catch (error) {
+      if (!(error instanceof CallError) || error.code === 'INTERNAL') throw error;
+    }
   };
   /** Of what was denied, when it is time that denied it. */
   const touchDue = async (tradeId: string, { trade, replayed }: MoveOutcome<unknown, string>): Promise<void> => {

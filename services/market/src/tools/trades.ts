@@ -1,6 +1,5 @@
 /** Trades of what is no skill, and what is the same for both kinds. */
 import type { CallErrorCode } from '@svc/contract/codes.ts';
-import { CallError } from '@svc/contract/codes.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { actingAs, actingAsNamed, mayActIn } from '@svc/contract/actor.ts';
 import type { Caller, ToolContext } from '@svc/contract/tool.ts';
@@ -124,16 +123,12 @@ const getTrade = defineTool({
   },
 });
 
-/** As time has made it; money that cannot follow now follows later. */
+/** As time has made it. */
 async function current({ trades }: Pick<MarketDeps, 'trades'>, tradeId: string): Promise<TradeRow | null> {
   const row = await trades.read(tradeId);
   if (row === null || row.state === 'opening' || row.state === 'undoing') return null;
   if (dueClosing(row, row.now) === null) return row;
-  try {
-    await trades.touch(tradeId);
-  } catch (error) {
-    if (!(error instanceof CallError)) throw error;
-  }
+  await trades.touch(tradeId);
   return trades.read(tradeId);
 }
 

@@ -5,7 +5,7 @@ import type { Database } from '@svc/runtime/database.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import { decideCancel, decideComplete, decideDeliver, decideSettle } from '../../src/domain/trade-rules.ts';
 import { allow } from '@svc/contract/decision.ts';
-import type { Carried, MarketBed } from '../market-store-bed.ts';
+import type { Carried, MarketBed, MoneyMove } from '../market-store-bed.ts';
 import { type Act, type Agent, AGENTS, LIMIT, type ReferenceListing, WINDOW_MS } from './reference-market.ts';
 
 const PATIENCE_MS = 20_000;
@@ -118,8 +118,12 @@ export class RealMarket {
   }
 
   /** What is asked of the ledger meanwhile gets lost; whatever is decided stays decided, and the caller is not told. */
-  async cutOff(how: Exclude<Carried, 'well'>, work: () => Promise<string | null>): Promise<string | null> {
-    this.#bed.carry(how);
+  async cutOff(
+    how: Exclude<Carried, 'well'>,
+    work: () => Promise<string | null>,
+    which?: readonly MoneyMove[],
+  ): Promise<string | null> {
+    this.#bed.carry(how, which);
     try {
       return await work();
     } catch (error) {
