@@ -290,6 +290,7 @@ export const HABITAT = defineOperations('habitat', {
   parties: {
     effect: 'read',
     askers: ['market'],
+    gathered: true,
     question: z.strictObject({ one: z.string().max(128), other: z.string().max(128) }),
     answer: z.strictObject({ kin: z.boolean(), trust: z.record(z.string(), TrustShown) }),
   },
@@ -297,6 +298,7 @@ export const HABITAT = defineOperations('habitat', {
   recordTrade: {
     effect: 'write-idempotent',
     askers: ['market'],
+    gathered: true,
     question: z.strictObject({
       tradeId: z.string().min(1).max(100),
       seller: IdentityId,
