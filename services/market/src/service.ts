@@ -13,6 +13,8 @@ import { createReconciler } from './store/reconciler.ts';
 import { createSettling } from './store/settling.ts';
 import { sweepTrades } from './store/trade-retention.ts';
 import { createTradeMoves } from './store/trade-moves.ts';
+import { createTradeReports } from './store/trade-reports.ts';
+import { createTradeSteps } from './store/trade-steps.ts';
 import { createTradeStore } from './store/trade-store.ts';
 import { allTools } from './tools/all.ts';
 
@@ -28,11 +30,13 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
     const { log, ids, config, clock } = platform;
     const ports = createPorts(platform);
     const move = createTradeMoves(store, clock);
-    const settling = createSettling({ store, ports, move, log });
+    const steps = createTradeSteps(store, clock);
+    const reports = createTradeReports({ store, trust: ports.trust, clock, log });
+    const settling = createSettling({ store, ports, move, steps, reports, log });
     const reconciler = createReconciler({ store, move, settling, clock, log });
     const deps: MarketDeps = {
       offers: createOfferStore(store, platform),
-      trades: createTradeStore({ store, move, settling, clock }),
+      trades: createTradeStore({ store, move, steps, settling, clock }),
       registry: createRegistry(platform),
       ids,
       sweep: (kind) => reconciler.closeDue(kind, SWEPT_WITHIN_MS),

@@ -16,6 +16,8 @@ import { createReconciler, type Reconciler } from '../src/store/reconciler.ts';
 import { createSettling } from '../src/store/settling.ts';
 import type { MarketStore } from '../src/store/trade-events.ts';
 import { createTradeMoves } from '../src/store/trade-moves.ts';
+import { createTradeReports } from '../src/store/trade-reports.ts';
+import { createTradeSteps } from '../src/store/trade-steps.ts';
 import { createTradeStore, type TradeStore } from '../src/store/trade-store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
@@ -55,8 +57,10 @@ export async function openMarketBed(database: Database): Promise<MarketBed> {
   const { clock } = platform;
   const storeOfOne = () => {
     const move = createTradeMoves(base, clock);
-    const settling = createSettling({ store: base, ports: { ...ports, money }, move, log: platform.log });
-    return { move, settling, trades: createTradeStore({ store: base, move, settling, clock }) };
+    const steps = createTradeSteps(base, clock);
+    const reports = createTradeReports({ store: base, trust: ports.trust, clock, log: platform.log });
+    const settling = createSettling({ store: base, ports: { money }, move, steps, reports, log: platform.log });
+    return { move, settling, trades: createTradeStore({ store: base, move, steps, settling, clock }) };
   };
   const { move, settling, trades } = storeOfOne();
   return {

@@ -27,6 +27,7 @@ import {
   type TradeRow,
   tryAgain,
 } from './trade-rows.ts';
+import type { TradeSteps } from './trade-steps.ts';
 
 export type Purchase = Omit<NewTrade, 'openKey' | 'argsHash'>;
 
@@ -44,6 +45,7 @@ const BID_ATTEMPTS = 5;
 export interface BuyingParts {
   readonly store: MarketStore;
   readonly move: MoveTrade;
+  readonly steps: Pick<TradeSteps, 'open'>;
   readonly settling: Settling;
   readonly clock: Clock;
   /** Closes what time has closed; its money may follow later. */
@@ -54,7 +56,7 @@ export interface BuyingParts {
 type Bought<Code extends string> = Once<Opened, Code | BuyRefusal> & { readonly trade: TradeRow | null };
 
 export function createBuying(parts: BuyingParts) {
-  const { store, move, settling } = parts;
+  const { store, move, steps, settling } = parts;
   const { client, change, idempotency } = store;
   const begin = createBeginning(parts);
   return {
@@ -84,6 +86,8 @@ export function createBuying(parts: BuyingParts) {
         // Whoever accepts a bid is told that it cannot be paid, and nothing of the purse of its bidder.
         return refused(trade.bidId === null ? held : deny(held.code));
       }
+      const opened = call.idempotency === null ? await steps.open(call, tradeId) : null;
+      if (opened !== null) return { decision: allow(answerOf(opened)), replayed: false, trade: opened };
       const outcome = await move<Opened, Code | BuyRefusal>(call, { tradeId, decide: decideOpen, absent: undone });
       // A twin was refused first, and that is what its key stands for.
       if (!outcome.decision.ok) await settling.undo(tradeId);
@@ -230,11 +234,15 @@ function soldOut(listingId: string, { type: kind, seller, scope }: Sold): Market
   };
 }
 
+function answerOf({ tradeId, createdAt, windowMs }: TradeRow): Opened {
+  return { tradeId, dueAt: createdAt + windowMs };
+}
+
 /** The hold is there: the trade stands, unless it is being undone already. */
 function decideOpen(trade: TradeRow): Decision<Moved<Opened>, never> | Rejected {
-  const { tradeId, createdAt, windowMs, state } = trade;
+  const { state } = trade;
   if (state === 'undoing') return { ok: 'rejected', error: undone() };
-  const answer = { tradeId, dueAt: createdAt + windowMs };
+  const answer = answerOf(trade);
   // A twin under the same key was faster.
   if (state !== 'opening') return allow({ answer, to: null });
   const opened = openStateOf(trade);

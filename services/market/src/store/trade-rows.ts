@@ -32,7 +32,7 @@ export type ClosedTrade = TradeRow & { readonly state: ClosedState };
 
 const ms = (column: string): string => `floor(extract(epoch FROM ${column}) * 1000)::float8`;
 
-const COLUMNS = `trade_id AS "tradeId", kind, listing_id AS "listingId", bid_id AS "bidId", seller, buyer, price, amount,
+export const COLUMNS = `trade_id AS "tradeId", kind, listing_id AS "listingId", bid_id AS "bidId", seller, buyer, price, amount,
   workspace, scope, operator, state, settlement, ${ms('created_at')} AS "createdAt", ${ms('due_at')} AS "dueAt",
   window_ms::float8 AS "windowMs", unsettled, ${ms('delivered_at')} AS "deliveredAt", ${ms('closed_at')} AS "closedAt",
   closed_by AS "closedBy", open_key AS "openKey", args_hash AS "argsHash", reported, version,

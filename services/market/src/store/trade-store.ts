@@ -13,6 +13,7 @@ import type { Settling } from './settling.ts';
 import { eventOf, type MarketStore } from './trade-events.ts';
 import type { Moved, MoveOutcome, MoveTrade } from './trade-moves.ts';
 import { countOpen, readPayload, readSold, readTrade, type TradeRow } from './trade-rows.ts';
+import type { TradeSteps } from './trade-steps.ts';
 
 export interface Delivered extends Named {
   readonly payloadSha256: string;
@@ -38,11 +39,12 @@ export type TradeStore = ReturnType<typeof createTradeStore>;
 export interface TradeStoreParts {
   readonly store: MarketStore;
   readonly move: MoveTrade;
+  readonly steps: TradeSteps;
   readonly settling: Settling;
   readonly clock: Clock;
 }
 
-export function createTradeStore({ store, move, settling, clock }: TradeStoreParts) {
+export function createTradeStore({ store, move, steps, settling, clock }: TradeStoreParts) {
   const { client } = store;
   /**
    * Time has decided something that nobody acted on yet. Whoever comes by is no party to its money: what cannot follow now
@@ -61,7 +63,7 @@ export function createTradeStore({ store, move, settling, clock }: TradeStorePar
     if (replayed || (trade !== null && dueClosing(trade, trade.now) !== null)) await touch(tradeId);
   };
   return {
-    ...createBuying({ store, move, settling, clock, touch }),
+    ...createBuying({ store, move, steps, settling, clock, touch }),
 
     read: (tradeId: string): Promise<TradeRow | null> => readTrade(client, tradeId),
 
