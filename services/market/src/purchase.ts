@@ -98,6 +98,7 @@ async function decideDeal(
   const window = deal.kind === 'skill' ? 'market.skillsTradeTtlMs' : 'market.tradeWindowMs';
   return allow({
     ...deal,
+    ...parties.value,
     tradeId: ids.next('trd'),
     workspace,
     operator: caller.operator,

@@ -52,7 +52,7 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
       jobs: marketJobs({
         ...reconciler,
         audit,
-        sweepTrades: () => sweepTrades(store.client),
+        sweepTrades: () => sweepTrades(store.client, config.SVC_KEEP_PAYLOADS_DAYS),
         sweepOffers: () => sweepOffers(store.client, config.SVC_KEEP_OFFERS_DAYS),
       }),
       drain: async () => void (await looked),

@@ -61,14 +61,14 @@ it('a key stands for its purchase for a day after that was closed, and then for 
   const [first, second] = [market.nextTradeId(), market.nextTradeId()];
   expect(await market.buy(first, 1, OFFER, 'c', keyed)).toBeNull();
   await market.act(first, 'cancel', 'c');
-  await sweepTrades(client);
+  await sweepTrades(client, 90);
   expect(await market.buy(second, 1, OFFER, 'c', keyed)).toBeNull();
   expect(await stateOf(second)).toBeUndefined();
   const age = (table: string, column: string, id: string) =>
     client.$executeRawUnsafe(`UPDATE market.${table} SET ${column} = ${column} - interval '25 hours' WHERE ${id}`);
   await age('trades', 'closed_at', `trade_id = '${first}'`);
   await age('idempotency', 'at', `key = '${keyed.idempotency?.key}'`);
-  await sweepTrades(client);
+  await sweepTrades(client, 90);
   expect(await market.buy(second, 1, OFFER, 'c', keyed)).toBeNull();
   expect(await stateOf(second)).toBe('pending_delivery none');
 });

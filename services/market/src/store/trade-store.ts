@@ -12,7 +12,8 @@ import { createBuying } from './buying.ts';
 import type { Settling } from './settling.ts';
 import { eventOf, type MarketStore } from './trade-events.ts';
 import type { Moved, MoveOutcome, MoveTrade } from './trade-moves.ts';
-import { countOpen, readPayload, readSold, readTrade, type TradeRow } from './trade-rows.ts';
+import { readPartners } from './reputation-rows.ts';
+import { countOpen, readPayload, readTrade, type TradeRow } from './trade-rows.ts';
 import type { TradeSteps } from './trade-steps.ts';
 
 export interface Delivered extends Named {
@@ -103,7 +104,7 @@ export function createTradeStore({ store, move, steps, settling, clock }: TradeS
       return text === null ? undefined : JSON.parse(text);
     },
 
-    soldBy: (view: View, seller: string) => readSold(client, view, seller),
+    partnersOf: (view: View, seller: string) => readPartners(client, view, seller),
     countOpen: (listingId: string) => countOpen(client, listingId),
   };
 }

@@ -23,13 +23,14 @@ export const PURCHASE_REFUSES = [
   'E_LISTING_ABSENT',
   'E_MEMBER_LIMIT',
   'E_POOL_EXCEEDED',
+  'E_QUOTA',
   'E_QUARANTINED',
   'E_SELF_TRADE',
   'E_SELLER_TRUST',
   'E_SKILL_DISABLED',
   'E_SOLD_OUT',
   'E_UNKNOWN_WORKSPACE',
-] as const satisfies readonly (ListingRefusal | HoldRefusal | 'E_SOLD_OUT')[];
+] as const satisfies readonly (ListingRefusal | HoldRefusal | 'E_QUOTA' | 'E_SOLD_OUT')[];
 
 const TRADE_REFUSES = [
   ...PURCHASE_REFUSES,

@@ -68,6 +68,7 @@ export class RealMarket {
     listing: Omit<ReferenceListing, 'taken'>,
     buyer: Agent,
     call: ChangeCall = this.call(),
+    buyerFamily = this.name(buyer),
   ): Promise<string | null> {
     const { seller, price, kind, unsettled } = listing;
     const purchase = {
@@ -77,6 +78,7 @@ export class RealMarket {
       bidId: null,
       seller: this.name(seller),
       buyer: this.name(buyer),
+      buyerFamily,
       price: String(price),
       amount: BigInt(price) * MICROS,
       workspace: null,
