@@ -44,9 +44,13 @@ export interface MarketBed {
   stop(): Promise<void>;
 }
 
-export async function openMarketBed(database: Database): Promise<MarketBed> {
+/** `variables`: of the environment of all of them. */
+export async function openMarketBed(
+  database: Database,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<MarketBed> {
   const dataDir = mkdtempSync(join(tmpdir(), 'market-'));
-  const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir });
+  const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir, ...variables });
   const habitat = await startService(platform, habitatService);
   const escrow = await startService(platform, escrowService);
   const base = await openStore(platform, { service: 'market', events: MARKET_EVENTS, migrations: MIGRATIONS });
@@ -59,7 +63,9 @@ export async function openMarketBed(database: Database): Promise<MarketBed> {
     const move = createTradeMoves(base, clock);
     const steps = createTradeSteps(base, clock);
     const reports = createTradeReports({ store: base, trust: ports.trust, clock, log: platform.log });
-    const settling = createSettling({ store: base, ports: { money }, move, steps, reports, log: platform.log });
+    const unpaid = platform.metrics.counter('svc_market_unpaid_total', 'As in the service.');
+    const parts = { store: base, ports: { money }, move, steps, reports, log: platform.log, unpaid };
+    const settling = createSettling(parts);
     return { move, settling, trades: createTradeStore({ store: base, move, steps, settling, clock }) };
   };
   const { move, settling, trades } = storeOfOne();

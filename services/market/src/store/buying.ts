@@ -8,12 +8,11 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { createFoldedChange } from '@svc/runtime/folded-change.ts';
 import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
-import { workspaceOfScope } from '../access.ts';
 import { OPEN_AT_ONCE } from '../domain/offer.ts';
 import type { Trade } from '../domain/trade.ts';
 import { takeBid } from './offer-rows.ts';
 import type { HoldRefusal, Settling } from './settling.ts';
-import { eventOf, type MarketEvent, type MarketStore } from './trade-events.ts';
+import { eventOf, inWorkspace, type MarketEvent, type MarketStore } from './trade-events.ts';
 import type { Moved, MoveTrade, Rejected } from './trade-moves.ts';
 import {
   beginTrades,
@@ -248,12 +247,7 @@ async function goOn(tx: SqlClient, { openKey, argsHash }: NewTrade): Promise<Dec
 }
 
 function soldOut(listingId: string, { type: kind, seller, scope }: Sold): MarketEvent {
-  const workspace = workspaceOfScope(scope);
-  return {
-    name: 'listing:sold-out',
-    ...(workspace === null ? {} : { workspace }),
-    payload: { listingId, kind, seller },
-  };
+  return { name: 'listing:sold-out', ...inWorkspace(scope), payload: { listingId, kind, seller } };
 }
 
 function answerOf({ tradeId, createdAt, windowMs }: TradeRow): Opened {
