@@ -27,12 +27,13 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
   events: MARKET_EVENTS,
   migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
   async open(platform, store) {
-    const { log, ids, config, clock } = platform;
+    const { log, ids, config, clock, metrics } = platform;
     const ports = createPorts(platform);
     const move = createTradeMoves(store, clock);
     const steps = createTradeSteps(store, clock);
     const reports = createTradeReports({ store, trust: ports.trust, clock, log });
-    const settling = createSettling({ store, ports, move, steps, reports, log });
+    const unpaid = metrics.counter('svc_market_unpaid_total', 'Closed trades that their buyer could not pay any more.');
+    const settling = createSettling({ store, ports, move, steps, reports, log, unpaid });
     const reconciler = createReconciler({ store, move, settling, clock, log });
     const deps: MarketDeps = {
       offers: createOfferStore(store, platform),
@@ -56,7 +57,7 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
         sweepOffers: () => sweepOffers(store.client, config.SVC_KEEP_OFFERS_DAYS),
       }),
       drain: async () => void (await looked),
-      checks: async () => [{ name: 'trades', status: audit.holds() ? 'ok' : 'degraded' }],
+      checks: async () => [{ name: 'trades', status: (await audit.holds()) ? 'ok' : 'degraded' }],
     };
   },
 });

@@ -38,6 +38,8 @@ interface SettlingParts {
   readonly steps: Pick<TradeSteps, 'settle'>;
   readonly reports: TradeReports;
   readonly log: Pick<Platform['log'], 'error'>;
+  /** Counts trades whose seller is not paid. */
+  readonly unpaid: { inc(): void };
 }
 
 export function holdIdOf(tradeId: string): string {
@@ -148,12 +150,15 @@ async function follow(parts: SettlingParts, trade: ClosedTrade): Promise<TradeRo
 }
 
 async function noteSettled(
-  { steps, move }: SettlingParts,
+  { steps, move, unpaid }: SettlingParts,
   { tradeId }: ClosedTrade,
   followed: Exclude<Followed, 'later'>,
 ): Promise<TradeRow | null> {
   const settled = followed === 'done' ? await steps.settle(SYSTEM, tradeId) : null;
-  return settled ?? (await move(SYSTEM, { tradeId, decide: (row) => decideSettled(row, followed) })).trade;
+  if (settled !== null) return settled;
+  const { trade } = await move(SYSTEM, { tradeId, decide: (row) => decideSettled(row, followed) });
+  if (followed === 'failed' && trade?.settlement === 'failed') unpaid.inc();
+  return trade;
 }
 
 /** Money has followed, or never will; somebody else may have noted it before. */

@@ -273,7 +273,7 @@ export async function readPayload(client: SqlClient, tradeId: string): Promise<s
 export async function countOpen(client: SqlClient, listingId: string): Promise<number> {
   const [row] = await client.$queryRawUnsafe<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM market.trades
-     WHERE listing_id = $1 AND state IN ('pending', 'pending_delivery', 'delivered')`,
+     WHERE listing_id = $1 AND state IN ('pending', 'pending_delivery', 'delivered') AND due_at > now()`,
     listingId,
   );
   return row?.count ?? 0;
