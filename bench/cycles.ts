@@ -6,7 +6,12 @@ import { AUTHORISED, startCluster, startEmbedded, startServers, type System, tem
 export const CLIENTS = 64;
 const WARMUP_MS = 1000;
 
-export type Ask = (tool: string, args: Readonly<Record<string, unknown>>) => Promise<Readonly<Record<string, unknown>>>;
+/** `key`: of a call that takes effect once, however often it is sent. */
+export type Ask = (
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+  key?: string,
+) => Promise<Readonly<Record<string, unknown>>>;
 /** One cycle of that client; `turn` counts the cycles of all, also over the rounds. */
 export type Cycle = (client: number, turn: number) => Promise<void>;
 
@@ -55,8 +60,10 @@ async function measureOn(
   { seconds, rounds }: { seconds: number; rounds: number },
 ): Promise<string> {
   const [url = ''] = system.urls;
-  const ask: Ask = async (tool, args) =>
-    (await callTool(url, AUTHORISED, tool, args)).content as Record<string, unknown>;
+  const ask: Ask = async (tool, args, key) => {
+    const headers = key === undefined ? AUTHORISED : { ...AUTHORISED, 'idempotency-key': key };
+    return (await callTool(url, headers, tool, args)).content as Record<string, unknown>;
+  };
   try {
     const cases = await casesOf(ask);
     const rates = new Map<string, Rate[]>(cases.map(({ title }) => [title, []]));

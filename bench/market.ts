@@ -19,6 +19,12 @@ async function casesOf(ask: Ask): Promise<readonly Case[]> {
     { title: 'spend from a pool', cycle: await spending(ask), aim: '' },
     { title: 'skill trade, one listing', cycle: skillTrade(ask, one(skills)), aim: '<= 4 spends' },
     { title: `skill trade, ${many}`, cycle: skillTrade(ask, skills), aim: '<= 4 spends' },
+    {
+      title: `skill trade of ${CLIENTS} members of a pool`,
+      cycle: skillTrade(ask, skills, { workspace: POOL }),
+      aim: '',
+    },
+    { title: 'skill trade, each call with a key', cycle: skillTrade(ask, skills, { keyed: true }), aim: '' },
     { title: 'buy and confirm, one listing', cycle: plainTrade(ask, one(goods)), aim: '' },
     { title: `buy and confirm, ${many}`, cycle: plainTrade(ask, goods), aim: '' },
   ];
@@ -47,6 +53,9 @@ async function spending(ask: Ask): Promise<Cycle> {
   const agentId = buyerOf(0);
   await ask('svc_habitat_createWorkspace', { workspaceId: POOL, options: { owner: agentId } });
   await ask('escrow_setWorkspaceBudget', { workspaceId: POOL, amount: 1_000_000, adminId: agentId });
+  for (let client = 1; client < CLIENTS; client += 1) {
+    await ask('svc_habitat_addRole', { workspaceId: POOL, role: 'editor', userId: buyerOf(client) });
+  }
   return async () => {
     await ask('escrow_workspaceRecordSpend', { workspaceId: POOL, agentId, amount: Number(PRICE) });
   };
@@ -60,12 +69,20 @@ function plainTrade(ask: Ask, listingIds: readonly string[]): Cycle {
   };
 }
 
-function skillTrade(ask: Ask, listingIds: readonly string[]): Cycle {
+interface Manner {
+  /** Whose pool pays; absent = each buyer itself. */
+  readonly workspace?: string;
+  readonly keyed?: boolean;
+}
+
+function skillTrade(ask: Ask, listingIds: readonly string[], { workspace, keyed = false }: Manner = {}): Cycle {
+  const pool = workspace === undefined ? {} : { workspace };
   return async (client, turn) => {
     const agentId = buyerOf(client);
     const listingId = pick(listingIds, client, turn);
-    const { tradeId, seller } = await ask('market_skill_buy', { listingId, buyerId: agentId });
-    await ask('market_skill_deliver', { tradeId, payload: { text: 'what was bought' }, agentId: seller });
-    await ask('market_skill_settle', { tradeId, decision: 'confirm', agentId });
+    const send: Ask = (tool, args) => ask(tool, args, keyed ? `${tool}-${client}-${turn}` : undefined);
+    const { tradeId, seller } = await send('market_skill_buy', { listingId, buyerId: agentId, ...pool });
+    await send('market_skill_deliver', { tradeId, payload: { text: 'what was bought' }, agentId: seller });
+    await send('market_skill_settle', { tradeId, decision: 'confirm', agentId });
   };
 }

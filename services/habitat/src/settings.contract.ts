@@ -94,6 +94,28 @@ export function describeSettings(name: string, open: () => Promise<Database>, no
       );
     });
 
+    test('that skills are traded or not is told to all, once for each change, whoever makes it', async () => {
+      const key = 'market.skillsEnabled';
+      await change(one, key, null);
+      const told = async () => {
+        const rows = await one.rows<{ payload: { enabled: boolean } }>(
+          `SELECT payload FROM habitat.outbox WHERE name = 'market:gate-changed' ORDER BY written, line`,
+        );
+        return rows.map(({ payload }) => payload.enabled);
+      };
+      const before = await told();
+      const keyed = { principal: 'operator', tool: 'svc_config_set', key: 'gate', argsHash: 'h' };
+      const wish = { key, value: true, by: 'operator', operator: true, idempotency: keyed };
+      await one.registry.changeSetting(wish);
+      expect(await other.registry.changeSetting(wish)).toMatchObject({ changed: true, replayed: true });
+      await change(other, key, true);
+      await change(one, 'sudo.ttlMs', 5000);
+      await change(one, 'sudo.ttlMs', null);
+      await change(other, key, false);
+      await change(one, key, null);
+      expect((await told()).slice(before.length)).toEqual([true, false]);
+    });
+
     test('changes of one setting at once leave one of their values, and each tells what it found', async () => {
       const values = Array.from({ length: 20 }, (_, index) => 1000 + index);
       const done = await Promise.all(values.map((value, index) => change(nodeOf(index), 'sudo.ttlMs', value)));

@@ -1,5 +1,6 @@
 import { toolFor } from '@svc/contract/tool.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
+import type { TradeKind } from './domain/trade.ts';
 import type { Registry } from './registry.ts';
 import type { OfferStore } from './store/offer-store.ts';
 import type { Reconciler } from './store/reconciler.ts';
@@ -12,7 +13,7 @@ export interface MarketDeps {
   readonly registry: Registry;
   readonly ids: Ids;
   /** Closes what time has closed. */
-  readonly sweep: Reconciler['closeDue'];
+  readonly sweep: (kind: TradeKind) => ReturnType<Reconciler['closeDue']>;
 }
 
 export const defineTool = toolFor<MarketDeps>();

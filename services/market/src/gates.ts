@@ -11,20 +11,23 @@ export interface Parties {
   readonly buyer: string;
 }
 
-/** Throws SERVICE_UNAVAILABLE when the registry does not answer: nobody is trusted without it. */
+/** Under whom what the buyer does is counted. Throws SERVICE_UNAVAILABLE when the registry does not answer: nobody is trusted without it. */
 export async function decideParties(
   registry: Pick<Registry, 'parties'>,
   { seller, buyer }: Parties,
   consents: boolean,
-): Promise<Decision<null, 'E_SELF_TRADE' | 'E_CONSENT' | 'E_QUARANTINED' | 'E_SELLER_TRUST'>> {
+): Promise<
+  Decision<{ readonly buyerFamily: string }, 'E_SELF_TRADE' | 'E_CONSENT' | 'E_QUARANTINED' | 'E_SELLER_TRUST'>
+> {
   if (seller === buyer) return deny('E_SELF_TRADE');
-  const { kin, trust } = await registry.parties({ one: seller, other: buyer });
+  const { kin, trust, families } = await registry.parties({ one: seller, other: buyer });
   if (kin) return deny('E_SELF_TRADE');
   if (!consents) return deny('E_CONSENT');
   const [ofSeller, ofBuyer] = [trust[seller], trust[buyer]];
   if (ofSeller === undefined || ofBuyer === undefined) throw new Error('the trust of both was asked for');
   if (ofSeller.quarantined || ofBuyer.quarantined) return deny('E_QUARANTINED');
-  return ofSeller.score < SELLER_TRUST ? deny('E_SELLER_TRUST', { needed: SELLER_TRUST }) : allow(null);
+  if (ofSeller.score < SELLER_TRUST) return deny('E_SELLER_TRUST', { needed: SELLER_TRUST });
+  return allow({ buyerFamily: families[buyer] ?? buyer });
 }
 
 /** Silence counts as consent, unless the operator wants to hear it. */

@@ -12,9 +12,11 @@ interface Work extends Pick<Reconciler, 'finish' | 'closeDue'> {
   readonly audit: Pick<MarketAudit, 'run'>;
   /** Deletes offers that were over long ago. */
   sweepOffers(): Promise<void>;
+  /** Takes from closed trades what is not kept for good. */
+  sweepTrades(): Promise<void>;
 }
 
-export function marketJobs({ finish, closeDue, audit, sweepOffers }: Work): JobDeclaration[] {
+export function marketJobs({ finish, closeDue, audit, sweepOffers, sweepTrades }: Work): JobDeclaration[] {
   return [
     {
       id: 'market.skill-sweep',
@@ -30,6 +32,7 @@ export function marketJobs({ finish, closeDue, audit, sweepOffers }: Work): JobD
     },
     { id: 'market.reconcile', everyMs: RECONCILE_MS, scope: 'cluster', run: () => finish() },
     { id: 'market.audit', everyMs: HOUR_MS, scope: 'cluster', run: async () => void (await audit.run()) },
+    { id: 'market.trades', everyMs: HOUR_MS, scope: 'cluster', run: sweepTrades },
     { id: 'market.offers', everyMs: HOUR_MS, scope: 'cluster', run: sweepOffers },
   ];
 }

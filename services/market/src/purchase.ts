@@ -16,8 +16,8 @@ type DealRefusal =
   | 'E_SELLER_TRUST'
   | 'E_SKILL_DISABLED'
   | 'E_UNKNOWN_WORKSPACE';
-export type ListingRefusal = DealRefusal | 'E_LISTING_ABSENT';
-type BidRefusal = DealRefusal | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER';
+export type ListingRefusal = DealRefusal | 'E_LISTING_ABSENT' | 'E_SOLD_OUT';
+type BidRefusal = DealRefusal | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER' | 'E_SOLD_OUT';
 
 /** Who buys, and with whose money. */
 interface Buying {
@@ -62,10 +62,11 @@ async function visibleListing(deps: Deps, buying: Buying, listingId: string): Pr
   return listing !== null && maySee(await viewOfActing(deps, buying), listing.scope) ? listing : null;
 }
 
-function decideOffer(deps: Deps, buying: Buying, listing: ListingRow): Decided<DealRefusal> {
-  const { type, seller, price, amount, scope, listingId } = listing;
+function decideOffer(deps: Deps, buying: Buying, listing: ListingRow): Decided<DealRefusal | 'E_SOLD_OUT'> {
+  const { type, seller, price, amount, scope, listingId, taken, supply } = listing;
   const kind = type === 'skill' ? 'skill' : 'plain';
-  return decideDeal(deps, buying, { kind, seller, buyer: buying.agent, price, amount, scope, listingId, bidId: null });
+  const deal: Deal = { kind, seller, buyer: buying.agent, price, amount, scope, listingId, bidId: null };
+  return decideDeal(deps, buying, deal, taken >= supply);
 }
 
 /** The seller of the listing that was bid on, or whoever knows what was asked for, takes the bid. */
@@ -75,6 +76,10 @@ export async function decideAccept(deps: Deps, buying: Buying, bidId: string): D
   const listing = bid.listingId === null ? null : await deps.offers.listing(bid.listingId);
   if (listing !== null && listing.seller !== buying.agent) return deny('E_NOT_SELLER');
   if (bid.status !== 'open') return deny('E_BID_CLOSED', { status: bid.status });
+  // Who left the workspace since is shown nothing of it any more, and buys nothing there.
+  if (bid.scope !== null && !maySee(await viewOfAgent(deps.registry, buying.caller, bid.bidder), bid.scope)) {
+    return deny('E_BID_CLOSED', { reason: 'the bidder is no member any more' });
+  }
   return decideDeal(deps, buying, dealOf(bid, listing, buying.agent));
 }
 
@@ -87,17 +92,20 @@ async function decideDeal(
   { registry, ids }: Deps,
   { caller, workspace, consentGiven }: Buying,
   deal: Deal,
-): Decided<DealRefusal> {
+  soldOut = false,
+): Decided<DealRefusal | 'E_SOLD_OUT'> {
   const stamp = caller.registry;
   if (deal.kind === 'skill' && !(await registry.setting('market.skillsEnabled', stamp)))
     return deny('E_SKILL_DISABLED');
   const parties = await decideParties(registry, deal, await decideConsent(registry, consentGiven, stamp));
   if (!parties.ok) return parties;
-  if (workspace !== null && !mayActIn(caller, workspace)) return deny('E_UNKNOWN_WORKSPACE');
+  // Supply is asked for before the purse is.
+  if (workspace !== null && !mayActIn(caller, workspace)) return deny(soldOut ? 'E_SOLD_OUT' : 'E_UNKNOWN_WORKSPACE');
   const unsettled = await registry.setting('market.skillsUnsettled', stamp);
   const window = deal.kind === 'skill' ? 'market.skillsTradeTtlMs' : 'market.tradeWindowMs';
   return allow({
     ...deal,
+    ...parties.value,
     tradeId: ids.next('trd'),
     workspace,
     operator: caller.operator,

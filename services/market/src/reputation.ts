@@ -12,13 +12,16 @@ export interface SellerReputation extends Reputation {
 
 /** From the closed trades that `view` may know of. Throws SERVICE_UNAVAILABLE. */
 export async function reputationOfSeller(
-  { registry, trades }: { readonly registry: Pick<Registry, 'scores'>; readonly trades: Pick<TradeStore, 'soldBy'> },
+  {
+    registry,
+    trades,
+  }: { readonly registry: Pick<Registry, 'scores'>; readonly trades: Pick<TradeStore, 'partnersOf'> },
   view: View,
   seller: string,
 ): Promise<SellerReputation> {
-  const sold = await trades.soldBy(view, seller);
-  const scores = await scoresOf(registry, [...new Set([seller, ...sold.map(({ buyer }) => buyer)])]);
-  return { legacy: scores.get(seller) ?? 0, ...reputationOf(sold, (buyer) => scores.get(buyer) ?? 0) };
+  const partners = await trades.partnersOf(view, seller);
+  const scores = await scoresOf(registry, [...new Set([seller, ...partners.map(({ family }) => family)])]);
+  return { legacy: scores.get(seller) ?? 0, ...reputationOf(partners, (family) => scores.get(family) ?? 0) };
 }
 
 async function scoresOf(registry: Pick<Registry, 'scores'>, ids: readonly string[]): Promise<Map<string, number>> {

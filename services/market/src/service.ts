@@ -11,9 +11,15 @@ import { createOfferStore } from './store/offer-store.ts';
 import { sweepOffers } from './store/offer-retention.ts';
 import { createReconciler } from './store/reconciler.ts';
 import { createSettling } from './store/settling.ts';
+import { sweepTrades } from './store/trade-retention.ts';
 import { createTradeMoves } from './store/trade-moves.ts';
+import { createTradeReports } from './store/trade-reports.ts';
+import { createTradeSteps } from './store/trade-steps.ts';
 import { createTradeStore } from './store/trade-store.ts';
 import { allTools } from './tools/all.ts';
+
+/** A caller waits for no more than this of a sweep. */
+const SWEPT_WITHIN_MS = 2000;
 
 export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
   name: 'market',
@@ -21,17 +27,20 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
   events: MARKET_EVENTS,
   migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
   async open(platform, store) {
-    const { log, ids, config, clock } = platform;
+    const { log, ids, config, clock, metrics } = platform;
     const ports = createPorts(platform);
     const move = createTradeMoves(store, clock);
-    const settling = createSettling({ store, ports, move, log });
-    const reconciler = createReconciler({ store, move, settling, log });
-    const deps = {
+    const steps = createTradeSteps(store, clock);
+    const reports = createTradeReports({ store, trust: ports.trust, clock, log });
+    const unpaid = metrics.counter('svc_market_unpaid_total', 'Closed trades that their buyer could not pay any more.');
+    const settling = createSettling({ store, ports, move, steps, reports, log, unpaid });
+    const reconciler = createReconciler({ store, move, settling, clock, log });
+    const deps: MarketDeps = {
       offers: createOfferStore(store, platform),
-      trades: createTradeStore({ store, move, settling, clock }),
+      trades: createTradeStore({ store, move, steps, settling, clock }),
       registry: createRegistry(platform),
       ids,
-      sweep: reconciler.closeDue,
+      sweep: (kind) => reconciler.closeDue(kind, SWEPT_WITHIN_MS),
     };
     const audit = createMarketAudit({ store, money: ports.money, platform });
     // Beside the start, which does not wait for the ledger. What was cut off first: it is no contradiction.
@@ -44,10 +53,11 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
       jobs: marketJobs({
         ...reconciler,
         audit,
+        sweepTrades: () => sweepTrades(store.client, config.SVC_KEEP_PAYLOADS_DAYS),
         sweepOffers: () => sweepOffers(store.client, config.SVC_KEEP_OFFERS_DAYS),
       }),
       drain: async () => void (await looked),
-      checks: async () => [{ name: 'trades', status: audit.holds() ? 'ok' : 'degraded' }],
+      checks: async () => [{ name: 'trades', status: (await audit.holds()) ? 'ok' : 'degraded' }],
     };
   },
 });

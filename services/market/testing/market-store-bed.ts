@@ -16,12 +16,17 @@ import { createReconciler, type Reconciler } from '../src/store/reconciler.ts';
 import { createSettling } from '../src/store/settling.ts';
 import type { MarketStore } from '../src/store/trade-events.ts';
 import { createTradeMoves } from '../src/store/trade-moves.ts';
+import { createTradeReports } from '../src/store/trade-reports.ts';
+import { createTradeSteps } from '../src/store/trade-steps.ts';
 import { createTradeStore, type TradeStore } from '../src/store/trade-store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 
 /** What the bus does with questions to the ledger: carries them, loses the question, or loses the answer. */
 export type Carried = 'well' | 'question lost' | 'answer lost';
+
+const MONEY_MOVES = ['hold', 'capture', 'void', 'debit'] as const;
+export type MoneyMove = (typeof MONEY_MOVES)[number];
 
 export interface MarketBed {
   readonly platform: Platform;
@@ -32,26 +37,36 @@ export interface MarketBed {
   readonly reconciler: Reconciler;
   /** Without faults. */
   readonly ports: Ports;
-  carry(how: Carried): void;
+  /** `which`: of these operations of the ledger; absent = of all. */
+  carry(how: Carried, which?: readonly MoneyMove[]): void;
   /** A tool of the ledger, as the operator. */
   escrow(tool: string, args: Fields): Promise<Fields>;
   stop(): Promise<void>;
 }
 
-export async function openMarketBed(database: Database): Promise<MarketBed> {
+/** `variables`: of the environment of all of them. */
+export async function openMarketBed(
+  database: Database,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<MarketBed> {
   const dataDir = mkdtempSync(join(tmpdir(), 'market-'));
-  const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir });
+  const platform = platformOn(database, {}, { SVC_DATA_DIR: dataDir, ...variables });
   const habitat = await startService(platform, habitatService);
   const escrow = await startService(platform, escrowService);
   const base = await openStore(platform, { service: 'market', events: MARKET_EVENTS, migrations: MIGRATIONS });
   const ports = createPorts(platform);
   let carried: Carried = 'well';
-  const money = faulty(ports.money, () => carried);
+  let affected: readonly MoneyMove[] = MONEY_MOVES;
+  const money = faulty(ports.money, (move) => (affected.includes(move) ? carried : 'well'));
   const { clock } = platform;
   const storeOfOne = () => {
     const move = createTradeMoves(base, clock);
-    const settling = createSettling({ store: base, ports: { ...ports, money }, move, log: platform.log });
-    return { move, settling, trades: createTradeStore({ store: base, move, settling, clock }) };
+    const steps = createTradeSteps(base, clock);
+    const reports = createTradeReports({ store: base, trust: ports.trust, clock, log: platform.log });
+    const unpaid = platform.metrics.counter('svc_market_unpaid_total', 'As in the service.');
+    const parts = { store: base, ports: { money }, move, steps, reports, log: platform.log, unpaid };
+    const settling = createSettling(parts);
+    return { move, settling, trades: createTradeStore({ store: base, move, steps, settling, clock }) };
   };
   const { move, settling, trades } = storeOfOne();
   return {
@@ -59,10 +74,11 @@ export async function openMarketBed(database: Database): Promise<MarketBed> {
     base,
     trades,
     elsewhere: storeOfOne().trades,
-    reconciler: createReconciler({ store: base, move, settling, log: platform.log }),
+    reconciler: createReconciler({ store: base, move, settling, clock, log: platform.log }),
     ports,
-    carry(how) {
+    carry(how, which = MONEY_MOVES) {
       carried = how;
+      affected = which;
     },
     escrow: async (tool, args) => (await callTool(platform.bus, 'escrow', tool, args)).fields,
     async stop() {
@@ -76,11 +92,11 @@ export async function openMarketBed(database: Database): Promise<MarketBed> {
   };
 }
 
-function faulty(money: Money, carried: () => Carried): Money {
+function faulty(money: Money, carried: (move: MoneyMove) => Carried): Money {
   const through =
-    <Question, Answer>(ask: (question: Question, options?: object) => Promise<Answer>) =>
+    <Question, Answer>(move: MoneyMove, ask: (question: Question, options?: object) => Promise<Answer>) =>
     async (question: Question, options?: object): Promise<Answer> => {
-      const how = carried();
+      const how = carried(move);
       if (how === 'question lost') throw new CallError('SERVICE_UNAVAILABLE');
       const answer = await ask(question, options);
       if (how === 'answer lost') throw new CallError('TIMEOUT');
@@ -88,9 +104,9 @@ function faulty(money: Money, carried: () => Carried): Money {
     };
   return {
     ...money,
-    hold: through(money.hold),
-    capture: through(money.capture),
-    void: through(money.void),
-    debit: through(money.debit),
+    hold: through('hold', money.hold),
+    capture: through('capture', money.capture),
+    void: through('void', money.void),
+    debit: through('debit', money.debit),
   };
 }

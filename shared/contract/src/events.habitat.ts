@@ -197,6 +197,12 @@ export const HABITAT_EVENTS = {
     audience: 'operator',
     payload: z.strictObject({ key: z.string().describe('Its key; never its value.'), by }),
   },
+  'market:gate-changed': {
+    service: 'habitat',
+    meaning: 'The trade of skills was turned on or off.',
+    audience: 'public',
+    payload: z.strictObject({ enabled: z.boolean(), by: z.string() }),
+  },
   'audit:broken': {
     service: 'habitat',
     meaning: 'A chain of the audit does not verify.',

@@ -34,10 +34,4 @@ export const MARKET_EVENTS = {
   'trade:cancelled': ofTrade('One of the two went back on the trade.'),
   'trade:expired': ofTrade('The seller of a skill did not deliver in time.'),
   'trade:settled': ofTrade('The money of a closed trade has moved, or was given back.'),
-  'market:gate-changed': {
-    service: 'market',
-    meaning: 'The trade of skills was turned on or off.',
-    audience: 'public',
-    payload: z.strictObject({ enabled: z.boolean(), by: z.string() }),
-  },
 } as const satisfies Record<string, EventDeclaration>;

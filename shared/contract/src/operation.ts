@@ -15,6 +15,8 @@ export interface OperationDeclaration {
   readonly refuses?: readonly RefusalCode[];
   /** The services that may ask; absent = every one. */
   readonly askers?: readonly string[];
+  /** What is asked for in one turn of the event loop crosses the bus as one message; each question has its own outcome. */
+  readonly gathered?: true;
 }
 
 type Declarations = Readonly<Record<string, OperationDeclaration>>;
@@ -66,6 +68,15 @@ export const OperationRequest = z.strictObject({
   operator: z.literal(true).optional(),
   question: z.unknown(),
 });
+
+/** What is asked for at once crosses in messages of so many, each of which is an `OperationRequest`. */
+export const MOST_GATHERED = 64;
+export const GatheredRequest = z.strictObject({ many: z.array(z.unknown()).min(1).max(MOST_GATHERED) });
+
+/** To each of them, in their order. */
+export interface GatheredReply {
+  readonly replies: readonly OperationReply[];
+}
 
 export type OperationReply =
   | { readonly answer: unknown }

@@ -74,6 +74,7 @@ export const ESCROW = defineOperations('escrow', {
   hold: {
     effect: 'write-idempotent',
     askers,
+    gathered: true,
     question: z.strictObject({
       holdId: ServiceHoldId,
       payer: Payer.nullable(),
@@ -104,6 +105,7 @@ export const ESCROW = defineOperations('escrow', {
   capture: {
     effect: 'write-idempotent',
     askers,
+    gathered: true,
     question: z.strictObject({ holdId: ServiceHoldId, amount: LimitCredits.optional(), payee: Payee.optional() }),
     answer: z.strictObject({ captured: z.literal(true), entryId: z.string().nullable(), amount: z.number(), replay }),
     refuses: ['E_HOLD_ABSENT', 'E_HOLD_EXPIRED', 'E_HOLD_CLOSED', 'E_AMOUNT', 'E_LEDGER_FROZEN'],
@@ -112,6 +114,7 @@ export const ESCROW = defineOperations('escrow', {
   void: {
     effect: 'write-idempotent',
     askers,
+    gathered: true,
     question: z.strictObject({ holdId: ServiceHoldId, reason: z.string().max(200) }),
     answer: z.strictObject({ voided: z.literal(true), expired: z.literal(true).optional(), replay }),
     refuses: ['E_HOLD_CLOSED', 'E_LEDGER_FROZEN'],

@@ -285,18 +285,24 @@ export const HABITAT = defineOperations('habitat', {
   },
   /**
    * Of two who are about to trade: whether they are one, parent and child, or otherwise of one family, so that what they do
-   * to each other proves nothing; and the trust of each.
+   * to each other proves nothing; the trust of each, and the family under which each counts.
    */
   parties: {
     effect: 'read',
     askers: ['market'],
+    gathered: true,
     question: z.strictObject({ one: z.string().max(128), other: z.string().max(128) }),
-    answer: z.strictObject({ kin: z.boolean(), trust: z.record(z.string(), TrustShown) }),
+    answer: z.strictObject({
+      kin: z.boolean(),
+      trust: z.record(z.string(), TrustShown),
+      families: z.record(z.string(), z.string()),
+    }),
   },
   /** A closed trade moves the trust of its seller, once per trade. `recorded` is false for one that was told before. */
   recordTrade: {
     effect: 'write-idempotent',
     askers: ['market'],
+    gathered: true,
     question: z.strictObject({
       tradeId: z.string().min(1).max(100),
       seller: IdentityId,

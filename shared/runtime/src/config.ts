@@ -162,6 +162,11 @@ export const CONFIG_TABLE = {
     '90',
     'Days for which closed bids and listings that are sold out are shown in the market; their trades stay.',
   ),
+  SVC_KEEP_PAYLOADS_DAYS: variable(
+    count(1, 36_500).default(90),
+    '90',
+    'Days for which what was delivered for a skill is kept after its trade was closed; the trade and the hash stay.',
+  ),
   SVC_KEEP_RESTORES_DAYS: variable(
     count(1, 36_500).default(30),
     '30',

@@ -4,6 +4,8 @@ import { CallError, Refusal, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Decision, Denial } from '@svc/contract/decision.ts';
 import {
   type AskedBy,
+  type GatheredReply,
+  GatheredRequest,
   mayAsk,
   OPERATION_SUBJECTS,
   type OperationDeclaration,
@@ -19,6 +21,7 @@ import { callErrorOf, failureOf } from '@svc/contract/rpc.ts';
 import type { z } from 'zod';
 import { invalidArguments } from './arguments.ts';
 import { type Bus, BusError, type RequestOptions, type Subscription } from './bus.ts';
+import { createGathering } from './gathering.ts';
 import { diskRefusalOf } from './disk-errors.ts';
 import { callErrorFor } from './failures.ts';
 import type { StatelessPlatform } from './platform.ts';
@@ -63,7 +66,7 @@ export function serveOperations<Of extends Operations, Deps>(
   const { service, declared } = operations;
   const handlers = serving.handlers as Readonly<Record<string, AnyHandler<Deps>>>;
 
-  async function replyTo(payload: string, subject: string): Promise<OperationReply> {
+  async function replyTo(asked: unknown, subject: string): Promise<OperationReply> {
     const [, , asker = '', name = ''] = subject.split('.');
     const declaration = Object.hasOwn(declared, name) ? declared[name] : undefined;
     const handler = handlers[name];
@@ -71,7 +74,7 @@ export function serveOperations<Of extends Operations, Deps>(
       if (declaration === undefined || handler === undefined)
         throw new CallError('TOOL_NOT_FOUND', `${service} has no operation ${name}.`);
       if (!mayAsk(declaration, asker)) throw new CallError('FORBIDDEN', `${asker} may not ask for ${service}.${name}.`);
-      const { deadlineAt, by = null, operator = false, question } = OperationRequest.parse(JSON.parse(payload));
+      const { deadlineAt, by = null, operator = false, question } = OperationRequest.parse(asked);
       if (declaration.effect !== 'read' && deadlineAt <= platform.clock.now()) throw new CallError('TIMEOUT');
       const context = { deps: serving.deps, asker, by, operator, deadlineAt };
       return replyWith(await handler(parsedQuestion(declaration, question), context), declaration);
@@ -82,11 +85,27 @@ export function serveOperations<Of extends Operations, Deps>(
     }
   }
 
+  async function replyToAll(payload: string, subject: string): Promise<OperationReply | GatheredReply> {
+    const asked = jsonOf(payload);
+    const gathered = GatheredRequest.safeParse(asked);
+    if (!gathered.success) return replyTo(asked, subject);
+    return { replies: await Promise.all(gathered.data.many.map((one) => replyTo(one, subject))) };
+  }
+
   return platform.bus.respond(
     OPERATION_SUBJECTS.servedBy(service, process),
-    async (payload, subject) => JSON.stringify(await replyTo(payload, subject)),
+    async (payload, subject) => JSON.stringify(await replyToAll(payload, subject)),
     process === undefined ? { queue: service } : {},
   );
+}
+
+/** Undefined is no question either. */
+function jsonOf(payload: string): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
 }
 
 function parsedQuestion({ question }: OperationDeclaration, given: unknown): unknown {
@@ -154,34 +173,71 @@ export function createOperationClient<Of extends Operations, const Asker extends
   const operations = Object.entries(declared)
     .filter(([, declaration]) => mayAsk(declaration, asker))
     .map(([name, declaration]) => {
+      const toAny = OPERATION_SUBJECTS.one(service, asker, name);
+      const gather = createGathering<RequestMessage, OperationReply>((asked) =>
+        requestTogether(platform, toAny, declaration, asked),
+      );
       const ask = async (question: unknown, options: AskOptions = {}): Promise<unknown> => {
         const subject = OPERATION_SUBJECTS.one(service, asker, name, options.process);
-        return outcomeOf(await request(platform, subject, declaration, question, options), declaration, subject);
+        const asked = messageOf(platform, question, options);
+        const { process, deadlineAt } = options;
+        const isGathered = declaration.gathered === true && process === undefined && deadlineAt === undefined;
+        const reply = isGathered
+          ? gather(asked)
+          : request<OperationReply>(platform, subject, declaration, asked, options);
+        return outcomeOf(await reply, declaration, subject);
       };
       return [name, ask] as const;
     });
   return Object.fromEntries(operations) as unknown as OperationClient<Of, Asker>;
 }
 
-async function request(
-  { bus, clock }: AskingPlatform,
-  subject: string,
-  { effect }: OperationDeclaration,
+type RequestMessage = z.input<typeof OperationRequest>;
+
+function messageOf(
+  { clock }: Pick<AskingPlatform, 'clock'>,
   question: unknown,
-  { by, operator, deadlineAt: given }: AskOptions,
-): Promise<OperationReply> {
-  const deadlineAt = given ?? clock.now() + ANSWERED_WITHIN_MS;
-  const asked: z.input<typeof OperationRequest> = {
-    deadlineAt,
+  { by, operator, deadlineAt }: AskOptions,
+): RequestMessage {
+  return {
+    deadlineAt: deadlineAt ?? clock.now() + ANSWERED_WITHIN_MS,
     ...(by === undefined || by === null ? {} : { by }),
     ...(operator === true ? { operator } : {}),
     question,
   };
-  const payload = JSON.stringify(asked);
+}
+
+/** Those that together are more than a message may be go one by one. */
+async function requestTogether(
+  platform: AskingPlatform,
+  subject: string,
+  declaration: OperationDeclaration,
+  asked: readonly RequestMessage[],
+): Promise<readonly OperationReply[]> {
+  const one = (message: RequestMessage) => request<OperationReply>(platform, subject, declaration, message);
+  if (asked.length === 1) return Promise.all(asked.map(one));
+  try {
+    const deadlineAt = Math.max(...asked.map((message) => message.deadlineAt));
+    return (await request<GatheredReply>(platform, subject, declaration, { deadlineAt, many: [...asked] })).replies;
+  } catch (error) {
+    if (error instanceof CallError && error.code === 'PAYLOAD_TOO_LARGE') return Promise.all(asked.map(one));
+    throw error;
+  }
+}
+
+async function request<Reply>(
+  { bus }: AskingPlatform,
+  subject: string,
+  { effect }: OperationDeclaration,
+  message: RequestMessage | (z.input<typeof GatheredRequest> & Pick<RequestMessage, 'deadlineAt'>),
+  { deadlineAt: given }: AskOptions = {},
+): Promise<Reply> {
+  const { deadlineAt } = message;
+  const payload = JSON.stringify('many' in message ? { many: message.many } : message);
   const options: RequestOptions = { deadlineAt, isRepeatable: effect !== 'write' };
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return JSON.parse(await bus.request(subject, payload, options)) as OperationReply;
+      return JSON.parse(await bus.request(subject, payload, options)) as Reply;
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
       const pauseMs = isWorthAnother(error, options) ? PAUSES_MS[attempt] : undefined;

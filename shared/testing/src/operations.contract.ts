@@ -34,6 +34,7 @@ function declare(service: string) {
     look: { effect: 'read', question: Wish, answer: Heard },
     repeat: { effect: 'write-idempotent', question: Wish, answer: Heard },
     write: { effect: 'write', question: Wish, answer: Heard },
+    gather: { effect: 'write-idempotent', question: Wish, answer: Heard, refuses: ['E_LIMIT'], gathered: true },
   });
 }
 type Echo = ReturnType<typeof declare>;
@@ -63,6 +64,7 @@ export function describeOperations(name: string, open: (() => Promise<BusPair>) 
       createOperationClient({ bus, clock: systemClock }, bed.operations, asker);
 
     describeAnswers(() => bed, client);
+    describeGathering(() => bed, client);
     describeFailures(() => bed, client);
     describeLosses(() => bed, client);
   });
@@ -93,6 +95,7 @@ function openBed(pair: BusPair): Bed {
         look: answer,
         repeat: answer,
         write: answer,
+        gather: async ({ what }, context) => (await act(what, context)) as Decision<{ heard: string }, 'E_LIMIT'>,
       };
       return serveOperations(
         { bus: pair.responder, clock: systemClock, log },
@@ -159,6 +162,70 @@ function describeAnswers(bed: () => Bed, client: Client): void {
   });
 }
 
+function describeGathering(bed: () => Bed, client: Client): void {
+  /** Counts messages. */
+  const counting = (sent: string[]): Pick<Bus, 'request'> => ({
+    request(subject, payload, options) {
+      sent.push(payload);
+      return bed().pair.requester.request(subject, payload, options);
+    },
+  });
+
+  test('what is asked for in one turn is one message, and each has an outcome of its own', async () => {
+    const behalf: unknown[] = [];
+    await bed().serve(async (what, { by, operator }) => {
+      behalf.push([what, by, operator]);
+      if (what === 'bug') throw new Error('a secret');
+      return what === 'no' ? deny('E_LIMIT') : allow({ heard: what });
+    });
+    const sent: string[] = [];
+    const { gather } = client('market', counting(sent));
+    const asked = [
+      gather({ what: 'a' }, { by: 'ada' }),
+      gather({ what: 'no' }, { operator: true }),
+      gather({ what: 'bug' }),
+      gather({ what: 'longer than ten' }),
+      gather({ what: 'b' }),
+    ];
+    const [a, no, bug, long, b] = await Promise.allSettled(asked);
+    expect(sent).toHaveLength(1);
+    expect(behalf).toEqual([
+      ['a', 'ada', false],
+      ['no', null, true],
+      ['bug', null, false],
+      ['b', null, false],
+    ]);
+    expect([a, no, b]).toMatchObject([
+      { value: { value: { heard: 'a' } } },
+      { value: { ok: false, code: 'E_LIMIT' } },
+      { value: { value: { heard: 'b' } } },
+    ]);
+    expect([bug, long]).toMatchObject([{ reason: { code: 'INTERNAL' } }, { reason: { code: 'VAF_INPUT_INVALID' } }]);
+  });
+
+  test('of many at once no message has more than the bound, and one that comes later waits for none before', async () => {
+    const first = Promise.withResolvers<void>();
+    await bed().serve(async (what) => {
+      if (what === 'slow') await first.promise;
+      return allow({ heard: what });
+    });
+    const sent: string[] = [];
+    const { gather } = client('market', counting(sent));
+    const slow = gather({ what: 'slow' });
+    await delay(5);
+    await Promise.all(Array.from({ length: 130 }, (_, n) => gather({ what: String(n) })));
+    expect(sent).toHaveLength(4);
+    first.resolve();
+    expect(await slow).toMatchObject({ ok: true });
+  });
+
+  test('when nobody is there each is told so', async () => {
+    const { gather } = client('market');
+    const codes = await Promise.all(['a', 'b'].map((what) => failureOf(gather({ what }))));
+    expect(codes.map(({ code }) => code)).toEqual(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
+  });
+}
+
 function describeFailures(bed: () => Bed, client: Client): void {
   test('a question that does not fit is told what is wrong, and no handler sees it', async () => {
     const seen: string[] = [];
@@ -178,7 +245,7 @@ function describeFailures(bed: () => Bed, client: Client): void {
     const asking = createOperationClient({ bus: bed().pair.requester, clock: systemClock }, newer, 'universe');
     expect((await failureOf(asking.later({ what: 'x' }))).code).toBe('TOOL_NOT_FOUND');
     expect((await failureOf(asking.take({ what: 'x' }))).code).toBe('FORBIDDEN');
-    expect(Object.keys(client('universe')).sort()).toEqual(['echo', 'look', 'repeat', 'write']);
+    expect(Object.keys(client('universe')).sort()).toEqual(['echo', 'gather', 'look', 'repeat', 'write']);
   });
 
   test('a call error crosses as it was thrown', async () => {

@@ -4,7 +4,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { IDEMPOTENCY_KEPT_SINCE } from '@svc/runtime/idempotency.ts';
 import type { Account } from '../domain/account.ts';
 import { type Changes, sinkChanges } from '../domain/book.ts';
-import { claimOf, type Hold } from '../domain/hold.ts';
+import { claimOf, type Hold, holdKey } from '../domain/hold.ts';
 import type { Member } from '../domain/member.ts';
 import { Overtaken } from './move.ts';
 
@@ -26,8 +26,9 @@ export interface WriteOptions {
 export async function writeChanges(tx: SqlClient, changes: Changes, options: WriteOptions): Promise<void> {
   const closed = changes.holds.filter(({ seq }) => seq > 0n);
   const placed = changes.holds.filter(({ seq }) => seq < 0n);
-  if (closed.length === 0 || placed.length === 0) return writeAll(tx, changes, options);
-  // A hold that is placed may have the id of one that is closed, which must be free before.
+  // A hold that is placed may have the name of one that is closed, which must be free before.
+  const freed = new Set(closed.map(holdKey));
+  if (!placed.some((hold) => freed.has(holdKey(hold)))) return writeAll(tx, changes, options);
   const nothing: Changes = { accounts: [], members: [], holds: [], entries: [] };
   await writeAll(tx, { ...nothing, holds: closed }, { ...options, keyed: [] });
   await writeAll(tx, { ...changes, holds: placed }, options);

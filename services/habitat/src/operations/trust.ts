@@ -12,8 +12,12 @@ export const trustOperations: HabitatHandlers<'trust' | 'scores' | 'parties' | '
     return { scores: Object.fromEntries([...standings].map(([id, standing]) => [id, trustOf(standing).score])) };
   },
   async parties(pair, { deps: { store }, deadlineAt }) {
-    const { kin, standings } = await store.parties(pair, deadlineAt);
-    return { kin, trust: Object.fromEntries(standings.map(([id, standing]) => [id, trustOf(standing)])) };
+    const { kin, parties } = await store.parties(pair, deadlineAt);
+    return {
+      kin,
+      trust: Object.fromEntries(parties.map(({ id, standing }) => [id, trustOf(standing)])),
+      families: Object.fromEntries(parties.map(({ id, family }) => [id, family])),
+    };
   },
   async recordTrade(trade, { deps: { store }, deadlineAt }) {
     const { decision } = await store.recordTrade(onBehalfOfNobody(deadlineAt), trade);

@@ -73,12 +73,20 @@ export async function changeSetting(
   const before = inEffect(declared, { fixed: fixedValue, stored });
   const after = inEffect(declared, { fixed: fixedValue, stored: wanted });
   if (!isSame(stored ?? null, wanted)) await write(unit, { key, value: wanted, by }, stored ?? null);
+  const changed = !isSame(before.value, after.value);
+  if (changed) tellAll(unit, declared, after.value, by);
   return allow({
-    changed: !isSame(before.value, after.value),
+    changed,
     value: after.value as ChangedSetting['value'],
     source: after.source,
     shadowedBy: after.source === 'environment' && !isSame(after.value, wanted) ? ('environment' as const) : null,
   });
+}
+
+/** Of a setting that concerns everybody, whichever tool changed it. */
+function tellAll(unit: HabitatUnit, key: string, value: unknown, by: string): void {
+  if (key !== 'market.skillsEnabled') return;
+  unit.emit({ name: 'market:gate-changed', payload: { enabled: value === true, by } });
 }
 
 function fitting(key: string, read: ReturnType<typeof settingValue>): unknown {

@@ -103,23 +103,29 @@ export interface Pair {
   readonly other: string;
 }
 
+export interface PartyNow {
+  readonly id: string;
+  readonly family: string;
+  readonly standing: StandingNow;
+}
+
 export interface PairNow {
   readonly kin: boolean;
-  readonly standings: readonly (readonly [string, StandingNow])[];
+  readonly parties: readonly PartyNow[];
 }
 
 /** Whether those of each pair are kin, and how both stand. */
 export async function readPairs(client: SqlClient, pairs: readonly Pair[]): Promise<PairNow[]> {
   const ids = [...new Set(pairs.flatMap(({ one, other }) => [one, other]))];
   const [placed, standings] = await Promise.all([readAllPlaced(client, ids), readStandings(client, ids)]);
-  const standing = (id: string): readonly [string, StandingNow] => {
-    const now = standings.get(id);
-    if (now === undefined) throw new Error('the standings of all pairs were read');
-    return [id, now];
+  const party = (id: string): PartyNow => {
+    const standing = standings.get(id);
+    if (standing === undefined) throw new Error('the standings of all pairs were read');
+    return { id, family: placed(id).family, standing };
   };
   return pairs.map(({ one, other }) => ({
     kin: isKin(placed(one), placed(other)),
-    standings: [standing(one), standing(other)],
+    parties: [party(one), party(other)],
   }));
 }
 

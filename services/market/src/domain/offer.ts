@@ -6,7 +6,7 @@ export const PLAIN_TYPES = ['knowledge', 'insight', 'memory', 'favor'] as const;
 export const LISTING_TYPES = [...PLAIN_TYPES, 'skill'] as const;
 export type ListingType = (typeof LISTING_TYPES)[number];
 
-/** Of one family: what can still be bought, and bids that are open. */
+/** Of one family: what can still be bought, bids that are open, and trades of which it is the buyer that are not over. */
 export const OPEN_AT_ONCE = 1000;
 export const BID_OPEN_MS = 72 * 3_600_000;
 export const MAX_QUERY_WORDS = 16;

@@ -1,7 +1,28 @@
 import * as fc from 'fast-check';
 import { runs } from '@svc/testing/counts.ts';
 import { describe, expect, it } from 'vitest';
-import { reputationOf, type SoldTrade } from './reputation.ts';
+import { type Partner, reputationOf as reputationOfPartners, WHOLE, WITHOUT_MONEY } from './reputation.ts';
+
+interface SoldTrade {
+  readonly buyer: string;
+  readonly amount: bigint;
+  readonly outcome: 'confirmed' | 'refuted';
+}
+
+const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
+
+/** As the store sums trades up, said once more. */
+function reputationOf(trades: readonly SoldTrade[], trustOf: (buyer: string) => number) {
+  const partners = [...new Set(trades.map(({ buyer }) => buyer))].map((family): Partner => {
+    const of = (outcome: SoldTrade['outcome']) =>
+      trades.filter((one) => one.buyer === family && one.outcome === outcome);
+    const credit = (outcome: SoldTrade['outcome']) =>
+      of(outcome).reduce((sum, { amount }) => sum + (amount === 0n ? WITHOUT_MONEY : least(amount, WHOLE)), 0n);
+    const [good, bad] = [least(credit('confirmed'), WHOLE), least(credit('refuted'), WHOLE)];
+    return { family, good, bad, settled: of('confirmed').length, refuted: of('refuted').length };
+  });
+  return reputationOfPartners(partners, trustOf);
+}
 
 const CREDIT = 1_000_000n;
 const sold = (buyer: string, credits: bigint, outcome: SoldTrade['outcome'] = 'confirmed'): SoldTrade => ({
@@ -99,4 +120,11 @@ describe('whatever is traded', () => {
       { numRuns },
     );
   });
+});
+
+it('a seller with very many partners has a score too', () => {
+  const partners = Array.from({ length: 200_000 }, (_, n): Partner => {
+    return { family: `f${n}`, good: WHOLE, bad: 0n, settled: 1, refuted: 0 };
+  });
+  expect(reputationOfPartners(partners, trusted(0.5))).toMatchObject({ shillResistant: 1, counterparties: 200_000 });
 });

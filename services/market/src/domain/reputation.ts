@@ -3,11 +3,16 @@
  * more than one whole trade, however often and for however much the two trade with each other.
  */
 
-export interface SoldTrade {
-  readonly buyer: string;
-  /** Micro-credits; 0 = free, or no money. */
-  readonly amount: bigint;
-  readonly outcome: 'confirmed' | 'refuted';
+/** All that was bought by one family: what can be multiplied by spawning is one partner. */
+export interface Partner {
+  readonly family: string;
+  /** What went well, in micro-credits, at most WHOLE. */
+  readonly good: bigint;
+  /** The same of what was refuted. */
+  readonly bad: bigint;
+  /** How many trades went well. */
+  readonly settled: number;
+  readonly refuted: number;
 }
 
 export interface Concentration {
@@ -25,62 +30,38 @@ export interface Reputation {
 }
 
 /** A whole trade: an amount above it adds nothing. */
-const WHOLE = 100_000_000n;
-const WITHOUT_MONEY = 10_000_000n;
+export const WHOLE = 100_000_000n;
+/** What a trade for nothing, or for no money, counts as. */
+export const WITHOUT_MONEY = 10_000_000n;
 /** Trust in thousandths at which a partner begins to count, and how far from there to where it counts fully. */
 const TRUST_FLOOR = 300;
 const TRUST_SPAN = 400;
 const SCORE_SCALE = 10_000n;
 const FLAGGED_FROM = 3;
 
-interface Partner {
-  good: bigint;
-  bad: bigint;
-  settled: number;
-}
-
-/** `trustOf`: of a partner now, 0 to 1. */
-export function reputationOf(trades: readonly SoldTrade[], trustOf: (buyer: string) => number): Reputation {
-  const partners = partnersOf(trades);
-  const settled = trades.filter(({ outcome }) => outcome === 'confirmed').length;
+/** `trustOf`: of the root of a family now, 0 to 1. */
+export function reputationOf(partners: readonly Partner[], trustOf: (family: string) => number): Reputation {
+  const sum = (of: 'settled' | 'refuted'): number => partners.reduce((all, one) => all + one[of], 0);
+  const settled = sum('settled');
+  const busiest = partners.reduce((most, one) => Math.max(most, one.settled), 0);
   return {
     shillResistant: scoreOf(partners, trustOf),
-    counterparties: partners.size,
+    counterparties: partners.length,
     settled,
-    refuted: trades.length - settled,
-    concentration: concentrationOf(settled, Math.max(0, ...[...partners.values()].map((one) => one.settled))),
+    refuted: sum('refuted'),
+    concentration: concentrationOf(settled, busiest),
   };
 }
 
-function partnersOf(trades: readonly SoldTrade[]): Map<string, Partner> {
-  const partners = new Map<string, Partner>();
-  for (const { buyer, amount, outcome } of trades) {
-    const partner = partners.get(buyer) ?? { good: 0n, bad: 0n, settled: 0 };
-    partners.set(buyer, partner);
-    if (outcome === 'confirmed') partner.settled += 1;
-    if (outcome === 'confirmed') partner.good += creditOf(amount);
-    else partner.bad += creditOf(amount);
-  }
-  return partners;
-}
-
-function creditOf(amount: bigint): bigint {
-  return amount === 0n ? WITHOUT_MONEY : atMostWhole(amount);
-}
-
-function atMostWhole(credit: bigint): bigint {
-  return credit < WHOLE ? credit : WHOLE;
-}
-
 /** In whole numbers, so that the order of the trades cannot show in the last digit. */
-function scoreOf(partners: ReadonlyMap<string, Partner>, trustOf: (buyer: string) => number): number {
+function scoreOf(partners: readonly Partner[], trustOf: (family: string) => number): number {
   const one = WHOLE * BigInt(TRUST_SPAN);
   let good = one;
   let all = 2n * one;
-  for (const [buyer, partner] of partners) {
-    const weight = BigInt(weightOf(trustOf(buyer)));
-    good += weight * atMostWhole(partner.good);
-    all += weight * (atMostWhole(partner.good) + atMostWhole(partner.bad));
+  for (const partner of partners) {
+    const weight = BigInt(weightOf(trustOf(partner.family)));
+    good += weight * partner.good;
+    all += weight * (partner.good + partner.bad);
   }
   const halfUp = (2n * SCORE_SCALE * good + all) / (2n * all);
   return Number(halfUp) / Number(SCORE_SCALE);

@@ -8,14 +8,15 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { createFoldedChange } from '@svc/runtime/folded-change.ts';
 import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
-import { workspaceOfScope } from '../access.ts';
+import { OPEN_AT_ONCE } from '../domain/offer.ts';
 import type { Trade } from '../domain/trade.ts';
 import { takeBid } from './offer-rows.ts';
 import type { HoldRefusal, Settling } from './settling.ts';
-import { eventOf, type MarketEvent, type MarketStore } from './trade-events.ts';
+import { eventOf, inWorkspace, type MarketEvent, type MarketStore } from './trade-events.ts';
 import type { Moved, MoveTrade, Rejected } from './trade-moves.ts';
 import {
   beginTrades,
+  countOpenOfFamilies,
   insertTrade,
   lockBegun,
   type NewTrade,
@@ -27,6 +28,7 @@ import {
   type TradeRow,
   tryAgain,
 } from './trade-rows.ts';
+import type { TradeSteps } from './trade-steps.ts';
 
 export type Purchase = Omit<NewTrade, 'openKey' | 'argsHash'>;
 
@@ -37,16 +39,17 @@ export interface Opened {
   readonly dueAt: number;
 }
 
-type BuyRefusal = HoldRefusal | 'E_SOLD_OUT';
+type BuyRefusal = HoldRefusal | 'E_QUOTA' | 'E_SOLD_OUT';
 /** How often a bid may be lost to somebody else and be open again. */
 const BID_ATTEMPTS = 5;
 
 export interface BuyingParts {
   readonly store: MarketStore;
   readonly move: MoveTrade;
+  readonly steps: Pick<TradeSteps, 'open'>;
   readonly settling: Settling;
   readonly clock: Clock;
-  /** Closes what time has closed. */
+  /** Closes what time has closed; its money may follow later. */
   touch(tradeId: string): Promise<void>;
 }
 
@@ -54,7 +57,7 @@ export interface BuyingParts {
 type Bought<Code extends string> = Once<Opened, Code | BuyRefusal> & { readonly trade: TradeRow | null };
 
 export function createBuying(parts: BuyingParts) {
-  const { store, move, settling } = parts;
+  const { store, move, steps, settling } = parts;
   const { client, change, idempotency } = store;
   const begin = createBeginning(parts);
   return {
@@ -84,6 +87,8 @@ export function createBuying(parts: BuyingParts) {
         // Whoever accepts a bid is told that it cannot be paid, and nothing of the purse of its bidder.
         return refused(trade.bidId === null ? held : deny(held.code));
       }
+      const opened = call.idempotency === null ? await steps.open(call, tradeId) : null;
+      if (opened !== null) return { decision: allow(answerOf(opened)), replayed: false, trade: opened };
       const outcome = await move<Opened, Code | BuyRefusal>(call, { tradeId, decide: decideOpen, absent: undone });
       // A twin was refused first, and that is what its key stands for.
       if (!outcome.decision.ok) await settling.undo(tradeId);
@@ -121,6 +126,7 @@ function createBeginning({ store: { change }, clock }: BuyingParts): Begin {
   const together = createFoldedChange<Unit<MarketEvent>, NewTrade, Begun, BeginRefusal>(change, clock, {
     laneOf: () => 'purchases',
     run: beginAll,
+    readsFirst: true,
   });
   return async (call, purchase) => {
     if (call.idempotency === null && purchase.bidId === null && purchase.listingId !== null) {
@@ -136,14 +142,14 @@ async function decideAndBegin<Code extends RefusalCode>(
   call: ChangeCall,
   decide: () => Promise<Decision<Purchase, Code>>,
   attempt: Begin,
-): Promise<Decision<Begun, Code | 'E_SOLD_OUT'>> {
+): Promise<Decision<Begun, Code | 'E_QUOTA' | 'E_SOLD_OUT'>> {
   const { idempotency } = call;
   const before = idempotency === null ? null : await readBegun(parts.store.client, idempotencyId(idempotency));
   for (let turn = 1; turn <= BID_ATTEMPTS; turn += 1) {
     const purchase = before === null ? await decide() : allow(before);
     if (!purchase.ok) return purchase;
     const begun = await beginFreeing(parts, purchase.value, () => attempt(call, purchase.value));
-    if (begun.ok || begun.code === 'E_SOLD_OUT') return begun as Decision<Begun, 'E_SOLD_OUT'>;
+    if (begun.ok || begun.code !== 'E_BID_CLOSED') return begun as Decision<Begun, 'E_QUOTA' | 'E_SOLD_OUT'>;
   }
   throw new CallError('E_BUSY');
 }
@@ -155,13 +161,13 @@ async function beginFreeing(
   attempt: () => ReturnType<Begin>,
 ): ReturnType<Begin> {
   const decision = await attempt();
-  if (decision.ok || listingId === null) return decision;
+  if (decision.ok || decision.code !== 'E_SOLD_OUT' || listingId === null) return decision;
   const overdue = await readUndelivered(client, listingId);
-  for (const tradeId of overdue) await touch(tradeId);
+  await Promise.all(overdue.map(touch));
   return overdue.length === 0 ? decision : attempt();
 }
 
-type BeginRefusal = 'E_SOLD_OUT' | 'E_BID_CLOSED';
+type BeginRefusal = 'E_QUOTA' | 'E_SOLD_OUT' | 'E_BID_CLOSED';
 
 interface Begun {
   readonly trade: NewTrade;
@@ -173,14 +179,31 @@ async function beginAll(
   { tx, emit }: Unit<MarketEvent>,
   trades: readonly NewTrade[],
 ): Promise<Decision<Begun, BeginRefusal>[]> {
-  const granted = await beginTrades(tx, trades);
+  const within = await withinQuota(tx, trades);
+  const granted = await beginTrades(tx, [...within]);
   const triedAt = new Map(granted.map(({ tradeId, triedAt: at }) => [tradeId, at]));
   const emptied = new Map(granted.filter(({ left }) => left === 0).map((sold) => [sold.listingId, sold]));
   for (const [listingId, sold] of emptied) emit(soldOut(listingId, sold));
   return trades.map((trade) => {
+    if (!within.has(trade)) return overQuota();
     const at = triedAt.get(trade.tradeId);
     return at === undefined ? deny('E_SOLD_OUT') : allow({ trade, triedAt: at });
   });
+}
+
+/** Those that their families may have open beside what they have; what other processes begin at this moment is not seen. */
+async function withinQuota(tx: SqlClient, trades: readonly NewTrade[]): Promise<ReadonlySet<NewTrade>> {
+  const open = await countOpenOfFamilies(tx, [...new Set(trades.map(({ buyerFamily }) => buyerFamily))]);
+  const within = trades.filter(({ buyerFamily }) => {
+    const before = open.get(buyerFamily) ?? 0;
+    open.set(buyerFamily, before + 1);
+    return before < OPEN_AT_ONCE;
+  });
+  return new Set(within);
+}
+
+function overQuota(): Denial<'E_QUOTA'> {
+  return deny('E_QUOTA', { limit: OPEN_AT_ONCE });
 }
 
 /** Supply and the row of the trade, or the row that an earlier attempt left. */
@@ -195,6 +218,8 @@ async function begin(
   // The key comes first: a twin waits here until the other's supply is taken, and is not sold out by it.
   const triedAt = await insertTrade(tx, trade);
   if (triedAt === null) return goOn(tx, trade);
+  const open = await countOpenOfFamilies(tx, [trade.buyerFamily]);
+  if ((open.get(trade.buyerFamily) ?? 0) > OPEN_AT_ONCE) return overQuota();
   const denial = await takeOffer(unit, purchase);
   return denial ?? allow({ trade, triedAt });
 }
@@ -222,19 +247,18 @@ async function goOn(tx: SqlClient, { openKey, argsHash }: NewTrade): Promise<Dec
 }
 
 function soldOut(listingId: string, { type: kind, seller, scope }: Sold): MarketEvent {
-  const workspace = workspaceOfScope(scope);
-  return {
-    name: 'listing:sold-out',
-    ...(workspace === null ? {} : { workspace }),
-    payload: { listingId, kind, seller },
-  };
+  return { name: 'listing:sold-out', ...inWorkspace(scope), payload: { listingId, kind, seller } };
+}
+
+function answerOf({ tradeId, createdAt, windowMs }: TradeRow): Opened {
+  return { tradeId, dueAt: createdAt + windowMs };
 }
 
 /** The hold is there: the trade stands, unless it is being undone already. */
 function decideOpen(trade: TradeRow): Decision<Moved<Opened>, never> | Rejected {
-  const { tradeId, createdAt, windowMs, state } = trade;
+  const { state } = trade;
   if (state === 'undoing') return { ok: 'rejected', error: undone() };
-  const answer = { tradeId, dueAt: createdAt + windowMs };
+  const answer = answerOf(trade);
   // A twin under the same key was faster.
   if (state !== 'opening') return allow({ answer, to: null });
   const opened = openStateOf(trade);

@@ -1,6 +1,7 @@
 /** Trades held against their listings and against the ledger: what contradicts is told and counted, never mended. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow } from '@svc/contract/decision.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { Money } from '../ports.ts';
@@ -10,8 +11,8 @@ import type { MarketStore } from './trade-events.ts';
 export interface MarketAudit {
   /** Looks at what is open and at what was closed of late; answers what it found, null while the ledger is away. */
   run(): Promise<readonly Violation[] | null>;
-  /** Whether the last look of this process found nothing. */
-  holds(): boolean;
+  /** Whether the last look, of whichever process, found nothing. */
+  holds(): Promise<boolean>;
 }
 
 interface Parts {
@@ -30,12 +31,16 @@ const NOBODY: ChangeCall = {
 
 export function createMarketAudit({ store, money, platform }: Parts): MarketAudit {
   const { log, metrics } = platform;
-  let found: readonly Violation[] = [];
-  metrics.gauge('svc_market_contradictions', 'Trades, listings and holds that contradict each other.', [], (gauge) => {
-    gauge.set(found.length);
-  });
+  const lastFound = () => readLastFound(store.client);
+  metrics.gauge(
+    'svc_market_contradictions',
+    'Trades, listings and holds that contradict each other.',
+    [],
+    async (gauge) => gauge.set(await lastFound()),
+  );
   return {
     async run() {
+      let found: readonly Violation[];
       try {
         found = await readViolations(store.client, money, { closedWithinMs: CLOSED_WITHIN_MS });
       } catch (error) {
@@ -44,11 +49,26 @@ export function createMarketAudit({ store, money, platform }: Parts): MarketAudi
         return null;
       }
       for (const violation of found) log.error({ violation }, 'a trade contradicts its listing or its hold');
+      await note(store.client, found.length);
       if (found.length > 0) await tell(store, found);
       return found;
     },
-    holds: () => found.length === 0,
+    holds: async () => (await lastFound()) === 0,
   };
+}
+
+/** One process looks each hour, and all of them tell what it found. */
+async function note(client: SqlClient, found: number): Promise<void> {
+  await client.$executeRawUnsafe(
+    `INSERT INTO market.last_audit (id, at, found) VALUES (1, clock_timestamp(), $1)
+     ON CONFLICT (id) DO UPDATE SET at = excluded.at, found = excluded.found`,
+    found,
+  );
+}
+
+async function readLastFound(client: SqlClient): Promise<number> {
+  const [row] = await client.$queryRawUnsafe<{ found: number }[]>('SELECT found FROM market.last_audit');
+  return row?.found ?? 0;
 }
 
 async function tell({ change }: Pick<MarketStore, 'change'>, found: readonly Violation[]): Promise<void> {

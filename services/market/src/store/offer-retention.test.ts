@@ -33,9 +33,9 @@ async function listing({ id, ageDays, taken = 1, closedDays }: Sold): Promise<vo
 async function trade(id: string, listingId: string | null, closedDays: number | null): Promise<void> {
   const state = closedDays === null ? 'pending' : 'completed';
   await client.$executeRawUnsafe(
-    `INSERT INTO market.trades (trade_id, kind, listing_id, seller, buyer, amount, operator, state, settlement, created_at,
+    `INSERT INTO market.trades (trade_id, kind, listing_id, seller, buyer, buyer_family, amount, operator, state, settlement, created_at,
        due_at, window_ms, unsettled, tried_at, closed_at, closed_by)
-     VALUES ($1, 'plain', $2, 's', 'b', 0, true, $3, 'none', now(), now(), 1000, 'confirm', now(),
+     VALUES ($1, 'plain', $2, 's', 'b', 'b', 0, true, $3, 'none', now(), now(), 1000, 'confirm', now(),
        now() - make_interval(days => $4::int), NULL)`,
     id,
     listingId,

@@ -47,8 +47,22 @@ export type NewBid = Omit<BidRow, 'status' | 'expiresAt' | 'tradeId' | 'createdA
   readonly openMs: number;
 };
 
-const LISTING = `listing_id AS "listingId", type, title, description, tags, price, amount, supply, taken, seller, scope,
-  payload_kind AS "payloadKind", capability_tag AS "capabilityTag", context, ${epochMs('created_at')} AS "createdAt"`;
+/**
+ * Nothing was delivered of these in time: what they took can be sold again, though nobody has looked. Few of many, for a
+ * minute at most.
+ */
+const OVERDUE = `overdue AS MATERIALIZED (
+  SELECT listing_id, count(*)::int AS count FROM market.trades
+  WHERE state IN ('pending', 'pending_delivery', 'delivered') AND state = 'pending_delivery' AND due_at <= now() GROUP BY 1)`;
+const OVERDUE_OF = '(SELECT count FROM overdue WHERE overdue.listing_id = listings.listing_id)';
+const IS_LEFT = '(taken < supply OR listing_id IN (SELECT listing_id FROM overdue))';
+
+const listingWith = (
+  taken: string,
+): string => `listing_id AS "listingId", type, title, description, tags, price, amount, supply, ${taken},
+  seller, scope, payload_kind AS "payloadKind", capability_tag AS "capabilityTag", context, ${epochMs('created_at')} AS "createdAt"`;
+
+const LISTING = listingWith(`taken - coalesce(${OVERDUE_OF}, 0) AS taken`);
 
 /** What time has closed reads as closed, swept or not. */
 const BID_STATUS = `CASE WHEN status = 'open' AND expires_at <= clock_timestamp() THEN 'expired' ELSE status END`;
@@ -70,7 +84,7 @@ export async function insertListing(tx: SqlClient, listing: NewListing): Promise
     `INSERT INTO market.listings (listing_id, type, title, description, tags, price, amount, supply, seller, scope,
        payload_kind, capability_tag, context, created_at, family, folded_title, folded)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::json, clock_timestamp(), $14, $15, $16)
-     RETURNING ${LISTING}`,
+     RETURNING ${listingWith('taken')}`,
     listing.listingId,
     listing.type,
     listing.title,
@@ -103,7 +117,7 @@ export async function countOffers(tx: SqlClient, family: string): Promise<number
 /** In the order of the ids. */
 export async function readListings(client: SqlClient, listingIds: readonly string[]): Promise<(ListingRow | null)[]> {
   const rows = await client.$queryRawUnsafe<ListingRow[]>(
-    `SELECT ${LISTING} FROM market.listings WHERE listing_id = ANY($1::text[])`,
+    `WITH ${OVERDUE} SELECT ${LISTING} FROM market.listings WHERE listing_id = ANY($1::text[])`,
     listingIds,
   );
   const found = new Map(rows.map((row) => [row.listingId, row]));
@@ -138,11 +152,11 @@ export async function findListings(
   { after, limit }: { readonly after: After | null; readonly limit: number },
 ): Promise<FoundListing[]> {
   return client.$queryRawUnsafe<FoundListing[]>(
-    `SELECT * FROM (
+    `WITH ${OVERDUE} SELECT * FROM (
        SELECT ${LISTING}, NOT EXISTS (SELECT 1 FROM unnest($6::text[]) word WHERE strpos(folded_title, word) = 0) AS "inTitle"
        FROM market.listings
        WHERE ${VISIBLE(1)} AND ($3::text IS NULL OR type = $3) AND ($4::text IS NULL OR seller = $4)
-         AND (cardinality($5::text[]) = 0 OR tags && $5) AND (NOT $7::boolean OR taken < supply)
+         AND (cardinality($5::text[]) = 0 OR tags && $5) AND (NOT $7::boolean OR ${IS_LEFT})
          AND NOT EXISTS (SELECT 1 FROM unnest($6::text[]) word WHERE strpos(folded, word) = 0)
      ) found
      WHERE $8::text IS NULL OR ("inTitle", "listingId") < ($9::boolean, $8)
@@ -256,7 +270,7 @@ export async function countMarket(client: SqlClient, view: View): Promise<Market
   const seen = visibleTo(view);
   const [types, [bids], trades] = await Promise.all([
     client.$queryRawUnsafe<{ type: string; count: number; active: number }[]>(
-      `SELECT type, count(*)::int AS count, (count(*) FILTER (WHERE taken < supply))::int AS active
+      `WITH ${OVERDUE} SELECT type, count(*)::int AS count, (count(*) FILTER (WHERE ${IS_LEFT}))::int AS active
        FROM market.listings WHERE ${VISIBLE(1)} GROUP BY type`,
       ...seen,
     ),

@@ -6,7 +6,6 @@ import { nameLock } from '@svc/runtime/name-lock.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import type { View } from '../access.ts';
-import { workspaceOfScope } from '../access.ts';
 import { BID_OPEN_MS, OPEN_AT_ONCE } from '../domain/offer.ts';
 import {
   type BidRow,
@@ -26,7 +25,7 @@ import {
   type After,
   withdrawBid,
 } from './offer-rows.ts';
-import type { MarketEvent, MarketStore } from './trade-events.ts';
+import { inWorkspace, type MarketEvent, type MarketStore } from './trade-events.ts';
 
 type Work = Pick<Unit<MarketEvent>, 'tx' | 'emit'>;
 export type OfferStore = ReturnType<typeof createOfferStore>;
@@ -61,11 +60,6 @@ export function createOfferStore({ client, change }: MarketStore, { ids, clock }
       page: { readonly after: string | null; readonly limit: number },
     ) => findBids(client, view, filter, page),
     counts: (view: View) => countMarket(client, view),
-    tellGate: (call: ChangeCall, payload: { readonly enabled: boolean; readonly by: string }) =>
-      change({ ...call, idempotency: null }, async ({ emit }) => {
-        emit({ name: 'market:gate-changed', payload });
-        return allow(null);
-      }),
   };
 }
 
@@ -73,11 +67,6 @@ interface Withdrawal {
   readonly bidId: string;
   readonly bidder: string;
 }
-
-const inWorkspace = (scope: string | null) => {
-  const workspace = workspaceOfScope(scope);
-  return workspace === null ? {} : { workspace };
-};
 
 async function offer({ tx, emit }: Work, wish: NewListing): Promise<Decision<ShownListing, 'E_QUOTA'>> {
   await lockNames(tx, [listingsOf(wish.family)]);

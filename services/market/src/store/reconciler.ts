@@ -1,5 +1,7 @@
 /** Finishes what was cut off, and closes what time has decided. Many may do it at once; the rows are the truth. */
 import { CallError } from '@svc/contract/codes.ts';
+import type { Clock } from '@svc/runtime/clock.ts';
+import { isDatabaseAway } from '@svc/runtime/database-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { Settling } from './settling.ts';
 import type { MarketStore } from './trade-events.ts';
@@ -12,22 +14,31 @@ const GIVEN_UP_AFTER = "interval '30 seconds'";
 /** Whoever closed it is about to settle it. */
 const LEFT_ALONE = "interval '2 seconds'";
 const AT_ONCE = 100;
+/** After this long a run leaves the rest to the next one. */
+const RUN_WITHIN_MS = 20_000;
 
-const BEGINNING = `SELECT trade_id FROM market.trades
-  WHERE state = 'undoing' OR (state = 'opening' AND tried_at < clock_timestamp() - ${GIVEN_UP_AFTER})
-  ORDER BY tried_at LIMIT ${AT_ONCE}`;
-const OWED = `SELECT trade_id FROM market.trades
-  WHERE (settlement = 'pending' OR (closed_at IS NOT NULL AND NOT reported))
-    AND ($1 OR closed_at < clock_timestamp() - ${LEFT_ALONE})
-  ORDER BY tried_at LIMIT ${AT_ONCE}`;
-const DUE = `SELECT trade_id FROM market.trades
-  WHERE state = ANY($1::text[]) AND due_at <= clock_timestamp() ORDER BY due_at LIMIT ${AT_ONCE}`;
+/** Pages by `$1` and `$2`, the time and the id of the last row before; what a run itself sets back comes in the next run. */
+const pageOf = (at: 'tried_at' | 'due_at', which: string): string =>
+  `SELECT trade_id AS "tradeId", ${at}::text AS at FROM market.trades
+   WHERE (${which}) AND (${at}, trade_id) > ($1::timestamptz, $2) AND ${at} <= $3::timestamptz
+   ORDER BY ${at}, trade_id LIMIT ${AT_ONCE}`;
+const BEGINNING = pageOf(
+  'tried_at',
+  `state = 'undoing' OR (state = 'opening' AND tried_at < clock_timestamp() - ${GIVEN_UP_AFTER})`,
+);
+const OWED = pageOf(
+  'tried_at',
+  `(settlement = 'pending' OR (closed_at IS NOT NULL AND NOT reported))
+   AND ($4 OR closed_at < clock_timestamp() - ${LEFT_ALONE})`,
+);
+const DUE = pageOf('due_at', 'state = ANY($4::text[])');
 
 interface Parts {
   readonly store: MarketStore;
   readonly move: MoveTrade;
   readonly settling: Settling;
-  readonly log: Pick<Platform['log'], 'warn'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Pick<Platform['log'], 'warn' | 'error'>;
 }
 
 const OPEN_OF = { plain: ['pending'], skill: ['pending_delivery', 'delivered'] } as const;
@@ -35,44 +46,80 @@ const OPEN_OF = { plain: ['pending'], skill: ['pending_delivery', 'delivered'] }
 export type Reconciler = ReturnType<typeof createReconciler>;
 
 export function createReconciler(parts: Parts) {
-  const { store, move, settling } = parts;
-  const ids = async (sql: string, ...values: readonly unknown[]): Promise<string[]> => {
-    const rows = await store.client.$queryRawUnsafe<{ trade_id: string }[]>(sql, ...values);
-    return rows.map((row) => row.trade_id);
-  };
+  const { move, settling } = parts;
   return {
     /** `atStart`: nobody else is about to do it. */
     async finish({ atStart = false } = {}): Promise<void> {
-      for (const tradeId of await ids(BEGINNING)) await unlessAway(parts, tradeId, settling.undo);
-      await Promise.all((await ids(OWED, atStart)).map((tradeId) => unlessAway(parts, tradeId, settling.settle)));
+      await inPages(parts, { sql: BEGINNING }, (tradeId) => tried(parts, tradeId, () => settling.undo(tradeId)));
+      await inPages(parts, { sql: OWED, values: [atStart] }, (tradeId) =>
+        tried(parts, tradeId, () => settling.settle(tradeId)),
+      );
     },
 
     /** Trades that this call closed, as they were before. */
-    async closeDue(kind: keyof typeof OPEN_OF): Promise<TradeRow[]> {
-      const due = await ids(DUE, OPEN_OF[kind]);
-      const closed = (await Promise.all(due.map((tradeId) => closeDue(move, tradeId)))).filter((one) => one !== null);
-      await Promise.all(
-        closed.map(({ after }) => unlessAway(parts, after.tradeId, (tradeId) => settling.settle(tradeId, after))),
-      );
-      return closed.map(({ before }) => before);
+    async closeDue(kind: keyof typeof OPEN_OF, withinMs = RUN_WITHIN_MS): Promise<TradeRow[]> {
+      const closed: TradeRow[] = [];
+      await inPages(parts, { sql: DUE, values: [OPEN_OF[kind]], withinMs }, async (tradeId) => {
+        const judged = await tried(parts, tradeId, () => closeDue(move, tradeId));
+        if (judged === null || judged.value === null) return judged;
+        const { before, after } = judged.value;
+        closed.push(before);
+        return tried(parts, tradeId, () => settling.settle(tradeId, after));
+      });
+      return closed;
     },
   };
 }
 
-/** One that cannot be finished now does not hold up the others: they come first the next time. */
-async function unlessAway(
-  { store, log }: Parts,
-  tradeId: string,
-  work: (tradeId: string) => Promise<unknown>,
+/** What came of it; null = it cannot be done now. */
+type Tried<Value> = { readonly value: Value } | null;
+
+interface Pages {
+  readonly sql: string;
+  readonly values?: readonly unknown[];
+  readonly withinMs?: number;
+}
+
+/**
+ * All that there is when it begins, until the time is over. Where nothing of a page could be done somebody is away, and the
+ * others would only wait for the same.
+ */
+async function inPages(
+  { store: { client }, clock }: Pick<Parts, 'store' | 'clock'>,
+  { sql, values = [], withinMs = RUN_WITHIN_MS }: Pages,
+  work: (tradeId: string) => Promise<Tried<unknown>>,
 ): Promise<void> {
+  const endsAt = clock.now() + withinMs;
+  const [moment] = await client.$queryRawUnsafe<{ now: string }[]>('SELECT clock_timestamp()::text AS now');
+  let [at, after] = ['-infinity', ''];
+  for (let more = true; more && clock.now() < endsAt; ) {
+    const rows = await client.$queryRawUnsafe<{ tradeId: string; at: string }[]>(
+      sql,
+      at,
+      after,
+      moment?.now,
+      ...values,
+    );
+    const came = await Promise.all(rows.map(({ tradeId }) => work(tradeId)));
+    const last = rows.at(-1);
+    [at, after] = [last?.at ?? at, last?.tradeId ?? after];
+    more = rows.length === AT_ONCE && came.some((one) => one !== null);
+  }
+}
+
+/** One that cannot be finished now does not hold up the others: they come first the next time. Throws when the database is away. */
+async function tried<Value>({ store, log }: Parts, tradeId: string, work: () => Promise<Value>): Promise<Tried<Value>> {
   try {
-    await work(tradeId);
+    return { value: await work() };
   } catch (error) {
-    if (!(error instanceof CallError)) throw error;
-    log.warn({ tradeId, code: error.code }, 'a trade waits to be finished');
+    if (isDatabaseAway(error)) throw error;
+    if (error instanceof CallError && error.code !== 'INTERNAL') {
+      log.warn({ tradeId, code: error.code }, 'a trade waits to be finished');
+    } else log.error({ err: error, tradeId }, 'a trade cannot be finished');
     await store.client.$executeRawUnsafe(
       `UPDATE market.trades SET tried_at = clock_timestamp() WHERE trade_id = $1 AND state <> 'opening'`,
       tradeId,
     );
+    return null;
   }
 }

@@ -4,12 +4,14 @@ import { type AmountMicros, creditsFromAmount } from '@svc/contract/amount.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
-import { holdLifeMs, isClosed, moneyOf, outcomeOf } from '../domain/trade.ts';
+import { holdLifeMs, isClosed, moneyOf } from '../domain/trade.ts';
 import type { Money, Ports } from '../ports.ts';
 import { reopenBid } from './offer-rows.ts';
-import { eventOf, type MarketStore } from './trade-events.ts';
+import type { MarketStore } from './trade-events.ts';
 import type { MoveTrade } from './trade-moves.ts';
+import type { TradeReports } from './trade-reports.ts';
 import { type ClosedTrade, type NewTrade, readTrade, restoreSupply, type TradeRow } from './trade-rows.ts';
+import { settledEvent, type TradeSteps } from './trade-steps.ts';
 
 /** After this long a hold that was asked for is refused, so that none comes when its trade was given up. */
 const HOLD_WITHIN_MS = 10_000;
@@ -31,9 +33,13 @@ export interface Settling {
 
 interface SettlingParts {
   readonly store: MarketStore;
-  readonly ports: Ports;
+  readonly ports: Pick<Ports, 'money'>;
   readonly move: MoveTrade;
+  readonly steps: Pick<TradeSteps, 'settle'>;
+  readonly reports: TradeReports;
   readonly log: Pick<Platform['log'], 'error'>;
+  /** Counts trades whose seller is not paid. */
+  readonly unpaid: { inc(): void };
 }
 
 export function holdIdOf(tradeId: string): string {
@@ -62,9 +68,8 @@ export function createSettling(parts: SettlingParts): Settling {
       const trade = closed ?? (await readTrade(store.client, tradeId));
       if (trade === null || !isClosedTrade(trade)) return trade;
       if (trade.settlement === 'pending') return follow(parts, trade);
-      if (trade.reported || !(await isReported(parts, trade))) return trade;
-      await noteReported(store, tradeId);
-      return { ...trade, reported: true };
+      if (!trade.reported) await parts.reports.tell(trade);
+      return trade;
     },
   };
 }
@@ -133,37 +138,37 @@ async function answered<Answer>(asked: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Money and the word of how it ended go out together; what came of both is noted at once. */
+/** The word of how it ended goes out when money has moved, or could not. */
 async function follow(parts: SettlingParts, trade: ClosedTrade): Promise<TradeRow | null> {
-  const reporting = trade.reported ? true : isReported(parts, trade);
-  const [moved, told] = await Promise.allSettled([
-    moneyOf(trade.state) === 'capture' ? capture(parts, trade) : giveBack(parts, trade),
-    reporting,
-  ]);
-  const reported = told.status === 'fulfilled' && told.value;
-  const followed = moved.status === 'fulfilled' ? moved.value : 'later';
-  if (followed === 'later') {
-    if (reported && !trade.reported) await noteReported(parts.store, trade.tradeId);
-    throw moved.status === 'rejected'
-      ? moved.reason
-      : new CallError('E_OUTCOME_UNKNOWN', undefined, { retryAfterMs: 1000 });
+  try {
+    const followed = await (moneyOf(trade.state) === 'capture' ? capture(parts, trade) : giveBack(parts, trade));
+    if (followed === 'later') throw new CallError('E_OUTCOME_UNKNOWN', undefined, { retryAfterMs: 1000 });
+    return await noteSettled(parts, trade, followed);
+  } finally {
+    if (!trade.reported) parts.reports.tellLater(trade);
   }
-  const { trade: settled } = await parts.move(SYSTEM, {
-    tradeId: trade.tradeId,
-    decide: (row) => decideSettled(row, followed, reported),
-  });
-  if (told.status === 'rejected') throw told.reason;
-  return settled;
+}
+
+async function noteSettled(
+  { steps, move, unpaid }: SettlingParts,
+  { tradeId }: ClosedTrade,
+  followed: Exclude<Followed, 'later'>,
+): Promise<TradeRow | null> {
+  const settled = followed === 'done' ? await steps.settle(SYSTEM, tradeId) : null;
+  if (settled !== null) return settled;
+  const { trade } = await move(SYSTEM, { tradeId, decide: (row) => decideSettled(row, followed) });
+  if (followed === 'failed' && trade?.settlement === 'failed') unpaid.inc();
+  return trade;
 }
 
 /** Money has followed, or never will; somebody else may have noted it before. */
-function decideSettled(trade: TradeRow, settlement: Exclude<Followed, 'later'>, reported: boolean) {
+function decideSettled(trade: TradeRow, settlement: Exclude<Followed, 'later'>) {
   if (trade.settlement !== 'pending' || !isClosedTrade(trade)) return allow({ answer: null, to: null });
   const { tradeId, seller, buyer, workspace } = trade;
   return allow({
     answer: null,
-    to: { settlement, reported: trade.reported || reported },
-    tells: [eventOf(trade, trade.state, 'trade:settled')],
+    to: { settlement },
+    tells: [settledEvent(trade)],
     audits: settlement === 'failed' ? [{ event: 'trade:unpaid', workspace, data: { tradeId, seller, buyer } }] : [],
   });
 }
@@ -208,20 +213,4 @@ async function giveBack(parts: SettlingParts, trade: ClosedTrade): Promise<Follo
 function contradicted({ log }: SettlingParts, { tradeId, state }: ClosedTrade, code: string): Followed {
   log.error({ tradeId, state, code }, 'money does not follow a trade');
   return 'later';
-}
-
-/** The seller's trust hears of it once; until the registry has answered the reconciler tells it again. */
-async function isReported({ ports }: SettlingParts, trade: ClosedTrade): Promise<boolean> {
-  const { tradeId, seller, buyer, state } = trade;
-  try {
-    await ports.trust.recordTrade({ tradeId, seller, buyer, outcome: outcomeOf(state) });
-    return true;
-  } catch (error) {
-    if (error instanceof CallError) return false;
-    throw error;
-  }
-}
-
-async function noteReported({ client }: MarketStore, tradeId: string): Promise<void> {
-  await client.$executeRawUnsafe('UPDATE market.trades SET reported = true WHERE trade_id = $1', tradeId);
 }

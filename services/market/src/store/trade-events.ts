@@ -2,7 +2,9 @@
 import type { MARKET_EVENTS } from '@svc/contract/events.market.ts';
 import type { EventIn } from '@svc/runtime/outbox.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
+import { workspaceOfScope } from '../access.ts';
 import type { Trade, TradeState } from '../domain/trade.ts';
+import type { TradeRow } from './trade-rows.ts';
 
 export type MarketEvent = EventIn<typeof MARKET_EVENTS>;
 export type MarketStore = ServiceStore<MarketEvent>;
@@ -22,7 +24,21 @@ const TOLD = {
 
 type TradeEvent = (typeof TOLD)[ToldState] | 'trade:settled';
 
-export function eventOf(trade: Trade, state: ToldState, name: TradeEvent = TOLD[state]): MarketEvent {
-  const { tradeId, listingId, kind, seller, buyer } = trade;
-  return { name, payload: { tradeId, listingId, kind, seller, buyer, state, parties: [buyer, seller] } };
+/** Where something of this scope is told. */
+export function inWorkspace(scope: string | null): { readonly workspace?: string } {
+  const workspace = workspaceOfScope(scope);
+  return workspace === null ? {} : { workspace };
+}
+
+/** What is traded in a workspace is told of there. */
+export function eventOf(
+  { tradeId, listingId, kind, seller, buyer, scope }: Trade & Pick<TradeRow, 'scope'>,
+  state: ToldState,
+  name: TradeEvent = TOLD[state],
+): MarketEvent {
+  return {
+    name,
+    ...inWorkspace(scope),
+    payload: { tradeId, listingId, kind, seller, buyer, state, parties: [buyer, seller] },
+  };
 }

@@ -57,6 +57,7 @@ export function createTradeMoves({ change }: Pick<MarketStore, 'change'>, clock:
     // One commit at a time: what comes meanwhile shares the next one.
     laneOf: () => 'trades',
     run: moveAll,
+    readsFirst: true,
   });
   return async <Answer, Code extends string>(call: ChangeCall, move: Move<Answer, Code>) => {
     const asked: Asked = { move, trade: null, rejected: null };

@@ -1,11 +1,10 @@
 /** Rows of trades, and the statements that read and change them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { View } from '../access.ts';
-import type { SoldTrade } from '../domain/reputation.ts';
 import type { ClosedState, Decider, Settlement, Trade } from '../domain/trade.ts';
-import { VISIBLE, visibleTo } from './offer-rows.ts';
 
 export interface TradeRow extends Trade {
+  /** Under whom the buyer counted when it bought. */
+  readonly buyerFamily: string;
   readonly bidId: string | null;
   readonly price: string | null;
   /** Whose pool pays; null = the buyer's own budget. */
@@ -32,8 +31,8 @@ export type ClosedTrade = TradeRow & { readonly state: ClosedState };
 
 const ms = (column: string): string => `floor(extract(epoch FROM ${column}) * 1000)::float8`;
 
-const COLUMNS = `trade_id AS "tradeId", kind, listing_id AS "listingId", bid_id AS "bidId", seller, buyer, price, amount,
-  workspace, scope, operator, state, settlement, ${ms('created_at')} AS "createdAt", ${ms('due_at')} AS "dueAt",
+export const COLUMNS = `trade_id AS "tradeId", kind, listing_id AS "listingId", bid_id AS "bidId", seller, buyer,
+  buyer_family AS "buyerFamily", price, amount, workspace, scope, operator, state, settlement, ${ms('created_at')} AS "createdAt", ${ms('due_at')} AS "dueAt",
   window_ms::float8 AS "windowMs", unsettled, ${ms('delivered_at')} AS "deliveredAt", ${ms('closed_at')} AS "closedAt",
   closed_by AS "closedBy", open_key AS "openKey", args_hash AS "argsHash", reported, version,
   payload_hash AS "payloadHash", ${ms('clock_timestamp()')} AS now`;
@@ -67,6 +66,7 @@ export function lockBegun(tx: SqlClient, openKey: string): Promise<TradeRow | nu
 }
 
 export interface NewTrade extends Pick<Trade, 'tradeId' | 'kind' | 'buyer' | 'windowMs' | 'unsettled'> {
+  readonly buyerFamily: string;
   readonly bidId: string | null;
   readonly seller: string;
   readonly listingId: string | null;
@@ -82,12 +82,12 @@ export interface NewTrade extends Pick<Trade, 'tradeId' | 'kind' | 'buyer' | 'wi
 /** Resolves with the moment, in ms since the epoch; null = there is one under that key, or with that id. */
 export async function insertTrade(tx: SqlClient, trade: NewTrade): Promise<number | null> {
   const { tradeId, kind, listingId, bidId, seller, buyer, price, amount, workspace, scope, operator } = trade;
-  const { windowMs, unsettled, openKey, argsHash } = trade;
+  const { windowMs, unsettled, openKey, argsHash, buyerFamily } = trade;
   const [row] = await tx.$queryRawUnsafe<Tried[]>(
     `INSERT INTO market.trades (trade_id, kind, listing_id, bid_id, seller, buyer, price, amount, workspace, scope, operator,
-       state, settlement, created_at, due_at, window_ms, unsettled, open_key, args_hash, tried_at)
+       state, settlement, created_at, due_at, window_ms, unsettled, open_key, args_hash, buyer_family, tried_at)
      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'opening', 'none', at, at + $12 * interval '1 ms', $12, $13, $14,
-       $15, at FROM (SELECT clock_timestamp() AS at) moment
+       $15, $16, at FROM (SELECT clock_timestamp() AS at) moment
      ON CONFLICT DO NOTHING RETURNING ${ms('tried_at')} AS "triedAt"`,
     tradeId,
     kind,
@@ -104,6 +104,7 @@ export async function insertTrade(tx: SqlClient, trade: NewTrade): Promise<numbe
     unsettled,
     openKey,
     argsHash,
+    buyerFamily,
   );
   return row?.triedAt ?? null;
 }
@@ -134,7 +135,7 @@ const BEGIN_TRADES = `
   WITH wanted AS (
     SELECT *, row_number() OVER (PARTITION BY "listingId" ORDER BY place) AS turn
     FROM json_to_recordset($1::json) AS r(place int, "tradeId" text, kind text, "listingId" text, seller text, buyer text,
-      price text, amount bigint, workspace text, scope text, operator boolean, "windowMs" bigint, unsettled text)
+      "buyerFamily" text, price text, amount bigint, workspace text, scope text, operator boolean, "windowMs" bigint, unsettled text)
   ), locked AS MATERIALIZED (
     SELECT listing_id, supply - taken AS free FROM market.listings WHERE listing_id = ANY($2::text[])
     ORDER BY listing_id FOR UPDATE
@@ -146,9 +147,9 @@ const BEGIN_TRADES = `
     WHERE l.listing_id = more.id AND l.listing_id = ANY($2::text[])
     RETURNING l.listing_id, supply - taken AS left, type, l.seller, l.scope
   ), begun AS (
-    INSERT INTO market.trades (trade_id, kind, listing_id, seller, buyer, price, amount, workspace, scope, operator, state,
-      settlement, created_at, due_at, window_ms, unsettled, tried_at)
-    SELECT "tradeId", kind, "listingId", seller, buyer, price, amount, workspace, scope, operator, 'opening', 'none', at,
+    INSERT INTO market.trades (trade_id, kind, listing_id, seller, buyer, buyer_family, price, amount, workspace, scope, operator,
+      state, settlement, created_at, due_at, window_ms, unsettled, tried_at)
+    SELECT "tradeId", kind, "listingId", seller, buyer, "buyerFamily", price, amount, workspace, scope, operator, 'opening', 'none', at,
       at + "windowMs" * interval '1 ms', "windowMs", unsettled, at FROM granted
     RETURNING trade_id, listing_id, tried_at
   )
@@ -269,21 +270,21 @@ export async function readPayload(client: SqlClient, tradeId: string): Promise<s
   return row?.payload ?? null;
 }
 
-/** Closed trades of a seller that say something of it. */
-export function readSold(client: SqlClient, view: View, seller: string): Promise<SoldTrade[]> {
-  return client.$queryRawUnsafe<SoldTrade[]>(
-    `SELECT buyer, amount, CASE state WHEN 'refuted' THEN 'refuted' ELSE 'confirmed' END AS outcome FROM market.trades
-     WHERE ${VISIBLE(1)} AND seller = $3 AND state IN ('completed', 'confirmed', 'refuted')`,
-    ...visibleTo(view),
-    seller,
-  );
-}
-
 export async function countOpen(client: SqlClient, listingId: string): Promise<number> {
   const [row] = await client.$queryRawUnsafe<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM market.trades
-     WHERE listing_id = $1 AND state IN ('pending', 'pending_delivery', 'delivered')`,
+     WHERE listing_id = $1 AND state IN ('pending', 'pending_delivery', 'delivered') AND due_at > now()`,
     listingId,
   );
   return row?.count ?? 0;
+}
+
+/** Trades of each family of buyers that are not over, those that begin included; families without any are left out. */
+export async function countOpenOfFamilies(tx: SqlClient, families: readonly string[]): Promise<Map<string, number>> {
+  const rows = await tx.$queryRawUnsafe<{ family: string; count: number }[]>(
+    `SELECT buyer_family AS family, count(*)::int AS count FROM market.trades
+     WHERE buyer_family = ANY($1::text[]) AND state IN ('opening', 'pending', 'pending_delivery', 'delivered') GROUP BY 1`,
+    families,
+  );
+  return new Map(rows.map(({ family, count }) => [family, count]));
 }

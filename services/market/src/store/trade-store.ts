@@ -2,6 +2,7 @@
  * What happens to trades. Each method that changes something is one transaction; buying is two with the hold between them,
  * closing one with the capture or void after it. Whatever is cut off in between the reconciler finishes.
  */
+import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
@@ -11,7 +12,9 @@ import { createBuying } from './buying.ts';
 import type { Settling } from './settling.ts';
 import { eventOf, type MarketStore } from './trade-events.ts';
 import type { Moved, MoveOutcome, MoveTrade } from './trade-moves.ts';
-import { countOpen, readPayload, readSold, readTrade, type TradeRow } from './trade-rows.ts';
+import { readPartners } from './reputation-rows.ts';
+import { countOpen, readPayload, readTrade, type TradeRow } from './trade-rows.ts';
+import type { TradeSteps } from './trade-steps.ts';
 
 export interface Delivered extends Named {
   readonly payloadSha256: string;
@@ -37,23 +40,31 @@ export type TradeStore = ReturnType<typeof createTradeStore>;
 export interface TradeStoreParts {
   readonly store: MarketStore;
   readonly move: MoveTrade;
+  readonly steps: TradeSteps;
   readonly settling: Settling;
   readonly clock: Clock;
 }
 
-export function createTradeStore({ store, move, settling, clock }: TradeStoreParts) {
+export function createTradeStore({ store, move, steps, settling, clock }: TradeStoreParts) {
   const { client } = store;
-  /** Time has decided something that nobody acted on yet. */
+  /**
+   * Time has decided something that nobody acted on yet. Whoever comes by is no party to its money: what cannot follow now
+   * follows later.
+   */
   const touch = async (tradeId: string): Promise<void> => {
-    const closed = await closeDue(move, tradeId);
-    if (closed !== null) await settling.settle(tradeId, closed.after);
+    try {
+      const closed = await closeDue(move, tradeId);
+      if (closed !== null) await settling.settle(tradeId, closed.after);
+    } catch (error) {
+      if (!(error instanceof CallError) || error.code === 'INTERNAL') throw error;
+    }
   };
   /** Of what was denied, when it is time that denied it. */
   const touchDue = async (tradeId: string, { trade, replayed }: MoveOutcome<unknown, string>): Promise<void> => {
     if (replayed || (trade !== null && dueClosing(trade, trade.now) !== null)) await touch(tradeId);
   };
   return {
-    ...createBuying({ store, move, settling, clock, touch }),
+    ...createBuying({ store, move, steps, settling, clock, touch }),
 
     read: (tradeId: string): Promise<TradeRow | null> => readTrade(client, tradeId),
 
@@ -93,7 +104,7 @@ export function createTradeStore({ store, move, settling, clock }: TradeStorePar
       return text === null ? undefined : JSON.parse(text);
     },
 
-    soldBy: (view: View, seller: string) => readSold(client, view, seller),
+    partnersOf: (view: View, seller: string) => readPartners(client, view, seller),
     countOpen: (listingId: string) => countOpen(client, listingId),
   };
 }

@@ -62,6 +62,25 @@ test('one family has so many offers and bids open at once, and no more', async (
   expect(bids.filter(({ code }) => code === 'E_QUOTA')).toHaveLength(3);
 });
 
+test('one family has so many trades open as buyer, and no more', async () => {
+  const by = 'hoarder';
+  await client.$executeRawUnsafe(
+    `INSERT INTO market.trades (trade_id, kind, seller, buyer, buyer_family, amount, operator, state, settlement, created_at,
+       due_at, window_ms, unsettled, tried_at)
+     SELECT 'trd_q' || n, 'plain', 'x', $1, $1, 0, true, 'pending', 'none', now(), now() + interval '1 hour', 1000, 'confirm', now()
+     FROM generate_series(1, $2) n`,
+    by,
+    OPEN_AT_ONCE,
+  );
+  const context = { seller: 'shop' };
+  const refused = { code: 'E_QUOTA', limit: OPEN_AT_ONCE };
+  const { id: listingId } = await call('market_list', { type: 'favor', title: 'a favor', context });
+  expect(await call('market_trade', { listingId, buyerId: by })).toMatchObject(refused);
+  const { id: skill } = await call('market_skill_list', { title: 'a skill', context });
+  expect(await call('market_skill_buy', { listingId: skill, buyerId: by })).toMatchObject(refused);
+  await client.$executeRawUnsafe(`DELETE FROM market.trades WHERE buyer = $1`, by);
+});
+
 test('a frozen account buys nothing, and leaves nothing behind', async () => {
   await bed.escrow('escrow_create', { org: 'frozen', budget: 100 });
   await client.$executeRawUnsafe(

@@ -49,8 +49,7 @@ const gate = defineTool({
   effect: 'write-idempotent',
   refuses: [],
   raises: ['FORBIDDEN'],
-  async handler({ value }, call) {
-    const { deps, caller, idempotency, fail, markReplayed } = call;
+  async handler({ value }, { deps, caller, idempotency, fail, markReplayed }) {
     if (value === undefined) {
       const { value: enabled, source } = await deps.registry.inspect(SKILLS, caller.registry);
       return { enabled: enabled === true, source, changed: false };
@@ -59,7 +58,6 @@ const gate = defineTool({
     const by = actorName(caller);
     const change = await deps.registry.changeSetting({ key: SKILLS, value, by, operator: true, idempotency });
     if (change.replayed) markReplayed();
-    else if (change.changed) await deps.offers.tellGate(call, { enabled: value, by });
     const { value: enabled, source, changed, shadowedBy } = change;
     return { enabled: enabled === true, source, changed, ...(shadowedBy === null ? {} : { shadowedBy }) };
   },

@@ -147,17 +147,23 @@ const deliver = defineTool({
   async handler({ tradeId, payload, agentId }, call) {
     const agent = actingAs(call.caller, agentId);
     if (agent === null) throw call.refuse('E_NO_AGENT');
+    // Before the trade is locked: others wait for the same transaction, and what is delivered may be large.
+    const content = sealed(payload);
     const outcome = await call.deps.trades.deliver(call, tradeId, (row) => {
       const may = decideDeliver(row, agent, row.now);
       if (!may.ok) return may;
-      const content = decidePayload(payload);
-      if (!content.ok) return content;
-      const { text } = content.value;
-      return allow({ text, hash: hash('sha256', text, 'hex'), ...may.value });
+      return content.ok ? allow({ ...content.value, ...may.value }) : content;
     });
     return { ...settled(call, outcome), state: 'delivered' as const };
   },
 });
+
+function sealed(payload: unknown) {
+  const content = decidePayload(payload);
+  if (!content.ok) return content;
+  const { text } = content.value;
+  return allow({ text, hash: hash('sha256', text, 'hex') });
+}
 
 const settle = defineTool({
   name: 'market_skill_settle',

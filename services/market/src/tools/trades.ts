@@ -1,6 +1,5 @@
 /** Trades of what is no skill, and what is the same for both kinds. */
 import type { CallErrorCode } from '@svc/contract/codes.ts';
-import { CallError } from '@svc/contract/codes.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { actingAs, actingAsNamed, mayActIn } from '@svc/contract/actor.ts';
 import type { Caller, ToolContext } from '@svc/contract/tool.ts';
@@ -24,13 +23,14 @@ export const PURCHASE_REFUSES = [
   'E_LISTING_ABSENT',
   'E_MEMBER_LIMIT',
   'E_POOL_EXCEEDED',
+  'E_QUOTA',
   'E_QUARANTINED',
   'E_SELF_TRADE',
   'E_SELLER_TRUST',
   'E_SKILL_DISABLED',
   'E_SOLD_OUT',
   'E_UNKNOWN_WORKSPACE',
-] as const satisfies readonly (ListingRefusal | HoldRefusal | 'E_SOLD_OUT')[];
+] as const satisfies readonly (ListingRefusal | HoldRefusal | 'E_QUOTA' | 'E_SOLD_OUT')[];
 
 const TRADE_REFUSES = [
   ...PURCHASE_REFUSES,
@@ -124,16 +124,12 @@ const getTrade = defineTool({
   },
 });
 
-/** As time has made it; money that cannot follow now follows later. */
+/** As time has made it. */
 async function current({ trades }: Pick<MarketDeps, 'trades'>, tradeId: string): Promise<TradeRow | null> {
   const row = await trades.read(tradeId);
   if (row === null || row.state === 'opening' || row.state === 'undoing') return null;
   if (dueClosing(row, row.now) === null) return row;
-  try {
-    await trades.touch(tradeId);
-  } catch (error) {
-    if (!(error instanceof CallError)) throw error;
-  }
+  await trades.touch(tradeId);
   return trades.read(tradeId);
 }
 

@@ -5,7 +5,7 @@ import type { Database } from '@svc/runtime/database.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import { decideCancel, decideComplete, decideDeliver, decideSettle } from '../../src/domain/trade-rules.ts';
 import { allow } from '@svc/contract/decision.ts';
-import type { Carried, MarketBed } from '../market-store-bed.ts';
+import type { Carried, MarketBed, MoneyMove } from '../market-store-bed.ts';
 import { type Act, type Agent, AGENTS, LIMIT, type ReferenceListing, WINDOW_MS } from './reference-market.ts';
 
 const PATIENCE_MS = 60_000;
@@ -68,6 +68,7 @@ export class RealMarket {
     listing: Omit<ReferenceListing, 'taken'>,
     buyer: Agent,
     call: ChangeCall = this.call(),
+    buyerFamily = this.name(buyer),
   ): Promise<string | null> {
     const { seller, price, kind, unsettled } = listing;
     const purchase = {
@@ -77,6 +78,7 @@ export class RealMarket {
       bidId: null,
       seller: this.name(seller),
       buyer: this.name(buyer),
+      buyerFamily,
       price: String(price),
       amount: BigInt(price) * MICROS,
       workspace: null,
@@ -118,8 +120,12 @@ export class RealMarket {
   }
 
   /** What is asked of the ledger meanwhile gets lost; whatever is decided stays decided, and the caller is not told. */
-  async cutOff(how: Exclude<Carried, 'well'>, work: () => Promise<string | null>): Promise<string | null> {
-    this.#bed.carry(how);
+  async cutOff(
+    how: Exclude<Carried, 'well'>,
+    work: () => Promise<string | null>,
+    which?: readonly MoneyMove[],
+  ): Promise<string | null> {
+    this.#bed.carry(how, which);
     try {
       return await work();
     } catch (error) {

@@ -137,6 +137,8 @@ export interface EventPayloads {
   'governance:decided': { decision: string; topic: string; allowed: boolean; standing: boolean; by: string };
   /** A setting was set or unset. */
   'config:changed': { key: string; by: string };
+  /** The trade of skills was turned on or off. */
+  'market:gate-changed': { enabled: boolean; by: string };
   /** A chain of the audit does not verify. */
   'audit:broken': { chain: string; seq: number | null };
   /** A limit was set: of a budget, a pool or a member of a pool. */
@@ -181,8 +183,6 @@ export interface EventPayloads {
   'trade:expired': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
   /** The money of a closed trade has moved, or was given back. */
   'trade:settled': { tradeId: string; listingId: string | null; kind: "plain" | "skill"; seller: string; buyer: string; state: string };
-  /** The trade of skills was turned on or off. */
-  'market:gate-changed': { enabled: boolean; by: string };
   /** Something was said in a channel. */
   'msg:sent': { channel: string; messageId: string; seq: number; from: string };
   /** Something was said in a channel to which the agent subscribed; the handler is its own label. */

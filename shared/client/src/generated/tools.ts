@@ -839,7 +839,7 @@ export interface Tools {
   market_skill_buy: {
     arguments: { listingId: string; buyerId: string; workspace?: string | undefined; context?: { consentGiven?: boolean | undefined } & Record<string, unknown> | undefined };
     result: { tradeId: string; state: "pending_delivery"; listingId: string; buyer: string; seller: string; price: string | null; holdId: string; held: true; deliverBy: number };
-    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NOT_SKILL';
+    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_QUOTA' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NOT_SKILL';
     dress: unknown;
     callErrors: 'FORBIDDEN';
   };
@@ -903,7 +903,7 @@ export interface Tools {
   market_trade: {
     arguments: { listingId?: string | undefined; bidId?: string | undefined; tradeId?: string | undefined; buyerId?: string | undefined; sellerId?: string | undefined; workspace?: string | undefined; context?: { consentGiven?: boolean | undefined } & Record<string, unknown> | undefined };
     result: { id: string; tradeId: string; kind: "plain" | "skill"; listingId: string | null; bidId: string | null; seller: string; buyer: string; price: string | null; amount: number | null; workspace: string | null; holdId: string; state: string; settlement: "none" | "pending" | "done" | "failed"; version: number; createdAt: number; completesAt?: number; deliverBy?: number; settleBy?: number; closedAt?: number; closedBy?: string; completed: boolean; cancelled: boolean; payloadSha256?: string; payload?: unknown };
-    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NO_AGENT' | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER' | 'E_NOT_BUYER' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED';
+    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_QUOTA' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NO_AGENT' | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER' | 'E_NOT_BUYER' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED';
     dress: unknown;
     callErrors: 'FORBIDDEN';
   };

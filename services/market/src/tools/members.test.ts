@@ -1,0 +1,100 @@
+/** What is traded in a workspace, and what time has decided though nobody has looked: what each caller is told of it. */
+import type { Envelope } from '@svc/contract/rpc.ts';
+import { startService } from '@svc/runtime/service.ts';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { migratedDatabase } from '@svc/testing/database.ts';
+import { callTool, type Fields } from '@svc/testing/service-bed.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
+import { marketService } from '../service.ts';
+
+const database = await migratedDatabase();
+const client = poolClient(database.pool);
+const WORKSPACE = 'guild';
+let bed: MarketBed;
+let market: Awaited<ReturnType<typeof startService>>;
+
+beforeAll(async () => {
+  bed = await openMarketBed(database);
+  market = await startService(bed.platform, marketService);
+  await call('market_skill_gate', { value: true });
+  await habitat('svc_habitat_createWorkspace', { workspaceId: WORKSPACE, options: { owner: 'master' } });
+  await habitat('svc_habitat_addRole', { workspaceId: WORKSPACE, role: 'editor', userId: 'member' });
+  for (const org of ['member', 'stranger']) await bed.escrow('escrow_create', { org, budget: 100 });
+});
+afterAll(async () => {
+  await market.stop();
+  await bed.stop();
+  await database.close();
+});
+
+async function call(tool: string, args: Fields, over: Partial<Envelope> = {}): Promise<Fields> {
+  return (await callTool(bed.platform.bus, 'market', tool, args, over)).fields;
+}
+async function habitat(tool: string, args: Fields): Promise<void> {
+  await callTool(bed.platform.bus, 'habitat', tool, args);
+}
+const offered = async (context: Fields, tool = 'market_list'): Promise<string> => {
+  const type = tool === 'market_list' ? { type: 'favor' } : {};
+  const { id } = await call(tool, { ...type, title: 'a favor', price: '2', context: { seller: 'master', ...context } });
+  return String(id);
+};
+
+test('what is traded in a workspace is told of there', async () => {
+  const listingId = await offered({ workspace: WORKSPACE });
+  const { tradeId } = await call('market_trade', { listingId, buyerId: 'member' });
+  await call('market_trade', { tradeId, buyerId: 'member' });
+  const told = await client.$queryRawUnsafe<{ name: string; workspace: string | null }[]>(
+    `SELECT name, workspace FROM market.outbox WHERE payload->>'tradeId' = $1 ORDER BY written, line`,
+    tradeId,
+  );
+  const names = ['trade:opened', 'trade:completed', 'trade:settled'];
+  expect(told).toEqual(names.map((name) => ({ name, workspace: WORKSPACE })));
+});
+
+test('a bid of somebody who has left the workspace since is not accepted any more', async () => {
+  const listingId = await offered({ workspace: WORKSPACE, supply: 2 });
+  const bid = async () => String((await call('market_bid', { listingId, bidderId: 'member', price: '1' }))['id']);
+  const [first, second] = [await bid(), await bid()];
+  expect(await call('market_trade', { bidId: first, sellerId: 'master' })).toMatchObject({ buyer: 'member' });
+  await habitat('svc_habitat_removeRole', { workspaceId: WORKSPACE, role: 'editor', userId: 'member' });
+  const refused = await call('market_trade', { bidId: second, sellerId: 'master' });
+  expect(refused).toMatchObject({ code: 'E_BID_CLOSED', reason: expect.any(String) });
+  expect(await call('market_getBids', { listingId, status: 'open' })).toMatchObject({ bids: [{ id: second }] });
+  await habitat('svc_habitat_addRole', { workspaceId: WORKSPACE, role: 'editor', userId: 'member' });
+});
+
+test('supply is asked for before the purse of a workspace is', async () => {
+  const token = { tokenId: 'tok', bound: 'elsewhere', readOnly: false, profile: null, expiresAt: Date.now() + 60_000 };
+  const listingId = await offered({});
+  const subject = { userId: 'stranger', agentId: 'stranger', workspace: 'default', verified: true };
+  const over = { subject, operator: false, token };
+  const buy = () => call('market_trade', { listingId, buyerId: 'stranger', workspace: WORKSPACE }, over);
+  expect(await buy()).toMatchObject({ code: 'E_UNKNOWN_WORKSPACE' });
+  expect(await call('market_trade', { listingId, buyerId: 'member' })).toMatchObject({ state: 'pending' });
+  expect(await buy()).toMatchObject({ code: 'E_SOLD_OUT' });
+});
+
+test('what was not delivered in time can be bought again for whoever looks, before anybody sweeps', async () => {
+  const listingId = await offered({ seller: 'tardy' }, 'market_skill_list');
+  const { tradeId } = await call('market_skill_buy', { listingId, buyerId: 'member' });
+  const shown = async () => {
+    const { results } = await call('market_search', { seller: 'tardy' });
+    const { active } = await call('market_stats', {});
+    const { openTrades, ...status } = await call('market_skill_status', { listingId });
+    const seen = [await call('market_get', { listingId }), status, ...(results as Fields[])];
+    return { seen: seen.map(({ taken, available, status: is }) => [taken, available, is]), openTrades, active };
+  };
+  const before = await shown();
+  expect(before).toMatchObject({ seen: Array.from({ length: 3 }, () => [1, 0, 'sold_out']), openTrades: 1 });
+  await client.$executeRawUnsafe(`UPDATE market.trades SET due_at = now() WHERE trade_id = $1`, tradeId);
+  const after = await shown();
+  expect(after).toMatchObject({ seen: Array.from({ length: 3 }, () => [0, 1, 'active']), openTrades: 0 });
+  expect(Number(after.active)).toBe(Number(before.active) + 1);
+  const rows = await client.$queryRawUnsafe<{ state: string }[]>(
+    'SELECT state FROM market.trades WHERE trade_id = $1',
+    tradeId,
+  );
+  expect(rows).toEqual([{ state: 'pending_delivery' }]);
+  expect(await call('market_skill_buy', { listingId, buyerId: 'stranger' })).toMatchObject({ held: true });
+});
