@@ -10,6 +10,7 @@ import type { RegistryReader } from '@svc/runtime/registry-reader.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import type { Compute } from './compute/compute.ts';
 import type { Network } from './network/network.ts';
+import type { Following } from './shell/following.ts';
 import type { JobStore } from './shell/job-store.ts';
 import type { Shell } from './shell/shell.ts';
 
@@ -18,6 +19,7 @@ export interface SandboxDeps {
   readonly network: Network;
   readonly shell: Shell;
   readonly jobs: JobStore;
+  readonly following: Following;
   newJobId(): string;
   readonly refusals: Refusals;
   readonly registry: Pick<RegistryReader, 'setting'> & Pick<OperationClient<typeof HABITAT, 'universe'>, 'sudo'>;

@@ -75,7 +75,7 @@ export const universeService = storeService<UniverseDeps, typeof UNIVERSE_EVENTS
         await Promise.all([cron.runner.drain(), reporting.close(), crews.close(), room.drain()]);
       },
       close: async () => {
-        await Promise.all([compute.close(), shells.deps.shell.close()]);
+        await Promise.all([compute.close(), shells.close()]);
       },
     };
   },

@@ -19,8 +19,12 @@ export interface QueueBed {
   /** The id of what was taken; null = nothing was there. */
   take(stream: string, ttlMs: number): Promise<string | null>;
   complete(id: string, result: unknown): Promise<void>;
+  /** As `put` under a key of the call; `how` = what else is particular to it. */
+  putOnce(stream: string, task: unknown, key: string, how?: { readonly argsHash?: string }): PutOutcome;
   close(): Promise<void>;
 }
+
+type PutOutcome = ReturnType<ReturnType<typeof createStreamStore>['enqueue']>;
 
 export async function openQueueBed(database: Database): Promise<QueueBed> {
   const platform = platformOn(database);
@@ -32,10 +36,14 @@ export async function openQueueBed(database: Database): Promise<QueueBed> {
     caller: { subject: {}, operator: true, deadlineAt: Date.now() + PATIENCE_MS },
     idempotency: null,
   });
+  const wishOf = (stream: string) => ({ workspace: WORKSPACE, stream, by: 'bench', options: DEFAULT_OPTIONS });
   return {
+    putOnce(stream, task, key, { argsHash = 'same' } = {}) {
+      const idempotency = { principal: 'bench', tool: 'stream_enqueue', key, argsHash };
+      return streams.enqueue({ ...call(), idempotency }, wishOf(stream), { key: null, task, delayMs: 0 });
+    },
     async put(stream, task) {
-      const wish = { workspace: WORKSPACE, stream, by: 'bench', options: DEFAULT_OPTIONS };
-      const { decision } = await streams.enqueue(call(), wish, { key: null, task, delayMs: 0 });
+      const { decision } = await streams.enqueue(call(), wishOf(stream), { key: null, task, delayMs: 0 });
       if (!decision.ok) throw new Error(decision.code);
     },
     async take(stream, ttlMs) {

@@ -3,6 +3,7 @@ import { CallError, type CallErrorCode, type RefusalCode } from '@svc/contract/c
 import type { Decision } from '@svc/contract/decision.ts';
 import type { IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
 import type { SqlClient } from './database.ts';
+import type { Statement } from './transaction.ts';
 
 export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000;
 
@@ -46,6 +47,13 @@ export interface Idempotency {
   ): Promise<Decision<Value, Code> | null>;
   /** Those of many calls at once, by `idempotencyId`; whose arguments they had is for the caller to judge. */
   findAll(client: SqlClient, scopes: readonly IdempotencyScope[]): Promise<Map<string, StoredOutcome>>;
+  /**
+   * For many calls of one transaction, no two of one key: holds the keys of those that have no outcome yet and returns
+   * the outcomes of the others, by `idempotencyId`. Twins in flight are waited for.
+   */
+  reserveAll(transaction: SqlClient, scopes: readonly IdempotencyScope[]): Promise<Map<string, StoredOutcome>>;
+  /** Keeps what came of those. */
+  settlement(outcomes: readonly SettledKey[]): Statement;
   /** Deletes outcomes past their time; returns how many. */
   sweep(client: SqlClient): Promise<number>;
 }
@@ -56,9 +64,14 @@ export interface StoredOutcome<Value = unknown, Code extends string = RefusalCod
   readonly decision: Decision<Value, Code>;
 }
 
+export interface SettledKey {
+  readonly scope: Omit<IdempotencyScope, 'argsHash'>;
+  readonly decision: Decision<unknown, string>;
+}
+
 /** `schema` is the service's own; its migrations create the table. */
 export function createIdempotency(schema: string): Idempotency {
-  const { reserve, read, fresh, readAll, release, settle, sweep } = statementsOn(schema);
+  const { reserve, read, fresh, release, settle, sweep } = statementsOn(schema);
 
   return {
     async once<Value, Code extends string>(
@@ -92,19 +105,49 @@ export function createIdempotency(schema: string): Idempotency {
       return stored === undefined ? null : decisionOf(stored, argsHash);
     },
 
-    async findAll(client, scopes) {
-      if (scopes.length === 0) return new Map();
-      const parts = [
-        scopes.map(({ principal }) => principal),
-        scopes.map(({ tool }) => tool),
-        scopes.map(({ key }) => key),
-      ];
-      const rows = await client.$queryRawUnsafe<StoredRow<unknown, RefusalCode>[]>(readAll, ...parts);
-      return new Map(rows.map((row) => [idempotencyId(row), { argsHash: row.argsHash, decision: finished(row) }]));
-    },
-
+    ...ofMany(schema),
     sweep: (client) => client.$executeRawUnsafe(sweep),
   };
+}
+
+function ofMany(schema: string): Pick<Idempotency, 'findAll' | 'reserveAll' | 'settlement'> {
+  const { reserveAll, readAll, settleAll } = statementsOn(schema);
+  return {
+    async findAll(client, scopes) {
+      if (scopes.length === 0) return new Map();
+      const rows = await client.$queryRawUnsafe<StoredRow<unknown, RefusalCode>[]>(readAll, ...columnsOf(scopes));
+      return outcomesOf(rows);
+    },
+
+    async reserveAll(transaction, scopes) {
+      const hashes = scopes.map(({ argsHash }) => argsHash);
+      const [reserved, rows] = await Promise.all([
+        transaction.$queryRawUnsafe<IdempotencyScope[]>(reserveAll, ...columnsOf(scopes), hashes),
+        // A statement of its own, which sees what twins have committed while the one before waited for them.
+        transaction.$queryRawUnsafe<StoredRow<unknown, RefusalCode>[]>(readAll, ...columnsOf(scopes)),
+      ]);
+      const own = new Set(reserved.map(idempotencyId));
+      return outcomesOf(rows.filter((row) => !own.has(idempotencyId(row))));
+    },
+
+    settlement: (outcomes) => ({
+      sql: settleAll,
+      values: [
+        ...columnsOf(outcomes.map(({ scope }) => scope)),
+        outcomes.map(({ decision }) => JSON.stringify(decision)),
+      ],
+    }),
+  };
+}
+
+type Key = Omit<IdempotencyScope, 'argsHash'>;
+
+function columnsOf(scopes: readonly Key[]): [string[], string[], string[]] {
+  return [scopes.map(({ principal }) => principal), scopes.map(({ tool }) => tool), scopes.map(({ key }) => key)];
+}
+
+function outcomesOf(rows: readonly StoredRow<unknown, RefusalCode>[]): Map<string, StoredOutcome> {
+  return new Map(rows.map((row) => [idempotencyId(row), { argsHash: row.argsHash, decision: finished(row) }]));
 }
 
 function statementsOn(schema: string) {
@@ -113,15 +156,25 @@ function statementsOn(schema: string) {
   const reserve = `INSERT INTO ${table} (principal, tool, key, args_hash, at) VALUES ($1, $2, $3, $4, now())
     ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL, at = now()
     WHERE ${tooOld} RETURNING 1 AS reserved`;
+  // In one order, so that two transactions wait for each other's keys in turn.
+  const reserveAll = `INSERT INTO ${table} (principal, tool, key, args_hash, at)
+    SELECT principal, tool, key, args_hash, now()
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS r (principal, tool, key, args_hash)
+    ORDER BY principal, tool, key
+    ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL, at = now()
+    WHERE ${tooOld} RETURNING principal, tool, key`;
   const columns = 'principal, tool, key, args_hash AS "argsHash", outcome AS decision';
   const read = `SELECT ${columns} FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
   const readAll = `SELECT ${columns} FROM ${table}
     WHERE (principal, tool, key) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])) AND NOT (${tooOld})`;
   const release = `DELETE FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
   const settle = `UPDATE ${table} SET outcome = $4::json WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const settleAll = `UPDATE ${table} AS t SET outcome = r.outcome::json
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS r (principal, tool, key, outcome)
+    WHERE (t.principal, t.tool, t.key) = (r.principal, r.tool, r.key)`;
   const fresh = `${read} AND NOT (${tooOld})`;
   const sweep = `DELETE FROM ${table} WHERE ${tooOld}`;
-  return { reserve, read, fresh, readAll, release, settle, sweep };
+  return { reserve, reserveAll, read, fresh, readAll, release, settle, settleAll, sweep };
 }
 
 interface StoredRow<Value, Code extends string> extends IdempotencyScope {

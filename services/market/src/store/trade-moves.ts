@@ -56,6 +56,7 @@ export function createTradeMoves({ change }: Pick<MarketStore, 'change'>, clock:
   const fold = createFoldedChange<Unit<MarketEvent>, Asked, unknown, string>(change, clock, {
     // One commit at a time: what comes meanwhile shares the next one.
     laneOf: () => 'trades',
+    turnOf: ({ move }) => `trade ${move.tradeId}`,
     run: moveAll,
     readsFirst: true,
   });

@@ -51,6 +51,14 @@ export function createJobStore({ client, change }: Pick<UniverseStore, 'client' 
         emit(event);
         return allow(job);
       }),
+    /** What it has printed so far. */
+    async print(jobId: string, output: string): Promise<void> {
+      await client.$executeRawUnsafe(
+        'UPDATE universe.jobs SET output = $2 WHERE job_id = $1 AND ended_at IS NULL',
+        jobId,
+        output,
+      );
+    },
     async end(jobId: string, { output, exitCode }: JobEnd): Promise<void> {
       await client.$executeRawUnsafe(
         'UPDATE universe.jobs SET ended_at = clock_timestamp(), output = $2, exit_code = $3 WHERE job_id = $1',

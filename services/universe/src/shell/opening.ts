@@ -3,25 +3,32 @@ import type { JobDeclaration } from '@svc/runtime/jobs.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createRefusals, type SandboxDeps } from '../sandbox-deps.ts';
 import type { UniverseStore } from '../universe-store.ts';
+import { createFollowing } from './following.ts';
 import { createJobStore } from './job-store.ts';
 import { createShellSandbox } from './sandbox.ts';
 import { createShell } from './shell.ts';
 
 interface Shells {
-  readonly deps: Pick<SandboxDeps, 'shell' | 'jobs' | 'newJobId' | 'refusals'>;
+  readonly deps: Pick<SandboxDeps, 'shell' | 'jobs' | 'following' | 'newJobId' | 'refusals'>;
   readonly jobs: readonly JobDeclaration[];
+  close(): Promise<void>;
 }
 
 const SWEEP_MS = 600_000;
 
 export function openShells(
-  { clock, config, ids }: Pick<Platform, 'clock' | 'config' | 'ids'>,
+  { clock, config, ids, log }: Pick<Platform, 'clock' | 'config' | 'ids' | 'log'>,
   store: UniverseStore,
 ): Shells {
   const jobs = createJobStore(store);
   const shell = createShell(clock, createShellSandbox(config.SVC_BUBBLEWRAP));
+  const following = createFollowing(jobs, { clock, log });
   return {
-    deps: { shell, jobs, newJobId: () => ids.next('job'), refusals: createRefusals() },
+    deps: { shell, jobs, following, newJobId: () => ids.next('job'), refusals: createRefusals() },
     jobs: [{ id: 'universe.shell-jobs', everyMs: SWEEP_MS, scope: 'cluster', run: () => jobs.sweep() }],
+    async close() {
+      await shell.close();
+      await following.close();
+    },
   };
 }

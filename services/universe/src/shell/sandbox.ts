@@ -33,6 +33,8 @@ export interface ShellRun {
 }
 
 export interface RunningShell {
+  /** False = it ended before its sandbox was there. */
+  readonly up: Promise<boolean>;
   readonly done: Promise<ShellRun>;
   /** What came so far. */
   output(): { readonly stdout: string; readonly stderr: string };
@@ -113,7 +115,10 @@ function start(bubblewrap: string, args: readonly string[], { timeMs, outputByte
     ...asNobody,
   });
   const [stdout, stderr] = [collect(child.stdout, outputBytes), collect(child.stderr, outputBytes)];
-  const status = collect(child.stdio[4] as Readable, 4096);
+  const said = child.stdio[4] as Readable;
+  const status = collect(said, 4096);
+  const isUp = Promise.withResolvers<boolean>();
+  said.once('data', () => isUp.resolve(true)); // which process it is
   const filter = child.stdio[3] as Writable;
   filter.on('error', () => {}); // it ended before it read the filter, which its exit tells
   filter.end(syscallFilter());
@@ -124,6 +129,7 @@ function start(bubblewrap: string, args: readonly string[], { timeMs, outputByte
   }, timeMs);
   const done = ended(child).then((): ShellRun => {
     clearTimeout(timer);
+    isUp.resolve(false);
     // Only of a program that was started does bubblewrap tell how it ended.
     const [, code] = /"exit-code"\s*:\s*(\d+)/.exec(status.text()) ?? [];
     const wasKilled = child.signalCode !== null || timedOut;
@@ -137,6 +143,7 @@ function start(bubblewrap: string, args: readonly string[], { timeMs, outputByte
     };
   });
   return {
+    up: isUp.promise,
     done,
     output: () => ({ stdout: stdout.text(), stderr: stderr.text() }),
     kill: () => killGroup(child),

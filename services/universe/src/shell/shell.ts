@@ -1,5 +1,5 @@
 /** Programs of callers, while the probe of the last minutes found their sandbox whole. */
-import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { allow, type Decision, type Denial, deny } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import { keptProbe, type Probe } from '../kept-probe.ts';
 import { createSlots } from '../slots.ts';
@@ -16,13 +16,13 @@ export interface Shell {
   version(): Promise<string | null>;
   /** Throws RATE_LIMITED when the workspace, or the process, has as many programs as it may. */
   run(workspace: string, argv: readonly string[], timeMs: number): Promise<Decision<TimedShell, 'E_SHELL_SANDBOX'>>;
-  /** The same, and whoever asked does not wait: `begun` is called once the program has its place. */
+  /** The same, and whoever asked does not wait: `begun` is called once the program runs, which is killed when that throws. */
   spawn(
     workspace: string,
     argv: readonly string[],
     timeMs: number,
     begun: (running: RunningShell) => Promise<void>,
-  ): Promise<void>;
+  ): Promise<Decision<null, 'E_SHELL_SANDBOX'>>;
   counters(): { readonly runs: number; readonly killed: number };
   close(): Promise<void>;
 }
@@ -45,21 +45,40 @@ export function createShell(clock: Clock, sandbox: ShellSandbox): Shell {
         const begunAt = clock.now();
         const run = await sandbox.run(argv, timeMs).done;
         counted(run);
-        if (!run.started) return deny('E_SHELL_SANDBOX', { problem: run.stderr.slice(0, 200) });
+        if (!run.started) return notStarted(run);
         return allow({ ...run, durationMs: clock.now() - begunAt });
       }),
     async spawn(workspace, argv, timeMs, begun) {
-      const placed = Promise.withResolvers<void>();
+      const placed = Promise.withResolvers<Decision<null, 'E_SHELL_SANDBOX'>>();
       const whole = inSlot(workspace, async () => {
         const running = sandbox.run(argv, timeMs);
-        await begun(running);
-        placed.resolve();
+        placed.resolve(await beginWith(running, begun));
         counted(await running.done);
       });
       whole.catch(placed.reject);
-      await placed.promise;
+      return placed.promise;
     },
     counters: () => ({ runs, killed }),
     close: sandbox.close,
   };
+}
+
+function notStarted({ stderr }: ShellRun): Denial<'E_SHELL_SANDBOX'> {
+  return deny('E_SHELL_SANDBOX', { problem: stderr.slice(0, 200) });
+}
+
+/** Its place is not free again before it has ended, also when nobody can be told of it. */
+async function beginWith(
+  running: RunningShell,
+  begun: (running: RunningShell) => Promise<void>,
+): Promise<Decision<null, 'E_SHELL_SANDBOX'>> {
+  if (!(await running.up)) return notStarted(await running.done);
+  try {
+    await begun(running);
+    return allow(null);
+  } catch (error) {
+    running.kill();
+    await running.done;
+    throw error;
+  }
 }

@@ -8,7 +8,7 @@ import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
 import { assertPermitted, defineSandboxTool, type SandboxDeps, workspaceOf } from '../sandbox-deps.ts';
 import { decideProgram, decideWords } from './domain/words.ts';
-import type { ShellRun } from './sandbox.ts';
+import { outputOf } from './following.ts';
 import type { TimedShell } from './shell.ts';
 
 const REFUSES = ['E_DISABLED', 'E_SHELL_DENIED', 'E_SHELL_SANDBOX', 'E_SHELL_SYNTAX'] as const;
@@ -126,15 +126,11 @@ const capture = defineSandboxTool({
   },
 });
 
-function outputOf({ stdout, stderr }: Pick<ShellRun, 'stdout' | 'stderr'>): string {
-  const printed = stdout.trim();
-  return printed === '' ? stderr.trim() : printed;
-}
-
 const spawn = defineSandboxTool({
   ...common,
   name: 'svc_shell_spawn',
-  description: 'Start a listed program that may go on for a minute; svc_shell_capture tells what it prints.',
+  description:
+    'Start a listed program that may go on for a minute; svc_shell_capture tells what it has printed up to about a second ago.',
   input: z.strictObject({ cmd }),
   output: z.strictObject({
     jobId: z.string(),
@@ -143,19 +139,20 @@ const spawn = defineSandboxTool({
     startedAt: TimestampMs,
     killAt: TimestampMs,
   }),
-  refuses: ['E_DISABLED', 'E_SHELL_DENIED', 'E_SHELL_SYNTAX'],
+  refuses: REFUSES,
   example: { cmd: 'tail -f /dev/null' },
   async handler({ cmd: line }, call) {
     const { deps, caller, now } = call;
-    const words = await wordsOf(call as Call, line);
+    const words = await wordsOf(call, line);
     const by = actorName(caller);
     const job = { jobId: deps.newJobId(), by, cmd: line, startedAt: now, killAt: now + SPAWNED_MS };
     const payload = { by, jobId: job.jobId, program: words[0] };
     const told = { name: 'shell:spawned', workspace: workspaceOf(caller), payload } as const;
-    await deps.shell.spawn(workspaceOf(caller), words, SPAWNED_MS, async (running) => {
+    const spawned = await deps.shell.spawn(workspaceOf(caller), words, SPAWNED_MS, async (running) => {
       await deps.jobs.begin({ caller, idempotency: null }, job, told);
-      void running.done.then((run) => deps.jobs.end(job.jobId, { output: outputOf(run), exitCode: run.exitCode }));
+      deps.following.follow(job.jobId, running);
     });
+    call.take(spawned);
     const { by: _by, ...shown } = job;
     return { ...shown, state: 'running' as const };
   },

@@ -39,6 +39,7 @@ export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Pla
       if (insertion !== null) unit.lastly(insertion);
       return decisions;
     },
+    keys: store.idempotency,
     readsFirst: true,
     most: MOST_TOGETHER,
   });

@@ -71,12 +71,14 @@ export function createWorkStore(store: UniverseStore, clock: Clock, reportDue: (
   const poll = createFoldedChange<Told, Asking, Polled, 'E_STREAM_ABSENT'>(change, clock, {
     laneOf: ({ place }) => placeKey(place),
     run: pollAll,
+    keys: store.idempotency,
     readsFirst: true,
     most: MOST_TOGETHER,
   });
   const complete = createFoldedChange<Told, Completing, { attempts: number }, CloseCode>(change, clock, {
     laneOf: () => 'completions',
     run: completeAll,
+    keys: store.idempotency,
     readsFirst: true,
     most: MOST_TOGETHER,
   });

@@ -2139,11 +2139,11 @@ export interface Tools {
     dress: { ok: false };
     callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
   };
-  /** Start a listed program that may go on for a minute; svc_shell_capture tells what it prints. */
+  /** Start a listed program that may go on for a minute; svc_shell_capture tells what it has printed up to about a second ago. */
   svc_shell_spawn: {
     arguments: { cmd: string };
     result: { jobId: string; cmd: string; state: "running"; startedAt: number; killAt: number };
-    refusals: 'E_DISABLED' | 'E_SHELL_DENIED' | 'E_SHELL_SYNTAX';
+    refusals: 'E_DISABLED' | 'E_SHELL_DENIED' | 'E_SHELL_SANDBOX' | 'E_SHELL_SYNTAX';
     dress: { ok: false };
     callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
   };
