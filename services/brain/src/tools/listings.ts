@@ -6,7 +6,15 @@ import { checkedPath } from '../blocked-path.ts';
 import { defineTool } from '../deps.ts';
 import { listFiles as listOf } from '../operations/files.ts';
 import { cursorAfter, entryKind, nextCursor } from './results.ts';
-import { PATH_RAISES, present, PRESENT_REFUSES, READ_RAISES, READ_REFUSES, resolveTarget, splitPath } from './target.ts';
+import {
+  PATH_RAISES,
+  present,
+  PRESENT_REFUSES,
+  READ_RAISES,
+  READ_REFUSES,
+  resolveTarget,
+  splitPath,
+} from './target.ts';
 
 const listFiles = defineTool({
   name: 'brain_list_files',

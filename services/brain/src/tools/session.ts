@@ -7,7 +7,15 @@ import type { CatalogueSize } from '../store/catalogue.ts';
 import { nextCursor, shownStack, stackNames, stackShown } from './results.ts';
 import { openBranch, readDirty } from '../operations/branches.ts';
 import { settle } from '../operations/summary.ts';
-import { opContext, present, PRESENT_REFUSES, READ_RAISES, type ReadableBrain, readableBrains, resolveTarget } from './target.ts';
+import {
+  opContext,
+  present,
+  PRESENT_REFUSES,
+  READ_RAISES,
+  type ReadableBrain,
+  readableBrains,
+  resolveTarget,
+} from './target.ts';
 
 const current = defineTool({
   name: 'brain_current',
