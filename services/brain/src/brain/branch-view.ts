@@ -5,11 +5,13 @@ import { z } from 'zod';
 import { candidatePaths, filesOfStem } from '@svc/contract/names.ts';
 import { emptyFoldersIn, isEmptyFolder } from '../files/empty-folders.ts';
 import { decodeText, EntryKind, type FileEntry } from '../files/file-entry.ts';
+import { readChangeTimes } from '../git/change-times.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
 import type { RowChains } from '../ports.ts';
 import type { BranchIndex, TextSource } from '../search/branch-index.ts';
+import type { ChangedAt } from '../search/conditions.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 
@@ -51,13 +53,13 @@ export interface BranchView {
   /** Whether this is such a directory. */
   isEmptyFolder(directory: string): boolean;
   isDirty(path: string): boolean;
-  /** When the file was written, in milliseconds since the epoch; null when nobody knows. */
-  changedAt(path: string): number | null;
+  /** When each file was written, as far as its history and its working tree tell. */
+  writingTimes(): Promise<ChangedAt>;
   /** What `ask` says of the index of these files, as it is to be under those rules. */
   ask<Answer>(chains: RowChains, ask: (index: RuledIndex) => Answer): Promise<Answer>;
 }
 
-export function worktreeView(writer: BranchWriter, commit: string): BranchView {
+export function worktreeView(repository: Repository, writer: BranchWriter, commit: string): BranchView {
   const { tree } = writer;
   return {
     commit,
@@ -87,7 +89,17 @@ export function worktreeView(writer: BranchWriter, commit: string): BranchView {
     emptyFolders: (directory) => emptyFoldersIn(tree.root, tree.folderOnDisk(directory)),
     isEmptyFolder: (directory) => isEmptyFolder(tree.root, tree.folderOnDisk(directory)),
     isDirty: (path) => tree.table.isDirty(path),
-    changedAt: (path) => tree.table.get(path)?.modifiedAt ?? null,
+    async writingTimes() {
+      const times = await readChangeTimes(repository, commit);
+      return (path) => {
+        const entry = tree.table.get(path);
+        if (entry === undefined) return null;
+        const { onDisk, blob, modifiedAt } = entry;
+        const committed = times.get(onDisk);
+        // Whoever makes a working tree writes into it what is much older.
+        return committed?.blob === blob ? Math.min(committed.at, modifiedAt) : modifiedAt;
+      };
+    },
     async ask(chains, ask) {
       await tree.catchUp();
       return tree.index.ask(chains, ask);
@@ -110,11 +122,10 @@ const trees = new LRUCache<string, ReadonlyMap<string, TreeEntry>>({
 });
 
 /** What only a working tree has. */
-const OF_NO_TREE: Pick<BranchView, 'emptyFolders' | 'isEmptyFolder' | 'isDirty' | 'changedAt'> = {
+const OF_NO_TREE: Pick<BranchView, 'emptyFolders' | 'isEmptyFolder' | 'isDirty'> = {
   emptyFolders: () => [],
   isEmptyFolder: () => false,
   isDirty: () => false,
-  changedAt: () => null,
 };
 
 /** A commit never changes, so what it holds is remembered, as far as there is room; texts are kept only by its index. */
@@ -125,15 +136,7 @@ export function commitView(
 ): CommitView {
   let index: BranchIndex | null = null;
 
-  async function plainTree(): Promise<ReadonlyMap<string, TreeEntry>> {
-    const key = `${commit} ${repository.gitDir}`;
-    const known = trees.get(key);
-    if (known !== undefined) return known;
-    const entries = await readPlainTree(repository, commit);
-    const tree = new Map([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
-    trees.set(key, tree);
-    return tree;
-  }
+  const plainTree = () => orderedTree(repository, commit);
 
   async function readOne(path: string): Promise<ViewedFile | null> {
     const entry = (await plainTree()).get(path);
@@ -167,8 +170,28 @@ export function commitView(
       return entry === undefined ? null : (await readBlob(repository, entry.oid)).subarray(offset, offset + length);
     },
     ...OF_NO_TREE,
+    writingTimes: () => committedTimes(repository, commit),
     ask: askIndex,
     close: async () => index?.close(),
+  };
+}
+
+async function orderedTree(repository: Repository, commit: string): Promise<ReadonlyMap<string, TreeEntry>> {
+  const key = `${commit} ${repository.gitDir}`;
+  const known = trees.get(key);
+  if (known !== undefined) return known;
+  const entries = await readPlainTree(repository, commit);
+  const tree = new Map([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
+  trees.set(key, tree);
+  return tree;
+}
+
+async function committedTimes(repository: Repository, commit: string): Promise<ChangedAt> {
+  const times = await readChangeTimes(repository, commit);
+  const tree = await orderedTree(repository, commit);
+  return (path) => {
+    const committed = times.get(path);
+    return committed === undefined || committed.blob !== tree.get(path)?.oid ? null : committed.at;
   };
 }
 

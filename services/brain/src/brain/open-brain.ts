@@ -128,10 +128,10 @@ export class OpenBrain {
     const known = await this.#opened(branch);
     // The head of `main` lies below its own tree: where it lies as before, the tree is there.
     if (known !== undefined && branch === 'main' && known.isHeadUnmoved()) {
-      return allow(worktreeView(known.writer, known.head));
+      return allow(worktreeView(this.context.repository, known.writer, known.head));
     }
     const tree = await this.#liveTree(branch);
-    if (tree !== null) return allow(worktreeView(tree.writer, await tree.compareWithHead()));
+    if (tree !== null) return allow(worktreeView(this.context.repository, tree.writer, await tree.compareWithHead()));
     const head = await readHead(this.context.repository, branch);
     return head === null ? deny('E_BRANCH_ABSENT', { branch }) : allow(this.#commitView(head));
   }

@@ -5,8 +5,9 @@ import { READ_REFUSALS } from '../brain/open-brain.ts';
 import { analysedText, passageNames, type TextOf } from '../embedding/passages.ts';
 import { QueryVector } from '../embedding/passage-vectors.ts';
 import type { AnalysedFile } from '../search/analysed-file.ts';
+import type { ChangedAt } from '../search/conditions.ts';
 import type { Nearness } from '../search/nearness.ts';
-import { isWithin } from '../search/query-language.ts';
+import { isWithin, readQuery } from '../search/query-language.ts';
 import { RECENCIES } from '../search/recency.ts';
 import {
   Correction,
@@ -65,11 +66,22 @@ export const searchFiles = defineOperation({
     const state = await seen(served, question.branch, null);
     if (!state.ok) return state;
     const near = meaning === null ? NOT_ASKED : await nearnessIn(served, state.value, question.pathPrefix, meaning);
-    const request = { ...question, ...(near.nearness === null ? {} : { nearness: near.nearness }) };
+    const changedAt = await writingTimes(state.value, question);
+    const request = { ...question, changedAt, ...(near.nearness === null ? {} : { nearness: near.nearness }) };
     const find = (files: RuledIndex): Found => findIn(files, state.value, request);
     return allow({ ...(await state.value.view.ask(state.value.rows.chains, find)), lacking: near.lacking });
   },
 });
+
+/** Only what is asked about time costs a look at the history. */
+async function writingTimes(
+  { view }: Seen,
+  { query, within, recency }: Pick<SearchQuestion, 'query' | 'within' | 'recency'>,
+): Promise<ChangedAt> {
+  const { since, until } = readQuery(within ?? query);
+  const isTimed = since !== null || until !== null || (recency ?? 'off') !== 'off';
+  return isTimed ? view.writingTimes() : () => null;
+}
 
 interface Near {
   readonly nearness: Nearness | null;
@@ -118,7 +130,10 @@ interface Found extends Pick<SearchAnswer, 'understood' | 'corrected' | 'absent'
   readonly total: number;
 }
 
-type FileRequest = Omit<SearchQuestion, 'branch' | 'meaning'> & { readonly nearness?: Nearness };
+type FileRequest = Omit<SearchQuestion, 'branch' | 'meaning'> & {
+  readonly changedAt: ChangedAt;
+  readonly nearness?: Nearness;
+};
 
 function findIn(
   files: RuledIndex,
@@ -131,7 +146,6 @@ function findIn(
     files.under(rows.chains).search({
       ...request,
       admitted: rows.admitted(),
-      changedAt: (file) => view.changedAt(file),
       ...(within === undefined ? {} : { within }),
       ...(pathPrefix === null ? {} : { pathPrefix }),
       ...(before === undefined
@@ -198,6 +212,7 @@ export const expandQuery = defineOperation({
     const { rows, view } = state.value;
     const request = {
       ...asked,
+      changedAt: await writingTimes(state.value, asked),
       mode: 'plain',
       recency: 'off',
       limit: FEEDBACK_PASSAGES,
