@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import porterStem from 'wink-porter2-stemmer';
 import { arabicStem, isArabic } from './arabic-stem.ts';
+import { foldLetters, foldMarks } from './fold-letters.ts';
 import { baseForm } from './irregular-verbs.ts';
 import { ownCopy } from './own-copy.ts';
 import { hasLettersSpeltAsTwo, speltAsTwo } from './spelt-as-two.ts';
@@ -66,41 +67,6 @@ function classAt(text: string, index: number): number {
   const found = classify(String.fromCharCode(unit));
   classes[unit] = found;
   return found;
-}
-
-/**
- * NFKC with marks folded, letter case kept. The kana voicing marks stay: they tell different letters apart.
- * Marks are dropped before the normalisation too, because its reordering of a long run of marks is quadratic.
- */
-export function foldMarks(text: string): string {
-  if (!/[^\x00-\x7f]/.test(text)) return text;
-  const bare = text.replace(/[\p{M}--[\u3099\u309a]]/gv, '').normalize('NFKD');
-  return bare
-    .replace(/[\p{M}--[\u3099\u309a]]/gv, '')
-    .normalize('NFC')
-    .replaceAll('ß', 'ss');
-}
-
-/** Letters that no normalisation takes apart. */
-const UNDIVIDED: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    ẞ: 'SS',
-    æ: 'ae',
-    Æ: 'Ae',
-    œ: 'oe',
-    Œ: 'Oe',
-    ø: 'o',
-    Ø: 'O',
-    ł: 'l',
-    Ł: 'L',
-    đ: 'd',
-    Đ: 'D',
-  }),
-);
-
-/** `foldMarks`, and letters that it leaves as they are to those that most people type for them. */
-export function foldLetters(text: string): string {
-  return foldMarks(text).replaceAll(/[æœøłđẞ]/gi, (letter) => UNDIVIDED.get(letter) ?? letter);
 }
 
 /** Lower case without the final form of sigma, which hangs on the letter's place in its word. */

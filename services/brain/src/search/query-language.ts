@@ -1,6 +1,7 @@
 /** How a query is read: words, and what is said about them. Whatever is no operator is words; nothing is an error. */
 import { z } from 'zod';
-import { analyse, analysePhrase, analyseQuery, foldLetters, type Phrase, type QueryWord } from './analysis.ts';
+import { analyse, analysePhrase, analyseQuery, type Phrase, type QueryWord } from './analysis.ts';
+import { foldLetters } from './fold-letters.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** What was understood of a query beside plain words, for the answer; parts that it does not have are absent. */
