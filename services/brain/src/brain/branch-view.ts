@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { candidatePaths, filesOfStem } from '@svc/contract/names.ts';
 import { emptyFoldersIn, isEmptyFolder } from '../files/empty-folders.ts';
 import { decodeText, EntryKind, type FileEntry } from '../files/file-entry.ts';
-import { readChangeTimes } from '../git/change-times.ts';
+import { changeTimeOf, readChangeTimes } from '../git/change-times.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isPlain } from '../git/worktrees.ts';
@@ -95,9 +95,9 @@ export function worktreeView(repository: Repository, writer: BranchWriter, commi
         const entry = tree.table.get(path);
         if (entry === undefined) return null;
         const { onDisk, blob, modifiedAt } = entry;
-        const committed = times.get(onDisk);
+        const committedAt = tree.table.isDirty(path) ? null : changeTimeOf(times, onDisk, blob);
         // Whoever makes a working tree writes into it what is much older.
-        return committed?.blob === blob ? Math.min(committed.at, modifiedAt) : modifiedAt;
+        return committedAt === null ? modifiedAt : Math.min(committedAt, modifiedAt);
       };
     },
     async ask(chains, ask) {
@@ -190,8 +190,8 @@ async function committedTimes(repository: Repository, commit: string): Promise<C
   const times = await readChangeTimes(repository, commit);
   const tree = await orderedTree(repository, commit);
   return (path) => {
-    const committed = times.get(path);
-    return committed === undefined || committed.blob !== tree.get(path)?.oid ? null : committed.at;
+    const entry = tree.get(path);
+    return entry === undefined ? null : changeTimeOf(times, path, entry.oid);
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AUTHOR, makeTestBed, mustRead, personGit, placeFile, text } from '../../testing/git-test-bed.ts';
-import { readChangeTimes } from './change-times.ts';
+import { changeTimeOf, readChangeTimes } from './change-times.ts';
 import { commitChanges } from './commits.ts';
 import { readTree } from './objects.ts';
 import type { Repository } from './repository.ts';
@@ -51,7 +51,9 @@ test('is that of the last commit that changed the file, over merges, deletions a
   const git = personGit(repository.dir);
   const save = committerOf(repository);
   const expectTimes = async (commit: string) =>
-    expect(sorted(await readChangeTimes(repository, commit))).toEqual(sorted(await timesByGit(repository, commit)));
+    expect(sorted((await readChangeTimes(repository, commit)).files)).toEqual(
+      sorted(await timesByGit(repository, commit)),
+    );
   await save('main', { 'a.md': 'a', 'b.md': 'b', 'd/ü x.md': 'u', 'both.md': '1\n2\n3\n4\n5\n' });
   const base = await save('main', { 'b.md': 'b2', 'gone.md': 'x' });
   await expectTimes(base);
@@ -63,9 +65,31 @@ test('is that of the last commit that changed the file, over merges, deletions a
   await git.raw('merge', '--quiet', '--no-edit', 'side');
   const merged = await mustRead(repository, 'main');
   await expectTimes(merged);
-  expect([...(await readChangeTimes(repository, merged)).keys()].toSorted()).toEqual(
+  expect([...(await readChangeTimes(repository, merged)).files.keys()].toSorted()).toEqual(
     [...(await readTree(repository, merged)).keys()].toSorted(),
   );
   await expectTimes(base);
   expect(await readChangeTimes(repository, merged)).toBe(await readChangeTimes(repository, merged));
+});
+
+test('of a long history the last commits are read, and the other files are older than those', async () => {
+  await using bed = await makeTestBed();
+  const { repository } = bed;
+  const save = committerOf(repository);
+  await save('main', { 'a.md': 'a', 'b.md': 'b' });
+  await save('main', { 'b.md': 'b2' });
+  const middle = await save('main', { 'c.md': 'c' });
+  const head = await save('main', { 'd.md': 'd' });
+  const blobs = await readTree(repository, head);
+  const hoursOf = async (commit: string, most: number) => {
+    const times = await readChangeTimes(repository, commit, most);
+    const hours = [...blobs].map(([path, { oid }]) => {
+      const at = changeTimeOf(times, path, oid);
+      return [path, at === null ? null : new Date(at).getUTCHours()];
+    });
+    return Object.fromEntries(hours) as Record<string, number | null>;
+  };
+  expect(await hoursOf(middle, 2)).toMatchObject({ 'a.md': 2, 'b.md': 2, 'c.md': 3 });
+  expect(await hoursOf(head, 2)).toMatchObject({ 'a.md': 2, 'b.md': 2, 'c.md': 3, 'd.md': 4 });
+  expect(changeTimeOf(await readChangeTimes(repository, head), 'd.md', 'another')).toBeNull();
 });

@@ -12,10 +12,16 @@ export interface ChangeTime {
   readonly blob: string;
 }
 
-/** By path, as git spells it. */
-export type ChangeTimes = ReadonlyMap<string, ChangeTime>;
+export interface ChangeTimes {
+  /** By path, as git spells it. */
+  readonly files: ReadonlyMap<string, ChangeTime>;
+  /** The other files were changed last before that; null = nothing is known of them. */
+  readonly before: number | null;
+}
 
-const NOTHING: ChangeTimes = new Map();
+const NOTHING: ChangeTimes = { files: new Map(), before: null };
+/** Of a longer history only the last so many commits are read: about a second. */
+const MOST_COMMITS = 10_000;
 /** Files of all repositories of this process, about 300 bytes each. */
 const KEPT_FILES = 200_000;
 const KEPT_REPOSITORIES = 1_000;
@@ -24,17 +30,31 @@ const MAX_LOG_BYTES = 32 * 1024 * 1024;
 const LOG_MS = 10_000;
 const NO_OBJECT = '0'.repeat(40);
 
-const known = new LRUCache<string, ChangeTimes>({ maxSize: KEPT_FILES, sizeCalculation: ({ size }) => size + 1 });
+const known = new LRUCache<string, ChangeTimes>({
+  maxSize: KEPT_FILES,
+  sizeCalculation: ({ files }) => files.size + 1,
+});
 /** The commit of each repository that was asked for last: those behind it cost what they change. */
 const latest = new LRUCache<string, string>({ max: KEPT_REPOSITORIES });
 const underWay = new Map<string, Promise<ChangeTimes>>();
 
-/** Of a history that is too long nothing is told. */
-export async function readChangeTimes(repository: Repository, commit: string): Promise<ChangeTimes> {
+/** When a file that the commit has so was changed last; null when nobody knows. */
+export function changeTimeOf({ files, before }: ChangeTimes, path: string, blob: string): number | null {
+  const found = files.get(path);
+  if (found === undefined) return before;
+  return found.blob === blob ? found.at : null;
+}
+
+/** Of a history of too many changes nothing is told. */
+export async function readChangeTimes(
+  repository: Repository,
+  commit: string,
+  mostCommits = MOST_COMMITS,
+): Promise<ChangeTimes> {
   const key = `${commit} ${repository.gitDir}`;
   const found = known.get(key) ?? underWay.get(key);
   if (found !== undefined) return found;
-  const reading = timesOf(repository, commit).finally(() => underWay.delete(key));
+  const reading = timesOf(repository, commit, mostCommits).finally(() => underWay.delete(key));
   underWay.set(key, reading);
   const times = await reading;
   known.set(key, times);
@@ -42,30 +62,38 @@ export async function readChangeTimes(repository: Repository, commit: string): P
   return times;
 }
 
-async function timesOf(repository: Repository, commit: string): Promise<ChangeTimes> {
+async function timesOf(repository: Repository, commit: string, mostCommits: number): Promise<ChangeTimes> {
   try {
     const base = await knownBase(repository, commit);
-    const changes = await readNewest(repository, commit, base);
-    const times = new Map(base === null ? NOTHING : known.get(`${base} ${repository.gitDir}`));
-    for (const [path, change] of changes) {
-      if (change.blob === NO_OBJECT) times.delete(path);
-      else times.set(path, change);
-    }
-    return times;
+    const newest = await readNewest(repository, commit, { base: base?.commit ?? null, mostCommits });
+    const isCut = newest.commits === mostCommits;
+    if (base === null || isCut) return { files: withoutGone(newest.changes), before: isCut ? newest.oldest : null };
+    const files = withoutGone(new Map([...base.times.files, ...newest.changes]));
+    return { files, before: base.times.before };
   } catch (error) {
     if (error instanceof GitError) return NOTHING;
     throw error;
   }
 }
 
-async function knownBase(repository: Repository, commit: string): Promise<string | null> {
+function withoutGone(changes: ReadonlyMap<string, ChangeTime>): Map<string, ChangeTime> {
+  return new Map([...changes].filter(([, { blob }]) => blob !== NO_OBJECT));
+}
+
+/** A commit before this one of which all is known. */
+async function knownBase(repository: Repository, commit: string) {
   const base = latest.get(repository.gitDir);
-  if (base === undefined || (known.get(`${base} ${repository.gitDir}`)?.size ?? 0) === 0) return null;
-  return (await findMergeBase(repository, base, commit)) === base ? base : null;
+  const times = base === undefined ? undefined : known.get(`${base} ${repository.gitDir}`);
+  if (base === undefined || times === undefined || times === NOTHING) return null;
+  return (await findMergeBase(repository, base, commit)) === base ? { commit: base, times } : null;
 }
 
 /** The newest change of each path since `base`. What a merge took from one of its parents is no change of its own. */
-async function readNewest(repository: Repository, commit: string, base: string | null) {
+async function readNewest(
+  repository: Repository,
+  commit: string,
+  { base, mostCommits }: { readonly base: string | null; readonly mostCommits: number },
+) {
   const { stdout } = await repository.git.run({
     args: [
       'log',
@@ -78,6 +106,7 @@ async function readNewest(repository: Repository, commit: string, base: string |
       '--no-notes',
       '--no-color',
       '--format=tformat:%ct',
+      `--max-count=${mostCommits}`,
       objectId(commit),
       ...(base === null ? [] : [`^${objectId(base)}`]),
       '--',
@@ -91,11 +120,18 @@ async function readNewest(repository: Repository, commit: string, base: string |
 
 const STEPS_PER_YIELD = 256;
 
-function* newestIn(log: Buffer): Generator<void, Map<string, ChangeTime>> {
+interface NewestChanges {
+  readonly changes: ReadonlyMap<string, ChangeTime>;
+  readonly commits: number;
+  /** When the oldest of them was made. */
+  readonly oldest: number;
+}
+
+function* newestIn(log: Buffer): Generator<void, NewestChanges> {
   const newest = new Map<string, ChangeTime>();
   let at = 0;
   let raw = '';
-  let steps = 0;
+  let [steps, commits, oldest] = [0, 0, Infinity];
   for (let start = 0; start < log.length; ) {
     const found = log.indexOf(0, start);
     const end = found < 0 ? log.length : found;
@@ -105,10 +141,14 @@ function* newestIn(log: Buffer): Generator<void, Map<string, ChangeTime>> {
       if (!newest.has(field)) newest.set(field, { at, blob: blobOf(raw) });
       raw = '';
     } else if (field.trimStart().startsWith(':')) raw = field.trimStart();
-    else if (field.trim() !== '') at = Number(field) * 1_000;
+    else if (field.trim() !== '') {
+      at = Number(field) * 1_000;
+      oldest = Math.min(oldest, at);
+      commits += 1;
+    }
     if ((steps += 1) % STEPS_PER_YIELD === 0) yield;
   }
-  return newest;
+  return { changes: newest, commits, oldest };
 }
 
 /** `:<modes> <ids> <status>`: of each parent, then of the commit. */
