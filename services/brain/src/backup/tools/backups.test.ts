@@ -101,7 +101,9 @@ test('references, files, uncommitted work and rows come back as they were, and w
   // Where sessions go from here, and from where they come, is no part of the brain: it stays.
   for (const brains of ['svc', brain, 'svc']) await OPERATOR.ok('brain_switch', { name: brains });
   const paths = await OPERATOR.ok('brain_synapses');
-  expect(paths).toMatchObject({ synapses: { [brain]: { svc: expect.any(Number) }, svc: { [brain]: expect.any(Number) } } });
+  expect(paths).toMatchObject({
+    synapses: { [brain]: { svc: expect.any(Number) }, svc: { [brain]: expect.any(Number) } },
+  });
   const answer = await OPERATOR.ok('svc_brain_restore', { path });
   expect(await OPERATOR.ok('brain_synapses')).toEqual(paths);
   expect(answer).toMatchObject({ status: 'restored', path, brain, commit, files: made['files'], rows: made['rows'] });
