@@ -2,6 +2,14 @@
 import { type AccessRule, everybody, members, writers } from './access-rule.ts';
 
 const inWorkspace = ({ workspace }: { readonly workspace: string }) => ({ key: 'k', workspace });
+/** Found by who may read the document. */
+const located: AccessRule = {
+  args: ({ address }) => ({ barcode: address }),
+  viewer: 'found:true',
+  admin: 'found:true',
+  stranger: 'found:false',
+  unknown: () => ({ barcode: NO_BARCODE }),
+};
 const NO_BARCODE = '9-00000-00000-00000-00000-0';
 
 export const MEMORY: Record<string, AccessRule> = {
@@ -22,9 +30,9 @@ export const MEMORY: Record<string, AccessRule> = {
     (fresh) => ({ workspace: fresh }),
   ),
   svc_memory_address: writers(() => ({ data: 'x' })),
-  svc_memory_locate: everybody(() => ({ barcode: NO_BARCODE })),
+  svc_memory_locate: located,
   brain_geo_store: writers((_tenant, fresh) => ({ key: fresh, data: 'x' })),
-  brain_geo_load: everybody(() => ({ barcode: NO_BARCODE })),
+  brain_geo_load: located,
   brain_geo_list: everybody(),
   brain_geo_brains: everybody(),
   svc_geometry_init: everybody(),
@@ -32,6 +40,10 @@ export const MEMORY: Record<string, AccessRule> = {
   svc_geometry_recall: everybody(() => ({ brainPath: 'city/none' })),
   svc_geometry_knows: everybody(() => ({ key: 'none' })),
   lineage_record: everybody((_tenant, fresh) => ({ event: fresh })),
-  lineage_trace: everybody((_tenant, fresh) => ({ id: fresh })),
+  lineage_trace: members(
+    ({ event }) => ({ id: event }),
+    'E_LINEAGE_ABSENT',
+    (fresh) => ({ id: fresh }),
+  ),
   lineage_stats: everybody(),
 };

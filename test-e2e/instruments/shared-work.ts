@@ -28,6 +28,8 @@ function callsOf({ brain, label }: Part, number: number): [string, Fields][] {
     ['svc_tmp_dropboxPut', { name, content: `of ${name}` }],
     ['svc_storage_write', { brain, path: `parts/${label}/${number}.md`, content: `of ${name}` }],
     ['brain_link', { brain, from: label, to: name }],
+    ['lineage_record', { id: name, event: `made ${name}`, parent: label }],
+    ['brain_evolution_insight', { brain, insight: `of ${name}` }],
   ];
 }
 
@@ -51,6 +53,9 @@ export async function writeShared(caller: Caller, order: ClientOrder): Promise<{
       lost += await untilStored(() => addLine(caller, part, number));
     }
   };
+  const { label } = part;
+  const root = await change(caller, 'lineage_record', { id: label, event: `began ${label}` }, 0);
+  if (codeOf(root) !== null) failures.push(`lineage_record: ${root.text.slice(0, 200)}`);
   await Promise.all([...Array.from({ length: CONCURRENT }, lane), share()]);
   return { failures, lost };
 }
@@ -104,11 +109,22 @@ export async function readShared(caller: Caller, { brain }: ClientOrder): Promis
     for (const { to } of connections) values.push(await caller.ok('svc_memory_recall', { key: to }));
   }
   const { content } = await caller.ok('svc_storage_read', { brain, path: SHARED_FILE });
+  const descendants: Fields[] = [];
+  for (const id of labels) {
+    const traced = await caller.ok('lineage_trace', { id, depth: 1, direction: 'down' });
+    descendants.push(...(traced['descendants'] as Fields[]));
+  }
+  const { total, edges } = await caller.ok('lineage_stats');
+  const { history } = await caller.ok<{ history: Fields[] }>('brain_evolution_history', { brain });
   return {
     files: shown(files.filter(({ type }) => type === 'file').map(({ path, hash: of }) => ({ path, of }))),
     dropped: shown(dropped.map(({ name, hash: of, by }) => ({ name, of, by }))),
     links: shown(links.map(({ from, to, type }) => ({ from, to, type }))),
     values: shown(values.map(({ key, value, version, found }) => ({ key, value, version, found }))),
+    descendants: shown(descendants.map(({ id, event, depth }) => ({ id, event, depth }))),
+    lineage: { total, edges },
+    insights: shown(history.map(({ by, insightsCount }) => ({ by, insightsCount }))),
+    noted: { count: history.reduce((sum, { insightsCount }) => sum + Number(insightsCount), 0) },
     counted: await caller.ok('svc_memory_recall', { key: sharedKey(brain) }),
     lines: shown(
       String(content)

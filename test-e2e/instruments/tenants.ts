@@ -35,9 +35,17 @@ export interface Tenant {
   spareWork(): Promise<WorkPlace>;
   /** The same, held by the admin. */
   takenWork(): Promise<WorkPlace>;
+  /** An event of its lineage. */
+  readonly event: string;
+  /** The address of a document that only its members read. */
+  readonly address: string;
+  /** A file that its admin has just put into that temporary space; a handed over one is for its viewer. */
+  laidDown(space: TemporarySpace): Promise<string>;
   /** The id of a live token, bound to the workspace, that nothing else uses. */
   spareToken(): Promise<string>;
 }
+
+export type TemporarySpace = 'dropbox' | 'myStuff' | 'yourStuff';
 
 /** With the operator's key; the place must be keyed, so that nobody else is the operator. */
 export async function createTenant(place: TargetPlace): Promise<Tenant> {
@@ -64,6 +72,9 @@ export async function createTenant(place: TargetPlace): Promise<Tenant> {
   const { tradeId } = await callerOf(place, viewer.token).ok('market_trade', { listingId: listing });
   const scope = { owner: `workspace:${workspace}` };
   await asAdmin.ok('consensus_create', { topic: team, options: ['yes', 'no'], minQuorum: 1000, scope });
+  const { id: event } = await asAdmin.ok('lineage_record', { event: team });
+  const remembered = { category: team, key: 'k', content: `of ${team} alone` };
+  const { barcode: address } = await asAdmin.ok('svc_geometry_remember', remembered);
   const spareWork = async (): Promise<WorkPlace> => {
     const at = { stream: newName('q'), workspace };
     return { ...at, id: String((await asAdmin.ok('stream_enqueue', { ...at, task: 'x' })).id) };
@@ -80,6 +91,14 @@ export async function createTenant(place: TargetPlace): Promise<Tenant> {
     admin,
     viewer,
     agent,
+    event: String(event),
+    address: String(address),
+    async laidDown(space) {
+      const name = newName('f');
+      const to = space === 'yourStuff' ? { to: viewer.id } : {};
+      await asAdmin.ok('svc_tmp_put', { space, name, content: 'x', ...to });
+      return name;
+    },
     org: String(org),
     dept: String(dept),
     task: String(taskId),
@@ -90,10 +109,12 @@ export async function createTenant(place: TargetPlace): Promise<Tenant> {
   };
 }
 
-/** A folder and an island that only members read and only admins write. */
+/** Folders and an island that only members read and only admins write. */
 async function gate(operator: Caller, admin: Caller, team: string, workspace: string): Promise<void> {
   const policy = { container: workspace, readableBy: [], writableBy: ['role:admin'] };
-  for (const resource of [`brain:svc/${team}`, `_island:${team}`, `_island:${team}-gone`]) {
+  for (const folder of [team, `geometry/${team}`])
+    await operator.ok('svc_habitat_setPolicy', { resource: `brain:svc/${folder}`, policy });
+  for (const resource of [`_island:${team}`, `_island:${team}-gone`]) {
     await operator.ok('svc_habitat_setPolicy', { resource, policy });
   }
   await admin.ok('brain_write', { name: `${team}/file`, content: `of ${team}` });

@@ -51,7 +51,7 @@ export const BRAIN_MEMORY = {
   ],
   'members:at-once': [
     'brain memory',
-    'Members in processes of their own, through several gateways, write values, files and links at once; afterwards all of them read the same, and none took back what another had changed.',
+    'Members in processes of their own, through several gateways, write values, files, links, lineage and insights at once; afterwards all of them read the same, and none took back what another had changed.',
   ],
   'memory:stats': [
     'brain memory',

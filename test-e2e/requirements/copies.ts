@@ -10,6 +10,10 @@ export const COPIES = {
   ],
   'backup:hidden': ['brain dropbox', 'Whoever may not read all of a brain makes no backup of it.'],
   'backup:under-writes': ['brain dropbox', 'A backup that is taken while others write shows one moment of the brain.'],
+  'backup:home': [
+    'brain dropbox',
+    'A brain that is made from a backup is at home where it was: closed to other workspaces when it was; without that workspace it is refused, and none is made.',
+  ],
   'backup:killed': [
     'brain dropbox',
     'A kill in the middle of a backup or restore leaves the old or the new brain, whole, and no half backup.',

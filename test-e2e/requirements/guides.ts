@@ -22,6 +22,10 @@ export const GUIDES = {
   'guides:sandbox': ['docs/sandbox.md', 'Every call of the guide to code and fetches of callers works as it shows.'],
   'guides:queues': ['docs/queues.md', 'Every call of the guide to queues of work works as it shows.'],
   'guides:crews': ['docs/crews.md', 'Every call of the guide to crews works as it shows.'],
+  'guides:memory': [
+    'docs/memory.md',
+    'Every call of the guide to values, learned documents, addresses and lineage works as it shows.',
+  ],
   'guides:copies': ['docs/copies.md', 'Every call of the guide to copies of a brain works as it shows.'],
   'guides:federation': ['docs/federation.md', 'Every call of the guide to two deployments works as it shows.'],
 } as const;

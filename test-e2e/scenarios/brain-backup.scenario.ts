@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { type Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
+import { createMembers, memberAt } from '../instruments/members.ts';
 import { brainServed } from '../instruments/served.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { BACKUP_FILES, BACKUP_KILLS } from '../settings.ts';
@@ -106,6 +107,50 @@ verifies(
   },
   { on: own },
 );
+
+verifies(
+  'backup:home',
+  async ({ place, caller }) => {
+    const operator = caller();
+    const [ours, theirs] = [await createMembers(place, 'admin'), await createMembers(place, 'admin')];
+    const [ann, eve] = [memberAt(ours, 0).caller, memberAt(theirs, 0).caller];
+    const brain = newName('home');
+    await ann.ok('brain_push', { name: brain, create: true });
+    await ann.ok('brain_save', { brain, name: 'pay', content: 'a secret' });
+    const policy = { readableBy: [], writableBy: ['role:admin'], container: ours.workspace };
+    await operator.ok('svc_habitat_setPolicy', { resource: `brain:${brain}`, policy });
+    // Not even the operator sees it from another workspace.
+    await operator.fails('BRAIN_LOAD_FAIL', 'svc_brain_backup', { brain });
+    await operator.ok('svc_habitat_setWorkspace', { workspaceId: ours.workspace });
+    const { path } = await operator.ok('svc_brain_backup', { brain });
+    // Under a name to which nothing is attached, as on another node.
+    const twin = newName('twin');
+    const made = await operator.ok('svc_brain_restore', { path, brain: twin }, { gateway: 1 });
+    expect(made).toMatchObject({ brain: twin, kept: null, rescue: null });
+    await eve.fails('BRAIN_LOAD_FAIL', 'brain_read', { brain: twin, name: 'pay' });
+    expect(await ann.ok('brain_read', { brain: twin, name: 'pay' })).toMatchObject({ content: 'a secret' });
+    // Only an admin of its home may.
+    await ann.ok('brain_delete', { name: twin, confirm: twin });
+
+    const lost = newName('lost');
+    const file = join(shelf(place), String(path));
+    writeFileSync(join(shelf(place), `${lost}.svcb`), movedTo(readFileSync(file), ours.workspace, lost));
+    await operator.refused('E_UNKNOWN_WORKSPACE', 'svc_brain_restore', { path: lost, brain: lost });
+    expect(existsSync(brainFolder(place, lost))).toBe(false);
+    await operator.fails('BRAIN_LOAD_FAIL', 'brain_push', { name: lost });
+  },
+  { on: own },
+);
+
+/** The same backup of a brain that was at home elsewhere. */
+function movedTo(backup: Buffer, from: string, to: string): Buffer {
+  const [start, line] = [backup.indexOf(10) + 1, backup.indexOf('{')];
+  const size = Number(backup.toString('latin1', start, line).split(' ')[1]);
+  const manifest = Buffer.from(backup.toString('utf8', line, line + size).replace(`"${from}"`, `"${to}"`));
+  const sum = createHash('sha256').update(manifest).digest('hex');
+  const head = Buffer.from(`manifest ${manifest.length} ${sum}\n`);
+  return Buffer.concat([backup.subarray(0, start), head, manifest, backup.subarray(line + size)]);
+}
 
 verifies(
   'backup:under-writes',

@@ -45,6 +45,11 @@ verifies(
       dropped: whole,
       links: whole,
       values: whole,
+      descendants: whole,
+      lineage: { total: all + MEMBERS, edges: all },
+      // A session of work of each.
+      insights: { count: MEMBERS, different: MEMBERS },
+      noted: { count: all },
       counted: { found: true, value: changes, version: changes },
       lines: { count: changes + 1, different: changes + 1 },
     });
@@ -52,7 +57,7 @@ verifies(
     // Nobody had what all share for itself.
     expect(lost).toBeGreaterThan(0);
     report(
-      `${MEMBERS} processes wrote ${4 * all} things and changed two shared ones ${changes} times each in ` +
+      `${MEMBERS} processes wrote ${6 * all} things and changed two shared ones ${changes} times each in ` +
         `${seconds.toFixed(1)} s, ${lost} times on what another had changed; all read the same`,
     );
   },

@@ -14,7 +14,6 @@ import type { MemoryStore } from './memory/memory-store.ts';
 import type { RecordStore } from './records/record-store.ts';
 import type { EvolutionStore } from './evolution/evolution-store.ts';
 import type { RelationStore } from './relations/relation-store.ts';
-import type { KeptContexts } from './context/build.ts';
 import type { Meaning } from './embedding/meaning.ts';
 import type { HeartbeatStore } from './context/heartbeat-store.ts';
 import type { ContextStore } from './context/context-store.ts';
@@ -36,7 +35,6 @@ import type { SessionStore } from './store/session-store.ts';
 export interface ContextParts {
   readonly store: ContextStore;
   readonly heartbeats: HeartbeatStore;
-  readonly kept: KeptContexts;
   /** Those of this service. */
   readonly tools: readonly { readonly name: string; readonly description: string }[];
 }

@@ -20,7 +20,7 @@ import { BrainRouter } from './brain/brain-router.ts';
 import { readSyncSettings, type SyncSettings } from './brain/remotes.ts';
 import type { BrainDeps } from './deps.ts';
 import { createMeaning, type Meaning } from './embedding/meaning.ts';
-import { createKeptContexts } from './context/build.ts';
+import { createKeptContexts } from './context/kept-contexts.ts';
 import { beatDue } from './context/heartbeat.ts';
 import { createHeartbeatStore } from './context/heartbeat-store.ts';
 import { createContextStore } from './context/context-store.ts';
@@ -200,6 +200,7 @@ function createHost({ store: { outbox, idempotency }, ...parts }: Parts, meaning
     denials,
     counters,
     meaning,
+    contexts: createKeptContexts(),
     handleKey,
     defaultBrain: platform.config.SVC_BRAIN,
     sync,
@@ -263,7 +264,6 @@ function contextParts(store: ServiceStore): BrainDeps['contexts'] {
   return {
     store: createContextStore(store.client),
     heartbeats: createHeartbeatStore(store),
-    kept: createKeptContexts(),
     tools: brainTools.map(({ name, description }) => ({ name, description })),
   };
 }

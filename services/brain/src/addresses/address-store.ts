@@ -5,7 +5,7 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import { readUsage, takeRoom } from '../store/usage.ts';
-import { readPlaces } from './place-rows.ts';
+import { readPlaces, readRemembered } from './place-rows.ts';
 import { type Addressed, decideRead, decideStore, type Digest, sha256, type StoredObject } from './domain/address.ts';
 
 /** Bytes as UTF-8, of one object and of all that a brain holds. */
@@ -77,6 +77,8 @@ export function createAddressStore(
     /** Files that were remembered so. */
     places: (brainId: string, by: { readonly key: string } | { readonly barcode: string }) =>
       readPlaces(client, brainId, by),
+    /** All files that were. */
+    remembered: (brainId: string) => readRemembered(client, brainId),
     keysOf: (brainId: string, barcode: string) => readKeysOf(client, brainId, barcode),
     keys: (brainId: string, position: { limit: number; after: string | null }) => readKeys(client, brainId, position),
   };

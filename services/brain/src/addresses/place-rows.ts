@@ -1,6 +1,7 @@
 /** Which files were remembered with which texts. What a file holds now is for whoever reads it to say. */
 import { type Denial, deny } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { epochMs } from '@svc/runtime/sql-time.ts';
 import { giveRoomBack, takeRoom } from '../store/usage.ts';
 import type { Addressed } from './domain/address.ts';
 
@@ -75,17 +76,32 @@ function forgetOldest(tx: SqlClient, { brainId, path }: NewPlace): Promise<numbe
   );
 }
 
+export interface RememberedFile {
+  readonly path: string;
+  /** When it last was, in ms since the epoch. */
+  readonly at: number;
+}
+
 /** Files that were remembered under the key, or with the text of that address. */
 export async function readPlaces(
   client: SqlClient,
   brainId: string,
   by: { readonly key: string } | { readonly barcode: string },
-): Promise<string[]> {
+): Promise<RememberedFile[]> {
   const [column, value] = 'key' in by ? ['key', by.key] : ['barcode', by.barcode];
-  const rows = await client.$queryRawUnsafe<{ path: string }[]>(
-    `SELECT DISTINCT path FROM brain.brain_places WHERE brain_id = $1 AND ${column} = $2 ORDER BY path LIMIT ${MAX_PLACES}`,
+  const rows = await client.$queryRawUnsafe<RememberedFile[]>(
+    `SELECT path, ${epochMs('max(at)')} AS at FROM brain.brain_places WHERE brain_id = $1 AND ${column} = $2
+     GROUP BY path ORDER BY path LIMIT ${MAX_PLACES}`,
     brainId,
     value,
+  );
+  return rows.map(({ path, at }) => ({ path, at: Math.round(at) }));
+}
+
+export async function readRemembered(client: SqlClient, brainId: string): Promise<string[]> {
+  const rows = await client.$queryRawUnsafe<{ path: string }[]>(
+    'SELECT DISTINCT path FROM brain.brain_places WHERE brain_id = $1',
+    brainId,
   );
   return rows.map(({ path }) => path);
 }

@@ -45,6 +45,7 @@ export interface HostOptions {
   readonly denials: DenialLog;
   readonly counters: Counters;
   readonly meaning: BrainContext['meaning'];
+  readonly contexts: BrainContext['contexts'];
   readonly sync: SyncSettings;
   /** Under which commits are named for whom something is hidden. */
   readonly handleKey: Uint8Array;

@@ -1,38 +1,89 @@
-/** What a context is made of, as long as it stays the same. */
+/** What a context is made of, and what was built of it as long as that stays the same. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { allow } from '@svc/contract/decision.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { READ_REFUSALS } from '../brain/open-brain.ts';
+import { type OpenBrain, READ_REFUSALS } from '../brain/open-brain.ts';
 import { viewLease } from '../domain/lease.ts';
-import { decision, defineOperation, onBranch } from '../operations/operation.ts';
+import { decision, defineOperation, list, onBranch } from '../operations/operation.ts';
 import { readLastInsights } from '../evolution/evolution-rows.ts';
 import { readAttentionOf } from '../relations/relation-rows.ts';
 import { readLease } from '../store/lease-store.ts';
+import { type AssembledContext, LAYERS } from './domain/assemble.ts';
 
 /** Of what a workspace learned last, as much as a context tells. */
 export const INSIGHTS_TOLD = 10;
 
-/** Equal while neither a file, nor the branch, nor the lease, nor what is attended to or was learned has changed. For comparing alone: it is shown to nobody. */
-export const readState = defineOperation({
-  name: 'contextState',
+const LayerName = z.enum(LAYERS);
+const Kept: z.ZodType<AssembledContext> = z.strictObject({
+  text: z.string(),
+  tokens: z.number(),
+  layers: list(
+    z.strictObject({
+      name: LayerName,
+      tokens: z.number(),
+      items: z.number(),
+      truncated: z.boolean(),
+      hash: z.string(),
+    }),
+  ),
+  breakpoints: list(z.strictObject({ after: LayerName, tokens: z.number(), hash: z.string() })),
+  citations: list(
+    z.strictObject({
+      file: z.string(),
+      lines: z.tuple([z.number(), z.number()]).readonly(),
+      commit: z.string().nullable(),
+      hash: z.string(),
+      layer: LayerName,
+    }),
+  ),
+});
+
+/**
+ * What was built for the same wisher while neither a file, nor the branch, nor the lease, nor what is attended to or was
+ * learned has changed. Its commits are named as they were shown to the wisher.
+ */
+export const readContext = defineOperation({
+  name: 'readContext',
   effect: 'read',
-  question: z.strictObject({ ...onBranch, workspace: z.string() }),
-  answer: decision(z.strictObject({ state: z.string() }), READ_REFUSALS),
-  async run({ brain }, { branch, workspace }) {
+  namesCommits: false,
+  /** `wisher`: who wishes what, under which rules; null = that is not known, and nothing is kept. */
+  question: z.strictObject({ ...onBranch, workspace: z.string(), wisher: z.string().nullable() }),
+  /** `key`: under which what is built now may be kept. */
+  answer: decision(z.strictObject({ key: z.string().nullable(), kept: Kept.nullable() }), READ_REFUSALS),
+  async run({ brain }, { branch, workspace, wisher }) {
     const view = await brain.view(branch, null);
     if (!view.ok) return view;
-    const tree = (await brain.openTrees()).get(branch)?.tree;
-    await tree?.look();
-    const changes = tree?.table.changes().map(({ file, change }) => [file, change, tree.table.get(file)?.hash]) ?? [];
-    const { context } = brain;
-    const client = poolClient(context.platform.database.pool);
-    const { lease, now } = await readLease(client, context.name);
-    const { agentId } = viewLease(lease, now);
-    const { id } = context.homes.home;
-    const attended = await readAttentionOf(client, id, workspace);
-    const learned = await readLastInsights(client, id, workspace, INSIGHTS_TOLD);
-    const parts = [id, branch, view.value.commit, changes, agentId, attended, learned];
-    return allow({ state: hash('sha256', JSON.stringify(parts)) });
+    if (wisher === null) return allow({ key: null, kept: null });
+    const parts = [wisher, branch, view.value.commit, ...(await stateOf(brain, branch, workspace))];
+    const key = hash('sha256', JSON.stringify(parts));
+    return allow({ key, kept: brain.context.contexts.get(key) ?? null });
+  },
+});
+
+async function stateOf(brain: OpenBrain, branch: string, workspace: string): Promise<unknown[]> {
+  const tree = (await brain.openTrees()).get(branch)?.tree;
+  await tree?.look();
+  const changes = tree?.table.changes().map(({ file, change }) => [file, change, tree.table.get(file)?.hash]) ?? [];
+  const { context } = brain;
+  const client = poolClient(context.platform.database.pool);
+  const { lease, now } = await readLease(client, context.name);
+  const { agentId } = viewLease(lease, now);
+  const { id } = context.homes.home;
+  const attended = await readAttentionOf(client, id, workspace);
+  const learned = await readLastInsights(client, id, workspace, INSIGHTS_TOLD);
+  return [id, changes, agentId, attended, learned];
+}
+
+/** Under the key that `readContext` answered before it was built. */
+export const keepContext = defineOperation({
+  name: 'keepContext',
+  effect: 'write-idempotent',
+  namesCommits: false,
+  question: z.strictObject({ key: z.string(), context: Kept }),
+  answer: z.null(),
+  async run({ brain }, { key, context }) {
+    brain.context.contexts.set(key, context);
+    return null;
   },
 });

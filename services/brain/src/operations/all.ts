@@ -2,7 +2,7 @@
 import { remember } from '../addresses/operations.ts';
 import { readConfigFile, setBrainKey } from '../config/operations.ts';
 import { clearLearned, learn } from '../memory/operations.ts';
-import { readState } from '../context/operations.ts';
+import { keepContext, readContext } from '../context/operations.ts';
 import { autoBranch, createBranch, listBranches, listChanged, openBranch, readDirty } from './branches.ts';
 import { deleteBranch, renameBranch } from './branch-removal.ts';
 import { commit } from './commit.ts';
@@ -106,5 +106,6 @@ export const operations: readonly AnyOperation[] = [
   backup,
   restore,
   retire,
-  readState,
+  readContext,
+  keepContext,
 ];

@@ -214,11 +214,18 @@ export async function renameRows(transaction: SqlClient, brain: string, to: stri
 
 /**
  * Another brain takes the name, under an id of its own; what was noted about the old one stays with it. The lease and its
- * fence go on: who holds one holds it at the new brain.
+ * fence go on: who holds one holds it at the new brain. So do the paths between brains, which are habits of workspaces.
  */
 export async function replaceRows(transaction: SqlClient, brain: string, id: string): Promise<void> {
   for (const table of ['brain_files', 'brain_conflicts', 'brain_sync'])
     await transaction.$executeRawUnsafe(`DELETE FROM brain.${table} WHERE brain = $1`, brain);
+  for (const end of ['from_id', 'to_id'])
+    await transaction.$executeRawUnsafe(
+      `UPDATE brain.brain_synapses SET ${end} = $2
+       WHERE ${end} = (SELECT id FROM brain.brain_homes WHERE brain = $1)`,
+      brain,
+      id,
+    );
   await transaction.$executeRawUnsafe(
     'UPDATE brain.brain_homes SET id = $2, at = clock_timestamp() WHERE brain = $1',
     brain,

@@ -8,6 +8,7 @@ import type { Outbox } from '@svc/runtime/outbox.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
+import type { KeptContexts } from '../context/kept-contexts.ts';
 import type { Meaning } from '../embedding/meaning.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RowRules } from '../ports.ts';
@@ -76,6 +77,8 @@ export interface BrainContext {
   readonly indexes: IndexMemory;
   /** Vectors of passages, and what is still to be made of them. */
   readonly meaning: Pick<Meaning, 'vectors' | 'filler'>;
+  /** Of all brains of this process. */
+  readonly contexts: KeptContexts;
   /** What commits are called for whom something of the brain is hidden. */
   readonly handles: CommitHandles;
   readonly islands: Pick<IslandPast, 'hasHeld'>;

@@ -219,7 +219,7 @@ export interface Tools {
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
-  /** Finds the data under an address, in the brains of the stack, with the names it has there. */
+  /** Finds the data under an address, or the document with that text, in the brains of the stack, with its names there. */
   brain_geo_load: {
     arguments: { barcode: string };
     result: { barcode: string; found: boolean; data?: unknown; keys?: string[]; brain?: string };
@@ -1662,7 +1662,7 @@ export interface Tools {
   /** Verifies all data that lies under addresses in a brain, and says how much that is. */
   svc_geometry_init: {
     arguments: { brain?: string | undefined };
-    result: { initialized: true; scheme: "sha256/100 base32 + check"; objects: number; keys: number; brain: string };
+    result: { initialized: true; scheme: "sha256/100 base32 + check"; objects: number; keys: number; documents: number; brain: string };
     refusals: 'E_ADDRESS_CORRUPT';
     dress: { initialized: false };
     callErrors: 'BRAIN_LOAD_FAIL';
@@ -1923,7 +1923,7 @@ export interface Tools {
     dress: { learned: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
-  /** Finds the data that lies under an address, in the brains of the stack. */
+  /** Finds the data that lies under an address, or the document with that text, in the brains of the stack. */
   svc_memory_locate: {
     arguments: { barcode: string };
     result: { barcode: string; found: boolean; data?: unknown; brain?: string; storedAt?: number };

@@ -48,7 +48,8 @@ const store = defineTool({
 const load = defineTool({
   name: 'brain_geo_load',
   area: 'brain',
-  description: 'Finds the data under an address, in the brains of the stack, with the names it has there.',
+  description:
+    'Finds the data under an address, or the document with that text, in the brains of the stack, with its names there.',
   input: z.strictObject({ barcode: barcodeArgument }),
   output: z.strictObject({
     barcode: z.string(),
@@ -65,8 +66,7 @@ const load = defineTool({
   async handler({ barcode: typed }, context) {
     const { barcode, found } = context.take(await locate(context, typed));
     if (found === null) return { barcode, found: false };
-    const keys = await context.deps.addresses.keysOf(found.brainId, barcode);
-    return { barcode, found: true, data: found.data, keys, brain: found.brain };
+    return { barcode, found: true, data: found.data, keys: await found.keys(), brain: found.brain };
   },
 });
 

@@ -75,6 +75,26 @@ it('shows nobody a document that it may not read', async () => {
   expect(await ann.ok('svc_geometry_knows', { key: 'rome' })).toMatchObject({ known: false });
 });
 
+it('is found by its address as stored data is, and counted, for who may read it', async () => {
+  const { barcode } = await remember('rome', 'on seven hills');
+  await remember('oslo', 'at a fjord');
+  const found = { barcode, found: true, data: 'on seven hills', brain: 'svc' };
+  expect(await ann.ok('svc_memory_locate', { barcode: String(barcode).toLowerCase() })).toEqual({
+    ...found,
+    storedAt: expect.any(Number),
+  });
+  expect(await ann.ok('brain_geo_load', { barcode })).toEqual({ ...found, keys: [] });
+  expect(await ann.ok('svc_geometry_init')).toMatchObject({ objects: 0, documents: 2 });
+  bed.registry.setPolicy('brain:svc/geometry/city/rome.md', { container: 'beta' });
+  for (const tool of ['svc_memory_locate', 'brain_geo_load'])
+    expect(await ann.ok(tool, { barcode })).toEqual({ barcode, found: false });
+  expect(await ann.ok('svc_geometry_init')).toMatchObject({ documents: 1 });
+  bed.registry.setPolicy('brain:svc/geometry/city/rome.md', null);
+  // What the file does not say any more lies nowhere.
+  await remember('rome', 'elsewhere');
+  expect(await ann.ok('svc_memory_locate', { barcode })).toEqual({ barcode, found: false });
+});
+
 it('keeps some texts of each file, and counts what it keeps', async () => {
   for (let text = 0; text < 12; text += 1) await remember('rome', `text ${text}`);
   const count = async (query: string) =>
@@ -91,6 +111,7 @@ it('verifies what is stored', async () => {
     scheme: 'sha256/100 base32 + check',
     objects: 41,
     keys: 1,
+    documents: 0,
     brain: 'svc',
   });
   await sql(`UPDATE brain.brain_objects SET content = 'y'::bytea WHERE barcode = '${String(barcode)}'`);

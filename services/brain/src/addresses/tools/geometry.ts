@@ -13,23 +13,20 @@ import {
 import { checkedPath } from '../../blocked-path.ts';
 import type { ReadRefusal } from '../../brain/open-brain.ts';
 import { defineTool } from '../../deps.ts';
-import { type FileView, readFile as readOf } from '../../operations/files.ts';
-import { identify } from '../../operations/standing.ts';
 import {
   type CallContext,
   CHANGE_RAISES,
   PATH_RAISES,
   READ_RAISES,
-  resolveReads,
   resolveTarget,
   resolveWrite,
   settled,
-  type Target,
 } from '../../tools/target.ts';
 import { readFile } from '../../tools/reading.ts';
 import { addressOf } from '../domain/address.ts';
 import { readBarcode } from '../domain/barcode.ts';
 import { remember as rememberOperation } from '../operations.ts';
+import { type Document, documentAt, documentsOf, type DocumentWish, orNone, viewOf } from './documents.ts';
 import { placeToRead } from './place.ts';
 
 const FOLDER = 'geometry';
@@ -45,6 +42,7 @@ const init = defineTool({
     scheme: z.literal(SCHEME),
     objects: z.int(),
     keys: z.int(),
+    documents: z.int().describe('Files that were remembered with their text, and may be read.'),
     brain: z.string(),
   }),
   access: 'public',
@@ -54,8 +52,11 @@ const init = defineTool({
   dress: { initialized: false },
   async handler(wish, context) {
     const { brain, brainId } = await placeToRead(context, wish);
-    const { objects, keys } = context.take(await context.deps.addresses.verify(brainId));
-    return { initialized: true as const, scheme: SCHEME, objects, keys, brain } as const;
+    const { addresses, rules } = context.deps;
+    const { objects, keys } = context.take(await addresses.verify(brainId));
+    const { mayRead } = await rules.view(context.caller.subject, brain, context.caller.registry);
+    const documents = (await addresses.remembered(brainId)).filter((path) => mayRead(path)).length;
+    return { initialized: true as const, scheme: SCHEME, objects, keys, documents, brain } as const;
   },
 });
 
@@ -152,72 +153,17 @@ const recall = defineTool({
   },
 });
 
-interface Recalled {
-  readonly file: string;
-  readonly content: string;
-  readonly brain: string;
-}
-
-interface RecallWish {
-  readonly brain?: string | undefined;
-  readonly branch?: string | undefined;
-  readonly at?: string | undefined;
-}
-
 async function recalled(
   context: CallContext,
   brainPath: string,
-  wish: RecallWish,
-): Promise<Decision<Recalled | null, ReadRefusal | 'E_BARCODE_INVALID'>> {
+  wish: DocumentWish,
+): Promise<Decision<Document | null, ReadRefusal | 'E_BARCODE_INVALID'>> {
   const barcode = readBarcode(brainPath);
-  if (barcode !== null) return byBarcode(context, barcode, wish);
+  if (barcode !== null) return documentAt(context, barcode, wish);
   if (!brainPath.includes('/')) return deny('E_BARCODE_INVALID');
   const read = orNone(await readFile(context, checkedPath(`${FOLDER}/${brainPath}`), wish));
   if (!read.ok) return read;
   return allow(read.value === null ? null : { ...read.value.view, brain: read.value.brain });
-}
-
-async function byBarcode(
-  context: CallContext,
-  barcode: string,
-  wish: RecallWish,
-): Promise<Decision<Recalled | null, ReadRefusal>> {
-  for (const target of await resolveReads(context, wish)) {
-    for (const path of await placesOf(context, target, { barcode })) {
-      const view = await viewOf(target, path, wish.at ?? null);
-      if (!view.ok) return view;
-      if (view.value !== null && addressOf(view.value.content).barcode === barcode)
-        return allow({ ...view.value, brain: target.brain });
-    }
-  }
-  return allow(null);
-}
-
-async function placesOf(
-  { deps }: CallContext,
-  { ask }: Target,
-  by: { readonly key: string } | { readonly barcode: string },
-): Promise<string[]> {
-  const { id } = await ask(identify, {});
-  return deps.addresses.places(id, by);
-}
-
-/** Null of a file that is gone, that is no text any more, or that the caller may not read. */
-async function viewOf(
-  { ask, branch }: Target,
-  path: string,
-  at: string | null,
-): Promise<Decision<FileView | null, ReadRefusal>> {
-  return orNone(await ask(readOf, { branch, path, at }));
-}
-
-/** The same, where a file that is not there, or is no text, is none. */
-function orNone<Value>(
-  read: Decision<Value, ReadRefusal | 'E_FILE_ABSENT' | 'E_NOT_TEXT'>,
-): Decision<Value | null, ReadRefusal> {
-  if (read.ok) return read;
-  const { code, details } = read;
-  return code === 'E_FILE_ABSENT' || code === 'E_NOT_TEXT' ? allow(null) : deny(code, details);
 }
 
 const knows = defineTool({
@@ -239,7 +185,7 @@ const knows = defineTool({
     const target = await resolveTarget(context, wish);
     const barcode = readBarcode(key);
     const places: { file: string; barcode: string }[] = [];
-    for (const path of await placesOf(context, target, barcode === null ? { key } : { barcode })) {
+    for (const { path } of await documentsOf(context, target, barcode === null ? { key } : { barcode })) {
       const view = await viewOf(target, path, null);
       if (!view.ok) throw context.refuse('E_BRANCH_ABSENT', view.details);
       if (view.value === null) continue;

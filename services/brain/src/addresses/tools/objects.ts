@@ -40,7 +40,7 @@ const address = defineTool({
 const locateData = defineTool({
   name: 'svc_memory_locate',
   area: 'memory',
-  description: 'Finds the data that lies under an address, in the brains of the stack.',
+  description: 'Finds the data that lies under an address, or the document with that text, in the brains of the stack.',
   input: z.strictObject({ barcode: barcodeArgument }),
   output: z.strictObject({
     barcode: z.string(),

@@ -98,7 +98,14 @@ test('references, files, uncommitted work and rows come back as they were, and w
   await OPERATOR.ok('svc_branch_delete', { brain, name: 'still' });
   await OPERATOR.ok('brain_link', { brain, from: 'a', to: 'b' });
   const newer = git(root(), 'rev-parse', 'main');
+  // Where sessions go from here, and from where they come, is no part of the brain: it stays.
+  for (const brains of ['svc', brain, 'svc']) await OPERATOR.ok('brain_switch', { name: brains });
+  const paths = await OPERATOR.ok('brain_synapses');
+  expect(paths).toMatchObject({
+    synapses: { [brain]: { svc: expect.any(Number) }, svc: { [brain]: expect.any(Number) } },
+  });
   const answer = await OPERATOR.ok('svc_brain_restore', { path });
+  expect(await OPERATOR.ok('brain_synapses')).toEqual(paths);
   expect(answer).toMatchObject({ status: 'restored', path, brain, commit, files: made['files'], rows: made['rows'] });
   expect(await OPERATOR.ok('brain_read', { brain, name: 'notes/n1' })).toMatchObject({ content: '# 1\n\ntext 1\n' });
   expect(await OPERATOR.ok('brain_read', { brain, branch: 'side', name: 'side' })).toMatchObject({

@@ -4,7 +4,8 @@ import { brainAndBranch, CommitId, PlainText, Sha256Hex, TimestampMs } from '@sv
 import { UserCtx } from '@svc/contract/subject.ts';
 import { defineTool } from '../../deps.ts';
 import { type CallContext, present, PRESENT_REFUSES, READ_RAISES, resolveTarget } from '../../tools/target.ts';
-import { buildContext, KEPT_MS } from '../build.ts';
+import { buildContext } from '../build.ts';
+import { KEPT_MS } from '../kept-contexts.ts';
 import type { ContextWish } from '../context-store.ts';
 import { type AssembledContext, LAYERS, SHARES } from '../domain/assemble.ts';
 import { familyOf } from '../domain/model-family.ts';
