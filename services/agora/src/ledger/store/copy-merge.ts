@@ -5,9 +5,10 @@ import type { NodeSigner } from '../../federation/domain/keyring.ts';
 import type { WireLedger } from '../../federation/domain/messages.ts';
 import type { Adopted, AdoptRefusal, Arrival } from '../../federation/ledgers.ts';
 import { ballotHash, headerHash } from '../domain/ledger.ts';
-import { type Evidence, provenPair, type SignedDecision, voterKey } from '../domain/merge.ts';
+import { type Evidence, liarOf, provenPair, type SignedDecision, voterKey } from '../domain/merge.ts';
 import { emptySums, isDecisionOf, plus } from '../domain/tally.ts';
 import { type Casting, sumWithout, voidIn } from './casting.ts';
+import { readAccusable } from './equivocation-rows.ts';
 import { type AgoraUnit, told } from './events.ts';
 import { type Sifted, siftCopy } from './copy-sifting.ts';
 import { strayBallots } from './stray-rows.ts';
@@ -148,7 +149,13 @@ async function provenIn(
     const stray = strays.get(voterKey(ballot));
     return stray === undefined || ballotSig === null ? [] : [[stray, { ballot, sig: ballotSig }]];
   });
-  const proven = [...evidence, ...found].map((pair) => provenPair(hash, pair, verify));
+  const claimed = [...evidence, ...found];
+  const accusable = await readAccusable(
+    tx,
+    header.topic,
+    claimed.map(([{ ballot }]) => ballot),
+  );
+  const proven = claimed.filter((pair) => accusable.has(liarOf(pair))).map((pair) => provenPair(hash, pair, verify));
   return proven.filter((pair) => pair !== null);
 }
 
