@@ -21,7 +21,8 @@ type Timed = readonly [title: string, ms: number];
 export async function measureLedgerSync(rounds: number): Promise<string> {
   const nats = await startNats({ config: 'max_connections: 100' });
   if (nats === null) return 'no NATS: the sync of a ledger was not measured';
-  const names = ['alpha', 'beta', ...Array.from({ length: rounds }, (_, round) => `reader-${round}`)];
+  const row = await insertMs();
+  const names = ['alpha', ...Array.from({ length: rounds }, (_, round) => `reader-${round}`)];
   const folders = names.map(() => temporaryDataDir());
   const systems: System[] = [];
   for (const [index, name] of names.entries()) {
@@ -31,7 +32,7 @@ export async function measureLedgerSync(rounds: number): Promise<string> {
     const [owner = '', ...readers] = systems.map(({ urls: [url = ''] }) => url);
     await fill(owner);
     for (const reader of readers) await untilHeard(reader, 'alpha');
-    const [row, question] = [await insertMs(), await roundTripMs(nats.url)];
+    const question = await roundTripMs(nats.url);
     const fetched: number[] = [];
     for (const reader of readers) fetched.push(await msOf(() => pull(reader, BALLOTS)));
     const [first = ''] = readers;
