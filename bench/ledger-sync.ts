@@ -89,7 +89,7 @@ async function pull(url: string, expected: number): Promise<void> {
 async function insertMs(): Promise<number> {
   await using database = await embeddedDatabase();
   await database.pool.query('CREATE TABLE bare (id serial PRIMARY KEY, voter text, outcome text)');
-  return medianMs(() => database.pool.query(`INSERT INTO bare (voter, outcome) VALUES ('ann', 'yes')`), TIMES);
+  return await medianMs(() => database.pool.query(`INSERT INTO bare (voter, outcome) VALUES ('ann', 'yes')`), TIMES);
 }
 
 async function roundTripMs(url: string): Promise<number> {
