@@ -21,7 +21,7 @@ interface Times {
   readonly p99Ms: number;
 }
 
-const settingsOf = (name: string, url: string) => ({
+export const memberSettings = (name: string, url: string) => ({
   SVC_NODE_NAME: name,
   SVC_NODE_PORT: '3457',
   SVC_NODE_SECRET: SECRET,
@@ -35,7 +35,7 @@ export async function measureHostilePeer(seconds: number, rounds: number): Promi
   if (nats === null) return 'no NATS: a hostile peer was not measured';
   const folders = [temporaryDataDir(), temporaryDataDir()];
   const [alpha, beta] = await Promise.all(
-    ['alpha', 'beta'].map((name, index) => startEmbedded(folders[index]?.path ?? '', settingsOf(name, nats.url))),
+    ['alpha', 'beta'].map((name, index) => startEmbedded(folders[index]?.path ?? '', memberSettings(name, nats.url))),
   );
   const [url = ''] = alpha?.urls ?? [];
   try {
@@ -45,7 +45,7 @@ export async function measureHostilePeer(seconds: number, rounds: number): Promi
       minQuorum: 1000,
       agentId: 'a',
     });
-    await untilHeard(url);
+    await untilHeard(url, 'beta');
     await beta?.stop();
     const quiet: Times[] = [];
     const flooded: Times[] = [];
@@ -86,12 +86,12 @@ function table(quiet: readonly Times[], flooded: readonly Times[], perSecond: nu
   );
 }
 
-/** The peer is known, so that each of its messages is looked at as far as its quota. */
-async function untilHeard(url: string): Promise<void> {
+/** From then on each of its messages is looked at, as far as its quota. */
+export async function untilHeard(url: string, node: string): Promise<void> {
   for (;;) {
     const { content } = await callTool(url, AUTHORISED, 'agora_nodes', {});
     const { peers } = content as { peers: { name: string; agentId: string | null }[] };
-    if (peers.some(({ name, agentId }) => name === 'beta' && agentId !== null)) return;
+    if (peers.some(({ name, agentId }) => name === node && agentId !== null)) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -120,7 +120,7 @@ interface Flood {
 
 /** Genuine questions, far more of them than a peer may ask; signed beforehand, because the callers are in this process too. */
 async function startFlood(url: string, seconds: number): Promise<Flood> {
-  const identity = identityOf({ ...settingsOf('beta', url), SVC_NODE_PORT: 3457 });
+  const identity = identityOf({ ...memberSettings('beta', url), SVC_NODE_PORT: 3457 });
   if (identity === null) throw new Error('a peer without identity');
   const seal = createSeal(createKeyring(identity), { clock: systemClock, random: systemRandom });
   const texts = Array.from(

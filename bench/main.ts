@@ -16,6 +16,7 @@ import { measureHostilePeer } from './hostile-peer.ts';
 import { measureIndex } from './index.ts';
 import { measureIndexMemory } from './index-memory.ts';
 import { measureLargeBrain } from './large-brain.ts';
+import { measureLedgerSync } from './ledger-sync.ts';
 import { MARKET } from './market.ts';
 import { measureMoney } from './money.ts';
 import { measurePassages } from './passages.ts';
@@ -99,6 +100,7 @@ try {
   for (const [name, measured] of Object.entries(cycles)) {
     if (wants(name)) console.log(`\n${await measureCycles(measured, { seconds, rounds, profiling })}`);
   }
+  if (wants('agora', 'sync')) console.log(`\n${await measureLedgerSync(rounds)}`);
   if (wants('agora', 'hostile')) console.log(`\n${await measureHostilePeer(seconds, rounds)}`);
   if (wants('commits')) console.log(`\n${await measureCommits(seconds)}`);
   if (wants('large')) console.log(`\n${await measureLargeBrain()}`);

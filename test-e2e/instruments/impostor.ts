@@ -1,5 +1,5 @@
 /** Whoever listens between deployments and speaks in the name of any of them: written from the rules, not with the code that they bind. */
-import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { canonicalJson } from '@svc/contract/canonical.ts';
 import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
 import { onTestFinished } from 'vitest';
@@ -29,6 +29,23 @@ function sealed({ secret = SECRET, ...said }: Said & { readonly to: string }): s
   const key = Buffer.from(hkdfSync('sha256', secret, 'svc-agora-v1', info, 32));
   const signed = `svc-agora-envelope\0${canonicalJson(envelope)}`;
   return canonicalJson({ ...envelope, sig: createHmac('sha256', key).update(signed).digest('base64url') });
+}
+
+interface Voice {
+  readonly node: string;
+  readonly voter: string;
+  readonly outcome: string;
+}
+
+/** A ballot on that topic as the secret lets anybody sign it in the name of a node. */
+export function forgedBallot(header: Fields, { node, voter, outcome }: Voice): { ballot: Fields; sig: string } {
+  const hash = createHash('sha256')
+    .update(`svc-agora-header\0${canonicalJson(header)}`)
+    .digest('hex');
+  const ballot = { header: hash, topic: header['topic'], voter, node, outcome, votedAt: Date.now() };
+  const key = Buffer.from(hkdfSync('sha256', SECRET, 'svc-agora-v1', `ledger\0${node}`, 32));
+  const signed = `svc-agora-ballot\0${canonicalJson(ballot)}`;
+  return { ballot, sig: createHmac('sha256', key).update(signed).digest('base64url') };
 }
 
 const silent = { info() {}, warn() {}, error() {} };

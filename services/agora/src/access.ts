@@ -2,8 +2,12 @@
 import { mayActIn } from '@svc/contract/actor.ts';
 import { identityOf } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
-import type { AgoraDeps } from './deps.ts';
+import type { Registry } from './registry.ts';
 import type { Scope } from './ledger/domain/ledger.ts';
+
+interface Membership {
+  readonly registry: Pick<Registry, 'membership'>;
+}
 
 /** For whom a read is judged. Null = a stranger: somebody without identity, or whose token is not of whom it names. */
 export function readerOf(caller: Caller, named?: string): string | null {
@@ -16,7 +20,7 @@ const WORKSPACE = 'workspace:';
 
 /** The owner of the scope by its id when the agent belongs to it; null = it does not. Throws SERVICE_UNAVAILABLE. */
 export async function membershipOf(
-  { registry }: Pick<AgoraDeps, 'registry'>,
+  { registry }: Membership,
   caller: Caller,
   { owner, agentId }: { readonly owner: string; readonly agentId: string },
 ): Promise<string | null> {
@@ -27,13 +31,23 @@ export async function membershipOf(
 
 /** What only members read is not there for anybody else. */
 export async function mayRead(
-  deps: Pick<AgoraDeps, 'registry'>,
+  deps: Membership,
   caller: Caller,
   { scope, viewer }: { readonly scope: Scope | null; readonly viewer: string | null },
 ): Promise<boolean> {
   if (scope === null || scope.visibility === 'public') return true;
   if (viewer === null) return false;
   return (await membershipOf(deps, caller, { owner: scope.owner, agentId: viewer })) !== null;
+}
+
+/** What somebody wrote is its own, but not for a token that is bound to another workspace. */
+export function isOwnTopic(
+  caller: Caller,
+  agentId: string | null,
+  { author, scope }: { readonly author: string; readonly scope: Scope | null },
+): boolean {
+  if (agentId !== author) return false;
+  return scope?.owner.startsWith(WORKSPACE) !== true || mayActIn(caller, scope.owner.slice(WORKSPACE.length));
 }
 
 /**
@@ -46,7 +60,7 @@ export function scopeOfNothing(topic: string): Scope {
 
 /** The topic, where it is there for whoever looks. */
 export async function shownTo<Row extends { readonly header: { readonly scope: Scope | null } }>(
-  deps: Pick<AgoraDeps, 'registry'>,
+  deps: Membership,
   caller: Caller,
   { topic, row, viewer }: { readonly topic: string; readonly row: Row | null; readonly viewer: string | null },
 ): Promise<Row | null> {

@@ -9,7 +9,6 @@ import {
   type Question,
   type WireLedger,
 } from './domain/messages.ts';
-import { PEER_LIMITS } from './domain/quota.ts';
 import { LOCAL } from './domain/settings.ts';
 import type { AdoptRefusal, Ledgers } from './ledgers.ts';
 import type { NodeStore } from './store/node-store.ts';
@@ -71,11 +70,10 @@ export function createDispatch(parts: DispatchParts): Dispatch {
       const header = here?.header ?? { scope: scopeOfNothing(copy.header.topic) };
       const isShown = isTheirs || (await mayReceive(parts, from, header));
       if (!isShown || (here === null && copy.header.owner === self)) return absent;
-      if (here === null && (await ledgers.countReplicas(copy.header.owner)) >= PEER_LIMITS.replicas) {
-        return async () => ({ refused: 'quota' });
-      }
+      const arrival = { from, family: null };
+      if (here === null && !(await ledgers.hasRoom(arrival))) return async () => ({ refused: 'quota' });
       return async (unit) => {
-        const adopted = await ledgers.adopt(unit, copy, from);
+        const adopted = await ledgers.adopt(unit, copy, arrival);
         return adopted.ok ? { ...adopted.value } : REFUSED[adopted.code];
       };
     },

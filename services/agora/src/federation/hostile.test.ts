@@ -8,7 +8,7 @@ import { claimedSender, envelopeText, type Envelope, readEnvelope, signedBytes }
 import { createKeyring } from './domain/keyring.ts';
 import { PEER_LIMITS } from './domain/quota.ts';
 import { identityOf } from './domain/settings.ts';
-import { createSeal, subjectOf } from './transport/wire.ts';
+import { createSeal, PRESENCE_SUBJECT, subjectOf } from './transport/wire.ts';
 
 const PATIENCE_MS = 3000;
 const AT_ONCE = 500;
@@ -189,6 +189,20 @@ test('a flood is not verified once its sender has spent its quota, and nobody ca
   await answered([...Array.from({ length: 400 }, genuine), ...forgedOnes.slice(0, 50)]);
   await expect.poll(async () => (await rejected('quota')) - quota).toBeGreaterThan(100);
   expect((await rejected('signature')) - signature).toBeLessThan(350);
+});
+
+test('what comes from nobody that is known is not read, and names that are made up are heard as one', async () => {
+  const before = await countersOf();
+  const more = async (reason: string) => ((await countersOf()).rejected[reason] ?? 0) - (before.rejected[reason] ?? 0);
+  const unread = forged({}, impostor('mallory')).replace('"body":{', `"body":{"x":"${'x'.repeat(400_000)}`);
+  await answered([unread]);
+  expect(await more('unknown')).toBe(1);
+  for (let made = 0; made < 300; made += 1) {
+    const by = impostor(`made-up-${made}`, { SVC_NODE_SECRET: 'another secret of all' });
+    between.bus.publish(PRESENCE_SUBJECT, forged({ to: '*', type: 'presence' }, by));
+  }
+  await expect.poll(async () => (await more('signature')) + (await more('quota'))).toBe(300);
+  expect(await more('quota')).toBeGreaterThan(100);
 });
 
 test('a sender is told from a text without reading it, whatever its body says', () => {

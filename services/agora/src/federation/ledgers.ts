@@ -18,6 +18,13 @@ export interface Adopted {
 
 export type AdoptRefusal = 'E_TOPIC_CONFLICT' | 'E_SIGNATURE' | 'E_LEDGER_FORK';
 
+/** How a copy came here. */
+export interface Arrival {
+  readonly from: string;
+  /** Of who fetched it; null = it was sent. */
+  readonly family: string | null;
+}
+
 /** A ballot that this node signs for its principal, on a topic of another. */
 export interface OwnBallot {
   readonly owner: string;
@@ -33,8 +40,11 @@ export interface Ledgers {
   copyAfter(topic: string, afterSeq: number, limit: number): Promise<WireLedger | null>;
   /** The highest seq that is here; null = no such topic. */
   lastSeq(topic: string): Promise<number | null>;
-  /** Merges what `from` gave into what is here. A denial changes nothing, but that a fork is kept. */
-  adopt(unit: AgoraUnit, copy: WireLedger, from: string): Promise<Decision<Adopted, AdoptRefusal>>;
+  /**
+   * Merges what came into what is here. A denial changes nothing, but that a fork is kept, and what came before a signature
+   * that is none.
+   */
+  adopt(unit: AgoraUnit, copy: WireLedger, arrival: Arrival): Promise<Decision<Adopted, AdoptRefusal>>;
   /**
    * Judges a ballot of another node on a topic of this one. What others have to be asked for is asked at once; the gates are
    * passed, and the ballot is admitted, in the unit that the answer is given.
@@ -47,7 +57,7 @@ export interface Ledgers {
   signedBallot(owner: string, topic: string, voter: string): Promise<SignedBallot | null>;
   /** Signs once for each header and voter: who asks again gets what is there, whatever the outcome. */
   signOnce(unit: AgoraUnit, ballot: OwnBallot): Promise<SignedBallot>;
-  /** Topics of `owner` that are here. */
-  countReplicas(owner: string): Promise<number>;
+  /** Whether there is room for one more copy of this arrival. */
+  hasRoom(arrival: Arrival): Promise<boolean>;
   countAllReplicas(): Promise<number>;
 }

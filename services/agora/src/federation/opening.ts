@@ -47,7 +47,7 @@ export function openFederation(platform: Platform, { store, casting, ledgers, re
     isMember,
     isLocal: async (agentId) => (await registry.context({ agentId })).subject !== null,
   });
-  const syncing = new Syncing({ node, ledgers: federatedLedgers, now: () => platform.clock.now(), isMember });
+  const syncing = new Syncing({ node, ledgers: federatedLedgers, now: () => platform.clock.now(), registry, isMember });
   return { node, syncing, federatedLedgers };
 }
 

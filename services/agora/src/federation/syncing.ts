@@ -1,7 +1,11 @@
 /** Votes on topics of other nodes, and copies of ledgers fetched and sent. Each may be repeated without harm. */
+import { CallError } from '@svc/contract/codes.ts';
 import type { RegistryStamp } from '@svc/contract/registry.ts';
+import type { Caller } from '@svc/contract/tool.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
+import { isOwnTopic, mayRead, membershipOf, scopeOfNothing } from '../access.ts';
 import { headerHash } from '../ledger/domain/ledger.ts';
+import type { Registry } from '../registry.ts';
 import { mayReceive } from './dispatchers.ts';
 import { pageOf, type Reading, readOn } from './domain/copies.ts';
 import {
@@ -11,7 +15,6 @@ import {
   type SignedBallot,
   type WireLedger,
 } from './domain/messages.ts';
-import { PEER_LIMITS } from './domain/quota.ts';
 import {
   denied,
   type PullReason,
@@ -21,7 +24,7 @@ import {
   voteReasonOf,
 } from './domain/refusals.ts';
 import { LOCAL } from './domain/settings.ts';
-import type { Adopted, AdoptRefusal, Ledgers } from './ledgers.ts';
+import type { Adopted, AdoptRefusal, Arrival, Ledgers } from './ledgers.ts';
 import type { FederatedNode, NodeMember } from './node.ts';
 import type { Asked, Silence } from './transport/asker.ts';
 
@@ -29,6 +32,7 @@ export interface SyncParts {
   readonly node: FederatedNode;
   readonly ledgers: Ledgers;
   readonly now: () => number;
+  readonly registry: Pick<Registry, 'membership'>;
   isMember(owner: string, agentId: string, stamp: RegistryStamp | null): Promise<boolean>;
 }
 
@@ -42,9 +46,10 @@ export interface Voted {
 
 /** Who asks for a copy, or sends one; an operator sees everything. */
 export interface Asking {
+  readonly caller: Caller;
   readonly agentId: string | null;
-  readonly operator: boolean;
-  readonly stamp: RegistryStamp | null;
+  /** Under which its copies are counted. */
+  readonly family: string;
 }
 
 const SILENT = { offline: 'offline', timeout: 'timeout', quota: 'quota', size: 'quota' } as const satisfies Record<
@@ -90,7 +95,8 @@ export class Syncing {
       if (!copy.ok) return copy;
       const next = readOn(reading, copy.value);
       if (next === 'stuck') return denied('bad_signature');
-      const merged = await this.#adopt(self, node, { copy: copy.value, isLast: next === null }, total);
+      const arrived = { copy: copy.value, isLast: next === null, arrival: { from: node, family: asking.family } };
+      const merged = await this.#adopt(self, arrived, total);
       if (!merged.ok || next === null) return merged;
       total.created ||= merged.value.created;
       total.adopted = merged.value.adopted;
@@ -123,8 +129,10 @@ export class Syncing {
     asking: Asking,
   ): Outcome<WireLedger, PushReason> {
     const copy = await this.#parts.ledgers.copyAfter(topic, afterSeq, MAX_ENTRIES_A_PAGE);
-    if (copy === null || !(await this.#maySee(copy.header, asking))) return denied('not_found');
+    const isShown = await this.#maySee(copy?.header ?? { author: '', scope: scopeOfNothing(topic) }, asking);
+    if (copy === null || !isShown) return denied('not_found');
     if (copy.header.owner === LOCAL) return denied('local');
+    if (!(await this.#maySend(self, copy.header, asking))) throw new CallError('FORBIDDEN');
     const isForIt = await mayReceive({ store: self.store, isMember: this.#parts.isMember }, node, copy.header);
     return isForIt ? allow(pageOf(copy)) : denied('scope');
   }
@@ -187,34 +195,47 @@ export class Syncing {
     if (!(await this.#maySee(copy.header, asking))) return denied('not_found');
     const { ledgers } = this.#parts;
     const isNew = (await ledgers.lastSeq(topic)) === null;
-    const isFull = isNew && (await ledgers.countReplicas(copy.header.owner)) >= PEER_LIMITS.replicas;
-    return isFull ? denied('quota') : allow(copy);
+    const hasRoom = !isNew || (await ledgers.hasRoom({ from: copy.header.owner, family: asking.family }));
+    return hasRoom ? allow(copy) : denied('quota');
   }
 
   /** Adds what the page brought to what came before it; what was told is told with the last one. */
   async #adopt(
     self: NodeMember,
-    node: string,
-    { copy, isLast }: { readonly copy: WireLedger; readonly isLast: boolean },
+    { copy, isLast, arrival }: { readonly copy: WireLedger; readonly isLast: boolean; readonly arrival: Arrival },
     before: Pick<Adopted, 'created' | 'adopted'>,
   ): Outcome<Adopted, 'conflict' | 'bad_signature' | 'disputed'> {
     const merged = await self.store.change<Decision<Adopted, AdoptRefusal>>(async (unit) => {
-      const taken = await this.#parts.ledgers.adopt(unit, copy, node);
+      const taken = await this.#parts.ledgers.adopt(unit, copy, arrival);
       if (!taken.ok) return allow(taken);
       const created = taken.value.created || before.created;
       const adopted = taken.value.adopted + before.adopted;
-      if (isLast) unit.emit({ name: 'agora:pulled', payload: { node, topic: copy.header.topic, adopted, created } });
+      if (isLast)
+        unit.emit({
+          name: 'agora:pulled',
+          payload: { node: arrival.from, topic: copy.header.topic, adopted, created },
+        });
       return allow(allow({ ...taken.value, created, adopted }));
     });
     return merged.ok ? merged : denied(NOT_MERGED[merged.code]);
   }
 
   /** What is open to all, one's own, and what one is a member of. */
-  async #maySee({ scope, author }: WireLedger['header'], { agentId, operator, stamp }: Asking): Promise<boolean> {
-    if (operator || scope === null || scope.visibility === 'public' || agentId === author) return true;
-    return agentId !== null && this.#parts.isMember(scope.owner, agentId, stamp);
+  async #maySee({ scope, author }: Seen, { caller, agentId }: Asking): Promise<boolean> {
+    if (caller.operator || isOwnTopic(caller, agentId, { author, scope })) return true;
+    return mayRead(this.#parts, caller, { scope, viewer: agentId });
+  }
+
+  /** A topic of this node leaves it by who wrote it and those whose vote it is; a copy by whoever sees it. */
+  async #maySend(self: NodeMember, { owner, scope, author }: WireLedger['header'], asking: Asking): Promise<boolean> {
+    const { caller, agentId } = asking;
+    if (caller.operator || owner !== self.identity.name || isOwnTopic(caller, agentId, { author, scope })) return true;
+    if (scope === null || agentId === null) return false;
+    return (await membershipOf(this.#parts, caller, { owner: scope.owner, agentId })) !== null;
   }
 }
+
+type Seen = Pick<WireLedger['header'], 'scope' | 'author'>;
 
 function takenOf(asked: Asked<'topic.push'>): Decision<Adopted, Denied<PushReason>> {
   if (!asked.ok) return denied(SILENT[asked.silence]);

@@ -33,7 +33,7 @@ const voters = fc.constantFrom(...VOTERS);
 const choices = fc.integer({ min: 0, max: OPTIONS.length - 1 });
 const weights = fc.oneof(fc.constantFrom(100, 300, 500, 900, 1000), fc.integer({ min: 100, max: 1000 }));
 
-const steps: fc.Arbitrary<Step> = fc.oneof(
+export const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('vote'), voter: voters, option: choices, weight: weights }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('lie'), voter: voters, option: choices }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(1, 500, 993, 1000, 1100) }) },

@@ -59,13 +59,13 @@ export interface Tools {
     dress: { pulled: false };
     callErrors: never;
   };
-  /** Send a topic to another node, which takes of it what its owner signed. */
+  /** Send a topic to another node, which takes of it what its owner signed; one of this node is sent by its author or a member of its scope. */
   agora_push: {
     arguments: { node: string; topic: string };
     result: { pushed: true; node: string; topic: string; adopted: number; created: boolean; status: "open" | "passed" | "rejected" | "expired"; hash: string };
     refusals: 'E_NOT_CONFIGURED' | 'E_NODE' | 'E_TOPIC_ABSENT' | 'SERVICE_UNAVAILABLE' | 'E_OUTCOME_UNKNOWN' | 'E_TOPIC_CONFLICT' | 'E_SIGNATURE' | 'E_LEDGER_FORK' | 'E_QUOTA' | 'E_SCOPE' | 'E_TOPIC_LOCAL';
     dress: { pushed: false };
-    callErrors: never;
+    callErrors: 'FORBIDDEN';
   };
   /** Whether this node speaks with others, what is missing for that, what is under way and what was dropped. */
   agora_sync_status: {

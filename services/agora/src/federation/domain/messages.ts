@@ -7,7 +7,8 @@ import { NODE_NAME } from './envelope.ts';
 /** Of one topic. */
 export const MAX_ENTRIES = 10_000;
 export const MAX_ENTRIES_A_PAGE = 500;
-const MAX_EVIDENCE = 1000;
+/** More than fit into a page beside its entries. */
+const MAX_EVIDENCE = 250;
 
 export const TopicName = z.string().regex(/^[a-zA-Z0-9_-]{1,100}$/);
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);

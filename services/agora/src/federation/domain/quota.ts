@@ -5,6 +5,7 @@ export const PEER_LIMITS = {
   burst: 100,
   bytesPerSecond: 1024 * 1024,
   openRoundTrips: 64,
+  /** That it sends; a family here fetches as many. */
   replicas: 1000,
 } as const;
 

@@ -1,5 +1,6 @@
 /** Votes on topics of other nodes, and copies of them. */
 import { IdentityId } from '@svc/contract/names.ts';
+import { familyOf } from '@svc/contract/subject.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
 import { z } from 'zod';
 import { actorOfCall } from '../../acting.ts';
@@ -77,7 +78,8 @@ const pull = defineTool({
 const push = defineTool({
   name: 'agora_push',
   area: 'sync',
-  description: 'Send a topic to another node, which takes of it what its owner signed.',
+  description:
+    'Send a topic to another node, which takes of it what its owner signed; one of this node is sent by its author or a member of its scope.',
   input: z.strictObject({ node: Node, topic: Topic }),
   output: z.strictObject({
     pushed: z.literal(true),
@@ -92,6 +94,7 @@ const push = defineTool({
   effect: 'external',
   dress: { pushed: false },
   refuses: PUSH_CODES,
+  raises: ['FORBIDDEN'],
   example: { node: 'beta', topic: 'lunch' },
   async handler({ node, topic }, call) {
     const pushed = call.take(await call.deps.syncing.push(node, topic, askingOf(call)));
@@ -100,7 +103,8 @@ const push = defineTool({
 });
 
 function askingOf({ deps, caller }: Pick<ToolContext<AgoraDeps, never, never>, 'deps' | 'caller'>): Asking {
-  return { agentId: actorOfCall(deps, caller), operator: caller.operator, stamp: caller.registry };
+  const agentId = actorOfCall(deps, caller);
+  return { caller, agentId, family: familyOf(caller.subject) ?? agentId ?? '' };
 }
 
 export const syncTools = [vote, pull, push];

@@ -4,6 +4,7 @@ import { createTurns } from '@svc/runtime/turns.ts';
 import {
   claimedSender,
   EVERYBODY,
+  MAX_ENVELOPE_BYTES,
   type ReadEnvelope,
   readEnvelope,
   type Rejection,
@@ -20,6 +21,9 @@ import type { Quotas } from './quotas.ts';
 import type { RecentNonces } from './recent-nonces.ts';
 import type { Traffic } from './traffic.ts';
 import type { Seal } from './wire.ts';
+
+/** No node has that name. */
+const STRANGERS = '';
 
 /** The answer to a question, given in the transaction that spends its nonce. */
 export type Effect = (unit: AgoraUnit) => Promise<Readonly<Record<string, unknown>>>;
@@ -69,7 +73,12 @@ export class Receiver {
 
   async onPresence(text: string): Promise<void> {
     const { keyring, peers, quotas } = this.#parts;
-    if (isFrom(text, keyring.name)) return;
+    const claimed = claimedSender(text);
+    // A server sends a beacon back to whoever sent it, too.
+    if (claimed === keyring.name) return;
+    if (claimed !== null && !peers.isPeer(claimed) && !this.#hearsOneMore(text)) {
+      return void this.#dropped(claimed, 'quota');
+    }
     const read = this.#judged(text, EVERYBODY, (node) => keyring.mayAnnounce(node) && peers.mayJoin(node));
     if (read === null) return;
     const { from, type, body } = read.envelope;
@@ -99,12 +108,18 @@ export class Receiver {
     return parsed.data;
   }
 
+  /** Anybody can say any name, so all that nobody knows yet are heard as often as one that somebody knows. */
+  #hearsOneMore(text: string): boolean {
+    const end = this.#parts.quotas.begin(STRANGERS, text.length);
+    end?.();
+    return end !== null;
+  }
+
   /** Null = dropped, and counted. */
   #judged(text: string, to: string, isPeer: (node: string) => boolean): ReadEnvelope | null {
-    const { keyring, now, nonces, quotas } = this.#parts;
-    const claimed = claimedSender(text);
-    // Spent by what it had signed itself; a flood of more is not worth the price of reading and verifying it.
-    if (claimed !== null && quotas.isSpent(claimed)) return this.#dropped(claimed, 'quota');
+    const { keyring, now, nonces } = this.#parts;
+    const unread = this.#unworthy(text, isPeer);
+    if (unread !== null) return this.#dropped(claimedSender(text), unread);
     const read = readEnvelope(text);
     if (typeof read === 'string') return this.#dropped(null, read);
     const recipient = { name: keyring.name, now: now(), isPeer, isSigned: keyring.isEnvelopeSigned };
@@ -112,6 +127,16 @@ export class Receiver {
     if (rejection !== null) return this.#dropped(read.envelope.from, rejection);
     const { from, nonce } = read.envelope;
     return nonces.has(from, nonce) ? this.#dropped(from, 'replay') : read;
+  }
+
+  /** Why a text is not even read: that has its price. Null = it is. */
+  #unworthy(text: string, isPeer: (node: string) => boolean): Rejection | null {
+    if (text.length > MAX_ENVELOPE_BYTES) return 'size';
+    const claimed = claimedSender(text);
+    if (claimed === null) return 'schema';
+    if (!isPeer(claimed)) return 'unknown';
+    // Spent by what it had signed itself.
+    return this.#parts.quotas.isSpent(claimed) ? 'quota' : null;
   }
 
   #dropped(from: string | null, reason: Rejection): null {
@@ -153,10 +178,4 @@ export class Receiver {
     nonces.add(from, nonce);
     return value === null ? this.#dropped(from, 'replay') : value;
   }
-}
-
-/** A server sends a beacon back to whoever sent it, too. */
-function isFrom(text: string, node: string): boolean {
-  const read = readEnvelope(text);
-  return typeof read !== 'string' && read.envelope.from === node;
 }

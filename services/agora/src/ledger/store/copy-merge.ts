@@ -3,11 +3,12 @@ import { canonicalJson } from '@svc/contract/canonical.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { NodeSigner } from '../../federation/domain/keyring.ts';
 import type { WireLedger } from '../../federation/domain/messages.ts';
-import type { Adopted, AdoptRefusal } from '../../federation/ledgers.ts';
+import type { Adopted, AdoptRefusal, Arrival } from '../../federation/ledgers.ts';
 import { ballotHash, headerHash } from '../domain/ledger.ts';
-import { type Evidence, provenPair, type SignedDecision, voterKey } from '../domain/merge.ts';
+import { type Evidence, liarOf, provenPair, type SignedDecision, voterKey } from '../domain/merge.ts';
 import { emptySums, isDecisionOf, plus } from '../domain/tally.ts';
 import { type Casting, sumWithout, voidIn } from './casting.ts';
+import { readAccusable } from './equivocation-rows.ts';
 import { type AgoraUnit, told } from './events.ts';
 import { type Sifted, siftCopy } from './copy-sifting.ts';
 import { strayBallots } from './stray-rows.ts';
@@ -21,7 +22,7 @@ import {
   updateTopic,
 } from './topic-rows.ts';
 
-/** Nobody's open topics are counted by copies. */
+/** Of copies that nobody here has fetched. */
 const NO_FAMILY = '';
 
 /**
@@ -32,12 +33,12 @@ export async function adoptIn(
   unit: AgoraUnit,
   casting: Casting,
   copy: WireLedger,
-  from: string,
+  way: Arrival,
 ): Promise<Decision<Adopted, AdoptRefusal>> {
   const { signer, hashes } = casting;
   const { header } = copy;
   if (!(await isHeaderSigned(unit, signer, copy))) return deny('E_SIGNATURE');
-  const created = header.owner !== signer.name && (await insertCopy(unit, copy, from));
+  const created = header.owner !== signer.name && (await insertCopy(unit, copy, way));
   const row = await lockTopic(unit.tx, header.topic);
   if (row === null || row.headerHash !== headerHash(header)) return deny('E_TOPIC_CONFLICT');
   if (row.disputed) return deny('E_LEDGER_FORK');
@@ -47,10 +48,19 @@ export async function adoptIn(
   const voided = await voidIn(unit, casting, merged.value.row, await provenIn(unit, row, copy, sifted));
   const decided = row.replica ? await decideAs(unit, casting, voided, sifted.decision) : allow(voided);
   if (!decided.ok) return decided;
-  if (row.replica) await updateTopic(unit.tx, header.topic, { syncedFrom: from });
+  const told = row.replica ? await noteSync(unit, row, copy, way) : row.told;
   if (!sifted.isWhole) return deny('E_SIGNATURE');
   const { status } = decided.value;
-  return allow({ created, adopted: merged.value.adopted, status, hash: await hashes.of(unit.tx, decided.value) });
+  const hash = await hashes.of(unit.tx, { ...decided.value, told });
+  return allow({ created, adopted: merged.value.adopted, status, hash });
+}
+
+/** How many ballots a sealed topic has nobody signs, so its owner alone is believed. */
+async function noteSync({ tx }: AgoraUnit, row: TopicRow, copy: WireLedger, { from }: Arrival): Promise<number> {
+  const { owner, sealed, topic } = row.header;
+  const told = sealed && from === owner ? Math.max(row.told, copy.count ?? 0) : row.told;
+  await updateTopic(tx, topic, { syncedFrom: from, told });
+  return told;
 }
 
 /** A topic of this node is known by its header, with whatever key that was signed in its time. */
@@ -64,15 +74,20 @@ async function isHeaderSigned(
   return isOwn || signer.verify(header.owner, 'svc-agora-header', header, headerSig);
 }
 
-async function insertCopy({ tx, emit }: AgoraUnit, { header, headerSig }: WireLedger, from: string): Promise<boolean> {
+async function insertCopy(
+  { tx, emit }: AgoraUnit,
+  { header, headerSig }: WireLedger,
+  { from, family }: Arrival,
+): Promise<boolean> {
   const created = await insertTopic(tx, {
     header,
     headerText: canonicalJson(header),
     headerHash: headerHash(header),
     headerSig,
-    family: NO_FAMILY,
+    family: family ?? NO_FAMILY,
     sums: emptySums(header),
     syncedFrom: from,
+    broughtBy: family === null ? from : null,
   });
   if (created)
     emit({ name: 'vote:created', payload: { ...told(header), author: header.author, deadline: header.deadline } });
@@ -134,7 +149,13 @@ async function provenIn(
     const stray = strays.get(voterKey(ballot));
     return stray === undefined || ballotSig === null ? [] : [[stray, { ballot, sig: ballotSig }]];
   });
-  const proven = [...evidence, ...found].map((pair) => provenPair(hash, pair, verify));
+  const claimed = [...evidence, ...found];
+  const accusable = await readAccusable(
+    tx,
+    header.topic,
+    claimed.map(([{ ballot }]) => ballot),
+  );
+  const proven = claimed.filter((pair) => accusable.has(liarOf(pair))).map((pair) => provenPair(hash, pair, verify));
   return proven.filter((pair) => pair !== null);
 }
 

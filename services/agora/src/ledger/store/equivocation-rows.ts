@@ -1,21 +1,42 @@
 /** Rows of proofs against voters, and of what this node signed for its own. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { Evidence, SignedBallot } from '../domain/merge.ts';
+import type { Ballot } from '../domain/ledger.ts';
+import { type Evidence, type SignedBallot, voterKey } from '../domain/merge.ts';
 
 /**
- * Keeps those against somebody who voted there or may, each once, and returns them: anybody can prove things of voters that
- * it invents. So there is at most one for each ballot, and one for each node that votes here.
+ * Of these voters those that voted there under that node, or may, and of whom no proof is kept yet. Anybody can prove things
+ * of voters that it invents, so nothing else is worth verifying: there is at most one proof for each ballot, and one for each
+ * node that votes here.
  */
+export async function readAccusable(
+  tx: SqlClient,
+  topic: string,
+  voters: readonly Pick<Ballot, 'voter' | 'node'>[],
+): Promise<ReadonlySet<string>> {
+  if (voters.length === 0) return new Set();
+  const rows = await tx.$queryRawUnsafe<{ voter: string; node: string }[]>(
+    `SELECT voter, node FROM unnest($2::text[], $3::text[]) AS told(voter, node)
+     WHERE NOT EXISTS (
+       SELECT 1 FROM agora.equivocations q WHERE q.topic = $1 AND q.voter = told.voter AND q.node = told.node
+     ) AND (
+       EXISTS (SELECT 1 FROM agora.ballot_entries e WHERE e.topic = $1 AND e.voter = told.voter AND e.node = told.node)
+       OR EXISTS (SELECT 1 FROM agora.node_principal p WHERE p.agent_id = told.voter AND p.node = told.node)
+     )`,
+    topic,
+    voters.map(({ voter }) => voter),
+    voters.map(({ node }) => node),
+  );
+  return new Set(rows.map(voterKey));
+}
+
+/** Keeps one for each voter and node, and returns against whom it was new. */
 export async function insertEquivocations(tx: SqlClient, topic: string, pairs: readonly Evidence[]): Promise<Liar[]> {
   if (pairs.length === 0) return [];
   return tx.$queryRawUnsafe<Liar[]>(
-    `WITH told AS (
-       SELECT voter, node, pair FROM unnest($2::text[], $3::text[], $4::text[]) AS told(voter, node, pair)
-     ), kept AS (
+    `WITH kept AS (
        INSERT INTO agora.equivocations (topic, voter, node, pair, at)
-       SELECT $1, voter, node, pair, clock_timestamp() FROM told
-       WHERE EXISTS (SELECT 1 FROM agora.ballot_entries e WHERE e.topic = $1 AND e.voter = told.voter AND e.node = told.node)
-         OR EXISTS (SELECT 1 FROM agora.node_principal p WHERE p.agent_id = told.voter AND p.node = told.node)
+       SELECT $1, voter, node, pair, clock_timestamp()
+       FROM unnest($2::text[], $3::text[], $4::text[]) AS told(voter, node, pair)
        ON CONFLICT DO NOTHING RETURNING voter, node
      )
      SELECT voter, EXISTS (

@@ -1,6 +1,6 @@
 /** The ledgers of this node as other nodes meet them. */
 import { canonicalJson } from '@svc/contract/canonical.ts';
-import type { SqlClient } from '@svc/runtime/database.ts';
+import { PEER_LIMITS } from '../../federation/domain/quota.ts';
 import { LOCAL } from '../../federation/domain/settings.ts';
 import type { WireLedger } from '../../federation/domain/messages.ts';
 import type { Ledgers } from '../../federation/ledgers.ts';
@@ -11,8 +11,10 @@ import { adoptIn } from './copy-merge.ts';
 import { keepSigned, readProofsOf } from './equivocation-rows.ts';
 import { readSigned } from './stray-rows.ts';
 import type { AgoraStore } from './events.ts';
+import { headsOf } from './ledger-hash.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import { castRemoteIn, NO_TOPIC } from './remote-casting.ts';
+import { countBrought, countReplicas } from './replica-rows.ts';
 import { readEntries, readTopic, type TopicRow } from './topic-rows.ts';
 
 /** More than fit into a page. */
@@ -36,7 +38,7 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
     async lastSeq(topic) {
       return (await readTopic(client, topic))?.entries ?? null;
     },
-    adopt: (unit, copy, from) => adoptIn(unit, casting, copy, from),
+    adopt: (unit, copy, arrival) => adoptIn(unit, casting, copy, arrival),
     async castRemote(signed, { isPrincipal }) {
       const { topic, voter } = signed.ballot;
       const row = await ledgers.read(topic);
@@ -51,15 +53,16 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
       if (sig === null) throw new Error(`a node named ${LOCAL} signs nothing`);
       return keepSigned(tx, owner, { ballot, sig });
     },
-    countReplicas: (owner) => countReplicas(client, owner),
-    countAllReplicas: () => countReplicas(client, null),
+    hasRoom: async ({ from, family }) =>
+      (await countBrought(client, family === null ? { node: from } : { family })) < PEER_LIMITS.replicas,
+    countAllReplicas: () => countReplicas(client),
   };
 
   async function copyOf(row: TopicRow, afterSeq: number, limit: number): Promise<WireLedger> {
     const { header, headerSig, decision } = row;
     const whole = { header, headerSig: headerSig ?? '' };
     if (header.sealed && decision === null) {
-      return asWritten({ ...whole, entries: [], more: false, evidence: [], decision: null, count: row.entries });
+      return asWritten({ ...whole, entries: [], more: false, evidence: [], decision: null, count: headsOf(row) });
     }
     const found = await readEntries(client, row, afterSeq, limit + 1);
     const page = found.slice(0, limit);
@@ -72,15 +75,6 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
       decision,
     });
   }
-}
-
-/** `owner` null = whoever they belong to. */
-async function countReplicas(client: SqlClient, owner: string | null): Promise<number> {
-  const [row] = await client.$queryRawUnsafe<{ topics: number }[]>(
-    'SELECT count(*)::int AS topics FROM agora.topics WHERE replica AND ($1::text IS NULL OR owner = $1)',
-    owner,
-  );
-  return row?.topics ?? 0;
 }
 
 /** What is signed is what is sent; on a node that signs nothing it goes nowhere. */

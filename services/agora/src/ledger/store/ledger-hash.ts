@@ -7,7 +7,7 @@ import { readEntries, type TopicRow } from './topic-rows.ts';
 
 const REMEMBERED = 1000;
 
-export type HashedTopic = Pick<TopicRow, 'header' | 'headerHash' | 'entries' | 'voided' | 'decision' | 'hash'>;
+export type HashedTopic = Pick<TopicRow, 'header' | 'headerHash' | 'entries' | 'told' | 'voided' | 'decision' | 'hash'>;
 
 export interface LedgerHashes {
   /** `tx` has to see as many entries as `topic` says. */
@@ -21,6 +21,9 @@ interface Kept {
   /** Hash of the last ballot in it. */
   readonly last: string;
 }
+
+/** Ballots of a topic that is sealed: those that are here, or as many as its owner says. */
+export const headsOf = ({ entries, told }: Pick<TopicRow, 'entries' | 'told'>): number => Math.max(entries, told);
 
 const keyOf = ({ headerHash, voided }: HashedTopic): string => `${headerHash} ${voided.join(' ')}`;
 
@@ -57,10 +60,10 @@ export function createLedgerHashes(): LedgerHashes {
 
   return {
     async of(tx, row) {
-      const { header, headerHash, entries, decision, hash } = row;
+      const { header, headerHash, decision, hash } = row;
       if (hash !== null) return hash;
       if (decision !== null) return (await hashed(tx, row, undefined)).end(headerHash);
-      if (header.sealed) return sealedHash(headerHash, entries);
+      if (header.sealed) return sealedHash(headerHash, headsOf(row));
       return (await hashed(tx, row, usable(row))).end(headerHash);
     },
   };

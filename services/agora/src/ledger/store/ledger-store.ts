@@ -18,6 +18,7 @@ import { closeOutIn } from './closing-out.ts';
 import { readEquivocations } from './equivocation-rows.ts';
 import type { AgoraStore, AgoraUnit } from './events.ts';
 import { type OpeningRefusal, openIn, type TopicWish } from './opening.ts';
+import { sweepReplicas } from './replica-rows.ts';
 import { listTopics, overdueTopics, readEntries, readTopic, type TopicFilter, type TopicRow } from './topic-rows.ts';
 import { type LedgerShown, ledgerOf, type Tally, tallyOf } from './views.ts';
 
@@ -59,6 +60,11 @@ export function createLedgerStore(store: AgoraStore, casting: Casting, log: Pick
     /** A vote that was held elsewhere; `hash` is that of the decided ledger. */
     async closeOut(call: ChangeCall, wish: Closeout) {
       return (await store.change(call, (unit) => closeOutIn(unit, casting, wish), inTurnOf(wish.topic))).decision;
+    },
+
+    /** Frees copies that nobody has synced for long. */
+    async sweepReplicas(): Promise<void> {
+      while ((await sweepReplicas(store.client)) > 0);
     },
 
     /** Closes what of this node's topics time has closed; one that cannot be closed does not keep the others open. */

@@ -50,6 +50,7 @@ export async function insertOpen(
     family,
     sums: emptySums(header),
     syncedFrom: null,
+    broughtBy: null,
   });
   if (!opened) return null;
   const row = await readTopic(tx, header.topic);

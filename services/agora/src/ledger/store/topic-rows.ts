@@ -13,6 +13,8 @@ export interface TopicRow {
   readonly replica: boolean;
   readonly status: Status;
   readonly entries: number;
+  /** Of a copy that is sealed, how many its owner says that there are. */
+  readonly told: number;
   readonly sums: Sums;
   readonly voided: readonly string[];
   readonly decision: SignedDecision | null;
@@ -35,7 +37,7 @@ interface Stored extends Omit<TopicRow, 'header' | 'decision' | 'synced'> {
 
 const ms = (column: string): string => `round(${epochMs(column)})`;
 
-const COLUMNS = `header, header_hash AS "headerHash", header_sig AS "headerSig", replica, status, entries, sums, voided, decision,
+const COLUMNS = `header, header_hash AS "headerHash", header_sig AS "headerSig", replica, status, entries, told, sums, voided, decision,
   decision_sig AS "decisionSig", hash, disputed, synced_from AS "syncedFrom", ${ms('synced_at')} AS "syncedAt",
   ${ms('clock_timestamp()')} AS now, ordinal::text AS ordinal`;
 
@@ -122,16 +124,18 @@ export interface NewTopic {
   readonly sums: Sums;
   /** Null = this node's own. */
   readonly syncedFrom: string | null;
+  /** Under which node it is counted; null = under the family. */
+  readonly broughtBy: string | null;
 }
 
 /** False = there is one of that name. */
 export async function insertTopic(tx: SqlClient, topic: NewTopic): Promise<boolean> {
-  const { header, headerText, headerHash, headerSig, family, sums, syncedFrom } = topic;
+  const { header, headerText, headerHash, headerSig, family, sums, syncedFrom, broughtBy } = topic;
   const inserted = await tx.$executeRawUnsafe(
     `INSERT INTO agora.topics (topic, owner, replica, author, family, header, header_hash, header_sig, sealed, deadline,
-       created_at, scope_owner, hidden, thread, status, sums, voided, synced_from, synced_at)
+       created_at, scope_owner, hidden, thread, status, sums, voided, synced_from, synced_at, brought_by)
      VALUES ($1, $2, $14::text IS NOT NULL, $3, $4, $5, $6, $7, $8, ${timestampOf('$9')}, ${timestampOf('$10')}, $11, $12, $13,
-       'open', $15::json, '{}', $14, CASE WHEN $14 IS NULL THEN NULL ELSE clock_timestamp() END)
+       'open', $15::json, '{}', $14, CASE WHEN $14 IS NULL THEN NULL ELSE clock_timestamp() END, $16)
      ON CONFLICT DO NOTHING`,
     header.topic,
     header.owner,
@@ -148,12 +152,15 @@ export async function insertTopic(tx: SqlClient, topic: NewTopic): Promise<boole
     header.thread,
     syncedFrom,
     JSON.stringify(sums),
+    broughtBy,
   );
   return inserted === 1;
 }
 
 /** What changes of a topic; the row is locked. */
-export type TopicChange = Partial<Pick<TopicRow, 'status' | 'entries' | 'sums' | 'voided' | 'hash' | 'disputed'>> & {
+export type TopicChange = Partial<
+  Pick<TopicRow, 'status' | 'entries' | 'told' | 'sums' | 'voided' | 'hash' | 'disputed'>
+> & {
   readonly decision?: { readonly text: string; readonly sig: string | null };
   /** Heard of from this node, now. */
   readonly syncedFrom?: string;
@@ -167,7 +174,7 @@ export async function updateTopic(tx: SqlClient, topic: string, change: TopicCha
        sums = coalesce($4::json, sums), voided = coalesce($5::text[], voided), hash = coalesce($6, hash),
        disputed = coalesce($7::boolean, disputed), decision = coalesce($8, decision),
        decision_sig = coalesce($9, decision_sig), synced_from = coalesce($10, synced_from),
-       synced_at = CASE WHEN $10::text IS NULL THEN synced_at ELSE clock_timestamp() END
+       synced_at = CASE WHEN $10::text IS NULL THEN synced_at ELSE clock_timestamp() END, told = greatest(told, $11::int)
      WHERE topic = $1`,
     topic,
     orNull(change.status),
@@ -179,6 +186,7 @@ export async function updateTopic(tx: SqlClient, topic: string, change: TopicCha
     orNull(decision?.text),
     orNull(decision?.sig),
     orNull(change.syncedFrom),
+    orNull(change.told),
   );
   if (updated !== 1) throw new Error('a locked topic changed');
 }

@@ -39,6 +39,11 @@ export type Tally = z.output<typeof Tally>;
 
 const isSealedNow = ({ header, decision }: Pick<TopicRow, 'header' | 'decision'>) => header.sealed && decision === null;
 
+/** Of a copy that is sealed nothing else is known than what its owner says. */
+function votesOf(row: TopicRow): number {
+  return row.replica && isSealedNow(row) ? Math.max(row.sums.votes, row.told) : row.sums.votes;
+}
+
 function decisionShown({ decision }: Pick<TopicRow, 'decision'>) {
   if (decision === null) return {};
   const { winner, votes, percentage, decidedAt } = decision.decision;
@@ -48,7 +53,8 @@ function decisionShown({ decision }: Pick<TopicRow, 'decision'>) {
 export function tallyOf(row: TopicRow, hash: string): Tally {
   const { header, sums } = row;
   const { topic, threshold, deadline, sealed, minQuorum, weighting } = header;
-  const { votes, concentrated, ...counted } = countedOf(header, sums);
+  const { votes: _counted, concentrated, ...counted } = countedOf(header, sums);
+  const votes = votesOf(row);
   const shown = isSealedNow(row)
     ? { counts: null, weights: null, percentages: null, leading: null, leadingPercentage: null, concentrated: false }
     : { ...counted, weights: weighting === 'trust' ? counted.weights : null, concentrated };
@@ -155,8 +161,7 @@ export const TopicShown = z.strictObject({
 });
 
 export function topicShown(row: TopicRow): z.output<typeof TopicShown> {
-  const { header, sums } = row;
-  const { topic, minQuorum, deadline, owner, scope, thread } = header;
+  const { topic, minQuorum, deadline, owner, scope, thread } = row.header;
   const scoped = scope !== null;
-  return { topic, status: statusNow(row), votes: sums.votes, minQuorum, deadline, owner, scoped, thread };
+  return { topic, status: statusNow(row), votes: votesOf(row), minQuorum, deadline, owner, scoped, thread };
 }
