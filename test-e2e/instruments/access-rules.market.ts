@@ -23,6 +23,14 @@ const trades = (more: Fields = {}): AccessRule =>
     (fresh) => ({ tradeId: fresh, ...more }),
   );
 
+/** The viewer has bought a skill of the admin; to anybody else the trade is none. */
+const skillTrades = (more: Fields): AccessRule =>
+  members(
+    ({ skillTrade }) => ({ tradeId: skillTrade, ...more }),
+    'E_TRADE_ABSENT',
+    (fresh) => ({ tradeId: fresh, ...more }),
+  );
+
 /** Who names the viewer of the tenant is that viewer, or speaks for somebody else. */
 function asViewer(args: (tenant: Tenant) => Fields): AccessRule {
   return { args, viewer: 'served', admin: 'FORBIDDEN', stranger: 'FORBIDDEN' };
@@ -39,14 +47,10 @@ export const MARKET: Record<string, AccessRule> = {
   market_getBids: everybody((tenant) => listed(tenant)),
   market_cancelTrade: asViewer(({ viewer, trade }) => ({ tradeId: trade, agentId: viewer.id })),
   market_skill_list: everybody((_tenant, fresh) => ({ title: fresh })),
-  market_skill_buy: asViewer(({ viewer, listing }) => ({ listingId: listing, buyerId: viewer.id })),
-  market_skill_deliver: { ...trades({ payload: 'x' }), viewer: 'E_TRADE_ABSENT', admin: 'E_TRADE_ABSENT' },
-  market_skill_settle: {
-    ...trades({ decision: 'confirm' }),
-    viewer: 'E_TRADE_ABSENT',
-    admin: 'E_TRADE_ABSENT',
-  },
-  market_skill_status: listings(),
+  market_skill_buy: asViewer(({ viewer, skill }) => ({ listingId: skill, buyerId: viewer.id })),
+  market_skill_deliver: { ...skillTrades({ payload: 'x' }), viewer: 'E_SKILL_NOT_SELLER' },
+  market_skill_settle: { ...skillTrades({ decision: 'confirm' }), admin: 'E_SKILL_NOT_BUYER' },
+  market_skill_status: members(({ skill }) => ({ listingId: skill }), 'E_LISTING_ABSENT', notListed),
   market_skill_sweep: everybody(),
   market_skill_gate: everybody(),
 };

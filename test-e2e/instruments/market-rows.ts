@@ -14,6 +14,13 @@ const PAID = `('completed', 'confirmed')`;
 const SUPPLY = `
   SELECT 'supply of ' || l.listing_id AS wrong FROM market.listings l WHERE l.seller = ANY($1) AND (l.taken > l.supply
     OR l.taken <> (SELECT count(*) FROM market.trades t WHERE t.listing_id = l.listing_id AND t.state NOT IN ('cancelled', 'expired')))`;
+/** At any moment: a trade that stands has its hold, and one whose money is said to have moved has it moved that way. */
+const HOLDS = `
+  SELECT concat_ws(' ', t.trade_id, t.state, t.settlement, 'with a hold', coalesce(h.state, 'that is absent')) AS wrong
+    FROM market.trades t LEFT JOIN escrow.holds h ON h.hold_id = 'trade:' || t.trade_id
+    WHERE t.seller = ANY($1) AND t.state NOT IN ('opening', 'undoing') AND t.settlement <> 'pending'
+      AND NOT coalesce(h.amount = t.amount AND h.state = CASE WHEN t.closed_at IS NULL THEN 'held'
+        WHEN t.state IN ${PAID} THEN 'posted' ELSE 'released' END, false)`;
 /** What must hold once nothing is under way any more. */
 const AT_REST = `${SUPPLY}
   UNION ALL SELECT concat_ws(' ', t.trade_id, t.state, t.settlement, 'with a hold', coalesce(h.state, 'that is absent'))
@@ -38,6 +45,11 @@ const AT_REST = `${SUPPLY}
 /** A sentence for each listing that sold more or less than there are trades for. */
 export function wrongSupplies(pool: Pool, { sellers }: Traded): Promise<string[]> {
   return sentences(pool, SUPPLY, [sellers]);
+}
+
+/** A sentence for each listing and trade that contradicts itself or its hold, whatever is under way. */
+export function wrongAtAnyMoment(pool: Pool, { sellers }: Traded): Promise<string[]> {
+  return sentences(pool, `${SUPPLY} UNION ALL ${HOLDS}`, [sellers]);
 }
 
 /** A sentence for each listing, trade, hold or account that says something else than the others; empty = all agree. */

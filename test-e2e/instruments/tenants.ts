@@ -29,6 +29,9 @@ export interface Tenant {
   readonly listing: string;
   /** A trade of its viewer. */
   readonly trade: string;
+  /** A skill that its admin offers to its members, and a trade of it that its viewer began. */
+  readonly skill: string;
+  readonly skillTrade: string;
   /** An agent of the tenant that nothing else uses. */
   spareAgent(): Promise<string>;
   /** Work that its admin has put into a queue of the workspace that nothing else uses. */
@@ -70,6 +73,7 @@ export async function createTenant(place: TargetPlace): Promise<Tenant> {
   const context = { workspace, supply: 1000 };
   const { id: listing } = await asAdmin.ok('market_list', { type: 'favor', title: team, context });
   const { tradeId } = await callerOf(place, viewer.token).ok('market_trade', { listingId: listing });
+  const sold = await sellSkill(place, asAdmin, { title: team, workspace, buyer: viewer });
   const scope = { owner: `workspace:${workspace}` };
   await asAdmin.ok('consensus_create', { topic: team, options: ['yes', 'no'], minQuorum: 1000, scope });
   const { id: event } = await asAdmin.ok('lineage_record', { event: team });
@@ -104,9 +108,22 @@ export async function createTenant(place: TargetPlace): Promise<Tenant> {
     task: String(taskId),
     listing: String(listing),
     trade: String(tradeId),
+    ...sold,
     spareAgent,
     spareToken: async () => String((await asAdmin.ok('svc_habitat_mintToken', { agentId: agent })).tokenId),
   };
+}
+
+async function sellSkill(
+  place: TargetPlace,
+  seller: Caller,
+  { title, workspace, buyer }: { readonly title: string; readonly workspace: string; readonly buyer: Member },
+): Promise<Pick<Tenant, 'skill' | 'skillTrade'>> {
+  await new Caller(place).ok('market_skill_gate', { value: true });
+  const { id } = await seller.ok('market_skill_list', { title, context: { workspace, supply: 1000 } });
+  const bought = { listingId: id, buyerId: buyer.id };
+  const { tradeId } = await callerOf(place, buyer.token).ok('market_skill_buy', bought);
+  return { skill: String(id), skillTrade: String(tradeId) };
 }
 
 /** Folders and an island that only members read and only admins write. */

@@ -115,6 +115,10 @@ export const MARKET = {
     'market model',
     'Calls that are almost right are answered with what is wrong, never with a failure, and change nothing they may not.',
   ],
+  'market:ledger:away': [
+    'market model: escrow port',
+    'While the ledger is away what is decided stays so, its money is owed, and the same key has the final answer afterwards.',
+  ],
   'market:killed': [
     'market acceptance: plain trades 7',
     'Whatever is killed at whichever step: what was acknowledged stands, nothing happens twice, and money follows each trade.',

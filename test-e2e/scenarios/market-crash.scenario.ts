@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Caller } from '../client.ts';
 import { withLedger } from '../instruments/ledger-rows.ts';
-import { contradictions, tradesOf, wrongSupplies } from '../instruments/market-rows.ts';
+import { contradictions, tradesOf, wrongAtAnyMoment } from '../instruments/market-rows.ts';
 import { keepTrading, type Trading } from '../instruments/persistent-trader.ts';
 import type { Random } from '../instruments/random.ts';
 import { TradeJournal } from '../instruments/trade-journal.ts';
-import { skillsOn } from '../instruments/traders.ts';
+import { createTraders, offer, purseOf, skillsOn } from '../instruments/traders.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { MARKET_KILL_ROUNDS } from '../settings.ts';
 import { killed } from '../targets/service-process.ts';
@@ -70,12 +70,41 @@ async function suffer(trading: Trading): Promise<Record<string, number>> {
     await fault.happen(target.get());
     counts[fault.name] = (counts[fault.name] ?? 0) + 1;
     for (const one of target.get().gateways) await one.ready();
-    if (target.get().place.kind === 'cluster') {
-      expect(await withLedger(target.get(), (pool) => wrongSupplies(pool, trading))).toEqual([]);
-    }
+    expect(await withLedger(target.get(), (pool) => wrongAtAnyMoment(pool, trading))).toEqual([]);
   }
   return counts;
 }
+
+verifies(
+  'market:ledger:away',
+  async ({ place }) => {
+    const { seller, buyer } = await createTraders(place);
+    const ask = { 'x-svc-timeout-ms': '3000' };
+    const keyed = () => ({ headers: { ...ask, 'idempotency-key': newName('key') } });
+    const [confirming, buying] = [keyed(), keyed()];
+    const listingId = await offer(seller, '40', { supply: 2 });
+    const { tradeId } = await buyer.caller.ok('market_trade', { listingId });
+    const { escrows } = target.get();
+    await Promise.all(escrows.map((one) => one.stop()));
+    await buyer.caller.fails('E_OUTCOME_UNKNOWN', 'market_trade', { tradeId }, confirming);
+    const shown = await buyer.caller.ok('market_getTrade', { tradeId });
+    expect(shown).toMatchObject({ state: 'completed', settlement: 'pending' });
+    const late = { tradeId, agentId: seller.id };
+    await seller.caller.refused('E_TRADE_CLOSED', 'market_cancelTrade', late, { headers: ask });
+    await buyer.caller.fails('E_OUTCOME_UNKNOWN', 'market_trade', { listingId }, buying);
+    await Promise.all(escrows.map((one) => one.start()));
+    await target.get().whole();
+    const again = { ...confirming, gateway: 1 };
+    const done = { tradeId, state: 'completed', settlement: 'done' };
+    expect(await buyer.caller.ok('market_trade', { tradeId }, again)).toMatchObject(done);
+    const bought = await buyer.caller.ok('market_trade', { listingId }, buying);
+    expect(bought).toMatchObject({ state: 'pending', settlement: 'none' });
+    expect(await buyer.caller.ok('market_trade', { listingId }, { ...buying, gateway: 1 })).toEqual(bought);
+    expect(await purseOf(new Caller(place), buyer.id)).toMatchObject({ spent: 40, pending: 40, available: 920 });
+    expect(await purseOf(new Caller(place), seller.id)).toMatchObject({ earned: 40 });
+  },
+  { on: target, only: 'cluster' },
+);
 
 verifies(
   'market:killed',

@@ -52,16 +52,19 @@ verifies('market:trade:supply', async ({ place, caller }) => {
   const [seller, first] = [memberAt({ workspace: '', members }, 0), memberAt({ workspace: '', members }, 1)];
   const listingId = await offer(seller, '1');
   const operator = caller();
+  const buyers = Array.from({ length: BUYERS }, (_, index) => (index === 0 ? first.id : newName('buyer')));
   const replies = await Promise.all(
-    Array.from({ length: BUYERS }, (_, index) =>
+    buyers.map((buyerId, index) =>
       index === 0
         ? first.caller.call('market_trade', { listingId })
-        : operator.call('market_trade', { listingId, buyerId: newName('buyer') }, { gateway: index % 2 }),
+        : operator.call('market_trade', { listingId, buyerId }, { gateway: index % 2 }),
     ),
   );
   const codes = replies.map((reply) => codeOf(reply) ?? 'bought').sort();
   expect(codes).toEqual([...Array<string>(BUYERS - 1).fill('E_SOLD_OUT'), 'bought']);
   expect(await operator.ok('market_get', { listingId })).toMatchObject({ taken: 1, available: 0, status: 'sold_out' });
+  const held = await Promise.all(buyers.map(async (buyer) => (await purseOf(operator, buyer)).pending || 0));
+  expect(held.filter((pending) => pending !== 0)).toEqual([1]);
 });
 
 verifies('market:trade:funds', async ({ place, caller }) => {

@@ -22,11 +22,17 @@ verifies(
     await seller.caller.refused('E_SKILL_DISABLED', 'market_skill_list', { title: newName('s') });
     await seller.caller.fails('FORBIDDEN', 'market_skill_gate', { value: true });
     const ears = await socket();
-    expect(await gate({ value: true })).toEqual({ enabled: true, source: 'node', changed: true });
+    const elsewhere = operator.with({ gateway: 1 });
+    const keyed = { headers: { 'idempotency-key': newName('key') } };
+    const opened = { enabled: true, source: 'node', changed: true };
+    expect(await operator.ok('market_skill_gate', { value: true }, keyed)).toEqual(opened);
+    expect(await elsewhere.ok('market_skill_gate')).toMatchObject({ enabled: true });
+    expect(await elsewhere.ok('market_skill_gate', { value: true }, keyed)).toEqual(opened);
     expect(await gate({ value: true })).toMatchObject({ enabled: true, changed: false });
     const listingId = await offerSkill(seller, '60', { supply: 2 });
     const tradeId = await buySkill(buyer, listingId);
-    expect(await gate({ value: false })).toMatchObject({ enabled: false, changed: true });
+    expect(await set(operator, 'market.skillsEnabled', false)).toMatchObject({ changed: true });
+    expect(await elsewhere.ok('market_skill_gate')).toMatchObject({ enabled: false });
     await buyer.caller.refused('E_SKILL_DISABLED', 'market_skill_buy', { listingId, buyerId: buyer.id });
     expect(await buyer.caller.ok('market_skill_status', { listingId })).toMatchObject({ enabled: false });
     await seller.caller.ok('market_skill_deliver', { tradeId, payload: 'kept' });
@@ -34,6 +40,7 @@ verifies(
     expect(settled).toMatchObject({ state: 'confirmed', debited: 60 });
     const told = () => ears.heard.filter(({ name }) => name === 'market:gate-changed').map(({ enabled }) => enabled);
     await waitFor(() => told().join().endsWith('true,false'), { what: 'what is told of the gate' });
+    expect(told().filter(Boolean)).toEqual([true]);
     await set(operator, 'market.skillsEnabled', null);
   },
   on,

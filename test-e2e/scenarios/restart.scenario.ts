@@ -163,6 +163,13 @@ const trades: LayOut = async (place) => {
   const bought = () => buySkill(buyer, listingId);
   const plain = String((await buyer.caller.ok('market_trade', { listingId: await offer(seller, '3') }))['tradeId']);
   const states: Record<string, string> = { pending: plain, pending_delivery: await bought() };
+  states['completed'] = String(
+    (await buyer.caller.ok('market_trade', { listingId: await offer(seller, '5') }))['tradeId'],
+  );
+  await buyer.caller.ok('market_trade', { tradeId: states['completed'] });
+  await withShortTime(operator, async () => {
+    states['expired'] = await bought();
+  });
   for (const state of ['delivered', 'confirmed', 'refuted', 'cancelled']) states[state] = await bought();
   for (const state of ['delivered', 'confirmed', 'refuted']) {
     await seller.caller.ok('market_skill_deliver', { tradeId: states[state], payload: { of: state } });
@@ -183,6 +190,8 @@ const trades: LayOut = async (place) => {
       await operator.ok('escrow_status', { org: seller.id }),
     ],
   });
+  const isOver = async () => (await buyer.caller.ok('market_getTrade', { tradeId: states['expired'] }))['state'];
+  await waitFor(async () => (await isOver()) === 'expired', { what: 'the end of the time to deliver' });
   const before = await shown();
   expect(before.trades.map(({ state }) => state)).toEqual(Object.keys(states));
   return async () => {
@@ -191,9 +200,17 @@ const trades: LayOut = async (place) => {
     expect(await seller.caller.ok('market_cancelTrade', cancel)).toMatchObject({ released: true });
     const { delivered: tradeId } = states;
     await buyer.caller.ok('market_skill_settle', { tradeId, decision: 'confirm' });
-    expect(await purseOf(operator, buyer.id)).toMatchObject({ spent: 4, pending: 2 });
+    expect(await purseOf(operator, buyer.id)).toMatchObject({ spent: 9, pending: 2 });
   };
 };
+
+/** What begins meanwhile is over soon. */
+async function withShortTime(operator: Caller, work: () => Promise<void>): Promise<void> {
+  const key = 'market.skillsTradeTtlMs';
+  await operator.ok('svc_config_set', { key, value: 1000 });
+  await work();
+  await operator.ok('svc_config_set', { key, value: null });
+}
 
 /** Votes in each state, with what was said in a channel. */
 const votes: LayOut = async (place) => {

@@ -60,9 +60,9 @@ export function createFoldedChange<Work extends FoldedUnit, Wish, Value, Code ex
         idempotency: null,
         now: Math.min(...asked.map(({ now }) => now)),
       };
-      const isKeyed = asked.some(({ scope }) => scope !== null);
+      const hasKeys = asked.some(isKeyed);
       const work = async (unit: Work) => allow(await runAll(unit, asked, kind));
-      const options = { readsFirst: readsFirst && !isKeyed };
+      const options = { readsFirst: readsFirst && !hasKeys };
       const { decision } = await change<readonly Result<Value, Code>[]>(call, work, options);
       if (!decision.ok) throw new Error('outcomes of many were denied as one');
       return decision.value;
@@ -86,23 +86,32 @@ function only<Outcome>([outcome]: readonly Outcome[]): Outcome {
   return outcome;
 }
 
+type Keyed<Wish> = Asked<Wish> & { readonly scope: IdempotencyScope };
+
+function isKeyed<Wish>(one: Asked<Wish>): one is Keyed<Wish> {
+  return one.scope !== null;
+}
+
 /** A key that was used before, or by one before it in the same transaction, has the outcome that it had then. */
 async function runAll<Work extends FoldedUnit, Wish, Value, Code extends string>(
   unit: Work,
   asked: readonly Asked<Wish>[],
   { run, keys }: Pick<FoldedKind<Work, Wish, Value, Code>, 'run' | 'keys'>,
 ): Promise<readonly Result<Value, Code>[]> {
-  const firsts = new Map<string, IdempotencyScope>();
-  for (const { scope } of asked) {
-    if (scope !== null && !firsts.has(idempotencyId(scope))) firsts.set(idempotencyId(scope), scope);
+  const firsts = new Map<string, Keyed<Wish>>();
+  for (const one of asked) {
+    if (isKeyed(one) && !firsts.has(idempotencyId(one.scope))) firsts.set(idempotencyId(one.scope), one);
   }
   if (keys === undefined || firsts.size === 0) {
     const decisions = await run(unit, wishesOf(asked));
     return decisions.map((decision) => ({ decision, replayed: false }));
   }
-  const known = await keys.reserveAll(unit.tx, [...firsts.values()]);
-  const isFresh = ({ scope }: Asked<Wish>): boolean =>
-    scope === null || (firsts.get(idempotencyId(scope)) === scope && !known.has(idempotencyId(scope)));
+  const known = await keys.reserveAll(
+    unit.tx,
+    [...firsts.values()].map(({ scope }) => scope),
+  );
+  const isFresh = (one: Asked<Wish>): boolean =>
+    !isKeyed(one) || (firsts.get(idempotencyId(one.scope)) === one && !known.has(idempotencyId(one.scope)));
   const fresh = asked.filter(isFresh);
   const decisions = fresh.length === 0 ? [] : await run(unit, wishesOf(fresh));
   const made = new Map(fresh.map((one, index) => [one, only(decisions.slice(index))]));

@@ -2,7 +2,7 @@
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny } from '@svc/contract/decision.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
 import { RealMarket } from '../../testing/model/real-market.ts';
 import { createTradeMoves, type MoveTrade } from './trade-moves.ts';
@@ -21,11 +21,15 @@ beforeAll(async () => {
     transactions += 1;
     return bed.base.change(...args);
   };
-  move = createTradeMoves({ change }, bed.platform.clock);
+  move = createTradeMoves({ change, idempotency: bed.base.idempotency }, bed.platform.clock);
 });
 afterAll(async () => {
   await bed.stop();
   await database.close();
+});
+
+beforeEach(() => {
+  transactions = 0;
 });
 
 test('each is judged as the trade stands after those before it, and suffers from nobody else', async () => {
@@ -58,4 +62,46 @@ test('each is judged as the trade stands after those before it, and suffers from
   expect(transactions).toBe(1);
   expect(await bed.trades.read(one)).toMatchObject({ version: 3, reported: false });
   expect(await bed.trades.read(other)).toMatchObject({ version: 1 });
+});
+
+test('calls with keys share a transaction with all others, and each key stands for what came of its call', async () => {
+  const listing = { seller: 'a', supply: 5, price: 1, kind: 'plain', unsettled: 'confirm' } as const;
+  await market.list(1, listing);
+  const [one, other] = [market.nextTradeId(), market.nextTradeId()];
+  for (const id of [one, other]) expect(await market.buy(id, 1, listing, 'b')).toBeNull();
+  const [keyed, denied] = [market.keyed('move'), market.keyed('move')];
+  const moveOne = (call = keyed) =>
+    move(call, { tradeId: one, decide: ({ version }) => allow({ answer: version, to: { reported: true } }) });
+  const denyOther = () => move(denied, { tradeId: other, decide: ({ state }) => deny('E_TRADE_CLOSED', { state }) });
+  const first = await Promise.all([moveOne(), denyOther(), moveOne(), moveOne(market.call())]);
+  expect(transactions).toBe(1);
+  expect(first).toMatchObject([
+    { decision: { value: 1 }, replayed: false },
+    { decision: { code: 'E_TRADE_CLOSED' }, replayed: false },
+    { decision: { value: 1 }, replayed: true, trade: null },
+    { decision: { value: 2 }, replayed: false },
+  ]);
+  expect(await Promise.all([moveOne(), denyOther()])).toMatchObject([
+    { decision: { value: 1 }, replayed: true },
+    { decision: { code: 'E_TRADE_CLOSED' }, replayed: true },
+  ]);
+  expect(await bed.trades.read(one)).toMatchObject({ version: 3 });
+});
+
+test('a keyed call that is rejected leaves no outcome, and spoils no other', async () => {
+  const listing = { seller: 'a', supply: 5, price: 1, kind: 'plain', unsettled: 'confirm' } as const;
+  await market.list(2, listing);
+  const tradeId = market.nextTradeId();
+  expect(await market.buy(tradeId, 2, listing, 'b')).toBeNull();
+  const keyed = market.keyed('move');
+  const said = await Promise.allSettled([
+    move(keyed, { tradeId, decide: () => ({ ok: 'rejected', error: new CallError('SERVICE_UNAVAILABLE') }) }),
+    move(market.keyed('move'), { tradeId, decide: ({ state }) => allow({ answer: state, to: null }) }),
+  ]);
+  expect(said).toMatchObject([
+    { reason: { code: 'SERVICE_UNAVAILABLE' } },
+    { value: { decision: { value: 'pending' }, replayed: false } },
+  ]);
+  const again = await move(keyed, { tradeId, decide: () => allow({ answer: 'now', to: null }) });
+  expect(again).toMatchObject({ decision: { value: 'now' }, replayed: false });
 });

@@ -48,20 +48,24 @@ export type MoveTrade = <Answer, Code extends string>(
 /** One request with what came of it, of the last attempt. */
 interface Asked {
   readonly move: Move<unknown, string>;
+  readonly isKeyed: boolean;
   trade: TradeRow | null;
   rejected: CallError | null;
 }
 
-export function createTradeMoves({ change }: Pick<MarketStore, 'change'>, clock: Clock): MoveTrade {
+export function createTradeMoves(
+  { change, idempotency }: Pick<MarketStore, 'change' | 'idempotency'>,
+  clock: Clock,
+): MoveTrade {
   const fold = createFoldedChange<Unit<MarketEvent>, Asked, unknown, string>(change, clock, {
     // One commit at a time: what comes meanwhile shares the next one.
     laneOf: () => 'trades',
-    turnOf: ({ move }) => `trade ${move.tradeId}`,
     run: moveAll,
     readsFirst: true,
+    keys: idempotency,
   });
   return async <Answer, Code extends string>(call: ChangeCall, move: Move<Answer, Code>) => {
-    const asked: Asked = { move, trade: null, rejected: null };
+    const asked: Asked = { move, isKeyed: call.idempotency !== null, trade: null, rejected: null };
     const { decision, replayed } = await fold(call, asked);
     if (asked.rejected !== null) throw asked.rejected;
     return { decision, replayed, trade: replayed ? null : asked.trade } as MoveOutcome<Answer, Code>;
@@ -117,9 +121,13 @@ function moved(
   return after;
 }
 
-/** Whoever came alone is told at once, and leaves no outcome; others of the same transaction are unaffected. */
+/**
+ * Whoever came alone is told at once, and leaves no outcome; others of the same transaction are unaffected. One with a key
+ * would leave one: then each of them is judged again, alone.
+ */
 function rejectedOf(asked: Asked, error: CallError, together: number): Denial<'E_BUSY'> {
   if (together === 1) throw error;
+  if (asked.isKeyed) throw new Error('a keyed call of several is rejected', { cause: error });
   asked.rejected = error;
   return deny('E_BUSY');
 }
