@@ -27,9 +27,9 @@ export async function markReported(client: SqlClient, { workId, number }: Unrepo
   );
 }
 
-/** What becomes of an item of an inbox from here on has to be told. */
-export async function wantReport(tx: SqlClient, workId: string): Promise<void> {
-  await tx.$executeRawUnsafe('UPDATE universe.work SET reports = reports + 1 WHERE work_id = $1', workId);
+/** What becomes of these items of inboxes from here on has to be told. */
+export async function wantReports(tx: SqlClient, workIds: readonly string[]): Promise<void> {
+  await tx.$executeRawUnsafe('UPDATE universe.work SET reports = reports + 1 WHERE work_id = ANY($1::text[])', workIds);
 }
 
 const AT_ONCE = 500;

@@ -1,7 +1,7 @@
 /** Statements on queues. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { StreamOptions, StreamPlace } from './domain/stream.ts';
-import { BLOCKED, CLAIMABLE, STATUS } from './work-rows.ts';
+import { BLOCKED, DUE, READY, STATUS } from './work-rows.ts';
 
 export interface StreamRow {
   readonly streamId: string;
@@ -12,7 +12,7 @@ export interface StreamRow {
 
 const OPTIONS = `json_build_object('maxAttempts', s.max_attempts, 'leaseMs', s.lease_ms, 'backoffMs', s.backoff_ms,
   'backoffMaxMs', s.backoff_max_ms, 'retentionMs', s.retention_ms, 'maxItems', s.max_items, 'ordered', s.ordered) AS options`;
-const COLUMNS = `s.stream_id AS "streamId", s.created_by AS "createdBy", s.last_seq::float8 AS "lastSeq", ${OPTIONS}`;
+export const STREAM_COLUMNS = `s.stream_id AS "streamId", s.created_by AS "createdBy", s.last_seq::float8 AS "lastSeq", ${OPTIONS}`;
 
 export interface NewStream extends StreamPlace {
   readonly streamId: string;
@@ -29,7 +29,7 @@ export async function ensureStream(
     `INSERT INTO universe.streams AS s (stream_id, workspace, name, created_by, max_attempts, lease_ms, backoff_ms,
        backoff_max_ms, retention_ms, max_items, ordered, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp())
-     ON CONFLICT (workspace, name) DO UPDATE SET last_seq = s.last_seq RETURNING ${COLUMNS}, s.stream_id = $1 AS "isNew"`,
+     ON CONFLICT (workspace, name) DO UPDATE SET last_seq = s.last_seq RETURNING ${STREAM_COLUMNS}, s.stream_id = $1 AS "isNew"`,
     streamId,
     workspace,
     stream,
@@ -52,7 +52,7 @@ export async function readStream(
   lock: '' | 'FOR UPDATE' = '',
 ): Promise<StreamRow | null> {
   const [row] = await tx.$queryRawUnsafe<StreamRow[]>(
-    `SELECT ${COLUMNS} FROM universe.streams s WHERE workspace = $1 AND name = $2 ${lock}`,
+    `SELECT ${STREAM_COLUMNS} FROM universe.streams s WHERE workspace = $1 AND name = $2 ${lock}`,
     workspace,
     stream,
   );
@@ -128,9 +128,11 @@ export function placeKey({ workspace, stream }: StreamPlace): string {
 
 /** The next item that somebody would get; null = none now. */
 export async function readNext(tx: SqlClient, { streamId, options }: StreamRow): Promise<string | null> {
+  const next = (state: string): string =>
+    `(SELECT w.work_id, w.seq FROM universe.work w WHERE w.stream_id = $1 AND ${state}
+       ${options.ordered ? `AND NOT ${BLOCKED}` : ''} ORDER BY w.seq LIMIT 1)`;
   const [row] = await tx.$queryRawUnsafe<{ workId: string }[]>(
-    `SELECT w.work_id AS "workId" FROM universe.work w WHERE w.stream_id = $1 AND ${CLAIMABLE}
-       ${options.ordered ? `AND NOT ${BLOCKED}` : ''} ORDER BY w.seq LIMIT 1`,
+    `SELECT work_id AS "workId" FROM (${next(READY)} UNION ALL ${next(DUE)}) next ORDER BY seq LIMIT 1`,
     streamId,
   );
   return row?.workId ?? null;
@@ -140,7 +142,8 @@ export async function readNext(tx: SqlClient, { streamId, options }: StreamRow):
 export async function readRetryAfter(tx: SqlClient, streamId: string): Promise<number | null> {
   const [row] = await tx.$queryRawUnsafe<{ ms: number | null }[]>(
     `SELECT greatest(0, ceil(extract(epoch FROM least(
-         (SELECT min(available_at) FROM universe.work WHERE stream_id = $1 AND status = 'pending'),
+         (SELECT available_at FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND NOT waits ORDER BY seq LIMIT 1),
+         (SELECT min(available_at) FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND waits),
          (SELECT min(lease_expires_at) FROM universe.work WHERE stream_id = $1 AND status = 'working'))
        - clock_timestamp()) * 1000))::float8 AS ms`,
     streamId,

@@ -4,6 +4,7 @@ import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openUniverseBed, type UniverseBed } from '../../testing/universe-bed.ts';
+import { expired } from './expiry.ts';
 import { sweepWork } from './work-rows.ts';
 
 const database = await migratedDatabase();
@@ -224,6 +225,49 @@ describe('work', () => {
     await expect(bed.call('stream_poll', { stream: 'held', agentId: 'w2' }, 'w1')).rejects.toThrow('FORBIDDEN');
     await expect(bed.call('stream_lease', { workId: id, agentId: 'w2' }, 'w1')).rejects.toThrow('FORBIDDEN');
   });
+});
+
+test('work that waits for its time is passed over, and offered in its order when that has come', async () => {
+  const late = await Promise.all(['b', 'c'].map((task) => put('waiting', task, { delayMs: 60_000 })));
+  await put('waiting', 'now');
+  expect(await bed.call('stream_peek', { stream: 'waiting' })).toMatchObject({ work: { task: 'now' } });
+  expect((await poll('waiting')).work).toMatchObject({ task: 'now' });
+  const { retryAfterMs } = await poll('waiting');
+  expect(retryAfterMs).toBeGreaterThan(50_000);
+  await put('waiting', 'd');
+  for (const { id } of late) await sql('UPDATE universe.work SET available_at = now() WHERE work_id = $1', id);
+  expect(await bed.call('stream_peek', { stream: 'waiting' })).toMatchObject({ work: { task: 'b' } });
+  expect(await bed.call('stream_info', { stream: 'waiting' })).toMatchObject({ pending: 3, delayed: 0, working: 1 });
+  for (const task of ['b', 'c', 'd']) expect((await poll('waiting')).work).toMatchObject({ task });
+});
+
+test('many leases that are over cost a few statements, whatever becomes of the work under them', async () => {
+  await bed.call('stream_create', { stream: 'over', options: { maxAttempts: 2 } });
+  await Promise.all(Array.from({ length: 200 }, (_, n) => put('over', n)));
+  for (let n = 0; n < 200; n += 1) await taken('over');
+  await sql(`UPDATE universe.work SET attempts = 2 WHERE task::text = ANY($1::text[])`, ['7', '8']);
+  await expireLeases('over');
+  const [row] = await client.$queryRawUnsafe<{ id: string }[]>(
+    `SELECT stream_id AS id FROM universe.streams WHERE name = 'over'`,
+  );
+  let statements = 0;
+  const counting: typeof client = {
+    $queryRawUnsafe: (...asked) => {
+      statements += 1;
+      return client.$queryRawUnsafe(...asked);
+    },
+    $executeRawUnsafe: (...asked) => {
+      statements += 1;
+      return client.$executeRawUnsafe(...asked);
+    },
+  };
+  const told: string[] = [];
+  const unit = { tx: counting, emit: ({ name }: { name: string }) => told.push(name), lastly() {}, async report() {} };
+  expect(await expired(unit, row?.id ?? '')).toBe(200);
+  expect(statements).toBeLessThan(5);
+  expect(told.filter((name) => name === 'stream:dead')).toHaveLength(2);
+  expect(await bed.call('stream_info', { stream: 'over' })).toMatchObject({ pending: 198, working: 0, dead: 2 });
+  expect(await taken('over')).toMatchObject({ task: 0, attempts: 2 });
 });
 
 test('a stranger finds neither queues nor work', async () => {
