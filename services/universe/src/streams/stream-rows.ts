@@ -1,6 +1,6 @@
 /** Statements on queues. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { StreamOptions, StreamPlace } from './domain/stream.ts';
+import type { QueueCounts, StreamOptions, StreamPlace } from './domain/stream.ts';
 import { BLOCKED, DUE, READY, STATUS } from './work-rows.ts';
 
 export interface StreamRow {
@@ -17,18 +17,22 @@ export const STREAM_COLUMNS = `s.stream_id AS "streamId", s.created_by AS "creat
 export interface NewStream extends StreamPlace {
   readonly streamId: string;
   readonly by: string;
+  /** Under whom it is counted; null = an operator, or the registry. */
+  readonly family: string | null;
+  /** It is there for what is put into it, and goes when it is empty. */
+  readonly implicit: boolean;
   readonly options: StreamOptions;
 }
 
 /** The queue, locked, made if there is none; who puts something into it meanwhile waits. */
 export async function ensureStream(
   tx: SqlClient,
-  { streamId, workspace, stream, by, options: o }: NewStream,
+  { streamId, workspace, stream, by, family, implicit, options: o }: NewStream,
 ): Promise<StreamRow & { readonly isNew: boolean }> {
   const [row] = await tx.$queryRawUnsafe<(StreamRow & { isNew: boolean })[]>(
     `INSERT INTO universe.streams AS s (stream_id, workspace, name, created_by, max_attempts, lease_ms, backoff_ms,
-       backoff_max_ms, retention_ms, max_items, ordered, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp())
+       backoff_max_ms, retention_ms, max_items, ordered, family, implicit, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, clock_timestamp())
      ON CONFLICT (workspace, name) DO UPDATE SET last_seq = s.last_seq RETURNING ${STREAM_COLUMNS}, s.stream_id = $1 AS "isNew"`,
     streamId,
     workspace,
@@ -41,6 +45,8 @@ export async function ensureStream(
     o.retentionMs,
     o.maxItems,
     o.ordered,
+    family,
+    implicit,
   );
   if (row === undefined) throw new Error('a queue that is neither made nor found');
   return row;
@@ -57,6 +63,20 @@ export async function readStream(
     stream,
   );
   return row ?? null;
+}
+
+export async function countStreams(
+  tx: SqlClient,
+  { workspace, family }: { readonly workspace: string; readonly family: string | null },
+): Promise<QueueCounts> {
+  const [row] = await tx.$queryRawUnsafe<QueueCounts[]>(
+    `SELECT count(*)::int AS "ofWorkspace", count(*) FILTER (WHERE family = $2)::int AS "ofFamily"
+     FROM universe.streams WHERE workspace = $1`,
+    workspace,
+    family,
+  );
+  if (row === undefined) throw new Error('a count without a row');
+  return row;
 }
 
 /** Returns how much work went with it. */

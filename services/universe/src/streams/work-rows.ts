@@ -34,10 +34,14 @@ export interface WorkRow extends WorkState {
   readonly error: unknown;
 }
 
-export const WORK_COLUMNS = `w.work_id AS id, s.name AS stream, w.seq::float8 AS seq, w.key, w.task, w.attempts,
+/** Of `work w`, where the name of its queue is that of `stream`. */
+const columnsOn = (
+  stream: string,
+): string => `w.work_id AS id, ${stream}.name AS stream, w.seq::float8 AS seq, w.key, w.task, w.attempts,
   ${epochMs('w.available_at')} AS "availableAt", w.agent_id AS "agentId", w.token_hash AS "tokenHash",
   ${epochMs('w.lease_expires_at')} AS "leaseExpiresAt", ${epochMs('w.created_at')} AS "createdAt",
   ${epochMs('w.closed_at')} AS "closedAt", w.result, w.error`;
+export const WORK_COLUMNS = columnsOn('s');
 
 /** With what a decision needs of its queue. `now` = the clock of the database after the lock. */
 export interface LockedWork {
@@ -89,19 +93,36 @@ export async function readWork(client: SqlClient, workId: string): Promise<WorkR
   return row ?? null;
 }
 
-export function readWorkOf(
+/** Of what somebody has put into an item. */
+const BYTES = `(octet_length(w.task::text) + coalesce(octet_length(w.result::text), 0) + coalesce(octet_length(w.error::text), 0))`;
+/** After so much a page is over, whatever is in its last item. */
+const PAGE_BYTES = 1_048_576;
+
+export interface WorkPage {
+  readonly items: readonly WorkRow[];
+  /** Nothing comes after these. */
+  readonly isLast: boolean;
+}
+
+/** In their order, fewer where they are large. */
+export async function readWorkOf(
   client: SqlClient,
   streamId: string,
   { status, after, limit }: { readonly status: WorkStatus | null; readonly after: number; readonly limit: number },
-): Promise<WorkRow[]> {
-  return client.$queryRawUnsafe<WorkRow[]>(
-    `SELECT ${WORK_COLUMNS}, ${STATUS} AS status FROM universe.work w JOIN universe.streams s USING (stream_id)
-     WHERE w.stream_id = $1 AND w.seq > $2 AND ($3::text IS NULL OR ${STATUS} = $3) ORDER BY w.seq LIMIT $4`,
+): Promise<WorkPage> {
+  const rows = await client.$queryRawUnsafe<(WorkRow & { readonly fetched: number })[]>(
+    `WITH page AS (SELECT w.*, sum(${BYTES}) OVER (ORDER BY w.seq) - ${BYTES} AS before, count(*) OVER () AS fetched
+       FROM (SELECT w.*, s.name, ${STATUS} AS shown FROM universe.work w JOIN universe.streams s USING (stream_id)
+         WHERE w.stream_id = $1 AND w.seq > $2 AND ($3::text IS NULL OR ${STATUS} = $3) ORDER BY w.seq LIMIT $4) w)
+     SELECT ${columnsOn('w')}, w.shown AS status, w.fetched::int AS fetched FROM page w
+     WHERE w.before < ${PAGE_BYTES} ORDER BY w.seq`,
     streamId,
     after,
     status,
-    limit,
+    limit + 1,
   );
+  const items = rows.slice(0, limit).map(({ fetched: _fetched, ...row }) => row);
+  return { items, isLast: items.length === (rows[0]?.fetched ?? 0) };
 }
 
 export interface NewWork {
@@ -230,5 +251,22 @@ export function sweepWork(client: SqlClient): Promise<number> {
          SELECT work_id FROM universe.work w WHERE w.stream_id = s.stream_id AND w.reports <= w.reported
            AND w.closed_at < clock_timestamp() - s.retention_ms * interval '1 millisecond'
          ORDER BY w.closed_at LIMIT ${AT_ONCE}) w LIMIT ${AT_ONCE})`,
+  );
+}
+
+/** What is over and is kept in one queue at most; the oldest goes first. */
+export const MOST_CLOSED = 10_000;
+
+/** Removes what is over beyond that, and is told of; returns how much. Only queues that ever held more are looked at. */
+export function sweepExcess(client: SqlClient, most = MOST_CLOSED): Promise<number> {
+  return client.$executeRawUnsafe(
+    `DELETE FROM universe.work WHERE reports <= reported AND work_id IN (
+       SELECT w.work_id FROM universe.streams s
+       CROSS JOIN LATERAL (SELECT closed_at FROM universe.work WHERE stream_id = s.stream_id AND closed_at IS NOT NULL
+         ORDER BY closed_at DESC OFFSET $1 LIMIT 1) newest
+       CROSS JOIN LATERAL (SELECT work_id FROM universe.work w WHERE w.stream_id = s.stream_id
+         AND w.closed_at <= newest.closed_at AND w.reports <= w.reported ORDER BY w.closed_at LIMIT ${AT_ONCE}) w
+       WHERE s.last_seq > $1 LIMIT ${AT_ONCE})`,
+    most,
   );
 }

@@ -19,6 +19,7 @@ import {
   lockWork,
   lockWorks,
   MOST_TOGETHER,
+  sweepExcess,
   sweepWork,
   updateWork,
   type WorkChange,
@@ -93,6 +94,7 @@ export function createWorkStore(store: UniverseStore, clock: Clock, reportDue: (
     },
     async sweep(): Promise<void> {
       while ((await sweepWork(client)) > 0);
+      while ((await sweepExcess(client)) > 0);
     },
   };
 }
