@@ -36,7 +36,14 @@ export async function openQueueBed(database: Database): Promise<QueueBed> {
     caller: { subject: {}, operator: true, deadlineAt: Date.now() + PATIENCE_MS },
     idempotency: null,
   });
-  const wishOf = (stream: string) => ({ workspace: WORKSPACE, stream, by: 'bench', options: DEFAULT_OPTIONS });
+  const wishOf = (stream: string) => ({
+    workspace: WORKSPACE,
+    stream,
+    by: 'bench',
+    family: null,
+    implicit: true,
+    options: DEFAULT_OPTIONS,
+  });
   return {
     putOnce(stream, task, key, { argsHash = 'same' } = {}) {
       const idempotency = { principal: 'bench', tool: 'stream_enqueue', key, argsHash };

@@ -27,20 +27,20 @@ export async function markReported(client: SqlClient, { workId, number }: Unrepo
   );
 }
 
-/** What becomes of an item of an inbox from here on has to be told. */
-export async function wantReport(tx: SqlClient, workId: string): Promise<void> {
-  await tx.$executeRawUnsafe('UPDATE universe.work SET reports = reports + 1 WHERE work_id = $1', workId);
+/** What becomes of these items of inboxes from here on has to be told. */
+export async function wantReports(tx: SqlClient, workIds: readonly string[]): Promise<void> {
+  await tx.$executeRawUnsafe('UPDATE universe.work SET reports = reports + 1 WHERE work_id = ANY($1::text[])', workIds);
 }
 
 const AT_ONCE = 500;
 const EMPTY_FOR = `interval '1 day'`;
 
-/** Removes inboxes that have been empty; what is put there meanwhile keeps them. Returns how many. */
-export function sweepInboxes(client: SqlClient): Promise<number> {
+/** Removes queues that nobody made and that are empty, inboxes too; what is put there meanwhile keeps them. Returns how many. */
+export function sweepEmpty(client: SqlClient): Promise<number> {
   return client.$executeRawUnsafe(
     `DELETE FROM universe.streams s USING (
        SELECT e.stream_id, e.last_seq FROM universe.streams e
-       WHERE e.workspace = '' AND e.created_at < clock_timestamp() - ${EMPTY_FOR}
+       WHERE (e.implicit OR e.workspace = '') AND e.created_at < clock_timestamp() - ${EMPTY_FOR}
          AND NOT EXISTS (SELECT 1 FROM universe.work w WHERE w.stream_id = e.stream_id) LIMIT ${AT_ONCE}) empty
      WHERE s.stream_id = empty.stream_id AND s.last_seq = empty.last_seq`,
   );

@@ -5,7 +5,7 @@ import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { UniverseStore, Work } from '../universe-store.ts';
 import { DEFAULT_OPTIONS, inboxOf } from './domain/stream.ts';
 import { isClosed } from './domain/work.ts';
-import { markReported, readUnreported, sweepInboxes, type Unreported } from './inbox-rows.ts';
+import { markReported, readUnreported, sweepEmpty, type Unreported } from './inbox-rows.ts';
 import { put } from './put.ts';
 import { tell } from './telling.ts';
 import { findByKeys, type LockedWork, lockWork, updateWork } from './work-rows.ts';
@@ -35,9 +35,11 @@ export function createInboxStore({ client, change }: UniverseStore, ids: Ids) {
     unit: Work,
     { agentId, key, task }: InboxItem & { task: unknown },
   ): Promise<{ id: string }> => {
-    const wish = { ...inboxOf(agentId), by: REGISTRY, options: DEFAULT_OPTIONS };
+    const wish = { ...inboxOf(agentId), by: REGISTRY, family: null, implicit: true, options: DEFAULT_OPTIONS };
     const works = [{ workId: ids.next('wrk'), key, task, delayMs: 0 }];
-    const { decisions, insertion } = await put(unit, wish, works, ids);
+    const made = await put(unit, wish, works, ids);
+    if (!made.ok) throw new Error('an inbox counts against no quota');
+    const { decisions, insertion } = made.value;
     const [filled] = decisions;
     if (filled?.ok !== true) throw new Error('an inbox holds more than an agent may have to do');
     if (insertion !== null) await unit.tx.$executeRawUnsafe(insertion.sql, ...insertion.values);
@@ -61,7 +63,7 @@ export function createInboxStore({ client, change }: UniverseStore, ids: Ids) {
     unreported: (limit: number) => readUnreported(client, limit),
     markReported: (report: Unreported) => markReported(client, report),
     async sweep(): Promise<void> {
-      while ((await sweepInboxes(client)) > 0);
+      while ((await sweepEmpty(client)) > 0);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Statements on queues. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { StreamOptions, StreamPlace } from './domain/stream.ts';
-import { BLOCKED, CLAIMABLE, STATUS } from './work-rows.ts';
+import type { QueueCounts, StreamOptions, StreamPlace } from './domain/stream.ts';
+import { BLOCKED, DUE, READY, STATUS } from './work-rows.ts';
 
 export interface StreamRow {
   readonly streamId: string;
@@ -12,24 +12,28 @@ export interface StreamRow {
 
 const OPTIONS = `json_build_object('maxAttempts', s.max_attempts, 'leaseMs', s.lease_ms, 'backoffMs', s.backoff_ms,
   'backoffMaxMs', s.backoff_max_ms, 'retentionMs', s.retention_ms, 'maxItems', s.max_items, 'ordered', s.ordered) AS options`;
-const COLUMNS = `s.stream_id AS "streamId", s.created_by AS "createdBy", s.last_seq::float8 AS "lastSeq", ${OPTIONS}`;
+export const STREAM_COLUMNS = `s.stream_id AS "streamId", s.created_by AS "createdBy", s.last_seq::float8 AS "lastSeq", ${OPTIONS}`;
 
 export interface NewStream extends StreamPlace {
   readonly streamId: string;
   readonly by: string;
+  /** Under whom it is counted; null = an operator, or the registry. */
+  readonly family: string | null;
+  /** It is there for what is put into it, and goes when it is empty. */
+  readonly implicit: boolean;
   readonly options: StreamOptions;
 }
 
 /** The queue, locked, made if there is none; who puts something into it meanwhile waits. */
 export async function ensureStream(
   tx: SqlClient,
-  { streamId, workspace, stream, by, options: o }: NewStream,
+  { streamId, workspace, stream, by, family, implicit, options: o }: NewStream,
 ): Promise<StreamRow & { readonly isNew: boolean }> {
   const [row] = await tx.$queryRawUnsafe<(StreamRow & { isNew: boolean })[]>(
     `INSERT INTO universe.streams AS s (stream_id, workspace, name, created_by, max_attempts, lease_ms, backoff_ms,
-       backoff_max_ms, retention_ms, max_items, ordered, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp())
-     ON CONFLICT (workspace, name) DO UPDATE SET last_seq = s.last_seq RETURNING ${COLUMNS}, s.stream_id = $1 AS "isNew"`,
+       backoff_max_ms, retention_ms, max_items, ordered, family, implicit, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, clock_timestamp())
+     ON CONFLICT (workspace, name) DO UPDATE SET last_seq = s.last_seq RETURNING ${STREAM_COLUMNS}, s.stream_id = $1 AS "isNew"`,
     streamId,
     workspace,
     stream,
@@ -41,6 +45,8 @@ export async function ensureStream(
     o.retentionMs,
     o.maxItems,
     o.ordered,
+    family,
+    implicit,
   );
   if (row === undefined) throw new Error('a queue that is neither made nor found');
   return row;
@@ -52,11 +58,25 @@ export async function readStream(
   lock: '' | 'FOR UPDATE' = '',
 ): Promise<StreamRow | null> {
   const [row] = await tx.$queryRawUnsafe<StreamRow[]>(
-    `SELECT ${COLUMNS} FROM universe.streams s WHERE workspace = $1 AND name = $2 ${lock}`,
+    `SELECT ${STREAM_COLUMNS} FROM universe.streams s WHERE workspace = $1 AND name = $2 ${lock}`,
     workspace,
     stream,
   );
   return row ?? null;
+}
+
+export async function countStreams(
+  tx: SqlClient,
+  { workspace, family }: { readonly workspace: string; readonly family: string | null },
+): Promise<QueueCounts> {
+  const [row] = await tx.$queryRawUnsafe<QueueCounts[]>(
+    `SELECT count(*)::int AS "ofWorkspace", count(*) FILTER (WHERE family = $2)::int AS "ofFamily"
+     FROM universe.streams WHERE workspace = $1`,
+    workspace,
+    family,
+  );
+  if (row === undefined) throw new Error('a count without a row');
+  return row;
 }
 
 /** Returns how much work went with it. */
@@ -128,9 +148,11 @@ export function placeKey({ workspace, stream }: StreamPlace): string {
 
 /** The next item that somebody would get; null = none now. */
 export async function readNext(tx: SqlClient, { streamId, options }: StreamRow): Promise<string | null> {
+  const next = (state: string): string =>
+    `(SELECT w.work_id, w.seq FROM universe.work w WHERE w.stream_id = $1 AND ${state}
+       ${options.ordered ? `AND NOT ${BLOCKED}` : ''} ORDER BY w.seq LIMIT 1)`;
   const [row] = await tx.$queryRawUnsafe<{ workId: string }[]>(
-    `SELECT w.work_id AS "workId" FROM universe.work w WHERE w.stream_id = $1 AND ${CLAIMABLE}
-       ${options.ordered ? `AND NOT ${BLOCKED}` : ''} ORDER BY w.seq LIMIT 1`,
+    `SELECT work_id AS "workId" FROM (${next(READY)} UNION ALL ${next(DUE)}) next ORDER BY seq LIMIT 1`,
     streamId,
   );
   return row?.workId ?? null;
@@ -140,7 +162,8 @@ export async function readNext(tx: SqlClient, { streamId, options }: StreamRow):
 export async function readRetryAfter(tx: SqlClient, streamId: string): Promise<number | null> {
   const [row] = await tx.$queryRawUnsafe<{ ms: number | null }[]>(
     `SELECT greatest(0, ceil(extract(epoch FROM least(
-         (SELECT min(available_at) FROM universe.work WHERE stream_id = $1 AND status = 'pending'),
+         (SELECT available_at FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND NOT waits ORDER BY seq LIMIT 1),
+         (SELECT min(available_at) FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND waits),
          (SELECT min(lease_expires_at) FROM universe.work WHERE stream_id = $1 AND status = 'working'))
        - clock_timestamp()) * 1000))::float8 AS ms`,
     streamId,

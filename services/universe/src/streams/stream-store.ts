@@ -17,36 +17,26 @@ import {
   type Seen,
   type StreamRow,
 } from './stream-rows.ts';
-import { ensure, put, type Wish } from './put.ts';
+import { ensure, type Putting, putAll, type Wish } from './put.ts';
 import { MOST_TOGETHER, type NewWork, readWork, readWorkOf } from './work-rows.ts';
 
 export type StreamStore = ReturnType<typeof createStreamStore>;
 
-interface Putting {
-  readonly wish: Wish;
-  readonly work: NewWork;
-}
-
 export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
   const { client, change } = store;
-  const enqueue = createFoldedChange<Work, Putting, Enqueued, 'E_STREAM_FULL'>(change, clock, {
+  const enqueue = createFoldedChange<Work, Putting, Enqueued, 'E_STREAM_FULL' | 'E_QUOTA'>(change, clock, {
     laneOf: ({ wish }) => placeKey(wish),
-    async run(unit, puttings) {
-      const [first] = puttings;
-      if (first === undefined) return [];
-      const works = puttings.map(({ work }) => work);
-      const { decisions, insertion } = await put(unit, first.wish, works, ids);
-      if (insertion !== null) unit.lastly(insertion);
-      return decisions;
-    },
+    run: (unit, puttings) => putAll(unit, puttings, ids),
     keys: store.idempotency,
     readsFirst: true,
     most: MOST_TOGETHER,
   });
   return {
     create: (call: ChangeCall, wish: Wish) =>
-      change<boolean, 'E_STREAM_EXISTS'>(call, async (unit) => {
-        const { isNew, options } = await ensure(unit, wish, ids);
+      change<boolean, 'E_STREAM_EXISTS' | 'E_QUOTA'>(call, async (unit) => {
+        const made = await ensure(unit, wish, ids);
+        if (!made.ok) return made;
+        const { isNew, options } = made.value;
         return isNew || isSameOptions(options, wish.options) ? allow(isNew) : deny('E_STREAM_EXISTS', { options });
       }),
     enqueue: (call: ChangeCall, wish: Wish, work: Omit<NewWork, 'workId'>) =>

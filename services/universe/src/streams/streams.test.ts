@@ -4,7 +4,10 @@ import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openUniverseBed, type UniverseBed } from '../../testing/universe-bed.ts';
-import { sweepWork } from './work-rows.ts';
+import { MOST_QUEUES } from './domain/stream.ts';
+import { expired } from './expiry.ts';
+import { sweepEmpty } from './inbox-rows.ts';
+import { sweepExcess, sweepWork } from './work-rows.ts';
 
 const database = await migratedDatabase();
 const client = poolClient(database.pool);
@@ -224,6 +227,99 @@ describe('work', () => {
     await expect(bed.call('stream_poll', { stream: 'held', agentId: 'w2' }, 'w1')).rejects.toThrow('FORBIDDEN');
     await expect(bed.call('stream_lease', { workId: id, agentId: 'w2' }, 'w1')).rejects.toThrow('FORBIDDEN');
   });
+});
+
+test('queues have an end: of a family in a workspace, of what is kept when it is over, and of those that nobody made', async () => {
+  for (let n = 0; n < MOST_QUEUES.ofFamily; n += 1) await bed.call('stream_create', { stream: `q${n}` }, 'w1');
+  const full = { code: 'E_QUOTA', limit: MOST_QUEUES.ofFamily };
+  expect(await bed.call('stream_create', { stream: 'one-more' }, 'w1')).toMatchObject(full);
+  const mine = (agent: string) => bed.call('stream_enqueue', { stream: 'one-more', task: agent }, agent);
+  const [ofW1, ofW2, again] = await Promise.all([mine('w1'), mine('w2'), mine('w1')]);
+  expect([ofW1, ofW2, again]).toMatchObject([full, { seq: 1 }, { seq: 2 }]);
+  expect(await bed.call('stream_create', { stream: 'q0' }, 'w1')).toMatchObject({ created: false });
+
+  const ids = [];
+  for (let n = 0; n < 5; n += 1) {
+    await put('history', n);
+    const { id } = await taken('history');
+    await bed.call('stream_complete', { id, result: n });
+    await sql(`UPDATE universe.work SET closed_at = now() + $2 * interval '1 second' WHERE work_id = $1`, id, n);
+    ids.push(id);
+  }
+  expect(await sweepExcess(client, 3)).toBe(2);
+  const { items } = (await bed.call('stream_list', { stream: 'history' })) as { items: { id: string }[] };
+  expect(items.map(({ id }) => id)).toEqual(ids.slice(2));
+
+  for (const stream of ['history', 'q1']) {
+    await sql(
+      `DELETE FROM universe.work USING universe.streams s WHERE s.stream_id = work.stream_id AND s.name = $1`,
+      stream,
+    );
+    await sql(`UPDATE universe.streams SET created_at = now() - interval '2 days' WHERE name = $1`, stream);
+  }
+  expect(await sweepEmpty(client)).toBe(1);
+  const exists = async (stream: string) => (await bed.call('stream_info', { stream }))['exists'];
+  expect([await exists('history'), await exists('q1')]).toEqual([false, true]);
+});
+
+test('a page of large work ends early and goes on where it ended', async () => {
+  const task = 'x'.repeat(60_000);
+  for (let n = 0; n < 40; n += 1) await put('large', task);
+  const seen: number[] = [];
+  let pages = 0;
+  for (let cursor: Fields = {}; ; pages += 1) {
+    const page = await bed.call('stream_list', { stream: 'large', limit: 100, ...cursor });
+    const { items, nextCursor } = page as { items: { seq: number }[]; nextCursor?: string };
+    expect(JSON.stringify(page).length).toBeLessThan(1_200_000);
+    seen.push(...items.map(({ seq }) => seq));
+    if (nextCursor === undefined) break;
+    cursor = { cursor: nextCursor };
+  }
+  expect(seen).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
+  expect(pages).toBe(2);
+});
+
+test('work that waits for its time is passed over, and offered in its order when that has come', async () => {
+  const late = await Promise.all(['b', 'c'].map((task) => put('waiting', task, { delayMs: 60_000 })));
+  await put('waiting', 'now');
+  expect(await bed.call('stream_peek', { stream: 'waiting' })).toMatchObject({ work: { task: 'now' } });
+  expect((await poll('waiting')).work).toMatchObject({ task: 'now' });
+  const { retryAfterMs } = await poll('waiting');
+  expect(retryAfterMs).toBeGreaterThan(50_000);
+  await put('waiting', 'd');
+  for (const { id } of late) await sql('UPDATE universe.work SET available_at = now() WHERE work_id = $1', id);
+  expect(await bed.call('stream_peek', { stream: 'waiting' })).toMatchObject({ work: { task: 'b' } });
+  expect(await bed.call('stream_info', { stream: 'waiting' })).toMatchObject({ pending: 3, delayed: 0, working: 1 });
+  for (const task of ['b', 'c', 'd']) expect((await poll('waiting')).work).toMatchObject({ task });
+});
+
+test('many leases that are over cost a few statements, whatever becomes of the work under them', async () => {
+  await bed.call('stream_create', { stream: 'over', options: { maxAttempts: 2 } });
+  await Promise.all(Array.from({ length: 200 }, (_, n) => put('over', n)));
+  for (let n = 0; n < 200; n += 1) await taken('over');
+  await sql(`UPDATE universe.work SET attempts = 2 WHERE task::text = ANY($1::text[])`, ['7', '8']);
+  await expireLeases('over');
+  const [row] = await client.$queryRawUnsafe<{ id: string }[]>(
+    `SELECT stream_id AS id FROM universe.streams WHERE name = 'over'`,
+  );
+  let statements = 0;
+  const counting: typeof client = {
+    $queryRawUnsafe: (...asked) => {
+      statements += 1;
+      return client.$queryRawUnsafe(...asked);
+    },
+    $executeRawUnsafe: (...asked) => {
+      statements += 1;
+      return client.$executeRawUnsafe(...asked);
+    },
+  };
+  const told: string[] = [];
+  const unit = { tx: counting, emit: ({ name }: { name: string }) => told.push(name), lastly() {}, async report() {} };
+  expect(await expired(unit, row?.id ?? '')).toBe(200);
+  expect(statements).toBeLessThan(5);
+  expect(told.filter((name) => name === 'stream:dead')).toHaveLength(2);
+  expect(await bed.call('stream_info', { stream: 'over' })).toMatchObject({ pending: 198, working: 0, dead: 2 });
+  expect(await taken('over')).toMatchObject({ task: 0, attempts: 2 });
 });
 
 test('a stranger finds neither queues nor work', async () => {

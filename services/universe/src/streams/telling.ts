@@ -3,11 +3,16 @@ import type { UniverseEvent, Work } from '../universe-store.ts';
 import { hearersOf } from './domain/stream.ts';
 import type { LockedWork } from './work-rows.ts';
 
-type Told = 'stream:claimed' | 'stream:released' | 'stream:completed' | 'stream:failed' | 'stream:dead';
-type Standard = 'stream' | 'id' | 'seq' | 'parties';
-type More<Name extends Told> = Omit<Extract<UniverseEvent, { name: Name }>['payload'], Standard>;
+/** With what tells, when it is done, that somebody waits to hear what became of tasks. */
+export interface Told extends Work {
+  report(...locked: readonly LockedWork[]): Promise<void>;
+}
 
-export function tell<Name extends Told>(
+type EventName = 'stream:claimed' | 'stream:released' | 'stream:completed' | 'stream:failed' | 'stream:dead';
+type Standard = 'stream' | 'id' | 'seq' | 'parties';
+type More<Name extends EventName> = Omit<Extract<UniverseEvent, { name: Name }>['payload'], Standard>;
+
+export function tell<Name extends EventName>(
   { emit }: Pick<Work, 'emit'>,
   { work, workspace }: Pick<LockedWork, 'work' | 'workspace'>,
   name: Name,

@@ -9,9 +9,15 @@ import type { StreamRow } from './stream-rows.ts';
 const EXPIRED = `(w.status = 'working' AND w.lease_expires_at <= clock_timestamp())`;
 /** Of `work w` and `streams s`: as it stands, whether somebody has looked at its lease since or not. */
 export const STATUS = `(CASE WHEN NOT ${EXPIRED} THEN w.status WHEN w.attempts >= s.max_attempts THEN 'dead' ELSE 'pending' END)`;
-export const CLAIMABLE = `w.status = 'pending' AND w.available_at <= clock_timestamp()`;
-export const BLOCKED = `EXISTS (SELECT 1 FROM universe.work b WHERE b.stream_id = w.stream_id AND b.seq < w.seq
-  AND (b.status = 'working' OR (b.status = 'pending' AND (b.available_at <= clock_timestamp() OR b.attempts > 0))))`;
+export const READY = `w.status = 'pending' AND NOT w.waits AND w.available_at <= clock_timestamp()`;
+/** Its time has come, and nobody has looked since. */
+export const DUE = `w.status = 'pending' AND w.waits AND w.available_at <= clock_timestamp()`;
+const before = (state: string): string =>
+  `EXISTS (SELECT 1 FROM universe.work b WHERE b.stream_id = w.stream_id AND b.seq < w.seq AND ${state})`;
+const OFFERED = '(b.available_at <= clock_timestamp() OR b.attempts > 0)';
+/** Each state apart, as there is an index for each. */
+export const BLOCKED = `(${before(`b.status = 'working'`)} OR ${before(`b.status = 'pending' AND NOT b.waits AND ${OFFERED}`)}
+  OR ${before(`b.status = 'pending' AND b.waits AND ${OFFERED}`)})`;
 
 /** Items in one transaction: what it costs is the commit. */
 export const MOST_TOGETHER = 256;
@@ -28,10 +34,14 @@ export interface WorkRow extends WorkState {
   readonly error: unknown;
 }
 
-const COLUMNS = `w.work_id AS id, s.name AS stream, w.seq::float8 AS seq, w.key, w.task, w.attempts,
+/** Of `work w`, where the name of its queue is that of `stream`. */
+const columnsOn = (
+  stream: string,
+): string => `w.work_id AS id, ${stream}.name AS stream, w.seq::float8 AS seq, w.key, w.task, w.attempts,
   ${epochMs('w.available_at')} AS "availableAt", w.agent_id AS "agentId", w.token_hash AS "tokenHash",
   ${epochMs('w.lease_expires_at')} AS "leaseExpiresAt", ${epochMs('w.created_at')} AS "createdAt",
   ${epochMs('w.closed_at')} AS "closedAt", w.result, w.error`;
+export const WORK_COLUMNS = columnsOn('s');
 
 /** With what a decision needs of its queue. `now` = the clock of the database after the lock. */
 export interface LockedWork {
@@ -59,7 +69,7 @@ export async function lockWork(tx: SqlClient, workId: string): Promise<LockedWor
 export async function lockWorks(tx: SqlClient, workIds: readonly string[]): Promise<Map<string, LockedWork>> {
   const rows = await tx.$queryRawUnsafe<FlatWork[]>(
     `WITH w AS MATERIALIZED (SELECT * FROM universe.work WHERE work_id = ANY($1::text[]) ORDER BY work_id FOR UPDATE)
-     SELECT ${COLUMNS}, w.status, ${epochMs('clock_timestamp()')} AS now, w.stream_id AS "streamId", s.workspace,
+     SELECT ${WORK_COLUMNS}, w.status, ${epochMs('clock_timestamp()')} AS now, w.stream_id AS "streamId", s.workspace,
        s.created_by AS "createdBy", s.max_attempts AS "maxAttempts", s.backoff_ms AS "backoffMs",
        s.backoff_max_ms AS "backoffMaxMs", s.lease_ms AS "leaseMs", s.ordered AND ${BLOCKED} AS "isBlocked"
      FROM w JOIN universe.streams s USING (stream_id)`,
@@ -77,25 +87,42 @@ function lockedOf(row: FlatWork): LockedWork {
 
 export async function readWork(client: SqlClient, workId: string): Promise<WorkRow | null> {
   const [row] = await client.$queryRawUnsafe<WorkRow[]>(
-    `SELECT ${COLUMNS}, ${STATUS} AS status FROM universe.work w JOIN universe.streams s USING (stream_id) WHERE work_id = $1`,
+    `SELECT ${WORK_COLUMNS}, ${STATUS} AS status FROM universe.work w JOIN universe.streams s USING (stream_id) WHERE work_id = $1`,
     workId,
   );
   return row ?? null;
 }
 
-export function readWorkOf(
+/** Of what somebody has put into an item. */
+const BYTES = `(octet_length(w.task::text) + coalesce(octet_length(w.result::text), 0) + coalesce(octet_length(w.error::text), 0))`;
+/** After so much a page is over, whatever is in its last item. */
+const PAGE_BYTES = 1_048_576;
+
+export interface WorkPage {
+  readonly items: readonly WorkRow[];
+  /** Nothing comes after these. */
+  readonly isLast: boolean;
+}
+
+/** In their order, fewer where they are large. */
+export async function readWorkOf(
   client: SqlClient,
   streamId: string,
   { status, after, limit }: { readonly status: WorkStatus | null; readonly after: number; readonly limit: number },
-): Promise<WorkRow[]> {
-  return client.$queryRawUnsafe<WorkRow[]>(
-    `SELECT ${COLUMNS}, ${STATUS} AS status FROM universe.work w JOIN universe.streams s USING (stream_id)
-     WHERE w.stream_id = $1 AND w.seq > $2 AND ($3::text IS NULL OR ${STATUS} = $3) ORDER BY w.seq LIMIT $4`,
+): Promise<WorkPage> {
+  const rows = await client.$queryRawUnsafe<(WorkRow & { readonly fetched: number })[]>(
+    `WITH page AS (SELECT w.*, sum(${BYTES}) OVER (ORDER BY w.seq) - ${BYTES} AS before, count(*) OVER () AS fetched
+       FROM (SELECT w.*, s.name, ${STATUS} AS shown FROM universe.work w JOIN universe.streams s USING (stream_id)
+         WHERE w.stream_id = $1 AND w.seq > $2 AND ($3::text IS NULL OR ${STATUS} = $3) ORDER BY w.seq LIMIT $4) w)
+     SELECT ${columnsOn('w')}, w.shown AS status, w.fetched::int AS fetched FROM page w
+     WHERE w.before < ${PAGE_BYTES} ORDER BY w.seq`,
     streamId,
     after,
     status,
-    limit,
+    limit + 1,
   );
+  const items = rows.slice(0, limit).map(({ fetched: _fetched, ...row }) => row);
+  return { items, isLast: items.length === (rows[0]?.fetched ?? 0) };
 }
 
 export interface NewWork {
@@ -112,8 +139,8 @@ export function workInsertion(
 ): Statement {
   return {
     sql: `WITH numbered AS (UPDATE universe.streams SET last_seq = $6::float8 + $7::int WHERE stream_id = $1)
-     INSERT INTO universe.work (work_id, stream_id, seq, key, task, status, available_at, created_at)
-     SELECT n.work_id, $1, $6::float8 + n.place, n.key, n.task::json, 'pending',
+     INSERT INTO universe.work (work_id, stream_id, seq, key, task, status, waits, available_at, created_at)
+     SELECT n.work_id, $1, $6::float8 + n.place, n.key, n.task::json, 'pending', n.delay_ms > 0,
        clock_timestamp() + n.delay_ms * interval '1 millisecond', clock_timestamp()
      FROM unnest($2::text[], $3::text[], $4::text[], $5::float8[])
        WITH ORDINALITY AS n (work_id, key, task, delay_ms, place)`,
@@ -143,7 +170,7 @@ export async function findByKeys(
   if (keys.length === 0) return new Map();
   const rows = await tx.$queryRawUnsafe<(Placed & { key: string })[]>(
     `SELECT key, work_id AS id, seq::float8 AS seq FROM universe.work WHERE key = ANY($3::text[])
-       AND stream_id = (SELECT stream_id FROM universe.streams WHERE workspace = $1 AND name = $2)`,
+       AND key IS NOT NULL AND stream_id = (SELECT stream_id FROM universe.streams WHERE workspace = $1 AND name = $2)`,
     workspace,
     stream,
     keys,
@@ -153,10 +180,10 @@ export async function findByKeys(
 
 /** Counts no further than `limit`. */
 export async function countOpen(tx: SqlClient, streamId: string, limit: number): Promise<number> {
+  const states = [`status = 'pending' AND NOT waits`, `status = 'pending' AND waits`, `status = 'working'`];
+  const each = states.map((state) => `(SELECT 1 FROM universe.work WHERE stream_id = $1 AND ${state} LIMIT $2)`);
   const [row] = await tx.$queryRawUnsafe<{ open: number }[]>(
-    `SELECT count(*)::int AS open FROM (
-       (SELECT 1 FROM universe.work WHERE stream_id = $1 AND status = 'pending' LIMIT $2) UNION ALL
-       (SELECT 1 FROM universe.work WHERE stream_id = $1 AND status = 'working' LIMIT $2)) open`,
+    `SELECT count(*)::int AS open FROM (${each.join(' UNION ALL ')}) open`,
     streamId,
     limit,
   );
@@ -181,6 +208,7 @@ export async function updateWork(tx: SqlClient, workId: string, change: WorkChan
   const { status, attempts, availableAt, agentId = null, tokenHash = null, leaseMs, result, error } = change;
   const [row] = await tx.$queryRawUnsafe<{ until: number | null }[]>(
     `UPDATE universe.work SET status = $2, attempts = $3, available_at = coalesce(${timestampOf('$4')}, available_at),
+       waits = $2 = 'pending' AND ${timestampOf('$4')} > clock_timestamp(),
        agent_id = $5, token_hash = $6, lease_expires_at = clock_timestamp() + $7::float8 * interval '1 millisecond',
        closed_at = CASE WHEN $2 IN ('completed', 'dead') THEN clock_timestamp() END, result = $8::json,
        error = coalesce($9::json, error)
@@ -196,40 +224,6 @@ export async function updateWork(tx: SqlClient, workId: string, change: WorkChan
     error === undefined ? null : JSON.stringify(error),
   );
   return row?.until ?? null;
-}
-
-/** Who takes what is offered next; `ttlMs` null = for as long as the queue says. */
-export interface Claimant {
-  readonly name: string;
-  readonly tokenHash: string;
-  readonly ttlMs: number | null;
-}
-
-/** Gives what is offered to these, the first to the first, and passes over what somebody has in hand. */
-export async function claimNext(
-  tx: SqlClient,
-  { streamId, options }: StreamRow,
-  claimants: readonly Claimant[],
-): Promise<WorkRow[]> {
-  const rows = await tx.$queryRawUnsafe<(WorkRow & { place: number })[]>(
-    `WITH next AS MATERIALIZED (SELECT w.work_id, w.seq FROM universe.work w
-       WHERE w.stream_id = $1 AND ${CLAIMABLE} ${options.ordered ? `AND NOT ${BLOCKED}` : ''}
-       ORDER BY w.seq LIMIT ${options.ordered ? 1 : '$5'} FOR UPDATE OF w SKIP LOCKED),
-     given AS (SELECT n.work_id, c.* FROM (SELECT work_id, row_number() OVER (ORDER BY seq) AS place FROM next) n
-       JOIN unnest($2::text[], $3::text[], $4::float8[]) WITH ORDINALITY AS c (agent_id, token_hash, ttl_ms, place) USING (place)),
-     taken AS (UPDATE universe.work w SET status = 'working', attempts = w.attempts + 1, agent_id = g.agent_id,
-         token_hash = g.token_hash,
-         lease_expires_at = clock_timestamp() + coalesce(g.ttl_ms, s.lease_ms) * interval '1 millisecond'
-       FROM given g, universe.streams s WHERE w.work_id = g.work_id AND s.stream_id = w.stream_id
-       RETURNING ${COLUMNS}, w.status, g.place::int AS place)
-     SELECT * FROM taken ORDER BY place`,
-    streamId,
-    claimants.map(({ name }) => name),
-    claimants.map(({ tokenHash }) => tokenHash),
-    claimants.map(({ ttlMs }) => ttlMs),
-    ...(options.ordered ? [] : [claimants.length]),
-  );
-  return rows.map(({ place: _place, ...row }) => row);
 }
 
 export interface Completion {
@@ -249,31 +243,30 @@ export function completion(completions: readonly Completion[]): Statement {
 
 const AT_ONCE = 500;
 
-const OF_ONE = 'AND stream_id = (SELECT stream_id FROM universe.streams WHERE workspace = $1 AND name = $2';
-
-/**
- * Locks items whose lease is over, of one queue or of all (null); those that somebody has in hand are left to them.
- * `unordered`: of none in which the order decides, which is itself locked before its items.
- */
-export async function lockExpired(
-  tx: SqlClient,
-  place: StreamPlace | null,
-  kind: 'unordered' | 'any' = 'any',
-): Promise<string[]> {
-  const ofOne = `${OF_ONE}${kind === 'unordered' ? ' AND NOT ordered' : ''})`;
-  const rows = await tx.$queryRawUnsafe<{ workId: string }[]>(
-    `SELECT work_id AS "workId" FROM universe.work WHERE status = 'working' AND lease_expires_at <= clock_timestamp()
-       ${place === null ? '' : ofOne} ORDER BY lease_expires_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED`,
-    ...(place === null ? [] : [place.workspace, place.stream]),
-  );
-  return rows.map(({ workId }) => workId);
-}
-
 /** Removes what has been over for as long as its queue keeps it; returns how much. */
 export function sweepWork(client: SqlClient): Promise<number> {
   return client.$executeRawUnsafe(
     `DELETE FROM universe.work WHERE reports <= reported AND work_id IN (
-       SELECT w.work_id FROM universe.work w JOIN universe.streams s USING (stream_id)
-       WHERE w.reports <= w.reported AND w.closed_at < clock_timestamp() - s.retention_ms * interval '1 millisecond' ORDER BY w.closed_at LIMIT ${AT_ONCE})`,
+       SELECT w.work_id FROM universe.streams s CROSS JOIN LATERAL (
+         SELECT work_id FROM universe.work w WHERE w.stream_id = s.stream_id AND w.reports <= w.reported
+           AND w.closed_at < clock_timestamp() - s.retention_ms * interval '1 millisecond'
+         ORDER BY w.closed_at LIMIT ${AT_ONCE}) w LIMIT ${AT_ONCE})`,
+  );
+}
+
+/** What is over and is kept in one queue at most; the oldest goes first. */
+export const MOST_CLOSED = 10_000;
+
+/** Removes what is over beyond that, and is told of; returns how much. Only queues that ever held more are looked at. */
+export function sweepExcess(client: SqlClient, most = MOST_CLOSED): Promise<number> {
+  return client.$executeRawUnsafe(
+    `DELETE FROM universe.work WHERE reports <= reported AND work_id IN (
+       SELECT w.work_id FROM universe.streams s
+       CROSS JOIN LATERAL (SELECT closed_at FROM universe.work WHERE stream_id = s.stream_id AND closed_at IS NOT NULL
+         ORDER BY closed_at DESC OFFSET $1 LIMIT 1) newest
+       CROSS JOIN LATERAL (SELECT work_id FROM universe.work w WHERE w.stream_id = s.stream_id
+         AND w.closed_at <= newest.closed_at AND w.reports <= w.reported ORDER BY w.closed_at LIMIT ${AT_ONCE}) w
+       WHERE s.last_seq > $1 LIMIT ${AT_ONCE})`,
+    most,
   );
 }

@@ -7,21 +7,22 @@ import type { ChangeCall, ChangeOptions } from '@svc/runtime/store.ts';
 import type { UniverseStore, Work } from '../universe-store.ts';
 import { isInbox, type StreamPlace } from './domain/stream.ts';
 import { asOf, decideClose, decideLease, decideRelease, type Hand, retryDelayMs } from './domain/work.ts';
-import { wantReport } from './inbox-rows.ts';
-import { placeKey, readRetryAfter, readStream, type StreamRow } from './stream-rows.ts';
+import { wantReports } from './inbox-rows.ts';
+import { expire } from './expiry.ts';
+import { type Asking, type Polled, pollAll, type Taking } from './polling.ts';
+import { placeKey } from './stream-rows.ts';
+import type { Told } from './telling.ts';
 import { tell } from './telling.ts';
 import {
-  claimNext,
   completion,
-  lockExpired,
   type LockedWork,
   lockWork,
   lockWorks,
   MOST_TOGETHER,
+  sweepExcess,
   sweepWork,
   updateWork,
   type WorkChange,
-  type WorkRow,
 } from './work-rows.ts';
 
 export type WorkStore = ReturnType<typeof createWorkStore>;
@@ -32,12 +33,6 @@ export interface Sight {
   manages(place: StreamPlace): boolean;
 }
 
-export interface Taking {
-  readonly hand: Hand;
-  readonly tokenHash: string;
-  readonly ttlMs: number | null;
-}
-
 export interface Taken {
   readonly claimed: boolean;
   readonly workId: string;
@@ -45,23 +40,11 @@ export interface Taken {
   readonly leaseExpiresAt: number;
 }
 
-/** Who asks where. */
-interface Asking {
-  readonly place: StreamPlace;
-  readonly taking: Taking;
-}
-
-export type Polled = { readonly work: WorkRow | null; readonly retryAfterMs: number | null };
 type CloseCode = 'E_LEASE_LOST' | 'E_WORK_ABSENT' | 'E_WORK_CLOSED';
 export interface Failed {
   readonly status: 'pending' | 'dead';
   readonly attempts: number;
   readonly retryAt: number | null;
-}
-
-/** With what tells, when it is done, that somebody waits to hear what became of a task. */
-interface Told extends Work {
-  report(locked: LockedWork): Promise<void>;
 }
 
 /** `reportDue`: called after something came of a delegated task. */
@@ -111,6 +94,7 @@ export function createWorkStore(store: UniverseStore, clock: Clock, reportDue: (
     },
     async sweep(): Promise<void> {
       while ((await sweepWork(client)) > 0);
+      while ((await sweepExcess(client)) > 0);
     },
   };
 }
@@ -125,10 +109,11 @@ function changeWith(store: UniverseStore, reportDue: () => void) {
     let isDue = false;
     const reporting = (unit: Work): Promise<Decision<Value, Code>> => {
       isDue = false;
-      const report = async ({ work: { id, stream } }: LockedWork): Promise<void> => {
-        if (!isInbox(stream)) return;
+      const report = async (...locked: readonly LockedWork[]): Promise<void> => {
+        const ids = locked.flatMap(({ work: { id, stream } }) => (isInbox(stream) ? [id] : []));
+        if (ids.length === 0) return;
         isDue = true;
-        await wantReport(unit.tx, id);
+        await wantReports(unit.tx, ids);
       };
       return work({ ...unit, report });
     };
@@ -152,39 +137,6 @@ function seenBy(locked: LockedWork | null, sight: Sight): LockedWork | null {
   return { ...locked, work: { ...locked.work, ...asOf(locked.work, locked.options, locked.now) } };
 }
 
-/** Of one queue: what is there goes to the first who ask. */
-async function pollAll(unit: Told, asked: readonly Asking[]): Promise<readonly Decision<Polled, 'E_STREAM_ABSENT'>[]> {
-  const [first] = asked;
-  if (first === undefined) return [];
-  const { tx } = unit;
-  const row = await offered(unit, first.place);
-  if (row === null) return asked.map(() => deny('E_STREAM_ABSENT'));
-  const claimants = asked.map(({ taking: { hand, tokenHash, ttlMs } }) => ({ name: hand.name, tokenHash, ttlMs }));
-  const taken = await claimNext(tx, row, claimants);
-  for (const work of taken) {
-    const { workspace } = first.place;
-    tell(unit, { work, workspace }, 'stream:claimed', { agentId: work.agentId ?? '', attempts: work.attempts });
-  }
-  const retryAfterMs = taken.length < asked.length ? await readRetryAfter(tx, row.streamId) : null;
-  return asked.map((_one, index) => {
-    const work = taken[index];
-    return allow(work === undefined ? { work: null, retryAfterMs } : { work, retryAfterMs: null });
-  });
-}
-
-/** A queue in which everything is offered that nobody holds any more. */
-async function offered(unit: Told, place: StreamPlace): Promise<StreamRow | null> {
-  const { tx } = unit;
-  const [seen, expired] = await Promise.all([readStream(tx, place), lockExpired(tx, place, 'unordered')]);
-  if (seen?.options.ordered !== true) {
-    await fallen(unit, expired);
-    return seen;
-  }
-  const locked = await readStream(tx, place, 'FOR UPDATE');
-  await fallen(unit, await lockExpired(tx, place));
-  return locked;
-}
-
 /** Each is judged as it stands after those before it. */
 async function completeAll(
   unit: Told,
@@ -203,10 +155,8 @@ async function completeAll(
   });
   const all = [...done.values()];
   if (all.length > 0) unit.lastly(completion(all));
-  for (const { locked, hand } of all) {
-    await unit.report(locked);
-    tell(unit, locked, 'stream:completed', { agentId: hand.name });
-  }
+  await unit.report(...all.map(({ locked }) => locked));
+  for (const { locked, hand } of all) tell(unit, locked, 'stream:completed', { agentId: hand.name });
   return decisions;
 }
 
@@ -280,20 +230,4 @@ async function fall(
     tell(unit, locked, 'stream:dead', { attempts });
   } else tell(unit, locked, 'stream:failed', { attempts, retryAt });
   return { status, attempts, retryAt };
-}
-
-/** Of all queues, some. */
-async function expire(unit: Told): Promise<number> {
-  const expired = await lockExpired(unit.tx, null);
-  await fallen(unit, expired);
-  return expired.length;
-}
-
-async function fallen(unit: Told, expired: readonly string[]): Promise<void> {
-  for (const workId of expired) {
-    const locked = await lockWork(unit.tx, workId);
-    if (locked === null) continue;
-    const isLast = locked.work.attempts >= locked.options.maxAttempts;
-    await fall(unit, locked, { error: { reason: 'lease expired' }, retryAt: isLast ? null : locked.now });
-  }
 }

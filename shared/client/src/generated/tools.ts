@@ -1039,7 +1039,7 @@ export interface Tools {
   stream_create: {
     arguments: { stream: string; options?: { maxAttempts?: number | undefined; leaseMs?: number | undefined; backoffMs?: number | undefined; backoffMaxMs?: number | undefined; retentionMs?: number | undefined; maxItems?: number | undefined; ordered?: boolean | undefined } | undefined; workspace?: string | undefined };
     result: { stream: string; created: boolean; options: { maxAttempts: number; leaseMs: number; backoffMs: number; backoffMaxMs: number; retentionMs: number; maxItems: number; ordered: boolean } };
-    refusals: 'E_STREAM_EXISTS' | 'E_STREAM_INBOX';
+    refusals: 'E_QUOTA' | 'E_STREAM_EXISTS' | 'E_STREAM_INBOX';
     dress: unknown;
     callErrors: never;
   };
@@ -1055,7 +1055,7 @@ export interface Tools {
   stream_enqueue: {
     arguments: { stream: string; task: unknown; key?: string | undefined; delayMs?: number | undefined; workspace?: string | undefined };
     result: { id: string; stream: string; status: "pending"; seq: number; duplicate: boolean };
-    refusals: 'E_STREAM_FULL' | 'E_STREAM_INBOX';
+    refusals: 'E_QUOTA' | 'E_STREAM_FULL' | 'E_STREAM_INBOX';
     dress: unknown;
     callErrors: never;
   };

@@ -1,4 +1,5 @@
 /** What a queue may be called and how it treats its work. */
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { RetryRules } from './work.ts';
 
 export const STREAM_NAME = /^[A-Za-z0-9][A-Za-z0-9._@:-]{0,159}$/;
@@ -62,4 +63,20 @@ export function hearersOf({ workspace, stream }: StreamPlace): {
 
 export function isSameOptions(one: StreamOptions, other: StreamOptions): boolean {
   return (Object.keys(DEFAULT_OPTIONS) as (keyof StreamOptions)[]).every((name) => one[name] === other[name]);
+}
+
+export interface QueueCounts {
+  readonly ofWorkspace: number;
+  readonly ofFamily: number;
+}
+
+/** Queues of one workspace, and of one family in it: nobody's queues take the place of all others. */
+export const MOST_QUEUES: QueueCounts = { ofWorkspace: 1000, ofFamily: 200 };
+
+/** Whether there may be one more; operators are no family. */
+export function decideNewQueue({ ofWorkspace, ofFamily }: QueueCounts): Decision<null, 'E_QUOTA'> {
+  if (ofFamily >= MOST_QUEUES.ofFamily) return deny('E_QUOTA', { limit: MOST_QUEUES.ofFamily, of: 'family' });
+  if (ofWorkspace >= MOST_QUEUES.ofWorkspace)
+    return deny('E_QUOTA', { limit: MOST_QUEUES.ofWorkspace, of: 'workspace' });
+  return allow(null);
 }

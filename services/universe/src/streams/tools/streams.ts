@@ -1,5 +1,7 @@
 /** stream_*: queues, what is put into them and what is in them. */
 import { DEFAULT_LIMIT, encodeCursor, page, PlainText } from '@svc/contract/params.ts';
+import { familyOf } from '@svc/contract/subject.ts';
+import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
@@ -22,6 +24,10 @@ const Options = z.strictObject({
 const counts = { pending: z.int(), delayed: z.int(), working: z.int(), completed: z.int(), dead: z.int() };
 const NOTHING = { pending: 0, delayed: 0, working: 0, completed: 0, dead: 0, oldestPendingMs: 0 };
 
+function ownerOfNew({ subject }: Caller, { name, operator }: Standing): { by: string; family: string | null } {
+  return { by: name, family: operator ? null : (familyOf(subject) ?? name) };
+}
+
 const create = defineTool({
   name: 'stream_create',
   area: 'stream',
@@ -34,14 +40,14 @@ const create = defineTool({
   output: z.strictObject({ stream: z.string(), created: z.boolean(), options: Options }),
   access: 'workspace:editor',
   effect: 'write-idempotent',
-  refuses: ['E_STREAM_EXISTS', 'E_STREAM_INBOX'],
+  refuses: ['E_QUOTA', 'E_STREAM_EXISTS', 'E_STREAM_INBOX'],
   example: { stream: 'reviews', options: { maxAttempts: 5 } },
   async handler({ stream, options, workspace: named }, call) {
     const { deps, caller, refuse } = call;
     if (isInbox(stream)) throw refuse('E_STREAM_INBOX');
-    const { name: by } = await standingOf(deps, caller);
+    const of = ownerOfNew(caller, await standingOf(deps, caller));
     const place = { workspace: homeOf(caller, named), stream };
-    const created = settled(call, await deps.streams.create(call, { ...place, by, options }));
+    const created = settled(call, await deps.streams.create(call, { ...place, ...of, implicit: false, options }));
     return { stream, created, options };
   },
 });
@@ -87,13 +93,13 @@ const enqueue = defineTool({
   }),
   access: 'workspace:editor',
   effect: 'write',
-  refuses: ['E_STREAM_FULL', 'E_STREAM_INBOX'],
+  refuses: ['E_QUOTA', 'E_STREAM_FULL', 'E_STREAM_INBOX'],
   example: { stream: 'reviews', task: { file: 'notes.md' }, key: 'notes.md' },
   async handler({ stream, task, key = null, delayMs, workspace: named }, call) {
     const { deps, caller, refuse } = call;
     if (isInbox(stream)) throw refuse('E_STREAM_INBOX');
-    const { name: by } = await standingOf(deps, caller);
-    const wish = { workspace: homeOf(caller, named), stream, by, options: DEFAULT_OPTIONS };
+    const of = ownerOfNew(caller, await standingOf(deps, caller));
+    const wish = { workspace: homeOf(caller, named), stream, ...of, implicit: true, options: DEFAULT_OPTIONS };
     const put = settled(call, await deps.streams.enqueue(call, wish, { key, task, delayMs }));
     return { stream, status: 'pending' as const, ...put };
   },
@@ -187,10 +193,9 @@ const list = defineTool({
     const { row } = await findStream(deps, caller, { stream, workspace: named });
     if (row === null) return { stream, items: [] };
     const after = position.after === null ? 0 : seqOf(position.after);
-    const rows = await deps.streams.list(row, { status, after, limit: limit + 1 });
-    const items = rows.slice(0, limit);
+    const { items, isLast } = await deps.streams.list(row, { status, after, limit });
     const last = items.at(-1);
-    const next = rows.length > limit && last !== undefined ? { nextCursor: encodeCursor(String(last.seq)) } : {};
+    const next = isLast || last === undefined ? {} : { nextCursor: encodeCursor(String(last.seq)) };
     return { stream, items: items.map(shownWork), ...next };
   },
 });
