@@ -1,6 +1,6 @@
 /** Finishes or undoes what was cut off. Many may do it at once; the rows are the truth. */
-import { CallError } from '@svc/contract/codes.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { finishOne } from '../finish-one.ts';
 import type { Assembling } from './assembling.ts';
 import { moveAssembly, readUnassembled, type Unassembled } from './crew-rows.ts';
 import { isUndoable } from './domain/task.ts';
@@ -26,10 +26,10 @@ export function createCrewReconciler(parts: Parts) {
     async finish({ alone = false } = {}): Promise<void> {
       const restedMs = alone ? 0 : RESTED_MS;
       for (const crew of await readUnassembled(client, restedMs)) {
-        await unlessAway(parts, { crewId: crew.crewId }, () => assemble(parts, crew));
+        await finishOne(parts.log, { crewId: crew.crewId }, () => assemble(parts, crew));
       }
       for (const taskId of await readRested(client, restedMs)) {
-        const isDone = await unlessAway(parts, { taskId }, () => settle(parts, taskId));
+        const isDone = await finishOne(parts.log, { taskId }, () => settle(parts, taskId));
         if (!isDone) await touchTask(client, taskId);
       }
     },
@@ -56,21 +56,5 @@ async function settle(parts: Parts, taskId: string): Promise<void> {
   } catch (error) {
     const state = (await readTask(parts.store.client, taskId))?.state;
     if (state !== 'undone') throw error;
-  }
-}
-
-/** What cannot be finished now does not hold up the rest. */
-async function unlessAway(
-  { log }: Parts,
-  what: Readonly<Record<string, string>>,
-  work: () => Promise<void>,
-): Promise<boolean> {
-  try {
-    await work();
-    return true;
-  } catch (error) {
-    if (!(error instanceof CallError)) throw error;
-    log.warn({ ...what, code: error.code }, 'a crew waits to be finished');
-    return false;
   }
 }

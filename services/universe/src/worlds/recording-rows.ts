@@ -1,6 +1,7 @@
 /** Rows of manifests on their way into a brain. */
 import type { Bearer } from '@svc/contract/operations.brain-files.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Cut } from './cut-off.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 
 export interface RecordingRow {
@@ -94,15 +95,23 @@ export async function deleteRecording(client: SqlClient, recordingId: string): P
   );
 }
 
-/** Those that nobody is about to finish, the oldest first. */
-export async function readOpenRecordings(client: SqlClient, olderThanMs: number, limit: number): Promise<string[]> {
-  const rows = await client.$queryRawUnsafe<{ recording_id: string }[]>(
-    `SELECT recording_id FROM universe.recordings
-     WHERE added IS NULL AND started_at < clock_timestamp() - $1::float8 * interval '1 ms' ORDER BY started_at LIMIT $2::int`,
+/** Those that nobody is about to finish, the oldest first, behind `after`. */
+export async function readOpenRecordings(
+  client: SqlClient,
+  olderThanMs: number,
+  after: Cut | null,
+  limit: number,
+): Promise<Cut[]> {
+  return client.$queryRawUnsafe<Cut[]>(
+    `SELECT recording_id AS id, started_at::text AS at FROM universe.recordings
+     WHERE added IS NULL AND started_at < clock_timestamp() - $1::float8 * interval '1 ms'
+       AND (started_at, recording_id) > ($2::timestamptz, $3)
+     ORDER BY started_at, recording_id LIMIT $4::int`,
     olderThanMs,
+    after?.at ?? '-infinity',
+    after?.id ?? '',
     limit,
   );
-  return rows.map((row) => row.recording_id);
 }
 
 export async function sweepRecordings(client: SqlClient): Promise<void> {

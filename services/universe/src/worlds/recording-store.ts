@@ -4,7 +4,9 @@ import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
+import { finishOne } from '../finish-one.ts';
 import { concluded, openKeyOf, outcomeOfTwin } from './begun-calls.ts';
+import { throughPages } from './cut-off.ts';
 import { type Manifest, manifestOf, manifestText, type World } from './domain/manifest.ts';
 import { manifestFile } from './domain/restore.ts';
 import type { Place, Placed } from './manifests.ts';
@@ -37,10 +39,9 @@ export interface Recorded {
 
 export type RecordRefusal = 'E_SNAPSHOT_MANIFEST' | 'E_STATE_WRITE';
 type Outcome = Once<Recorded, RecordRefusal>;
-type Parts = Pick<RestoreParts, 'store' | 'ports' | 'manifests' | 'ids' | 'log'>;
+type Parts = Pick<RestoreParts, 'store' | 'ports' | 'manifests' | 'ids' | 'log' | 'clock'>;
 export type RecordingStore = ReturnType<typeof createRecordingStore>;
 
-const AT_ONCE = 100;
 /** Whoever stores it is about to be done. */
 const LEFT_ALONE_MS = 5000;
 const GIVEN_UP_AFTER_MS = 600_000;
@@ -67,18 +68,16 @@ export function createRecordingStore(parts: Parts) {
       return row === null ? ofTwin(parts, call) : goOn(parts, call, row);
     },
 
-    async reconcile(): Promise<void> {
-      for (const recordingId of await readOpenRecordings(client, LEFT_ALONE_MS, AT_ONCE)) {
-        const row = await readRecording(client, recordingId);
-        if (row === null) continue;
-        try {
-          await goOn(parts, NOBODY, row);
-        } catch (error) {
-          if (!(error instanceof CallError)) throw error;
-          log.warn({ recordingId, code: error.code }, 'a manifest waits to be stored');
-        }
-      }
-    },
+    reconcile: () =>
+      throughPages(
+        parts.clock,
+        (after, limit) => readOpenRecordings(client, LEFT_ALONE_MS, after, limit),
+        (recordingId) =>
+          finishOne(log, { recordingId }, async () => {
+            const row = await readRecording(client, recordingId);
+            if (row !== null) await goOn(parts, NOBODY, row);
+          }),
+      ),
 
     sweep: () => sweepRecordings(client),
   };

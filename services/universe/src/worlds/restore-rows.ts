@@ -2,6 +2,7 @@
 import type { CallErrorCode } from '@svc/contract/codes.ts';
 import type { Bearer } from '@svc/contract/operations.brain-files.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Cut } from './cut-off.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { NewFile, Restore } from './domain/restore.ts';
 
@@ -151,14 +152,16 @@ export async function markSettled(client: SqlClient, restoreId: string): Promise
   await client.$executeRawUnsafe('UPDATE universe.restores SET refund_owed = false WHERE restore_id = $1', restoreId);
 }
 
-/** The oldest first. */
-export async function readUnfinished(client: SqlClient, limit: number): Promise<string[]> {
-  const rows = await client.$queryRawUnsafe<{ restore_id: string }[]>(
-    `SELECT restore_id FROM universe.restores WHERE state NOT IN ('done', 'aborted') OR refund_owed
-     ORDER BY started_at LIMIT $1::int`,
+/** The oldest first, behind `after`. */
+export async function readUnfinished(client: SqlClient, after: Cut | null, limit: number): Promise<Cut[]> {
+  return client.$queryRawUnsafe<Cut[]>(
+    `SELECT restore_id AS id, started_at::text AS at FROM universe.restores
+     WHERE (state NOT IN ('done', 'aborted') OR refund_owed) AND (started_at, restore_id) > ($1::timestamptz, $2)
+     ORDER BY started_at, restore_id LIMIT $3::int`,
+    after?.at ?? '-infinity',
+    after?.id ?? '',
     limit,
   );
-  return rows.map((row) => row.restore_id);
 }
 
 export async function sweepRestores(client: SqlClient, days: number): Promise<void> {

@@ -8,9 +8,11 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import type { InTurnOf } from '@svc/runtime/turns.ts';
+import { finishOne } from '../finish-one.ts';
 import type { Ports } from '../ports.ts';
 import type { UniverseEvent, UniverseStore } from '../universe-store.ts';
 import { concluded, openKeyOf, outcomeOfTwin } from './begun-calls.ts';
+import { throughPages } from './cut-off.ts';
 import { resumableCells } from './domain/manifest.ts';
 import {
   filesOf,
@@ -52,7 +54,7 @@ export interface RestoreParts extends StepParts {
   readonly store: UniverseStore;
   readonly manifests: Manifests;
   readonly ids: Ids;
-  readonly log: Pick<Platform['log'], 'warn'>;
+  readonly log: Pick<Platform['log'], 'error' | 'warn'>;
   readonly clock: Clock;
   readonly ports: Ports;
   readonly keptDays: number;
@@ -62,8 +64,6 @@ export interface RestoreParts extends StepParts {
 
 type Outcome = Once<Resumed, ResumeRefusal>;
 export type RestoreStore = ReturnType<typeof createRestoreStore>;
-
-const AT_ONCE = 100;
 
 export function createRestoreStore(parts: RestoreParts) {
   const { store, log } = parts;
@@ -79,24 +79,24 @@ export function createRestoreStore(parts: RestoreParts) {
     },
 
     /** What was cut off goes on; what nobody could finish for long is given up, and paid back. */
-    async reconcile(): Promise<void> {
-      for (const restoreId of await readUnfinished(client, AT_ONCE)) {
-        try {
-          const row = await readRestore(client, restoreId);
-          if (isGivenUp(row, row.ageMs)) {
-            await giveUp(parts, row, { refusal: 'E_STATE_WRITE', details: { cause: 'unavailable' } });
-          }
-          const gone = await goOn(parts, restoreId);
-          if (gone.left === 'finish') await finish(parts, NOBODY, gone);
-        } catch (error) {
-          if (!(error instanceof CallError)) throw error;
-          log.warn({ restoreId, code: error.code }, 'a resume waits to be finished');
-        }
-      }
-    },
+    reconcile: () =>
+      throughPages(
+        parts.clock,
+        (after, limit) => readUnfinished(client, after, limit),
+        (restoreId) => finishOne(log, { restoreId }, () => finishRestore(parts, restoreId)),
+      ),
 
     sweep: () => sweepRestores(client, parts.keptDays),
   };
+}
+
+async function finishRestore(parts: RestoreParts, restoreId: string): Promise<void> {
+  const row = await readRestore(parts.store.client, restoreId);
+  if (isGivenUp(row, row.ageMs)) {
+    await giveUp(parts, row, { refusal: 'E_STATE_WRITE', details: { cause: 'unavailable' } });
+  }
+  const gone = await goOn(parts, restoreId);
+  if (gone.left === 'finish') await finish(parts, NOBODY, gone);
 }
 
 const NOBODY: ChangeCall = {

@@ -166,6 +166,27 @@ describe('what was cut off', () => {
     expect(marker()).toMatchObject({ materialized: 5 });
   });
 
+  test('goes on behind any number of others that cannot be finished', async () => {
+    await materialize();
+    await cutOff(`state = 'written'`);
+    await sql(
+      `INSERT INTO universe.restores (restore_id, state, manifest_id, world, actor, bearer, brain, branch, state_root,
+         materialize, files, at, started_at)
+       SELECT 'rst_broken' || n, 'billed', manifest_id, world, actor, bearer, brain || '-broken', branch, state_root,
+         materialize, '"no files"', at, started_at - interval '1 hour'
+       FROM universe.restores, generate_series(1, 120) n WHERE brain = $1`,
+      brain,
+    );
+    try {
+      await bed.reconcile();
+      expect((await sql('SELECT state FROM universe.restores WHERE brain = $1', brain)).rows).toEqual([
+        { state: 'done' },
+      ]);
+    } finally {
+      await sql('DELETE FROM universe.restores WHERE brain = $1', `${brain}-broken`);
+    }
+  });
+
   test('while the ledger is away ends when that is back, and its caller learns of it by its key', async () => {
     const keyed = { idempotencyKey: `k-${turns}` };
     await bed.without('escrow', async () => {

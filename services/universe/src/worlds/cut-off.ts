@@ -1,0 +1,26 @@
+/** Pages of what was cut off, each tried once in a run: those that stay, however many, hide none behind them. */
+import type { Clock } from '@svc/runtime/clock.ts';
+
+/** Where one stands among the others. */
+export interface Cut {
+  readonly id: string;
+  /** When it was begun, as the database writes it. */
+  readonly at: string;
+}
+
+const AT_ONCE = 100;
+/** After this long a run leaves the rest to the next one. */
+const RUN_WITHIN_MS = 20_000;
+
+export async function throughPages(
+  clock: Pick<Clock, 'now'>,
+  read: (after: Cut | null, limit: number) => Promise<readonly Cut[]>,
+  work: (id: string) => Promise<unknown>,
+): Promise<void> {
+  const endsAt = clock.now() + RUN_WITHIN_MS;
+  let page: readonly Cut[] = [];
+  do {
+    page = await read(page.at(-1) ?? null, AT_ONCE);
+    for (const { id } of page) await work(id);
+  } while (page.length === AT_ONCE && clock.now() < endsAt);
+}
