@@ -90,19 +90,23 @@ verifies(
     const resumedMs = await resumedAfter(ann, { ...pay }, Date.now());
     await delay(Math.max(0, CRON_SECONDS * 1000 - (performance.now() - startedAt)));
     const seconds = (performance.now() - startedAt) / 1000;
-    const beats = await accounted(ann, { ...beat });
+    const beats = (await accounted(ann, { ...beat })).filter(isRun);
+    const lasted = (performance.now() - startedAt) / 1000;
     const paidAtLeast = (await accounted(ann, { ...pay })).filter(({ status }) => status === 'ok').length;
     const spent = await spentIn(operator, workspace);
     const pays = (await accounted(ann, { ...pay })).filter(isRun);
     for (const at of [beat, pay]) await insisted(operator, 'cron_cancel', { ...at });
     const lost = pays.filter(({ status }) => status === 'lost').length;
-    const figures = `${beats.filter(isRun).length} heartbeats, ${pays.length} payments, ${lost} of them lost, ${spent} spent`;
+    const figures = `${beats.length} heartbeats, ${pays.length} payments, ${lost} of them lost, ${spent} spent`;
     const resumed = `paying again ${(resumedMs / 1000).toFixed(1)} s after the last kill`;
     report(`jobs: ${CRON_KILL_ROUNDS} kills in ${seconds.toFixed(1)} s: ${figures}, ${resumed}`);
     expect(paidAtLeast).toBeGreaterThan(0);
     expect(spent).toBeGreaterThanOrEqual(paidAtLeast);
     expect(spent).toBeLessThanOrEqual(pays.length);
-    expect(beats.filter(isRun).length).toBeGreaterThan(0);
+    expect(beats.length).toBeLessThanOrEqual(Math.ceil(lasted) + 1);
+    // Short runs on a machine that is full may be over before the first process is back.
+    const isLong = CRON_SECONDS >= 60 && place.kind === 'cluster';
+    expect(beats.length).toBeGreaterThanOrEqual(isLong ? Math.floor(seconds) - 2 : 1);
   },
   { on: target, timeoutMs: 600_000 },
 );
