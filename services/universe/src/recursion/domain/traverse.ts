@@ -55,10 +55,15 @@ function walked(root: Reference, { order, maxDepth }: Walk, allowance: Allowance
   waiting.add([{ reference: root, depth: 0, from: null }]);
   for (let step = waiting.take(); step !== undefined; step = waiting.take()) {
     const { reference, depth } = step;
+    // Ways that lead back cost time too, and there are far more of them than nodes.
+    if (allowance.isOver()) {
+      found.truncated = true;
+      break;
+    }
     const cycle = cycleAt(step);
     if (cycle !== null) note(found, allowance, () => found.cycles.push(cycle), cycle);
     if (cycle !== null || seen.has(reference.id)) continue;
-    if (depth > maxDepth || found.nodes.length >= MAX_NODES || allowance.isOver()) {
+    if (depth > maxDepth || found.nodes.length >= MAX_NODES) {
       found.truncated = true;
       if (depth > maxDepth) continue;
       break;
