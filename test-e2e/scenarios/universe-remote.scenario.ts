@@ -7,6 +7,7 @@ import type { Caller, Fields } from '../client.ts';
 import { deployment } from '../instruments/deployments.ts';
 import { followGuide, readGuide, settingsIn } from '../instruments/guide.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
+import { waitFor } from '../instruments/wait-for.ts';
 import { API_KEY, logsOf } from '../targets/target.ts';
 import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
@@ -64,6 +65,11 @@ verifies(
     await operator.refused('E_REMOTE_ABSENT', 'svc_remote_removeProvider', { id: name });
     for (const event of ['remote:added', 'remote:removed']) {
       await ears.until(event, ({ name: heard }) => heard === event);
+      const audited = async () => {
+        const { entries } = await operator.ok('svc_audit_list', { event });
+        return (entries as { data: Fields }[]).some(({ data }) => data['name'] === name) || null;
+      };
+      await waitFor(audited, { what: `${event} in the audit` });
     }
   },
   on,

@@ -27,7 +27,7 @@ export function createRemoteStore({ client, change }: Pick<UniverseStore, 'clien
       return (await client.$queryRawUnsafe<Remote[]>(FOUND, named))[0] ?? null;
     },
     add: (call: ChangeCall, wish: RemoteWish, by: string) =>
-      change<Remote, 'E_REMOTE_TAKEN'>(call, async ({ tx, emit }) => {
+      change<Remote, 'E_REMOTE_TAKEN'>(call, async ({ tx, emit, audit }) => {
         await lockNames(tx, [`remote:${wish.name}`]);
         const [present] = await tx.$queryRawUnsafe<Remote[]>(FOUND, wish.name);
         if (present !== undefined) return isSameRemote(present, wish) ? allow(present) : deny('E_REMOTE_TAKEN');
@@ -42,10 +42,11 @@ export function createRemoteStore({ client, change }: Pick<UniverseStore, 'clien
         );
         if (added === undefined) throw new Error('a new remote has no row');
         emit({ name: 'remote:added', payload: { by, id: added.id, name: added.name, type: 'node' } });
+        audit({ event: 'remote:added', workspace: null, data: { name: added.name, by } });
         return allow(added);
       }),
     remove: (call: ChangeCall, named: string, by: string) =>
-      change<string, 'E_REMOTE_ABSENT'>(call, async ({ tx, emit }) => {
+      change<string, 'E_REMOTE_ABSENT'>(call, async ({ tx, emit, audit }) => {
         const [gone] = await tx.$queryRawUnsafe<Remote[]>(
           `DELETE FROM universe.remotes WHERE remote_id = $1 OR name = $1 RETURNING ${REMOTE}`,
           named,
@@ -53,6 +54,7 @@ export function createRemoteStore({ client, change }: Pick<UniverseStore, 'clien
         if (gone === undefined) return deny('E_REMOTE_ABSENT');
         await tx.$executeRawUnsafe('DELETE FROM universe.contacts WHERE connector = $1', connectorOf(gone));
         emit({ name: 'remote:removed', payload: { by, id: gone.id, name: gone.name } });
+        audit({ event: 'remote:removed', workspace: null, data: { name: gone.name, by } });
         return allow(gone.id);
       }),
   };

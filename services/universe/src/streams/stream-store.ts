@@ -42,13 +42,15 @@ export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Pla
     enqueue: (call: ChangeCall, wish: Wish, work: Omit<NewWork, 'workId'>) =>
       enqueue(call, { wish, work: { ...work, workId: ids.next('wrk') } }),
     remove: (call: ChangeCall, place: StreamPlace, who: { readonly name: string; readonly mayAll: boolean }) =>
-      change<number, 'E_STREAM_ABSENT' | 'E_NOT_CREATOR'>(call, async ({ tx, emit }) => {
+      change<number, 'E_STREAM_ABSENT' | 'E_NOT_CREATOR'>(call, async ({ tx, emit, audit }) => {
         const row = await readStream(tx, place, 'FOR UPDATE');
         if (row === null) return deny('E_STREAM_ABSENT');
         if (!who.mayAll && row.createdBy !== who.name) return deny('E_NOT_CREATOR');
         const removed = await deleteStream(tx, row.streamId);
         const { parties, ...where } = hearersOf(place);
         emit({ name: 'stream:deleted', ...where, payload: { stream: place.stream, by: who.name, removed, parties } });
+        const { workspace, stream } = place;
+        audit({ event: 'stream:deleted', workspace, data: { stream, removed, by: who.name } });
         return allow(removed);
       }),
     find: (place: StreamPlace) => readStream(client, place),

@@ -105,6 +105,9 @@ describe('a queue', () => {
     await expect(bed.call('stream_poll', { stream: 'gone' }, 'reader')).rejects.toThrow('FORBIDDEN');
     expect(await bed.call('stream_delete', { stream: 'gone' }, 'w2')).toMatchObject({ code: 'E_NOT_CREATOR' });
     expect(await bed.call('stream_delete', { stream: 'gone' })).toMatchObject({ deleted: true, removed: 1 });
+    await expect
+      .poll(async () => (await bed.registry('svc_audit_list', { event: 'stream:deleted' })).entries)
+      .toMatchObject([{ workspace: 'default', data: { stream: 'gone', removed: 1 } }]);
     for (const [tool, args] of [
       ['stream_complete', { id, result: 1 }],
       ['stream_fail', { id, error: 1 }],
