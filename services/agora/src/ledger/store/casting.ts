@@ -18,7 +18,7 @@ import {
 import { insertEquivocations } from './equivocation-rows.ts';
 import { type AgoraUnit, told } from './events.ts';
 import type { LedgerHashes } from './ledger-hash.ts';
-import { insertEntry, lockTopic, readEntries, readEntryOf, type TopicRow, updateTopic } from './topic-rows.ts';
+import { insertEntries, lockTopic, readEntries, readEntryOf, type TopicRow, updateTopic } from './topic-rows.ts';
 
 export interface Casting {
   readonly signer: NodeSigner;
@@ -83,8 +83,10 @@ export async function admit(
     weight,
     admittedAt: now,
   };
-  const kept = await insertEntry(tx, entry, ballotHash(ballot), casting.signer.sign('svc-agora-entry', entry));
-  if (kept === null) throw new Error('a locked topic took another ballot');
+  const entrySig = casting.signer.sign('svc-agora-entry', entry);
+  const inserted = await insertEntries(tx, topic, [{ entry, sig: entrySig, hash: ballotHash(ballot) }]);
+  const kept = inserted.get(entry.seq);
+  if (kept === undefined) throw new Error('a locked topic took another ballot');
   const isVoid = kept === 'void';
   const sums = isVoid ? row.sums : plus(header, row.sums, { outcome, weight });
   const voided = isVoid ? [...row.voided, voter].sort() : row.voided;

@@ -13,7 +13,8 @@ import { type AgoraUnit, told } from './events.ts';
 import { type Sifted, siftCopy } from './copy-sifting.ts';
 import { strayBallots } from './stray-rows.ts';
 import {
-  insertEntry,
+  insertEntries,
+  type NewEntry,
   insertTopic,
   lockTopic,
   readEntries,
@@ -113,28 +114,43 @@ async function mergeEntries(
   { entries: incoming }: Sifted,
 ): Promise<Decision<Merged, 'E_LEDGER_FORK'>> {
   const { header } = row;
-  const first = incoming[0]?.entry.seq ?? 1;
-  const here = await readEntries(unit.tx, row, first - 1, incoming.length);
-  const known = new Map(here.map(({ entry }) => [entry.seq, canonicalJson(entry)]));
-  let { entries, sums } = row;
-  const voided = [...row.voided];
-  for (const { entry, sig } of incoming) {
-    const { seq, ballot, weight } = entry;
-    const before = known.get(seq);
-    if (before !== undefined && before !== canonicalJson(entry)) return forked(unit, row);
-    if (before !== undefined || seq > entries + 1) continue;
-    // One admission of one voter; a decision covers all that there is to be admitted.
-    const isLate = row.decision !== null;
-    const kept = isLate ? null : await insertEntry(unit.tx, entry, ballotHash(ballot), sig);
-    if (kept === null) return forked(unit, row);
-    known.set(seq, canonicalJson(entry));
-    entries = seq;
-    if (kept === 'void') voided.push(ballot.voter);
-    else sums = plus(header, sums, { outcome: ballot.outcome, weight });
+  const fresh = await freshOf(unit.tx, row, incoming);
+  // One admission of one voter; a decision covers all that there is to be admitted.
+  if (fresh === 'other' || (fresh.length > 0 && row.decision !== null)) return forked(unit, row);
+  const kept = await insertEntries(unit.tx, header.topic, fresh);
+  if (kept.size < fresh.length) return forked(unit, row);
+  if (fresh.length === 0) return allow({ row, adopted: 0 });
+  const isVoid = ({ entry }: NewEntry): boolean => kept.get(entry.seq) === 'void';
+  const voided = [...row.voided, ...fresh.filter(isVoid).map(({ entry }) => entry.ballot.voter)].sort();
+  let { sums } = row;
+  for (const one of fresh) {
+    const { ballot, weight } = one.entry;
+    if (!isVoid(one)) sums = plus(header, sums, { outcome: ballot.outcome, weight });
   }
-  voided.sort();
-  if (entries > row.entries) await updateTopic(unit.tx, header.topic, { entries, sums, voided });
-  return allow({ row: { ...row, entries, sums, voided }, adopted: entries - row.entries });
+  const entries = row.entries + fresh.length;
+  await updateTopic(unit.tx, header.topic, { entries, sums, voided });
+  return allow({ row: { ...row, entries, sums, voided }, adopted: fresh.length });
+}
+
+/** Those that follow on what is here without a gap; `other`: a number that came is here, or came, with something else in it. */
+async function freshOf(
+  tx: AgoraUnit['tx'],
+  row: TopicRow,
+  incoming: Sifted['entries'],
+): Promise<readonly NewEntry[] | 'other'> {
+  const first = incoming[0]?.entry.seq ?? 1;
+  const here = await readEntries(tx, row, first - 1, incoming.length);
+  const known = new Map(here.map(({ entry }) => [entry.seq, canonicalJson(entry)]));
+  const fresh: NewEntry[] = [];
+  for (const { entry, sig } of incoming) {
+    const text = canonicalJson(entry);
+    const before = known.get(entry.seq);
+    if (before !== undefined && before !== text) return 'other';
+    if (before !== undefined || entry.seq > row.entries + fresh.length + 1) continue;
+    known.set(entry.seq, text);
+    fresh.push({ entry, sig, hash: ballotHash(entry.ballot) });
+  }
+  return fresh;
 }
 
 /** What came, and what follows from ballots that were sent here although another node decides. */

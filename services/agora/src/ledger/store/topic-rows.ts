@@ -248,33 +248,43 @@ function entryRow({ header, headerHash }: Pick<TopicRow, 'header' | 'headerHash'
   return { entry: { seq, ballot, ballotSig: sig, weight, admittedAt }, sig: entrySig, ballotHash: hash };
 }
 
-/** `void`: its voter is known to have signed two outcomes; null = there is one of that number or that voter. */
-export async function insertEntry(
+/** An entry as it is kept: with the hash of its ballot and what the owner of the ledger signed. */
+export interface NewEntry extends SignedEntry {
+  readonly hash: string;
+}
+
+/**
+ * Of one topic. By number what they count as: `void` when the voter is known to have signed two outcomes. One is missing
+ * when there is one of that number or that voter.
+ */
+export async function insertEntries(
   tx: SqlClient,
-  entry: Entry,
-  hash: string,
-  entrySig: string | null,
-): Promise<'counted' | 'void' | null> {
-  const { seq, ballot, ballotSig, weight, admittedAt } = entry;
-  const [inserted] = await tx.$queryRawUnsafe<{ isVoid: boolean }[]>(
+  topic: string,
+  entries: readonly NewEntry[],
+): Promise<ReadonlyMap<number, 'counted' | 'void'>> {
+  if (entries.length === 0) return new Map();
+  const rows = entries.map(({ entry: { ballot, ...entry }, sig, hash }) => ({ ...ballot, ...entry, sig, hash }));
+  const inserted = await tx.$queryRawUnsafe<{ seq: number; isVoid: boolean }[]>(
     `INSERT INTO agora.ballot_entries AS e
        (topic, seq, voter, node, outcome, voted_at, weight, admitted_at, hash, sig, entry_sig)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
-     RETURNING EXISTS (
+     SELECT $1, * FROM unnest(
+       $2::int[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[], $8::bigint[], $9::text[], $10::text[],
+       $11::text[]
+     ) ON CONFLICT DO NOTHING
+     RETURNING seq, EXISTS (
        SELECT 1 FROM agora.equivocations q WHERE q.topic = e.topic AND q.voter = e.voter AND q.node = e.node
      ) AS "isVoid"`,
-    ballot.topic,
-    seq,
-    ballot.voter,
-    ballot.node,
-    ballot.outcome,
-    ballot.votedAt,
-    weight,
-    admittedAt,
-    hash,
-    ballotSig,
-    entrySig,
+    topic,
+    rows.map(({ seq }) => seq),
+    rows.map(({ voter }) => voter),
+    rows.map(({ node }) => node),
+    rows.map(({ outcome }) => outcome),
+    rows.map(({ votedAt }) => votedAt),
+    rows.map(({ weight }) => weight),
+    rows.map(({ admittedAt }) => admittedAt),
+    rows.map(({ hash }) => hash),
+    rows.map(({ ballotSig }) => ballotSig),
+    rows.map(({ sig }) => sig),
   );
-  if (inserted === undefined) return null;
-  return inserted.isVoid ? 'void' : 'counted';
+  return new Map(inserted.map(({ seq, isVoid }) => [seq, isVoid ? 'void' : 'counted']));
 }
