@@ -68,7 +68,8 @@ export interface RerankQuery {
   /** In query order, those that some row has. */
   readonly terms: readonly PositionedTerm[];
   readonly weighted: readonly WeightedTerm[];
-  readonly termOf: (id: number) => string;
+  /** UTF-16 units of a term, to be used at once. */
+  readonly unitsOf: (id: number) => ArrayLike<number>;
   readonly recency: Recency;
 }
 
@@ -80,12 +81,12 @@ export interface RerankQuery {
  */
 export function rerankCandidates(
   candidates: readonly Candidate[],
-  { terms, weighted, termOf, recency }: RerankQuery,
+  { terms, weighted, unitsOf, recency }: RerankQuery,
   termNumbers: Uint32Array,
 ): HybridParts[] {
   const tokens = candidates.map((candidate) => candidate.tokens);
   const bm25 = normalised(candidates.map((candidate) => candidate.bm25));
-  const grams = normalised(gramScores(tokens, weighted, { termOf, numbers: termNumbers }));
+  const grams = normalised(gramScores(tokens, weighted, { unitsOf, numbers: termNumbers }));
   const proximity = normalised(proximityScores(tokens, terms));
   const file = normalised(candidates.map((candidate) => candidate.file));
   const unsmoothed = candidates.map((_, index): HybridParts => {
@@ -106,20 +107,20 @@ export function rerankCandidates(
     candidates.map(({ changedAt }) => changedAt),
     recency,
   );
+  const asked = new Map(terms.map(({ id, idf }) => [id, idf]));
   return unsmoothed.map((parts, index) => ({
     ...parts,
     smoothing: WEIGHTS.smoothing * (means[index] ?? 0),
-    title: WEIGHTS.title * titleMatch(candidates[index], terms),
+    title: WEIGHTS.title * titleMatch(candidates[index], asked),
     phrases: PHRASE_SCORE * (candidates[index]?.phrases ?? 0),
     recency: recent[index] ?? 0,
   }));
 }
 
 /** How much of the query the title says, and how much of the title the query: 1 when they are the same words. */
-function titleMatch(candidate: Candidate | undefined, terms: readonly PositionedTerm[]): number {
+function titleMatch(candidate: Candidate | undefined, asked: ReadonlyMap<number, number>): number {
   if (candidate === undefined || candidate.titleLength === 0) return 0;
   const title = new Set(candidate.tokens.subarray(0, candidate.titleLength));
-  const asked = new Map(terms.map(({ id, idf }) => [id, idf]));
   let [said, all, count] = [0, 0, 0];
   for (const [id, idf] of asked) {
     all += idf;

@@ -1,21 +1,32 @@
 import { B, K1 } from './bm25.ts';
+import { grown } from './growable.ts';
+import { forgetNumbers } from './term-numbers.ts';
 
 const SPACE = 32;
+/** Bits of the sieve through which a gram goes before it is looked up: most grams of a text are none of the query's. */
+const SIEVE = 4096;
 
 /** The 4-gram as one integer; different grams may meet, which is harmless and the same everywhere. */
 function mix(a: number, b: number, c: number, d: number): number {
   return Math.imul(Math.imul(Math.imul(a, 0x01000193) ^ b, 0x01000193) ^ c, 0x01000193) ^ d;
 }
 
-/** Calls `sink` with the letter 4-grams of a term with a blank before and behind it; returns how many there are. */
-function scanGrams(term: string, sink: (gram: number) => void): number {
+/** Writes the letter 4-grams of a term with a blank before and behind it; returns how many there are. */
+function readGrams(units: ArrayLike<number>, into: Int32Array): number {
+  const { length } = units;
   let [a, b, c] = [0, 0, SPACE];
-  for (let index = 0; index <= term.length; index += 1) {
-    const unit = index < term.length ? term.charCodeAt(index) : SPACE;
-    if (index >= 2) sink(mix(a, b, c, unit));
-    [a, b, c] = [b, c, unit];
+  for (let index = 0; index <= length; index += 1) {
+    const unit = index < length ? (units[index] ?? 0) : SPACE;
+    if (index >= 2) into[index - 2] = mix(a, b, c, unit);
+    a = b;
+    b = c;
+    c = unit;
   }
-  return Math.max(term.length - 1, 0);
+  return Math.max(length - 1, 0);
+}
+
+function unitsOfText(text: string): number[] {
+  return Array.from({ length: text.length }, (_, index) => text.charCodeAt(index));
 }
 
 /** A distinct term of a query and its idf. */
@@ -24,69 +35,95 @@ export interface WeightedTerm {
   readonly idf: number;
 }
 
-/** The grams of the terms, numbered, each weighted by the highest idf among its terms. */
+/** The grams of a query's terms, numbered, each weighted by the highest idf among its terms, and which of them other terms have. */
 class QueryGrams {
   readonly weights: number[] = [];
   readonly #numbers = new Map<number, number>();
+  readonly #sieve = new Uint8Array(SIEVE);
+  /** Of the terms that were looked at, one behind the other: the numbers of the query's grams that they have. */
+  shared = new Uint32Array(1024);
+  #used = 0;
+  /** By term: where its numbers begin in `shared`; those of the last end at the last. */
+  starts = new Uint32Array(1024);
+  /** By term: how many grams it has at all. */
+  lengths = new Uint32Array(1024);
+  #terms = 0;
+  #grams = new Int32Array(64);
 
   constructor(terms: readonly WeightedTerm[]) {
     for (const { term, idf } of terms) {
-      scanGrams(term, (gram) => {
+      for (const gram of this.#gramsOf(unitsOfText(term))) {
         const number = this.#numbers.get(gram) ?? this.weights.length;
         this.#numbers.set(gram, number);
+        this.#sieve[gram & (SIEVE - 1)] = 1;
         this.weights[number] = Math.max(this.weights[number] ?? 0, idf);
-      });
+      }
     }
   }
 
-  /** The numbers of those that a term has, and how many grams it has at all. */
-  of(term: string): TermGrams {
-    const shared: number[] = [];
-    const length = scanGrams(term, (gram) => {
+  /** Returns the place of the term. */
+  look(units: ArrayLike<number>): number {
+    const place = this.#terms++;
+    this.starts = grown(this.starts, this.#terms + 1);
+    this.lengths = grown(this.lengths, this.#terms);
+    const grams = this.#gramsOf(units);
+    this.shared = grown(this.shared, this.#used + grams.length);
+    for (let index = 0; index < grams.length; index += 1) {
+      const gram = grams[index] ?? 0;
+      if (this.#sieve[gram & (SIEVE - 1)] === 0) continue;
       const number = this.#numbers.get(gram);
-      if (number !== undefined) shared.push(number);
-    });
-    return { shared, length };
+      if (number !== undefined) this.shared[this.#used++] = number;
+    }
+    this.lengths[place] = grams.length;
+    this.starts[this.#terms] = this.#used;
+    return place;
   }
-}
 
-interface TermGrams {
-  readonly shared: readonly number[];
-  readonly length: number;
+  /** To be used at once. */
+  #gramsOf(units: ArrayLike<number>): Int32Array {
+    this.#grams = grown(this.#grams, units.length);
+    return this.#grams.subarray(0, readGrams(units, this.#grams));
+  }
 }
 
 /**
  * BM25 over letter 4-grams of the terms of the texts, lengths relative to these texts alone. A gram's idf is that of
  * its query term: grams have no document frequencies of their own. Each distinct term of the texts is looked at once.
- * `numbers` is working memory: room for every term id, all zeros before and after.
+ * `unitsOf`: the UTF-16 units of a term, used at once. `numbers` is working memory: room for every term id, all zeros
+ * before and after.
  */
 export function gramScores(
   texts: readonly Uint32Array[],
   terms: readonly WeightedTerm[],
-  { termOf, numbers }: { readonly termOf: (id: number) => string; readonly numbers: Uint32Array },
+  { unitsOf, numbers }: { readonly unitsOf: (id: number) => ArrayLike<number>; readonly numbers: Uint32Array },
 ): number[] {
   const grams = new QueryGrams(terms);
-  const known: TermGrams[] = [];
+  const { weights } = grams;
   const counted = texts.map((tokens) => {
-    const counts = new Float64Array(grams.weights.length);
+    const counts = new Float64Array(weights.length);
     let length = 0;
-    for (const id of tokens) {
-      if (numbers[id] === 0) numbers[id] = known.push(grams.of(termOf(id)));
-      const found = known[(numbers[id] ?? 0) - 1];
-      if (found === undefined) continue;
-      length += found.length;
-      for (const number of found.shared) counts[number] = (counts[number] ?? 0) + 1;
+    for (let index = 0; index < tokens.length; index += 1) {
+      const id = tokens[index] ?? 0;
+      if (numbers[id] === 0) numbers[id] = grams.look(unitsOf(id)) + 1;
+      const place = (numbers[id] ?? 0) - 1;
+      length += grams.lengths[place] ?? 0;
+      const end = grams.starts[place + 1] ?? 0;
+      for (let at = grams.starts[place] ?? 0; at < end; at += 1) {
+        const number = grams.shared[at] ?? 0;
+        counts[number] = (counts[number] ?? 0) + 1;
+      }
     }
     return { counts, length };
   });
-  for (const tokens of texts) for (const id of tokens) numbers[id] = 0;
+  forgetNumbers(texts, numbers);
   const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(texts.length, 1);
   return counted.map(({ counts, length }) => {
     const norm = K1 * (1 - B + (B * length) / Math.max(average, 1));
     let score = 0;
-    counts.forEach((count, number) => {
-      if (count > 0) score += ((grams.weights[number] ?? 0) * count * (K1 + 1)) / (count + norm);
-    });
+    for (let number = 0; number < counts.length; number += 1) {
+      const count = counts[number] ?? 0;
+      if (count > 0) score += ((weights[number] ?? 0) * count * (K1 + 1)) / (count + norm);
+    }
     return score;
   });
 }

@@ -1,4 +1,5 @@
 import { inverseFrequency } from './bm25.ts';
+import { forgetNumbers } from './term-numbers.ts';
 
 const NEAREST = 10;
 /**
@@ -7,52 +8,87 @@ const NEAREST = 10;
  */
 const COMMON_SHARE = 0.7;
 
-/** A term of the texts with the texts that hold it and its weight in each. */
-interface Column {
-  readonly texts: number[];
-  readonly weights: number[];
+/** The terms of the texts in order of first appearance, each with the texts that hold it and its weight in each. */
+interface Columns {
+  readonly count: number;
+  /** By term: where its entries begin; those of the last end at the last. */
+  readonly starts: Uint32Array;
+  /** By entry, in the order of the texts. */
+  readonly holders: Uint32Array;
+  /** By entry: (1 + ln tf) * idf among these texts. */
+  readonly weights: Float64Array;
 }
 
-/** Term columns in order of first appearance, weights (1 + ln tf) * idf among these texts. */
-function columnsOf(texts: readonly Uint32Array[], numbers: Uint32Array): Column[] {
-  const columns: Column[] = [];
-  texts.forEach((tokens, text) => {
-    for (const id of tokens) {
-      if (numbers[id] === 0) numbers[id] = columns.push({ texts: [], weights: [] });
-      const column = columns[(numbers[id] ?? 0) - 1];
-      if (column !== undefined) countTerm(column, text);
+/** Numbers the terms from 1 on, and answers how many texts each number has. */
+function countHolders(texts: readonly Uint32Array[], numbers: Uint32Array): { count: number; holders: Uint32Array } {
+  const room = texts.reduce((sum, tokens) => sum + tokens.length, 1);
+  const holders = new Uint32Array(room + 1);
+  const lastText = new Uint32Array(room + 1);
+  let count = 0;
+  for (let text = 0; text < texts.length; text += 1) {
+    const tokens = texts[text] ?? new Uint32Array(0);
+    for (let index = 0; index < tokens.length; index += 1) {
+      const id = tokens[index] ?? 0;
+      if (numbers[id] === 0) numbers[id] = ++count;
+      const number = numbers[id] ?? 0;
+      if (lastText[number] === text + 1) continue;
+      lastText[number] = text + 1;
+      holders[number] = valueAt(holders, number) + 1;
     }
-  });
-  for (const tokens of texts) for (const id of tokens) numbers[id] = 0;
-  for (const { texts: holders, weights } of columns) {
-    const idf = inverseFrequency(texts.length, holders.length);
-    weights.forEach((tf, index) => {
-      weights[index] = (1 + Math.log(tf)) * idf;
-    });
   }
-  return columns;
+  return { count, holders };
 }
 
-function countTerm({ texts, weights }: Column, text: number): void {
-  const last = texts.length - 1;
-  if (texts[last] === text) weights[last] = (weights[last] ?? 0) + 1;
-  else {
-    texts.push(text);
-    weights.push(1);
+function columnsOf(texts: readonly Uint32Array[], numbers: Uint32Array): Columns {
+  const { count, holders: frequencies } = countHolders(texts, numbers);
+  const starts = new Uint32Array(count + 1);
+  for (let term = 0; term < count; term += 1) starts[term + 1] = valueAt(starts, term) + valueAt(frequencies, term + 1);
+  const ends = starts.slice();
+  const entries = valueAt(starts, count);
+  const holders = new Uint32Array(entries);
+  const weights = new Float64Array(entries);
+  for (let text = 0; text < texts.length; text += 1) {
+    const tokens = texts[text] ?? new Uint32Array(0);
+    for (let index = 0; index < tokens.length; index += 1) {
+      const term = valueAt(numbers, tokens[index] ?? 0) - 1;
+      const end = valueAt(ends, term);
+      const isSame = end > valueAt(starts, term) && holders[end - 1] === text;
+      const at = isSame ? end - 1 : end;
+      holders[at] = text;
+      weights[at] = valueAt(weights, at) + 1;
+      ends[term] = at + 1;
+    }
+  }
+  forgetNumbers(texts, numbers);
+  weigh({ count, starts, weights }, texts.length);
+  return { count, starts, holders, weights };
+}
+
+/** Makes weights of frequencies. */
+function weigh({ count, starts, weights }: Omit<Columns, 'holders'>, texts: number): void {
+  const idfs = Float64Array.from({ length: texts + 1 }, (_, frequency) => inverseFrequency(texts, frequency));
+  for (let term = 0; term < count; term += 1) {
+    const [from, to] = [valueAt(starts, term), valueAt(starts, term + 1)];
+    const idf = valueAt(idfs, to - from);
+    for (let at = from; at < to; at += 1) {
+      const tf = valueAt(weights, at);
+      weights[at] = tf === 1 ? idf : (1 + Math.log(tf)) * idf;
+    }
   }
 }
 
-function valueAt(values: Float64Array | readonly number[], index: number): number {
+function valueAt(values: Float64Array | Uint32Array | readonly number[], index: number): number {
   return values[index] ?? 0;
 }
 
 /** Adds a term's products to the upper triangle of the matrix. */
-function addProducts({ texts, weights }: Column, size: number, matrix: Float64Array): void {
-  for (let left = 0; left < texts.length; left += 1) {
-    const base = valueAt(texts, left) * size;
+function addProducts({ starts, holders, weights }: Columns, term: number, size: number, matrix: Float64Array): void {
+  const to = valueAt(starts, term + 1);
+  for (let left = valueAt(starts, term); left < to; left += 1) {
+    const base = valueAt(holders, left) * size;
     const weight = valueAt(weights, left);
-    for (let right = left; right < texts.length; right += 1) {
-      const at = base + valueAt(texts, right);
+    for (let right = left; right < to; right += 1) {
+      const at = base + valueAt(holders, right);
       matrix[at] = valueAt(matrix, at) + weight * valueAt(weights, right);
     }
   }
@@ -63,8 +99,10 @@ function cosines(texts: readonly Uint32Array[], numbers: Uint32Array): Float64Ar
   const size = texts.length;
   const matrix = new Float64Array(size * size);
   const common = Math.max(NEAREST, size * COMMON_SHARE);
-  for (const column of columnsOf(texts, numbers)) {
-    if (column.texts.length <= common) addProducts(column, size, matrix);
+  const columns = columnsOf(texts, numbers);
+  for (let term = 0; term < columns.count; term += 1) {
+    const holders = valueAt(columns.starts, term + 1) - valueAt(columns.starts, term);
+    if (holders <= common) addProducts(columns, term, size, matrix);
   }
   const lengths = texts.map((_, index) => Math.sqrt(valueAt(matrix, index * size + index)));
   for (let left = 0; left < size; left += 1) {
@@ -81,13 +119,15 @@ function cosines(texts: readonly Uint32Array[], numbers: Uint32Array): Float64Ar
 /** Indexes of the (at most) NEAREST highest cosines above 0 in other groups, best first, the lower index on a tie. */
 function nearestOf(row: Float64Array, self: number, groups: readonly number[]): number[] {
   const nearest: number[] = [];
+  let least = 0;
   for (let other = 0; other < row.length; other += 1) {
     const cosine = valueAt(row, other);
-    if (cosine <= 0 || groups[other] === groups[self]) continue;
+    if (cosine <= least || groups[other] === groups[self]) continue;
     let at = nearest.length;
     while (at > 0 && valueAt(row, nearest[at - 1] ?? 0) < cosine) at -= 1;
     if (at < NEAREST) nearest.splice(at, 0, other);
     if (nearest.length > NEAREST) nearest.pop();
+    if (nearest.length === NEAREST) least = valueAt(row, nearest[NEAREST - 1] ?? 0);
   }
   return nearest;
 }

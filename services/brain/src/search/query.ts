@@ -85,8 +85,8 @@ function rerank(query: PreparedQuery, rows: Uint32Array, wish: Wish, work: Works
   const { dictionary } = query.store.cache;
   const best = topRows(rows, CANDIDATES, rowOrder(query.store, work.scores, wish.phrased));
   const candidates = candidatesOf(query, best, wish, work);
-  const termOf = (id: number): string => dictionary.termOf(id);
-  const asked = { ...rerankQuery(query), termOf, recency: wish.request.recency ?? 'off' };
+  const unitsOf = (id: number): Uint16Array => dictionary.unitsOf(id);
+  const asked = { ...rerankQuery(query), unitsOf, recency: wish.request.recency ?? 'off' };
   const parts = rerankCandidates(candidates, asked, work.termNumbers);
   const top = candidates.reduce((highest, { bm25 }) => Math.max(highest, bm25), 0);
   const partsOf = new Map(parts.map((part, index) => [best[index] ?? 0, part]));

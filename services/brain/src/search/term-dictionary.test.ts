@@ -29,7 +29,10 @@ test('counts terms as a map does, and uses the ids of those that are gone again'
       }
       expect(dictionary.size).toBe(model.size);
       expect(dictionary.idBound).toBeLessThanOrEqual(most);
-      for (const [term, { id }] of model) expect([dictionary.find(term), dictionary.termOf(id)]).toEqual([id, term]);
+      for (const [term, { id }] of model) {
+        expect([dictionary.find(term), dictionary.termOf(id)]).toEqual([id, term]);
+        expect(String.fromCharCode(...dictionary.unitsOf(id))).toBe(term);
+      }
       expect(new Set([...model.values()].map(({ id }) => id)).size).toBe(model.size);
       for (const [term] of steps) if (!model.has(term)) expect(dictionary.find(term)).toBeUndefined();
     }),

@@ -23,6 +23,7 @@ export class TermDictionary {
   #uses = new Uint32Array(0);
   #letters = new Uint32Array(0);
   #bytes: Buffer = Buffer.alloc(0);
+  #units = new Uint16Array(32);
   #bytesUsed = 0;
   #bytesDead = 0;
   #idBound = 0;
@@ -58,6 +59,20 @@ export class TermDictionary {
     return length < WIDE
       ? this.#bytes.toString('latin1', start, start + length)
       : this.#bytes.toString('utf16le', start, start + (length - WIDE) * 2);
+  }
+
+  /** UTF-16 units, in memory that the next call uses again. */
+  unitsOf(id: number): Uint16Array {
+    const told = this.#lengths[id] ?? 0;
+    const isWide = told >= WIDE;
+    const length = isWide ? told - WIDE : told;
+    this.#units = grown(this.#units, length);
+    const start = this.#starts[id] ?? 0;
+    for (let index = 0; index < length; index += 1) {
+      const at = start + (isWide ? 2 * index : index);
+      this.#units[index] = (this.#bytes[at] ?? 0) + (isWide ? (this.#bytes[at + 1] ?? 0) * 256 : 0);
+    }
+    return this.#units.subarray(0, length);
   }
 
   /**
