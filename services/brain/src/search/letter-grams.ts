@@ -44,13 +44,16 @@ class QueryGrams {
   shared = new Uint32Array(1024);
   #used = 0;
   /** By term: where its numbers begin in `shared`; those of the last end at the last. */
-  starts = new Uint32Array(1024);
+  readonly starts: Uint32Array;
   /** By term: how many grams it has at all. */
-  lengths = new Uint32Array(1024);
+  readonly lengths: Uint32Array;
   #terms = 0;
   #grams = new Int32Array(64);
 
-  constructor(terms: readonly WeightedTerm[]) {
+  /** `most` = other terms that are looked at. */
+  constructor(terms: readonly WeightedTerm[], most: number) {
+    this.starts = new Uint32Array(most + 1);
+    this.lengths = new Uint32Array(most);
     for (const { term, idf } of terms) {
       for (const gram of this.#gramsOf(unitsOfText(term))) {
         const number = this.#numbers.get(gram) ?? this.weights.length;
@@ -64,8 +67,6 @@ class QueryGrams {
   /** Returns the place of the term. */
   look(units: ArrayLike<number>): number {
     const place = this.#terms++;
-    this.starts = grown(this.starts, this.#terms + 1);
-    this.lengths = grown(this.lengths, this.#terms);
     const grams = this.#gramsOf(units);
     this.shared = grown(this.shared, this.#used + grams.length);
     for (let index = 0; index < grams.length; index += 1) {
@@ -97,8 +98,9 @@ export function gramScores(
   terms: readonly WeightedTerm[],
   { unitsOf, numbers }: { readonly unitsOf: (id: number) => ArrayLike<number>; readonly numbers: Uint32Array },
 ): number[] {
-  const grams = new QueryGrams(terms);
-  const { weights } = grams;
+  const most = texts.reduce((sum, tokens) => sum + tokens.length, 0);
+  const grams = new QueryGrams(terms, most);
+  const { weights, starts, lengths } = grams;
   const counted = texts.map((tokens) => {
     const counts = new Float64Array(weights.length);
     let length = 0;
@@ -106,9 +108,9 @@ export function gramScores(
       const id = tokens[index] ?? 0;
       if (numbers[id] === 0) numbers[id] = grams.look(unitsOf(id)) + 1;
       const place = (numbers[id] ?? 0) - 1;
-      length += grams.lengths[place] ?? 0;
-      const end = grams.starts[place + 1] ?? 0;
-      for (let at = grams.starts[place] ?? 0; at < end; at += 1) {
+      length += lengths[place] ?? 0;
+      const end = starts[place + 1] ?? 0;
+      for (let at = starts[place] ?? 0; at < end; at += 1) {
         const number = grams.shared[at] ?? 0;
         counts[number] = (counts[number] ?? 0) + 1;
       }

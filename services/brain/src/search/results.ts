@@ -1,3 +1,4 @@
+import { stem } from './analysis.ts';
 import { K1, roundScore } from './bm25.ts';
 import { FIELDS, frequencyOf } from './fields.ts';
 import type { HeadingPaths } from './heading-paths.ts';
@@ -8,7 +9,7 @@ import type { IndexedFile, RowStore } from './row-store.ts';
 import { fieldFrequency, rowFrequency } from './scoring.ts';
 import type { PreparedQuery } from './scoring.ts';
 import type { Explanation, SearchRequest, SearchResult, TermPart } from './search-answer.ts';
-import { snippetOf, type SoughtOf } from './snippet.ts';
+import { snippetOf, type SoughtOf, type SoughtTerm } from './snippet.ts';
 
 /** The verbatim text of a file's passage, as far as it is at hand. */
 export function rowText({ texts }: RowStore, entry: IndexedFile, ordinal: number): string {
@@ -41,11 +42,18 @@ interface Making {
   readonly fusion: Fusion | null;
 }
 
-/** By what a term of the text counts for in the query. */
+/** By what a word of the text counts for in the query. Words come again and again, so each is looked up once. */
 export function soughtTerms({ store, terms }: PreparedQuery): SoughtOf {
   const { dictionary } = store.cache;
   const soughtById = new Map(terms.toReversed().flatMap((term) => term.ids.map((id) => [id, term])));
-  return (term) => soughtById.get(dictionary.find(term) ?? -1);
+  const known = new Map<string, SoughtTerm | null>();
+  return (word) => {
+    const before = known.get(word);
+    if (before !== undefined) return before ?? undefined;
+    const sought = soughtById.get(dictionary.find(stem(word)) ?? -1);
+    known.set(word, sought ?? null);
+    return sought;
+  };
 }
 
 export interface Shown {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
+import { stem } from './analysis.ts';
 import { SearchIndex } from './search-index.ts';
 import { snippetOf, type SoughtTerm } from './snippet.ts';
 
@@ -9,7 +10,7 @@ const IDFS: ReadonlyMap<string, SoughtTerm> = new Map([
   ['pilot', { idf: 1.5 }],
   ['ship', { idf: 1 }],
 ]);
-const snippet = (text: string): string => snippetOf(text, (term) => IDFS.get(term));
+const snippet = (text: string): string => snippetOf(text, (word) => IDFS.get(stem(word)));
 const FILLER = 'Nothing of that is told in this one, which goes on for a while about other things entirely.';
 
 test.each([

@@ -1,5 +1,5 @@
 /** The sentences of a passage that say most of what was asked. */
-import { scanWords, stem } from './analysis.ts';
+import { scanWords } from './analysis.ts';
 import { sentenceSpans } from './sentences.ts';
 
 const SNIPPET_LENGTH = 240;
@@ -11,8 +11,8 @@ export interface SoughtTerm {
   readonly idf: number;
 }
 
-/** What of the query a term of the text stands for. */
-export type SoughtOf = (term: string) => SoughtTerm | undefined;
+/** What of the query a word of the text stands for. */
+export type SoughtOf = (word: string) => SoughtTerm | undefined;
 
 interface Hit {
   readonly start: number;
@@ -42,7 +42,7 @@ function hitsIn(text: string, start: number, end: number, soughtOf: SoughtOf): H
       const piece = match[0].slice(from, from + PIECE_LENGTH);
       const sought: SoughtTerm[] = [];
       scanWords(piece, (word) => {
-        const found = soughtOf(stem(word));
+        const found = soughtOf(word);
         if (found !== undefined) sought.push(found);
       });
       const at = start + match.index + from;

@@ -1,7 +1,7 @@
 /** Rows of topics and of what was admitted there, and the statements that read and change them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
-import type { Decision, Entry, Header, Status } from '../domain/ledger.ts';
+import type { Decision, Header, Status } from '../domain/ledger.ts';
 import type { SignedDecision, SignedEntry } from '../domain/merge.ts';
 import type { Sums } from '../domain/tally.ts';
 
