@@ -6,8 +6,8 @@ export interface Traffic {
   readonly statements: readonly string[];
   /** Those that have begun. */
   readonly transactions: readonly Transaction[];
-  /** Messages that ask, whatever number of questions is in each. */
-  readonly asked: number;
+  /** Subjects of messages that ask, whatever number of questions is in each. */
+  readonly asked: readonly string[];
 }
 
 export interface Transaction {
@@ -29,7 +29,7 @@ interface Sent extends Transaction {
 interface Count {
   readonly statements: string[];
   readonly transactions: Sent[];
-  asked: number;
+  readonly asked: string[];
 }
 
 /** Starts to watch; the answered function tells what `work`, and whatever else goes on meanwhile, has sent. */
@@ -46,7 +46,7 @@ export function watchTraffic({
   });
   const request = bus.request.bind(bus);
   bus.request = (...args) => {
-    count.asked += 1;
+    count.asked.push(args[0]);
     return request(...args);
   };
   return async (work) => {
@@ -57,7 +57,7 @@ export function watchTraffic({
 }
 
 function nothing(): Count {
-  return { statements: [], transactions: [], asked: 0 };
+  return { statements: [], transactions: [], asked: [] };
 }
 
 function watch(connection: Connection, count: () => Count): void {
