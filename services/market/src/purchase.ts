@@ -7,7 +7,7 @@ import type { MarketDeps } from './deps.ts';
 import type { TradeKind } from './domain/trade.ts';
 import { decideConsent, decideParties } from './gates.ts';
 import type { BidRow, ListingRow } from './store/offer-rows.ts';
-import type { Purchase } from './store/buying.ts';
+import type { Purchase } from './store/beginning.ts';
 
 type DealRefusal =
   | 'E_CONSENT'

@@ -280,6 +280,7 @@ export const HABITAT = defineOperations('habitat', {
   scores: {
     effect: 'read',
     askers: ['market'],
+    gathered: true,
     question: z.strictObject({ entityIds: z.array(z.string().max(128)).max(MAX_SCORES_ASKED) }),
     answer: z.strictObject({ scores: z.record(z.string(), z.number()) }),
   },

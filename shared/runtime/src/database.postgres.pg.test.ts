@@ -81,6 +81,29 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
   });
 });
 
+test('a server that goes away with the words with which it takes a connection ends no process', async () => {
+  const message = (type: string, body: Buffer): Buffer => {
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(body.length + 4);
+    return Buffer.concat([Buffer.from(type), length, body]);
+  };
+  const leaving = 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0';
+  // In one piece: whoever asked for the connection has not got it yet when the last of it is read.
+  const words = [message('R', Buffer.alloc(4)), message('Z', Buffer.from('I')), message('E', Buffer.from(leaving))];
+  const leaver = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(Buffer.concat(words)));
+  });
+  leaver.listen(0, '127.0.0.1');
+  await once(leaver, 'listening');
+  const { port } = leaver.address() as AddressInfo;
+  const database = await open(`postgresql://u@127.0.0.1:${port}/d`);
+  const work = withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('SELECT 1'));
+  await expect(work).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+  await database.close();
+  leaver.close();
+});
+
 test('a server that accepts and says nothing is away', async () => {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');

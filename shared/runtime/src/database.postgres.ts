@@ -56,7 +56,10 @@ export async function openPostgresDatabase(options: {
   });
   const onPoolError = (error: Error) => options.log.warn({ err: error }, 'database connection lost');
   pool.on('error', onPoolError);
-  pool.on('connect', (client) => dropWhenSilent(client, silenceMs));
+  pool.on('connect', (client) => {
+    survive(client);
+    dropWhenSilent(client, silenceMs);
+  });
   return {
     name: 'postgresql',
     durability: 'full',
@@ -74,6 +77,14 @@ function clientThatConnectsWithin(connectMs: number): new () => Client {
       super({ ...config, connectionTimeoutMillis: connectMs });
     }
   };
+}
+
+/**
+ * Between the pool, which listens to a connection that is idle, and whoever takes it there is a moment at which nobody does:
+ * a server that says then that it goes away would end the process. The next statement meets the error all the same.
+ */
+function survive(client: PoolClient): void {
+  client.on('error', () => {});
 }
 
 /** A host that vanished leaves its connections open for a quarter of an hour; nobody may wait that long for an answer. */

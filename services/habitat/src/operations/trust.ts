@@ -1,15 +1,15 @@
 /** What other services ask about trust, and what they tell of it. */
 import { effectiveScore, shownScore } from '../domain/trust.ts';
-import { readStanding, readStandings, type StandingNow } from '../store/trust-rows.ts';
+import { readStanding, type StandingNow } from '../store/trust-rows.ts';
 import { type HabitatHandlers, onBehalfOfNobody } from './handlers.ts';
 
 export const trustOperations: HabitatHandlers<'trust' | 'scores' | 'parties' | 'recordTrade'> = {
   async trust({ entityId }, { deps: { store } }) {
     return trustOf(await readStanding(store.client, entityId));
   },
-  async scores({ entityIds }, { deps: { store } }) {
-    const standings = await readStandings(store.client, entityIds);
-    return { scores: Object.fromEntries([...standings].map(([id, standing]) => [id, trustOf(standing).score])) };
+  async scores({ entityIds }, { deps: { store }, deadlineAt }) {
+    const standings = await store.standings(entityIds, deadlineAt);
+    return { scores: Object.fromEntries(standings.map(([id, standing]) => [id, trustOf(standing).score])) };
   },
   async parties(pair, { deps: { store }, deadlineAt }) {
     const { kin, parties } = await store.parties(pair, deadlineAt);

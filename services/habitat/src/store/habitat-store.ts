@@ -22,7 +22,7 @@ import { beginTask, endTask } from './boot-task.ts';
 import { escalateTask, grantToTask, openTask, revokeFromTask } from './sudo-tasks.ts';
 import { confirmOrg, makeDept, makeOrg, makeTeam, makeTeamRole } from './team-making.ts';
 import { mintAuthToken, mintToken, revokeToken } from './token-changes.ts';
-import { type Pair, type PairNow, readPairs } from './trust-rows.ts';
+import { type Pair, type PairNow, readPairs, readStandings, type StandingNow } from './trust-rows.ts';
 import { rate, type RatingWish, recordTrades, setRequired, type Trade, type TradeRecorded } from './trust-store.ts';
 import { type Change, type ChangeParts, createChange, type HabitatCall, type HabitatUnit } from './unit.ts';
 import { createWorkspace } from './workspace-changes.ts';
@@ -45,13 +45,27 @@ function askedByMany({ store: { client }, platform: { clock } }: StoreParts, cha
   const ofNobody: FoldedOf<HabitatUnit> = (call, work) =>
     change({ ...call, caller: { ...call.caller, token: null } }, work);
   const reading = createFolding<Pair, PairNow>(clock, (pairs) => readPairs(client, pairs));
+  const weighing = createFolding<readonly string[], readonly (readonly [string, StandingNow])[]>(
+    clock,
+    async (asked) => {
+      const standings = await readStandings(client, asked.flat());
+      return asked.map((ids) => [...new Set(ids)].flatMap((id) => pairOf(id, standings.get(id))));
+    },
+  );
   return {
     recordTrade: createFoldedChange<HabitatUnit, Trade, TradeRecorded, never>(ofNobody, clock, {
       laneOf: () => 'trades',
       run: recordTrades,
     }),
     parties: (pair: Pair, deadlineAt: number): Promise<PairNow> => reading.submit('parties', pair, deadlineAt),
+    /** Of each that is named, once. */
+    standings: (entityIds: readonly string[], deadlineAt: number) =>
+      weighing.submit('standings', entityIds, deadlineAt),
   };
+}
+
+function pairOf<Value>(id: string, value: Value | undefined): (readonly [string, Value])[] {
+  return value === undefined ? [] : [[id, value]];
 }
 
 /** How a unit of work becomes a method. */

@@ -1,32 +1,17 @@
 /** What counts once for all of a family of buyers: its trades that are open, and what it says of a seller. */
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
-import { RealMarket } from '../../testing/model/real-market.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { marketTests } from '../../testing/market-tests.ts';
 import { OPEN_AT_ONCE } from '../domain/offer.ts';
 import { reputationOf } from '../domain/reputation.ts';
 import { readPartners } from './reputation-rows.ts';
 import { sweepTrades } from './trade-retention.ts';
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
+const here = await marketTests('f');
+const { client } = here;
 const OFFER = { seller: 'a', kind: 'skill', price: 1, supply: 5, unsettled: 'confirm' } as const;
-let bed: MarketBed;
-let market: RealMarket;
-let names = 0;
 
-beforeAll(async () => {
-  bed = await openMarketBed(database);
-});
-afterAll(async () => {
-  await bed.stop();
-  await database.close();
-});
 beforeEach(async () => {
-  names += 1;
-  market = await RealMarket.begin(bed, database.pool, `f${names}x`);
-  await market.list(0, OFFER);
+  await here.market.list(0, OFFER);
 });
 
 interface Closed {
@@ -44,25 +29,25 @@ async function insert(trades: readonly Closed[]): Promise<void> {
      SELECT 'old' || $1::text || row_number() OVER (), 'skill', $1::text, buyer, family, credits * 1000000, true, state, 'none', now(), now(), 1000,
        'confirm', now()
      FROM json_to_recordset($2::json) AS r(buyer text, family text, credits bigint, state text)`,
-    market.name('a'),
+    here.market.name('a'),
     JSON.stringify(trades),
   );
 }
 
 const bought = (family: string, keyed: boolean) => {
-  const call = keyed ? market.keyed('buy') : market.call();
-  return market.buy(market.nextTradeId(), 0, OFFER, 'b', call, market.name('b') + family);
+  const call = keyed ? here.market.keyed('buy') : here.market.call();
+  return here.market.buy(here.market.nextTradeId(), 0, OFFER, 'b', call, here.market.name('b') + family);
 };
 
 it.each([false, true])(
   'a family has so many open trades and no more, whoever of it buys (with a key: %s)',
   async (keyed) => {
-    const open = { buyer: 'x', family: `${market.name('b')}full`, credits: 0, state: 'delivered' };
+    const open = { buyer: 'x', family: `${here.market.name('b')}full`, credits: 0, state: 'delivered' };
     await insert(Array.from({ length: OPEN_AT_ONCE - 1 }, (_, n) => ({ ...open, buyer: `x${n}` })));
     expect(await bought('full', keyed)).toBeNull();
     expect(await bought('full', keyed)).toBe('E_QUOTA');
     expect(await bought('other', keyed)).toBeNull();
-    expect((await market.state()).taken).toEqual({ [market.listingId(0)]: '2' });
+    expect((await here.market.state()).taken).toEqual({ [here.market.listingId(0)]: '2' });
     await client.$executeRawUnsafe(`UPDATE market.trades SET state = 'refuted' WHERE trade_id LIKE 'old%1'`);
     expect(await bought('full', keyed)).toBeNull();
     await client.$executeRawUnsafe(`DELETE FROM market.trades WHERE trade_id LIKE 'old%'`);
@@ -77,7 +62,7 @@ it('children of one family are one partner, however many they are', async () => 
     { buyer: 'd', family: 'd', credits: 500, state: 'cancelled' },
   ];
   await insert([...children.map((one) => ({ ...one, state: 'confirmed' })), ...others]);
-  const partners = await readPartners(client, 'everything', market.name('a'));
+  const partners = await readPartners(client, 'everything', here.market.name('a'));
   expect(partners.sort((one, other) => (one.family < other.family ? -1 : 1))).toEqual([
     { family: 'c', good: 10_000_000n, bad: 30_000_000n, settled: 1, refuted: 1 },
     { family: 'root', good: 100_000_000n, bad: 0n, settled: 9, refuted: 0 },
@@ -93,9 +78,9 @@ it('children of one family are one partner, however many they are', async () => 
 });
 
 it('what was delivered is kept for a time after the trade was closed, its hash for good', async () => {
-  const tradeId = market.nextTradeId();
-  await market.buy(tradeId, 0, OFFER, 'b');
-  await market.act(tradeId, 'deliver', 'a');
+  const tradeId = here.market.nextTradeId();
+  await here.market.buy(tradeId, 0, OFFER, 'b');
+  await here.market.act(tradeId, 'deliver', 'a');
   const older = (days: number) =>
     client.$executeRawUnsafe(
       `UPDATE market.trades SET closed_at = closed_at - make_interval(days => $2::int) WHERE trade_id = $1`,
@@ -103,12 +88,12 @@ it('what was delivered is kept for a time after the trade was closed, its hash f
       days,
     );
   await sweepTrades(client, 90);
-  await market.act(tradeId, 'confirm', 'b');
+  await here.market.act(tradeId, 'confirm', 'b');
   await older(89);
   await sweepTrades(client, 90);
-  expect(await bed.trades.payload(tradeId)).toBe('x');
+  expect(await here.bed.trades.payload(tradeId)).toBe('x');
   await older(2);
   await sweepTrades(client, 90);
-  expect(await bed.trades.payload(tradeId)).toBeUndefined();
-  expect(await bed.trades.read(tradeId)).toMatchObject({ payloadHash: 'h', state: 'confirmed' });
+  expect(await here.bed.trades.payload(tradeId)).toBeUndefined();
+  expect(await here.bed.trades.read(tradeId)).toMatchObject({ payloadHash: 'h', state: 'confirmed' });
 });

@@ -230,24 +230,13 @@ export async function findBids(
   );
 }
 
-/** From open to what became of it; false when it was open no more. */
-async function closeBid(tx: SqlClient, bidId: string, status: string, tradeId: string | null): Promise<boolean> {
+/** False when it was open no more. */
+export async function withdrawBid(tx: SqlClient, bidId: string): Promise<boolean> {
   const closed = await tx.$executeRawUnsafe(
-    `UPDATE market.bids SET status = $2, trade_id = $3
-     WHERE bid_id = $1 AND status = 'open' AND expires_at > clock_timestamp()`,
+    `UPDATE market.bids SET status = 'withdrawn' WHERE bid_id = $1 AND status = 'open' AND expires_at > clock_timestamp()`,
     bidId,
-    status,
-    tradeId,
   );
   return closed === 1;
-}
-
-export function takeBid(tx: SqlClient, bidId: string, tradeId: string): Promise<boolean> {
-  return closeBid(tx, bidId, 'accepted', tradeId);
-}
-
-export function withdrawBid(tx: SqlClient, bidId: string): Promise<boolean> {
-  return closeBid(tx, bidId, 'withdrawn', null);
 }
 
 /** The trade that it was accepted for never came to be. */

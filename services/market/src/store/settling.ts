@@ -10,7 +10,8 @@ import { reopenBid } from './offer-rows.ts';
 import type { MarketStore } from './trade-events.ts';
 import type { MoveTrade } from './trade-moves.ts';
 import type { TradeReports } from './trade-reports.ts';
-import { type ClosedTrade, type NewTrade, readTrade, restoreSupply, type TradeRow } from './trade-rows.ts';
+import type { NewTrade } from './purchase-rows.ts';
+import { type ClosedTrade, readTrade, restoreSupply, type TradeRow } from './trade-rows.ts';
 import { settledEvent, type TradeSteps } from './trade-steps.ts';
 
 /** After this long a hold that was asked for is refused, so that none comes when its trade was given up. */

@@ -9,7 +9,7 @@ import { createFoldedChange } from '@svc/runtime/folded-change.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import type { MarketEvent, MarketStore } from './trade-events.ts';
-import { lockTrades, restoreSupply, type TradeRow, type TradeWrite, writeTrades } from './trade-rows.ts';
+import { lockTrades, restoreSupply, type TradeRow, type TradeWrite, writingOf } from './trade-rows.ts';
 
 /** What becomes of a trade, what is told of it, and what the caller is answered, as plain JSON. */
 export interface Moved<Answer> {
@@ -76,8 +76,8 @@ async function moveAll(unit: Unit<MarketEvent>, asked: readonly Asked[]): Promis
   const rows = await lockTrades(unit.tx, [...new Set(asked.map(({ move }) => move.tradeId))]);
   const moving: Moving = { unit, rows, writes: new Map(), restored: [] };
   const decisions = asked.map((one) => judged(moving, one, asked.length));
-  await writeTrades(unit.tx, [...moving.writes.values()]);
   await restoreSupply(unit.tx, moving.restored);
+  if (moving.writes.size > 0) unit.lastly(writingOf([...moving.writes.values()]));
   return decisions;
 }
 

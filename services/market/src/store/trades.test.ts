@@ -1,37 +1,19 @@
 /** Trades on the real ledger: many at once, and what is found when rows contradict each other. */
 import { CallError } from '@svc/contract/codes.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
 import { runs } from '@svc/testing/counts.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
+import { describe, expect, it } from 'vitest';
+import { marketTests } from '../../testing/market-tests.ts';
 import type { Act, Agent } from '../../testing/model/reference-market.ts';
-import { RealMarket } from '../../testing/model/real-market.ts';
 import { readViolations } from './invariants.ts';
 import { createMarketAudit } from './market-audit.ts';
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
-let bed: MarketBed;
-let market: RealMarket;
-let names = 0;
+const here = await marketTests('t');
+const { client, database } = here;
 
-beforeAll(async () => {
-  bed = await openMarketBed(database);
-});
-afterAll(async () => {
-  await bed.stop();
-  await database.close();
-});
-beforeEach(async () => {
-  names += 1;
-  market = await RealMarket.begin(bed, database.pool, `t${names}x`);
-});
-
-const violations = () => readViolations(client, bed.ports.money, { closedWithinMs: null, graceMs: 0 });
+const violations = () => readViolations(client, here.bed.ports.money, { closedWithinMs: null, graceMs: 0 });
 const sql = (text: string, ...values: unknown[]) => client.$executeRawUnsafe(text, ...values);
 const budget = async (agent: Agent) =>
-  (await bed.escrow('escrow_status', { org: market.name(agent) })) as { budget: Record<string, number> };
+  (await here.bed.escrow('escrow_status', { org: here.market.name(agent) })) as { budget: Record<string, number> };
 
 type Kind = 'plain' | 'skill';
 const offer = (kind: Kind, price: number, supply: number) =>
@@ -39,10 +21,10 @@ const offer = (kind: Kind, price: number, supply: number) =>
 
 /** The trades of those who got one. */
 async function bought(kind: Kind, price: number, supply: number, buyers: readonly Agent[]) {
-  await market.list(0, offer(kind, price, supply));
-  const ids = buyers.map(() => market.nextTradeId());
+  await here.market.list(0, offer(kind, price, supply));
+  const ids = buyers.map(() => here.market.nextTradeId());
   const said = await Promise.all(
-    buyers.map((buyer, n) => market.buy(ids[n] ?? '', 0, offer(kind, price, supply), buyer)),
+    buyers.map((buyer, n) => here.market.buy(ids[n] ?? '', 0, offer(kind, price, supply), buyer)),
   );
   return { ids: ids.filter((_, n) => said[n] === null), said };
 }
@@ -64,12 +46,12 @@ describe('at once', () => {
   });
 
   it('a purchase that begins after its twin was given up leaves nothing behind', async () => {
-    await market.list(0, offer('plain', 40, 1));
-    const tradeId = market.nextTradeId();
-    await bed.ports.money.void({ holdId: `trade:${tradeId}`, reason: 'undone' });
-    const again = market.buy(tradeId, 0, offer('plain', 40, 1), 'b', market.keyed('buy'));
+    await here.market.list(0, offer('plain', 40, 1));
+    const tradeId = here.market.nextTradeId();
+    await here.bed.ports.money.void({ holdId: `trade:${tradeId}`, reason: 'undone' });
+    const again = here.market.buy(tradeId, 0, offer('plain', 40, 1), 'b', here.market.keyed('buy'));
     await expect(again).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
-    expect(await market.state()).toMatchObject({ trades: {}, taken: { [market.listingId(0)]: '0' } });
+    expect(await here.market.state()).toMatchObject({ trades: {}, taken: { [here.market.listingId(0)]: '0' } });
     expect(await violations()).toEqual([]);
   });
 
@@ -77,7 +59,7 @@ describe('at once', () => {
     const { said } = await bought('skill', 40, 5, Array<Agent>(5).fill('b'));
     expect(said.filter((code) => code === null)).toHaveLength(2);
     expect(said.filter((code) => code === 'E_BUDGET')).toHaveLength(3);
-    expect((await market.state()).taken).toEqual({ [market.listingId(0)]: '2' });
+    expect((await here.market.state()).taken).toEqual({ [here.market.listingId(0)]: '2' });
     expect(await violations()).toEqual([]);
   });
 
@@ -89,8 +71,8 @@ describe('at once', () => {
     const crowd = [...Array<Agent>(40)].map((_, n): Agent => (n % 2 === 0 ? 'b' : 'c'));
     database.pool.on('acquire', count);
     const { ids } = await bought('skill', 1, crowd.length, crowd);
-    expect(await Promise.all(ids.map((id) => market.act(id, 'deliver', 'a')))).toEqual(crowd.map(() => null));
-    const confirmed = ids.map((id, n) => market.act(id, 'confirm', crowd[n] ?? 'b'));
+    expect(await Promise.all(ids.map((id) => here.market.act(id, 'deliver', 'a')))).toEqual(crowd.map(() => null));
+    const confirmed = ids.map((id, n) => here.market.act(id, 'confirm', crowd[n] ?? 'b'));
     expect(await Promise.all(confirmed)).toEqual(crowd.map(() => null));
     database.pool.off('acquire', count);
     // One by one each of them takes a connection ten times and more.
@@ -111,7 +93,7 @@ describe('at once', () => {
       );
       const acts: readonly Act[] = kind === 'plain' ? ['complete', 'cancel'] : ['confirm', 'refute', 'cancel'];
       const buyerOf = (n: number): Agent => (n % 2 === 0 ? 'b' : 'c');
-      if (kind === 'skill') for (const id of ids) expect(await market.act(id, 'deliver', 'a')).toBeNull();
+      if (kind === 'skill') for (const id of ids) expect(await here.market.act(id, 'deliver', 'a')).toBeNull();
       // Some of them come when the window is over: then the timer has decided, whoever asks first.
       await sql(
         `UPDATE market.trades SET due_at = clock_timestamp() + $1 * interval '1 ms' WHERE trade_id = ANY($2::text[])`,
@@ -125,10 +107,10 @@ describe('at once', () => {
         `UPDATE market.trades SET due_at = clock_timestamp() WHERE due_at > clock_timestamp() AND trade_id = ANY($1::text[])`,
         ids,
       );
-      await market.sweep();
-      await market.finish();
+      await here.market.sweep();
+      await here.market.finish();
       expect(said.every((codes) => codes.filter((code) => code === null).length <= 1)).toBe(true);
-      const { trades, purses, events } = await market.state();
+      const { trades, purses, events } = await here.market.state();
       const settled = Object.values(events).map(
         (one) => one.split(' ').filter((name) => name === 'trade:settled').length,
       );
@@ -136,18 +118,18 @@ describe('at once', () => {
       const paid = Object.values(trades).filter((one) => /^(completed|confirmed) done$/.test(one)).length;
       const ends = ['completed done', 'cancelled done', 'confirmed done', 'refuted done'];
       expect(Object.values(trades).every((one) => ends.includes(one))).toBe(true);
-      const [spentB = 0, spentC = 0] = [market.name('b'), market.name('c')].map((name) =>
+      const [spentB = 0, spentC = 0] = [here.market.name('b'), here.market.name('c')].map((name) =>
         Number(purses[name]?.split(' ')[0]),
       );
-      expect([spentB + spentC, purses[market.name('a')]]).toEqual([2 * paid, `0 0 ${2 * paid}`]);
+      expect([spentB + spentC, purses[here.market.name('a')]]).toEqual([2 * paid, `0 0 ${2 * paid}`]);
       expect(await violations()).toEqual([]);
     },
   );
 
   async function raced(id: string, acts: readonly Act[], buyer: Agent, at: number): Promise<string | null> {
     try {
-      if (at % 10 === 9) return await market.sweep().then(() => 'swept');
-      return await market.act(id, acts[at % acts.length] ?? 'cancel', buyer);
+      if (at % 10 === 9) return await here.market.sweep().then(() => 'swept');
+      return await here.market.act(id, acts[at % acts.length] ?? 'cancel', buyer);
     } catch (error) {
       // Decided, and not told in time on a busy machine; what has become of it counts.
       if (error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN') return error.code;
@@ -159,22 +141,24 @@ describe('at once', () => {
 describe('money that cannot follow', () => {
   it('is owed until the ledger is back; what the trade has become stays', async () => {
     const tradeId = await oneBought('plain');
-    expect(await market.cutOff('question lost', () => market.act(tradeId, 'complete', 'b'))).toBe('E_OUTCOME_UNKNOWN');
-    expect((await market.state()).trades[tradeId]).toBe('completed pending');
-    expect(await market.act(tradeId, 'cancel', 'b')).toBe('E_TRADE_CLOSED');
-    await market.finish();
-    expect((await market.state()).trades[tradeId]).toBe('completed done');
+    expect(await here.market.cutOff('question lost', () => here.market.act(tradeId, 'complete', 'b'))).toBe(
+      'E_OUTCOME_UNKNOWN',
+    );
+    expect((await here.market.state()).trades[tradeId]).toBe('completed pending');
+    expect(await here.market.act(tradeId, 'cancel', 'b')).toBe('E_TRADE_CLOSED');
+    await here.market.finish();
+    expect((await here.market.state()).trades[tradeId]).toBe('completed done');
     expect(await budget('a')).toMatchObject({ budget: { earned: 40 } });
   });
 
   it('is told as failed when the hold lapsed and nothing is left, and is audited', async () => {
     const tradeId = await oneBought('plain');
-    await market.cutOff('question lost', () => market.act(tradeId, 'complete', 'b'));
-    await market.lapse(tradeId);
-    await bed.escrow('escrow_create', { org: market.name('b'), budget: 0 });
-    await market.finish();
-    expect((await market.state()).trades[tradeId]).toBe('completed failed');
-    expect(await bed.platform.metrics.registry.metrics()).toContain('svc_market_unpaid_total 1');
+    await here.market.cutOff('question lost', () => here.market.act(tradeId, 'complete', 'b'));
+    await here.market.lapse(tradeId);
+    await here.bed.escrow('escrow_create', { org: here.market.name('b'), budget: 0 });
+    await here.market.finish();
+    expect((await here.market.state()).trades[tradeId]).toBe('completed failed');
+    expect(await here.bed.platform.metrics.registry.metrics()).toContain('svc_market_unpaid_total 1');
     const entries = () =>
       client.$queryRawUnsafe<unknown[]>(
         `SELECT id FROM habitat.audit_entries WHERE event = 'trade:unpaid' AND data->>'tradeId' = $1`,
@@ -188,9 +172,9 @@ describe('money that cannot follow', () => {
 describe('a contradiction is found', () => {
   it('between a listing and its trades', async () => {
     await oneBought('plain');
-    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', market.listingId(0));
-    expect(await violations()).toEqual([{ invariant: 'supply', id: market.listingId(0) }]);
-    await sql('UPDATE market.listings SET taken = 1 WHERE listing_id = $1', market.listingId(0));
+    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', here.market.listingId(0));
+    expect(await violations()).toEqual([{ invariant: 'supply', id: here.market.listingId(0) }]);
+    await sql('UPDATE market.listings SET taken = 1 WHERE listing_id = $1', here.market.listingId(0));
   });
 
   it('between what a trade is and whether it was closed', async () => {
@@ -202,40 +186,44 @@ describe('a contradiction is found', () => {
 
   it('between a trade and its hold', async () => {
     const tradeId = await oneBought('plain');
-    await bed.ports.money.void({ holdId: `trade:${tradeId}`, reason: 'by mistake' });
+    await here.bed.ports.money.void({ holdId: `trade:${tradeId}`, reason: 'by mistake' });
     expect(await violations()).toEqual([{ invariant: 'hold', id: tradeId }]);
     await sql('DELETE FROM market.trades WHERE trade_id = $1', tradeId);
-    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', market.listingId(0));
+    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', here.market.listingId(0));
   });
 
   it('told, counted and shown until it is mended', async () => {
     const tradeId = await oneBought('plain');
-    const audit = createMarketAudit({ store: bed.base, money: bed.ports.money, platform: bed.platform });
+    const audit = createMarketAudit({ store: here.bed.base, money: here.bed.ports.money, platform: here.bed.platform });
     expect(await audit.run()).toEqual([]);
-    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', market.listingId(0));
-    expect(await audit.run()).toEqual([{ invariant: 'supply', id: market.listingId(0) }]);
+    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', here.market.listingId(0));
+    expect(await audit.run()).toEqual([{ invariant: 'supply', id: here.market.listingId(0) }]);
     expect(await audit.holds()).toBe(false);
     // Also a process that did not look itself knows of it.
-    const elsewhere = createMarketAudit({ store: bed.base, money: bed.ports.money, platform: bed.platform });
+    const elsewhere = createMarketAudit({
+      store: here.bed.base,
+      money: here.bed.ports.money,
+      platform: here.bed.platform,
+    });
     expect(await elsewhere.holds()).toBe(false);
-    expect(await bed.platform.metrics.registry.metrics()).toContain('svc_market_contradictions 1');
+    expect(await here.bed.platform.metrics.registry.metrics()).toContain('svc_market_contradictions 1');
     const entries = () =>
       client.$queryRawUnsafe<unknown[]>(
         `SELECT id FROM habitat.audit_entries WHERE event = 'market:contradicted' AND data::text LIKE $1`,
-        `%${market.listingId(0)}%`,
+        `%${here.market.listingId(0)}%`,
       );
     await expect.poll(entries).toHaveLength(1);
-    expect((await market.state()).trades[tradeId]).toBe('pending none');
-    await sql('UPDATE market.listings SET taken = 1 WHERE listing_id = $1', market.listingId(0));
+    expect((await here.market.state()).trades[tradeId]).toBe('pending none');
+    await sql('UPDATE market.listings SET taken = 1 WHERE listing_id = $1', here.market.listingId(0));
     expect([await audit.run(), await elsewhere.holds()]).toEqual([[], true]);
   });
 
   it('when a hold lives for which no trade stands', async () => {
     const tradeId = await oneBought('plain');
     await sql('DELETE FROM market.trades WHERE trade_id = $1', tradeId);
-    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', market.listingId(0));
+    await sql('UPDATE market.listings SET taken = 0 WHERE listing_id = $1', here.market.listingId(0));
     expect(await violations()).toEqual([{ invariant: 'orphan', id: `trade:${tradeId}` }]);
-    await bed.ports.money.void({ holdId: `trade:${tradeId}`, reason: 'orphan' });
+    await here.bed.ports.money.void({ holdId: `trade:${tradeId}`, reason: 'orphan' });
     expect(await violations()).toEqual([]);
   });
 });

@@ -5,8 +5,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'sold more often than there is',
     edits: [
-      { file: 'store/trade-rows.ts', from: 'AND taken + 1 <= supply', to: '' },
-      { file: 'store/trade-rows.ts', from: 'WHERE turn <= free', to: '' },
+      {
+        file: 'domain/purchase-rules.ts',
+        from: 'supply !== null && supply <= 0',
+        to: 'supply !== null && supply < -99',
+      },
     ],
   },
   {
@@ -108,21 +111,20 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a purchase that is sent again is another one',
     edits: [
       {
-        file: 'store/buying.ts',
-        from: 'const openKey = idempotency === null ? null : idempotencyId(idempotency);',
-        to: "const openKey = idempotency === null || idempotencyId(idempotency) !== '' ? null : '';",
+        file: 'store/beginning.ts',
+        from: 'const key = idempotency === null ? null : idempotencyId(idempotency);',
+        to: "const key = idempotency === null || idempotencyId(idempotency) !== '' ? null : '';",
       },
     ],
   },
   {
-    name: 'a twin takes supply before it has the key',
+    name: 'a purchase that is sent again is sold out by itself',
     edits: [
       {
-        file: 'store/buying.ts',
-        from: 'const triedAt = await insertTrade(tx, trade);',
-        to: "if ((await takeSupply(tx, purchase.listingId ?? '')) === null) return deny('E_SOLD_OUT'); const triedAt = await insertTrade(tx, trade);",
+        file: 'store/beginning.ts',
+        from: 'const started = before === undefined ?',
+        to: 'const started = before === undefined || !takeFrom(beginning.shelf, trade).ok ?',
       },
-      { file: 'store/buying.ts', from: 'const denial = await takeOffer(unit, purchase);', to: 'const denial = null;' },
     ],
   },
   {
