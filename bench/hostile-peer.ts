@@ -1,4 +1,4 @@
-/** What a peer that never stops talking costs the others: calls of a deployment without it, and while it floods. */
+/** What a peer that never stops talking costs: the callers of the deployment that it floods, and a third one that asks that. */
 import { setInterval } from 'node:timers';
 import { connect } from '@nats-io/transport-node';
 import { systemClock, systemRandom } from '@svc/runtime/clock.ts';
@@ -13,6 +13,9 @@ import { AUTHORISED, startEmbedded, temporaryDataDir } from './system.ts';
 const PER_SECOND = 5000;
 const TICK_MS = 10;
 const CALLERS = 8;
+/** A third node asks less often than a node may. */
+const ASKERS = 2;
+const BETWEEN_QUESTIONS_MS = 50;
 const SECRET = 'correct horse battery staple';
 const OPTIONS = ['yes', 'no'];
 
@@ -33,57 +36,86 @@ export const memberSettings = (name: string, url: string) => ({
 export async function measureHostilePeer(seconds: number, rounds: number): Promise<string> {
   const nats = await startNats({ config: 'max_connections: 100' });
   if (nats === null) return 'no NATS: a hostile peer was not measured';
-  const folders = [temporaryDataDir(), temporaryDataDir()];
-  const [alpha, beta] = await Promise.all(
-    ['alpha', 'beta'].map((name, index) => startEmbedded(folders[index]?.path ?? '', memberSettings(name, nats.url))),
+  const folders = [temporaryDataDir(), temporaryDataDir(), temporaryDataDir()];
+  const started = await Promise.all(
+    ['alpha', 'beta', 'gamma'].map((name, index) =>
+      startEmbedded(folders[index]?.path ?? '', memberSettings(name, nats.url)),
+    ),
   );
-  const [url = ''] = alpha?.urls ?? [];
+  const [url = '', , third = ''] = started.map(({ urls }) => urls[0]);
   try {
-    await callTool(url, AUTHORISED, 'consensus_create', {
-      topic: 'bench',
-      options: OPTIONS,
-      minQuorum: 1000,
-      agentId: 'a',
-    });
-    await untilHeard(url, 'beta');
-    await beta?.stop();
-    const quiet: Times[] = [];
-    const flooded: Times[] = [];
+    const topic = { topic: 'bench', options: OPTIONS, minQuorum: 1000, agentId: 'a' };
+    await callTool(url, AUTHORISED, 'consensus_create', topic);
+    await Promise.all([untilHeard(url, 'beta'), untilHeard(url, 'gamma'), untilHeard(third, 'alpha')]);
+    await started[1]?.stop();
+    const quiet: Sample[] = [];
+    const flooded: Sample[] = [];
     let sent = 0;
     for (let round = 0; round < rounds; round += 1) {
-      quiet.push(await timesOf(url, seconds, 2 * round));
+      quiet.push(await sampleOf(url, third, seconds, 2 * round));
       const flood = await startFlood(nats.url, seconds);
-      flooded.push(await timesOf(url, seconds, 2 * round + 1));
+      flooded.push(await sampleOf(url, third, seconds, 2 * round + 1));
       sent += await flood.stop();
     }
     return table(quiet, flooded, sent / (rounds * seconds));
   } finally {
-    await alpha?.stop();
+    await started[0]?.stop();
+    await started[2]?.stop();
     for (const folder of folders) folder.remove();
     await nats.stop();
   }
 }
 
-function table(quiet: readonly Times[], flooded: readonly Times[], perSecond: number): string {
-  const of = (times: readonly Times[], field: keyof Times): number => median(times.map((one) => one[field]));
-  const rows = [
-    ['without it', quiet, ''] as const,
-    [
-      `beside ${shown(perSecond)} messages a second`,
-      flooded,
-      `${shown(of(flooded, 'p99Ms') / of(quiet, 'p99Ms'), 2)} x`,
-    ] as const,
-  ].map(([title, times, ratio]) => [
-    title,
-    shown(of(times, 'p50Ms'), 1),
-    shown(of(times, 'p99Ms'), 1),
-    ratio,
-    ratio === '' ? '' : '<= 2 x',
-  ]);
-  return markdownTable(
-    [`ballots and tallies of ${CALLERS} callers, a peer floods`, 'p50 ms', 'p99 ms', 'p99', 'aim'],
-    rows,
-  );
+interface Sample {
+  /** Calls of the deployment that is flooded. */
+  readonly own: Times;
+  /** Round trips of a third deployment to it. */
+  readonly third: Times;
+}
+
+async function sampleOf(url: string, third: string, seconds: number, round: number): Promise<Sample> {
+  const [own, asked] = await Promise.all([timesOf(url, seconds, round), roundTripsOf(third, seconds)]);
+  return { own, third: asked };
+}
+
+function table(quiet: readonly Sample[], flooded: readonly Sample[], perSecond: number): string {
+  const of = (samples: readonly Sample[], who: keyof Sample, field: keyof Times): number =>
+    median(samples.map((one) => one[who][field]));
+  const whose = [
+    ['own', `ballots and tallies of its ${CALLERS} callers`],
+    ['third', 'round trips of a third node'],
+  ] as const;
+  const rows = whose.map(([who, title]) => {
+    const ratio = of(flooded, who, 'p99Ms') / of(quiet, who, 'p99Ms');
+    const p99s = [shown(of(quiet, who, 'p99Ms'), 1), shown(of(flooded, who, 'p99Ms'), 1)];
+    return [
+      title,
+      shown(of(quiet, who, 'p50Ms'), 1),
+      shown(of(flooded, who, 'p50Ms'), 1),
+      ...p99s,
+      `${shown(ratio, 2)} x`,
+      '<= 2 x',
+    ];
+  });
+  const head = [`a peer floods a node, ${shown(perSecond)} messages a second`, 'p50 ms', 'p50 ms flooded'];
+  return markdownTable([...head, 'p99 ms', 'p99 ms flooded', 'p99', 'aim'], rows);
+}
+
+async function roundTripsOf(third: string, seconds: number): Promise<Times> {
+  const endsAt = performance.now() + seconds * 1000;
+  const times: number[] = [];
+  const asker = async (): Promise<void> => {
+    while (performance.now() < endsAt) {
+      const startedAt = performance.now();
+      const { content } = await callTool(third, AUTHORISED, 'agora_pull', { node: 'alpha', topic: 'bench' });
+      if ((content as { pulled?: boolean }).pulled !== true)
+        throw new Error(`a third node was refused: ${JSON.stringify(content)}`);
+      times.push(performance.now() - startedAt);
+      await new Promise((resolve) => setTimeout(resolve, BETWEEN_QUESTIONS_MS));
+    }
+  };
+  await Promise.all(Array.from({ length: ASKERS }, asker));
+  return { p50Ms: quantile(times, 0.5), p99Ms: quantile(times, 0.99) };
 }
 
 /** From then on each of its messages is looked at, as far as its quota. */

@@ -5,8 +5,8 @@ export const AGORA_FEDERATION = {
     'Three deployments on one bus vote on one topic, survive a kill, and come to one hash; a copy whose owner contradicts itself is frozen; operators hear of all of it.',
   ],
   'agora:federation:converges': [
-    'agora acceptance: cross-node sync 3',
-    'Deployments that vote on each other’s topics over a NATS that goes away, and are killed meanwhile, hold one ledger of each topic once each has asked each owner.',
+    'agora acceptance: cross-node sync 3, 9',
+    'Deployments that vote on each other’s topics while what they say is lost, doubled, late or kept back, the NATS goes away and they are killed, hold one ledger of each topic once each has asked each owner: open, decided, sealed and unsealed.',
   ],
   'agora:federation:member': [
     'agora acceptance: cross-node sync 2, 3, 6, 7',

@@ -163,3 +163,28 @@ export async function untilMet(nodes: readonly BedNode[]): Promise<void> {
     }
   }
 }
+
+/** What several deployments that have met stand on. */
+export interface NodesBed<Name extends string> {
+  readonly between: Between;
+  readonly nodes: Readonly<Record<Name, BedNode>>;
+  stop(): Promise<void>;
+}
+
+/** Deployments of these names that hear each other; `environments`: what some of them have beside that. */
+export async function openNodes<Name extends string>(
+  names: readonly Name[],
+  environments: Partial<Readonly<Record<Name, Readonly<Record<string, string>>>>> = {},
+): Promise<NodesBed<Name>> {
+  const between = createBetween();
+  const opened = await Promise.all(names.map((name) => openNode(name, between, environments[name])));
+  await untilMet(opened);
+  const nodes = Object.fromEntries(opened.map((node) => [node.name, node])) as Record<Name, BedNode>;
+  return {
+    between,
+    nodes,
+    async stop() {
+      await Promise.all(opened.map((node) => node.stop()));
+    },
+  };
+}

@@ -1,28 +1,23 @@
 /** Who sends topics away, how many copies there is room for and for how long, and what a copy of a sealed topic tells. */
 import { callTool, type Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BedNode, type Between, createBetween, openNode, untilMet } from '../../testing/node-bed.ts';
+import { type BedNode, type Between, type NodesBed, openNodes } from '../../testing/node-bed.ts';
 import { copyAt, sayTo } from '../../testing/peer-voice.ts';
 import { PEER_LIMITS } from './domain/quota.ts';
 
+let bed: NodesBed<'alpha' | 'beta' | 'gamma'>;
 let between: Between;
 let alpha: BedNode;
 let beta: BedNode;
 let gamma: BedNode;
 
 beforeAll(async () => {
-  between = createBetween();
-  [alpha, beta, gamma] = (await Promise.all(['alpha', 'beta', 'gamma'].map((name) => openNode(name, between)))) as [
-    BedNode,
-    BedNode,
-    BedNode,
-  ];
-  await untilMet([alpha, beta, gamma]);
+  bed = await openNodes(['alpha', 'beta', 'gamma']);
+  ({ between } = bed);
+  ({ alpha, beta, gamma } = bed.nodes);
 });
 
-afterAll(async () => {
-  await Promise.all([alpha, beta, gamma].map((node) => node.stop()));
-});
+afterAll(() => bed.stop());
 
 async function opened(topic: string, over: Fields = {}): Promise<string> {
   const wish = { topic, options: ['yes', 'no'], agentId: 'ann', minQuorum: 5, ...over };

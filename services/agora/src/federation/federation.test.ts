@@ -3,13 +3,14 @@ import { canonicalJson } from '@svc/contract/canonical.ts';
 import { systemRandom } from '@svc/runtime/clock.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BedNode, type Between, createBetween, openNode, untilMet } from '../../testing/node-bed.ts';
+import { type BedNode, type Between, type NodesBed, openNodes } from '../../testing/node-bed.ts';
 import { readEnvelope } from './domain/envelope.ts';
 import type { SignedBallot, WireLedger } from './domain/messages.ts';
 import { createSeal, subjectOf } from './transport/wire.ts';
 
 const VOTERS = { alpha: 'al', beta: 'bea', gamma: 'gus' };
 
+let bed: NodesBed<'alpha' | 'beta' | 'gamma'>;
 let between: Between;
 let alpha: BedNode;
 let beta: BedNode;
@@ -17,18 +18,16 @@ let gamma: BedNode;
 let made = 0;
 
 beforeAll(async () => {
-  between = createBetween();
-  [alpha, beta, gamma] = await Promise.all([
-    openNode('alpha', between, { SVC_NODE_AGENT_ID: VOTERS.alpha }),
-    openNode('beta', between, { SVC_NODE_AGENT_ID: VOTERS.beta }),
-    openNode('gamma', between, { SVC_NODE_AGENT_ID: VOTERS.gamma }),
-  ]);
-  await untilMet([alpha, beta, gamma]);
+  bed = await openNodes(['alpha', 'beta', 'gamma'], {
+    alpha: { SVC_NODE_AGENT_ID: VOTERS.alpha },
+    beta: { SVC_NODE_AGENT_ID: VOTERS.beta },
+    gamma: { SVC_NODE_AGENT_ID: VOTERS.gamma },
+  });
+  ({ between } = bed);
+  ({ alpha, beta, gamma } = bed.nodes);
 });
 
-afterAll(async () => {
-  await Promise.all([alpha, beta, gamma].map((node) => node.stop()));
-});
+afterAll(() => bed.stop());
 
 /** A topic of alpha. */
 async function opened(over: Fields = {}, node = alpha): Promise<string> {

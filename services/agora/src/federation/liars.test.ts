@@ -1,9 +1,10 @@
 /** Who signs two outcomes is void; what a node signs in the name of somebody else's voter has no effect, wherever it is sent. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BedNode, type Between, createBetween, openNode, untilMet } from '../../testing/node-bed.ts';
+import { type BedNode, type Between, type NodesBed, openNodes } from '../../testing/node-bed.ts';
 import { copyAt, lieAs, sayTo, signAs } from '../../testing/peer-voice.ts';
 import type { WireLedger } from './domain/messages.ts';
 
+let bed: NodesBed<'alpha' | 'beta' | 'gamma'>;
 let between: Between;
 let alpha: BedNode;
 let beta: BedNode;
@@ -11,18 +12,12 @@ let gamma: BedNode;
 let made = 0;
 
 beforeAll(async () => {
-  between = createBetween();
-  [alpha, beta, gamma] = (await Promise.all(['alpha', 'beta', 'gamma'].map((name) => openNode(name, between)))) as [
-    BedNode,
-    BedNode,
-    BedNode,
-  ];
-  await untilMet([alpha, beta, gamma]);
+  bed = await openNodes(['alpha', 'beta', 'gamma']);
+  ({ between } = bed);
+  ({ alpha, beta, gamma } = bed.nodes);
 });
 
-afterAll(async () => {
-  await Promise.all([alpha, beta, gamma].map((node) => node.stop()));
-});
+afterAll(() => bed.stop());
 
 /** A topic of alpha on which its own ann has voted. */
 async function opened(): Promise<string> {

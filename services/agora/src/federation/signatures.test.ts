@@ -4,8 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BedNode, type Between, createBetween, openNode, SECRET, untilMet } from '../../testing/node-bed.ts';
 import { copyAt, lieAs, sayTo, signAs } from '../../testing/peer-voice.ts';
 import { headerHash } from '../ledger/domain/ledger.ts';
+import { createKeyring } from './domain/keyring.ts';
 import { ed25519Key, hmacSignature, ledgerKey } from './domain/keys.ts';
 import type { WireLedger } from './domain/messages.ts';
+import { identityOf, type NodeIdentity } from './domain/settings.ts';
 
 const seedOf = (digit: number) => Buffer.alloc(32, digit).toString('base64url');
 const KEYED = ['kay', 'lea'] as const;
@@ -137,3 +139,32 @@ test('an entry with a signature that is none leaves what comes before it, and th
   expect(await ledger(beta, topic)).toMatchObject({ votes: { length: 2 }, voided: ['ben'] });
   expect(await beta.agora('agora_pull', { node: 'alpha', topic })).toMatchObject({ pulled: true, adopted: 1 });
 });
+
+test('what an owner signed with a key that others do not know of it any more is refused, and its topics stay its own', async () => {
+  const topic = await opened(kay, 'rotated');
+  await vote(kay, topic, 'ann');
+  const copy = await copyAt(kay, topic);
+  const before = createKeyring(identityWith(kay.name, seedOf(3)));
+  const [signed] = copy.entries;
+  if (signed === undefined) throw new Error('ann has not voted');
+  const old: WireLedger = {
+    ...copy,
+    headerSig: before.sign('svc-agora-header', copy.header) ?? '',
+    entries: [{ ...signed, sig: before.sign('svc-agora-entry', signed.entry) ?? '' }],
+  };
+  const push = (body: WireLedger) => sayTo(between, [kay, lea], ['topic.push', body]);
+  expect(await push(old)).toEqual(expect.objectContaining({ refused: 'bad_signature' }));
+  expect(await push({ ...old, headerSig: copy.headerSig })).toEqual(
+    expect.objectContaining({ refused: 'bad_signature' }),
+  );
+  expect(await lea.agora('consensus_tally', { topic })).toMatchObject({ votes: 0 });
+  expect(await push(copy)).toMatchObject({ adopted: 1 });
+  expect(await kay.agora('consensus_tally', { topic })).toMatchObject({ votes: 1 });
+});
+
+function identityWith(name: string, seed: string): NodeIdentity {
+  const settings = { SVC_NODE_NAME: name, SVC_NODE_PORT: 1, SVC_NODE_SECRET: SECRET, SVC_NODE_AGENT_ID: 'eve' };
+  const identity = identityOf({ ...settings, SVC_NODE_KEY: seed });
+  if (identity === null) throw new Error('a node without identity');
+  return identity;
+}
