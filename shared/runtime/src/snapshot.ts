@@ -28,7 +28,9 @@ export async function serverSnapshot(pool: Pool, queries: readonly Query[]): Pro
   const client = await pool.connect();
   const ignore = (): void => {}; // a lost connection also fails the next statement, which tells the reader
   client.on('error', ignore);
-  const life = setInterval(() => client.query('SELECT 1').catch(ignore), SIGN_OF_LIFE_MS);
+  const life = setInterval(() => {
+    client.query('SELECT 1').catch(ignore);
+  }, SIGN_OF_LIFE_MS);
   const end = async (): Promise<void> => {
     clearInterval(life);
     const isUsable = await client.query('COMMIT').then(
