@@ -10,6 +10,10 @@ export const COPIES = {
   ],
   'backup:hidden': ['brain dropbox', 'Whoever may not read all of a brain makes no backup of it.'],
   'backup:under-writes': ['brain dropbox', 'A backup that is taken while others write shows one moment of the brain.'],
+  'backup:fresh': [
+    'brain dropbox',
+    'A brain with a history that is backed up under writes has, on a node that never had it, the trees, references and rows of one moment; of paths between brains it has none.',
+  ],
   'backup:home': [
     'brain dropbox',
     'A brain that is made from a backup is at home where it was: closed to other workspaces when it was; without that workspace it is refused, and none is made.',

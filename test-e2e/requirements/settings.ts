@@ -42,6 +42,10 @@ export const SETTINGS = {
     'resolution, config, citations',
     'A key of a brain stands in its config.json, whoever wrote it, and is told without its value; a key of the node there counts for nothing.',
   ],
+  'settings:brain-told': [
+    'resolution, config, citations',
+    'Of a change of a key of a brain hears who may read that brain, and nobody else.',
+  ],
   'settings:pulled': [
     'resolution acceptance 2',
     'A config.json that comes from a remote arms nothing of the node: the value stays, what it would open stays shut, and an editor is FORBIDDEN to set it.',

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { createMembers, memberAt } from '../instruments/members.ts';
+import { createMembers, memberAt, type Workspace } from '../instruments/members.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { brainFolder } from '../targets/target.ts';
 import { newName, verifies } from '../verifies.ts';
@@ -44,4 +44,33 @@ verifies('settings:brain', async ({ place, fresh, caller, socket }) => {
   expect((await other.call('svc_config_get', { brain })).text).not.toContain(secret);
   const stranger = memberAt(await createMembers(place, 'viewer'), 0).caller;
   await stranger.fails('FORBIDDEN', 'svc_config_set', { key: 'mcp.requireKey', value: true });
+});
+
+verifies('settings:brain-told', async ({ place, caller, socket }) => {
+  const operator = caller();
+  const [ours, theirs] = [await createMembers(place, 'editor'), await createMembers(place, 'editor')];
+  const earsOf = async ({ members: [member] }: Workspace) => {
+    const { token } = await operator.ok('svc_habitat_mintToken', { agentId: member?.id });
+    return socket({ auth: { token: String(token) }, gateway: 1 });
+  };
+  const [reader, stranger] = [await earsOf(ours), await earsOf(theirs)];
+  const heardBy = ({ heard }: typeof reader) =>
+    heard.filter(({ name }) => name === 'brain:config-changed').map((event) => [event['brain'], event['key']]);
+  const { caller: editor } = memberAt(ours, 0);
+  const [shut, open] = [newName('shut'), newName('open')];
+  for (const name of [shut, open]) await editor.ok('brain_push', { name, create: true });
+  const policy = { readableBy: [], writableBy: [], container: ours.workspace };
+  await operator.ok('svc_habitat_setPolicy', { resource: `brain:${shut}`, policy });
+  await editor.ok('svc_config_set', { brain: shut, key: 'notes.ours', value: 'en' });
+  // What everybody may read comes after what the stranger may not: who has the second one has got all there was.
+  const openTo = { readableBy: [], writableBy: [], container: 'public' };
+  await operator.ok('svc_habitat_setPolicy', { resource: `brain:${open}`, policy: openTo });
+  await editor.ok('svc_config_set', { brain: open, key: 'notes.of-all', value: 'en' });
+  await waitFor(() => heardBy(stranger).length > 0, { what: 'the stranger to hear of the open brain' });
+  await waitFor(() => heardBy(reader).length === 2, { what: 'the member to hear of both' });
+  expect(heardBy(stranger)).toEqual([[open, 'notes.of-all']]);
+  expect(heardBy(reader)).toEqual([
+    [shut, 'notes.ours'],
+    [open, 'notes.of-all'],
+  ]);
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { embeddedDatabase } from '@svc/testing/database.ts';
+import { describeSnapshots } from '@svc/testing/snapshot.contract.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openEmbeddedDatabase } from './database.embedded.ts';
@@ -25,6 +26,8 @@ describeTransactions('embedded, plain client', async () => {
     close: () => database.close(),
   };
 });
+
+describeSnapshots('embedded', embeddedDatabase);
 
 describe('embedded database', () => {
   test('keeps its rows over a close, and refuses a second opener', async () => {

@@ -7,6 +7,7 @@ import { takeLock } from './data-lock.ts';
 import { type Engine, startEngine } from './database.embedded.engine.ts';
 import type { Database } from './database.ts';
 import { type DatabaseLog, pingPool, WAIT_FOR_CONNECTION_MS } from './database.postgres.ts';
+import { embeddedSnapshot } from './snapshot.ts';
 import './wasm-code.ts';
 
 const CHECKPOINT_EVERY_MS = 60_000;
@@ -57,6 +58,7 @@ export async function openEmbeddedDatabase(options: { directory: string; log: Da
     durability: 'process-crash',
     exclusive: true,
     pool,
+    snapshot: (queries) => embeddedSnapshot(pool, queries),
     ping: (timeoutMs) => pingPool(pool, timeoutMs),
     async close() {
       await maintenance.stop();

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeMigrations } from '@svc/testing/migrations.contract.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { describeSnapshots } from '@svc/testing/snapshot.contract.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openPostgresDatabase } from './database.postgres.ts';
@@ -23,6 +24,7 @@ if (server !== null) {
       close: () => database.close(),
     };
   });
+  describeSnapshots('PostgreSQL', () => open(server.url));
   describeMigrations('PostgreSQL', () => open(server.url));
 }
 

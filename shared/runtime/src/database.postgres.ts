@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from './database.ts';
+import { serverSnapshot } from './snapshot.ts';
 import './wasm-code.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -65,6 +66,7 @@ export async function openPostgresDatabase(options: {
     durability: 'full',
     exclusive: false,
     pool,
+    snapshot: (queries) => serverSnapshot(pool, queries),
     ping: (timeoutMs) => pingPool(pool, timeoutMs),
     close: () => pool.end(),
   };

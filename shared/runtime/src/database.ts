@@ -1,5 +1,6 @@
 /** The one seam to PostgreSQL: a `pg.Pool`, embedded (PGlite) or a server, and what every store needs on top of it. */
 import type { Pool } from 'pg';
+import type { Query, Snapshot } from './snapshot.ts';
 
 export interface Database {
   readonly name: 'database' | 'postgresql';
@@ -8,6 +9,8 @@ export interface Database {
   /** No other process uses it, so what was read once changes only through this one. */
   readonly exclusive: boolean;
   readonly pool: Pool;
+  /** What these find at one moment, for whoever takes long to read it. It is ended by whoever asked for it. */
+  snapshot(queries: readonly Query[]): Promise<Snapshot>;
   /** Throws when the database does not answer within `timeoutMs`. */
   ping(timeoutMs: number): Promise<void>;
   close(): Promise<void>;

@@ -1,8 +1,9 @@
 /** Rows of a brain on their way to a backup and back: a line of JSON for each, `[table, row]`. */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import type { Database, SqlClient } from '@svc/runtime/database.ts';
+import type { Snapshot } from '@svc/runtime/snapshot.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
-import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { NOTES } from '../store/home-store.ts';
 import { DamagedArchive } from './archive.ts';
 
@@ -23,45 +24,26 @@ export interface RowOwner {
 }
 
 const ROWS_AT_ONCE = 200;
-const COPYING_MS = 100_000;
 
-/**
- * All as they were at one moment; answers how many. The file is written as the rows come, without a wait in the
- * transaction: embedded, everybody else waits for it.
- */
-export function exportRows(pool: Database['pool'], { id, name }: RowOwner, path: string): Promise<number> {
-  return withPgTransaction(
-    pool,
-    async (transaction) => {
-      const file = openSync(path, 'w');
-      try {
-        let count = 0;
-        for (const [table, column] of TABLES)
-          for await (const row of rowsOf(transaction, table, column, column === 'brain' ? name : id)) {
-            writeSync(file, `["${table}",${row}]\n`);
-            count += 1;
-          }
-        return count;
-      } finally {
-        closeSync(file);
-      }
-    },
-    { isolation: 'RepeatableRead', timeoutMs: COPYING_MS },
-  );
+/** All rows as they are now, to be exported. */
+export function rowsOfNow(database: Pick<Database, 'snapshot'>, { id, name }: RowOwner): Promise<Snapshot> {
+  const queries = [...TABLES].map(([table, column]) => ({
+    sql: `SELECT to_jsonb(t)::text AS row FROM brain.${table} t WHERE t.${column} = $1`,
+    values: [column === 'brain' ? name : id],
+  }));
+  return database.snapshot(queries);
 }
 
-async function* rowsOf(transaction: SqlClient, table: string, column: string, owner: string): AsyncGenerator<string> {
-  await transaction.$executeRawUnsafe(
-    `DECLARE copied NO SCROLL CURSOR FOR SELECT to_jsonb(t)::text AS row FROM brain.${table} t
-     WHERE t.${column} = $1 ORDER BY 1`,
-    owner,
-  );
-  for (;;) {
-    const rows = await transaction.$queryRawUnsafe<{ row: string }[]>(`FETCH ${ROWS_AT_ONCE} FROM copied`);
-    for (const { row } of rows) yield row;
-    if (rows.length < ROWS_AT_ONCE) break;
-  }
-  await transaction.$executeRawUnsafe('CLOSE copied');
+/** Answers how many there are. */
+export async function exportRows(rows: Snapshot, path: string): Promise<number> {
+  await using file = await open(path, 'w');
+  let count = 0;
+  for (const [index, table] of [...TABLES.keys()].entries())
+    for await (const batch of rows.batches<{ row: string }>(index)) {
+      await file.writeFile(batch.map(({ row }) => `["${table}",${row}]\n`).join(''));
+      count += batch.length;
+    }
+  return count;
 }
 
 /** Whatever is not such a line is damage. Throws DamagedArchive. */
@@ -131,7 +113,7 @@ function rowIn(line: string): [table: string, row: Row] {
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Read without waiting, for the same reason as they are written so. */
+/** Read without waiting: embedded, everybody else waits for the transaction that takes them. */
 function* linesOf(path: string): Generator<string> {
   const file = openSync(path, 'r');
   try {

@@ -8,11 +8,13 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { z } from 'zod';
 import type { OpenBrain } from '../brain/open-brain.ts';
+import { readTreeEntries } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { objectId } from '../git/run.ts';
 import type { OpContext } from '../writer/context.ts';
 import { type Manifest, type Piece, writeArchive } from './archive.ts';
 import { backupsFolder, nameFor, publish, sweepUnfinished, unfinishedPath } from './backup-files.ts';
+import { exportRows } from './copied-rows.ts';
 import { captureMoment, type Moment, type MomentWish } from './moment.ts';
 
 export const BackedUp = z.strictObject({
@@ -51,11 +53,14 @@ export async function makeBackup(
   const folder = unfinishedPath(dataDir, process, platform.ids.next('bak'));
   await mkdir(folder, { recursive: true });
   try {
-    const moment = await captureMoment(brain, { context, assertShown, rowsFile: join(folder, 'rows') });
+    const moment = await captureMoment(brain, { context, assertShown });
     if (moment === null) throw new CallError('E_BUSY');
     const at = platform.clock.now();
+    const { refs, work, commit } = moment;
+    const rows = await exportMoment(moment, join(folder, 'rows'));
+    const files = await countFiles(brain.context.repository, moment);
     const { workspace } = brain.context.homes.home;
-    const manifest: Manifest = { brain: brainName, at, workspace, isBounded, ...moment };
+    const manifest: Manifest = { brain: brainName, at, workspace, isBounded, refs, work, commit, files, rows };
     const bundle = await bundleOf(brain.context.repository, moment, folder);
     const pieces = {
       manifest: [Buffer.from(JSON.stringify(manifest))],
@@ -63,12 +68,22 @@ export async function makeBackup(
       rows: [{ file: join(folder, 'rows') }],
     };
     const written = await writeArchive(join(folder, 'archive'), pieces);
-    const { commit, files, rows } = moment;
     const made = { path: name ?? nameFor(brainName, new Date(at)), ...written, commit, files, rows };
     return await settle(brain, context, join(folder, 'archive'), made);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function exportMoment(moment: Moment, path: string): Promise<number> {
+  await using rows = moment.rows;
+  return await exportRows(rows, path);
+}
+
+/** In the working tree of main. */
+async function countFiles(repository: Repository, { work, commit }: Moment): Promise<number> {
+  const shown = work.find(({ branch }) => branch === 'main')?.commit ?? commit;
+  return (await readTreeEntries(repository, shown)).size;
 }
 
 /** The file has its name before anybody is told of it, and not when that fails. */

@@ -1,43 +1,60 @@
 /** A brain as it is at one moment: nobody writes to any of its branches meanwhile. */
+import type { Snapshot } from '@svc/runtime/snapshot.ts';
 import type { OpenBrain } from '../brain/open-brain.ts';
 import { attribution } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { readRefs } from '../git/refs.ts';
-import { readTreeEntries } from '../git/objects.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { OpContext } from '../writer/context.ts';
+import type { StoredFiles } from '../git/worktree-files.ts';
 import type { Manifest } from './archive.ts';
-import { exportRows } from './copied-rows.ts';
+import { rowsOfNow } from './copied-rows.ts';
 
-export type Moment = Pick<Manifest, 'refs' | 'work' | 'files' | 'rows' | 'commit'>;
+export interface Moment extends Pick<Manifest, 'refs' | 'work' | 'commit'> {
+  /** Ended by whoever has the moment. */
+  readonly rows: Snapshot;
+}
 
 const TRIES = 3;
 
 export interface MomentWish {
   readonly context: OpContext;
-  readonly rowsFile: string;
   /** Asked at that moment; throws when something is hidden from whoever wishes it. */
   assertShown(): Promise<void>;
 }
 
-/** The rows go into `rowsFile`. What is uncommitted is in commits that nothing names. Null when branches come and go all the time. */
-export async function captureMoment(
-  brain: OpenBrain,
-  { context, rowsFile, assertShown }: MomentWish,
-): Promise<Moment | null> {
+/**
+ * What is uncommitted is in commits that nothing names. Writers wait for as long as it takes to see what changed since just
+ * before. Null when branches come and go all the time.
+ */
+export async function captureMoment(brain: OpenBrain, { context, assertShown }: MomentWish): Promise<Moment | null> {
   for (let round = 0; round < TRIES; round += 1) {
     const trees = await brain.openTrees();
+    const known = await storeWork(brain, trees);
     const moment = await holding([...trees.values()], context.deadlineAt, () =>
       brain.context.rwLock.exclusive(async () => {
         const now = await brain.openTrees();
         const isSame = now.size === trees.size && [...now].every(([branch, writer]) => trees.get(branch) === writer);
-        return isSame ? capture(brain, trees, { context, rowsFile, assertShown }) : null;
+        return isSame ? capture(brain, trees, known, { context, assertShown }) : null;
       }),
     );
     if (moment !== null) return moment;
   }
   return null;
+}
+
+/** By the branch. */
+type KnownWork = ReadonlyMap<string, StoredFiles>;
+
+/** Nearly all of what is uncommitted, while everybody goes on to write. */
+async function storeWork(brain: OpenBrain, trees: ReadonlyMap<string, BranchWriter>): Promise<KnownWork> {
+  const known = new Map<string, StoredFiles>();
+  for (const [branch, { tree }] of trees) {
+    const { stored } = await gatherEdits(brain.context.repository, tree, tree.table.changes());
+    known.set(branch, stored);
+  }
+  return known;
 }
 
 /** Every queue stands still while `work` runs. */
@@ -53,7 +70,8 @@ function holding<Value>(
 async function capture(
   brain: OpenBrain,
   trees: ReadonlyMap<string, BranchWriter>,
-  { context, rowsFile, assertShown }: MomentWish,
+  known: KnownWork,
+  { context, assertShown }: MomentWish,
 ): Promise<Moment> {
   const { name, homes, platform, repository } = brain.context;
   for (const [branch, { tree }] of trees) {
@@ -63,30 +81,29 @@ async function capture(
   await assertShown();
   const work: { branch: string; commit: string }[] = [];
   for (const [branch, writer] of trees) {
-    const commit = await commitOfWork(brain, context, branch, writer);
+    const commit = await commitOfWork(brain, context, writer, known);
     if (commit !== null) work.push({ branch, commit });
   }
   const refs = [...(await readRefs(repository, 'refs/'))]
     .map(([ref, oid]) => ({ ref: `refs/${ref}`, oid }))
     .sort((a, b) => (a.ref < b.ref ? -1 : 1));
   const commit = refs.find(({ ref }) => ref === 'refs/heads/main')?.oid ?? '';
-  const shown = work.find(({ branch }) => branch === 'main')?.commit ?? commit;
-  const rows = await exportRows(platform.database.pool, { id: homes.home.id, name }, rowsFile);
-  return { refs, work, commit, rows, files: (await readTreeEntries(repository, shown)).size };
+  return { refs, work, commit, rows: await rowsOfNow(platform.database, { id: homes.home.id, name }) };
 }
 
 /** What a commit would take of the working tree; null = nothing. */
 async function commitOfWork(
   brain: OpenBrain,
   context: OpContext,
-  branch: string,
   { tree }: BranchWriter,
+  known: KnownWork,
 ): Promise<string | null> {
+  const { branch } = tree;
   const expectedHead = await brain.headOf(branch);
   const changes = tree.table.changes();
   if (changes.length === 0) return null;
   const { repository } = brain.context;
-  const { edits } = await gatherEdits(repository, tree, changes);
+  const { edits } = await gatherEdits(repository, tree, changes, { known: known.get(branch) ?? new Map() });
   const message = `uncommitted on ${branch}`;
   const wish = { branch, expectedHead, edits, message, ...attribution(brain, context) };
   const { commit, isEmpty } = await prepareCommit(repository, wish);

@@ -16,9 +16,14 @@ export interface Built {
   readonly wasKnown: boolean;
 }
 
-export async function buildContext(context: CallContext, wish: ContextWish): Promise<Decision<Built, ReadRefusal>> {
+/** `found`: the brain and branch of the wish, when whoever asks has found them already. */
+export async function buildContext(
+  context: CallContext,
+  wish: ContextWish,
+  found?: Target,
+): Promise<Decision<Built, ReadRefusal>> {
   const { deps, caller } = context;
-  const target = await resolveTarget(context, wish);
+  const target = found ?? (await resolveTarget(context, wish));
   const { registry, operator, session, subject } = caller;
   const workspace = workspaceOf(subject);
   // Without a stamp nobody knows whether the rules are still the same.

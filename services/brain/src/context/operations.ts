@@ -67,11 +67,13 @@ async function stateOf(brain: OpenBrain, branch: string, workspace: string): Pro
   const changes = tree?.table.changes().map(({ file, change }) => [file, change, tree.table.get(file)?.hash]) ?? [];
   const { context } = brain;
   const client = poolClient(context.platform.database.pool);
-  const { lease, now } = await readLease(client, context.name);
-  const { agentId } = viewLease(lease, now);
   const { id } = context.homes.home;
-  const attended = await readAttentionOf(client, id, workspace);
-  const learned = await readLastInsights(client, id, workspace, INSIGHTS_TOLD);
+  const [{ lease, now }, attended, learned] = await Promise.all([
+    readLease(client, context.name),
+    readAttentionOf(client, id, workspace),
+    readLastInsights(client, id, workspace, INSIGHTS_TOLD),
+  ]);
+  const { agentId } = viewLease(lease, now);
   return [id, changes, agentId, attended, learned];
 }
 

@@ -67,10 +67,11 @@ const build = defineTool({
   raises: READ_RAISES,
   example: { query: 'deploying', budget: 2000 },
   async handler({ query = '', budget, includeTools, ...place }, context) {
-    const { brain, branch } = await resolveTarget(context, place);
+    const touched = context.deps.contexts.heartbeats.touch(context.caller.session, context.now);
+    const [target] = await Promise.all([resolveTarget(context, place), touched]);
+    const { brain, branch } = target;
     const wish = { brain, branch, query: query.trim() === '' ? null : query, budget, includeTools };
-    await context.deps.contexts.heartbeats.touch(context.caller.session, context.now);
-    const { context: made, wasKnown } = context.take(present(await buildContext(context, wish)));
+    const { context: made, wasKnown } = context.take(present(await buildContext(context, wish, target)));
     const { text, tokens } = made;
     return {
       brain,
