@@ -20,8 +20,10 @@ export interface NamedCollection {
   readonly brains: readonly Brain[];
 }
 
+/** Throws where there is none: what is measured without texts and questions says nothing. */
 export function readCollections(folder: string): NamedCollection[] {
   const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  if (files.length === 0) throw new Error(`${folder}: no collection (*.json)`);
   return files.map((file) => {
     const { brains } = Collection.parse(JSON.parse(readFileSync(join(folder, file), 'utf8')));
     return { name: file.replace(/\.json$/, ''), brains };

@@ -1,13 +1,14 @@
 /** `npm run quality -- <folder>`: how well collections of documents, questions and judgements are searched, beside SQLite FTS5. */
-import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
+import { searchByHypothesis, searchByVariants } from '../services/brain/src/retrieval/modes.ts';
+import { WORDS_ALONE } from '../services/brain/src/retrieval/models.ts';
 import { analyse, analyseQuery } from '../services/brain/src/search/analysis.ts';
-import { SearchIndex } from '../services/brain/src/search/search-index.ts';
 import { type Brain, readCollections } from './collections.ts';
 import { seeded } from './corpus.ts';
 import { markdownTable } from './figures.ts';
+import { indexOf, targetOf } from './indexed-collection.ts';
 
-type Search = (query: string) => string[];
+type Search = (query: string) => string[] | Promise<string[]>;
 
 const DEPTH = 10;
 /** Wrong letters in queries of each collection. */
@@ -25,14 +26,8 @@ function ndcg(ranking: readonly string[], grades: Readonly<Record<string, number
 /** What is found, and which words of the query nothing has. */
 type FullSearch = (query: string) => { readonly ids: string[]; readonly unknown: ReadonlySet<string> };
 
-function engine({ docs }: Brain, mode: 'plain' | 'hybrid'): FullSearch {
-  const index = new SearchIndex();
-  docs.forEach(({ id, title, text }, number) => {
-    const content = title === '' ? `${text}\n` : `# ${title}\n\n${text}\n`;
-    const hash = createHash('sha256').update(content).digest('hex');
-    index.set({ file: `${number}-${id.replaceAll('/', '-')}.md`, content, hash, chain: 0 });
-  });
-  const idOf = (file: string): string => docs[Number(file.slice(0, file.indexOf('-')))]?.id ?? '';
+function engine(brain: Brain, mode: 'plain' | 'hybrid'): FullSearch {
+  const { index, idOf } = indexOf(brain);
   return (query) => {
     const request = { query, mode, limit: DEPTH, group: 'file', admitted: null, explain: false } as const;
     const { results, corrected } = index.search(request);
@@ -45,8 +40,19 @@ function ours(brain: Brain, mode: 'plain' | 'hybrid'): Search {
   return (query) => search(query).ids;
 }
 
+/** A way that asks more than once, as the service goes it. */
+function inSteps(brain: Brain, search: typeof searchByHypothesis | typeof searchByVariants): Search {
+  const indexed = indexOf(brain);
+  const target = targetOf(indexed);
+  return async (query) => {
+    const request = { query, mode: 'hybrid', limit: DEPTH, group: 'file', explain: false } as const;
+    const found = await search([target], { ...request, pathPrefix: null, models: WORDS_ALONE });
+    return found.ok ? found.value.rows.map(({ file }) => indexed.idOf(file)) : never();
+  };
+}
+
 /** The same without the words that would be corrected. */
-function uncorrected(search: FullSearch): Search {
+function uncorrected(search: FullSearch): (query: string) => string[] {
   return (query) => {
     const { ids, unknown } = search(query);
     if (unknown.size === 0) return ids;
@@ -119,6 +125,8 @@ function fts5({ docs }: Brain, titleWeight: number): Search {
 const SYSTEMS: Readonly<Record<string, (brain: Brain) => Search>> = {
   hybrid: (brain) => ours(brain, 'hybrid'),
   plain: (brain) => ours(brain, 'plain'),
+  hyde: (brain) => inSteps(brain, searchByHypothesis),
+  multiquery: (brain) => inSteps(brain, searchByVariants),
   'FTS5, title 1': (brain) => fts5(brain, 1),
   'FTS5, title 2': (brain) => fts5(brain, 2),
   'FTS5, title 3': (brain) => fts5(brain, 3),
@@ -135,14 +143,19 @@ function allAt(depth: number): Measure {
   };
 }
 
-function quality(brains: readonly Brain[], searchOf: (brain: Brain) => Search, measures: readonly Measure[]): number[] {
-  const scores = brains.flatMap((brain) => {
+async function quality(
+  brains: readonly Brain[],
+  searchOf: (brain: Brain) => Search,
+  measures: readonly Measure[],
+): Promise<number[]> {
+  const scores: number[][] = [];
+  for (const brain of brains) {
     const search = searchOf(brain);
-    return brain.queries.map(({ id, text }) => {
-      const ranking = search(text);
-      return measures.map((measure) => measure(ranking, brain.qrels[id] ?? {}));
-    });
-  });
+    for (const { id, text } of brain.queries) {
+      const ranking = await search(text);
+      scores.push(measures.map((measure) => measure(ranking, brain.qrels[id] ?? {})));
+    }
+  }
   return measures.map((_, place) => mean(scores.map((row) => row[place] ?? 0)));
 }
 
@@ -155,9 +168,12 @@ if (folder === undefined) throw new Error('npm run quality -- <folder of collect
 const collections = readCollections(folder);
 const names = collections.map(({ name }) => name);
 const MEASURES: Readonly<Record<string, Measure>> = { 'nDCG@10': ndcg, 'all@5': allAt(5), 'all@10': allAt(10) };
-const measured = collections.map(({ brains }) =>
-  Object.values(SYSTEMS).map((searchOf) => quality(brains, searchOf, Object.values(MEASURES))),
-);
+const measured: number[][][] = [];
+for (const { brains } of collections) {
+  const column: number[][] = [];
+  for (const searchOf of Object.values(SYSTEMS)) column.push(await quality(brains, searchOf, Object.values(MEASURES)));
+  measured.push(column);
+}
 const withMean = (values: readonly number[]): string[] => [...values, mean(values)].map((value) => value.toFixed(4));
 for (const [measure, title] of Object.keys(MEASURES).entries()) {
   const rows = Object.keys(SYSTEMS).map((system, place) => [

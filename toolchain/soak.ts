@@ -192,7 +192,7 @@ const PARTS: readonly Part[] = [
 
 const STAGES: readonly Stage[] = [
   ...PARTS.map(stageOf),
-  commandStage('nodes', process.execPath, join(import.meta.dirname, 'worlds-on-nodes.ts')),
+  commandStage('nodes', process.execPath, join(import.meta.dirname, 'same-on-nodes.ts')),
 ];
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => STAGES.every((stage) => stage.name !== name));

@@ -185,7 +185,7 @@ function shownBefore(
 }
 
 /** The passages whose words are looked at. */
-const FEEDBACK_PASSAGES = 8;
+export const FEEDBACK_PASSAGES = 8;
 
 /** Words that stand out in the passages which a query finds first, heaviest first, and those passages, best first. */
 export const expandQuery = defineOperation({

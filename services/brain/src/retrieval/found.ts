@@ -106,9 +106,12 @@ function placeOf({ brain, branch }: Pick<Target, 'brain' | 'branch'>): string {
   return `${brain} ${branch}`;
 }
 
+/** What a search has to know of a brain. */
+export type SearchTarget = Pick<Target, 'brain' | 'branch' | 'ask'>;
+
 /** Asks every brain of the stack. */
 export async function searchStack(
-  targets: readonly Target[],
+  targets: readonly SearchTarget[],
   { models, shown: names, ...request }: StackRequest,
 ): Promise<Decision<Found, ReadRefusal>> {
   const meaning = request.mode === 'plain' ? null : await models.meaningOf(request.query);
@@ -142,7 +145,7 @@ export interface Expansion {
 
 /** Words that stand out in what a query finds first in each brain of the stack. */
 export async function expandOnStack(
-  targets: readonly Target[],
+  targets: readonly SearchTarget[],
   { query, pathPrefix }: Pick<StackRequest, 'query' | 'pathPrefix'>,
 ): Promise<Decision<Expansion, ReadRefusal>> {
   const weights = new Map<string, number>();

@@ -1,3 +1,4 @@
+/** The usual value of the literature, with which all other weights were measured. */
 export const K1 = 1.2;
 /** Measured 2026-11-23 on Cranfield, CACM and LoCoMo: best of .5, .6, .7, .75 for the hybrid order. */
 export const B = 0.6;

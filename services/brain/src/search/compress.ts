@@ -3,7 +3,7 @@ import { inverseFrequency } from './bm25.ts';
 import { countNewlines, sentenceSpans } from './sentences.ts';
 import { Slices } from './slices.ts';
 
-/** A sentence next to a good one is worth this share of its gain: evidence seldom ends at a full stop. */
+/** A sentence next to a good one is worth this share of its gain: evidence seldom ends at a full stop. Chosen, not measured. */
 const CONTEXT_SHARE = 0.25;
 /** Printed between passages, and between sentences that are not neighbours. */
 const SEPARATOR = '\n\n';

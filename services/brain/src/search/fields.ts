@@ -9,7 +9,10 @@ export const TAGS = 2;
 export const HEADING = 3;
 export const TEXT = 4;
 
-/** BM25F weight by field number. */
+/**
+ * BM25F weight by field number. That of the title was measured 2026-11-22 on nine open collections, where 2 and 3 are best; they have
+ * neither paths nor tags, so the others are chosen, not measured.
+ */
 export const FIELD_WEIGHTS = Float64Array.of(3, 2, 2, 1.5, 1);
 
 /** A term's frequencies in one row are packed into 32 bits: 12 for the body, 5 for each other field. */

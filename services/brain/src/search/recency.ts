@@ -4,7 +4,7 @@ import { roundScore } from './bm25.ts';
 export const RECENCIES = ['off', 'mild', 'strong'] as const;
 export type Recency = (typeof RECENCIES)[number];
 
-/** What the newest candidate gets; no other part of a hybrid score is below 1 for its best. */
+/** What the newest candidate gets: chosen, not measured, for no collection has times. BM25 alone gives the best passage 1. */
 const WEIGHTS: Readonly<Record<Recency, number>> = { off: 0, mild: 0.1, strong: 0.5 };
 const HALF_LIFE_MS = 30 * 24 * 60 * 60 * 1_000;
 

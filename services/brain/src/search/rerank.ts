@@ -2,6 +2,7 @@ import { analyseQuery, scanWords, stem, textPieces } from './analysis.ts';
 import { B, inverseFrequency, K1, roundScore } from './bm25.ts';
 import { Slices } from './slices.ts';
 
+/** Chosen, not measured: a caller gives a handful of texts, and there is no collection of such. */
 const WEIGHTS = { bm25: 0.6, share: 0.25, proximity: 0.15 } as const;
 
 /** A text to be ranked; `content` wins over `text`. */

@@ -101,13 +101,27 @@ function replay(steps: readonly { set: FileSource | null; remove: string }[], in
 }
 
 /** With the texts, which no snapshot has. */
-function restoredOf(index: SearchIndex, files: ReadonlyMap<string, FileSource>): SearchIndex {
+function restoredOf(
+  index: SearchIndex,
+  files: ReadonlyMap<string, FileSource>,
+  cache = new AnalysisCache(),
+): SearchIndex {
   const numbers = new TermNumbers(index.cache.dictionary);
   const blocks = Array.from(index.files(), (file) => Block.read(encodeFiles(numbers, [file])));
-  const restored = indexOfBlocks(blocks.flatMap((block) => block ?? []));
+  const restored = indexOfBlocks(
+    blocks.flatMap((block) => block ?? []),
+    cache,
+  );
   for (const file of restored.files())
     expect(restored.texts.lend(file, files.get(file.file)?.content ?? '')).toBe(true);
   return restored;
+}
+
+/** Its terms have other numbers than those of an index of its own. */
+function usedCache(): AnalysisCache {
+  const cache = new AnalysisCache();
+  for (const term of ['elsewhere', 'rare']) cache.dictionary.retain(term);
+  return cache;
 }
 
 /** What the page after these has to leave out. */
@@ -147,16 +161,42 @@ test('incremental changes equal a rebuild in any order, and a snapshot of it', (
       const { index, files } = replay(changes);
       const rebuilt = build([...files.values()].reverse());
       const restored = restoredOf(index, files);
+      const restoredBesideOthers = restoredOf(index, files, usedCache());
       const { files: count, rows, terms } = index.stats();
       expect(rebuilt.stats()).toMatchObject({ files: count, rows, terms });
       for (const question of asked) {
         const answer = ask(index, question, null);
         expect(ask(rebuilt, question, null)).toBe(answer);
         expect(ask(restored, question, null)).toBe(answer);
+        expect(ask(restoredBesideOthers, question, null)).toBe(answer);
         expect(ask(index, question, null)).toBe(answer);
       }
     }),
     { numRuns: runs(300) },
+  );
+});
+
+test('a file without a word of the query is not found, and takes no other file from what is', () => {
+  const stranger: FileSource = { file: 'zzzz.md', content: '# Zzzz\n\nZzzz zzzz.\n', hash: 'hash of it', chain: 0 };
+  fc.assert(
+    fc.property(steps, questions, (changes, asked) => {
+      const { index, files } = replay(changes);
+      const withStranger = build([...files.values(), stranger]);
+      for (const question of asked) {
+        const request = { ...question, limit: 1_000, admitted: null, changedAt };
+        const [before, after] = [index.search(request), withStranger.search(request)];
+        const found = ({ results }: typeof before): string[] =>
+          results.map(({ file, lines }) => `${file} ${lines[0]}`).sort();
+        expect(after.total).toBe(before.total);
+        expect(after.corrected).toEqual(before.corrected);
+        if (question.group === 'passage') expect(found(after)).toEqual(found(before));
+        else
+          expect(new Set(after.results.map(({ file }) => file))).toEqual(
+            new Set(before.results.map(({ file }) => file)),
+          );
+      }
+    }),
+    { numRuns: runs(200) },
   );
 });
 

@@ -173,13 +173,14 @@ export class Block {
 
   /** Takes the wanted contents into a cache, one hold each. `terms` has seen the blocks of its run before it. */
   restore(cache: AnalysisCache, terms: RestoredTerms, wanted: (content: number) => boolean): Map<number, AnalysedFile> {
-    const ids = terms.ids(this);
+    const { ids, areNumbers } = terms.take(this);
     const { formats, hashes, titles } = this.#directory;
     const restored = new Map<number, AnalysedFile>();
     let at = 0;
     for (const [content, length] of this.#lengths.entries()) {
       if (wanted(content)) {
-        const record = withTerms(this.#records.subarray(at, at + length), (number) => ids[number] ?? 0);
+        const saved = this.#records.subarray(at, at + length);
+        const record = areNumbers ? saved : withTerms(saved, (number) => ids[number] ?? 0);
         const [format = 'text', hash = '', title = null] = [formats[content], hashes[content], titles[content]];
         restored.set(content, cache.restore({ format, hash, title, record }));
       }
@@ -194,24 +195,33 @@ export class RestoredTerms {
   readonly #dictionary: TermDictionary;
   #ids = new Uint32Array(0);
   #count = 0;
+  #areNumbers = true;
 
   constructor(dictionary: TermDictionary) {
     this.#dictionary = dictionary;
   }
 
-  /** By number; takes in the terms of the block, which must be the next of its run or the first of another. */
-  ids(block: Block): Uint32Array {
+  /**
+   * Ids by number; takes in the terms of the block, which must be the next of its run or the first of another. In a
+   * dictionary that was empty before, each id is the number itself, and the records serve as they are.
+   */
+  take(block: Block): { readonly ids: Uint32Array; readonly areNumbers: boolean } {
     const { termsBefore, terms } = block.terms;
     if (termsBefore === 0) this.release();
     this.#count = termsBefore + terms.length;
     this.#ids = grown(this.#ids, this.#count);
-    for (const [number, term] of terms.entries()) this.#ids[termsBefore + number] = this.#dictionary.retain(term);
-    return this.#ids;
+    for (const [place, term] of terms.entries()) {
+      const [number, id] = [termsBefore + place, this.#dictionary.retain(term)];
+      this.#ids[number] = id;
+      this.#areNumbers &&= id === number;
+    }
+    return { ids: this.#ids, areNumbers: this.#areNumbers };
   }
 
   /** The contents that were restored hold their terms. */
   release(): void {
     this.#dictionary.release(this.#ids.subarray(0, this.#count));
     this.#count = 0;
+    this.#areNumbers = true;
   }
 }

@@ -143,8 +143,11 @@ export class TermDictionary {
   }
 
   /** One use more for each id of the list; the ids must be in use. */
-  hold(ids: Iterable<number>): void {
-    for (const id of ids) this.#uses[id] = (this.#uses[id] ?? 0) + 1;
+  hold(ids: ArrayLike<number>): void {
+    for (let at = 0; at < ids.length; at += 1) {
+      const id = ids[at] ?? 0;
+      this.#uses[id] = (this.#uses[id] ?? 0) + 1;
+    }
   }
 
   /** Where the term is, or the free slot where it has to go. */
