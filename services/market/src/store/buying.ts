@@ -5,7 +5,7 @@ import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny, type Denial } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { createFoldedChange } from '@svc/runtime/folded-change.ts';
+import { createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import { OPEN_AT_ONCE } from '../domain/offer.ts';
@@ -123,7 +123,7 @@ type Begin = (call: ChangeCall, purchase: Purchase) => Promise<Decision<Begun, B
 
 /** What is bought of a listing without a key goes together with what others buy; a key and a bid are met one by one. */
 function createBeginning({ store: { change }, clock }: BuyingParts): Begin {
-  const together = createFoldedChange<Unit<MarketEvent>, NewTrade, Begun, BeginRefusal>(change, clock, {
+  const together = createGroupedChange<Unit<MarketEvent>, NewTrade, Begun, BeginRefusal>(change, clock, {
     laneOf: () => 'purchases',
     run: beginAll,
     readsFirst: true,
