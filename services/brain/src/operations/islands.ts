@@ -4,7 +4,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { describeIsland, IslandPage, IslandRow, LoadedIsland } from '../brain/islands.ts';
-import { READ_REFUSALS, WRITE_REFUSALS } from '../brain/open-brain.ts';
+import { READ_REFUSALS } from '../brain/open-brain.ts';
 import {
   Amendment,
   amendIsland as amendText,
@@ -18,7 +18,7 @@ import { eventResources } from '../domain/resource-keys.ts';
 import type { BranchWriter, Step } from '../writer/branch-writer.ts';
 import type { Staging } from '../writer/staging.ts';
 import { decision, defineOperation, list, onBranch, once } from './operation.ts';
-import { inStep, type Write } from './step.ts';
+import { inStep, STEP_REFUSALS, type Write } from './step.ts';
 
 /** Definitions of the islands after the name `after`, a page at a time. */
 export const listIslands = defineOperation({
@@ -52,7 +52,7 @@ export type NewIsland = Readonly<z.output<typeof NewIsland>>;
 const MadeIsland = z.strictObject({ name: z.string(), file: z.string(), hash: z.string() });
 type MadeIsland = z.output<typeof MadeIsland>;
 
-type FileRefusal = 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA';
+type FileRefusal = 'E_CONFLICT' | 'E_QUOTA';
 
 /** All of them or none. A denial names each island that is in the way. */
 export const createIslands = defineOperation({
@@ -60,7 +60,7 @@ export const createIslands = defineOperation({
   effect: 'write',
   namesCommits: false,
   question: z.strictObject({ ...onBranch, islands: list(NewIsland) }),
-  answer: once(list(MadeIsland), [...WRITE_REFUSALS, 'E_ISLAND_EXISTS']),
+  answer: once(list(MadeIsland), [...STEP_REFUSALS, 'E_CONFLICT', 'E_QUOTA', 'E_ISLAND_EXISTS']),
   run: (served, { branch, islands }) => {
     const write = { ...served, branch };
     return inStep(write, (staging, writer) => makeIslands(write, staging, writer, islands));
@@ -131,7 +131,9 @@ export const amendIsland = defineOperation({
   namesCommits: false,
   question: AmendQuestion,
   answer: once(z.strictObject({ island: IslandRow, changed: z.boolean() }), [
-    ...WRITE_REFUSALS,
+    ...STEP_REFUSALS,
+    'E_CONFLICT',
+    'E_QUOTA',
     'E_ISLAND_ABSENT',
     'E_ISLAND_INVALID',
   ]),
@@ -175,7 +177,7 @@ export const removeIsland = defineOperation({
   effect: 'write',
   namesCommits: false,
   question: z.strictObject({ ...onBranch, name: z.string() }),
-  answer: once(z.strictObject({ name: z.string() }), [...WRITE_REFUSALS, 'E_ISLAND_ABSENT']),
+  answer: once(z.strictObject({ name: z.string() }), [...STEP_REFUSALS, 'E_CONFLICT', 'E_ISLAND_ABSENT']),
   run: (served, { branch, name }) => {
     const write = { ...served, branch };
     return inStep(write, (staging, writer) => {
@@ -184,7 +186,11 @@ export const removeIsland = defineOperation({
       if (first === undefined) return deny('E_ISLAND_ABSENT', { name });
       for (const path of files) {
         const outcome = staging.judge({ path, content: null, ifMatch: null, rows: write.rows }, write.context);
-        if (!outcome.ok) return outcome;
+        // Somebody has taken the file away since it was seen.
+        if (!outcome.ok) {
+          const { code, details, message } = outcome;
+          return code === 'E_CONFLICT' ? deny(code, details, message) : deny('E_ISLAND_ABSENT', { name });
+        }
       }
       return allow({ value: { name }, events: [told(write, 'island:deleted', name, first)] });
     });

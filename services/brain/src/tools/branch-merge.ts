@@ -7,7 +7,7 @@ import { DEFAULT_BRANCH } from '../domain/stack.ts';
 import { deleteBranch, renameBranch } from '../operations/branch-removal.ts';
 import { mergeBranch } from '../operations/merge-branch.ts';
 import { moveSession } from './branches.ts';
-import { type CallContext, resolveWrite, settled, CHANGE_RAISES, WRITE_REFUSES } from './target.ts';
+import { type CallContext, resolveWrite, settled, CHANGE_RAISES, COMMIT_REFUSES } from './target.ts';
 
 const merge = defineTool({
   name: 'svc_branch_merge',
@@ -47,7 +47,7 @@ const merge = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: [...WRITE_REFUSES, 'E_REF_ABSENT'],
+  refuses: [...COMMIT_REFUSES, 'E_REF_ABSENT'],
   raises: CHANGE_RAISES,
   dress: { merged: false },
   aliases: { branch: 'into' },
@@ -82,7 +82,7 @@ const remove = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: [...WRITE_REFUSES, 'E_BRANCH_PROTECTED'],
+  refuses: [...COMMIT_REFUSES, 'E_BRANCH_PROTECTED'],
   raises: CHANGE_RAISES,
   aliases: { branch: 'name' },
   destructive: true,
@@ -112,7 +112,7 @@ const rename = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: [...WRITE_REFUSES, 'E_BRANCH_PROTECTED', 'E_BRANCH_EXISTS'],
+  refuses: [...COMMIT_REFUSES, 'E_BRANCH_PROTECTED', 'E_BRANCH_EXISTS'],
   raises: CHANGE_RAISES,
   aliases: { branch: 'name' },
   example: { name: 'experiment', to: 'kept' },

@@ -19,7 +19,7 @@ import {
   resolveWrite,
   settled,
   CHANGE_RAISES,
-  WRITE_REFUSES,
+  COMMIT_REFUSES,
 } from './target.ts';
 
 const list = defineTool({
@@ -86,7 +86,7 @@ const create = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: [...WRITE_REFUSES, 'E_BRANCH_EXISTS', 'E_REF_ABSENT'],
+  refuses: [...COMMIT_REFUSES, 'E_BRANCH_EXISTS', 'E_REF_ABSENT'],
   raises: CHANGE_RAISES,
   aliases: { branch: 'name' },
   example: { name: 'experiment', switch: true },
@@ -169,7 +169,7 @@ const auto = defineTool({
   ]),
   access: 'identified',
   effect: 'write',
-  refuses: WRITE_REFUSES,
+  refuses: COMMIT_REFUSES,
   raises: CHANGE_RAISES,
   async handler({ prefix = 'auto', ...wish }, context) {
     const { ask, brain, branch } = await resolveWrite(context, wish);

@@ -147,7 +147,8 @@ beforeAll(async () => {
   await node.call('brain_load', { brains: 'plain', type: 'public' }, { session: READER });
   const person = simpleGit({ baseDir: join(bed.dataDir, 'brains', 'diverted') });
   await person.raw('checkout', '--quiet', '--detach');
-  bed.registry.setPolicy('brain:shut', { writableBy: ['user:nobody'] });
+  for (const name of ['shut', 'kept-for-others'])
+    bed.registry.setPolicy(`brain:${name}`, { writableBy: ['user:nobody'] });
 });
 afterAll(async () => {
   await node.stop();
@@ -168,6 +169,14 @@ function codeOf({ name, input, example }: Tool, { args, over }: Kind): Promise<u
 test.each(SINGLE)('%s refuses with %s what it alone takes', async (name, code, args) => {
   const tool = brainTools.find((one) => one.name === name) ?? expect.fail(name);
   expect(await codeOf(tool, { argument: '', args })).toBe(code);
+});
+
+test.each(['brain_push', 'brain_switch', 'brain_load'])('%s makes no brain for whom it may not', async (tool) => {
+  const subject = { agentId: 'somebody', verified: true, roles: ['viewer'] };
+  const make = (name: string, over: Partial<Envelope>) =>
+    node.call(tool, { ...(tool === 'brain_load' ? { brains: name } : { name }), create: true }, over);
+  await expect(make('new-one', { ...SOMEBODY, subject })).rejects.toThrow('FORBIDDEN');
+  await expect(make('kept-for-others', SOMEBODY)).rejects.toThrow('RLS_DENIED');
 });
 
 test('there are rows for most tools', () => {

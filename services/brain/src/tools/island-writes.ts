@@ -28,6 +28,7 @@ import type { AnswerOf } from '../operations/operation.ts';
 import { assertBoundary, viewRules } from './island-boundary.ts';
 import {
   type CallContext,
+  COMMIT_REFUSES,
   type Guard,
   resolveWrite,
   settled,
@@ -99,7 +100,7 @@ const create = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: [...WRITE_REFUSES, 'E_ISLAND_EXISTS', 'E_CONFLICT', 'E_FILE_ABSENT'],
+  refuses: [...WRITE_REFUSES, 'E_ISLAND_EXISTS', 'E_CONFLICT'],
   raises: WRITE_RAISES,
   dress: { created: false },
   example: { name: 'ops', triggers: ['deploy'], content: 'How we deploy.' },
@@ -143,7 +144,7 @@ const bulkCreate = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: [...WRITE_REFUSES, 'E_ISLAND_EXISTS', 'E_CONFLICT', 'E_FILE_ABSENT'],
+  refuses: [...WRITE_REFUSES, 'E_ISLAND_EXISTS', 'E_CONFLICT'],
   raises: WRITE_RAISES,
   dress: { created: 0 },
   example: {
@@ -171,7 +172,7 @@ const remove = defineTool({
   access: 'identified',
   effect: 'write',
   destructive: true,
-  refuses: [...WRITE_REFUSES, 'E_ISLAND_ABSENT', 'E_CONFLICT', 'E_FILE_ABSENT'],
+  refuses: [...COMMIT_REFUSES, 'E_ISLAND_ABSENT', 'E_CONFLICT'],
   raises: WRITE_RAISES,
   dress: { deleted: false },
   example: { name: 'ops' },
@@ -182,7 +183,7 @@ const remove = defineTool({
   },
 });
 
-const AMEND_REFUSES = [...WRITE_REFUSES, 'E_ISLAND_ABSENT', 'E_ISLAND_INVALID', 'E_CONFLICT', 'E_FILE_ABSENT'] as const;
+const AMEND_REFUSES = [...WRITE_REFUSES, 'E_ISLAND_ABSENT', 'E_ISLAND_INVALID', 'E_CONFLICT'] as const;
 
 interface AmendWish extends TargetWish, Guard {
   readonly name: string;

@@ -25,6 +25,7 @@ import {
   splitPath,
   WRITE_RAISES,
   CHANGE_RAISES,
+  COMMIT_REFUSES,
   WRITE_REFUSES,
 } from './target.ts';
 
@@ -132,7 +133,7 @@ const commit = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: WRITE_REFUSES,
+  refuses: COMMIT_REFUSES,
   raises: CHANGE_RAISES,
   example: { message: 'what I learned today' },
   async handler({ message, ...wish }, context) {

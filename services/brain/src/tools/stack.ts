@@ -25,7 +25,7 @@ import {
 
 const create = z.boolean().optional().describe('Make the brain when it does not exist.');
 const stackType = z.enum(['private', 'public']).optional().describe('public = read-only in this session.');
-const OPENING_REFUSES = ['E_BRANCH_ABSENT', 'E_LIMIT', 'E_QUOTA', 'E_STATE_WRITE'] as const;
+const OPENING_REFUSES = ['E_BRANCH_ABSENT', 'E_QUOTA', 'E_STATE_WRITE'] as const;
 const OPENING_RAISES = ['BRAIN_LOAD_FAIL', 'UNAUTHORIZED', 'FORBIDDEN', 'RLS_DENIED'] as const;
 
 /** Makes sure that the brain (and the branch, when named) can be opened; true when it was made just now. */
@@ -83,7 +83,7 @@ const push = defineTool({
   output: z.strictObject({ pushed: z.string(), ...stackShown, created: z.boolean() }),
   access: 'public',
   effect: 'write-idempotent',
-  refuses: OPENING_REFUSES,
+  refuses: [...OPENING_REFUSES, 'E_LIMIT'],
   raises: OPENING_RAISES,
   aliases: { brain: 'name' },
   example: { name: 'research', create: true },

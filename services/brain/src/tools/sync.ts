@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { brainAndBranch, CommitId, leaseGuard } from '@svc/contract/params.ts';
 import { defineTool } from '../deps.ts';
 import { sync as syncBranch } from '../operations/sync.ts';
-import { resolveWrite, settled, CHANGE_RAISES, WRITE_REFUSES } from './target.ts';
+import { resolveWrite, settled, CHANGE_RAISES, COMMIT_REFUSES } from './target.ts';
 
 /** What came of one branch. */
 export const syncShown = {
@@ -58,7 +58,7 @@ const sync = defineTool({
   access: 'identified',
   effect: 'external',
   refuses: [
-    ...WRITE_REFUSES,
+    ...COMMIT_REFUSES,
     'E_NOT_CONFIGURED',
     'E_REMOTE_UNREACHABLE',
     'E_REMOTE_TLS',

@@ -38,17 +38,9 @@ export const CHANGE_REFUSES = [
 ] as const;
 /** Of reads of a branch as it is now. */
 export const PRESENT_REFUSES = ['E_BRANCH_ABSENT'] as const;
-export const WRITE_REFUSES = [
-  'E_LOCKED',
-  'E_FENCED',
-  'E_READ_ONLY',
-  'E_BRAIN_DIVERTED',
-  'E_BUSY',
-  'E_STATE_WRITE',
-  'E_QUOTA',
-  'E_BRANCH_ABSENT',
-  'E_LIMIT',
-] as const;
+/** Of whoever makes or moves commits, with which nothing grows that is counted. */
+export const COMMIT_REFUSES = [...CHANGE_REFUSES, 'E_BUSY'] as const;
+export const WRITE_REFUSES = [...COMMIT_REFUSES, 'E_QUOTA'] as const;
 
 export interface TargetWish {
   readonly brain?: string | undefined;

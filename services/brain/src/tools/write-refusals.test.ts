@@ -8,6 +8,7 @@ import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testi
 import { leaveConflict } from '../../testing/brain-conflict.ts';
 import { fillBrain, fullDatabase } from '../../testing/refusing-disk.ts';
 import { MAX_WORKTREES } from '../brain/open-brain.ts';
+import { worktreeName } from '../git/worktrees.ts';
 import { QUEUE_LIMITS } from '../writer/queue.ts';
 
 type Fields = Record<string, unknown>;
@@ -165,25 +166,40 @@ describe('a branch for which too much waits', () => {
   beforeAll(async () => {
     await prepare(brain);
     const open = node.openBrains().find(({ context }) => context.name === brain) ?? expect.fail('it is not open');
-    const writer = await open.writer('main');
-    if (!writer.ok) throw new Error(writer.code);
-    const wait = () => writer.value.alone(Number.POSITIVE_INFINITY, () => end.promise);
-    const first = wait();
-    // So that it is not among those that wait.
-    await new Promise(setImmediate);
-    waiting = Promise.all([first, ...Array.from({ length: QUEUE_LIMITS.waiting }, wait)]);
+    const queues = ['main', 'experiment'].map(async (branch) => {
+      const writer = await open.writer(branch);
+      if (!writer.ok) throw new Error(writer.code);
+      const begun = Promise.withResolvers<void>();
+      const wait = () =>
+        writer.value.alone(Number.POSITIVE_INFINITY, () => {
+          begun.resolve();
+          return end.promise;
+        });
+      const first = wait();
+      await begun.promise; // so that it is not among those that wait
+      return [first, ...Array.from({ length: QUEUE_LIMITS.waiting }, wait)];
+    });
+    waiting = Promise.all((await Promise.all(queues)).flat());
   });
   afterAll(async () => {
     end.resolve();
     await waiting;
   });
 
-  test.each(rows('E_BUSY', [...OF_FILES, 'svc_commit', 'svc_branch_auto', 'svc_branch_merge', 'svc_conflict_resolve']))(
-    '%s refuses with %s',
-    async (tool, code) => {
-      expect(await codeOf(tool, { brain })).toBe(code);
-    },
-  );
+  test.each(
+    rows('E_BUSY', [
+      ...OF_FILES,
+      'svc_commit',
+      'svc_create_branch',
+      'svc_branch_auto',
+      'svc_branch_merge',
+      'svc_branch_delete',
+      'svc_branch_rename',
+      'svc_conflict_resolve',
+    ]),
+  )('%s refuses with %s', async (tool, code) => {
+    expect(await codeOf(tool, { brain })).toBe(code);
+  });
 });
 
 describe('a brain with as many working trees as there may be', () => {
@@ -204,9 +220,21 @@ describe('a brain with as many working trees as there may be', () => {
     },
   );
 
-  test('svc_create_branch refuses with E_LIMIT what it would switch to', async () => {
-    expect(await codeOf('svc_create_branch', { brain })).toBe('E_LIMIT');
+  test.each<readonly [tool: string, args: Fields]>([
+    ['svc_create_branch', {}],
+    ['svc_switch_branch', { name: 'b0' }],
+    ['svc_branch_merge', { into: 'b0' }],
+  ])('%s refuses with E_LIMIT to open what %j names', async (tool, args) => {
+    expect(await codeOf(tool, { brain, ...args })).toBe('E_LIMIT');
   });
+
+  test.each(['svc_branch_delete', 'svc_branch_rename'])(
+    '%s refuses with E_LIMIT a tree that is not open',
+    async (tool) => {
+      mkdirSync(join(bed.dataDir, 'worktrees', brain, worktreeName('b0')), { recursive: true });
+      expect(await codeOf(tool, { brain, name: 'b0' })).toBe('E_LIMIT');
+    },
+  );
 });
 
 describe('what somebody else holds', () => {

@@ -59,6 +59,8 @@ export interface StagedChange {
 const INDEX_FULL =
   'The search index of this branch has no room for more text: make files smaller, remove some, or let the node take more memory (SVC_SEARCH_MEMORY_MIB).';
 
+type RemovalDenial = 'E_CONFLICT' | 'E_FILE_ABSENT';
+
 /** Whose change it is. */
 export type Doer = Pick<OpContext, 'actor' | 'subject' | 'session'>;
 
@@ -85,11 +87,9 @@ export class Staging {
     request: FileRequest & { readonly content: Uint8Array },
     doer: Doer,
   ): Decision<FileOutcome, 'E_CONFLICT' | 'E_QUOTA'>;
-  judge(request: FileRequest, doer: Doer): Decision<FileOutcome, 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA'>;
-  judge(
-    request: FileRequest,
-    { actor: by, subject, session }: Doer,
-  ): Decision<FileOutcome, 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_QUOTA'> {
+  judge(request: FileRequest & { readonly content: null }, doer: Doer): Decision<FileOutcome, RemovalDenial>;
+  judge(request: FileRequest, doer: Doer): Decision<FileOutcome, RemovalDenial | 'E_QUOTA'>;
+  judge(request: FileRequest, { actor: by, subject, session }: Doer): Decision<FileOutcome, RemovalDenial | 'E_QUOTA'> {
     const { rows, content } = request;
     const path = request.isExact === true ? checkedPath(request.path) : this.#resolve(request.path, rows);
     const home = homeOfMaker(subject);
@@ -161,11 +161,7 @@ export class Staging {
     return index.leftOut > 0 && bytes > (table.get(path)?.bytes ?? 0) ? deny('E_QUOTA', undefined, INDEX_FULL) : null;
   }
 
-  #judgeRemoval(
-    path: string,
-    present: string | null,
-    { ifMatch, rows }: FileRequest,
-  ): Decision<Judged, 'E_CONFLICT' | 'E_FILE_ABSENT'> {
+  #judgeRemoval(path: string, present: string | null, { ifMatch, rows }: FileRequest): Decision<Judged, RemovalDenial> {
     if (present === null || !rows.mayRead(path)) return deny('E_FILE_ABSENT', { file: path });
     const shown = this.#shownHash(path, present, rows);
     if (!matches(ifMatch, shown)) return deny('E_CONFLICT', { file: path, hash: shown });

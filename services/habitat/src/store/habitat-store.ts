@@ -1,7 +1,7 @@
 /** The registry's store: rows to read, and each way in which they change as a method that is one unit of work. */
 import type { Decision } from '@svc/contract/decision.ts';
-import { createFolding } from '@svc/runtime/fold.ts';
-import { type Change as FoldedOf, createFoldedChange } from '@svc/runtime/folded-change.ts';
+import { createGroupCommit } from '@svc/runtime/group-commit.ts';
+import { type Change as GroupedOf, createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
@@ -42,10 +42,10 @@ export function createHabitatStore(parts: StoreParts) {
 
 /** What a busy market asks so often that those who ask at once share statements and commits. */
 function askedByMany({ store: { client }, platform: { clock } }: StoreParts, change: Change) {
-  const ofNobody: FoldedOf<HabitatUnit> = (call, work) =>
+  const ofNobody: GroupedOf<HabitatUnit> = (call, work) =>
     change({ ...call, caller: { ...call.caller, token: null } }, work);
-  const reading = createFolding<Pair, PairNow>(clock, (pairs) => readPairs(client, pairs));
-  const weighing = createFolding<readonly string[], readonly (readonly [string, StandingNow])[]>(
+  const reading = createGroupCommit<Pair, PairNow>(clock, (pairs) => readPairs(client, pairs));
+  const weighing = createGroupCommit<readonly string[], readonly (readonly [string, StandingNow])[]>(
     clock,
     async (asked) => {
       const standings = await readStandings(client, asked.flat());
@@ -53,7 +53,7 @@ function askedByMany({ store: { client }, platform: { clock } }: StoreParts, cha
     },
   );
   return {
-    recordTrade: createFoldedChange<HabitatUnit, Trade, TradeRecorded, never>(ofNobody, clock, {
+    recordTrade: createGroupedChange<HabitatUnit, Trade, TradeRecorded, never>(ofNobody, clock, {
       laneOf: () => 'trades',
       run: recordTrades,
     }),

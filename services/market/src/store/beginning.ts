@@ -2,7 +2,7 @@
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import { createFoldedChange } from '@svc/runtime/folded-change.ts';
+import { createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import { idempotencyId } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import { type PurchaseRefusal, type Shelf, takeFrom } from '../domain/purchase-rules.ts';
@@ -25,7 +25,7 @@ type Start = Begun | { readonly rejected: CallError };
 type Started = Decision<Start, PurchaseRefusal>;
 
 export function createBeginning({ change }: Pick<MarketStore, 'change'>, clock: Clock): Begin {
-  const together = createFoldedChange<Unit<MarketEvent>, NewTrade, Start, PurchaseRefusal>(change, clock, {
+  const together = createGroupedChange<Unit<MarketEvent>, NewTrade, Start, PurchaseRefusal>(change, clock, {
     laneOf: () => 'purchases',
     run: beginAll,
     readsFirst: true,

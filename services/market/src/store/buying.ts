@@ -5,7 +5,7 @@ import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny, type Denial } from '@svc/contract/decision.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import { createFolding } from '@svc/runtime/fold.ts';
+import { createGroupCommit } from '@svc/runtime/group-commit.ts';
 import { idempotencyId, type Once, type StoredOutcome } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { Trade } from '../domain/trade.ts';
@@ -120,19 +120,19 @@ const NOTHING: Earlier = { decision: null, begun: null };
 
 /** Throws IDEMPOTENCY_KEY_REUSED. */
 function createLookingBack({ store: { client, idempotency }, clock }: BuyingParts) {
-  const looking = createFolding<IdempotencyScope, Pick<Earlier, 'begun'> & { readonly outcome: StoredOutcome | null }>(
-    clock,
-    async (scopes) => {
-      const [outcomes, begun] = await Promise.all([
-        idempotency.findAll(client, scopes),
-        readBegun(client, scopes.map(idempotencyId)),
-      ]);
-      return scopes.map((scope) => {
-        const id = idempotencyId(scope);
-        return { outcome: outcomes.get(id) ?? null, begun: begun.get(id) ?? null };
-      });
-    },
-  );
+  const looking = createGroupCommit<
+    IdempotencyScope,
+    Pick<Earlier, 'begun'> & { readonly outcome: StoredOutcome | null }
+  >(clock, async (scopes) => {
+    const [outcomes, begun] = await Promise.all([
+      idempotency.findAll(client, scopes),
+      readBegun(client, scopes.map(idempotencyId)),
+    ]);
+    return scopes.map((scope) => {
+      const id = idempotencyId(scope);
+      return { outcome: outcomes.get(id) ?? null, begun: begun.get(id) ?? null };
+    });
+  });
   return async (scope: IdempotencyScope): Promise<Earlier> => {
     const { outcome, begun } = await looking.submit('keys', scope, Infinity);
     if (outcome !== null && outcome.argsHash !== scope.argsHash) throw new CallError('IDEMPOTENCY_KEY_REUSED');

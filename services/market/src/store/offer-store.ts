@@ -1,6 +1,6 @@
 /** Offers and bids: made, taken back, looked for. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import { createFolding } from '@svc/runtime/fold.ts';
+import { createGroupCommit } from '@svc/runtime/group-commit.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { nameLock } from '@svc/runtime/name-lock.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
@@ -37,7 +37,7 @@ const listingsOf = (family: string): string => `listings of ${family}`;
 const bidsOf = (family: string): string => `bids of ${family}`;
 
 export function createOfferStore({ client, change }: MarketStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
-  const reading = createFolding<string, ListingRow | null>(clock, (listingIds) => readListings(client, listingIds));
+  const reading = createGroupCommit<string, ListingRow | null>(clock, (listingIds) => readListings(client, listingIds));
   return {
     offer: (call: ChangeCall, wish: Omit<NewListing, 'listingId'>): Promise<Once<ShownListing, 'E_QUOTA'>> =>
       change(call, (unit) => offer(unit, { ...wish, listingId: ids.next('lst') }), {

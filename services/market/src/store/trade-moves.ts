@@ -5,7 +5,7 @@
 import type { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny, type Denial } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import { createFoldedChange } from '@svc/runtime/folded-change.ts';
+import { createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import type { MarketEvent, MarketStore } from './trade-events.ts';
@@ -57,7 +57,7 @@ export function createTradeMoves(
   { change, idempotency }: Pick<MarketStore, 'change' | 'idempotency'>,
   clock: Clock,
 ): MoveTrade {
-  const fold = createFoldedChange<Unit<MarketEvent>, Asked, unknown, string>(change, clock, {
+  const grouped = createGroupedChange<Unit<MarketEvent>, Asked, unknown, string>(change, clock, {
     // One commit at a time: what comes meanwhile shares the next one.
     laneOf: () => 'trades',
     run: moveAll,
@@ -66,7 +66,7 @@ export function createTradeMoves(
   });
   return async <Answer, Code extends string>(call: ChangeCall, move: Move<Answer, Code>) => {
     const asked: Asked = { move, isKeyed: call.idempotency !== null, trade: null, rejected: null };
-    const { decision, replayed } = await fold(call, asked);
+    const { decision, replayed } = await grouped(call, asked);
     if (asked.rejected !== null) throw asked.rejected;
     return { decision, replayed, trade: replayed ? null : asked.trade } as MoveOutcome<Answer, Code>;
   };

@@ -1,7 +1,7 @@
 /** The trust of sellers hears of each closed trade, once. */
 import { CallError } from '@svc/contract/codes.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import { createFolding } from '@svc/runtime/fold.ts';
+import { createGroupCommit } from '@svc/runtime/group-commit.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { outcomeOf } from '../domain/trade.ts';
 import type { Trust } from '../ports.ts';
@@ -23,13 +23,13 @@ interface Parts {
 }
 
 export function createTradeReports({ store: { client }, trust, clock, log }: Parts): TradeReports {
-  const folding = createFolding<ClosedTrade, boolean>(clock, async (trades) => {
+  const group = createGroupCommit<ClosedTrade, boolean>(clock, async (trades) => {
     const told = await Promise.all(trades.map((trade) => isTold(trust, trade)));
     const ids = trades.filter((_, index) => told[index]).map(({ tradeId }) => tradeId);
     if (ids.length > 0) await client.$executeRawUnsafe(REPORTED, ids);
     return told;
   });
-  const tell = (trade: ClosedTrade): Promise<boolean> => folding.submit('reports', trade, Infinity);
+  const tell = (trade: ClosedTrade): Promise<boolean> => group.submit('reports', trade, Infinity);
   return {
     tell,
     tellLater(trade) {

@@ -5,7 +5,7 @@
  */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import { createFoldedChange } from '@svc/runtime/folded-change.ts';
+import { createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import { isClosed } from '../domain/trade.ts';
 import { eventOf, type MarketEvent, type MarketStore } from './trade-events.ts';
@@ -31,12 +31,12 @@ const SETTLE = stepOf("settlement = 'pending'", "settlement = 'done'");
 
 export function createTradeSteps({ change }: Pick<MarketStore, 'change'>, clock: Clock): TradeSteps {
   const step = (lane: string, sql: string, told: (trade: TradeRow) => MarketEvent): TradeStep => {
-    const fold = createFoldedChange<Unit<MarketEvent>, string, TradeRow, 'E_BUSY'>(change, clock, {
+    const grouped = createGroupedChange<Unit<MarketEvent>, string, TradeRow, 'E_BUSY'>(change, clock, {
       laneOf: () => lane,
       run: (unit, tradeIds) => take(unit, sql, tradeIds, told),
     });
     return async (call, tradeId) => {
-      const { decision } = await fold({ ...call, idempotency: null }, tradeId);
+      const { decision } = await grouped({ ...call, idempotency: null }, tradeId);
       return decision.ok ? decision.value : null;
     };
   };

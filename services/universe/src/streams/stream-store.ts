@@ -1,6 +1,6 @@
 /** Queues: made, filled, looked at, removed. */
 import { allow, deny } from '@svc/contract/decision.ts';
-import { createFoldedChange } from '@svc/runtime/folded-change.ts';
+import { createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { UniverseStore, Work } from '../universe-store.ts';
@@ -24,7 +24,7 @@ export type StreamStore = ReturnType<typeof createStreamStore>;
 
 export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
   const { client, change } = store;
-  const enqueue = createFoldedChange<Work, Putting, Enqueued, 'E_STREAM_FULL' | 'E_QUOTA'>(change, clock, {
+  const enqueue = createGroupedChange<Work, Putting, Enqueued, 'E_STREAM_FULL' | 'E_QUOTA'>(change, clock, {
     laneOf: ({ wish }) => placeKey(wish),
     run: (unit, puttings) => putAll(unit, puttings, ids),
     keys: store.idempotency,

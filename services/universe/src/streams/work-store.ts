@@ -1,7 +1,7 @@
 /** Work: taken under a lease, held on to, given back, done or failed; a lease that is over is judged by whoever acts next. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import { createFoldedChange } from '@svc/runtime/folded-change.ts';
+import { createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall, ChangeOptions } from '@svc/runtime/store.ts';
 import type { UniverseStore, Work } from '../universe-store.ts';
@@ -51,14 +51,14 @@ export interface Failed {
 export function createWorkStore(store: UniverseStore, clock: Clock, reportDue: () => void) {
   const { client } = store;
   const change = changeWith(store, reportDue);
-  const poll = createFoldedChange<Told, Asking, Polled, 'E_STREAM_ABSENT'>(change, clock, {
+  const poll = createGroupedChange<Told, Asking, Polled, 'E_STREAM_ABSENT'>(change, clock, {
     laneOf: ({ place }) => placeKey(place),
     run: pollAll,
     keys: store.idempotency,
     readsFirst: true,
     most: MOST_TOGETHER,
   });
-  const complete = createFoldedChange<Told, Completing, { attempts: number }, CloseCode>(change, clock, {
+  const complete = createGroupedChange<Told, Completing, { attempts: number }, CloseCode>(change, clock, {
     laneOf: () => 'completions',
     run: completeAll,
     keys: store.idempotency,

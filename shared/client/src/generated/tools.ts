@@ -151,7 +151,7 @@ export interface Tools {
   brain_delete_file: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { deleted: true; name: string; file: string; hash: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT';
     dress: { deleted: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -271,7 +271,7 @@ export interface Tools {
   brain_load: {
     arguments: { brains: string | readonly string[]; type?: "private" | "public" | undefined; create?: boolean | undefined };
     result: { loaded: string[]; current: string; stack: string[]; entries: ({ brain: string; branch: string; type: "private" | "public" })[]; created: boolean };
-    refusals: 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_QUOTA' | 'E_STATE_WRITE';
+    refusals: 'E_BRANCH_ABSENT' | 'E_QUOTA' | 'E_STATE_WRITE';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -295,7 +295,7 @@ export interface Tools {
   brain_push: {
     arguments: { name: string; type?: "private" | "public" | undefined; create?: boolean | undefined; branch?: string | undefined };
     result: { pushed: string; current: string; stack: string[]; entries: ({ brain: string; branch: string; type: "private" | "public" })[]; created: boolean };
-    refusals: 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_QUOTA' | 'E_STATE_WRITE';
+    refusals: 'E_BRANCH_ABSENT' | 'E_QUOTA' | 'E_STATE_WRITE' | 'E_LIMIT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -311,7 +311,7 @@ export interface Tools {
   brain_remove: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { removed: true; kind: "stack"; name: string; stack: string[] } | { removed: true; kind: "file"; name: string; hash: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_STACK_EMPTY';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_STACK_EMPTY';
     dress: { removed: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -327,7 +327,7 @@ export interface Tools {
   brain_save: {
     arguments: { name?: string | undefined; content?: string | undefined; message?: string | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { saved: true; name: string | null; hash: string | null; committed: boolean; commit: string; files: number; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -359,7 +359,7 @@ export interface Tools {
   brain_switch: {
     arguments: { name: string; branch?: string | undefined; create?: boolean | undefined };
     result: { current: string; stack: string[]; entries: ({ brain: string; branch: string; type: "private" | "public" })[]; branch: string; created: boolean };
-    refusals: 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_QUOTA' | 'E_STATE_WRITE';
+    refusals: 'E_BRANCH_ABSENT' | 'E_QUOTA' | 'E_STATE_WRITE';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -375,7 +375,7 @@ export interface Tools {
   brain_write: {
     arguments: { name: string; content: string; format?: "md" | "json" | "yaml" | "txt" | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { saved: true; name: string; file: string; hash: string; bytes: number; changed: boolean; created: boolean; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -1399,7 +1399,7 @@ export interface Tools {
   svc_branch_auto: {
     arguments: { prefix?: string | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
     result: { branch: null; reason: "clean" } | { branch: string; commit: string; files: ({ file: string; change: "added" | "modified" | "deleted" })[]; switched: true; brain: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -1415,7 +1415,7 @@ export interface Tools {
   svc_branch_delete: {
     arguments: { name: string; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
     result: { deleted: true; name: string; brain: string; commit: string; rescue: string; uncommitted: number; unmerged: number; setAside: boolean; switched: boolean };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BRANCH_PROTECTED';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_BRANCH_PROTECTED';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -1431,7 +1431,7 @@ export interface Tools {
   svc_branch_merge: {
     arguments: { from: string; into?: string | undefined; message?: string | undefined; dryRun?: boolean | undefined; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
     result: { merged: boolean; brain: string; branch: string; from: string; status: string; before: string; after: string | null; files: { added: number; updated: number; deleted: number }; conflicts: ({ id: string | null; file: string; kind: string; ours: string | null; theirs: string | null })[]; rescue: string | null; committed: number; uncommitted: number; uncommittedLeft: number };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_REF_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_REF_ABSENT';
     dress: { merged: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -1439,7 +1439,7 @@ export interface Tools {
   svc_branch_rename: {
     arguments: { name: string; to: string; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
     result: { renamed: true; name: string; from: string; brain: string; commit: string; switched: boolean };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BRANCH_PROTECTED' | 'E_BRANCH_EXISTS';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_BRANCH_PROTECTED' | 'E_BRANCH_EXISTS';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -1447,7 +1447,7 @@ export interface Tools {
   svc_bulk_create_islands: {
     arguments: { islands: readonly ({ name: string; type?: string | undefined; triggers?: readonly string[] | undefined; content?: string | Record<string, unknown> | undefined; description?: string | undefined; source?: readonly string[] | undefined; enabled?: boolean | undefined })[]; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
     result: { created: number; results: ({ name: string; created: true; hash: string })[] };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_ISLAND_EXISTS' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_ISLAND_EXISTS' | 'E_CONFLICT';
     dress: { created: 0 };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -1487,7 +1487,7 @@ export interface Tools {
   svc_commit: {
     arguments: { message: string; agentId?: string | undefined; fence?: number | undefined; brain?: string | undefined; branch?: string | undefined };
     result: { committed: boolean; status: "committed" | "no-changes"; commit: string; parent: string | null; message: string; files: ({ file: string; change: "added" | "modified" | "deleted" })[]; count: number; author: string; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -1543,7 +1543,7 @@ export interface Tools {
   svc_conflict_resolve: {
     arguments: { id: string; take: "ours" | "theirs" | "merged" | "content"; content?: string | undefined; ifMatch?: string | "none" | undefined; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
     result: { resolved: true; id: string; file: string; changed: boolean; hash: string | null; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_NOT_FOUND' | 'E_NOT_TEXT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_NOT_FOUND' | 'E_NOT_TEXT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
     dress: { resolved: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -1575,7 +1575,7 @@ export interface Tools {
   svc_create_branch: {
     arguments: { name: string; from?: string | undefined; switch?: boolean | undefined; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
     result: { created: true; status: "created"; name: string; branch: string; commit: string; from: string; uncommittedLeft: number; brain: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BRANCH_EXISTS' | 'E_REF_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_BRANCH_EXISTS' | 'E_REF_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -1583,7 +1583,7 @@ export interface Tools {
   svc_create_island: {
     arguments: { name: string; type?: string | undefined; triggers?: readonly string[] | undefined; content?: string | Record<string, unknown> | undefined; description?: string | undefined; source?: readonly string[] | undefined; enabled?: boolean | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
     result: { created: true; name: string; type: string; kind: "text" | "data"; triggers: string[]; enabled: boolean; file: string; hash: string; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_ISLAND_EXISTS' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_ISLAND_EXISTS' | 'E_CONFLICT';
     dress: { created: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -1591,7 +1591,7 @@ export interface Tools {
   svc_delete_island: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
     result: { deleted: true; name: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_ISLAND_ABSENT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_ISLAND_ABSENT' | 'E_CONFLICT';
     dress: { deleted: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -1607,7 +1607,7 @@ export interface Tools {
   svc_disable_island: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
     result: { name: string; enabled: boolean; changed: boolean };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID' | 'E_CONFLICT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -1631,7 +1631,7 @@ export interface Tools {
   svc_enable_island: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
     result: { name: string; enabled: boolean; changed: boolean };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID' | 'E_CONFLICT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -2119,7 +2119,7 @@ export interface Tools {
   svc_set_memory: {
     arguments: { category: string; filename: string; content: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { saved: true; success: true; category: string; filename: string; file: string; hash: string; bytes: number; changed: boolean; created: boolean; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -2327,7 +2327,7 @@ export interface Tools {
   svc_sync: {
     arguments: { direction?: "push" | "pull" | undefined; remote?: string | undefined; agentId?: string | undefined; fence?: number | undefined; brain?: string | undefined; branch?: string | undefined };
     result: { synced: true; brain: string; branch: string; remote: string; direction: "push" | "pull" | "both" | "rebase"; status: string; before: string; after: string; remoteCommit: string | null; pulled: { added: number; updated: number; deleted: number }; pushed: number; conflicts: ({ id: string; file: string; kind: string; ours: string | null; theirs: string | null })[]; rescue: string | null; rewritten: boolean; uncommittedLeft: number };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_TLS' | 'E_REMOTE_AUTH' | 'E_REMOTE_ABSENT' | 'E_REMOTE_REJECTED' | 'E_REMOTE_FULL' | 'E_REMOTE_CORRUPT' | 'E_REMOTE_RACE' | 'E_UNDER_WAY' | 'E_SYNC_CONFLICT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_TLS' | 'E_REMOTE_AUTH' | 'E_REMOTE_ABSENT' | 'E_REMOTE_REJECTED' | 'E_REMOTE_FULL' | 'E_REMOTE_CORRUPT' | 'E_REMOTE_RACE' | 'E_UNDER_WAY' | 'E_SYNC_CONFLICT';
     dress: { synced: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -2567,7 +2567,7 @@ export interface Tools {
   svc_update_island_triggers: {
     arguments: { name: string; triggers: readonly string[]; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined; ifMatch?: string | "none" | undefined };
     result: { name: string; triggers: string[]; hash: string; changed: boolean };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID' | 'E_CONFLICT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };

@@ -1,4 +1,4 @@
-/** Calls under keys that two processes fold into transactions on one PostgreSQL: each key takes effect once. */
+/** Calls under keys that two processes group into transactions on one PostgreSQL: each key takes effect once. */
 import type { Database } from '@svc/runtime/database.ts';
 import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,36 +1,36 @@
-/** Folds what waits for one thing into transactions: a busy thing costs one commit for all its callers, not one for each. */
+/** Groups what waits for one thing into transactions: a busy thing costs one commit for all its callers, not one for each. */
 import { setImmediate } from 'node:timers/promises';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Clock } from './clock.ts';
 import { isDatabaseAway } from './database-errors.ts';
 
-export interface Folded<Wish, Answer> {
+export interface Submitted<Wish, Answer> {
   readonly wish: Wish;
   readonly deadlineAt: number;
   readonly settled: PromiseWithResolvers<Answer>;
 }
 
-export interface Folding<Wish, Answer> {
+export interface GroupCommit<Wish, Answer> {
   /** Resolves when the outcome is durable. Throws what `commit` throws, TIMEOUT when it was too late, E_BUSY when too much waits. */
   submit(lane: string, wish: Wish, deadlineAt: number): Promise<Answer>;
 }
 
 /** More in one transaction would make the first wait longer for the last, unless each costs little beside the commit. */
-const MAX_FOLDED = 64;
+const MAX_GROUPED = 64;
 const MAX_WAITING = 10_000;
 
 /**
  * `commit` makes one transaction of the wishes of a lane and returns their answers in the same order. What waits in one
  * lane does not wait for another. `most` = wishes of one transaction.
  */
-export function createFolding<Wish, Answer>(
+export function createGroupCommit<Wish, Answer>(
   clock: Clock,
   commit: (wishes: readonly Wish[], deadlineAt: number) => Promise<readonly Answer[]>,
-  most = MAX_FOLDED,
-): Folding<Wish, Answer> {
-  const lanes = new Map<string, Folded<Wish, Answer>[]>();
+  most = MAX_GROUPED,
+): GroupCommit<Wish, Answer> {
+  const lanes = new Map<string, Submitted<Wish, Answer>[]>();
 
-  async function commitAll(batch: readonly Folded<Wish, Answer>[]): Promise<void> {
+  async function commitAll(batch: readonly Submitted<Wish, Answer>[]): Promise<void> {
     if (batch.length === 0) return;
     try {
       const deadlineAt = Math.max(...batch.map((one) => one.deadlineAt));
@@ -47,7 +47,7 @@ export function createFolding<Wish, Answer>(
     }
   }
 
-  function take(waiting: Folded<Wish, Answer>[]): Folded<Wish, Answer>[] {
+  function take(waiting: Submitted<Wish, Answer>[]): Submitted<Wish, Answer>[] {
     const now = clock.now();
     return waiting.splice(0, most).filter(({ deadlineAt, settled }) => {
       const isLate = deadlineAt <= now;
@@ -56,7 +56,7 @@ export function createFolding<Wish, Answer>(
     });
   }
 
-  async function run(lane: string, waiting: Folded<Wish, Answer>[]): Promise<void> {
+  async function run(lane: string, waiting: Submitted<Wish, Answer>[]): Promise<void> {
     await setImmediate(); // whoever comes in the same turn goes along
     while (waiting.length > 0) await commitAll(take(waiting));
     lanes.delete(lane);

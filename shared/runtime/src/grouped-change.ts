@@ -3,7 +3,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Clock } from './clock.ts';
-import { createFolding } from './fold.ts';
+import { createGroupCommit } from './group-commit.ts';
 import { type Idempotency, idempotencyId, type Once, type StoredOutcome } from './idempotency.ts';
 import type { ChangeCall, ChangeOptions, Unit } from './store.ts';
 
@@ -14,27 +14,27 @@ export type Change<Work> = <Value, Code extends string = never>(
   options?: Pick<ChangeOptions, 'readsFirst' | 'inTurnOf'>,
 ) => Promise<Once<Value, Code>>;
 
-export interface FoldedKind<Work, Wish, Value, Code extends string> {
-  /** What is folded together: wishes of one lane. */
+export interface GroupedKind<Work, Wish, Value, Code extends string> {
+  /** What is grouped together: wishes of one lane. */
   laneOf(wish: Wish): string;
   /** Effects and outcomes in the order of the wishes. A wish that is denied has no effect. */
   run(unit: Work, wishes: readonly Wish[]): Promise<readonly Decision<Value, Code>[]>;
   /** As that of a change; not so where keys come first. */
   readonly readsFirst?: boolean;
-  /** Wishes of one transaction, where it is to be another number than that of every folding. */
+  /** Wishes of one transaction, where it is to be another number than that of every group. */
   readonly most?: number;
-  /** With these, keyed calls are folded as all others are: `run` may throw for none of its wishes alone. */
+  /** With these, keyed calls are grouped as all others are: `run` may throw for none of its wishes alone. */
   readonly keys?: Pick<Idempotency, 'reserveAll' | 'settlement'>;
   /** Without keys a keyed call goes alone, and waits in the turn of this, as a change does. */
   turnOf?(wish: Wish): string;
 }
 
-export type FoldedChange<Wish, Value, Code extends string> = (
+export type GroupedChange<Wish, Value, Code extends string> = (
   call: ChangeCall,
   wish: Wish,
 ) => Promise<Once<Value, Code>>;
 
-type FoldedUnit = Pick<Unit, 'tx' | 'lastly'>;
+type GroupedUnit = Pick<Unit, 'tx' | 'lastly'>;
 
 interface Asked<Wish> {
   readonly wish: Wish;
@@ -46,13 +46,13 @@ interface Asked<Wish> {
 type Result<Value, Code extends string> = Once<Value, Code> | { readonly rejected: CallError };
 
 /** The outcome of a keyed call is kept with its effect. */
-export function createFoldedChange<Work extends FoldedUnit, Wish, Value, Code extends string>(
+export function createGroupedChange<Work extends GroupedUnit, Wish, Value, Code extends string>(
   change: Change<Work>,
   clock: Clock,
-  kind: FoldedKind<Work, Wish, Value, Code>,
-): FoldedChange<Wish, Value, Code> {
+  kind: GroupedKind<Work, Wish, Value, Code>,
+): GroupedChange<Wish, Value, Code> {
   const { laneOf, run, most, keys, turnOf, readsFirst = false } = kind;
-  const folding = createFolding<Asked<Wish>, Result<Value, Code>>(
+  const group = createGroupCommit<Asked<Wish>, Result<Value, Code>>(
     clock,
     async (asked, deadlineAt) => {
       const call = {
@@ -75,7 +75,7 @@ export function createFoldedChange<Work extends FoldedUnit, Wish, Value, Code ex
       const turn = turnOf === undefined ? {} : { inTurnOf: turnOf(wish) };
       return change<Value, Code>(call, async (unit) => only(await run(unit, [wish])), turn);
     }
-    const result = await folding.submit(laneOf(wish), { wish, now, scope }, call.caller.deadlineAt);
+    const result = await group.submit(laneOf(wish), { wish, now, scope }, call.caller.deadlineAt);
     if ('rejected' in result) throw result.rejected;
     return result;
   };
@@ -93,10 +93,10 @@ function isKeyed<Wish>(one: Asked<Wish>): one is Keyed<Wish> {
 }
 
 /** A key that was used before, or by one before it in the same transaction, has the outcome that it had then. */
-async function runAll<Work extends FoldedUnit, Wish, Value, Code extends string>(
+async function runAll<Work extends GroupedUnit, Wish, Value, Code extends string>(
   unit: Work,
   asked: readonly Asked<Wish>[],
-  { run, keys }: Pick<FoldedKind<Work, Wish, Value, Code>, 'run' | 'keys'>,
+  { run, keys }: Pick<GroupedKind<Work, Wish, Value, Code>, 'run' | 'keys'>,
 ): Promise<readonly Result<Value, Code>[]> {
   const firsts = new Map<string, Keyed<Wish>>();
   for (const one of asked) {
