@@ -42,7 +42,7 @@ export async function siftCopy(
   const ballots = [...entries.map(({ entry }) => entry.ballot), ...evidence.flat().map(({ ballot }) => ballot)];
   const verify = verifierFor(signer, header, await keptSignatures(tx, signer, row, ballots));
   if (!row.replica) {
-    const isWhole = await areOwn(tx, row, entries);
+    const isWhole = isOwnDecision(row, told) && (await areOwn(tx, row, entries));
     return { entries: [], decision: null, isWhole, verify };
   }
   const incoming = entries.toSorted((a, b) => a.entry.seq - b.entry.seq);
@@ -64,6 +64,11 @@ async function keptSignatures(
 ): Promise<ReadonlySet<string>> {
   const voters = ballots.filter(({ node }) => node === name).map(({ voter }) => voter);
   return voters.length === 0 ? new Set() : readOwnSignatures(tx, row, name, voters);
+}
+
+/** Whether this node has decided just that; a copy may be older than the decision. */
+function isOwnDecision({ decision: own }: TopicRow, told: WireLedger['decision']): boolean {
+  return told === null || (own !== null && canonicalJson(told.decision) === canonicalJson(own.decision));
 }
 
 /** Whether this node has admitted just that. */
