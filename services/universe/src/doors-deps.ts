@@ -4,6 +4,7 @@ import type { BootStore } from './boot/boot-store.ts';
 import type { Layers } from './boot/layers.ts';
 import type { Connectors } from './connectors/connectors.ts';
 import type { ContactStore } from './connectors/contact-store.ts';
+import type { KeyedRuns } from './keyed-runs.ts';
 import type { Registry } from './registry.ts';
 import type { Remotes } from './remote/remotes.ts';
 import type { Tasks } from './doors-ports.ts';
@@ -13,6 +14,7 @@ export interface DoorDeps {
   readonly layers: Layers;
   readonly connectors: Connectors;
   readonly contacts: ContactStore;
+  readonly keyedRuns: KeyedRuns;
   readonly tasks: Tasks;
   readonly remotes: Remotes;
   readonly registry: Pick<Registry, 'sudo'>;

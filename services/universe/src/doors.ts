@@ -24,7 +24,7 @@ interface Needs {
 }
 
 export interface Doors {
-  readonly deps: Omit<DoorDeps, 'registry'>;
+  readonly deps: Omit<DoorDeps, 'registry' | 'keyedRuns'>;
   readonly jobs: readonly JobDeclaration[];
 }
 

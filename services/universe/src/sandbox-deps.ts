@@ -9,6 +9,7 @@ import type { EventIn } from '@svc/runtime/outbox.ts';
 import type { RegistryReader } from '@svc/runtime/registry-reader.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import type { Compute } from './compute/compute.ts';
+import type { KeyedRuns } from './keyed-runs.ts';
 import type { Network } from './network/network.ts';
 import type { Following } from './shell/following.ts';
 import type { JobStore } from './shell/job-store.ts';
@@ -22,6 +23,7 @@ export interface SandboxDeps {
   readonly following: Following;
   newJobId(): string;
   readonly refusals: Refusals;
+  readonly keyedRuns: KeyedRuns;
   readonly registry: Pick<RegistryReader, 'setting'> & Pick<OperationClient<typeof HABITAT, 'universe'>, 'sudo'>;
   /** Where events are told. */
   readonly sandboxStore: Pick<ServiceStore<EventIn<typeof SANDBOX_EVENTS>>, 'change'>;

@@ -20,6 +20,7 @@ import { createNetwork } from './network/network.ts';
 import { networkTools } from './network/tools.ts';
 import { createRegistry } from './registry.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
+import { sandboxStatus } from './sandbox-status.ts';
 import { openShells } from './shell/opening.ts';
 
 const database = await migratedDatabase();
@@ -32,7 +33,7 @@ const universe = await startService(
   platform,
   storeService<SandboxDeps, typeof UNIVERSE_EVENTS>({
     name: 'universe',
-    tools: [...computeTools, ...networkTools],
+    tools: [...computeTools, ...networkTools, sandboxStatus],
     events: UNIVERSE_EVENTS,
     migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
     async open({ clock }, store) {
@@ -209,6 +210,31 @@ test('what is fetched is told as it is, or refused with its code', async () => {
   }
   expect(await call('svc_network_fetchJson', { url: `${HERE}/x` })).toMatchObject({ code: 'E_NOT_JSON' });
   expect(await call('svc_network_online', {})).toMatchObject({ online: true, enabled: true });
+});
+
+test('a call that is repeated under its key runs and fetches nothing again, and has the first reply', async () => {
+  const counted = async () => (await call('svc_sandbox_status', {}))['counters'];
+  let fetches = 0;
+  answers['/counted'] = (_request, response) => {
+    fetches += 1;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(String(fetches));
+  };
+  const asked: readonly (readonly [string, Fields, Fields])[] = [
+    ...EVALUATES.map(([tool]) => [tool, { code: 'Math.random()' }, { code: '1' }] as const),
+    ...INVOKES.map(([tool, named]) => [tool, { [named]: '() => Math.random()' }, { [named]: '() => 1' }] as const),
+    ...FETCHES.map((tool) => [tool, { url: `${HERE}/counted` }, { url: `${HERE}/x` }] as const),
+  ];
+  for (const [tool, args, others] of asked) {
+    const over = { idempotencyKey: `of ${tool}` };
+    const [first, twin] = await Promise.all([call(tool, args, over), call(tool, args, over)]);
+    expect(first, tool).not.toHaveProperty('code');
+    expect(twin, tool).toEqual(first);
+    const before = [await counted(), fetches];
+    expect(await call(tool, args, over), tool).toEqual(first);
+    await expect(call(tool, others, over), tool).rejects.toThrow('IDEMPOTENCY_KEY_REUSED');
+    expect([await counted(), fetches], tool).toEqual(before);
+  }
+  expect(fetches).toBe(FETCHES.length);
 });
 
 test('what was run and fetched is told, with names and never with contents', async () => {

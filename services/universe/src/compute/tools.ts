@@ -49,9 +49,8 @@ const common = {
 
 type Call = ToolContext<SandboxDeps, (typeof ALL_REFUSES)[number], (typeof RAISES)[number]>;
 
-/** Throws FORBIDDEN, or the refusal of what is switched off, unproven or in another language. */
+/** Throws the refusal of what is switched off, unproven or in another language. */
 async function assertReady({ deps, caller, refuse }: Call, asked: string | undefined): Promise<void> {
-  await assertPermitted(deps.registry, caller, 'exec');
   if (!(await deps.registry.setting('compute.enabled', caller.registry))) {
     deps.refusals.note();
     throw refuse('E_DISABLED', { needs: ['compute.enabled'] });
@@ -60,36 +59,46 @@ async function assertReady({ deps, caller, refuse }: Call, asked: string | undef
   if (!(await deps.compute.probe()).ok) throw refuse('E_DISABLED', { needs: ['sandbox'] });
 }
 
-/** Tells what was run, whatever came of it. */
-async function told(call: Call, decision: Decision<Timed, ComputeDenial>, listed: string | null): Promise<Timed> {
-  const { caller } = call;
-  const outcome = await call.deps.sandboxStore.change(call, async ({ emit }) => {
-    const payload = { by: actorName(caller), function: listed, code: decision.ok ? null : decision.code };
-    emit({ name: 'compute:ran', workspace: workspaceOf(caller), payload });
-    return allow(decision);
+interface Asked {
+  readonly language: string | undefined;
+  /** Null = code of the caller. */
+  readonly listed: string | null;
+  make(): Promise<Decision<Timed, ComputeDenial>>;
+}
+
+/** Once for a key; tells what was run, whatever came of it. Throws FORBIDDEN, or a refusal. */
+async function ran(call: Call, { language: asked, listed, make }: Asked): Promise<Timed> {
+  const { caller, deps } = call;
+  await assertPermitted(deps.registry, caller, 'exec');
+  const outcome = await deps.keyedRuns.once<Decision<Timed, ComputeDenial>, never>(call, async () => {
+    await assertReady(call, asked);
+    const decision = await make();
+    return deps.sandboxStore.change(call, async ({ emit }) => {
+      const payload = { by: actorName(caller), function: listed, code: decision.ok ? null : decision.code };
+      emit({ name: 'compute:ran', workspace: workspaceOf(caller), payload });
+      return allow(decision);
+    });
   });
   return call.take(settled(call, outcome));
 }
 
-async function run(call: Call, task: SandboxTask, timeMs: number = COMPUTE_LIMITS.timeMs): Promise<Timed> {
-  return told(call, await call.deps.compute.run(workspaceOf(call.caller), task, timeMs), null);
+function run(call: Call, asked: string | undefined, task: SandboxTask, timeMs: number = COMPUTE_LIMITS.timeMs) {
+  const make = () => call.deps.compute.run(workspaceOf(call.caller), task, timeMs);
+  return ran(call, { language: asked, listed: null, make });
 }
 
 async function evaluate(call: Call, text: string, asked: string | undefined, timeMs: number | undefined) {
-  await assertReady(call, asked);
-  const { result: value, logs, durationMs: took } = await run(call, { kind: 'evaluate', code: text }, timeMs);
+  const { result: value, logs, durationMs: took } = await run(call, asked, { kind: 'evaluate', code: text }, timeMs);
   return { language: 'javascript', result: value, logs: [...logs], durationMs: took };
 }
 
 async function invoke(call: Call, named: string, values: unknown, asked: string | undefined) {
-  await assertReady(call, asked);
   const listed = runListed(named, values);
   if (listed === null) {
-    const task = { kind: 'call', source: named, arguments: JSON.stringify(positional(values)) } as const;
-    return run(call, task);
+    return run(call, asked, { kind: 'call', source: named, arguments: JSON.stringify(positional(values)) });
   }
   const timed = listed.ok ? allow({ result: listed.value, logs: [], durationMs: 0 }) : listed;
-  return told(call, timed, named);
+  return ran(call, { language: asked, listed: named, make: async () => timed });
 }
 
 const evaluateTool = defineSandboxTool({

@@ -1,6 +1,7 @@
 /** What is outside and can be configured: listed as it stands, and reached on request. */
+import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import { REACHED_WITHIN_MS, type Reached, type ReachDenial } from '@svc/contract/outside.ts';
+import { type OutsideSystem, REACHED_WITHIN_MS, type Reached, type ReachDenial } from '@svc/contract/outside.ts';
 import type { Outside } from '../doors-ports.ts';
 import { within } from '../within.ts';
 import type { Contact, ContactStore } from './contact-store.ts';
@@ -52,18 +53,14 @@ export function createConnectors({ servers, outside, contacts, more, now }: Conn
   return {
     async list() {
       const [ofBrain, ofAgora, ofMore, known] = await Promise.all([
-        brain.outside({}),
-        agora.outside({}),
+        systemsOf(BRAIN_SYSTEMS, brain.outside({})),
+        systemsOf(AGORA_SYSTEMS, agora.outside({})),
         more.list(),
         contacts.all(),
       ]);
-      const asked = [...ofBrain.systems, ...ofAgora.systems].map(({ name, ...system }) => ({
-        service: name,
-        ...system,
-      }));
       const shown = await Promise.all(Object.values(servers).map((server) => listedServer(server, now)));
-      const others = [...asked, ...ofMore].map((one) => withState(one, known.get(one.service)));
-      return [...shown, ...others];
+      const others = [...ofBrain, ...ofAgora, ...ofMore.map(told)];
+      return [...shown, ...others.map((each) => withState(each, known.get(each.one.service)))];
     },
     async reach(service) {
       const reach = Object.hasOwn(reachable, service) ? reachable[service] : undefined;
@@ -72,8 +69,41 @@ export function createConnectors({ servers, outside, contacts, more, now }: Conn
   };
 }
 
-function withState(one: Omit<Connector, 'state' | 'checkedAt'>, contact: Contact | undefined): Connector {
-  return { ...one, state: stateOf(one.configured, contact), checkedAt: contact?.checkedAt ?? null };
+type Listed = Omit<Connector, 'state' | 'checkedAt'>;
+
+/** `isKnown` false = whoever is configured to reach it does not say so now. */
+interface Told {
+  readonly one: Listed;
+  readonly isKnown: boolean;
+}
+
+const BRAIN_SYSTEMS = { 'remote-host': 'git', embedder: 'http' } as const;
+const AGORA_SYSTEMS = { peers: 'node' } as const;
+
+/** What a service reaches outside, which it alone knows. */
+async function systemsOf(
+  kinds: Readonly<Record<string, string>>,
+  asked: Promise<{ readonly systems: readonly OutsideSystem[] }>,
+): Promise<readonly Told[]> {
+  try {
+    const { systems } = await asked;
+    return systems.map(({ name, ...system }) => told({ service: name, ...system }));
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    return Object.entries(kinds).map(([service, kind]) => ({
+      one: { service, kind, configured: false, missing: [] },
+      isKnown: false,
+    }));
+  }
+}
+
+function told(one: Listed): Told {
+  return { one, isKnown: true };
+}
+
+function withState({ one, isKnown }: Told, contact: Contact | undefined): Connector {
+  const state = isKnown ? stateOf(one.configured, contact) : 'unknown';
+  return { ...one, state, checkedAt: contact?.checkedAt ?? null };
 }
 
 async function listedServer(server: Server, now: () => number): Promise<Connector> {

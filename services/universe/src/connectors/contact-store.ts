@@ -14,6 +14,13 @@ export interface Contact {
   readonly error: string | null;
 }
 
+export interface Noted<Answer> {
+  /** Code of the attempt; null = it succeeded. */
+  readonly error: string | null;
+  readonly event: UniverseEvent;
+  readonly answer: Answer;
+}
+
 export type ContactStore = ReturnType<typeof createContactStore>;
 
 const CONTACT = `connector, ${epochMs('checked_at')} AS "checkedAt", ${epochMs('ok_at')} AS "okAt", error`;
@@ -24,9 +31,9 @@ export function createContactStore({ client, change }: Pick<UniverseStore, 'clie
       const rows = await client.$queryRawUnsafe<Contact[]>(`SELECT ${CONTACT} FROM universe.contacts`);
       return new Map(rows.map((row) => [row.connector, row]));
     },
-    /** With what is told of it. */
-    note: (call: ChangeCall, connector: string, error: string | null, event: UniverseEvent) =>
-      change(call, async ({ tx, emit }) => {
+    /** With what is told of it; `answer` is kept under the key of the call. */
+    note: <Answer>(call: ChangeCall, connector: string, { error, event, answer }: Noted<Answer>) =>
+      change<Answer>(call, async ({ tx, emit }) => {
         await tx.$executeRawUnsafe(
           `INSERT INTO universe.contacts (connector, checked_at, ok_at, error)
            VALUES ($1, clock_timestamp(), CASE WHEN $2::text IS NULL THEN clock_timestamp() END, $2)
@@ -36,7 +43,7 @@ export function createContactStore({ client, change }: Pick<UniverseStore, 'clie
           error,
         );
         emit(event);
-        return allow(null);
+        return allow(answer);
       }),
   };
 }

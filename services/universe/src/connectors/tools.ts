@@ -1,9 +1,14 @@
 /** What this node can be configured to reach. */
 import { actorName } from '@svc/contract/actor.ts';
+import { allow } from '@svc/contract/decision.ts';
 import { REACH_REFUSES } from '@svc/contract/outside.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
+import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
 import { defineDoorTool } from '../doors-deps.ts';
+import type { Connectors } from './connectors.ts';
+
+type Reaching = Awaited<ReturnType<Connectors['reach']>>;
 
 const list = defineDoorTool({
   name: 'svc_connector_list',
@@ -20,7 +25,9 @@ const list = defineDoorTool({
         missing: z.array(z.string()).describe('Names of settings.'),
         state: z
           .enum(['up', 'down', 'unknown', 'off'])
-          .describe('unknown: configured, and nobody tried yet; off: not configured.'),
+          .describe(
+            'unknown: configured, and nobody tried yet, or its service does not say so now; off: not configured.',
+          ),
         checkedAt: TimestampMs.nullable(),
       }),
     ),
@@ -53,13 +60,16 @@ const connect = defineDoorTool({
   example: { service: 'postgres' },
   async handler({ service }, context) {
     const { deps, caller } = context;
-    const decision = await deps.connectors.reach(service);
-    const code = decision.ok ? null : decision.code;
-    if (code !== 'E_CONNECTOR_ABSENT' && code !== 'E_NOT_CONFIGURED') {
-      const payload = { by: actorName(caller), connector: service, code };
-      await deps.contacts.note(context, service, code, { name: 'connector:checked', payload });
-    }
-    return { service, connected: true as const, ...context.take(decision, { service }) };
+    const outcome = await deps.keyedRuns.once<Reaching, never>(context, async () => {
+      const decision = await deps.connectors.reach(service);
+      const error = decision.ok ? null : decision.code;
+      if (error === 'E_CONNECTOR_ABSENT' || error === 'E_NOT_CONFIGURED')
+        return { decision: allow(decision), replayed: false };
+      const payload = { by: actorName(caller), connector: service, code: error };
+      const event = { name: 'connector:checked', payload } as const;
+      return deps.contacts.note<Reaching>(context, service, { error, event, answer: decision });
+    });
+    return { service, connected: true as const, ...context.take(settled(context, outcome), { service }) };
   },
 });
 

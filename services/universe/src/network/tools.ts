@@ -1,7 +1,7 @@
 /** What callers fetch from hosts that operators listed. */
 import { actorName } from '@svc/contract/actor.ts';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow } from '@svc/contract/decision.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
 import { TimestampMs } from '@svc/contract/params.ts';
 import type { Caller, ToolContext } from '@svc/contract/tool.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { isDeeperThan } from '../json-depth.ts';
 import { assertPermitted, defineSandboxTool, isPermitted, type SandboxDeps, workspaceOf } from '../sandbox-deps.ts';
 import { type Target, targetOf } from './domain/target.ts';
-import type { Fetched, ListedHosts } from './fetcher.ts';
+import type { Fetched, ListedHosts, NetworkDenial } from './fetcher.ts';
 
 /** As deep as what comes in through a door. */
 const JSON_DEPTH = 64;
@@ -51,26 +51,31 @@ async function listedNow({ registry }: SandboxDeps, caller: Caller): Promise<Lis
   return { allow: allowed, allowPrivate };
 }
 
-/** Throws FORBIDDEN, or a refusal. Whatever comes of it is told, once it was tried. */
+/** Once for a key. Throws FORBIDDEN, or a refusal. Whatever comes of it is told, once it was tried. */
 async function fetched(call: Call, text: string): Promise<Fetched> {
-  const { deps, caller, refuse } = call;
+  const { deps, caller } = call;
   const target = targetOf(text);
   if (target === null) throw new CallError('VAF_INPUT_INVALID');
   const { host } = target;
   await assertPermitted(deps.registry, caller, 'network', host);
-  if (!(await deps.registry.setting('network.enabled', caller.registry))) {
-    deps.refusals.note();
-    throw refuse('E_DISABLED', { needs: ['network.enabled'] });
-  }
-  const mayVisit = (next: Target): Promise<boolean> => isPermitted(deps.registry, caller, 'network', next.host);
-  const decision = await deps.network.fetch(target, await listedNow(deps, caller), mayVisit);
-  const outcome = await deps.sandboxStore.change(call, async ({ emit }) => {
-    const status = decision.ok ? decision.value.status : null;
-    const payload = { by: actorName(caller), host, status, code: decision.ok ? null : decision.code };
-    emit({ name: 'network:fetched', workspace: workspaceOf(caller), payload });
-    return allow(decision);
+  const outcome = await deps.keyedRuns.once<Decision<Fetched, NetworkDenial>, never>(call, async () => {
+    await assertEnabled(call);
+    const mayVisit = (next: Target): Promise<boolean> => isPermitted(deps.registry, caller, 'network', next.host);
+    const decision = await deps.network.fetch(target, await listedNow(deps, caller), mayVisit);
+    return deps.sandboxStore.change(call, async ({ emit }) => {
+      const [status, code] = decision.ok ? [decision.value.status, null] : [null, decision.code];
+      const payload = { by: actorName(caller), host, status, code };
+      emit({ name: 'network:fetched', workspace: workspaceOf(caller), payload });
+      return allow(decision);
+    });
   });
   return call.take(settled(call, outcome));
+}
+
+async function assertEnabled({ deps, caller, refuse }: Call): Promise<void> {
+  if (await deps.registry.setting('network.enabled', caller.registry)) return;
+  deps.refusals.note();
+  throw refuse('E_DISABLED', { needs: ['network.enabled'] });
 }
 
 const Answer = z.strictObject({

@@ -152,7 +152,8 @@ const call = defineDoorTool({
     const payload = { by: actorName(caller), host: remote.name, tool, ok: decision.ok, code };
     const told = { name: 'remote:called', workspace: workspaceOf(caller), payload } as const;
     // Nothing is kept under the key here: the other node keeps it, and a repeat learns what came of it there.
-    await deps.contacts.note({ caller, idempotency: null }, connectorOf(remote), code, told);
+    const noted = { error: code, event: told, answer: null };
+    await deps.contacts.note({ caller, idempotency: null }, connectorOf(remote), noted);
     return { ok: true as const, ...said, result: take(decision, said) };
   },
 });

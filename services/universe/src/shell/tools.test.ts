@@ -165,6 +165,21 @@ test.skipIf(installed === null)('programs see nothing of the host, and end at th
   expect(stdout).not.toMatch(/SVC_|HOST_/);
 });
 
+test.skipIf(installed === null)('a call that is repeated under its key starts no program again', async () => {
+  const runs = async () => (await call('svc_sandbox_status', {}))['counters'];
+  for (const tool of TOOLS) {
+    const over = { idempotencyKey: `of ${tool}` };
+    const [first, twin] = await Promise.all([1, 2].map(() => call(tool, { cmd: 'tail -n 1 /dev/null' }, over)));
+    expect(first, tool).not.toHaveProperty('code');
+    expect(twin, tool).toEqual(first);
+    await expect.poll(async () => JSON.stringify(await runs()) === JSON.stringify(await runs())).toBe(true);
+    const before = await runs();
+    expect(await call(tool, { cmd: 'tail -n 1 /dev/null' }, over), tool).toEqual(first);
+    await expect(call(tool, { cmd: 'tail -n 2 /dev/null' }, over)).rejects.toThrow('IDEMPOTENCY_KEY_REUSED');
+    expect(await runs(), tool).toEqual(before);
+  }
+});
+
 test.skipIf(installed === null)('a spawned program is told of, to who started it', async () => {
   const { jobId } = await call('svc_shell_spawn', { cmd: 'tail -n 1 /usr/bin/env' });
   await expect.poll(async () => (await call('svc_shell_capture', { jobId }))['state']).toBe('exited');

@@ -1,14 +1,15 @@
 /** Programs of callers in a sandbox of the operating system, one command line each, without a shell. */
 import { actorName } from '@svc/contract/actor.ts';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow } from '@svc/contract/decision.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
 import { PlainText, TimestampMs } from '@svc/contract/params.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
-import { settled } from '@svc/runtime/idempotency.ts';
+import { type Once, settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
 import { assertPermitted, defineSandboxTool, type SandboxDeps, workspaceOf } from '../sandbox-deps.ts';
 import { decideProgram, decideWords } from './domain/words.ts';
 import { outputOf } from './following.ts';
+import type { Job } from './job-store.ts';
 import type { TimedShell } from './shell.ts';
 
 const REFUSES = ['E_DISABLED', 'E_SHELL_DENIED', 'E_SHELL_SANDBOX', 'E_SHELL_SYNTAX'] as const;
@@ -33,7 +34,7 @@ const common = {
 
 type Call = ToolContext<SandboxDeps, (typeof REFUSES)[number], (typeof RAISES)[number]>;
 
-/** The words of a line that may be run now. Throws FORBIDDEN, or a refusal. */
+/** The words of a line that may be run now. Throws a refusal. */
 async function wordsOf(call: Call, line: string): Promise<readonly [string, ...string[]]> {
   const { deps, caller, take } = call;
   await assertReady(call);
@@ -47,28 +48,26 @@ async function wordsOf(call: Call, line: string): Promise<readonly [string, ...s
 }
 
 async function assertReady({ deps, caller, refuse }: Call): Promise<void> {
-  await assertPermitted(deps.registry, caller, 'exec');
   const isEnabled = await deps.registry.setting('shell.enabled', caller.registry);
   if (isEnabled && (await deps.shell.probe())?.ok === true) return;
   deps.refusals.note();
   throw refuse('E_DISABLED', { needs: [isEnabled ? 'sandbox' : 'shell.enabled'] });
 }
 
-/** Tells what was run, whatever came of it. */
+/** Once for a key; tells what was run, whatever came of it. Throws FORBIDDEN, or a refusal. */
 async function ran(call: Call, line: string, timeMs: number): Promise<TimedShell> {
   const { deps, caller } = call;
-  const words = await wordsOf(call, line);
-  const decision = await deps.shell.run(workspaceOf(caller), words, timeMs);
-  const outcome = await deps.sandboxStore.change(call, async ({ emit }) => {
-    const code = decision.ok ? null : decision.code;
-    const payload = {
-      by: actorName(caller),
-      program: words[0],
-      exitCode: decision.ok ? decision.value.exitCode : null,
-      code,
-    };
-    emit({ name: 'shell:ran', workspace: workspaceOf(caller), payload });
-    return allow(decision);
+  await assertPermitted(deps.registry, caller, 'exec');
+  const outcome = await deps.keyedRuns.once<Decision<TimedShell, 'E_SHELL_SANDBOX'>, never>(call, async () => {
+    const words = await wordsOf(call, line);
+    const decision = await deps.shell.run(workspaceOf(caller), words, timeMs);
+    return deps.sandboxStore.change(call, async ({ emit }) => {
+      const [program] = words;
+      const [exitCode, code] = decision.ok ? [decision.value.exitCode, null] : [null, decision.code];
+      const payload = { by: actorName(caller), program, exitCode, code };
+      emit({ name: 'shell:ran', workspace: workspaceOf(caller), payload });
+      return allow(decision);
+    });
   });
   return call.take(settled(call, outcome));
 }
@@ -118,6 +117,7 @@ const capture = defineSandboxTool({
       return { ok: run.exitCode === 0, output: outputOf(run), exitCode: run.exitCode };
     }
     const { deps, caller, refuse } = call;
+    await assertPermitted(deps.registry, caller, 'exec');
     await assertReady(call as Call);
     const job = await deps.jobs.find(jobId ?? '');
     if (job === null || (!caller.operator && job.by !== actorName(caller))) throw refuse('E_JOB_ABSENT');
@@ -125,6 +125,24 @@ const capture = defineSandboxTool({
     return { ok: code === 0, jobId: job.jobId, state, output, exitCode: code };
   },
 });
+
+async function spawned(call: Call, line: string): Promise<Once<Job, 'E_SHELL_SANDBOX'>> {
+  const { deps, caller, now } = call;
+  const words = await wordsOf(call, line);
+  const by = actorName(caller);
+  const job = { jobId: deps.newJobId(), by, cmd: line, startedAt: now, killAt: now + SPAWNED_MS };
+  const payload = { by, jobId: job.jobId, program: words[0] };
+  const told = { name: 'shell:spawned', workspace: workspaceOf(caller), payload } as const;
+  const noted: Once<Job, never>[] = [];
+  const decision = await deps.shell.spawn(workspaceOf(caller), words, SPAWNED_MS, async (running) => {
+    const begun = await deps.jobs.begin(call, job, told);
+    noted.push(begun);
+    // Somebody who took over from this process was sooner.
+    if (begun.replayed) running.kill();
+    else deps.following.follow(job.jobId, running);
+  });
+  return noted[0] ?? { decision: decision.ok ? allow(job) : decision, replayed: false };
+}
 
 const spawn = defineSandboxTool({
   ...common,
@@ -142,18 +160,9 @@ const spawn = defineSandboxTool({
   refuses: REFUSES,
   example: { cmd: 'tail -f /dev/null' },
   async handler({ cmd: line }, call) {
-    const { deps, caller, now } = call;
-    const words = await wordsOf(call, line);
-    const by = actorName(caller);
-    const job = { jobId: deps.newJobId(), by, cmd: line, startedAt: now, killAt: now + SPAWNED_MS };
-    const payload = { by, jobId: job.jobId, program: words[0] };
-    const told = { name: 'shell:spawned', workspace: workspaceOf(caller), payload } as const;
-    const spawned = await deps.shell.spawn(workspaceOf(caller), words, SPAWNED_MS, async (running) => {
-      await deps.jobs.begin({ caller, idempotency: null }, job, told);
-      deps.following.follow(job.jobId, running);
-    });
-    call.take(spawned);
-    const { by: _by, ...shown } = job;
+    await assertPermitted(call.deps.registry, call.caller, 'exec');
+    const outcome = await call.deps.keyedRuns.once(call, () => spawned(call, line));
+    const { by: _by, ...shown } = settled(call, outcome);
     return { ...shown, state: 'running' as const };
   },
 });

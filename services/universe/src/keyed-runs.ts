@@ -1,0 +1,118 @@
+/** What is done outside of the database under a key: once, whoever repeats the call while it is under way or later. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CallError } from '@svc/contract/codes.ts';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
+import type { ChangeCall } from '@svc/runtime/store.ts';
+import type { UniverseStore } from './universe-store.ts';
+
+export interface KeyedRuns {
+  /**
+   * `work` keeps its outcome under the key of the call itself. Who repeats the call meanwhile, here or in another process,
+   * waits for that outcome. What threw, or was refused without an outcome, may be tried again; so may what nobody was seen
+   * at for some seconds, because its process is gone. Throws IDEMPOTENCY_KEY_REUSED when the arguments differ, and
+   * E_OUTCOME_UNKNOWN when the time of the call is over before that of the first one.
+   */
+  once<Value, Code extends string>(
+    call: Pick<ChangeCall, 'caller' | 'idempotency'>,
+    work: () => Promise<Once<Value, Code>>,
+  ): Promise<Once<Value, Code>>;
+  /** Forgets runs that nobody has been at for long. */
+  sweep(): Promise<void>;
+}
+
+const SEEN_EVERY_MS = 1000;
+/** Several looks of whoever is at it. */
+const SILENT = `seen_at < clock_timestamp() - interval '5 seconds'`;
+const FORGOTTEN = `seen_at < clock_timestamp() - interval '1 hour'`;
+const LOOK_EVERY_MS = 100;
+
+interface Run {
+  readonly runId: string;
+  readonly scope: IdempotencyScope;
+}
+
+type Needs = Pick<UniverseStore, 'client' | 'idempotency'>;
+
+export function createKeyedRuns(
+  { client, idempotency }: Needs,
+  { clock, ids }: Pick<Platform, 'clock' | 'ids'>,
+): KeyedRuns {
+  const { begins, seen, end, forget } = rowsOf(client);
+
+  async function known<Value, Code extends string>(scope: IdempotencyScope): Promise<Once<Value, Code> | null> {
+    const decision = await idempotency.find<Value, Code>(client, scope);
+    return decision === null ? null : { decision, replayed: true };
+  }
+
+  /** What cannot be written now shows to others as silence. */
+  async function whileSeen<Result>(run: Run, work: () => Promise<Result>): Promise<Result> {
+    const timer = setInterval(() => void seen(run).catch(() => {}), SEEN_EVERY_MS);
+    try {
+      return await work();
+    } finally {
+      clearInterval(timer);
+      await end(run).catch(() => {});
+    }
+  }
+
+  return {
+    async once<Value, Code extends string>(
+      { caller, idempotency: scope }: Pick<ChangeCall, 'caller' | 'idempotency'>,
+      work: () => Promise<Once<Value, Code>>,
+    ): Promise<Once<Value, Code>> {
+      if (scope === null) return work();
+      const run = { runId: ids.next('run'), scope };
+      for (;;) {
+        const stored = await known<Value, Code>(scope);
+        if (stored !== null) return stored;
+        // Whoever was at it before may have come to its end since.
+        if (await begins(run)) return whileSeen(run, async () => (await known<Value, Code>(scope)) ?? work());
+        if (clock.now() >= caller.deadlineAt) throw new CallError('E_OUTCOME_UNKNOWN');
+        await sleep(LOOK_EVERY_MS);
+      }
+    },
+    sweep: forget,
+  };
+}
+
+function rowsOf(client: Needs['client']) {
+  /** False = somebody else is at it. */
+  async function begins({ runId, scope }: Run): Promise<boolean> {
+    const openKey = idempotencyId(scope);
+    const begun = await client.$queryRawUnsafe<unknown[]>(
+      `INSERT INTO universe.keyed_runs AS r (open_key, run_id, args_hash, seen_at)
+       VALUES ($1, $2, $3, clock_timestamp())
+       ON CONFLICT (open_key) DO UPDATE SET run_id = excluded.run_id, args_hash = excluded.args_hash, seen_at = excluded.seen_at
+       WHERE r.${SILENT} RETURNING 1 AS begun`,
+      openKey,
+      runId,
+      scope.argsHash,
+    );
+    if (begun.length > 0) return true;
+    const [other] = await client.$queryRawUnsafe<{ argsHash: string }[]>(
+      'SELECT args_hash AS "argsHash" FROM universe.keyed_runs WHERE open_key = $1',
+      openKey,
+    );
+    if (other !== undefined && other.argsHash !== scope.argsHash) throw new CallError('IDEMPOTENCY_KEY_REUSED');
+    return false;
+  }
+
+  const seen = ({ runId, scope }: Run) =>
+    client.$executeRawUnsafe(
+      'UPDATE universe.keyed_runs SET seen_at = clock_timestamp() WHERE open_key = $1 AND run_id = $2',
+      idempotencyId(scope),
+      runId,
+    );
+  const end = ({ runId, scope }: Run) =>
+    client.$executeRawUnsafe(
+      'DELETE FROM universe.keyed_runs WHERE open_key = $1 AND run_id = $2',
+      idempotencyId(scope),
+      runId,
+    );
+  const forget = async (): Promise<void> => {
+    await client.$executeRawUnsafe(`DELETE FROM universe.keyed_runs WHERE ${FORGOTTEN}`);
+  };
+  return { begins, seen, end, forget };
+}
