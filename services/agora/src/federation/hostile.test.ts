@@ -65,12 +65,15 @@ test('whoever asks too much is not answered any more for a while, and others are
     return { received: received - before.received, accepted: accepted - before.accepted, dropped };
   };
   // Whom a busy machine answers too late has not been refused.
-  await expect.poll(async () => (await since()).received).toBe(texts.length);
-  const { accepted, dropped } = await since();
+  await expect.poll(async () => (await since()).received).toBeGreaterThanOrEqual(texts.length);
+  const { received, accepted, dropped } = await since();
   const { burst, messagesPerSecond } = PEER_LIMITS;
-  expect(accepted + dropped).toBe(texts.length);
+  expect(accepted + dropped).toBe(received);
   expect(answers).toBeLessThanOrEqual(accepted);
-  expect(accepted).toBeLessThanOrEqual(burst + Math.ceil(((performance.now() - beganAt) / 1000) * messagesPerSecond));
+  // Meanwhile it has also said, unasked, that it is there.
+  const unasked = received - texts.length;
+  const most = burst + unasked + Math.ceil(((performance.now() - beganAt) / 1000) * messagesPerSecond);
+  expect(accepted).toBeLessThanOrEqual(most);
   expect(dropped).toBeGreaterThan(0);
 });
 
