@@ -26,10 +26,8 @@ const SIGN_OF_LIFE_MS = 1000;
 /** On a server: a transaction that stays open and hinders nobody. The moment takes as long as it takes to declare. */
 export async function serverSnapshot(pool: Pool, queries: readonly Query[]): Promise<Snapshot> {
   const client = await pool.connect();
-  const ignore = (): void => {}; // a lost connection also fails the next statement, which tells the reader
-  client.on('error', ignore);
   const life = setInterval(() => {
-    client.query('SELECT 1').catch(ignore);
+    client.query('SELECT 1').catch(() => {}); // a lost connection also fails the next statement, which tells the reader
   }, SIGN_OF_LIFE_MS);
   const end = async (): Promise<void> => {
     clearInterval(life);
@@ -37,7 +35,6 @@ export async function serverSnapshot(pool: Pool, queries: readonly Query[]): Pro
       () => true,
       () => false,
     );
-    client.off('error', ignore);
     client.release(!isUsable);
   };
   try {
