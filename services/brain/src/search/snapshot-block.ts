@@ -180,7 +180,8 @@ export class Block {
     for (const [content, length] of this.#lengths.entries()) {
       if (wanted(content)) {
         const saved = this.#records.subarray(at, at + length);
-        const record = areNumbers ? saved : withTerms(saved, (number) => ids[number] ?? 0);
+        // A copy of its own: a view would keep the whole block in memory for as long as one content of it is there.
+        const record = areNumbers ? saved.slice() : withTerms(saved, (number) => ids[number] ?? 0);
         const [format = 'text', hash = '', title = null] = [formats[content], hashes[content], titles[content]];
         restored.set(content, cache.restore({ format, hash, title, record }));
       }
@@ -203,7 +204,7 @@ export class RestoredTerms {
 
   /**
    * Ids by number; takes in the terms of the block, which must be the next of its run or the first of another. In a
-   * dictionary that was empty before, each id is the number itself, and the records serve as they are.
+   * dictionary that was empty before, each id is the number itself, and the records need not be written anew.
    */
   take(block: Block): { readonly ids: Uint32Array; readonly areNumbers: boolean } {
     const { termsBefore, terms } = block.terms;
