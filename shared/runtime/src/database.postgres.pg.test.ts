@@ -7,8 +7,8 @@ import { describeSnapshots } from '@svc/testing/snapshot.contract.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openPostgresDatabase } from './database.postgres.ts';
-import type { Database } from './database.ts';
-import { type TransactionOptions, withPgTransaction } from './transaction.ts';
+import type { Database, SqlClient } from './database.ts';
+import { poolClient, type TransactionOptions, withPgTransaction } from './transaction.ts';
 
 const server = await startPostgres();
 afterAll(() => server?.stop());
@@ -37,6 +37,29 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
       return await tx.$queryRawUnsafe<{ statement: string }[]>('SELECT statement FROM pg_prepared_statements');
     });
     expect(names.map(({ statement }) => statement)).toEqual(['SELECT $1::int AS n']);
+    await database.close();
+  });
+
+  test('a statement that was planned while its table was empty does not read all of it when that is large', async () => {
+    const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 1 });
+    const client = poolClient(database.pool);
+    // The wider its rows, the fewer of them the server expects in an empty table.
+    const columns = Array.from({ length: 12 }, (_, number) => `more_${number} text`).join(', ');
+    await client.$executeRawUnsafe(
+      `CREATE TABLE grown (id text PRIMARY KEY, body text, ${columns}) WITH (autovacuum_enabled = false)`,
+    );
+    const find = (tx: SqlClient) =>
+      tx.$queryRawUnsafe('SELECT * FROM grown WHERE id = ANY($1::text[]) FOR UPDATE', ['7', '9', '11']);
+    // After five the server keeps a plan.
+    for (let turn = 0; turn < 6; turn += 1) await find(client);
+    await client.$executeRawUnsafe(`INSERT INTO grown SELECT n, repeat('x', 100) FROM generate_series(1, 5000) AS n`);
+    const read = await withPgTransaction(database.pool, async (tx) => {
+      expect(await find(tx)).toHaveLength(3);
+      return await tx.$queryRawUnsafe(
+        `SELECT seq_tup_read::int AS all, idx_tup_fetch::int AS found FROM pg_stat_xact_user_tables WHERE relname = 'grown'`,
+      );
+    });
+    expect(read).toEqual([{ all: 0, found: 3 }]);
     await database.close();
   });
 

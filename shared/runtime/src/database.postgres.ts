@@ -20,6 +20,13 @@ const IDLE_IN_TRANSACTION_MS = 4000;
 /** Servers keep a named statement until the connection ends; texts beyond this many stay unnamed. */
 const NAMED_STATEMENTS = 1000;
 
+/**
+ * A statement keeps the plan that it got while its tables were small, and with it the habit of reading all of them, until
+ * the server has counted their rows: a minute later, or never where nobody counts. All that is asked often has an index. What
+ * has none is thought to be so costly then that it would be compiled first.
+ */
+const SESSION = '-c TimeZone=UTC -c enable_seqscan=off -c jit=off';
+
 /** The part of the logger that a database uses. */
 export type DatabaseLog = Pick<Logger, 'warn' | 'fatal'>;
 
@@ -53,7 +60,7 @@ export async function openPostgresDatabase(options: {
     statement_timeout: statementTimeoutMs,
     ...(options.applicationName === undefined ? {} : { application_name: options.applicationName }),
     idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
-    options: '-c TimeZone=UTC',
+    options: SESSION,
   });
   const onPoolError = (error: Error) => options.log.warn({ err: error }, 'database connection lost');
   pool.on('error', onPoolError);

@@ -11,14 +11,13 @@ export interface Claimant {
   readonly ttlMs: number | null;
 }
 
-/** Of `next (work_id, seq)`, to the claimants in $2 to $4, the first to the first. */
-const TAKEN = `given AS (SELECT n.work_id, c.* FROM (SELECT work_id, row_number() OVER (ORDER BY seq) AS place FROM next) n
-    JOIN unnest($2::text[], $3::text[], $4::float8[]) WITH ORDINALITY AS c (agent_id, token_hash, ttl_ms, place) USING (place)),
-  taken AS (UPDATE universe.work w SET status = 'working', attempts = w.attempts + 1, agent_id = g.agent_id,
-      token_hash = g.token_hash,
-      lease_expires_at = clock_timestamp() + coalesce(g.ttl_ms, s.lease_ms) * interval '1 millisecond'
+/** Of `next (work_id, seq)`, to the claimants in $2 to $4, the first to the first: taken by its place, since a join of the two would try each with each. */
+const TAKEN = `given AS (SELECT work_id, (row_number() OVER (ORDER BY seq))::int AS place FROM next),
+  taken AS (UPDATE universe.work w SET status = 'working', attempts = w.attempts + 1,
+      agent_id = ($2::text[])[g.place], token_hash = ($3::text[])[g.place],
+      lease_expires_at = clock_timestamp() + coalesce(($4::float8[])[g.place], s.lease_ms) * interval '1 millisecond'
     FROM given g, universe.streams s WHERE w.work_id = g.work_id AND s.stream_id = w.stream_id
-    RETURNING ${WORK_COLUMNS}, w.status, g.place::int AS place)`;
+    RETURNING ${WORK_COLUMNS}, w.status, g.place)`;
 
 function columnsOf(claimants: readonly Claimant[]): [string[], string[], (number | null)[]] {
   return [
@@ -63,7 +62,7 @@ export async function claimAtOnce(
   const [found] = await tx.$queryRawUnsafe<(StreamRow & { isSimple: boolean; taken: ClaimedRow[] | null })[]>(
     `WITH s AS MATERIALIZED (SELECT s.*, NOT s.ordered
          AND NOT EXISTS (SELECT 1 FROM universe.work w WHERE w.stream_id = s.stream_id AND w.status = 'working'
-           AND w.lease_expires_at <= clock_timestamp())
+           AND w.lease_expires_at <= (SELECT clock_timestamp()))
          AND NOT EXISTS (SELECT 1 FROM universe.work w WHERE w.stream_id = s.stream_id AND ${DUE}) AS simple
        FROM universe.streams s WHERE workspace = $5 AND name = $6),
      next AS MATERIALIZED (SELECT w.work_id, w.seq FROM universe.work w

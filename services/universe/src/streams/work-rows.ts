@@ -22,10 +22,14 @@ export const BLOCKED = `(${before(`b.status = 'working'`)} OR ${before(`b.status
 /** Items in one transaction: what it costs is the commit. */
 export const MOST_TOGETHER = 256;
 
-export interface WorkRow extends WorkState {
+/** An item as decisions see it: without what somebody has put into it. */
+export interface WorkItem extends WorkState {
   readonly id: string;
   readonly stream: string;
   readonly seq: number;
+}
+
+export interface WorkRow extends WorkItem {
   readonly key: string | null;
   readonly task: unknown;
   readonly createdAt: number;
@@ -35,17 +39,18 @@ export interface WorkRow extends WorkState {
 }
 
 /** Of `work w`, where the name of its queue is that of `stream`. */
-const columnsOn = (
+const itemColumnsOn = (
   stream: string,
-): string => `w.work_id AS id, ${stream}.name AS stream, w.seq::float8 AS seq, w.key, w.task, w.attempts,
+): string => `w.work_id AS id, ${stream}.name AS stream, w.seq::float8 AS seq, w.attempts,
   ${epochMs('w.available_at')} AS "availableAt", w.agent_id AS "agentId", w.token_hash AS "tokenHash",
-  ${epochMs('w.lease_expires_at')} AS "leaseExpiresAt", ${epochMs('w.created_at')} AS "createdAt",
-  ${epochMs('w.closed_at')} AS "closedAt", w.result, w.error`;
+  ${epochMs('w.lease_expires_at')} AS "leaseExpiresAt"`;
+const columnsOn = (stream: string): string => `${itemColumnsOn(stream)}, w.key, w.task,
+  ${epochMs('w.created_at')} AS "createdAt", ${epochMs('w.closed_at')} AS "closedAt", w.result, w.error`;
 export const WORK_COLUMNS = columnsOn('s');
 
 /** With what a decision needs of its queue. `now` = the clock of the database after the lock. */
 export interface LockedWork {
-  readonly work: WorkRow;
+  readonly work: WorkItem;
   readonly now: number;
   readonly streamId: string;
   readonly workspace: string;
@@ -54,7 +59,7 @@ export interface LockedWork {
   readonly isBlocked: boolean;
 }
 
-type FlatWork = WorkRow & Omit<LockedWork, 'work' | 'options'> & LockedWork['options'];
+type FlatWork = WorkItem & Omit<LockedWork, 'work' | 'options'> & LockedWork['options'];
 
 /** The queue is locked with it where the order in it decides. */
 export async function lockWork(tx: SqlClient, workId: string): Promise<LockedWork | null> {
@@ -69,7 +74,7 @@ export async function lockWork(tx: SqlClient, workId: string): Promise<LockedWor
 export async function lockWorks(tx: SqlClient, workIds: readonly string[]): Promise<Map<string, LockedWork>> {
   const rows = await tx.$queryRawUnsafe<FlatWork[]>(
     `WITH w AS MATERIALIZED (SELECT * FROM universe.work WHERE work_id = ANY($1::text[]) ORDER BY work_id FOR UPDATE)
-     SELECT ${WORK_COLUMNS}, w.status, ${epochMs('clock_timestamp()')} AS now, w.stream_id AS "streamId", s.workspace,
+     SELECT ${itemColumnsOn('s')}, w.status, ${epochMs('clock_timestamp()')} AS now, w.stream_id AS "streamId", s.workspace,
        s.created_by AS "createdBy", s.max_attempts AS "maxAttempts", s.backoff_ms AS "backoffMs",
        s.backoff_max_ms AS "backoffMaxMs", s.lease_ms AS "leaseMs", s.ordered AND ${BLOCKED} AS "isBlocked"
      FROM w JOIN universe.streams s USING (stream_id)`,
