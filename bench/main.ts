@@ -104,7 +104,7 @@ try {
   if (wants('agora', 'hostile')) console.log(`\n${await measureHostilePeer(seconds, rounds)}`);
   if (wants('commits')) console.log(`\n${await measureCommits(seconds)}`);
   if (wants('large')) console.log(`\n${await measureLargeBrain()}`);
-  if (wants('search')) console.log(`\n${await measureSearch(seconds)}`);
+  if (wants('search')) console.log(`\n${await measureSearch(seconds, profiling)}`);
   if (wants('passages')) console.log(`\n${measurePassages(values.texts)}`);
   if (wants('memory')) console.log(`\n${await measureIndexMemory()}`);
   if (wants('growth')) console.log(`\n${await measureGrowth()}`);

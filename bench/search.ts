@@ -11,10 +11,10 @@ const FOLDERS = 100;
 const QUERIES = 500;
 
 /** Resolves with a Markdown table. */
-export async function measureSearch(seconds: number): Promise<string> {
+export async function measureSearch(seconds: number, profiling: Readonly<Record<string, string>>): Promise<string> {
   const dataDir = temporaryDataDir();
   const rows: string[][] = [];
-  const empty = await startEmbedded(dataDir.path);
+  const empty = await startEmbedded(dataDir.path, profiling);
   const emptyBytes = empty.brains[0]?.residentBytes() ?? Number.NaN;
   const fillMs = await fill(empty);
   rows.push(['files written by 64 writers, and committed', `${shown(FILES / (fillMs / 1000))} files/s`, '']);
