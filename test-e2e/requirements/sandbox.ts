@@ -1,5 +1,9 @@
 /** Code and fetches of callers. */
 export const SANDBOX = {
+  'sandbox:compute-off': [
+    'universe acceptance: compute',
+    'Until an operator switches it on no code runs, and each tool says what is missing.',
+  ],
   'sandbox:compute': [
     'universe acceptance: compute',
     'Switched on, code runs with nothing of the host in reach, ends at its limits while others are served, and leaves nothing to the next.',
@@ -7,6 +11,10 @@ export const SANDBOX = {
   'sandbox:network': [
     'universe acceptance: network',
     'Fetches reach listed hosts at public addresses and listed endpoints alone; nothing else sees a connection.',
+  ],
+  'sandbox:network-bodies': [
+    'universe acceptance: network',
+    'What is larger than it looks, never ends or is no JSON is refused as that, however it is sent.',
   ],
   'sandbox:shell-off': [
     'universe acceptance: shell 1',

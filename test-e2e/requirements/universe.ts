@@ -28,6 +28,10 @@ export const UNIVERSE = {
     'habitat model: inbox of an agent',
     'A delegated task lies in the inbox of its agent once, over kills, for that agent alone; the agent works until it is done.',
   ],
+  'streams:quota': [
+    'universe streams: quotas',
+    'Of the queues that one family makes there are so many at once, also when it asks for more of them together.',
+  ],
   'streams:hidden': [
     'universe acceptance: streams 6',
     'A queue of a workspace is, for who has no role there, one that there is not: in replies and in events.',
@@ -44,6 +48,10 @@ export const UNIVERSE = {
   'cron:now': [
     'universe cron: cron_run',
     'A run that is asked for many times at once under one key, through several gateways, is made once and told to all.',
+  ],
+  'cron:skipped': [
+    'universe acceptance: cron 4',
+    'A job never overlaps itself: what is due while a run goes on is skipped, and told as that.',
   ],
   'cron:killed': [
     'universe acceptance: cron 1, 3 and 4',

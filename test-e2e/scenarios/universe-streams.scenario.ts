@@ -1,6 +1,6 @@
 /** Queues of work through the doors: order, leases, attempts, keys, who sees them, and what is told of them. */
 import { expect } from 'vitest';
-import type { Caller, Fields } from '../client.ts';
+import { type Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import type { EventSocket } from '../instruments/event-socket.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -120,4 +120,24 @@ verifies('streams:hidden', async (scenario) => {
   await caller.ok('stream_enqueue', { ...at, workspace, task: 'mine' });
   await hears(outside, 'stream:enqueued', at.stream);
   expect(outside.heard.filter((event) => event['id'] === id)).toEqual([]);
+});
+
+/** Queues of one family. */
+const MOST_QUEUES = 200;
+
+verifies('streams:quota', async (scenario) => {
+  const { at, one, other } = await stageOf(scenario);
+  const queue = (n: number) => ({ ...at, stream: `${at.stream}-${n}` });
+  const put = (n: number) => one.caller.call('stream_enqueue', { ...queue(n), task: n }, { gateway: n % 2 });
+  const more = 10;
+  const answers = await Promise.all(Array.from({ length: MOST_QUEUES + more }, (_, n) => put(n)));
+  const isFull = (reply: Reply): boolean => codeOf(reply) === 'E_QUOTA';
+  const refused = answers.flatMap((reply, n) => (isFull(reply) ? [n] : []));
+  expect(refused).toHaveLength(more);
+  const [absent = -1, next = -1] = refused;
+  await one.caller.refused('E_STREAM_ABSENT', 'stream_poll', queue(absent));
+  await other.caller.ok('stream_enqueue', { ...queue(absent), task: 'of another family' });
+  const there = answers.findIndex((reply) => !isFull(reply));
+  await one.caller.ok('stream_delete', queue(there));
+  await one.caller.ok('stream_enqueue', { ...queue(next), task: 'in the place of the one that went' });
 });
