@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AGORA } from './agora.ts';
 import { agentCall, agentRequest, listSize, startSdkServer } from './agents.ts';
+import { measureBesideLoops } from './beside-loops.ts';
 import { callBody, callTool } from './call.ts';
 import { measureCommits } from './commits.ts';
 import { measureCycles } from './cycles.ts';
@@ -102,6 +103,7 @@ try {
   }
   if (wants('agora', 'sync')) console.log(`\n${await measureLedgerSync(rounds)}`);
   if (wants('agora', 'hostile')) console.log(`\n${await measureHostilePeer(seconds, rounds)}`);
+  if (wants('universe', 'loops')) console.log(`\n${await measureBesideLoops(seconds, rounds)}`);
   if (wants('commits')) console.log(`\n${await measureCommits(seconds)}`);
   if (wants('large')) console.log(`\n${await measureLargeBrain()}`);
   if (wants('search')) console.log(`\n${await measureSearch(seconds, profiling)}`);

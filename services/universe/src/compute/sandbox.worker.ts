@@ -8,6 +8,7 @@ import {
   type QuickJSHandle,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core';
+import { letOthersGoFirst } from '@svc/runtime/thread-priority.ts';
 import { COMPUTE_LIMITS, type SandboxTask } from './domain/outcome.ts';
 import { GUEST } from './guest.ts';
 
@@ -95,6 +96,7 @@ function told(context: QuickJSContext, guest: QuickJSHandle, outcome: Outcome): 
 }
 
 Object.assign(globalThis, { canary });
+letOthersGoFirst();
 stopClocks();
 const context = await openContext();
 const { outputBytes, consoleBytes } = COMPUTE_LIMITS;
