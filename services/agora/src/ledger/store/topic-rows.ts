@@ -61,6 +61,11 @@ export async function readTopic(tx: SqlClient, topic: string): Promise<TopicRow 
   return row;
 }
 
+/** Those that there are, in no order. */
+export function readTopicsOf(tx: SqlClient, topics: readonly string[]): Promise<TopicRow[]> {
+  return readTopics(tx, 'WHERE topic = ANY($1::text[])', topics);
+}
+
 /** The clock is read after the lock is there: nobody who waited is judged by the time at which it came. */
 export async function lockTopic(tx: SqlClient, topic: string): Promise<TopicRow | null> {
   await tx.$queryRawUnsafe('SELECT 1 AS locked FROM agora.topics WHERE topic = $1 FOR UPDATE', topic);
