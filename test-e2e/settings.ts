@@ -120,6 +120,8 @@ export const STALLED_WORKERS = count('E2E_STALLED_WORKERS', 10);
 /** Deployments on one NATS, how often they vote on new topics, and the ballots of each at each topic of its own. */
 export const DEPLOYMENTS = count('E2E_DEPLOYMENTS', 3);
 export const FEDERATION_SEEDS = count('E2E_FEDERATION_SEEDS', 1);
+/** Between deployments, with one bit or one field that is not as it was sent. */
+export const CHANGED_MESSAGES = count('E2E_CHANGED_MESSAGES', 200);
 export const FEDERATED_BALLOTS = count('E2E_FEDERATED_BALLOTS', 12);
 /** How long jobs run each second, kills of the universe meanwhile, and its processes on the cluster. */
 export const CRON_SECONDS = count('E2E_CRON_SECONDS', 8);

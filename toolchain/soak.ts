@@ -94,11 +94,12 @@ const PARTS: readonly Part[] = [
   {
     name: 'garbage',
     projects: BOTH,
-    files: scenarios('garbage', 'agora-garbage', 'brain-names-everywhere'),
+    files: scenarios('garbage', 'agora-garbage', 'agora-members', 'brain-names-everywhere'),
     counts: {
       E2E_GARBAGE_REQUESTS: 200_000,
       E2E_MARKET_GARBAGE_REQUESTS: 50_000,
       E2E_AGORA_GARBAGE_REQUESTS: 5000,
+      E2E_CHANGED_MESSAGES: 10_000,
       E2E_UNIVERSE_GARBAGE_REQUESTS: 5000,
       E2E_NAMES: 1500,
     },

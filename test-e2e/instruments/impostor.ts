@@ -5,6 +5,7 @@ import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
 import { onTestFinished } from 'vitest';
 import type { Fields } from '../client.ts';
 import { SECRET } from './deployments.ts';
+import type { Random } from './random.ts';
 
 const EVERYBODY = '*';
 const ANSWERED_WITHIN_MS = 1000;
@@ -48,6 +49,18 @@ export function forgedBallot(header: Fields, { node, voter, outcome }: Voice): {
   return { ballot, sig: createHmac('sha256', key).update(signed).digest('base64url') };
 }
 
+/** With one bit or one field that is not as it was signed. */
+export function changedMessage(text: string, random: Random): string {
+  if (random.int(0, 3) > 0) {
+    const bytes = Buffer.from(text);
+    const at = random.int(0, bytes.length);
+    bytes[at] = (bytes[at] ?? 0) ^ (1 << random.int(0, 8));
+    return bytes.toString();
+  }
+  const envelope = JSON.parse(text) as Fields;
+  return JSON.stringify({ ...envelope, [random.pick(Object.keys(envelope))]: random.pick([0, '', 'gamma', {}, null]) });
+}
+
 const silent = { info() {}, warn() {}, error() {} };
 
 export type Impostor = Awaited<ReturnType<typeof connectImpostor>>;
@@ -67,6 +80,8 @@ export async function connectImpostor(url: string, victim: string) {
   };
   return {
     send,
+    /** What `say` sends. */
+    written: (said: Said) => sealed({ to: victim, ...said }),
     say: (said: Said) => send(sealed({ to: victim, ...said })),
     /** Says that there is a deployment of that name. */
     announce(name: string): void {

@@ -20,6 +20,10 @@ export const AGORA_FEDERATION = {
     'agora acceptance: cross-node sync 4, 5, 10',
     'Whatever is said again, too early, by a stranger, with another secret or in the place of an owner has no effect, whichever process hears it and whatever died meanwhile, and is counted by its reason.',
   ],
+  'agora:federation:changed': [
+    'agora acceptance: cross-node sync 11',
+    'Of messages in which one bit or one field was changed on their way none has an effect, whichever process hears it, and each is counted.',
+  ],
   'agora:federation:liar': [
     'agora acceptance: cross-node sync 8',
     'A voter whose deployment signed two outcomes is void everywhere, in whatever order that becomes known, and all hold one ledger; what a deployment signs in the name of voters of others has no effect.',

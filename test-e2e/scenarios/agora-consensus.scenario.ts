@@ -19,6 +19,18 @@ const votes = (operator: Caller, topic: string, agentId: string, choice: string,
 const tallyOf = (operator: Caller, topic: string, gateway = 0) =>
   operator.ok('consensus_tally', { topic }, { gateway });
 
+/** What `work` answers before the deadline that it is given, however slow the machine is. */
+async function inTime<Value>(work: (deadline: number) => Promise<Value>): Promise<Value> {
+  for (let leftMs = SOON_MS; ; leftMs *= 2) {
+    const deadline = Date.now() + leftMs;
+    try {
+      return await work(deadline);
+    } catch (error) {
+      if (Date.now() < deadline) throw error;
+    }
+  }
+}
+
 async function closed(operator: Caller, topic: string): Promise<Fields> {
   const isClosed = async () => (await tallyOf(operator, topic)).status !== 'open';
   await waitFor(isClosed, { what: 'the deadline' });
@@ -64,16 +76,18 @@ verifies('consensus:leader', async ({ caller }) => {
 
 verifies('consensus:deadline', async ({ caller }) => {
   const operator = caller();
-  const deadline = Date.now() + SOON_MS;
-  const written = new Date(deadline).toISOString();
-  const [tied, single, empty] = [
-    await opened(operator, { deadline }),
-    await opened(operator, { deadline: written }),
-    await opened(operator, { deadline }),
-  ];
-  await votes(operator, tied, 'ann', 'yes');
-  await votes(operator, tied, 'bob', 'no');
-  await votes(operator, single, 'ann', 'yes');
+  const { deadline, tied, single, empty } = await inTime(async (at) => {
+    const written = new Date(at).toISOString();
+    const topics = {
+      tied: await opened(operator, { deadline: at }),
+      single: await opened(operator, { deadline: written }),
+      empty: await opened(operator, { deadline: at }),
+    };
+    await votes(operator, topics.tied, 'ann', 'yes');
+    await votes(operator, topics.tied, 'bob', 'no');
+    await votes(operator, topics.single, 'ann', 'yes');
+    return { deadline: at, ...topics };
+  });
   expect(await closed(operator, tied)).toMatchObject({
     status: 'rejected',
     deadline,
@@ -227,18 +241,20 @@ verifies('consensus:sealed', async ({ caller, socket }) => {
   const operator = caller();
   const listener = await socket();
   expect(await listener.subscribe({ events: ['vote:*'] })).toMatchObject({ ok: true });
-  const deadline = Date.now() + 2 * SOON_MS;
-  const topic = await opened(operator, { sealed: true, deadline });
-  for (const [voter, choice] of [
-    ['ann', 'yes'],
-    ['bob', 'yes'],
-    ['cy', 'no'],
-  ] as const)
-    await votes(operator, topic, voter, choice);
-  const open = await tallyOf(operator, topic);
-  expect(open).toMatchObject({ status: 'open', votes: 3, counts: null, percentages: null, leading: null });
-  const ledger = await operator.ok<{ votes: Fields[] }>('consensus_get', { topic, viewerId: 'ann' });
-  expect(ledger.votes.map(({ outcome }) => outcome)).toEqual(['yes', null, null]);
+  const { deadline, topic, open } = await inTime(async (at) => {
+    const sealed = await opened(operator, { sealed: true, deadline: at });
+    for (const [voter, choice] of [
+      ['ann', 'yes'],
+      ['bob', 'yes'],
+      ['cy', 'no'],
+    ] as const)
+      await votes(operator, sealed, voter, choice);
+    const tally = await tallyOf(operator, sealed);
+    expect(tally).toMatchObject({ status: 'open', votes: 3, counts: null, percentages: null, leading: null });
+    const ledger = await operator.ok<{ votes: Fields[] }>('consensus_get', { topic: sealed, viewerId: 'ann' });
+    expect(ledger.votes.map(({ outcome }) => outcome)).toEqual(['yes', null, null]);
+    return { deadline: at, topic: sealed, open: tally };
+  });
   await listener.until('three ballots', () => listener.heard.filter(({ topic: of }) => of === topic).length >= 4);
   const cast = listener.heard.filter(({ name, topic: of }) => name === 'vote:cast' && of === topic);
   expect(cast.map(({ outcome }) => outcome)).toEqual([null, null, null]);

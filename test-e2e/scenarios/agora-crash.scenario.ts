@@ -14,6 +14,8 @@ const target = ownTarget({}, { apart: EACH_APART });
 const SENDERS = 6;
 const STEPS_BEFORE = 20;
 const VOTERS_AT_ONCE = 3;
+/** An inbox takes a thousand that nobody has done. */
+const TASKS_OF_EACH = 500;
 
 interface Work {
   steps: number;
@@ -30,15 +32,31 @@ async function keepSending(who: Caller, channel: string, work: Work): Promise<Fi
   return said;
 }
 
-async function keepDelegating(who: Caller, id: string, work: Work): Promise<string[]> {
-  const told: string[] = [];
+/** To an agent after the other; by agent what it was told. */
+async function keepDelegating(who: Caller, work: Work): Promise<ReadonlyMap<string, string[]>> {
+  const told = new Map<string, string[]>();
   while (!work.over) {
-    const task = newName('task');
-    await insisted(who, 'svc_agents_delegate_mcp', { id, task });
-    told.push(task);
-    work.steps += 1;
+    const team = newName('t').replaceAll('-', '');
+    const id = String((await insisted(who, 'agent_spawn', { team, name: 'worker' }))['agentId']);
+    const tasks: string[] = [];
+    told.set(id, tasks);
+    while (!work.over && tasks.length < TASKS_OF_EACH) {
+      const task = newName('task');
+      await insisted(who, 'svc_agents_delegate_mcp', { id, task });
+      tasks.push(task);
+      work.steps += 1;
+    }
   }
   return told;
+}
+
+/** Each arrives in the channel of its agent, once. */
+async function expectDelegated(place: TargetPlace, told: ReadonlyMap<string, string[]>): Promise<void> {
+  for (const [id, tasks] of told) {
+    const inbox = `agent:${id}`;
+    await waitFor(async () => (await allOf(place, inbox)).length >= tasks.length, { what: 'all tasks to arrive' });
+    expect((await allOf(place, inbox)).map(({ content }) => content).sort()).toEqual([...tasks].sort());
+  }
 }
 
 interface Cast {
@@ -111,7 +129,6 @@ verifies(
     const ear = await addMember(place, workspace, 'viewer');
     const channel = `ws:${workspace}:ops`;
     await ear.caller.ok('msg_subscribe', { channel, handler: 'still' });
-    const { agentId } = await caller().ok('agent_spawn', { team: newName('t').replaceAll('-', ''), name: 'worker' });
     const work: Work = { steps: 0, over: false };
     const impatient = { headers: { 'x-svc-timeout-ms': '3000' } };
     const sending = members.map(({ caller: who }) => keepSending(who.with(impatient), channel, work));
@@ -125,7 +142,7 @@ verifies(
       agentId: newName('author'),
     });
     const voting = Array.from({ length: VOTERS_AT_ONCE }, () => keepVoting(voter, topic, work));
-    const delegating = keepDelegating(new Caller(place, impatient), String(agentId), work);
+    const delegating = keepDelegating(new Caller(place, impatient), work);
     const rounds = await suffer(work, () => random.int(0, 250)).finally(() => {
       work.over = true;
     });
@@ -143,9 +160,7 @@ verifies(
     expect(new Set(kept.map(({ content }) => content)).size).toBe(kept.length);
     const bySeq = new Map(kept.map((one) => [one.seq, one]));
     for (const one of said) expect(bySeq.get(Number(one.seq))).toMatchObject({ content: one.content, id: one.id });
-    const inbox = `agent:${String(agentId)}`;
-    await waitFor(async () => (await allOf(place, inbox)).length >= told.length, { what: 'all tasks to arrive' });
-    expect((await allOf(place, inbox)).map(({ content }) => content).sort()).toEqual([...told].sort());
+    await expectDelegated(place, told);
 
     const { token } = await caller().ok('svc_habitat_mintToken', { agentId: ear.id });
     const listener = await socket({ auth: { token: String(token) } });
@@ -153,7 +168,7 @@ verifies(
     const { seq } = await memberAt({ workspace, members }, 0).caller.ok('msg_send', { channel, content: 'the last' });
     expect(await listener.until('the last', (event) => event.seq === seq)).toMatchObject({ handler: 'still', channel });
     report(
-      `${rounds} kills: ${kept.length} messages without a gap, ${said.length} acknowledged, ${told.length} tasks, ${cast.length} ballots`,
+      `${rounds} kills: ${kept.length} messages without a gap, ${said.length} acknowledged, ${[...told.values()].flat().length} tasks, ${cast.length} ballots`,
     );
   },
   { on: target, timeoutMs: 300_000 + (AGORA_KILL_ROUNDS + AGORA_NODE_KILL_ROUNDS) * 15_000 },

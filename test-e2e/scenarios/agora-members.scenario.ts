@@ -3,9 +3,10 @@ import { startNats } from '@svc/testing/servers/nats.ts';
 import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { type Deployment, deployment, hashAt, member, untilHeard } from '../instruments/deployments.ts';
-import { connectImpostor } from '../instruments/impostor.ts';
+import { changedMessage, connectImpostor, forgedBallot } from '../instruments/impostor.ts';
 import { insisted } from '../instruments/persistent-calls.ts';
 import { waitFor } from '../instruments/wait-for.ts';
+import { CHANGED_MESSAGES } from '../settings.ts';
 import { killed } from '../targets/service-process.ts';
 import { EACH_APART, newName, ownTarget, type Preparation, verifies } from '../verifies.ts';
 
@@ -91,6 +92,49 @@ verifies(
     await operator.refused('E_SCOPE', 'agora_push', { node: 'beta', topic: hidden });
   },
   { on: target },
+);
+
+const SENT_AT_ONCE = 100;
+
+interface Counters {
+  readonly accepted: number;
+  readonly rejected: Readonly<Record<string, number>>;
+}
+
+verifies(
+  'agora:federation:changed',
+  async ({ place, random, report }) => {
+    const operator = new Caller(place, { gateway: 1 });
+    const epsilon = await deployment(member('epsilon', 'eli', meetingAt));
+    const impostor = await connectImpostor(meetingAt, 'alpha');
+    await untilHeard(epsilon.caller, 'alpha');
+    await untilHeard(operator, 'epsilon');
+    const rejected = async () => {
+      const { counters } = await operator.ok<{ counters: Counters }>('agora_sync_status');
+      return Object.values(counters.rejected).reduce((sum, count) => sum + count, 0);
+    };
+    const topic = newName('lunch');
+    await operator.ok('consensus_create', { topic, options: OPTIONS, minQuorum: 5, agentId: 'ann' });
+    const question = { from: 'epsilon', type: 'topic.get', body: { topic, afterSeq: 0 } };
+    const { header } = (await impostor.say(question)) as { header: Fields };
+    const ballot = () => {
+      const body = forgedBallot(header, { node: 'epsilon', voter: 'eli', outcome: 'yes' });
+      return impostor.written({ from: 'epsilon', type: 'ballot.cast', body });
+    };
+
+    const before = await rejected();
+    for (let sent = 0; sent < CHANGED_MESSAGES; sent += SENT_AT_ONCE) {
+      const texts = Array.from({ length: SENT_AT_ONCE }, () => changedMessage(ballot(), random));
+      expect((await Promise.all(texts.map(impostor.send))).filter((answer) => answer !== null)).toEqual([]);
+    }
+    const count = Math.ceil(CHANGED_MESSAGES / SENT_AT_ONCE) * SENT_AT_ONCE;
+    await waitFor(async () => (await rejected()) >= before + count, { what: 'all of them to be counted' });
+    expect(await rejected()).toBe(before + count);
+    expect(await operator.ok('consensus_get', { topic })).toMatchObject({ status: 'open', votes: [] });
+    expect(await impostor.send(ballot())).toMatchObject({ voted: true, votes: 1 });
+    report(`${count} changed messages: none had an effect, each was counted`);
+  },
+  { on: target, timeoutMs: 120_000 + CHANGED_MESSAGES * 50 },
 );
 
 /** What another secret than theirs would sign. */

@@ -40,6 +40,27 @@ export async function mayRead(
   return (await membershipOf(deps, caller, { owner: scope.owner, agentId: viewer })) !== null;
 }
 
+interface Scoped {
+  readonly header: { readonly scope: Scope | null };
+}
+
+/** Of these topics those that are there for the viewer, in their order; each scope is asked for once. */
+export async function readable<Row extends Scoped>(
+  deps: Membership,
+  caller: Caller,
+  { rows, viewer }: { readonly rows: readonly Row[]; readonly viewer: string | null },
+): Promise<Row[]> {
+  const judged = new Map<string | null, Promise<boolean>>();
+  const mayReadRow = ({ header: { scope } }: Row): Promise<boolean> => {
+    const key = scope?.visibility === 'scope' ? scope.owner : null;
+    const answer = judged.get(key) ?? mayRead(deps, caller, { scope, viewer });
+    judged.set(key, answer);
+    return answer;
+  };
+  const shown = await Promise.all(rows.map(mayReadRow));
+  return rows.filter((_, index) => shown[index] === true);
+}
+
 /** What somebody wrote is its own, but not for a token that is bound to another workspace. */
 export function isOwnTopic(
   caller: Caller,
@@ -59,7 +80,7 @@ export function scopeOfNothing(topic: string): Scope {
 }
 
 /** The topic, where it is there for whoever looks. */
-export async function shownTo<Row extends { readonly header: { readonly scope: Scope | null } }>(
+export async function shownTo<Row extends Scoped>(
   deps: Membership,
   caller: Caller,
   { topic, row, viewer }: { readonly topic: string; readonly row: Row | null; readonly viewer: string | null },

@@ -54,6 +54,15 @@ export function createPostStore({ client, change }: ServiceStore<AgoraEvent>, id
       );
       return row ?? null;
     },
+    /** Which of them there are. */
+    async known(seen: Seen, ids: readonly string[]): Promise<ReadonlySet<string>> {
+      const rows = await client.$queryRawUnsafe<{ id: string }[]>(
+        `SELECT id FROM agora.posts WHERE ${VISIBLE} AND id = ANY($2::text[])`,
+        seen.workspaces,
+        ids,
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
     posts: (seen: Seen, page: PostPage) => readPosts(client, seen, page),
     counts: (seen: Seen, tag: string | null) => countPosts(client, seen, tag),
   };

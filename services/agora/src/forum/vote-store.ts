@@ -25,6 +25,7 @@ export interface VoteRow {
   readonly owed: 'place' | 'void' | 'nothing' | null;
   readonly ordinal: string;
 }
+/** As text: a bare `ordinal` behind ORDER BY would sort it as one. */
 const COLUMNS = 'topic, thread, proposal, owed, ordinal::text AS ordinal';
 
 export interface VoteWish extends TopicWish {
@@ -55,14 +56,15 @@ export function createVoteStore(parts: Parts) {
     /** Of a thread, the newest first. */
     ofThread: (thread: string): Promise<VoteRow[]> =>
       client.$queryRawUnsafe<VoteRow[]>(
-        `SELECT ${COLUMNS} FROM agora.forum_votes WHERE thread = $1 ORDER BY ordinal DESC LIMIT ${MAX_EARLIER}`,
+        `SELECT ${COLUMNS} FROM agora.forum_votes WHERE thread = $1 ORDER BY forum_votes.ordinal DESC LIMIT ${MAX_EARLIER}`,
         thread,
       ),
     /** Those with a thread, the newest first. */
     linked: (after: string | null, limit: number): Promise<VoteRow[]> =>
       client.$queryRawUnsafe<VoteRow[]>(
         `SELECT ${COLUMNS} FROM agora.forum_votes
-         WHERE thread IS NOT NULL AND ($1::bigint IS NULL OR ordinal < $1::bigint) ORDER BY ordinal DESC LIMIT $2`,
+         WHERE thread IS NOT NULL AND ($1::bigint IS NULL OR ordinal < $1::bigint)
+         ORDER BY forum_votes.ordinal DESC LIMIT $2`,
         after,
         limit,
       ),

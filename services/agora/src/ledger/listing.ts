@@ -3,7 +3,7 @@ import { encodeCursor } from '@svc/contract/params.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import type { Position } from '@svc/runtime/paging.ts';
-import { mayRead } from '../access.ts';
+import { readable } from '../access.ts';
 import type { AgoraDeps } from '../deps.ts';
 import type { TopicFilter, TopicRow } from './store/topic-rows.ts';
 
@@ -34,8 +34,7 @@ export async function pageOfTopics(
   let { after } = position;
   for (let read = 0; read < MOST_READ; ) {
     const batch = await deps.ledgers.list(filter, { after, limit: READ_AT_ONCE });
-    const shown = await Promise.all(batch.map(({ header: { scope } }) => mayRead(deps, caller, { scope, viewer })));
-    rows.push(...batch.filter((_, index) => shown[index] === true));
+    rows.push(...(await readable(deps, caller, { rows: batch, viewer })));
     if (rows.length > position.limit) return cut(rows, position.limit);
     if (batch.length < READ_AT_ONCE) return { rows, next: {} };
     after = batch.at(-1)?.ordinal ?? null;

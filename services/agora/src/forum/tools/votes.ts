@@ -21,15 +21,18 @@ export const Thread = z
   )
   .describe('Thread: the id of a post, or any other name.');
 
-/** A thread that is a post is there for who may see the post. */
-export async function isThreadShown(
+/** Those of the threads that are there for the caller: one that is a post is there for who may see the post. */
+export async function shownThreads(
   deps: Pick<AgoraDeps, 'registry' | 'posts'>,
   caller: Caller,
-  thread: string | null,
-): Promise<boolean> {
-  if (thread === null || !thread.startsWith('pub_')) return true;
-  return (await deps.posts.post(await tenancyOf(deps, caller), thread)) !== null;
+  threads: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const [posts, others] = [threads.filter(isPost), threads.filter((thread) => !isPost(thread))];
+  if (posts.length === 0) return new Set(others);
+  return new Set([...others, ...(await deps.posts.known(await tenancyOf(deps, caller), posts))]);
 }
+
+const isPost = (thread: string): boolean => thread.startsWith('pub_');
 
 /** What a refusal says beside its code. */
 function whyNot(decision: { readonly ok: boolean; readonly code?: string; readonly details?: object }) {
@@ -64,7 +67,7 @@ const vote = defineTool({
     const { deps, caller } = call;
     const author = actorOfCall(deps, caller, agentId);
     if (author === null) throw call.refuse('E_NO_AGENT', { reason: reasonOf('E_NO_AGENT') });
-    if (!(await isThreadShown(deps, caller, thread))) {
+    if (thread !== null && !(await shownThreads(deps, caller, [thread])).has(thread)) {
       throw call.refuse('E_FORUM_ABSENT', { reason: reasonOf('E_FORUM_ABSENT') });
     }
     const ballot = readOptions(options);

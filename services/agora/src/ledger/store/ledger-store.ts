@@ -19,7 +19,15 @@ import { readEquivocations } from './equivocation-rows.ts';
 import type { AgoraStore, AgoraUnit } from './events.ts';
 import { type OpeningRefusal, openIn, type TopicWish } from './opening.ts';
 import { sweepReplicas } from './replica-rows.ts';
-import { listTopics, overdueTopics, readEntries, readTopic, type TopicFilter, type TopicRow } from './topic-rows.ts';
+import {
+  listTopics,
+  overdueTopics,
+  readEntries,
+  readTopic,
+  readTopicsOf,
+  type TopicFilter,
+  type TopicRow,
+} from './topic-rows.ts';
 import { type LedgerShown, ledgerOf, type Tally, tallyOf } from './views.ts';
 
 const SWEPT_AT_ONCE = 500;
@@ -90,6 +98,15 @@ function createReading({ client, change }: AgoraStore, casting: Casting) {
     return readTopic(client, topic);
   }
 
+  /** Those that there are, as they stand now, by name. */
+  async function readAll(topics: readonly string[]): Promise<ReadonlyMap<string, TopicRow>> {
+    const rows = await readTopicsOf(client, topics);
+    const overdue = rows.filter((row) => statusNow(row) !== row.status).map(({ header }) => header.topic);
+    for (const topic of overdue) await touch(topic);
+    const closed = overdue.length === 0 ? [] : await readTopicsOf(client, overdue);
+    return new Map([...rows, ...closed].map((row) => [row.header.topic, row]));
+  }
+
   /** A topic and its ballots as of one moment, so that the hash is that of what is shown. */
   async function look<Shown>(topic: string, show: (row: TopicRow, tx: SqlClient) => Promise<Shown>) {
     if ((await read(topic)) === null) return null;
@@ -104,6 +121,7 @@ function createReading({ client, change }: AgoraStore, casting: Casting) {
   return {
     touch,
     read,
+    readAll,
 
     tally: (topic: string): Promise<Tally | null> =>
       look(topic, async (row, tx) => tallyOf(row, await casting.hashes.of(tx, row))),

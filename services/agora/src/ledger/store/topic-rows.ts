@@ -37,6 +37,7 @@ interface Stored extends Omit<TopicRow, 'header' | 'decision' | 'synced'> {
 
 const ms = (column: string): string => `round(${epochMs(column)})`;
 
+/** The ordinal is text: bare behind ORDER BY it would be sorted as one. */
 const COLUMNS = `header, header_hash AS "headerHash", header_sig AS "headerSig", replica, status, entries, told, sums, voided, decision,
   decision_sig AS "decisionSig", hash, disputed, synced_from AS "syncedFrom", ${ms('synced_at')} AS "syncedAt",
   ${ms('clock_timestamp()')} AS now, ordinal::text AS ordinal`;
@@ -60,6 +61,11 @@ export async function readTopic(tx: SqlClient, topic: string): Promise<TopicRow 
   return row;
 }
 
+/** Those that there are, in no order. */
+export function readTopicsOf(tx: SqlClient, topics: readonly string[]): Promise<TopicRow[]> {
+  return readTopics(tx, 'WHERE topic = ANY($1::text[])', topics);
+}
+
 /** The clock is read after the lock is there: nobody who waited is judged by the time at which it came. */
 export async function lockTopic(tx: SqlClient, topic: string): Promise<TopicRow | null> {
   await tx.$queryRawUnsafe('SELECT 1 AS locked FROM agora.topics WHERE topic = $1 FOR UPDATE', topic);
@@ -80,7 +86,7 @@ export function listTopics(
   return readTopics(
     client,
     `WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR thread = $2)
-       AND ($3::bigint IS NULL OR ordinal < $3::bigint) ORDER BY ordinal DESC LIMIT $4::int`,
+       AND ($3::bigint IS NULL OR ordinal < $3::bigint) ORDER BY topics.ordinal DESC LIMIT $4::int`,
     status,
     thread,
     after,
