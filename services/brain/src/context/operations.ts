@@ -4,12 +4,9 @@ import { z } from 'zod';
 import { allow } from '@svc/contract/decision.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { type OpenBrain, READ_REFUSALS } from '../brain/open-brain.ts';
-import { viewLease } from '../domain/lease.ts';
 import { decision, defineOperation, list, onBranch } from '../operations/operation.ts';
-import { readLastInsights } from '../evolution/evolution-rows.ts';
-import { readAttentionOf } from '../relations/relation-rows.ts';
-import { readLease } from '../store/lease-store.ts';
 import { type AssembledContext, LAYERS } from './domain/assemble.ts';
+import { readBesideFiles } from './rows-beside-files.ts';
 
 /** Of what a workspace learned last, as much as a context tells. */
 export const INSIGHTS_TOLD = 10;
@@ -68,13 +65,8 @@ async function stateOf(brain: OpenBrain, branch: string, workspace: string): Pro
   const { context } = brain;
   const client = poolClient(context.platform.database.pool);
   const { id } = context.homes.home;
-  const [{ lease, now }, attended, learned] = await Promise.all([
-    readLease(client, context.name),
-    readAttentionOf(client, id, workspace),
-    readLastInsights(client, id, workspace, INSIGHTS_TOLD),
-  ]);
-  const { agentId } = viewLease(lease, now);
-  return [id, changes, agentId, attended, learned];
+  const asked = { brain: context.name, brainId: id, workspace, insights: INSIGHTS_TOLD };
+  return [id, changes, await readBesideFiles(client, asked)];
 }
 
 /** Under the key that `readContext` answered before it was built. */
