@@ -25,12 +25,13 @@ export async function buildContext(
   const workspace = workspaceOf(subject);
   // Without a stamp nobody knows whether the rules are still the same.
   const wisher = registry === null ? null : hashed([session, subject, operator, registry, wish]);
-  const state = await target.ask(readContext, { branch: wish.branch, workspace, wisher });
+  const wished = { branch: wish.branch, workspace, wisher };
+  const state = await target.ask(readContext, wished);
   if (!state.ok) return state;
   const { key, kept } = state.value;
   const assembled = kept === null ? await assembleFor(context, target, workspace, wish) : allow(kept);
   if (!assembled.ok) return assembled;
-  if (key !== null && kept === null) await target.ask(keepContext, { key, context: assembled.value });
+  if (key !== null && kept === null) await target.ask(keepContext, { wished, key, context: assembled.value });
   return allow({ context: assembled.value, built: builtOf(wish, assembled.value), wasKnown: kept !== null });
 }
 

@@ -69,3 +69,18 @@ test('is none any more when its rules have changed, and when a lease has expired
   const ruled = await stateOf(wish, bob);
   expect([ruled.state, ruled.assembled.includes('canary')]).toEqual(['miss', false]);
 });
+
+test('is none of what was there while it was built and is not any more', async () => {
+  await operator.ok('brain_push', { name: 'passing', create: true }, LATER);
+  const write = (content: string) => operator.ok('brain_write', { brain: 'passing', name: 'tide', content }, LATER);
+  let wasMet = 0;
+  for (let budget = 1000; budget < 1030; budget += 1) {
+    await write('The tide is high.');
+    const wish = { brain: 'passing', query: 'tide', budget };
+    const [during] = await Promise.all([stateOf(wish), write('The tide is passing.')]);
+    if (during.assembled.includes('passing.')) wasMet += 1;
+    await write('The tide is high.');
+    expect((await stateOf(wish)).assembled).not.toContain('passing.');
+  }
+  expect(wasMet).toBeGreaterThan(0);
+});
