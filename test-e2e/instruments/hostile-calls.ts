@@ -4,8 +4,8 @@ import { type Caller, codeOf, type Fields } from '../client.ts';
 import type { TargetPlace } from '../targets/target.ts';
 import { inBatches } from './in-batches.ts';
 import { hostileName } from './names.ts';
+import { hashOutside } from './outside.ts';
 import type { Random } from './random.ts';
-import { treeHash } from './tree-hash.ts';
 
 export interface HostileCalls {
   readonly user: Caller;
@@ -18,8 +18,7 @@ export interface HostileCalls {
 /** By the tool: how many of its calls did what they were asked, whatever the name. */
 export async function expectHarmless(wish: HostileCalls): Promise<ReadonlyMap<string, number>> {
   const { user, place, random, callsWith } = wish;
-  const outside = () => treeHash(place.root, (path) => /^(data|logs)(\/|$)/.test(path));
-  const before = outside();
+  const before = hashOutside(place);
   const served = new Map<string, number>();
   const names = Array.from({ length: wish.names }, (_, index) => [hostileName(random), index] as const);
   await inBatches(names, async ([name, index]) => {
@@ -29,7 +28,7 @@ export async function expectHarmless(wish: HostileCalls): Promise<ReadonlyMap<st
       if (codeOf(reply) === null) served.set(tool, (served.get(tool) ?? 0) + 1);
     }
   });
-  expect(outside()).toBe(before);
+  expect(hashOutside(place)).toBe(before);
   return served;
 }
 

@@ -8,7 +8,7 @@ import type { EventSocket } from '../instruments/event-socket.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
 import { inBatches } from '../instruments/in-batches.ts';
 import { hostileName, ordinaryName } from '../instruments/names.ts';
-import { treeHash } from '../instruments/tree-hash.ts';
+import { hashOutside } from '../instruments/outside.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { NAMES } from '../settings.ts';
 import { brainFolder } from '../targets/target.ts';
@@ -130,8 +130,7 @@ verifies(
     const folder = brainFolder(place, brain);
     const listener = await socket();
     await listener.subscribe({ events: ['brain:change'] });
-    const outside = () => treeHash(place.root, (path) => /^(data|logs)(\/|$)/.test(path));
-    const before = outside();
+    const before = hashOutside(place);
 
     const taken = new Map<string, Named>();
     await inBatches(namesFor(random), async (named) => {
@@ -166,7 +165,7 @@ verifies(
       await user.ok('brain_delete_file', { name });
     });
     expect([await listed(user), onDisk(folder)]).toEqual([[], []]);
-    expect(outside()).toBe(before);
+    expect(hashOutside(place)).toBe(before);
   },
   on,
 );

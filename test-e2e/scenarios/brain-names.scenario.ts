@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { codeOf, type Fields } from '../client.ts';
 import { filesAt, git } from '../instruments/git.ts';
-import { treeHash } from '../instruments/tree-hash.ts';
+import { hashOutside } from '../instruments/outside.ts';
 import { brainFolder } from '../targets/target.ts';
 import { verifies } from '../verifies.ts';
 
@@ -73,7 +73,7 @@ const BAD_PATHS = [
 verifies('brain:path:blocked', async ({ fresh, place }) => {
   const { user, brain } = await fresh();
   await user.ok('brain_write', { name: 'kept', content: 'k' });
-  const before = treeHash(place.root, (path) => /^(data|logs)(\/|$)/.test(path));
+  const before = hashOutside(place);
   const files = () => readdirSync(brainFolder(place, brain)).filter((name) => name !== '.git');
   for (const name of BAD_PATHS) {
     for (const [tool, args] of [
@@ -96,7 +96,7 @@ verifies('brain:path:blocked', async ({ fresh, place }) => {
   await user.fails('VAF_PATH_BLOCKED', 'svc_set_memory', { category: '..', filename: 'x', content: 'x' });
   await user.fails('VAF_PATH_BLOCKED', 'svc_set_memory', { category: 'a', filename: '../../x', content: 'x' });
   expect(files()).toEqual(['kept.md']);
-  expect(treeHash(place.root, (path) => /^(data|logs)(\/|$)/.test(path))).toBe(before);
+  expect(hashOutside(place)).toBe(before);
 });
 
 verifies('brain:path:case', async ({ fresh }) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Caller } from '../client.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
+import { plantingPlace } from '../instruments/outside.ts';
 import { diskEntries, treeAt } from '../instruments/people/evidence.ts';
 import { IGNORED, put, VAULT } from '../instruments/vault.ts';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -95,7 +96,7 @@ verifies('people:vault', async ({ fresh, place }) => {
   const status = git(folder, 'status', '--porcelain', '-uall', '-z').split('\0').filter(Boolean);
   expect(status.map((row) => row.slice(3)).sort()).toEqual(LEFT.map(({ path }) => path).sort());
 
-  const clone = join(place.root, `clone-${brain}`);
+  const clone = plantingPlace(place, `clone-${brain}`);
   git(place.root, 'clone', '-q', folder, clone);
   for (const { path, content } of TAKEN) {
     expect([path, readFileSync(join(clone, path)).equals(content)]).toEqual([path, true]);

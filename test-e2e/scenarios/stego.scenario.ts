@@ -1,10 +1,11 @@
 /** Messages in pictures. */
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { expect } from 'vitest';
 import type { Caller } from '../client.ts';
 import { pictureOf, pngOf, sizeOf } from '@svc/testing/pictures.ts';
+import { plantingPlace } from '../instruments/outside.ts';
 import { brainFolder } from '../targets/target.ts';
 import { verifies } from '../verifies.ts';
 
@@ -67,12 +68,12 @@ verifies('stego:outside', async ({ fresh, place }) => {
   const { user, brain } = await fresh();
   await put(user, 'dot.png', pictureOf(8, 8));
   const folder = brainFolder(place, brain);
-  const outside = join(place.root, `outside-${brain}.png`);
+  const outside = plantingPlace(place, `outside-${brain}.png`);
   writeFileSync(outside, 'kept');
   symlinkSync(outside, join(folder, 'link.png'));
   symlinkSync(place.root, join(folder, 'up'));
   const note = { image: 'dot.png', message: 'hi' };
-  for (const output of ['../x.png', 'up/../../x.png', '.git/x.png', `up/outside-${brain}.png`])
+  for (const output of ['../x.png', 'up/../../x.png', '.git/x.png', `up/${relative(place.root, outside)}`])
     await user.fails('VAF_PATH_BLOCKED', 'svc_stego_encode', { ...note, output });
   await user.refused('E_CONFLICT', 'svc_stego_encode', { ...note, output: 'link.png' });
   await user.refused('E_FILE_ABSENT', 'svc_stego_decode', { image: 'link.png' });

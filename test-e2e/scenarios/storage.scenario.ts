@@ -8,6 +8,7 @@ import { Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import { assertSound } from '../instruments/git.ts';
 import { expectHarmless, shownServed } from '../instruments/hostile-calls.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
+import { plantingPlace } from '../instruments/outside.ts';
 import { pictureOf } from '@svc/testing/pictures.ts';
 import { brainServed } from '../instruments/served.ts';
 import { NAMES, STORAGE_KILLS_INSIDE } from '../settings.ts';
@@ -47,7 +48,7 @@ verifies('storage:links', async ({ fresh, place }) => {
   const { user, brain } = await fresh();
   const folder = brainFolder(place, brain);
   await user.ok('svc_storage_write', { path: 'a/x.md', content: 'x' });
-  const outside = join(place.root, `outside-${brain}`);
+  const outside = plantingPlace(place, `outside-${brain}`);
   mkdirSync(outside);
   writeFileSync(join(outside, 'secret.md'), 'secret');
   symlinkSync(outside, join(folder, 'a', 'l'));

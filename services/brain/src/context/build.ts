@@ -6,37 +6,33 @@ import { isAnonymous, type Subject } from '@svc/contract/subject.ts';
 import type { ReadRefusal } from '../brain/open-brain.ts';
 import { type CallContext, resolveTarget, type Target } from '../tools/target.ts';
 import { collectPieces } from './collect.ts';
-import type { BuiltContext, ContextWish } from './context-store.ts';
+import type { BuiltContext, ContextWish, Noted } from './context-store.ts';
 import { assemble, type AssembledContext } from './domain/assemble.ts';
 import { keepContext, readContext } from './operations.ts';
 
-export interface Built {
+export interface Built extends Noted {
   readonly context: AssembledContext;
-  readonly built: BuiltContext;
-  readonly wasKnown: boolean;
 }
 
-/** `found`: the brain and branch of the wish, when whoever asks has found them already. */
+/** `found`: the brain and branch of the wish, when whoever asks has found them already. Who asks notes what came of it. */
 export async function buildContext(
   context: CallContext,
   wish: ContextWish,
   found?: Target,
 ): Promise<Decision<Built, ReadRefusal>> {
-  const { deps, caller } = context;
   const target = found ?? (await resolveTarget(context, wish));
-  const { registry, operator, session, subject } = caller;
+  const { registry, operator, session, subject } = context.caller;
   const workspace = workspaceOf(subject);
   // Without a stamp nobody knows whether the rules are still the same.
   const wisher = registry === null ? null : hashed([session, subject, operator, registry, wish]);
-  const state = await target.ask(readContext, { branch: wish.branch, workspace, wisher });
+  const wished = { branch: wish.branch, workspace, wisher };
+  const state = await target.ask(readContext, wished);
   if (!state.ok) return state;
   const { key, kept } = state.value;
   const assembled = kept === null ? await assembleFor(context, target, workspace, wish) : allow(kept);
   if (!assembled.ok) return assembled;
-  if (key !== null && kept === null) await target.ask(keepContext, { key, context: assembled.value });
-  const built = builtOf(wish, assembled.value);
-  await deps.contexts.store.note(session, built, kept !== null);
-  return allow({ context: assembled.value, built, wasKnown: kept !== null });
+  if (key !== null && kept === null) await target.ask(keepContext, { wished, key, context: assembled.value });
+  return allow({ context: assembled.value, built: builtOf(wish, assembled.value), wasKnown: kept !== null });
 }
 
 /** Whose work is told of; empty = of those who are in none. */

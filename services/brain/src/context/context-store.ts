@@ -2,6 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { z } from 'zod';
 import type { Breakpoint, ContextLayer } from './domain/assemble.ts';
+import { touchOf } from './heartbeat-store.ts';
 
 export const ContextWish = z.strictObject({
   brain: z.string(),
@@ -32,23 +33,31 @@ export interface LastContext extends BuiltContext {
 
 export type ContextStore = ReturnType<typeof createContextStore>;
 
+/** What came of a wish. */
+export interface Noted {
+  readonly built: BuiltContext;
+  readonly wasKnown: boolean;
+}
+
 export function createContextStore(client: SqlClient) {
   return {
-    note: (session: string, built: BuiltContext, wasKnown: boolean) => note(client, session, built, wasKnown),
+    /** It was built without being asked for. */
+    note: (session: string, noted: Noted) => client.$executeRawUnsafe(NOTE, ...valuesOf(session, noted)),
+    /** The session asked for it, so its heartbeat goes on. `now`: ms since the epoch. */
+    noteAsked: (session: string, noted: Noted, now: number) =>
+      client.$executeRawUnsafe(NOTE_ASKED, ...valuesOf(session, noted), now),
     last: (session: string) => readLast(client, session),
   };
 }
 
-async function note(client: SqlClient, session: string, built: BuiltContext, wasKnown: boolean): Promise<void> {
-  await client.$executeRawUnsafe(
-    `INSERT INTO brain.brain_contexts AS c (session_key, built, hits, misses, built_at)
-     VALUES ($1, $2::jsonb, $3::bigint, 1 - $3::bigint, clock_timestamp())
-     ON CONFLICT (session_key) DO UPDATE SET built = excluded.built, hits = c.hits + excluded.hits,
-       misses = c.misses + excluded.misses, built_at = excluded.built_at`,
-    session,
-    JSON.stringify(built),
-    wasKnown ? 1 : 0,
-  );
+const NOTE = `INSERT INTO brain.brain_contexts AS c (session_key, built, hits, misses, built_at)
+  VALUES ($1, $2::jsonb, $3::bigint, 1 - $3::bigint, clock_timestamp())
+  ON CONFLICT (session_key) DO UPDATE SET built = excluded.built, hits = c.hits + excluded.hits,
+    misses = c.misses + excluded.misses, built_at = excluded.built_at`;
+const NOTE_ASKED = `WITH touched AS (${touchOf('$1', '$4')}) ${NOTE}`;
+
+function valuesOf(session: string, { built, wasKnown }: Noted): [string, string, number] {
+  return [session, JSON.stringify(built), wasKnown ? 1 : 0];
 }
 
 interface Row {

@@ -89,13 +89,14 @@ async function stop(client: SqlClient, session: string): Promise<Heartbeat | nul
   return row ?? null;
 }
 
+/** The statement that lets the heartbeat of a session go on. */
+export function touchOf(session: string, now: string): string {
+  return `UPDATE brain.brain_heartbeats SET used_at = ${timestampOf(now)}
+    WHERE session_key = ${session} AND ${IS_ALIVE(now)}`;
+}
+
 async function touch(client: SqlClient, session: string, now: number): Promise<Heartbeat | null> {
-  const [row] = await client.$queryRawUnsafe<Heartbeat[]>(
-    `UPDATE brain.brain_heartbeats SET used_at = ${timestampOf('$2')} WHERE session_key = $1 AND ${IS_ALIVE('$2')}
-     RETURNING ${SHOWN}`,
-    session,
-    now,
-  );
+  const [row] = await client.$queryRawUnsafe<Heartbeat[]>(`${touchOf('$1', '$2')} RETURNING ${SHOWN}`, session, now);
   return row ?? null;
 }
 

@@ -33,7 +33,9 @@ async function beat(
   if (last !== null) {
     const limits = { token: null, registry: stamp, requestId: 'heartbeat', deadlineAt: now + DEFAULT_DEADLINE_MS };
     const as = { ...HeartbeatCaller.parse(caller), ...limits, principal, session };
-    await buildContext({ deps, caller: as, now, idempotency: null, markReplayed: () => {} }, last.wish);
+    const context = { deps, caller: as, now, idempotency: null, markReplayed: () => {} };
+    const made = await buildContext(context, last.wish);
+    if (made.ok) await contexts.store.note(session, made.value);
   }
   await contexts.heartbeats.noteBeat(session, now);
 }

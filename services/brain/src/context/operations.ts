@@ -1,15 +1,12 @@
 /** What a context is made of, and what was built of it as long as that stays the same. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { allow } from '@svc/contract/decision.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { type OpenBrain, READ_REFUSALS } from '../brain/open-brain.ts';
-import { viewLease } from '../domain/lease.ts';
+import { type OpenBrain, READ_REFUSALS, type ReadRefusal } from '../brain/open-brain.ts';
 import { decision, defineOperation, list, onBranch } from '../operations/operation.ts';
-import { readLastInsights } from '../evolution/evolution-rows.ts';
-import { readAttentionOf } from '../relations/relation-rows.ts';
-import { readLease } from '../store/lease-store.ts';
 import { type AssembledContext, LAYERS } from './domain/assemble.ts';
+import { readBesideFiles } from './rows-beside-files.ts';
 
 /** Of what a workspace learned last, as much as a context tells. */
 export const INSIGHTS_TOLD = 10;
@@ -39,6 +36,13 @@ const Kept: z.ZodType<AssembledContext> = z.strictObject({
   ),
 });
 
+const Wished = z.strictObject({
+  ...onBranch,
+  workspace: z.string(),
+  /** Who wishes what, under which rules; null = that is not known, and nothing is kept. */
+  wisher: z.string().nullable(),
+});
+
 /**
  * What was built for the same wisher while neither a file, nor the branch, nor the lease, nor what is attended to or was
  * learned has changed. Its commits are named as they were shown to the wisher.
@@ -47,19 +51,27 @@ export const readContext = defineOperation({
   name: 'readContext',
   effect: 'read',
   namesCommits: false,
-  /** `wisher`: who wishes what, under which rules; null = that is not known, and nothing is kept. */
-  question: z.strictObject({ ...onBranch, workspace: z.string(), wisher: z.string().nullable() }),
+  question: Wished,
   /** `key`: under which what is built now may be kept. */
   answer: decision(z.strictObject({ key: z.string().nullable(), kept: Kept.nullable() }), READ_REFUSALS),
-  async run({ brain }, { branch, workspace, wisher }) {
-    const view = await brain.view(branch, null);
-    if (!view.ok) return view;
-    if (wisher === null) return allow({ key: null, kept: null });
-    const parts = [wisher, branch, view.value.commit, ...(await stateOf(brain, branch, workspace))];
-    const key = hash('sha256', JSON.stringify(parts));
-    return allow({ key, kept: brain.context.contexts.get(key) ?? null });
+  async run({ brain }, wished) {
+    const key = await keyNow(brain, wished);
+    if (!key.ok) return key;
+    const kept = key.value === null ? undefined : brain.context.contexts.get(key.value);
+    return allow({ key: key.value, kept: kept ?? null });
   },
 });
+
+async function keyNow(
+  brain: OpenBrain,
+  { branch, workspace, wisher }: z.output<typeof Wished>,
+): Promise<Decision<string | null, ReadRefusal>> {
+  const view = await brain.view(branch, null);
+  if (!view.ok) return view;
+  if (wisher === null) return allow(null);
+  const parts = [wisher, branch, view.value.commit, ...(await stateOf(brain, branch, workspace))];
+  return allow(hash('sha256', JSON.stringify(parts)));
+}
 
 async function stateOf(brain: OpenBrain, branch: string, workspace: string): Promise<unknown[]> {
   const tree = (await brain.openTrees()).get(branch)?.tree;
@@ -68,24 +80,23 @@ async function stateOf(brain: OpenBrain, branch: string, workspace: string): Pro
   const { context } = brain;
   const client = poolClient(context.platform.database.pool);
   const { id } = context.homes.home;
-  const [{ lease, now }, attended, learned] = await Promise.all([
-    readLease(client, context.name),
-    readAttentionOf(client, id, workspace),
-    readLastInsights(client, id, workspace, INSIGHTS_TOLD),
-  ]);
-  const { agentId } = viewLease(lease, now);
-  return [id, changes, agentId, attended, learned];
+  const asked = { brain: context.name, brainId: id, workspace, insights: INSIGHTS_TOLD };
+  return [id, changes, await readBesideFiles(client, asked)];
 }
 
-/** Under the key that `readContext` answered before it was built. */
+/**
+ * Under the key that `readContext` answered before it was built; not when anything has changed since, so that it may say
+ * what was there in between.
+ */
 export const keepContext = defineOperation({
   name: 'keepContext',
   effect: 'write-idempotent',
   namesCommits: false,
-  question: z.strictObject({ key: z.string(), context: Kept }),
+  question: z.strictObject({ wished: Wished, key: z.string(), context: Kept }),
   answer: z.null(),
-  async run({ brain }, { key, context }) {
-    brain.context.contexts.set(key, context);
+  async run({ brain }, { wished, key, context }) {
+    const now = await keyNow(brain, wished);
+    if (now.ok && now.value === key) brain.context.contexts.set(key, context);
     return null;
   },
 });

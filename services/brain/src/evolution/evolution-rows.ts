@@ -225,23 +225,23 @@ export function readEvolutions(
   );
 }
 
-/** What was learned last in the sessions that a workspace began last, the newest first. */
+/** What asks for what was learned last in the sessions that a workspace began last, the newest first. */
+export function lastInsightsOf(brainId: string, workspace: string, limit: string): string {
+  return `SELECT e.text FROM (
+      SELECT id FROM brain.evolution_sessions WHERE brain_id = ${brainId} AND workspace = ${workspace} AND insights > 0
+      ORDER BY id DESC LIMIT ${SESSIONS_LOOKED_AT}) s
+    JOIN brain.evolution_events e ON e.brain_id = ${brainId} AND e.session_id = s.id AND e.kind = 'insight'
+    ORDER BY e.at DESC, s.id DESC, e.times DESC LIMIT ${limit}::int`;
+}
+
 export async function readLastInsights(
   client: SqlClient,
   brainId: string,
   workspace: string,
   limit: number,
 ): Promise<string[]> {
-  const rows = await client.$queryRawUnsafe<{ text: string }[]>(
-    `SELECT e.text FROM (
-       SELECT id FROM brain.evolution_sessions WHERE brain_id = $1 AND workspace = $2 AND insights > 0
-       ORDER BY id DESC LIMIT ${SESSIONS_LOOKED_AT}) s
-     JOIN brain.evolution_events e ON e.brain_id = $1 AND e.session_id = s.id AND e.kind = 'insight'
-     ORDER BY e.at DESC, s.id DESC, e.times DESC LIMIT $3::int`,
-    brainId,
-    workspace,
-    limit,
-  );
+  const sql = lastInsightsOf('$1', '$2', '$3');
+  const rows = await client.$queryRawUnsafe<{ text: string }[]>(sql, brainId, workspace, limit);
   return rows.map(({ text }) => text);
 }
 

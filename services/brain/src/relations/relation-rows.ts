@@ -34,14 +34,14 @@ export function readAttention(client: SqlClient, brainId: string): Promise<Atten
   );
 }
 
-/** `workspace` empty = of those who are in none. */
+/** What asks for it, of whom the parameters say; `workspace` empty = of those who are in none. */
+export function attentionOf(brainId: string, workspace: string): string {
+  return `SELECT name, score, ${epochMs('at')} AS at FROM brain.brain_attention
+    WHERE brain_id = ${brainId} AND workspace = ${workspace} ORDER BY name`;
+}
+
 export function readAttentionOf(client: SqlClient, brainId: string, workspace: string): Promise<Attended[]> {
-  return client.$queryRawUnsafe<Attended[]>(
-    `SELECT name, score, ${epochMs('at')} AS at FROM brain.brain_attention WHERE brain_id = $1 AND workspace = $2
-     ORDER BY name`,
-    brainId,
-    workspace,
-  );
+  return client.$queryRawUnsafe<Attended[]>(attentionOf('$1', '$2'), brainId, workspace);
 }
 
 export async function writeAttention(tx: SqlClient, brainId: string, attended: AttendedHere): Promise<void> {

@@ -3,7 +3,14 @@ import { z } from 'zod';
 import { brainAndBranch, CommitId, PlainText, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { UserCtx } from '@svc/contract/subject.ts';
 import { defineTool } from '../../deps.ts';
-import { type CallContext, present, PRESENT_REFUSES, READ_RAISES, resolveTarget } from '../../tools/target.ts';
+import {
+  type CallContext,
+  present,
+  PRESENT_REFUSES,
+  READ_RAISES,
+  resolveTarget,
+  type Target,
+} from '../../tools/target.ts';
 import { buildContext } from '../build.ts';
 import { KEPT_MS } from '../kept-contexts.ts';
 import type { ContextWish } from '../context-store.ts';
@@ -67,11 +74,10 @@ const build = defineTool({
   raises: READ_RAISES,
   example: { query: 'deploying', budget: 2000 },
   async handler({ query = '', budget, includeTools, ...place }, context) {
-    const touched = context.deps.contexts.heartbeats.touch(context.caller.session, context.now);
-    const [target] = await Promise.all([resolveTarget(context, place), touched]);
+    const target = await resolveTarget(context, place);
     const { brain, branch } = target;
     const wish = { brain, branch, query: query.trim() === '' ? null : query, budget, includeTools };
-    const { context: made, wasKnown } = context.take(present(await buildContext(context, wish, target)));
+    const { context: made, wasKnown } = context.take(present(await buildAsked(context, wish, target)));
     const { text, tokens } = made;
     return {
       brain,
@@ -89,6 +95,12 @@ const build = defineTool({
     };
   },
 });
+
+async function buildAsked(context: CallContext, wish: ContextWish, found?: Target): ReturnType<typeof buildContext> {
+  const made = await buildContext(context, wish, found);
+  if (made.ok) await context.deps.contexts.store.noteAsked(context.caller.session, made.value, context.now);
+  return made;
+}
 
 function shownCitations({ citations }: AssembledContext) {
   return citations.map(({ lines, ...citation }) => ({ ...citation, lines: [...lines] as [number, number] }));
@@ -111,9 +123,8 @@ const refresh = defineTool({
   refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   async handler(_input, context) {
-    await context.deps.contexts.heartbeats.touch(context.caller.session, context.now);
     const last = await context.deps.contexts.store.last(context.caller.session);
-    const { built } = context.take(present(await buildContext(context, last?.wish ?? (await defaultWish(context)))));
+    const { built } = context.take(present(await buildAsked(context, last?.wish ?? (await defaultWish(context)))));
     const { hash, tokens, wish } = built;
     return { refreshed: true as const, brain: wish.brain, hash, changed: hash !== last?.hash, tokens };
   },

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
+import * as fc from 'fast-check';
 import { PNG } from 'pngjs';
+import { runs } from '@svc/testing/counts.ts';
 import { pngOf } from '@svc/testing/pictures.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
@@ -119,6 +121,20 @@ test.each(hostile)('%s is %s', async (_name, code, bytes) => {
   ] as const)
     expect(await user.no(tool, { image: 'p/hostile.png', ...args })).toMatchObject({ code });
   expect(await user.ok('svc_storage_exists', { path: 'p/never.png' })).toMatchObject({ exists: false });
+});
+
+test('wherever it is cut off, and whichever bit is another one, a picture is refused by a code', async () => {
+  const place = fc.record({ at: fc.integer({ min: 0, max: whole.length - 1 }), bit: fc.option(fc.nat(7)) });
+  await fc.assert(
+    fc.asyncProperty(place, async ({ at, bit }) => {
+      const changed = Buffer.from(bit === null ? whole.subarray(0, at) : whole);
+      if (bit !== null) changed.writeUInt8(changed.readUInt8(at) ^ (1 << bit), at);
+      await put('p/changed.png', changed);
+      const { code } = await user.no('svc_stego_decode', { image: 'p/changed.png' });
+      expect(['E_IMAGE_INVALID', 'E_IMAGE_LIMIT']).toContain(code);
+    }),
+    { numRuns: runs(400) },
+  );
 });
 
 test('one pixel holds nothing, an absent file is absent, and a large one is not looked at', async () => {
