@@ -96,7 +96,7 @@ try {
   await runRounds();
   if (wants('decisions')) console.log(`\n${measureDecisions()}`);
   if (wants('money')) console.log(`\n${await measureMoney(seconds, rounds)}`);
-  if (wants('universe')) console.log(`\n${await measureQueues(seconds, rounds)}`);
+  if (wants('universe', 'queues')) console.log(`\n${await measureQueues(seconds, rounds)}`);
   const cycles = { market: MARKET, agora: AGORA, universe: WORLDS };
   for (const [name, measured] of Object.entries(cycles)) {
     if (wants(name)) console.log(`\n${await measureCycles(measured, { seconds, rounds, profiling })}`);
