@@ -55,6 +55,7 @@ const definition = { type: 'static', triggers: ['deploy'], enabled: true, descri
 const island = { name: 'ops', definition, content: { kind: 'text', text: 'How' } };
 const main = { branch: 'main' };
 const aPage = { limit: 10, after: null };
+const CONTEXT_WISHED = { ...main, workspace: 'default', wisher: 'somebody' };
 
 /** In this order, so that there is something to answer. `retire` is last: then the brain is gone. */
 const SOURCE = join(import.meta.dirname, '..');
@@ -90,8 +91,12 @@ const QUESTIONS: Record<string, object> = {
   clearLearned: main,
   configFile: main,
   setBrainKey: { ...main, key: 'search.language', value: 'en' },
-  readContext: { ...main, workspace: 'default', wisher: 'somebody' },
-  keepContext: { key: 'k', context: { text: '', tokens: 0, layers: [], breakpoints: [], citations: [] } },
+  readContext: CONTEXT_WISHED,
+  keepContext: {
+    wished: CONTEXT_WISHED,
+    key: 'k',
+    context: { text: '', tokens: 0, layers: [], breakpoints: [], citations: [] },
+  },
   identify: {},
   identifyToChange: {},
   identifyCommit: { text: 'main' },
