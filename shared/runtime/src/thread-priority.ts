@@ -3,20 +3,18 @@ import { readlinkSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
 import { basename } from 'node:path';
 
-/** Of this thread, as the system counts them; null = the system has no priority for each. */
-function threadId(): number | null {
+/**
+ * Everything else goes before this thread from now on, if it does not already. Returns the priority of the thread; null =
+ * the system has none for each thread, or does not let us set it, and nothing has changed.
+ */
+export function letOthersGoFirst(): number | null {
   if (process.platform !== 'linux') return null;
   try {
-    return Number(basename(readlinkSync('/proc/thread-self')));
+    const id = Number(basename(readlinkSync('/proc/thread-self')));
+    const priority = Math.max(getPriority(id), constants.priority.PRIORITY_BELOW_NORMAL);
+    setPriority(id, priority);
+    return priority;
   } catch {
     return null;
   }
-}
-
-/** Everything else goes before this thread from now on, where the system can tell them apart. Returns its priority; null = it cannot. */
-export function letOthersGoFirst(): number | null {
-  const id = threadId();
-  if (id === null) return null;
-  setPriority(id, constants.priority.PRIORITY_BELOW_NORMAL);
-  return getPriority(id);
 }

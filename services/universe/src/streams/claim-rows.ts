@@ -11,7 +11,10 @@ export interface Claimant {
   readonly ttlMs: number | null;
 }
 
-/** Of `next (work_id, seq)`, to the claimants in $2 to $4, the first to the first: taken by its place, since a join of the two would try each with each. */
+/**
+ * Of `next (work_id, seq)`, to the claimants in $2 to $4, the first to the first: a claimant is taken by its place, since a
+ * join of the two would try each with each.
+ */
 const TAKEN = `given AS (SELECT work_id, (row_number() OVER (ORDER BY seq))::int AS place FROM next),
   taken AS (UPDATE universe.work w SET status = 'working', attempts = w.attempts + 1,
       agent_id = ($2::text[])[g.place], token_hash = ($3::text[])[g.place],
