@@ -1,33 +1,22 @@
 /** Posts on the real database: announced once, bounded, in pages that fit. */
 import { AGORA } from '@svc/contract/operations.agora.ts';
 import { createOperationClient } from '@svc/runtime/operations.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
+import { expect, test } from 'vitest';
+import { agoraTests } from '../../testing/agora-tests.ts';
 import { MAX_POSTS } from './post-store.ts';
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
+const tests = await agoraTests();
+const { client } = tests;
 const sql = (text: string, ...values: unknown[]) => client.$executeRawUnsafe(text, ...values);
-let bed: AgoraBed;
-
-beforeAll(async () => {
-  bed = await openAgoraBed(database);
-});
-afterAll(async () => {
-  await bed.stop();
-  await database.close();
-});
 
 interface Page {
   readonly publications: readonly { readonly id: string }[];
   readonly nextCursor?: string;
 }
-const list = async (args: Record<string, unknown>) => (await bed.call('forum_list', args)) as unknown as Page;
+const list = async (args: Record<string, unknown>) => (await tests.bed.call('forum_list', args)) as unknown as Page;
 
 test('what another service announces is one post, however often and at once it is sent', async () => {
-  const agora = createOperationClient(bed.platform, AGORA, 'market');
+  const agora = createOperationClient(tests.bed.platform, AGORA, 'market');
   const post = { ref: 'p1', title: 'news', content: 'x', tags: ['told'], workspace: null, author: null };
   const answers = await Promise.all(Array.from({ length: 5 }, () => agora.post(post)));
   expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
@@ -61,21 +50,21 @@ test('a page ends before it is too large, and the next one goes on from there', 
 test('one family has so many posts, and no more', async () => {
   await insert(MAX_POSTS, 'greedy', 1);
   const post = { title: 'x', content: 'x', workspace: '' };
-  expect(await bed.call('forum_publish', post, 'greedy')).toMatchObject({ published: false, code: 'E_QUOTA' });
-  expect(await bed.call('forum_publish', post, 'modest')).toMatchObject({ published: true });
+  expect(await tests.bed.call('forum_publish', post, 'greedy')).toMatchObject({ published: false, code: 'E_QUOTA' });
+  expect(await tests.bed.call('forum_publish', post, 'modest')).toMatchObject({ published: true });
 });
 
 test('a session is there for five minutes after its last call, and a hundred of one principal are', async () => {
-  expect(await bed.call('forum_enter', {}, 'ann')).toMatchObject({ entered: true, present: 1 });
+  expect(await tests.bed.call('forum_enter', {}, 'ann')).toMatchObject({ entered: true, present: 1 });
   await sql(`UPDATE agora.presence SET seen_at = now() - interval '4 minutes'`);
-  expect(await bed.call('forum_status', {}, 'ann')).toMatchObject({ entered: true, present: 1 });
+  expect(await tests.bed.call('forum_status', {}, 'ann')).toMatchObject({ entered: true, present: 1 });
   await sql(`UPDATE agora.presence SET seen_at = seen_at - interval '4 minutes'`);
-  expect(await bed.call('forum_status', {}, 'ann')).toMatchObject({ entered: true, present: 1 });
+  expect(await tests.bed.call('forum_status', {}, 'ann')).toMatchObject({ entered: true, present: 1 });
   await sql(`UPDATE agora.presence SET seen_at = now() - interval '5 minutes'`);
-  expect(await bed.call('forum_status', {}, 'ann')).toMatchObject({ entered: false, present: 0 });
+  expect(await tests.bed.call('forum_status', {}, 'ann')).toMatchObject({ entered: false, present: 0 });
   await sql(
     `INSERT INTO agora.presence SELECT 's' || n, 'ann', 'ann', null, now(), now() - interval '1 minute'
      FROM generate_series(1, 150) n`,
   );
-  expect(await bed.call('forum_enter', {}, 'ann')).toMatchObject({ present: 100 });
+  expect(await tests.bed.call('forum_enter', {}, 'ann')).toMatchObject({ present: 100 });
 });

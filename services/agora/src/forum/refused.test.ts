@@ -1,27 +1,17 @@
 /** What the forum refuses only when much is there, or when something improbable happened. */
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
+import { expect, test } from 'vitest';
+import { openAgoraBed } from '../../testing/agora-bed.ts';
+import { agoraTests } from '../../testing/agora-tests.ts';
 import { MAX_BALLOTS } from '../ledger/domain/ballot-gates.ts';
 import { MAX_OPEN_TOPICS } from '../ledger/domain/topic.ts';
 import { MAX_CHANNELS } from '../messages/domain/channel.ts';
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
+const tests = await agoraTests();
+const { client, database } = tests;
 const sql = (text: string, ...values: unknown[]) => client.$executeRawUnsafe(text, ...values);
-let bed: AgoraBed;
 
-beforeAll(async () => {
-  bed = await openAgoraBed(database);
-});
-afterAll(async () => {
-  await bed.stop();
-  await database.close();
-});
-
-const ask = (author: string, proposal = 'soup') => bed.call('forum_vote', { proposal }, author);
-const cast = (voteId: unknown) => bed.call('forum_castVote', { voteId, choice: 'yes' }, 'bob');
+const ask = (author: string, proposal = 'soup') => tests.bed.call('forum_vote', { proposal }, author);
+const cast = (voteId: unknown) => tests.bed.call('forum_castVote', { voteId, choice: 'yes' }, 'bob');
 
 test('a name that another vote has is taken, and nothing is left of the second', async () => {
   const { voteId } = await ask('ann');
@@ -30,7 +20,7 @@ test('a name that another vote has is taken, and nothing is left of the second',
   const again = await same.call('forum_vote', { proposal: 'soup', thread: 'taken' }, 'ann');
   await same.stop();
   expect(again).toMatchObject({ voted: false, reason: 'collision', code: 'E_COLLISION' });
-  expect(await bed.call('forum_decisions', { thread: 'taken' })).toMatchObject({ code: 'E_FORUM_ABSENT' });
+  expect(await tests.bed.call('forum_decisions', { thread: 'taken' })).toMatchObject({ code: 'E_FORUM_ABSENT' });
 });
 
 test('a family has so many open votes, a vote so many ballots, and a registry may be asked for each voter', async () => {
@@ -42,9 +32,9 @@ test('a family has so many open votes, a vote so many ballots, and a registry ma
     MAX_OPEN_TOPICS,
   );
   expect(await ask('busy')).toMatchObject({ voted: false, reason: 'quota', code: 'E_QUOTA' });
-  await bed.askRegistry(true);
+  await tests.bed.askRegistry(true);
   expect(await cast(voteId)).toMatchObject({ cast: false, code: 'E_NOT_REGISTRY' });
-  await bed.askRegistry(null);
+  await tests.bed.askRegistry(null);
   await sql('UPDATE agora.topics SET entries = $2 WHERE topic = $1', voteId, MAX_BALLOTS);
   expect(await cast(voteId)).toMatchObject({ cast: false, code: 'E_QUOTA' });
 });
@@ -56,24 +46,24 @@ test('a vote that another deployment decides is cast there', async () => {
 });
 
 test('a word to somebody begins a channel, of which a family has so many', async () => {
-  const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 'quiet', name: 'nobody-wrote' });
+  const { agentId } = await tests.bed.of('habitat', 'agent_spawn', { team: 'quiet', name: 'nobody-wrote' });
   await sql(
     `INSERT INTO agora.channels (channel, kind, family, last_seq, last_at)
      SELECT 'f' || n, 'open', 'wordy', 1, now() FROM generate_series(1, $1) n`,
     MAX_CHANNELS,
   );
-  const refused = await bed.call('forum_message', { agent: agentId, content: 'x' }, 'wordy');
+  const refused = await tests.bed.call('forum_message', { agent: agentId, content: 'x' }, 'wordy');
   expect(refused).toMatchObject({ sent: false, code: 'E_QUOTA' });
 });
 
 test('the record of a vote is placed and voided by the sweep where the ledger of money was away', async () => {
-  const { voteId } = await bed.call('forum_vote', { proposal: 'x', thread: 'late', minQuorum: 1 }, 'ann');
+  const { voteId } = await tests.bed.call('forum_vote', { proposal: 'x', thread: 'late', minQuorum: 1 }, 'ann');
   await sql(
     `UPDATE agora.forum_votes SET owed = 'place', tried_at = now() - interval '1 minute' WHERE topic = $1`,
     voteId,
   );
-  await bed.call('consensus_vote', { topic: voteId, choice: 'yes' }, 'ann');
-  const record = async () => (await bed.call('forum_decisions', { thread: 'late' })) as { holds: object[] };
+  await tests.bed.call('consensus_vote', { topic: voteId, choice: 'yes' }, 'ann');
+  const record = async () => (await tests.bed.call('forum_decisions', { thread: 'late' })) as { holds: object[] };
   expect((await record()).holds).toMatchObject([{ held: false }]);
   const [row] = await client.$queryRawUnsafe<{ owed: string }[]>(
     'SELECT owed FROM agora.forum_votes WHERE topic = $1',
@@ -100,23 +90,23 @@ test('without the ledger of money votes go on, and their trail claims no record 
 });
 
 test('a vote that others do not see takes no thread from them', async () => {
-  const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 'red', name: 'rhea' });
+  const { agentId } = await tests.bed.of('habitat', 'agent_spawn', { team: 'red', name: 'rhea' });
   const rhea = String(agentId);
   const own = { proposal: 'mine', thread: 'shared', scope: { owner: `agent:${rhea}` } };
-  expect(await bed.call('forum_vote', own, rhea)).toMatchObject({ voted: true });
-  expect(await bed.call('forum_vote', own, rhea)).toMatchObject({ code: 'E_THREAD_LINKED', thread: 'shared' });
+  expect(await tests.bed.call('forum_vote', own, rhea)).toMatchObject({ voted: true });
+  expect(await tests.bed.call('forum_vote', own, rhea)).toMatchObject({ code: 'E_THREAD_LINKED', thread: 'shared' });
   const open = { proposal: 'ours', thread: 'shared' };
-  expect(await bed.call('forum_vote', open, 'ann')).toMatchObject({ voted: true });
-  expect(await bed.call('forum_vote', open, 'bob')).toMatchObject({ code: 'E_THREAD_LINKED' });
-  expect(await bed.call('forum_decisions', { thread: 'shared' }, 'ann')).toMatchObject({
+  expect(await tests.bed.call('forum_vote', open, 'ann')).toMatchObject({ voted: true });
+  expect(await tests.bed.call('forum_vote', open, 'bob')).toMatchObject({ code: 'E_THREAD_LINKED' });
+  expect(await tests.bed.call('forum_decisions', { thread: 'shared' }, 'ann')).toMatchObject({
     proposal: 'ours',
     earlier: [],
   });
 });
 
 test('a vote whose record cannot follow it does not keep back those of others', async () => {
-  const { voteId: bad } = await bed.call('forum_vote', { proposal: 'bad', thread: 'bad' }, 'ann');
-  const { voteId: good } = await bed.call('forum_vote', { proposal: 'good', thread: 'good' }, 'ann');
+  const { voteId: bad } = await tests.bed.call('forum_vote', { proposal: 'bad', thread: 'bad' }, 'ann');
+  const { voteId: good } = await tests.bed.call('forum_vote', { proposal: 'good', thread: 'good' }, 'ann');
   await sql(
     `UPDATE agora.forum_votes SET owed = 'place', tried_at = now() - ordinal * interval '1 hour' WHERE topic = ANY($1)`,
     [bad, good],

@@ -1,28 +1,22 @@
 /** What reading threads sends to the database, counted: a time would say more of the machine. */
-import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { type Traffic, watchTraffic } from '@svc/testing/traffic.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { agoraTests } from '../../testing/agora-tests.ts';
 
 const MANY = 40;
-const database = await migratedDatabase();
-let bed: AgoraBed;
+const tests = await agoraTests();
+const { database } = tests;
 let counted: ReturnType<typeof watchTraffic>;
 
 beforeAll(async () => {
-  bed = await openAgoraBed(database);
-  counted = watchTraffic(bed.platform);
-});
-afterAll(async () => {
-  await bed.stop();
-  await database.close();
+  counted = watchTraffic(tests.bed.platform);
 });
 
 /** The topic of a vote that the ballot of its author decides. */
 async function decided(thread: string): Promise<string> {
-  const { voteId } = await bed.call('forum_vote', { proposal: 'x', thread, minQuorum: 1 }, 'ann');
-  expect(await bed.call('forum_castVote', { voteId, choice: 'yes' }, 'ann')).toMatchObject({ cast: true });
+  const { voteId } = await tests.bed.call('forum_vote', { proposal: 'x', thread, minQuorum: 1 }, 'ann');
+  expect(await tests.bed.call('forum_castVote', { voteId, choice: 'yes' }, 'ann')).toMatchObject({ cast: true });
   return String(voteId);
 }
 
@@ -32,7 +26,7 @@ const TOPICS_READ = /^SELECT header,.* FROM agora\.topics/s;
 async function sentFor(tool: string, args: Fields): Promise<{ readonly answer: Fields; readonly topics: number }> {
   let answer: Fields = {};
   const { statements }: Traffic = await counted(async () => {
-    answer = await bed.call(tool, args, 'ann');
+    answer = await tests.bed.call(tool, args, 'ann');
   });
   return { answer, topics: statements.filter((text) => TOPICS_READ.test(text)).length };
 }
@@ -60,17 +54,17 @@ test('a vote whose time is over is closed as it is read, one on a post that the 
   await database.pool.query(POST, [open, null]);
   await database.pool.query(POST, [hidden, 'acme']);
   const before = await decided(open);
-  const { voteId: late } = await bed.call('forum_vote', { proposal: 'x', thread: open }, 'ann');
+  const { voteId: late } = await tests.bed.call('forum_vote', { proposal: 'x', thread: open }, 'ann');
   await database.pool.query(PAST, [late]);
   const unseen = await decided('elsewhere');
   await database.pool.query('UPDATE agora.forum_votes SET thread = $2 WHERE topic = $1', [unseen, hidden]);
 
-  const links = (await bed.call('forum_thread_links', { limit: 2 }, 'ann'))['links'] as Fields[];
+  const links = (await tests.bed.call('forum_thread_links', { limit: 2 }, 'ann'))['links'] as Fields[];
   expect(links).toMatchObject([
     { topic: late, thread: open, status: 'expired' },
     { topic: before, thread: open, status: 'passed' },
   ]);
-  const decisions = await bed.call('forum_decisions', { thread: open }, 'ann');
+  const decisions = await tests.bed.call('forum_decisions', { thread: open }, 'ann');
   expect(decisions).toMatchObject({ topic: late, earlier: [before], outcome: null });
-  expect(await bed.call('forum_decisions', { thread: hidden }, 'ann')).toMatchObject({ code: 'E_FORUM_ABSENT' });
+  expect(await tests.bed.call('forum_decisions', { thread: hidden }, 'ann')).toMatchObject({ code: 'E_FORUM_ABSENT' });
 });

@@ -1,20 +1,10 @@
 /** A vote that another service held, entered whole, on the real database. */
 import { AGORA } from '@svc/contract/operations.agora.ts';
 import { createOperationClient } from '@svc/runtime/operations.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
+import { expect, test } from 'vitest';
+import { agoraTests } from '../../testing/agora-tests.ts';
 
-const database = await migratedDatabase();
-let bed: AgoraBed;
-
-beforeAll(async () => {
-  bed = await openAgoraBed(database);
-});
-afterAll(async () => {
-  await bed.stop();
-  await database.close();
-});
+const tests = await agoraTests();
 
 const ballots = [
   { voter: 'ann', outcome: 'yes' },
@@ -22,7 +12,7 @@ const ballots = [
   { voter: 'cy', outcome: 'yes' },
 ];
 const vote = { topic: 'crew-1', options: ['yes', 'no'], minQuorum: 2, scope: null, author: 'ann', ballots };
-const universe = () => createOperationClient(bed.platform, AGORA, 'universe');
+const universe = () => createOperationClient(tests.bed.platform, AGORA, 'universe');
 
 test('a closeout opens, casts and decides at once, and is the same when it is asked for again', async () => {
   const answers = await Promise.all([1, 2, 3].map(() => universe().closeout(vote)));
@@ -32,7 +22,7 @@ test('a closeout opens, casts and decides at once, and is the same when it is as
     value: { topic: 'crew-1', status: 'passed', winner: 'yes', votes: 3, percentage: 66.67 },
   });
   for (const answer of answers) expect(answer).toEqual(first);
-  const ledger = await bed.call('consensus_get', { topic: 'crew-1' });
+  const ledger = await tests.bed.call('consensus_get', { topic: 'crew-1' });
   expect(ledger).toMatchObject({ sealed: true, status: 'passed', votes: ballots, decision: { winner: 'yes' } });
   if (first?.ok === true) expect(ledger).toMatchObject({ hash: first.value.hash, deadline: first.value.decidedAt });
 });
@@ -48,5 +38,5 @@ test.each([
   ['what is no option', { topic: 'crew-3', ballots: [{ voter: 'ann', outcome: 'maybe' }] }, 'E_OUTCOME'],
 ])('%s is refused, and nothing is entered', async (_what, over, code) => {
   expect(await universe().closeout({ ...vote, ...over })).toMatchObject({ ok: false, code });
-  expect(await bed.call('consensus_tally', { topic: 'crew-3' })).toMatchObject({ code: 'E_TOPIC_ABSENT' });
+  expect(await tests.bed.call('consensus_tally', { topic: 'crew-3' })).toMatchObject({ code: 'E_TOPIC_ABSENT' });
 });

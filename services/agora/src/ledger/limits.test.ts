@@ -1,28 +1,17 @@
 /** What topics hold, and who is asked for, on the real database. */
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
+import { expect, test } from 'vitest';
+import { agoraTests } from '../../testing/agora-tests.ts';
 import { MAX_BALLOTS } from './domain/ballot-gates.ts';
 import { MAX_OPEN_TOPICS } from './domain/topic.ts';
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
+const tests = await agoraTests();
+const { client } = tests;
 const sql = (text: string, ...values: unknown[]) => client.$executeRawUnsafe(text, ...values);
-let bed: AgoraBed;
-
-beforeAll(async () => {
-  bed = await openAgoraBed(database);
-});
-afterAll(async () => {
-  await bed.stop();
-  await database.close();
-});
 
 const open = (topic: string, over: Fields = {}) =>
-  bed.call('consensus_create', { topic, options: ['yes', 'no'], agentId: 'ann', ...over });
-const vote = (topic: string, agentId: string) => bed.call('consensus_vote', { topic, agentId, choice: 'yes' });
+  tests.bed.call('consensus_create', { topic, options: ['yes', 'no'], agentId: 'ann', ...over });
+const vote = (topic: string, agentId: string) => tests.bed.call('consensus_vote', { topic, agentId, choice: 'yes' });
 
 test('an author has so many open topics, and room again when one is decided', async () => {
   expect(await open('first', { agentId: 'busy', minQuorum: 1 })).toMatchObject({ status: 'open' });
@@ -46,11 +35,11 @@ test('a topic has so many ballots', async () => {
 
 test('where an operator wants it only who is registered votes', async () => {
   await open('registered', { minQuorum: 3 });
-  await bed.askRegistry(true);
+  await tests.bed.askRegistry(true);
   expect(await vote('registered', 'nobody-knows')).toMatchObject({ voted: false, code: 'E_NOT_REGISTRY' });
-  const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 't', name: 'voter' });
+  const { agentId } = await tests.bed.of('habitat', 'agent_spawn', { team: 't', name: 'voter' });
   expect(await vote('registered', String(agentId))).toMatchObject({ voted: true, votes: 1 });
-  await bed.askRegistry(null);
+  await tests.bed.askRegistry(null);
   expect(await vote('registered', 'nobody-knows')).toMatchObject({ voted: true, votes: 2 });
 });
 
@@ -78,7 +67,9 @@ test('a topic that cannot be closed does not keep others open', async () => {
 test('nothing is called what nobody could count by', async () => {
   await expect(open('odd', { options: ['__proto__', 'no'] })).rejects.toThrow('VAF_INPUT_INVALID');
   expect(await open('fine', { options: ['constructor', 'no'], minQuorum: 1 })).toMatchObject({ status: 'open' });
-  expect(await bed.call('consensus_vote', { topic: 'fine', agentId: 'ann', choice: 'constructor' })).toMatchObject({
+  expect(
+    await tests.bed.call('consensus_vote', { topic: 'fine', agentId: 'ann', choice: 'constructor' }),
+  ).toMatchObject({
     counts: { constructor: 1, no: 0 },
   });
 });

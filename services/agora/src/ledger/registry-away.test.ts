@@ -1,28 +1,18 @@
 /** While nobody answers for the registry, a hidden topic and one that does not exist are told apart by nothing. */
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
+import { expect, test } from 'vitest';
+import { agoraTests } from '../../testing/agora-tests.ts';
 
-const database = await migratedDatabase();
-let bed: AgoraBed;
-
-beforeAll(async () => {
-  bed = await openAgoraBed(database);
-});
-afterAll(async () => {
-  await bed.stop();
-  await database.close();
-});
+const tests = await agoraTests();
 
 test('a hidden topic, vote and thread are answered as those that are not there, also without the registry', async () => {
-  const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 'red', name: 'rhea' });
+  const { agentId } = await tests.bed.of('habitat', 'agent_spawn', { team: 'red', name: 'rhea' });
   const scope = { owner: `agent:${String(agentId)}` };
-  await bed.call('consensus_create', { topic: 'hidden', options: ['yes', 'no'], scope, agentId });
-  const { voteId } = await bed.call('forum_vote', { proposal: 'soup', thread: 'behind', scope }, String(agentId));
-  await bed.stopRegistry();
+  await tests.bed.call('consensus_create', { topic: 'hidden', options: ['yes', 'no'], scope, agentId });
+  const { voteId } = await tests.bed.call('forum_vote', { proposal: 'soup', thread: 'behind', scope }, String(agentId));
+  await tests.bed.stopRegistry();
   const said = async (tool: string, args: object) => {
     try {
-      return await bed.call(tool, { ...args }, 'stranger');
+      return await tests.bed.call(tool, { ...args }, 'stranger');
     } catch (error) {
       return String(error);
     }

@@ -1,11 +1,9 @@
 /** Messages on the real database: numbered without gaps, handed over once, kept for a while. */
 import { createOperationClient } from '@svc/runtime/operations.ts';
 import { AGORA } from '@svc/contract/operations.agora.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AgoraBed, openAgoraBed } from '../../testing/agora-bed.ts';
+import { describe, expect, test } from 'vitest';
+import { agoraTests } from '../../testing/agora-tests.ts';
 import {
   KEPT_MESSAGES,
   MAX_CHANNELS,
@@ -15,22 +13,13 @@ import {
 } from './domain/channel.ts';
 import { sweepMessages } from './message-rows.ts';
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
+const tests = await agoraTests();
+const { client } = tests;
 const sql = (text: string, ...values: unknown[]) => client.$executeRawUnsafe(text, ...values);
-let bed: AgoraBed;
 
-beforeAll(async () => {
-  bed = await openAgoraBed(database);
-});
-afterAll(async () => {
-  await bed.stop();
-  await database.close();
-});
-
-const say = (channel: string, content: string, from = 'ann') => bed.call('msg_send', { channel, content, from });
+const say = (channel: string, content: string, from = 'ann') => tests.bed.call('msg_send', { channel, content, from });
 const read = async (channel: string, more: Fields = {}) =>
-  (await bed.call('msg_list', { channel, ...more })) as unknown as {
+  (await tests.bed.call('msg_list', { channel, ...more })) as unknown as {
     messages: { seq: number; content: string }[];
     lastSeq: number;
     nextCursor?: string;
@@ -56,7 +45,7 @@ describe('a channel', () => {
     const last = await read('paged', { limit: 2, cursor: second.nextCursor });
     expect(last.messages.map(({ seq }) => seq)).toEqual([5]);
     expect(last.nextCursor).toBeUndefined();
-    await expect(bed.call('msg_list', { channel: 'paged', cursor: 'eA' })).rejects.toThrow('VAF_INPUT_INVALID');
+    await expect(tests.bed.call('msg_list', { channel: 'paged', cursor: 'eA' })).rejects.toThrow('VAF_INPUT_INVALID');
   });
 
   test('a page ends before it is too large', async () => {
@@ -92,14 +81,14 @@ describe('a channel', () => {
     expect((await read('long', { after: 0, limit: 1 })).messages.map(({ seq }) => seq)).toEqual([11]);
     expect(await sweepMessages(client)).toBe(10);
     expect(await sweepMessages(client)).toBe(0);
-    const { channels } = (await bed.call('msg_list', { limit: 1000 })) as { channels: Fields[] };
+    const { channels } = (await tests.bed.call('msg_list', { limit: 1000 })) as { channels: Fields[] };
     expect(channels.find(({ channel }) => channel === 'long')).toMatchObject({ lastSeq: last, messages: last - 10 });
     expect(await say('long', 'on')).toMatchObject({ sent: true, seq: last + 1 });
   });
 });
 
 test('what another service hands over is one message, however often and at once it is sent', async () => {
-  const agora = createOperationClient(bed.platform, AGORA, 'habitat');
+  const agora = createOperationClient(tests.bed.platform, AGORA, 'habitat');
   const question = { ref: 'task_1', channel: 'agent:carried', from: 'operator', content: 'sweep the floor' };
   const answers = await Promise.all(Array.from({ length: 8 }, () => agora.send(question)));
   expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -117,7 +106,7 @@ test('one family begins so many channels, and no more', async () => {
   expect(await say('one-more', 'x', 'greedy')).toMatchObject({ sent: false, code: 'E_QUOTA' });
   expect((await read('one-more')).lastSeq).toBe(0);
   expect(await say('quota1', 'x', 'greedy')).toMatchObject({ sent: true, seq: 2 });
-  const more = await bed.call('msg_subscribe', { channel: 'one-more', agentId: 'greedy' });
+  const more = await tests.bed.call('msg_subscribe', { channel: 'one-more', agentId: 'greedy' });
   expect(more).toMatchObject({ subscribed: false, code: 'E_QUOTA' });
 });
 
@@ -126,9 +115,9 @@ test('a family and a channel have so many subscriptions, and no more', async () 
     `INSERT INTO agora.subscriptions SELECT 'eager', 'c' || n, null, 1, 0, 'eager' FROM generate_series(1, $1) n`,
     MAX_SUBSCRIPTIONS,
   );
-  const more = await bed.call('msg_subscribe', { channel: 'c-more', agentId: 'eager' });
+  const more = await tests.bed.call('msg_subscribe', { channel: 'c-more', agentId: 'eager' });
   expect(more).toMatchObject({ subscribed: false, code: 'E_QUOTA' });
-  expect(await bed.call('msg_subscribe', { channel: 'c1', agentId: 'eager', handler: 'h' })).toMatchObject({
+  expect(await tests.bed.call('msg_subscribe', { channel: 'c1', agentId: 'eager', handler: 'h' })).toMatchObject({
     subscribed: true,
     handler: 'h',
     fromSeq: 1,
@@ -136,16 +125,16 @@ test('a family and a channel have so many subscriptions, and no more', async () 
 });
 
 test('what somebody spawned subscribes to a channel as one, so that a message there is not told a thousand times', async () => {
-  const { agentId: root } = await bed.of('habitat', 'agent_spawn', { team: 'many', name: 'root' });
+  const { agentId: root } = await tests.bed.of('habitat', 'agent_spawn', { team: 'many', name: 'root' });
   const subscribe = async (name: string) => {
-    const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 'many', name, parent: root });
-    return bed.call('msg_subscribe', { channel: 'crowded' }, String(agentId), String(root));
+    const { agentId } = await tests.bed.of('habitat', 'agent_spawn', { team: 'many', name, parent: root });
+    return tests.bed.call('msg_subscribe', { channel: 'crowded' }, String(agentId), String(root));
   };
   for (let n = 0; n < MAX_SUBSCRIPTIONS_THERE; n += 1) {
     expect(await subscribe(`child-${n}`)).toMatchObject({ subscribed: true });
   }
   expect(await subscribe('one-more')).toMatchObject({ code: 'E_QUOTA', limit: MAX_SUBSCRIPTIONS_THERE });
-  expect(await bed.call('msg_subscribe', { channel: 'crowded' }, 'stranger')).toMatchObject({ subscribed: true });
+  expect(await tests.bed.call('msg_subscribe', { channel: 'crowded' }, 'stranger')).toMatchObject({ subscribed: true });
 });
 
 test('nobody pushes out of an inbox what others said there', async () => {
@@ -161,16 +150,16 @@ test('nobody pushes out of an inbox what others said there', async () => {
 });
 
 test('what the registry puts into inboxes arrives in its channels, each once, also what waited', async () => {
-  const { agentId } = await bed.of('habitat', 'agent_spawn', { team: 'carried', name: 'worker' });
+  const { agentId } = await tests.bed.of('habitat', 'agent_spawn', { team: 'carried', name: 'worker' });
   await sql(
     `INSERT INTO habitat.agent_tasks (task_id, agent_id, task, status, "by", at)
      VALUES ('task_old', $1, 'of yesterday', 'queued', 'ann', now() - interval '1 day')`,
     agentId,
   );
   await Promise.all(
-    [1, 2].map((n) => bed.of('habitat', 'svc_agents_delegate_mcp', { id: agentId, task: `task ${n}` })),
+    [1, 2].map((n) => tests.bed.of('habitat', 'svc_agents_delegate_mcp', { id: agentId, task: `task ${n}` })),
   );
-  await bed.of('habitat', 'svc_agents_broadcast', { workspace: 'org-carried', message: 'to all' });
+  await tests.bed.of('habitat', 'svc_agents_broadcast', { workspace: 'org-carried', message: 'to all' });
   const left = () =>
     client.$queryRawUnsafe<unknown[]>(
       `SELECT 1 FROM habitat.agent_tasks WHERE carried_at IS NULL
@@ -179,7 +168,7 @@ test('what the registry puts into inboxes arrives in its channels, each once, al
   await expect.poll(left).toEqual([]);
   // As after a kill between the message and its acknowledgement.
   await sql(`UPDATE habitat.agent_tasks SET carried_at = NULL`);
-  await bed.of('habitat', 'svc_agents_delegate_mcp', { id: agentId, task: 'the last' });
+  await tests.bed.of('habitat', 'svc_agents_delegate_mcp', { id: agentId, task: 'the last' });
   // The two that were sent at once may come in either order.
   const tasks = async () => {
     const said = (await read(`agent:${String(agentId)}`)).messages.map(({ content }) => content);
