@@ -1,5 +1,5 @@
 /** What code of callers that never ends costs the others: reads of a node whose sandbox is kept busy, beside those of one at rest. */
-import { callBody, callTool } from './call.ts';
+import { callTool, postCall } from './call.ts';
 import { markdownTable, median, shown } from './figures.ts';
 import { type LoadResult, offerLoad } from './offered-load.ts';
 import { READ_BODY } from './scenarios.ts';
@@ -9,7 +9,6 @@ import { AUTHORISED, startEmbedded, temporaryDataDir } from './system.ts';
 const LOOPS = 2;
 const CONNECTIONS = 8;
 const LOOP_MS = 1000;
-const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Resolves with a Markdown table. */
 export async function measureBesideLoops(seconds: number, rounds: number): Promise<string> {
@@ -70,9 +69,7 @@ function startLoops(url: string): { stop(): Promise<void> } {
   let isOver = false;
   const loop = async (): Promise<void> => {
     while (!isOver) {
-      const body = callBody('compute_eval', { code: 'while(true){}', timeout: LOOP_MS });
-      const reply = await fetch(`${url}/call`, { method: 'POST', headers: { ...AUTHORISED, ...JSON_TYPE }, body });
-      const text = await reply.text();
+      const text = await postCall(url, AUTHORISED, 'compute_eval', { code: 'while(true){}', timeout: LOOP_MS });
       if (!text.includes('"E_COMPUTE_TIMEOUT"')) throw new Error(`a loop ended with ${text}`);
     }
   };

@@ -1,6 +1,6 @@
 /** `npm run bench [-- --only d,e] [--seconds 4] [--rounds 3] [--profile folder] [--texts folder of collections]`: what the service costs, beside what it stands on. */
 import { availableParallelism, loadavg } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AGORA } from './agora.ts';
 import { agentCall, agentRequest, listSize, startSdkServer } from './agents.ts';
@@ -9,8 +9,6 @@ import { callBody, callTool } from './call.ts';
 import { measureCommits } from './commits.ts';
 import { measureCycles } from './cycles.ts';
 import { measureDecisions } from './decisions.ts';
-import { measureDisk } from './disk.ts';
-import { markdownTable, median, shown } from './figures.ts';
 import { measureGrowth } from './growth.ts';
 import { measureContexts } from './contexts.ts';
 import { measureHostilePeer } from './hostile-peer.ts';
@@ -23,18 +21,10 @@ import { measureMoney } from './money.ts';
 import { measurePassages } from './passages.ts';
 import { startPeers } from './peers.ts';
 import { type NodeProcess, startNode } from './process.ts';
-import {
-  CONNECTIONS,
-  type Group,
-  READ_BODY,
-  READ_TOOL,
-  type RoundResult,
-  runScenario,
-  type Scenario,
-  WRITE_BODY,
-} from './scenarios.ts';
+import { CONNECTIONS, type Group, READ_BODY, READ_TOOL, type Scenario, WRITE_BODY } from './scenarios.ts';
 import { measureQueues } from './queues.ts';
 import { measureRecovery } from './recovery.ts';
+import { measureRounds } from './rounds.ts';
 import { measureSearch } from './search.ts';
 import { measureStarts } from './starts.ts';
 import { WORLDS } from './worlds.ts';
@@ -93,7 +83,9 @@ try {
   const servers = wants('c', 'e', 't', 'draws', 'peers') ? await startServers() : null;
   if (servers !== null) await addOverNats(servers);
   if (wants('d', 'f', 'g', 't', 'draws', 'mcp')) await addEmbedded();
-  await runRounds();
+  if (scenarios.length > 0) {
+    console.log(`\n${await measureRounds(scenarios, { seconds, rounds, withDisk: wants('g') })}`);
+  }
   if (wants('decisions')) console.log(`\n${measureDecisions()}`);
   if (wants('money')) console.log(`\n${await measureMoney(seconds, rounds)}`);
   if (wants('universe', 'queues')) console.log(`\n${await measureQueues(seconds, rounds)}`);
@@ -268,52 +260,4 @@ async function addTokenScenarios(system: System, place: string): Promise<void> {
     aim: '>= 80 %',
     ...placeOf(system),
   });
-}
-
-async function runRounds(): Promise<void> {
-  if (scenarios.length === 0) return;
-  const results = new Map<string, RoundResult[]>(scenarios.map(({ title }) => [title, []]));
-  const disk: { p50Ms: number; p99Ms: number }[] = [];
-  const folder = temporaryDataDir();
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const scenario of scenarios) {
-      const result = await runScenario(scenario, seconds);
-      results.get(scenario.title)?.push(result);
-      process.stderr.write(`round ${round}: ${scenario.title}: ${shown(result.perSecond)}/s\n`);
-    }
-    if (wants('g')) disk.push(await measureDisk(join(folder.path, 'disk'), 1));
-  }
-  const of = (title: string | undefined, field: keyof RoundResult): number =>
-    median((results.get(title ?? '') ?? []).map((result) => result[field]));
-  const rows = scenarios.map(({ title, connections, baseline, aim = '' }) => {
-    const rate = (100 * of(title, 'perSecond')) / of(baseline, 'perSecond');
-    const cpu = (100 * of(baseline, 'cpuMicros')) / of(title, 'cpuMicros');
-    return [
-      title,
-      shown(connections),
-      shown(of(title, 'perSecond')),
-      shown(of(title, 'p50Ms'), 2),
-      shown(of(title, 'p99Ms'), 2),
-      shown(of(title, 'cpuMicros')),
-      Number.isFinite(rate) ? `${shown(rate)} % of ${baseline} (by CPU ${shown(cpu)} %)` : '',
-      aim,
-      shown(of(title, 'failed')),
-    ];
-  });
-  if (disk.length > 0) {
-    const [p50, p99] = [median(disk.map(({ p50Ms }) => p50Ms)), median(disk.map(({ p99Ms }) => p99Ms))];
-    rows.push([
-      'the disk alone: one durable file',
-      '1',
-      shown(1000 / p50),
-      shown(p50, 2),
-      shown(p99, 2),
-      '',
-      '',
-      '',
-      '0',
-    ]);
-  }
-  const header = ['', 'connections', 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'aim', 'failed'];
-  console.log(`\nmedians of ${rounds} rounds of ${seconds} s\n\n${markdownTable(header, rows)}`);
 }
