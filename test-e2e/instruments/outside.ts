@@ -6,6 +6,7 @@ import { treeHash } from './tree-hash.ts';
 
 /** Scenarios that run at the same time share a target: what one of them puts beside the service is not the service's doing. */
 const PLANTED = 'planted';
+const OWN = new RegExp(`^(data|logs|${PLANTED})(/|$)`);
 
 /** Where a scenario may put something of its own. */
 export function plantingPlace({ root }: TargetPlace, name: string): string {
@@ -15,5 +16,5 @@ export function plantingPlace({ root }: TargetPlace, name: string): string {
 
 /** Of everything that no scenario has put there. */
 export function hashOutside({ root }: TargetPlace): string {
-  return treeHash(root, (path) => new RegExp(`^(data|logs|${PLANTED})(/|$)`).test(path));
+  return treeHash(root, (path) => OWN.test(path));
 }

@@ -1,14 +1,12 @@
 /** Topics: counted and decided by ballots or by time, weighed, sealed, scoped, and voted on by many at once. */
 import { expect } from 'vitest';
 import { type Caller, codeOf, type Fields, type Reply } from '../client.ts';
+import { inTime } from '../instruments/in-time.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { newName, verifies } from '../verifies.ts';
 
 const RACERS = 50;
-const SOON_MS = 2500;
-/** No deadline may be nearer. */
-const NEAREST_MS = 1000;
 
 async function opened(operator: Caller, over: Fields = {}): Promise<string> {
   const topic = newName('topic');
@@ -20,18 +18,6 @@ const votes = (operator: Caller, topic: string, agentId: string, choice: string,
   operator.ok('consensus_vote', { topic, agentId, choice }, { gateway });
 const tallyOf = (operator: Caller, topic: string, gateway = 0) =>
   operator.ok('consensus_tally', { topic }, { gateway });
-
-/** What `work` answers before the deadline that it is given, however slow the machine is. */
-async function inTime<Value>(work: (deadline: number) => Promise<Value>): Promise<Value> {
-  for (let leftMs = SOON_MS; ; leftMs *= 2) {
-    const deadline = Date.now() + leftMs;
-    try {
-      return await work(deadline);
-    } catch (error) {
-      if (Date.now() < deadline - NEAREST_MS) throw error;
-    }
-  }
-}
 
 async function closed(operator: Caller, topic: string): Promise<Fields> {
   const isClosed = async () => (await tallyOf(operator, topic)).status !== 'open';

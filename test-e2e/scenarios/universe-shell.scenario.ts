@@ -1,15 +1,14 @@
 /** Programs of callers on a real node: off, without a sandbox, and in it. */
 import { findBubblewrap } from '@svc/testing/servers/bubblewrap.ts';
 import { expect } from 'vitest';
-import type { Caller } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
+import { withSettings } from '../instruments/node-settings.ts';
 import { ownTarget, verifies } from '../verifies.ts';
 
 const TOOLS = ['svc_shell_exec', 'svc_shell_capture', 'svc_shell_spawn'];
 const bare = ownTarget({ SVC_BUBBLEWRAP: '/nonexistent/bwrap' });
 
-const switched = (operator: Caller, value: boolean | null) =>
-  operator.ok('svc_config_set', { key: 'shell.enabled', value });
+const SHELL_ON = { 'shell.enabled': true };
 
 verifies('sandbox:shell-off', async ({ caller }) => {
   const operator = caller();
@@ -25,12 +24,13 @@ verifies(
   'sandbox:shell-absent',
   async ({ caller }) => {
     const operator = caller();
-    await switched(operator, true);
-    for (const tool of TOOLS) {
-      expect(await operator.refused('E_DISABLED', tool, { cmd: 'true' })).toMatchObject({ needs: ['sandbox'] });
-    }
-    const { shell } = await operator.ok('svc_sandbox_status');
-    expect(shell).toMatchObject({ enabled: true, ready: false, version: null, probe: null });
+    await withSettings(operator, SHELL_ON, async () => {
+      for (const tool of TOOLS) {
+        expect(await operator.refused('E_DISABLED', tool, { cmd: 'true' })).toMatchObject({ needs: ['sandbox'] });
+      }
+      const { shell } = await operator.ok('svc_sandbox_status');
+      expect(shell).toMatchObject({ enabled: true, ready: false, version: null, probe: null });
+    });
   },
   { on: bare },
 );
@@ -38,8 +38,7 @@ verifies(
 verifies('sandbox:shell-on', async ({ place, caller, socket, report }) => {
   if (findBubblewrap() === null) return report('SKIPPED: programs in the sandbox, because there is no bubblewrap');
   const operator = caller();
-  await switched(operator, true);
-  try {
+  await withSettings(operator, SHELL_ON, async () => {
     const { shell } = await operator.ok('svc_sandbox_status');
     expect(shell).toMatchObject({ enabled: true, ready: true, version: expect.any(String), probe: { ok: true } });
     const ann = memberAt(await createMembers(place, 'viewer'), 0);
@@ -60,7 +59,5 @@ verifies('sandbox:shell-on', async ({ place, caller, socket, report }) => {
     for (const name of ['shell:ran', 'shell:spawned']) {
       await ears.until(name, (event) => event.name === name && event['by'] === ann.id);
     }
-  } finally {
-    await switched(operator, null);
-  }
+  });
 });
