@@ -17,6 +17,10 @@ export const DOORS = {
     'Only nodes that were added are called, at addresses that may be reached, and their tokens are never given or shown.',
   ],
   'remote:loop': ['universe acceptance: remote nodes 3', 'A call that goes round through nodes ends at the fourth.'],
+  'remote:git': [
+    'universe rules: remote nodes, git',
+    'A git remote that an operator adds is synced with at once, by the brain that it is for alone, and no more once removed.',
+  ],
   'remote:silent': [
     'universe acceptance: remote nodes 4',
     'What a node that is silent, away or endless did is told as it is known.',

@@ -1,10 +1,13 @@
 /** Other nodes. Here the other node is the same one, by an address that operators listed. */
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { Caller, Fields } from '../client.ts';
 import { deployment } from '../instruments/deployments.ts';
+import { git } from '../instruments/git.ts';
 import { followGuide, readGuide, settingsIn } from '../instruments/guide.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -13,7 +16,12 @@ import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
 const GUIDE = join(import.meta.dirname, '..', '..', 'docs', 'remote.md');
 const WRONG = 'wrong-token-of-another-node-0123456789';
-const target = ownTarget({ SVC_API_KEY: API_KEY, SVC_REMOTE_TOKEN_B: API_KEY, SVC_REMOTE_TOKEN_WRONG: WRONG });
+const target = ownTarget({
+  SVC_API_KEY: API_KEY,
+  SVC_REMOTE_TOKEN_B: API_KEY,
+  SVC_REMOTE_TOKEN_WRONG: WRONG,
+  SVC_SYNC_ALLOW_FILE: 'on',
+});
 const on = { on: target };
 
 const list = (operator: Caller, endpoints: readonly string[] | null) =>
@@ -84,7 +92,8 @@ verifies(
     const same = await operator.ok(...add({ name, url: `${origin}/`, tokenRef: 'SVC_REMOTE_TOKEN_B' }));
     expect(same['provider']).toMatchObject({ name, tokenSet: true, url: origin });
     await operator.refused('E_REMOTE_TAKEN', ...add({ name, url: origin }));
-    await operator.refused('E_NOT_CONFIGURED', ...add({ name: newName('g'), url: 'https://example.org/x.git' }, 'git'));
+    await operator.refused('E_REMOTE_TAKEN', ...add({ name, url: 'https://example.org/x.git' }, 'git'));
+    await operator.fails('VAF_INPUT_INVALID', ...add({ name: newName('x'), url: origin, brain: 'svc' }));
     for (const url of [
       'https://10.0.0.1',
       'https://[::ffff:10.0.0.1]',
@@ -126,6 +135,85 @@ verifies(
     const headers = { 'x-svc-hops': '3' };
     await operator.refused('E_REMOTE_LOOP', 'svc_remote_call', through(0), { headers });
     await operator.fails('INVALID_REQUEST', 'svc_health', {}, { headers: { 'x-svc-hops': 'many' } });
+  },
+  on,
+);
+
+/** A repository of its own, as a remote is given it. */
+function bareRepository(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-e2e-added-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  git(folder, 'init', '-q', '--bare', '-b', 'main', 'r.git');
+  return `file://${join(folder, 'r.git')}`;
+}
+
+verifies(
+  'remote:git',
+  async ({ caller }) => {
+    const operator = caller();
+    const url = bareRepository();
+    const [name, brain, other] = [newName('r'), newName('b'), newName('b')];
+    const add = (config: Fields) =>
+      ['svc_remote_addProvider', { type: 'git', config: { name, url, ...config } }] as const;
+    for (const each of [brain, other]) {
+      await operator.ok('brain_load', { brains: each, create: true });
+      await operator.ok('brain_save', { brain: each, name: 'note.md', content: each });
+    }
+    await operator.refused('E_NOT_CONFIGURED', 'svc_sync', { brain, remote: name, direction: 'push' });
+    for (const wrong of [
+      { url: 'https://user:secret@example.org/x.git' },
+      { url: 'http://example.org/x.git' },
+      { name: 'with.dot' },
+      { tokenRef: 'SVC_REMOTE_TOKEN_B' },
+      { brain: newName('absent') },
+    ]) {
+      await operator.fails('VAF_INPUT_INVALID', ...add(wrong));
+    }
+    expect(await operator.ok('svc_remote_listProviders')).toMatchObject({
+      providers: expect.not.arrayContaining([{ name }]),
+    });
+
+    const added = await Promise.all(
+      Array.from({ length: 8 }, (_, gateway) => caller({ gateway }).ok(...add({ brain }))),
+    );
+    const [id] = new Set(added.map((answer) => answer['added']));
+    expect(new Set(added.map((answer) => answer['added']))).toEqual(new Set([id]));
+    expect(added[0]?.['provider']).toMatchObject({
+      id,
+      type: 'git',
+      name,
+      url,
+      brain,
+      tokenRef: null,
+      lastError: null,
+    });
+    await operator.refused('E_REMOTE_TAKEN', ...add({ brain: other }));
+    await operator.refused('E_REMOTE_TAKEN', ...add({ brain, url: `${url}x` }));
+    await operator.refused('E_REMOTE_TAKEN', 'svc_remote_addProvider', {
+      type: 'node',
+      config: { name, url: 'https://example.org' },
+    });
+    await operator.refused('E_REMOTE_ABSENT', 'svc_remote_call', { host: name, tool: 'svc_health' });
+
+    expect(await operator.ok('svc_sync', { brain, remote: name, direction: 'push' })).toMatchObject({ synced: true });
+    await operator.refused('E_NOT_CONFIGURED', 'svc_sync', { brain: other, remote: name, direction: 'push' });
+    expect(await operator.ok('svc_sync_status', { brain })).toMatchObject({
+      remotes: [{ name, url, ahead: 0, behind: 0 }],
+    });
+    expect(await operator.ok('svc_connector_connect', { service: `remote:${name}` })).toMatchObject({
+      connected: true,
+    });
+
+    await operator.ok('brain_delete', { name: brain, confirm: brain });
+    const { providers } = await operator.ok('svc_remote_listProviders');
+    expect(providers).toContainEqual(expect.objectContaining({ id, brain: null, lastError: 'E_REMOTE_ABSENT' }));
+    expect(await operator.ok(...add({ brain: other }))).toMatchObject({ added: id, provider: { brain: other } });
+    expect(await operator.ok('svc_sync', { brain: other, remote: name, direction: 'push' })).toMatchObject({
+      synced: true,
+    });
+    expect(await operator.ok('svc_remote_removeProvider', { id: name })).toEqual({ removed: id });
+    await operator.refused('E_NOT_CONFIGURED', 'svc_sync', { brain: other, remote: name, direction: 'push' });
+    await operator.refused('E_REMOTE_ABSENT', 'svc_remote_removeProvider', { id: String(id) });
   },
   on,
 );

@@ -28,6 +28,7 @@ import type { TellDenials } from './store/island-denials.ts';
 import type { TmpStore } from './tmp/tmp-store.ts';
 import type { Counters } from './writer/counters.ts';
 import type { StegoThreads } from './stego/stego-threads.ts';
+import type { RemoteStore } from './sync/remote-store.ts';
 import type { SyncStore } from './sync/sync-store.ts';
 import type { SessionStore } from './store/session-store.ts';
 
@@ -63,6 +64,7 @@ export interface BrainDeps {
   homesOf(resource: string): Promise<BrainAnswer<'home'>>;
   readonly syncs: SyncStore;
   readonly remotes: SyncSettings;
+  readonly namedRemotes: RemoteStore;
   readonly git: Git;
   readonly backups: BackupShelf;
   readonly restoreNew: RestoreNew;

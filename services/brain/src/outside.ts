@@ -16,11 +16,12 @@ const WITHIN_MS = REACHED_WITHIN_MS - 500;
 
 export const outside: Served['outside'] = async (_question, { deps }) => {
   const { remotes } = deps;
+  const names = await remotes.namesFor(null);
   return {
     systems: [systemOf('remote-host', 'git', remotes.missing), systemOf('embedder', 'http', await lacksOf(deps))],
     sync: {
-      remotes: remotes.names.length,
-      failing: remotes.names.filter((name) => remotes.breakerFor(name).state === 'open'),
+      remotes: names.length,
+      failing: names.filter((name) => remotes.breakerFor(name).state === 'open'),
     },
   };
 };
@@ -38,10 +39,15 @@ async function lacksOf({ settings, revision }: BrainDeps): Promise<string[]> {
 
 export const reach: Served['reach'] = async ({ system, remote: named }, { deps }) => {
   if (system === 'embedder') return reachEmbedder(deps);
-  const remote = system === 'remote-host' ? deps.remotes.host : deps.remotes.remoteFor(deps.defaultBrain, named ?? '');
+  const remote = system === 'remote-host' ? deps.remotes.host : await remoteNamed(deps, named ?? '');
   if (remote !== null) return reachRemote(deps, remote);
   return deny('E_NOT_CONFIGURED', { missing: system === 'remote-host' ? [...deps.remotes.missing] : [] });
 };
+
+/** As the brain that it is for reaches it. */
+async function remoteNamed({ remotes, namedRemotes, defaultBrain }: BrainDeps, name: string): Promise<Remote | null> {
+  return remotes.remoteFor((await namedRemotes.find(name))?.brain ?? defaultBrain, name);
+}
 
 async function reachRemote({ git }: BrainDeps, remote: Remote): Promise<ReachOutcome> {
   const begunAt = performance.now();

@@ -5,6 +5,7 @@ import { addressOf } from './addresses/domain/address.ts';
 import type { BrainDeps } from './deps.ts';
 import { fileOperations } from './for-services/files.ts';
 import { leaseOperations } from './for-services/lease.ts';
+import { remoteOperations } from './for-services/remotes.ts';
 import { recordOperations } from './records/for-services.ts';
 import { outside, reach } from './outside.ts';
 import { prototypes } from './prototype-files.ts';
@@ -17,6 +18,7 @@ export const serviceOperations: Handlers<typeof BRAIN, BrainDeps> = {
   ...recordOperations,
   ...fileOperations,
   ...leaseOperations,
+  ...remoteOperations,
   outside,
   reach,
 };

@@ -47,6 +47,7 @@ import { readHomesOfResource } from './store/file-homes.ts';
 import { SessionStore } from './store/session-store.ts';
 import { tellOfImport } from './succession.ts';
 import { createStegoThreads } from './stego/stego-threads.ts';
+import { createRemoteStore, type RemoteStore } from './sync/remote-store.ts';
 import { createSyncStore } from './sync/sync-store.ts';
 import { createTmpStore } from './tmp/tmp-store.ts';
 import { brainTools } from './tools/all.ts';
@@ -75,6 +76,7 @@ interface Parts {
   readonly denials: DenialLog;
   readonly git: Git;
   readonly sync: SyncSettings;
+  readonly namedRemotes: RemoteStore;
 }
 
 async function openService(platform: Platform, store: ServiceStore): Promise<OpenService<BrainDeps>> {
@@ -151,13 +153,15 @@ async function openParts(platform: Platform, store: ServiceStore): Promise<Parts
   const dataDir = resolve(config.SVC_DATA_DIR);
   for (const name of DIRECTORIES) await mkdir(join(dataDir, name), { recursive: true });
   const { client, schema } = store;
+  const namedRemotes = createRemoteStore(store);
   return {
     platform,
     dataDir,
     store,
     counters: createCounters(),
     git: createGit(),
-    sync: readSyncSettings(config, () => performance.now()),
+    sync: readSyncSettings(config, namedRemotes, () => performance.now()),
+    namedRemotes,
     ...(await createRules(platform, dataDir)),
     denials: new DenialLog({ client, schema, ids, log }),
   };
@@ -214,7 +218,7 @@ async function createDeps(
   router: BrainRouter,
   layout: LegacyLayout,
 ): Promise<BrainDeps> {
-  const { platform, store, rules, registry, counters, dataDir, settings, meaning, git, sync } = parts;
+  const { platform, store, rules, registry, counters, dataDir, settings, meaning, git, sync, namedRemotes } = parts;
   const { node, ids, database, log, clock } = platform;
   const { client, schema, outbox, idempotency, transact } = store;
   const defaultBrain = platform.config.SVC_BRAIN;
@@ -239,6 +243,7 @@ async function createDeps(
     restoreNew: createRestoreNew({ platform, host, git, dataDir, knowsWorkspace: knowsWorkspaceOf(registry) }),
     stego: createStegoThreads(),
     syncs: createSyncStore(store, platform.clock),
+    namedRemotes,
     remotes: sync,
     git,
     ...familyStores(store, ids),

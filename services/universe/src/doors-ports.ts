@@ -13,13 +13,21 @@ export interface Outside {
   readonly agora: Pick<OperationClient<typeof AGORA, 'universe'>, 'outside' | 'reach'>;
 }
 
+/** Remotes that brains sync with, as operators name them. */
+export type GitRemotes = Pick<
+  OperationClient<typeof BRAIN, 'universe'>,
+  'remotes' | 'keepRemote' | 'forgetRemote' | 'reach'
+>;
+
 export interface DoorPorts {
   readonly tasks: Tasks;
+  readonly gitRemotes: GitRemotes;
   readonly outside: Outside;
 }
 
 export function createDoorPorts(platform: AskingPlatform): DoorPorts {
   const ask = <const Of extends Parameters<typeof createOperationClient>[1]>(operations: Of) =>
     createOperationClient(platform, operations, 'universe');
-  return { tasks: ask(HABITAT), outside: { brain: ask(BRAIN), agora: ask(AGORA) } };
+  const brain = ask(BRAIN);
+  return { tasks: ask(HABITAT), gitRemotes: brain, outside: { brain, agora: ask(AGORA) } };
 }

@@ -32,14 +32,16 @@ const SWEEP_MS = 600_000;
 
 export async function openDoors(platform: Platform, { store, registry, compute, shell }: Needs): Promise<Doors> {
   const { clock, node } = platform;
-  const { tasks, outside } = createDoorPorts(platform);
+  const { tasks, gitRemotes, outside } = createDoorPorts(platform);
   const servers = serversOf(platform);
   const contacts = createContactStore(store);
   const boots = createBootStore(store, node.nodeId);
   await boots.forgetOwn();
   const allowPrivate = () => registry.setting('network.allowPrivate', null);
   const remotes = createRemotes({
-    store: createRemoteStore(store, platform.ids),
+    store: createRemoteStore(store),
+    ids: platform.ids,
+    git: gitRemotes,
     client: createNodeClient(),
     config: platform.config,
     allowPrivate,

@@ -3,11 +3,13 @@ import { z } from 'zod';
 import { AgentIdText } from './names.ts';
 import { type Answer, defineOperations } from './operation.ts';
 import { BRAIN_FILES } from './operations.brain-files.ts';
+import { BRAIN_REMOTES } from './operations.brain-remotes.ts';
 import { PlainText } from './params.ts';
 import { OutsideSystem, REACH_REFUSES, Reached } from './outside.ts';
 
 export const BRAIN = defineOperations('brain', {
   ...BRAIN_FILES,
+  ...BRAIN_REMOTES,
   /** Of the brains in this data directory; null = an import of an older layout is not finished. */
   layout: {
     effect: 'read',

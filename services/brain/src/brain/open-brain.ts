@@ -98,7 +98,7 @@ export class OpenBrain {
   /** Creates a branch that only the default remote has, as last fetched; false when that has none either. */
   async adoptRemoteBranch(branch: string): Promise<boolean> {
     const { name, repository, platform } = this.context;
-    const remote = this.sync.remoteFor(name, DEFAULT_REMOTE);
+    const remote = await this.sync.remoteFor(name, DEFAULT_REMOTE);
     const commit = remote === null ? null : await readRef(repository, trackingRef(remote, branch));
     if (commit === null) return false;
     return (await createBranch(repository, { branch, commit, at: new Date(platform.clock.now()) })) === 'created';

@@ -2,7 +2,7 @@
 import type { RowView } from '../ports.ts';
 import { unreadableEver } from './island-past.ts';
 import { countDivergence, readHead, readRef } from '../git/refs.ts';
-import { trackingRef } from '../git/remote.ts';
+import { type Remote, trackingRef } from '../git/remote.ts';
 import type { OpenBrain } from './open-brain.ts';
 import { DEFAULT_REMOTE } from './remotes.ts';
 
@@ -14,26 +14,36 @@ interface Divergence {
 
 const UNKNOWN: Divergence = { ahead: null, behind: null };
 
-/** Against the default remote as last fetched; nulls without a remote or before the first fetch. */
-async function remoteDivergence(brain: OpenBrain, branch: string, head: string): Promise<Divergence> {
-  const remote = brain.sync.remoteFor(brain.context.name, DEFAULT_REMOTE);
-  if (remote === null) return UNKNOWN;
-  const theirs = await readRef(brain.context.repository, trackingRef(remote, branch));
-  return theirs === null ? UNKNOWN : countDivergence(brain.context.repository, head, theirs);
-}
-
-/** The same for one subject: were some of the commits hidden from it, their number would tell that they are there. */
+/**
+ * Against the default remote as last fetched, for one subject: were some of the commits hidden from it, their number would
+ * tell that they are there. Nulls without a remote or before the first fetch.
+ */
 export async function divergenceFor(
   brain: OpenBrain,
   rows: RowView,
 ): Promise<(branch: string, head: string) => Promise<Divergence>> {
-  const unreadable = await unreadableEver(brain.context.islands, rows);
-  return async (branch, head) => (unreadable.length > 0 ? UNKNOWN : remoteDivergence(brain, branch, head));
+  return divergenceFrom(brain, await defaultRemote(brain), rows);
+}
+
+function defaultRemote(brain: OpenBrain): Promise<Remote | null> {
+  return brain.sync.remoteFor(brain.context.name, DEFAULT_REMOTE);
+}
+
+async function divergenceFrom(
+  { context: { repository, islands } }: OpenBrain,
+  remote: Remote | null,
+  rows: RowView,
+): Promise<(branch: string, head: string) => Promise<Divergence>> {
+  if (remote === null || (await unreadableEver(islands, rows)).length > 0) return async () => UNKNOWN;
+  return async (branch, head) => {
+    const theirs = await readRef(repository, trackingRef(remote, branch));
+    return theirs === null ? UNKNOWN : countDivergence(repository, head, theirs);
+  };
 }
 
 export async function remoteState(brain: OpenBrain, rows: RowView): Promise<Divergence & { configured: boolean }> {
-  const configured = brain.sync.remoteFor(brain.context.name, DEFAULT_REMOTE) !== null;
+  const remote = await defaultRemote(brain);
   const head = await readHead(brain.context.repository, 'main');
-  const divergence = await divergenceFor(brain, rows);
-  return { configured, ...(head === null ? UNKNOWN : await divergence('main', head)) };
+  const divergence = await divergenceFrom(brain, remote, rows);
+  return { configured: remote !== null, ...(head === null ? UNKNOWN : await divergence('main', head)) };
 }

@@ -69,7 +69,7 @@ export async function syncBranch<Value extends SyncOutcome>(
   work: (sync: Sync) => Promise<SyncAnswer<Value>>,
 ): Promise<Once<Value, SyncRefusal>> {
   const name = op.remote ?? DEFAULT_REMOTE;
-  const remote = brain.sync.remoteFor(brain.context.name, name);
+  const remote = await brain.sync.remoteFor(brain.context.name, name);
   if (remote === null) return unkeyed(noRemote(name));
   const { idempotency, platform } = brain.context;
   const stored = await idempotency.find<Value, SyncRefusal>(poolClient(platform.database.pool), op.context.idempotency);

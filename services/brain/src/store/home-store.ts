@@ -196,8 +196,16 @@ export async function endMove(transaction: SqlClient, brain: string): Promise<vo
   await transaction.$executeRawUnsafe('DELETE FROM brain.brain_moves WHERE brain = $1', brain);
 }
 
-/** Tables whose rows are those of one brain. */
-const TABLES = ['brain_files', 'brain_leases', 'brain_conflicts', 'brain_sync', 'brain_owners', 'brain_homes'] as const;
+/** Tables whose rows are those of one brain. A remote is kept while its brain has a home, so it goes behind that. */
+const TABLES = [
+  'brain_files',
+  'brain_leases',
+  'brain_conflicts',
+  'brain_sync',
+  'brain_owners',
+  'brain_homes',
+  'brain_remotes',
+] as const;
 
 /** Everything that is known of the brain besides its files. */
 export async function dropRows(transaction: SqlClient, brain: string): Promise<void> {

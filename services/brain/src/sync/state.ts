@@ -22,7 +22,7 @@ export const listRemotes = defineOperation({
   effect: 'read',
   question: z.strictObject({}),
   answer: z.strictObject({ remotes: list(z.string()) }),
-  run: async ({ brain }) => ({ remotes: brain.sync.names }),
+  run: async ({ brain }) => ({ remotes: [...(await brain.sync.namesFor(brain.context.name))] }),
 });
 
 const RemoteRow = z.strictObject({
@@ -77,7 +77,7 @@ async function remoteRows(
   { current, isTelling }: { readonly current: string; readonly isTelling: boolean },
 ): Promise<RemoteRow[]> {
   const { platform, repository } = brain.context;
-  const remote = brain.sync.remoteFor(brain.context.name, name);
+  const remote = await brain.sync.remoteFor(brain.context.name, name);
   if (remote === null) return [];
   const syncs = await readSyncs(poolClient(platform.database.pool), brain.context.name);
   const last = new Map(syncs.filter((sync) => sync.remote === name).map((sync) => [sync.branch, sync]));
@@ -130,7 +130,10 @@ export const listUnpushed = defineOperation({
 
 async function unpushed(brain: OpenBrain, rows: RowView): Promise<Unpushed> {
   const { name, repository } = brain.context;
-  const remotes = brain.sync.names.flatMap((remote) => brain.sync.remoteFor(name, remote) ?? []);
+  const listed = await brain.sync.namesFor(name);
+  const remotes = (await Promise.all(listed.map((each) => brain.sync.remoteFor(name, each)))).flatMap(
+    (one) => one ?? [],
+  );
   const names = remotes.map((remote) => remote.name);
   const trees = await brain.openTrees();
   const branches: Unpushed['branches'][number][] = [];

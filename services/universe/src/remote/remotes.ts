@@ -1,9 +1,11 @@
-/** Other nodes as they are called: with the token that the environment of this process has for them. */
+/** Other nodes as they are called, with the token that the environment of this process has for them, and git remotes. */
 import { allow, deny } from '@svc/contract/decision.ts';
 import { REACHED_WITHIN_MS } from '@svc/contract/outside.ts';
+import type { Ids } from '@svc/runtime/clock.ts';
 import type { Config } from '@svc/runtime/config.ts';
 import { z } from 'zod';
 import type { MoreConnectors } from '../connectors/connectors.ts';
+import type { GitRemotes } from '../doors-ports.ts';
 import type { Remote } from './domain/remote.ts';
 import type { NodeCall, NodeClient } from './node-client.ts';
 import { connectorOf, type RemoteStore } from './remote-store.ts';
@@ -11,6 +13,8 @@ import { connectorOf, type RemoteStore } from './remote-store.ts';
 export interface Remotes {
   readonly store: RemoteStore;
   readonly client: NodeClient;
+  readonly git: GitRemotes;
+  newId(): string;
   tokenOf(remote: Pick<Remote, 'tokenRef'>): string | null;
   call(
     remote: Remote,
@@ -22,13 +26,15 @@ export interface Remotes {
 interface RemoteParts {
   readonly store: RemoteStore;
   readonly client: NodeClient;
+  readonly git: GitRemotes;
+  readonly ids: Ids;
   readonly config: Pick<Config, 'remoteTokens'>;
   allowPrivate(): Promise<readonly string[]>;
 }
 
 const Status = z.object({ content: z.object({ status: z.object({ version: z.string().max(100) }) }) });
 
-export function createRemotes({ store, client, config, allowPrivate }: RemoteParts): Remotes {
+export function createRemotes({ store, client, git, ids, config, allowPrivate }: RemoteParts): Remotes {
   const tokenOf = ({ tokenRef }: Pick<Remote, 'tokenRef'>): string | null =>
     tokenRef === null ? null : (config.remoteTokens.get(tokenRef) ?? null);
   const lacksOf = (remote: Remote): string[] =>
@@ -38,17 +44,20 @@ export function createRemotes({ store, client, config, allowPrivate }: RemotePar
   return {
     store,
     client,
+    git,
+    newId: () => ids.next('rmt'),
     tokenOf,
     call,
     connectors: {
       list: async () =>
         (await store.all()).map((remote) => {
           const missing = lacksOf(remote);
-          return { service: connectorOf(remote), kind: 'node', configured: missing.length === 0, missing };
+          return { service: connectorOf(remote), kind: remote.type, configured: missing.length === 0, missing };
         }),
       async reach(service) {
         const remote = service.startsWith('remote:') ? await store.find(service.slice('remote:'.length)) : null;
         if (remote === null) return null;
+        if (remote.type === 'git') return git.reach({ system: 'remote', remote: remote.name });
         const missing = lacksOf(remote);
         if (missing.length > 0) return deny('E_NOT_CONFIGURED', { missing });
         const begunAt = performance.now();

@@ -1987,11 +1987,11 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** Makes another node known by a name. Its token stands in a variable of the environment, which is named. */
+  /** Makes another node, or a repository to sync with, known by a name. A token stands in a variable of the environment, which is named. */
   svc_remote_addProvider: {
-    arguments: { type: "node" | "git"; config: { name: string; url: string; tokenRef?: string | undefined; insecure?: boolean | undefined } };
-    result: { added: string; provider: { id: string; type: "node"; name: string; url: string; tokenRef: string | null; tokenSet: boolean; lastOkAt: number | null; lastError: string | null } };
-    refusals: 'E_ADDRESS_DENIED' | 'E_NOT_CONFIGURED' | 'E_REMOTE_TAKEN';
+    arguments: { type: "node" | "git"; config: { name: string; url: string; tokenRef?: string | undefined; insecure?: boolean | undefined; brain?: string | undefined } };
+    result: { added: string; provider: { id: string; type: "node" | "git"; name: string; url: string; brain: string | null; tokenRef: string | null; tokenSet: boolean; lastOkAt: number | null; lastError: string | null } };
+    refusals: 'E_ADDRESS_DENIED' | 'E_REMOTE_TAKEN';
     dress: unknown;
     callErrors: never;
   };
@@ -2003,15 +2003,15 @@ export interface Tools {
     dress: { ok: false };
     callErrors: 'FORBIDDEN';
   };
-  /** The other nodes that can be called, with the names of their credentials and how the last calls went. */
+  /** The other nodes that can be called, and the git remotes that were added, with the names of their credentials and how the last attempts went. */
   svc_remote_listProviders: {
     arguments: Record<string, never>;
-    result: { providers: ({ id: string; type: "node"; name: string; url: string; tokenRef: string | null; tokenSet: boolean; lastOkAt: number | null; lastError: string | null })[] };
+    result: { providers: ({ id: string; type: "node" | "git"; name: string; url: string; brain: string | null; tokenRef: string | null; tokenSet: boolean; lastOkAt: number | null; lastError: string | null })[] };
     refusals: never;
     dress: unknown;
     callErrors: never;
   };
-  /** Forgets another node. */
+  /** Forgets another node, or a git remote that was added. */
   svc_remote_removeProvider: {
     arguments: { id: string };
     result: { removed: string };

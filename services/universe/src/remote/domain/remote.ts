@@ -1,17 +1,20 @@
-/** Another node as an operator names it. */
+/** Another node, or a repository that brains sync with, as an operator names it. */
 import { type Decision, allow, deny } from '@svc/contract/decision.ts';
 import { type Target, targetOf } from '../../network/domain/target.ts';
 
+export type RemoteType = 'node' | 'git';
+
 export interface RemoteWish {
+  readonly id: string;
+  readonly type: RemoteType;
   readonly name: string;
-  /** The base: `/call` comes behind it. */
+  /** Of a node the base: `/call` comes behind it. */
   readonly url: string;
   readonly tokenRef: string | null;
   readonly insecure: boolean;
 }
 
 export interface Remote extends RemoteWish {
-  readonly id: string;
   readonly createdAt: number;
 }
 
@@ -41,5 +44,10 @@ export function baseOf({ url }: Target): string {
 }
 
 export function isSameRemote(one: RemoteWish, other: RemoteWish): boolean {
-  return one.url === other.url && one.tokenRef === other.tokenRef && one.insecure === other.insecure;
+  return (
+    one.type === other.type &&
+    one.url === other.url &&
+    one.tokenRef === other.tokenRef &&
+    one.insecure === other.insecure
+  );
 }

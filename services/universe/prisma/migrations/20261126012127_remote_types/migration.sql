@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "universe"."remotes" ADD COLUMN     "type" TEXT NOT NULL DEFAULT 'node';
