@@ -20,7 +20,7 @@ export const BLOCKED = `(${before(`b.status = 'working'`)} OR ${before(`b.status
   OR ${before(`b.status = 'pending' AND b.waits AND ${OFFERED}`)})`;
 
 /** Items in one transaction: what it costs is the commit. */
-export const MOST_TOGETHER = 256;
+export const MOST_TOGETHER = 512;
 
 /** An item as decisions see it: without what somebody has put into it. */
 export interface WorkItem extends WorkState {
