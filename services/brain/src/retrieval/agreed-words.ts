@@ -1,6 +1,6 @@
 /** One reading of a query's words for all the brains of a stack: a word that one of them has is corrected in none. */
 import { allow, type Decision } from '@svc/contract/decision.ts';
-import { stem } from '../search/analysis.ts';
+import { stem } from '../search/stem.ts';
 import { nearestMeant } from '../search/corrections.ts';
 import type { Correction, MeantWord } from '../search/search-answer.ts';
 

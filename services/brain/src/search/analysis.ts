@@ -1,10 +1,7 @@
 import { crc32 } from 'node:zlib';
-import porterStem from 'wink-porter2-stemmer';
-import { arabicStem, isArabic } from './arabic-stem.ts';
-import { foldLetters, foldMarks } from './fold-letters.ts';
-import { baseForm } from './irregular-verbs.ts';
-import { ownCopy } from './own-copy.ts';
+import { foldLetters, foldMarks, isAscii } from './fold-letters.ts';
 import { hasLettersSpeltAsTwo, speltAsTwo } from './spelt-as-two.ts';
+import { isSmallAscii, stem } from './stem.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** Changes whenever the terms or passages of a text change. */
@@ -17,8 +14,6 @@ export function analysisVersion(unicode: string | undefined = process.versions.u
 
 /** Longer runs are cut to this many UTF-16 units: such text is data, not words, and must not fill the dictionary. */
 const MAX_WORD_LENGTH = 64;
-const MAX_STEMMED_LENGTH = 40;
-const STEM_CACHE_LIMIT = 32_768;
 
 const OTHER = 0;
 const LOWER = 1;
@@ -146,12 +141,24 @@ export function* textPieces(text: string): Generator<string> {
   }
 }
 
+/** How many small letters of ASCII a piece begins with, if behind them are only marks that end words: its one word. Else 0. */
+export function plainWordLength(piece: string): number {
+  let length = 0;
+  while (length < piece.length && isSmallAscii(piece.charCodeAt(length))) length += 1;
+  for (let index = length; index < piece.length; index += 1) if (!'.,;:!?)'.includes(piece.charAt(index))) return 0;
+  return length;
+}
+
 /**
  * Calls `sink` with each folded, lower-case, unstemmed word of a text in order; a word with a letter that many spell as
  * two (`ü`) is followed by itself spelt so. Linear in the text.
  */
 export function scanWords(text: string, sink: WordSink): void {
   const first = (word: string): void => sink(word, false);
+  if (isAscii(text)) {
+    scanFolded(text, first);
+    return;
+  }
   if (!hasLettersSpeltAsTwo(text)) {
     scanFolded(foldLetters(text), first);
     return;
@@ -221,33 +228,6 @@ function scanRuns(folded: string, sink: FoldedSink, scanUnspaced: (index: number
 /** A letter of a script without blanks between words, by itself: other words are pairs of such. */
 export function isUnspacedLetter(term: string): boolean {
   return term.length === (isHighSurrogate(term.charCodeAt(0)) ? 2 : 1) && classAt(term, 0) === CJK;
-}
-
-const stems = new Map<string, string>();
-
-function isStemmable(word: string): boolean {
-  if (word.length < 3 || word.length > MAX_STEMMED_LENGTH) return false;
-  for (let index = 0; index < word.length; index += 1) {
-    const unit = word.charCodeAt(index);
-    if (unit < 97 || unit > 122) return false;
-  }
-  return true;
-}
-
-/** The Porter2 stem of a folded lower-case word, or its light Arabic one; words of other letters stay as they are. */
-export function stem(word: string): string {
-  return isArabic(word) ? arabicStem(word) : latinStem(word);
-}
-
-export function latinStem(word: string): string {
-  const known = stems.get(word);
-  if (known !== undefined) return known;
-  if (!isStemmable(word)) return word;
-  const own = ownCopy(word);
-  const found = porterStem(baseForm(own));
-  if (stems.size >= STEM_CACHE_LIMIT) stems.clear();
-  stems.set(own, found);
-  return found;
 }
 
 /** The terms of a text in order, repeated as often as they occur. */

@@ -1,4 +1,5 @@
-import { analyseQuery, scanWords, stem, textPieces } from './analysis.ts';
+import { analyseQuery, scanWords, textPieces } from './analysis.ts';
+import { stem } from './stem.ts';
 import { inverseFrequency } from './bm25.ts';
 import { countNewlines, sentenceSpans } from './sentences.ts';
 import { Slices } from './slices.ts';

@@ -1,5 +1,6 @@
 /** Words that stand out in the passages that a query found: what else its author may have meant. */
-import { scanWords, stem } from './analysis.ts';
+import { scanWords } from './analysis.ts';
+import { stem } from './stem.ts';
 import type { QueryWord } from './analysis.ts';
 import type { RowStore } from './row-store.ts';
 import { prepareQuery } from './scoring.ts';

@@ -1,11 +1,15 @@
 /** Letters without their marks, as most people type them. */
 
+export function isAscii(text: string): boolean {
+  return !/[^\x00-\x7f]/.test(text);
+}
+
 /**
  * NFKC with marks folded, letter case kept. The kana voicing marks stay: they tell different letters apart.
  * Marks are dropped before the normalisation too, because its reordering of a long run of marks is quadratic.
  */
 export function foldMarks(text: string): string {
-  if (!/[^\x00-\x7f]/.test(text)) return text;
+  if (isAscii(text)) return text;
   const bare = text.replace(/[\p{M}--[\u3099\u309a]]/gv, '').normalize('NFKD');
   return bare
     .replace(/[\p{M}--[\u3099\u309a]]/gv, '')

@@ -5,6 +5,7 @@ import { nearestMeans } from './neighbourhood.ts';
 import { proximityScores } from './proximity.ts';
 import type { PositionedTerm } from './proximity.ts';
 import { type Recency, recencyParts } from './recency.ts';
+import { countTerms } from './text-terms.ts';
 
 /** How many of the best passages are reranked. */
 export const CANDIDATES = 100;
@@ -86,7 +87,8 @@ export function rerankCandidates(
 ): HybridParts[] {
   const tokens = candidates.map((candidate) => candidate.tokens);
   const bm25 = normalised(candidates.map((candidate) => candidate.bm25));
-  const grams = normalised(gramScores(tokens, weighted, { unitsOf, numbers: termNumbers }));
+  const texts = countTerms(tokens, termNumbers);
+  const grams = normalised(gramScores(texts, weighted, unitsOf));
   const proximity = normalised(proximityScores(tokens, terms));
   const file = normalised(candidates.map((candidate) => candidate.file));
   const unsmoothed = candidates.map((_, index): HybridParts => {
@@ -102,7 +104,7 @@ export function rerankCandidates(
     };
   });
   const files = candidates.map(({ slot }) => slot);
-  const means = nearestMeans({ texts: tokens, groups: files, scores: unsmoothed.map(sumOfParts) }, termNumbers);
+  const means = nearestMeans({ texts, groups: files, scores: unsmoothed.map(sumOfParts) });
   const recent = recencyParts(
     candidates.map(({ changedAt }) => changedAt),
     recency,

@@ -142,7 +142,14 @@ for (const verb of verbs.trim().split('\n')) {
   for (const form of forms) bases.set(form, base);
 }
 
+const unlike = [...bases].flatMap(([form, base]) => (form.charAt(0) === base.charAt(0) ? [] : [form]));
+
 /** The base form of an irregular verb form; any other word as it is. */
 export function baseForm(word: string): string {
   return bases.get(word) ?? word;
+}
+
+/** Forms that do not begin as their base does. */
+export function unlikeForms(): readonly string[] {
+  return unlike;
 }

@@ -1,6 +1,6 @@
 import { B, K1 } from './bm25.ts';
 import { grown } from './growable.ts';
-import { forgetNumbers } from './term-numbers.ts';
+import type { TextTerms } from './text-terms.ts';
 
 const SPACE = 32;
 /** Bits of the sieve through which a gram goes before it is looked up: most grams of a text are none of the query's. */
@@ -64,8 +64,8 @@ class QueryGrams {
     }
   }
 
-  /** Returns the place of the term. */
-  look(units: ArrayLike<number>): number {
+  /** The terms have places in the order in which they are looked at. */
+  look(units: ArrayLike<number>): void {
     const place = this.#terms++;
     const grams = this.#gramsOf(units);
     this.shared = grown(this.shared, this.#used + grams.length);
@@ -77,7 +77,6 @@ class QueryGrams {
     }
     this.lengths[place] = grams.length;
     this.starts[this.#terms] = this.#used;
-    return place;
   }
 
   /** To be used at once. */
@@ -87,44 +86,50 @@ class QueryGrams {
   }
 }
 
+/** By the query's grams, how often one text has each, and how many grams it has at all. */
+interface CountedGrams {
+  readonly counts: Float64Array;
+  readonly length: number;
+}
+
+function gramsOfText({ starts: of, terms, counts: times }: TextTerms, text: number, grams: QueryGrams): CountedGrams {
+  const { weights, shared, starts, lengths } = grams;
+  const counts = new Float64Array(weights.length);
+  let length = 0;
+  const last = of[text + 1] ?? 0;
+  for (let entry = of[text] ?? 0; entry < last; entry += 1) {
+    const place = terms[entry] ?? 0;
+    const often = times[entry] ?? 0;
+    length += often * (lengths[place] ?? 0);
+    const end = starts[place + 1] ?? 0;
+    for (let at = starts[place] ?? 0; at < end; at += 1) {
+      const number = shared[at] ?? 0;
+      counts[number] = (counts[number] ?? 0) + often;
+    }
+  }
+  return { counts, length };
+}
+
 /**
  * BM25 over letter 4-grams of the terms of the texts, lengths relative to these texts alone. A gram's idf is that of
  * its query term: grams have no document frequencies of their own. Each distinct term of the texts is looked at once.
- * `unitsOf`: the UTF-16 units of a term, used at once. `numbers` is working memory: room for every term id, all zeros
- * before and after.
+ * `unitsOf`: the UTF-16 units of a term, used at once.
  */
 export function gramScores(
-  texts: readonly Uint32Array[],
+  texts: TextTerms,
   terms: readonly WeightedTerm[],
-  { unitsOf, numbers }: { readonly unitsOf: (id: number) => ArrayLike<number>; readonly numbers: Uint32Array },
+  unitsOf: (id: number) => ArrayLike<number>,
 ): number[] {
-  const most = texts.reduce((sum, tokens) => sum + tokens.length, 0);
-  const grams = new QueryGrams(terms, most);
-  const { weights, starts, lengths } = grams;
-  const counted = texts.map((tokens) => {
-    const counts = new Float64Array(weights.length);
-    let length = 0;
-    for (let index = 0; index < tokens.length; index += 1) {
-      const id = tokens[index] ?? 0;
-      if (numbers[id] === 0) numbers[id] = grams.look(unitsOf(id)) + 1;
-      const place = (numbers[id] ?? 0) - 1;
-      length += lengths[place] ?? 0;
-      const end = starts[place + 1] ?? 0;
-      for (let at = starts[place] ?? 0; at < end; at += 1) {
-        const number = grams.shared[at] ?? 0;
-        counts[number] = (counts[number] ?? 0) + 1;
-      }
-    }
-    return { counts, length };
-  });
-  forgetNumbers(texts, numbers);
-  const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(texts.length, 1);
+  const grams = new QueryGrams(terms, texts.ids.length);
+  for (const id of texts.ids) grams.look(unitsOf(id));
+  const counted = Array.from({ length: texts.texts }, (_, text) => gramsOfText(texts, text, grams));
+  const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(texts.texts, 1);
   return counted.map(({ counts, length }) => {
     const norm = K1 * (1 - B + (B * length) / Math.max(average, 1));
     let score = 0;
     for (let number = 0; number < counts.length; number += 1) {
       const count = counts[number] ?? 0;
-      if (count > 0) score += ((weights[number] ?? 0) * count * (K1 + 1)) / (count + norm);
+      if (count > 0) score += ((grams.weights[number] ?? 0) * count * (K1 + 1)) / (count + norm);
     }
     return score;
   });

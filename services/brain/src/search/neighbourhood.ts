@@ -1,5 +1,5 @@
 import { inverseFrequency } from './bm25.ts';
-import { forgetNumbers } from './term-numbers.ts';
+import type { TextTerms } from './text-terms.ts';
 
 const NEAREST = 10;
 /**
@@ -19,48 +19,28 @@ interface Columns {
   readonly weights: Float64Array;
 }
 
-/** Numbers the terms from 1 on, and answers how many texts each number has. */
-function countHolders(texts: readonly Uint32Array[], numbers: Uint32Array): { count: number; holders: Uint32Array } {
-  const room = texts.reduce((sum, tokens) => sum + tokens.length, 1);
-  const holders = new Uint32Array(room + 1);
-  const lastText = new Uint32Array(room + 1);
-  let count = 0;
-  for (let text = 0; text < texts.length; text += 1) {
-    const tokens = texts[text] ?? new Uint32Array(0);
-    for (let index = 0; index < tokens.length; index += 1) {
-      const id = tokens[index] ?? 0;
-      if (numbers[id] === 0) numbers[id] = ++count;
-      const number = numbers[id] ?? 0;
-      if (lastText[number] === text + 1) continue;
-      lastText[number] = text + 1;
-      holders[number] = valueAt(holders, number) + 1;
-    }
-  }
-  return { count, holders };
-}
-
-function columnsOf(texts: readonly Uint32Array[], numbers: Uint32Array): Columns {
-  const { count, holders: frequencies } = countHolders(texts, numbers);
+function columnsOf({ texts, ids, starts: of, terms, counts }: TextTerms): Columns {
+  const count = ids.length;
   const starts = new Uint32Array(count + 1);
-  for (let term = 0; term < count; term += 1) starts[term + 1] = valueAt(starts, term) + valueAt(frequencies, term + 1);
+  for (let entry = 0; entry < terms.length; entry += 1) {
+    const next = valueAt(terms, entry) + 1;
+    starts[next] = valueAt(starts, next) + 1;
+  }
+  for (let term = 0; term < count; term += 1) starts[term + 1] = valueAt(starts, term) + valueAt(starts, term + 1);
   const ends = starts.slice();
-  const entries = valueAt(starts, count);
-  const holders = new Uint32Array(entries);
-  const weights = new Float64Array(entries);
-  for (let text = 0; text < texts.length; text += 1) {
-    const tokens = texts[text] ?? new Uint32Array(0);
-    for (let index = 0; index < tokens.length; index += 1) {
-      const term = valueAt(numbers, tokens[index] ?? 0) - 1;
-      const end = valueAt(ends, term);
-      const isSame = end > valueAt(starts, term) && holders[end - 1] === text;
-      const at = isSame ? end - 1 : end;
+  const holders = new Uint32Array(terms.length);
+  const weights = new Float64Array(terms.length);
+  for (let text = 0; text < texts; text += 1) {
+    const last = valueAt(of, text + 1);
+    for (let entry = valueAt(of, text); entry < last; entry += 1) {
+      const term = valueAt(terms, entry);
+      const at = valueAt(ends, term);
       holders[at] = text;
-      weights[at] = valueAt(weights, at) + 1;
+      weights[at] = valueAt(counts, entry);
       ends[term] = at + 1;
     }
   }
-  forgetNumbers(texts, numbers);
-  weigh({ count, starts, weights }, texts.length);
+  weigh({ count, starts, weights }, texts);
   return { count, starts, holders, weights };
 }
 
@@ -95,16 +75,16 @@ function addProducts({ starts, holders, weights }: Columns, term: number, size: 
 }
 
 /** Cosine of each pair of texts, row by row in one square matrix. */
-function cosines(texts: readonly Uint32Array[], numbers: Uint32Array): Float64Array {
-  const size = texts.length;
+function cosines(texts: TextTerms): Float64Array {
+  const size = texts.texts;
   const matrix = new Float64Array(size * size);
   const common = Math.max(NEAREST, size * COMMON_SHARE);
-  const columns = columnsOf(texts, numbers);
+  const columns = columnsOf(texts);
   for (let term = 0; term < columns.count; term += 1) {
     const holders = valueAt(columns.starts, term + 1) - valueAt(columns.starts, term);
     if (holders <= common) addProducts(columns, term, size, matrix);
   }
-  const lengths = texts.map((_, index) => Math.sqrt(valueAt(matrix, index * size + index)));
+  const lengths = Float64Array.from({ length: size }, (_, index) => Math.sqrt(valueAt(matrix, index * size + index)));
   for (let left = 0; left < size; left += 1) {
     for (let right = left; right < size; right += 1) {
       const scale = valueAt(lengths, left) * valueAt(lengths, right);
@@ -133,7 +113,7 @@ function nearestOf(row: Float64Array, self: number, groups: readonly number[]): 
 }
 
 export interface ScoredTexts {
-  readonly texts: readonly Uint32Array[];
+  readonly texts: TextTerms;
   /** Of each text: those of one group say nothing of each other. */
   readonly groups: readonly number[];
   readonly scores: readonly number[];
@@ -143,12 +123,11 @@ export interface ScoredTexts {
  * For each text: the mean score of its (at most) 10 nearest among those of other groups, weighted by cosine and,
  * where there are fewer, the less for it: a single neighbour says little. Everything is measured among the given texts
  * alone.
- * `numbers` is working memory: room for every term id, all zeros before and after.
  */
-export function nearestMeans({ texts, groups, scores }: ScoredTexts, numbers: Uint32Array): number[] {
-  const size = texts.length;
-  const matrix = cosines(texts, numbers);
-  return texts.map((_, index) => {
+export function nearestMeans({ texts, groups, scores }: ScoredTexts): number[] {
+  const size = texts.texts;
+  const matrix = cosines(texts);
+  return scores.map((_, index) => {
     const row = matrix.subarray(index * size, (index + 1) * size);
     let sum = 0;
     let weight = 0;

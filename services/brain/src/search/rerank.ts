@@ -1,4 +1,5 @@
-import { analyseQuery, scanWords, stem, textPieces } from './analysis.ts';
+import { analyseQuery, scanWords, textPieces } from './analysis.ts';
+import { stem } from './stem.ts';
 import { B, inverseFrequency, K1, roundScore } from './bm25.ts';
 import { Slices } from './slices.ts';
 

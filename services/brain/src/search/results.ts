@@ -1,4 +1,4 @@
-import { stem } from './analysis.ts';
+import { initialsOf, stem } from './stem.ts';
 import { K1, roundScore } from './bm25.ts';
 import { FIELDS, frequencyOf } from './fields.ts';
 import type { HeadingPaths } from './heading-paths.ts';
@@ -46,8 +46,11 @@ interface Making {
 export function soughtTerms({ store, terms }: PreparedQuery): SoughtOf {
   const { dictionary } = store.cache;
   const soughtById = new Map(terms.toReversed().flatMap((term) => term.ids.map((id) => [id, term])));
+  const initials = initialsOf([...soughtById.keys()].map((id) => dictionary.termOf(id)));
   const known = new Map<string, SoughtTerm | null>();
   return (word) => {
+    const initial = word.charCodeAt(0);
+    if (initial < 128 && initials[initial] === 0) return undefined;
     const before = known.get(word);
     if (before !== undefined) return before ?? undefined;
     const sought = soughtById.get(dictionary.find(stem(word)) ?? -1);

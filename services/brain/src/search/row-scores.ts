@@ -4,7 +4,7 @@ import { BODY_ONLY_BOUND, FIELDS, TEXT } from './fields.ts';
 import type { PostingList } from './posting-list.ts';
 import { rowOrder } from './row-order.ts';
 import { type PreparedQuery, rowFrequency } from './scoring.ts';
-import { topRows } from './top-rows.ts';
+import { lowestOfBest, topRows } from './top-rows.ts';
 import type { View } from './view.ts';
 
 /** Row scores of one query; cleared by the next. Rows with a score above 0 are rows[0, count). */
@@ -95,8 +95,8 @@ const MARGIN = 1e-6;
 /** The lowest score of those that have to be right, as far as it is known; 0 = there are not so many yet. */
 function lowestWanted(query: PreparedQuery, { scores, rows, count }: RowScores, enough: Enough): number {
   if (count < enough.rows) return 0;
+  if (enough.files === 0) return lowestOfBest(scores, rows.subarray(0, count), enough.rows);
   const best = topRows(rows.subarray(0, count), enough.rows, rowOrder(query.store, scores));
-  if (enough.files === 0) return scores[best.at(-1) ?? 0] ?? 0;
   const files = new Set<number>();
   const last = best.find((row) => files.add(query.store.slotOf[row] ?? 0).size === enough.files);
   return last === undefined ? 0 : (scores[last] ?? 0);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { runs } from '@svc/testing/counts.ts';
 import { expect, test } from 'vitest';
-import { stem } from './analysis.ts';
+import { stem } from './stem.ts';
 import { SearchIndex } from './search-index.ts';
 import { snippetOf, type SoughtTerm } from './snippet.ts';
 

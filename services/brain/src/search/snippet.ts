@@ -1,5 +1,5 @@
 /** The sentences of a passage that say most of what was asked. */
-import { scanWords } from './analysis.ts';
+import { plainWordLength, scanWords } from './analysis.ts';
 import { sentenceSpans } from './sentences.ts';
 
 const SNIPPET_LENGTH = 240;
@@ -33,18 +33,29 @@ interface Part {
   readonly gain: number;
 }
 
+const NO_TERMS: readonly SoughtTerm[] = [];
 const NOTHING: Part = { start: 0, end: 0, gain: 0 };
+
+function soughtIn(piece: string, soughtOf: SoughtOf): readonly SoughtTerm[] {
+  const length = plainWordLength(piece);
+  if (length > 0) {
+    const found = soughtOf(length === piece.length ? piece : piece.slice(0, length));
+    return found === undefined ? NO_TERMS : [found];
+  }
+  const sought: SoughtTerm[] = [];
+  scanWords(piece, (word) => {
+    const found = soughtOf(word);
+    if (found !== undefined) sought.push(found);
+  });
+  return sought;
+}
 
 function hitsIn(text: string, start: number, end: number, soughtOf: SoughtOf): Hit[] {
   const hits: Hit[] = [];
   for (const match of text.slice(start, end).matchAll(/\S+/g)) {
     for (let from = 0; from < match[0].length; from += PIECE_LENGTH) {
       const piece = match[0].slice(from, from + PIECE_LENGTH);
-      const sought: SoughtTerm[] = [];
-      scanWords(piece, (word) => {
-        const found = soughtOf(word);
-        if (found !== undefined) sought.push(found);
-      });
+      const sought = soughtIn(piece, soughtOf);
       const at = start + match.index + from;
       if (sought.length > 0) hits.push({ start: at, end: at + piece.length, sought });
     }

@@ -1,4 +1,4 @@
-import { stem } from './analysis.ts';
+import { stem } from './stem.ts';
 import { grown } from './growable.ts';
 import { ownCopy } from './own-copy.ts';
 

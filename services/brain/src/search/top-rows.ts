@@ -55,3 +55,28 @@ export function topRows(rows: ArrayLike<number>, limit: number, { before, scores
   }
   return heap.sort((left, right) => (before(left, right) ? -1 : 1));
 }
+
+/** The lowest of the `count` highest scores of these rows, of which there are as many at least. */
+export function lowestOfBest(scores: Float64Array, rows: Uint32Array, count: number): number {
+  const heap = Float64Array.from({ length: count }, (_, index) => scores[rows[index] ?? 0] ?? 0).sort();
+  for (let index = count; index < rows.length; index += 1) {
+    const score = scores[rows[index] ?? 0] ?? 0;
+    if (score > (heap[0] ?? 0)) replaceLowest(heap, score);
+  }
+  return heap[0] ?? 0;
+}
+
+/** Of a heap with the lowest first. */
+function replaceLowest(heap: Float64Array, value: number): void {
+  let at = 0;
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && (heap[child + 1] ?? 0) < (heap[child] ?? 0)) child += 1;
+    const lower = heap[child] ?? 0;
+    if (lower >= value) break;
+    heap[at] = lower;
+    at = child;
+  }
+  heap[at] = value;
+}

@@ -4,7 +4,8 @@
  * same vector on every node and version.
  */
 import { LRUCache } from 'lru-cache';
-import { latinStem, scanBasicWords } from '../../search/analysis.ts';
+import { scanBasicWords } from '../../search/analysis.ts';
+import { latinStem } from '../../search/stem.ts';
 import { ownCopy } from '../../search/own-copy.ts';
 import { cosineOf, rounded } from './cosine.ts';
 import { FeatureCounts } from './feature-counts.ts';
