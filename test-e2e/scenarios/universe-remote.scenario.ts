@@ -169,9 +169,7 @@ verifies(
     ]) {
       await operator.fails('VAF_INPUT_INVALID', ...add(wrong));
     }
-    expect(await operator.ok('svc_remote_listProviders')).toMatchObject({
-      providers: expect.not.arrayContaining([{ name }]),
-    });
+    expect(JSON.stringify(await operator.ok('svc_remote_listProviders'))).not.toContain(name);
 
     const added = await Promise.all(
       Array.from({ length: 8 }, (_, gateway) => caller({ gateway }).ok(...add({ brain }))),
