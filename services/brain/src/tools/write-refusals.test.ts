@@ -213,6 +213,7 @@ describe('a brain with as many working trees as there may be', () => {
     await prepare(brain);
     for (let index = 0; index < MAX_WORKTREES; index += 1) {
       await node.call('svc_create_branch', { brain, name: `b${index}` });
+      if (index === 0) conflicts.set(brain, await leaveConflict(node, brain, { branch: 'b0' }));
       if (index > 0) await node.call('brain_write', { brain, branch: `b${index}`, name: 'x', content: 'dirty' });
     }
     await node.call('brain_write', { brain, branch: 'main', name: 'x', content: 'dirty' });
@@ -224,6 +225,10 @@ describe('a brain with as many working trees as there may be', () => {
       expect(await codeOf(tool, { brain, branch: 'b0' })).toBe(code);
     },
   );
+
+  test('svc_conflict_resolve refuses with E_LIMIT what is on such a branch', async () => {
+    expect(await codeOf('svc_conflict_resolve', { brain })).toBe('E_LIMIT');
+  });
 
   test.each<readonly [tool: string, args: Fields]>([
     ['svc_create_branch', {}],

@@ -1175,7 +1175,7 @@ export interface Tools {
   svc_agent_spawn: {
     arguments: { name?: string | undefined; role?: string | undefined };
     result: { id: string; agentId: string; name: string; role: string | null; brain: string | null; parent: string | null; team: string | null; workspace: string; roles: string[]; state: "idle"; createdAt: number };
-    refusals: 'E_QUOTA' | 'E_RATE_LIMIT' | 'AGENT_NOT_FOUND' | 'E_NOT_FOUND';
+    refusals: 'E_QUOTA' | 'E_RATE_LIMIT';
     dress: unknown;
     callErrors: never;
   };
@@ -1543,7 +1543,7 @@ export interface Tools {
   svc_conflict_resolve: {
     arguments: { id: string; take: "ours" | "theirs" | "merged" | "content"; content?: string | undefined; ifMatch?: string | "none" | undefined; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
     result: { resolved: true; id: string; file: string; changed: boolean; hash: string | null; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_NOT_FOUND' | 'E_NOT_TEXT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_NOT_FOUND' | 'E_NOT_TEXT' | 'E_CONFLICT';
     dress: { resolved: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -2327,7 +2327,7 @@ export interface Tools {
   svc_sync: {
     arguments: { direction?: "push" | "pull" | undefined; remote?: string | undefined; agentId?: string | undefined; fence?: number | undefined; brain?: string | undefined; branch?: string | undefined };
     result: { synced: true; brain: string; branch: string; remote: string; direction: "push" | "pull" | "both" | "rebase"; status: string; before: string; after: string; remoteCommit: string | null; pulled: { added: number; updated: number; deleted: number }; pushed: number; conflicts: ({ id: string; file: string; kind: string; ours: string | null; theirs: string | null })[]; rescue: string | null; rewritten: boolean; uncommittedLeft: number };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_TLS' | 'E_REMOTE_AUTH' | 'E_REMOTE_ABSENT' | 'E_REMOTE_REJECTED' | 'E_REMOTE_FULL' | 'E_REMOTE_CORRUPT' | 'E_REMOTE_RACE' | 'E_UNDER_WAY' | 'E_SYNC_CONFLICT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_TLS' | 'E_REMOTE_AUTH' | 'E_REMOTE_ABSENT' | 'E_REMOTE_REJECTED' | 'E_REMOTE_FULL' | 'E_REMOTE_CORRUPT' | 'E_REMOTE_RACE' | 'E_UNDER_WAY';
     dress: { synced: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -2583,7 +2583,7 @@ export interface Tools {
   teams_confirmOrg: {
     arguments: { org: string; confirmed?: boolean | undefined; plan?: "free" | "pro" | "enterprise" | undefined };
     result: { id: string; name: string; plan: "free" | "pro" | "enterprise"; desc: string; owner: string | null; confirmed: boolean; createdAt: number };
-    refusals: 'E_NOT_FOUND' | 'E_PARENT_REQUIRED' | 'E_AMBIGUOUS';
+    refusals: 'E_NOT_FOUND';
     dress: unknown;
     callErrors: never;
   };
@@ -2647,7 +2647,7 @@ export interface Tools {
   teams_listDepts: {
     arguments: { org?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     result: { depts: ({ id: string; name: string; org: string; desc: string; createdAt: number })[]; nextCursor?: string };
-    refusals: 'E_NOT_FOUND' | 'E_PARENT_REQUIRED' | 'E_AMBIGUOUS';
+    refusals: 'E_NOT_FOUND' | 'E_PARENT_REQUIRED';
     dress: unknown;
     callErrors: never;
   };
