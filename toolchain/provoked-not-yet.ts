@@ -6,10 +6,4 @@ export const NOT_PROVOKED: Readonly<Record<string, readonly string[]>> = {
   teams_createDept: ['E_AMBIGUOUS'],
 };
 
-export const NOT_HEARD: readonly string[] = [
-  'brain:progress',
-  'audit:broken',
-  'escrow:refunded',
-  'escrow:frozen',
-  'escrow:repaired',
-];
+export const NOT_HEARD: readonly string[] = [];

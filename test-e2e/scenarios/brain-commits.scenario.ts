@@ -10,8 +10,8 @@ import { brainFolder } from '../targets/target.ts';
 import { verifies } from '../verifies.ts';
 
 const COMMITS = 30;
-/** More than a commit stores within its turn of the queue. */
-const MANY = 1200;
+/** More than a commit stores in one piece. */
+const MANY = 2500;
 
 /** A person's git; its exit code. */
 function run(folder: string, ...args: readonly string[]): Promise<number | null> {
