@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Fields } from '../client.ts';
 import { assertSound, filesAt, git, PERSON_ENVIRONMENT } from '../instruments/git.ts';
+import { waitFor } from '../instruments/wait-for.ts';
 import { brainFolder } from '../targets/target.ts';
 import { verifies } from '../verifies.ts';
 
@@ -75,9 +76,12 @@ verifies('brain:commit:much', async ({ fresh, place, socket }) => {
   const folder = join(brainFolder(place, brain), 'dropped');
   mkdirSync(folder);
   for (let number = 0; number < MANY; number += 1) writeFileSync(join(folder, `${number}.md`), `dropped ${number}`);
-  expect(await user.ok('svc_commit', { message: 'dropped' })).toMatchObject({ committed: true, count: MANY });
+  // What takes longer than a call goes on, and says so.
+  const commit = async () => JSON.stringify((await user.call('svc_commit', { message: 'dropped' })).body);
+  await waitFor(async () => !(await commit()).includes('E_BUSY'), { what: 'the commit to end' });
   const isProgress = ({ name, brain: of }: Fields) => name === 'brain:progress' && of === brain;
   expect(await listener.until('of the commit', isProgress)).toMatchObject({ what: 'commit', total: MANY });
+  expect(filesAt(brainFolder(place, brain), 'main')).toHaveLength(MANY);
 });
 
 verifies('brain:commit:held-index', async ({ fresh, place }) => {
