@@ -5,6 +5,7 @@ export const BRAIN_COMMITS = {
     "A person's commit loop and an agent's, both only adding: no path is ever missing at the tip, the history is sound, the status clean.",
   ],
   'brain:commit:by-hand': ['amendment M3', 'A commit by hand is told as brain:save, by its author.'],
+  'brain:commit:much': ['amendment M6', 'A commit of many files is told as brain:progress while it goes on.'],
   'brain:commit:held-index': [
     'amendment M3',
     "While another git holds the index, a commit is E_BUSY and names the lock; afterwards it works, and the person's staged files stay staged.",

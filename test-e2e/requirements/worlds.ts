@@ -32,6 +32,10 @@ export const WORLDS = {
     'universe acceptance: worlds 9',
     'Who does not have what materializing costs is refused, and no file and no balance changes.',
   ],
+  'worlds:given-back': [
+    'universe: resume',
+    'What was paid for files that the brain then does not take is given back, and is told.',
+  ],
   'worlds:locked': [
     'universe acceptance: worlds 10',
     'Under the lease of somebody else nothing is resumed, recorded or billed; who holds the lease goes on under it.',

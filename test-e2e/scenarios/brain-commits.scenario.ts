@@ -4,11 +4,15 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
+import type { Fields } from '../client.ts';
 import { assertSound, filesAt, git, PERSON_ENVIRONMENT } from '../instruments/git.ts';
+import { waitFor } from '../instruments/wait-for.ts';
 import { brainFolder } from '../targets/target.ts';
 import { verifies } from '../verifies.ts';
 
 const COMMITS = 30;
+/** More than a commit stores in one piece. */
+const MANY = 2500;
 
 /** A person's git; its exit code. */
 function run(folder: string, ...args: readonly string[]): Promise<number | null> {
@@ -64,6 +68,20 @@ verifies('brain:commit:by-hand', async ({ fresh, place, socket }) => {
     'the commit',
     (event) => event.brain === brain && event.commit === commit && event.by === 'Person',
   );
+});
+
+verifies('brain:commit:much', async ({ fresh, place, socket }) => {
+  const listener = await socket();
+  const { user, brain } = await fresh();
+  const folder = join(brainFolder(place, brain), 'dropped');
+  mkdirSync(folder);
+  for (let number = 0; number < MANY; number += 1) writeFileSync(join(folder, `${number}.md`), `dropped ${number}`);
+  // What takes longer than a call goes on, and says so.
+  const commit = async () => JSON.stringify((await user.call('svc_commit', { message: 'dropped' })).body);
+  await waitFor(async () => !(await commit()).includes('E_BUSY'), { what: 'the commit to end' });
+  const isProgress = ({ name, brain: of }: Fields) => name === 'brain:progress' && of === brain;
+  expect(await listener.until('of the commit', isProgress)).toMatchObject({ what: 'commit', total: MANY });
+  expect(filesAt(brainFolder(place, brain), 'main')).toHaveLength(MANY);
 });
 
 verifies('brain:commit:held-index', async ({ fresh, place }) => {

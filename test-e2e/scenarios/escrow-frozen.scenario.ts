@@ -34,7 +34,7 @@ async function ledgerCheck(caller: Caller): Promise<string> {
 
 verifies(
   'escrow:frozen',
-  async () => {
+  async ({ socket }) => {
     const { place } = target.get();
     const operator = new Caller(place);
     const [bad, good] = [newName('bad'), newName('good')];
@@ -45,12 +45,20 @@ verifies(
     const limit = { workspaceId, amount: 50, adminId: admin.id };
     const holdId = newName('h');
     const holdOn = (org: string) => ({ holdId: newName('h'), condition: { org, amount: 1 } });
+    const before = await socket();
+    await before.subscribe();
     for (const org of [bad, good]) await operator.ok('escrow_create', { org });
+    const made = await before.until('the budget', ({ account }) => account === bad);
     await operator.ok('escrow_hold', { holdId, condition: { org: bad, amount: 3 } });
     await operator.ok('escrow_setWorkspaceBudget', limit);
     await editor.caller.ok('escrow_workspaceRecordSpend', spend);
 
     await tamper(['UPDATE escrow.accounts SET spent = spent + 5000000 WHERE account_id = $1', bad]);
+    const told = (name: string) => (event: Fields) => event.name === name && event.account === bad;
+    // Told while the gateways may have been away too: heard by who goes on where it was.
+    const after = await socket();
+    expect(await after.subscribe({ after: made.id })).toMatchObject({ ok: true });
+    await after.until('the freezing', told('escrow:frozen'));
     expect(await operator.ok('escrow_canSpend', { agent: bad })).toMatchObject({ allowed: false, reason: 'frozen' });
     expect(await operator.refused('E_LEDGER_FROZEN', 'escrow_hold', holdOn(bad))).toMatchObject({ held: false });
     await operator.refused('E_LEDGER_FROZEN', 'escrow_release', { holdId });
@@ -76,7 +84,10 @@ verifies(
     );
     await operator.refused('E_LEDGER_FROZEN', 'escrow_hold', holdOn(bad));
     await admin.caller.refused('E_LEDGER_FROZEN', 'escrow_setWorkspaceBudget', { workspaceId, amount: 50 });
+    const atRepair = await socket();
+    await atRepair.subscribe();
     expect(await operator.ok('escrow_create', { org: bad })).toMatchObject({ budget: { spent: 0, pending: 3 } });
+    await atRepair.until('the repair', told('escrow:repaired'));
     await operator.ok('escrow_setWorkspaceBudget', limit);
     await operator.ok('escrow_hold', holdOn(bad));
     expect(await editor.caller.ok('escrow_workspaceRecordSpend', spend)).toMatchObject({ spent: 3, poolSpent: 3 });

@@ -84,7 +84,7 @@ const target = ownTarget({}, { fresh: { gateways: 1, replicas: 1 }, apart: REGIS
 
 verifies(
   'habitat:audit:tampering',
-  async ({ report }) => {
+  async ({ report, socket }) => {
     const { place, habitats } = target.get();
     const operator = new Caller(place);
     const run = newName('t');
@@ -109,6 +109,8 @@ verifies(
       await pool.query('ALTER TABLE habitat.audit_entries ENABLE TRIGGER USER');
     });
     if (place.kind === 'embedded') await only?.start();
+    const listener = await socket();
+    await listener.subscribe();
     const verified = await operator.ok('svc_audit_verify');
     const broken = new Set(
       (verified['chains'] as Fields[])
@@ -119,6 +121,8 @@ verifies(
       broken.has(chain) ? [] : [TAMPERINGS[index % TAMPERINGS.length]?.[0]],
     );
     expect([verified['ok'], missed, broken.size]).toEqual([false, [], TAMPERED_CHAINS]);
+    for (const chain of chains)
+      await listener.until(`of ${chain}`, (event) => event.name === 'audit:broken' && event.chain === chain);
     report(`${broken.size} of ${TAMPERED_CHAINS} changes of the audit found`);
   },
   { on: target, timeoutMs: 240_000 },

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { git } from '../instruments/git.ts';
 import type { Fields } from '../client.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { brainFolder } from '../targets/target.ts';
@@ -153,6 +154,22 @@ verifies('worlds:budget', async (scenario) => {
   expect(refusal).toMatchObject({ ok: false, available: 4 });
   expect([existsSync(path(MARKER)), existsSync(path(FOLDER))]).toEqual([false, false]);
   expect(await spentBy(scenario, actor)).toBe(0);
+});
+
+verifies('worlds:given-back', async (scenario) => {
+  const { user, brain, record, actor, path } = await stageOf(scenario);
+  await record();
+  const account = `scenario:materialize:${actor}`;
+  const listener = await scenario.socket();
+  expect(await listener.subscribe({ events: ['escrow:*'] })).toMatchObject({ ok: true });
+  const folder = brainFolder(scenario.place, brain);
+  git(folder, 'checkout', '-q', '--detach');
+  const resume = { id: DEMO, actor, materialize: true };
+  expect(await user.refused('E_STATE_WRITE', 'svc_universe_resume', resume)).toMatchObject({ ok: false });
+  await listener.until('the refund', (event) => event.name === 'escrow:refunded' && event['account'] === account);
+  expect(await spentBy(scenario, actor)).toBe(0);
+  expect(existsSync(path(FOLDER))).toBe(false);
+  git(folder, 'checkout', '-q', 'main');
 });
 
 verifies('worlds:locked', async (scenario) => {

@@ -23,3 +23,18 @@ export function deny<Code extends string>(
     ...(details === undefined ? {} : { details }),
   };
 }
+
+/**
+ * The answer without a code that what was asked for cannot come to.
+ * @throws Error when it came to it all the same: a bug.
+ */
+export function neverDenied<Value, Code extends string, Never extends Code>(
+  answer: Decision<Value, Code>,
+  never: Never,
+): Decision<Value, Exclude<Code, Never>> {
+  if (answer.ok) return answer;
+  const isOther = (code: Code): code is Exclude<Code, Never> => code !== never;
+  const { code, ...told } = answer;
+  if (!isOther(code)) throw new Error(`${code} was answered to what cannot come to it`);
+  return { ...told, code };
+}

@@ -4,10 +4,10 @@ import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
-import { deny } from '@svc/contract/decision.ts';
+import { deny, neverDenied } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { REPLACE_REFUSALS, Retired, withoutNames } from '../brain/retirement.ts';
+import { REPLACE_REFUSALS, Retired } from '../brain/retirement.ts';
 import { spellings } from '../brain/island-past.ts';
 import type { OpenBrain } from '../brain/open-brain.ts';
 import { isInAnyCommit } from '../git/history.ts';
@@ -93,7 +93,7 @@ async function restoreBrain(served: Served, name: string): Promise<Once<Retired,
       },
     });
     isPlaced = retired.decision.ok;
-    return { ...retired, decision: withoutNames(retired.decision) };
+    return { ...retired, decision: neverDenied(retired.decision, 'E_DUPLICATE') };
   } catch (error) {
     isPlaced ||= error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN';
     if (!(error instanceof DamagedArchive)) throw error;

@@ -118,6 +118,7 @@ const QUESTIONS: Record<string, object> = {
   commit: { ...main, message: 'all', only: null },
   history: { ...main, path: null, at: null, start: 0, limit: 10 },
   createBranch: { ...main, name: 'b', from: null },
+  findBranch: main,
   openBranch: { branch: 'b', create: true },
   branches: aPage,
   mergeBranch: { ...main, from: 'b', message: null, dryRun: true },

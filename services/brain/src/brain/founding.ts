@@ -1,4 +1,5 @@
 /** A brain that is made: empty, or from a backup that was checked whole. Names are given one after the other. */
+import { rm } from 'node:fs/promises';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import { foldCase } from '@svc/contract/names.ts';
@@ -71,8 +72,14 @@ export async function foundEmpty(
     const at = new Date(platform.clock.now());
     const repository = await createRepository(git, { dir: folders.of(name), at });
     repository[Symbol.dispose]();
-    await writeHome(transaction, name, { id: platform.ids.next('brn'), ...maker });
-    await outbox.write(transaction, [created(name, maker)]);
+    try {
+      await writeHome(transaction, name, { id: platform.ids.next('brn'), ...maker });
+      await outbox.write(transaction, [created(name, maker)]);
+    } catch (error) {
+      // The name is ours until the transaction ends: nobody has opened what the database does not know.
+      await rm(folders.of(name), { recursive: true, force: true });
+      throw error;
+    }
     return 'created';
   });
   outbox.kick();

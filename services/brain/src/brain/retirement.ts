@@ -62,15 +62,6 @@ export const REPLACE_REFUSALS = ['E_LOCKED', 'E_FENCED', 'E_BUSY', 'E_STATE_WRIT
 export const RETIRE_REFUSALS = [...REPLACE_REFUSALS, 'E_DUPLICATE'] as const;
 export type RetireRefusal = (typeof RETIRE_REFUSALS)[number];
 
-export function withoutNames(
-  decision: Decision<Retired, RetireRefusal>,
-): Decision<Retired, (typeof REPLACE_REFUSALS)[number]> {
-  if (decision.ok) return decision;
-  const { code, details, message } = decision;
-  if (code === 'E_DUPLICATE') throw new Error('a name was refused that nobody asked for');
-  return deny(code, details, message);
-}
-
 /** Closes the brain first, once nobody is at work in it. */
 export type Retire = (wish: RetireWish) => Promise<Once<Retired, RetireRefusal>>;
 

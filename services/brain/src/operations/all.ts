@@ -3,7 +3,7 @@ import { remember } from '../addresses/operations.ts';
 import { readConfigFile, setBrainKey } from '../config/operations.ts';
 import { clearLearned, learn } from '../memory/operations.ts';
 import { keepContext, readContext } from '../context/operations.ts';
-import { autoBranch, createBranch, listBranches, listChanged, openBranch, readDirty } from './branches.ts';
+import { autoBranch, createBranch, findBranch, listBranches, listChanged, openBranch, readDirty } from './branches.ts';
 import { deleteBranch, renameBranch } from './branch-removal.ts';
 import { commit } from './commit.ts';
 import { listConflicts, readConflict, resolveConflict } from './conflicts.ts';
@@ -56,6 +56,7 @@ export const operations: readonly AnyOperation[] = [
   readDiff,
   listBranches,
   createBranch,
+  findBranch,
   openBranch,
   autoBranch,
   readDirty,

@@ -114,6 +114,18 @@ export const createBranch = defineOperation({
   },
 });
 
+/** Answers the head of a branch that is here. */
+export const findBranch = defineOperation({
+  name: 'findBranch',
+  effect: 'read',
+  question: z.strictObject(onBranch),
+  answer: decision(z.strictObject({ commit: z.string() }), ['E_BRANCH_ABSENT']),
+  async run({ brain }, { branch }) {
+    const commit = await readHead(brain.context.repository, branch);
+    return commit === null ? deny('E_BRANCH_ABSENT', { branch }) : allow({ commit });
+  },
+});
+
 /** Makes the branch ready for writing, from the remote's if only that has it; answers its head. */
 export const openBranch = defineOperation({
   name: 'openBranch',

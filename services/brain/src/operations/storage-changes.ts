@@ -1,7 +1,7 @@
 /** Files and directories that are made in a branch as an area of files. */
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { allow, deny, type Decision, neverDenied } from '@svc/contract/decision.ts';
 import { confusedPath } from '../blocked-path.ts';
 import { likeFolder, makeFolders } from '../files/empty-folders.ts';
 import { isBelow } from '../storage/domain/tree-names.ts';
@@ -30,10 +30,7 @@ export const writeStored = defineOperation({
   async run(served, { content, encoding, ...change }) {
     const written = await changeOne(served, { ...change, content: Buffer.from(content, encoding) });
     const { decision: outcome, replayed } = written;
-    if (outcome.ok) return { decision: outcome, replayed };
-    const { code, ...told } = outcome;
-    if (code === 'E_FILE_ABSENT') throw new Error('a write wanted the file to be there');
-    return { decision: { ...told, code }, replayed };
+    return { decision: neverDenied(outcome, 'E_FILE_ABSENT'), replayed };
   },
 });
 

@@ -9,6 +9,7 @@ import {
   type TestCaller,
   testCaller,
 } from '../../testing/brain-test-bed.ts';
+import { fullDatabase } from '../../testing/refusing-disk.ts';
 import { BRAIN_LIMITS } from '../domain/brain-size.ts';
 
 let bed: BrainTestBed;
@@ -295,6 +296,16 @@ test('a brain that is full takes nothing more', async () => {
   truncateSync(join(root(), 'huge.bin'), 3 * 1024 ** 3);
   for (const [tool, args] of CHANGES.filter(([name]) => !/rm|mkdir/.test(name)))
     expect(await user.no(tool, args), tool).toMatchObject({ code: 'E_QUOTA' });
+});
+
+test('a database without room to tell of it leaves no picture with a message', async () => {
+  await user.ok('svc_storage_write', DOT);
+  const encode = { image: 'dot.png', message: 'x', output: 'n.png' };
+  {
+    await using _disk = await fullDatabase(bed.database);
+    expect(await user.no('svc_stego_encode', encode)).toMatchObject({ encoded: false, code: 'E_STATE_WRITE' });
+  }
+  expect(existsSync(join(root(), 'n.png'))).toBe(false);
 });
 
 /** Makes the brain hold all but so many bytes of what it may. */

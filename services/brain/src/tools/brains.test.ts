@@ -116,6 +116,7 @@ describe('where things are at home', () => {
 
 describe('how many brains', () => {
   const make = (who: typeof EDITOR, name: string) => who.no('brain_push', { name, create: true });
+  const others = (n: number) => caller({ userId: `o${n}`, agentId: `o${n}`, workspace: 'full', roles: ['editor'] });
 
   test('a workspace has, and a family makes in all its workspaces, before the node is asked', async () => {
     const family = 'root';
@@ -127,13 +128,17 @@ describe('how many brains', () => {
       limit: 16,
       error: expect.stringContaining('spawned'),
     });
-    const others = (n: number) => caller({ userId: `o${n}`, agentId: `o${n}`, workspace: 'full', roles: ['editor'] });
     for (let n = 0; n < 16; n += 1) await others(n).ok('brain_push', { name: `full-${n}`, create: true });
     expect(await make(others(99), 'full-16')).toMatchObject({
       code: 'E_QUOTA',
       limit: 16,
       error: expect.stringContaining('workspace full'),
     });
+    const ways = [
+      ['brain_switch', { name: 'full-16', create: true }],
+      ['brain_load', { brains: 'full-16', create: true }],
+    ] as const;
+    for (const [tool, args] of ways) expect(await others(99).no(tool, args)).toMatchObject({ code: 'E_QUOTA' });
     await OPERATOR.ok('brain_push', { name: 'by-operator', create: true });
     bed.registry.grant('o0', 'full', 'admin');
     const admin = caller({ userId: 'o0', agentId: 'o0', workspace: 'full', roles: ['admin'] });

@@ -1,6 +1,7 @@
 /** Brains as wholes: deleted and renamed by those who have a say where the brain is at home. */
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
+import { neverDenied } from '@svc/contract/decision.ts';
 import { BrainName } from '@svc/contract/names.ts';
 import { leaseGuard } from '@svc/contract/params.ts';
 import { DELETED } from '../brain/brain-moves.ts';
@@ -10,7 +11,7 @@ import { requireHomeAdmin } from './home.ts';
 import { retire as retireBrain } from '../operations/retire.ts';
 import { type CallContext, type Guard, opContext, CHANGE_RAISES } from './target.ts';
 
-const RETIRE_REFUSES = ['E_LOCKED', 'E_FENCED', 'E_BUSY', 'E_STATE_WRITE', 'E_QUOTA', 'E_DUPLICATE'] as const;
+const RETIRE_REFUSES = ['E_LOCKED', 'E_FENCED', 'E_BUSY', 'E_STATE_WRITE'] as const;
 const RAISES = [...CHANGE_RAISES, 'VAF_INPUT_INVALID'] as const;
 
 /** Judged before it is looked up, so that nobody learns by it what there is. */
@@ -49,7 +50,7 @@ const remove = defineTool({
   access: 'identified',
   effect: 'write',
   destructive: true,
-  refuses: RETIRE_REFUSES,
+  refuses: [...RETIRE_REFUSES, 'E_QUOTA'],
   raises: RAISES,
   dress: { deleted: false },
   aliases: { brain: 'name' },
@@ -58,12 +59,12 @@ const remove = defineTool({
     const stored = await context.deps.host.retired(context.idempotency);
     if (stored !== null) {
       context.markReplayed();
-      return shownDeleted(name, context.take(stored));
+      return shownDeleted(name, context.take(neverDenied(stored, 'E_DUPLICATE')));
     }
     if (confirm !== name) throw new CallError('VAF_INPUT_INVALID', 'confirm: must be the name of the brain');
     await mayRetire(context, name);
     const outcome = await retire(context, name, null, guard);
-    return shownDeleted(name, context.take(outcome.decision));
+    return shownDeleted(name, context.take(neverDenied(outcome.decision, 'E_DUPLICATE')));
   },
 });
 
@@ -86,7 +87,7 @@ const rename = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: RETIRE_REFUSES,
+  refuses: [...RETIRE_REFUSES, 'E_DUPLICATE'],
   raises: RAISES,
   dress: { renamed: false },
   aliases: { brain: 'name' },
@@ -97,7 +98,7 @@ const rename = defineTool({
     const stored = await deps.host.retired(context.idempotency);
     if (stored !== null) {
       context.markReplayed();
-      context.take(stored);
+      context.take(neverDenied(stored, 'E_QUOTA'));
       return renamed(0);
     }
     await mayRetire(context, name);
@@ -109,7 +110,7 @@ const rename = defineTool({
     const { actor } = opContext(context, guard);
     const before = await deps.copyBoundaries(name, to, actor);
     if (before === null) throw context.refuse('E_DUPLICATE', { name: to });
-    context.take((await retire(context, name, to, guard)).decision);
+    context.take(neverDenied((await retire(context, name, to, guard)).decision, 'E_QUOTA'));
     // Those that somebody attached to the old name meanwhile.
     const after = await deps.copyBoundaries(name, to, actor);
     return renamed(before + (after ?? 0));

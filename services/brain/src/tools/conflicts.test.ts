@@ -1,6 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
+import { join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { leaveConflict } from '../../testing/brain-conflict.ts';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
@@ -82,4 +85,37 @@ it('tells of a conflict what its reader may see of the file, and nothing else', 
   expect(await operator('brain_read', { name: 'people/ada.json' })).toMatchObject({
     content: expect.stringContaining('92000'),
   });
+});
+
+it('settles nothing on a branch that a person has taken away', async () => {
+  const brain = 'without-branch';
+  await operator('brain_switch', { name: brain, create: true });
+  await operator('svc_create_branch', { brain, name: 'target' });
+  const id = await leaveConflict(node, brain, { branch: 'target' });
+  await node.stop();
+  execFileSync('git', ['-C', join(bed.dataDir, 'brains', brain), 'update-ref', '-d', 'refs/heads/target']);
+  node = await bed.start();
+  const refused = await operator('svc_conflict_resolve', { brain, id, take: 'theirs' });
+  expect(refused).toMatchObject({ resolved: false, code: 'E_BRANCH_ABSENT' });
+});
+
+it('brings no side back beside a name that is spelt nearly alike', async () => {
+  const brain = 'nearly-alike';
+  await operator('brain_switch', { name: brain, create: true });
+  const id = await leaveConflict(node, brain);
+  await operator('brain_delete_file', { brain, name: 'learnings/disputed' });
+  await operator('brain_write', { brain, name: 'learnings/Disputed', content: 'another' });
+  const take = operator('svc_conflict_resolve', { brain, id, take: 'theirs', ifMatch: 'none' });
+  await expect(take).rejects.toThrow('VAF_PATH_BLOCKED');
+});
+
+it('settles what is in an island for those whom its boundary admits', async () => {
+  const brain = 'of-an-island';
+  await operator('brain_switch', { name: brain, create: true });
+  const id = await leaveConflict(node, brain, { name: 'islands/disputed' });
+  bed.registry.setPolicy('_island:disputed', { container: 'acme', writableBy: ['role:admin'] });
+  const settle = { brain, id, take: 'theirs' };
+  await expect(operator('svc_conflict_resolve', settle)).rejects.toThrow('E_ISLAND_WRITE_DENIED');
+  expect(await ada('svc_conflict_resolve', settle)).toMatchObject({ resolved: true, changed: true });
+  bed.registry.setPolicy('_island:disputed', null);
 });

@@ -1,5 +1,6 @@
 /** What merges and syncs left open (ours). */
 import { z } from 'zod';
+import { neverDenied } from '@svc/contract/decision.ts';
 import {
   brainAndBranch,
   FileContent,
@@ -122,7 +123,7 @@ const resolve = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: [...WRITE_REFUSES, 'E_NOT_FOUND', 'E_NOT_TEXT', 'E_CONFLICT', 'E_FILE_ABSENT'],
+  refuses: [...WRITE_REFUSES, 'E_NOT_FOUND', 'E_NOT_TEXT', 'E_CONFLICT'],
   raises: WRITE_RAISES,
   dress: { resolved: false },
   async handler({ id, take, content, ifMatch: expected, ...wish }, context) {
@@ -133,7 +134,8 @@ const resolve = defineTool({
       content: content ?? null,
       ifMatch: expected ?? null,
     };
-    const outcome = context.take(settled(context, await ask(resolveConflict, op)));
+    // What is to go and is gone is settled.
+    const outcome = context.take(neverDenied(settled(context, await ask(resolveConflict, op)), 'E_FILE_ABSENT'));
     return { resolved: true as const, brain, ...outcome };
   },
 });

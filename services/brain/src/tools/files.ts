@@ -1,7 +1,7 @@
 /** The brain_* file tools: a file is addressed by its path in the brain. */
 import { z } from 'zod';
 import { REFUSALS, type RefusalCode } from '@svc/contract/codes.ts';
-import { type Decision, deny } from '@svc/contract/decision.ts';
+import { type Decision, deny, neverDenied } from '@svc/contract/decision.ts';
 import {
   CommitId,
   at,
@@ -21,7 +21,15 @@ import { MAX_YAML_LENGTH, readYaml } from '../domain/yaml-document.ts';
 import { commit } from '../operations/commit.ts';
 import { changeFile } from '../operations/files.ts';
 import { readFile } from './reading.ts';
-import { PATH_RAISES, READ_REFUSES, resolveWrite, settled, WRITE_RAISES, WRITE_REFUSES } from './target.ts';
+import {
+  COMMIT_REFUSES,
+  PATH_RAISES,
+  READ_REFUSES,
+  resolveWrite,
+  settled,
+  WRITE_RAISES,
+  WRITE_REFUSES,
+} from './target.ts';
 import { secondStep } from '../writer/context.ts';
 
 const name = { name: PathText.describe('Path of the file; without an extension, .md is meant.') };
@@ -111,7 +119,7 @@ const brainWrite = defineTool({
   output: z.strictObject(writeResult),
   access: 'identified',
   effect: 'write-idempotent',
-  refuses: [...WRITE_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT'],
+  refuses: [...WRITE_REFUSES, 'E_CONFLICT'],
   raises: WRITE_RAISES,
   aliases: nameAlias,
   example: { name: 'facts/answer', content: '{"answer": 42}', format: 'json' },
@@ -120,7 +128,9 @@ const brainWrite = defineTool({
     const path = checkedPath(format === undefined || hasExtension(wanted) ? wanted : `${wanted}.${format}`);
     const { ask, brain, branch } = await resolveWrite(context, wish);
     const change = { branch, path, content, ifMatch: wish.ifMatch ?? null };
-    const { file, ...written } = context.take(settled(context, await ask(changeFile, change)));
+    const { file, ...written } = context.take(
+      neverDenied(settled(context, await ask(changeFile, change)), 'E_FILE_ABSENT'),
+    );
     return { saved: true as const, name: file, file, ...written, brain, branch };
   },
 });
@@ -167,7 +177,7 @@ const brainSave = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: [...WRITE_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT'],
+  refuses: [...WRITE_REFUSES, 'E_CONFLICT'],
   raises: WRITE_RAISES,
   aliases: nameAlias,
   async handler({ name: wanted, content, message, ...wish }, context) {
@@ -180,7 +190,7 @@ const brainSave = defineTool({
     let written: { file: string | null; hash: string | null } = { file: null, hash: null };
     if (wanted !== undefined && content !== undefined) {
       const change = { branch, path: checkedPath(wanted), content, ifMatch: wish.ifMatch ?? null };
-      written = context.take(settled(context, await ask(changeFile, change)));
+      written = context.take(neverDenied(settled(context, await ask(changeFile, change)), 'E_FILE_ABSENT'));
     }
     const { file, hash } = written;
     const then = context.deps.router.brain(brain, secondStep(op, 'commit'));
@@ -215,7 +225,7 @@ const deleteFile = defineTool({
   access: 'identified',
   effect: 'write',
   destructive: true,
-  refuses: [...WRITE_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT'],
+  refuses: [...COMMIT_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT'],
   raises: WRITE_RAISES,
   dress: { deleted: false },
   aliases: nameAlias,
@@ -223,7 +233,7 @@ const deleteFile = defineTool({
     const path = checkedPath(wanted);
     const { ask, branch } = await resolveWrite(context, wish);
     const removal = { branch, path, content: null, ifMatch: wish.ifMatch ?? null };
-    const { file, hash } = context.take(settled(context, await ask(changeFile, removal)));
+    const { file, hash } = context.take(neverDenied(settled(context, await ask(changeFile, removal)), 'E_QUOTA'));
     return { deleted: true as const, name: wanted, file, hash };
   },
 });

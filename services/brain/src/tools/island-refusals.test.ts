@@ -1,5 +1,5 @@
 /** What lies in a brain's folder of islands without being one, or beside one, as people and other programs leave it. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
@@ -49,6 +49,25 @@ test.each<[tool: string, args: Fields]>([
   leave('bytes.md', NO_TEXT);
   bed.registry.setPolicy('_island:bytes', { container: 'acme', readableBy: ['team:sre'], writableBy: ['user:ann'] });
   expect(await node.call(tool, args, ANN)).toMatchObject({ code: 'E_CONFLICT' });
+});
+
+test.each<[tool: string, args: Fields]>([
+  ['svc_set_memory', { category: 'islands', filename: 'ops', content: 'x' }],
+  ['brain_save', { name: 'islands/ops', content: 'x' }],
+  ['brain_delete_file', { name: 'islands/ops' }],
+  ['brain_remove', { name: 'islands/ops' }],
+])('%s does to the file of an island what its boundary admits, for who says no name either', async (tool, args) => {
+  bed.registry.setPolicy('_island:ops', { container: 'acme', writableBy: ['user:ann'] });
+  await expect(node.call(tool, args)).rejects.toThrow('E_ISLAND_WRITE_DENIED');
+  expect(readFileSync(join(bed.dataDir, 'brains', 'svc', 'islands', 'ops.md'), 'utf8')).toContain('b');
+  bed.registry.setPolicy('_island:ops', null);
+});
+
+test('what is no text is not read as one', async () => {
+  leave('pixels.md', NO_TEXT);
+  expect(await node.call('svc_get_memory', { category: 'islands', filename: 'pixels' })).toMatchObject({
+    code: 'E_NOT_TEXT',
+  });
 });
 
 test('what is no text is not deleted as an island', async () => {

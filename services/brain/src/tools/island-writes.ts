@@ -1,6 +1,6 @@
 /** Changing islands: created, removed, switched on and off, given other triggers. */
 import { z } from 'zod';
-import type { Decision } from '@svc/contract/decision.ts';
+import { deny, type Decision, neverDenied } from '@svc/contract/decision.ts';
 import {
   brainAndBranch,
   FileContent,
@@ -183,7 +183,7 @@ const remove = defineTool({
   },
 });
 
-const AMEND_REFUSES = [...WRITE_REFUSES, 'E_ISLAND_ABSENT', 'E_ISLAND_INVALID', 'E_CONFLICT'] as const;
+const AMEND_REFUSES = [...WRITE_REFUSES, 'E_ISLAND_ABSENT', 'E_ISLAND_INVALID'] as const;
 
 interface AmendWish extends TargetWish, Guard {
   readonly name: string;
@@ -200,6 +200,15 @@ async function amend(
   return settled(context, await ask(amendIsland, { branch, name: island, amendment, ifMatch: expected }));
 }
 
+/** Nothing was expected of the file, so what is in conflict is that it is no text any more. */
+function asInvalid<Value, Code extends string>(
+  answer: Decision<Value, Code | 'E_CONFLICT'>,
+  name: string,
+): Decision<Value, Code | 'E_ISLAND_INVALID'> {
+  const isConflict = !answer.ok && answer.code === 'E_CONFLICT';
+  return isConflict ? deny('E_ISLAND_INVALID', { name }) : neverDenied(answer, 'E_CONFLICT');
+}
+
 function switchTool(enabled: boolean, tool: string, description: string) {
   return defineTool({
     name: tool,
@@ -213,7 +222,8 @@ function switchTool(enabled: boolean, tool: string, description: string) {
     raises: WRITE_RAISES,
     example: { name: 'ops' },
     async handler(wish, context) {
-      const { island, changed } = context.take(await amend(context, wish, { member: 'enabled', value: enabled }));
+      const amended = await amend(context, wish, { member: 'enabled', value: enabled });
+      const { island, changed } = context.take(asInvalid(amended, wish.name));
       return { name: island.name, enabled: island.enabled, changed };
     },
   });
@@ -239,7 +249,7 @@ const updateTriggers = defineTool({
   }),
   access: 'identified',
   effect: 'write-idempotent',
-  refuses: AMEND_REFUSES,
+  refuses: [...AMEND_REFUSES, 'E_CONFLICT'],
   raises: WRITE_RAISES,
   example: { name: 'ops', triggers: ['deploy', 'release'] },
   async handler({ triggers, ...wish }, context) {

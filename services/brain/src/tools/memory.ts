@@ -1,5 +1,6 @@
 /** svc_get_memory, svc_set_memory and svc_commit: the three calls most agents live on. */
 import { z } from 'zod';
+import { neverDenied } from '@svc/contract/decision.ts';
 import {
   CommitId,
   at,
@@ -91,7 +92,7 @@ const setMemory = defineTool({
   }),
   access: 'identified',
   effect: 'write-idempotent',
-  refuses: [...WRITE_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT'],
+  refuses: [...WRITE_REFUSES, 'E_CONFLICT'],
   raises: WRITE_RAISES,
   aliases: fileAlias,
   example: { category: 'learnings', filename: 'first', content: 'Write things down.' },
@@ -99,7 +100,9 @@ const setMemory = defineTool({
     const path = joinPath(category, filename);
     const { ask, brain, branch } = await resolveWrite(context, wish);
     const change = { branch, path, content, ifMatch: wish.ifMatch ?? null };
-    const { file, ...written } = context.take(settled(context, await ask(changeFile, change)));
+    const { file, ...written } = context.take(
+      neverDenied(settled(context, await ask(changeFile, change)), 'E_FILE_ABSENT'),
+    );
     return { saved: true as const, success: true as const, ...splitPath(file), file, ...written, brain, branch };
   },
 });

@@ -5,7 +5,7 @@ import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { type BrainDeps, defineTool } from '../deps.ts';
 import type { CatalogueSize } from '../store/catalogue.ts';
 import { nextCursor, shownStack, stackNames, stackShown } from './results.ts';
-import { openBranch, readDirty } from '../operations/branches.ts';
+import { findBranch, readDirty } from '../operations/branches.ts';
 import { settle } from '../operations/summary.ts';
 import {
   opContext,
@@ -32,11 +32,11 @@ const current = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: [...PRESENT_REFUSES, 'E_LIMIT'],
+  refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   async handler(_input, context) {
     const { ask, brain, branch, type } = await resolveTarget(context, {});
-    const { commit } = context.take(await ask(openBranch, { branch, create: false }));
+    const { commit } = context.take(await ask(findBranch, { branch }));
     const { files } = context.take(present(await ask(readDirty, { branch })));
     const pointer = await context.deps.sessions.read(context.caller.session);
     return { current: brain, branch, type, commit, dirty: files.length > 0, stack: shownStack(pointer).stack };

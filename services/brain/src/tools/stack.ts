@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { brainAndBranch, ifMatch, leaseGuard, PathText, Sha256Hex } from '@svc/contract/params.ts';
 import { BrainName, BranchName } from '@svc/contract/names.ts';
-import { allow, type Decision } from '@svc/contract/decision.ts';
+import { allow, type Decision, neverDenied } from '@svc/contract/decision.ts';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { checkedPath } from '../blocked-path.ts';
 import { DEFAULT_WORKSPACE, familyOf, isAnonymous } from '@svc/contract/subject.ts';
@@ -10,17 +10,17 @@ import { defineTool } from '../deps.ts';
 import { homeOfMaker } from '../domain/home.ts';
 import { loadBrains, type Pointer, popBrain, pushBrain, removeBrain, switchBrain } from '../domain/stack.ts';
 import type { RowView } from '../ports.ts';
-import { openBranch } from '../operations/branches.ts';
+import { findBranch } from '../operations/branches.ts';
 import { changeFile } from '../operations/files.ts';
 import { shownStack, stackNames, stackShown } from './results.ts';
 import {
   type CallContext,
+  COMMIT_REFUSES,
   opContext,
   requireWriter,
   resolveWrite,
   settled,
   WRITE_RAISES,
-  WRITE_REFUSES,
 } from './target.ts';
 
 const create = z.boolean().optional().describe('Make the brain when it does not exist.');
@@ -43,7 +43,7 @@ async function openBrain(
     created = await createBrain(context, name, rows);
   }
   const asked = deps.router.brain(name, opContext(context));
-  const opened = await asked.ask(openBranch, { branch: branch ?? 'main', create: false });
+  const opened = await asked.ask(findBranch, { branch: branch ?? 'main' });
   if (!opened.ok) throw new Refusal(opened.code, opened.details);
   return created;
 }
@@ -195,7 +195,7 @@ const remove = defineTool({
   access: 'public',
   effect: 'write',
   destructive: true,
-  refuses: [...WRITE_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT', 'E_STACK_EMPTY'],
+  refuses: [...COMMIT_REFUSES, 'E_CONFLICT', 'E_FILE_ABSENT', 'E_STACK_EMPTY'],
   raises: WRITE_RAISES,
   dress: { removed: false },
   aliases: { file: 'name' },
@@ -212,7 +212,7 @@ const remove = defineTool({
     const path = checkedPath(name);
     const { ask, branch } = await resolveWrite(context, wish);
     const removal = { branch, path, content: null, ifMatch: wish.ifMatch ?? null };
-    const { hash } = context.take(settled(context, await ask(changeFile, removal)));
+    const { hash } = context.take(neverDenied(settled(context, await ask(changeFile, removal)), 'E_QUOTA'));
     return { removed: true as const, kind: 'file' as const, name, hash };
   },
 });

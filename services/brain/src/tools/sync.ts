@@ -1,5 +1,6 @@
 /** svc_sync: pull and push. */
 import { z } from 'zod';
+import { neverDenied } from '@svc/contract/decision.ts';
 import { brainAndBranch, CommitId, leaseGuard } from '@svc/contract/params.ts';
 import { defineTool } from '../deps.ts';
 import { sync as syncBranch } from '../operations/sync.ts';
@@ -69,7 +70,6 @@ const sync = defineTool({
     'E_REMOTE_CORRUPT',
     'E_REMOTE_RACE',
     'E_UNDER_WAY',
-    'E_SYNC_CONFLICT',
   ],
   raises: CHANGE_RAISES,
   dress: { synced: false },
@@ -81,7 +81,9 @@ const sync = defineTool({
       direction: direction ?? ('both' as const),
       remote: remote ?? null,
     };
-    const { conflicts, ...outcome } = context.take(settled(context, await ask(syncBranch, op)));
+    const { conflicts, ...outcome } = context.take(
+      neverDenied(settled(context, await ask(syncBranch, op)), 'E_SYNC_CONFLICT'),
+    );
     return { synced: true as const, brain, ...outcome, pulled: { ...outcome.pulled }, conflicts: [...conflicts] };
   },
 });

@@ -38,6 +38,7 @@ const CHANGES: Readonly<Record<string, Fields>> = {
   svc_memory_clear: { what: 'learned' },
   svc_geometry_remember: { category: 'learnings', key: 'one', content: 'y' },
   svc_brain_backup: { path: 'kept' },
+  svc_sync: {},
 };
 
 /** By the brain; their ids are what svc_conflict_resolve wants. */
@@ -52,7 +53,11 @@ let node: BrainNode;
 
 beforeAll(async () => {
   bed = await openBrainTestBed();
-  node = await bed.start();
+  // Where there is nothing: what is refused here does not come to it.
+  node = await bed.start({
+    SVC_SYNC_ALLOW_FILE: 'on',
+    SVC_SYNC_REMOTES: `origin=file://${join(bed.dataDir, 'r.git')}`,
+  });
 });
 afterAll(async () => {
   await node.stop();
@@ -208,17 +213,22 @@ describe('a brain with as many working trees as there may be', () => {
     await prepare(brain);
     for (let index = 0; index < MAX_WORKTREES; index += 1) {
       await node.call('svc_create_branch', { brain, name: `b${index}` });
+      if (index === 0) conflicts.set(brain, await leaveConflict(node, brain, { branch: 'b0' }));
       if (index > 0) await node.call('brain_write', { brain, branch: `b${index}`, name: 'x', content: 'dirty' });
     }
     await node.call('brain_write', { brain, branch: 'main', name: 'x', content: 'dirty' });
   });
 
-  test.each(rows('E_LIMIT', [...OF_FILES, ...OF_MEMORY, 'svc_commit', 'svc_branch_auto']))(
+  test.each(rows('E_LIMIT', [...OF_FILES, ...OF_MEMORY, 'svc_commit', 'svc_branch_auto', 'svc_sync']))(
     '%s refuses with %s',
     async (tool, code) => {
       expect(await codeOf(tool, { brain, branch: 'b0' })).toBe(code);
     },
   );
+
+  test('svc_conflict_resolve refuses with E_LIMIT what is on such a branch', async () => {
+    expect(await codeOf('svc_conflict_resolve', { brain })).toBe('E_LIMIT');
+  });
 
   test.each<readonly [tool: string, args: Fields]>([
     ['svc_create_branch', {}],

@@ -1,3 +1,4 @@
+import { awayRedis } from '@svc/testing/away-redis.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EscrowNode, startEscrowNode } from '../../testing/escrow-test-bed.ts';
@@ -61,5 +62,14 @@ describe('with an idempotency key', () => {
     ]);
     expect(await node.as('ann')('qos_recordFailure', { key }, over)).toEqual({ key, failures: 1, open: false });
     expect(await node.as('bob')('qos_canProceed', { key }, over)).toMatchObject({ remaining: 58, replayed: true });
+  });
+});
+
+describe('while Redis is away', () => {
+  it.each(['qos_canProceed', 'qos_recordFailure'])('%s answers so, and allows nothing', async (tool) => {
+    using redis = awayRedis();
+    const other = await startEscrowNode(database, { shared: redis.shared });
+    await expect(other.call(tool, { key: newKey() })).rejects.toThrow('SERVICE_UNAVAILABLE');
+    await other.stop();
   });
 });

@@ -1,6 +1,6 @@
 /** Organisations and their parts come into being: each one transaction, under the lock of the organisation. */
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, type Decision } from '@svc/contract/decision.ts';
+import { allow, type Decision, neverDenied } from '@svc/contract/decision.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 import { type Acting, actorOf } from '../domain/actor.ts';
 import type { ReferenceDenial } from '../domain/reference.ts';
@@ -9,7 +9,15 @@ import { lockOrgs } from './assignment-rows.ts';
 import type { HabitatUnit } from './unit.ts';
 import { insertDept, insertOrg, insertTeam, insertTeamRole, type NewOrg, writeConfirmation } from './team-changes.ts';
 import { isOrgAdmin, type OrgStanding, readOrgStanding } from './team-permissions.ts';
-import { type DeptRow, findOne, type OrgRow, type TeamRoleRow, type TeamRow, type TeamView } from './team-rows.ts';
+import {
+  type DeptRow,
+  findOne,
+  findOrg,
+  type OrgRow,
+  type TeamRoleRow,
+  type TeamRow,
+  type TeamView,
+} from './team-rows.ts';
 
 type Made<Row, Denied extends string = ReferenceDenial> = Promise<Decision<Row, Denied | 'E_DUPLICATE' | 'E_QUOTA'>>;
 
@@ -32,20 +40,25 @@ export async function makeOrg(
   return allow({ ...wish, id, owner, confirmed, ...made.value });
 }
 
+/** Somebody named the organisation that is meant. */
+function named(found: Decision<OrgRow, 'E_NOT_FOUND' | 'E_PARENT_REQUIRED'>): Decision<OrgRow, 'E_NOT_FOUND'> {
+  return neverDenied(found, 'E_PARENT_REQUIRED');
+}
+
 /** An operator vouches for an organisation, with a plan if it is to have another one, or does so no more. */
 export async function confirmOrg(
   unit: HabitatUnit,
   reference: string,
   { confirmed, plan: wanted }: { readonly confirmed: boolean; readonly plan?: PlanName | undefined },
-): Promise<Decision<OrgRow, ReferenceDenial>> {
+): Promise<Decision<OrgRow, 'E_NOT_FOUND'>> {
   const { name: by } = actorOf(unit.caller);
   const view = teamViewOf(unit.caller);
-  const found = await findOne(unit.tx, view, 'orgs', reference);
+  const found = named(await findOrg(unit.tx, view, reference));
   if (!found.ok) return found;
   const { id, owner } = found.value;
   await lockOrgs(unit.tx, [id]);
   await writeConfirmation(unit.tx, id, { confirmed, plan: wanted, by });
-  const after = await findOne(unit.tx, view, 'orgs', id);
+  const after = named(await findOrg(unit.tx, view, id));
   if (!after.ok) return after;
   const { plan } = after.value;
   tell(unit, { name: 'org:confirmed', payload: { org: id, confirmed, plan, by, parties: partiesOf(by, owner) } });

@@ -1,5 +1,5 @@
 /** Organisations, departments, teams and team roles as rows, and which of them a caller sees. */
-import type { Decision } from '@svc/contract/decision.ts';
+import { type Decision, neverDenied } from '@svc/contract/decision.ts';
 import { foldCase } from '@svc/contract/names.ts';
 import type { PlanName } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
@@ -82,6 +82,15 @@ export async function findOne<Name extends Table>(
   }
   const sql = `SELECT ${COLUMNS[table]} FROM habitat.${table} x WHERE ${where.join(' AND ')} ${order} LIMIT 2`;
   return pickReference(await client.$queryRawUnsafe<TeamTables[Name][]>(sql, ...values), reference);
+}
+
+/** No two organisations have one name. */
+export async function findOrg(
+  client: SqlClient,
+  view: TeamView,
+  reference: string | undefined,
+): Promise<Decision<OrgRow, Exclude<ReferenceDenial, 'E_AMBIGUOUS'>>> {
+  return neverDenied(await findOne(client, view, 'orgs', reference), 'E_AMBIGUOUS');
 }
 
 export interface TeamSlice extends Within {

@@ -1,11 +1,12 @@
 /** agent_*: agents come, are found, and go. */
 import { z } from 'zod';
+import { neverDenied } from '@svc/contract/decision.ts';
 import { BrainName, DisplayName, IdentityId, WorkspaceName } from '@svc/contract/names.ts';
 import { page, TimestampMs } from '@svc/contract/params.ts';
 import { type HabitatDeps, defineTool } from '../deps.ts';
 import { actorOf } from '../domain/actor.ts';
 import { readAgents } from '../store/agent-rows.ts';
-import type { SpawnDenial, Spawned, SpawnWish } from '../store/spawn.ts';
+import type { SpawnDenial, Spawned } from '../store/spawn.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { Reference } from './references.ts';
@@ -35,11 +36,6 @@ const spawned = z.strictObject({
 });
 
 type SpawnContext = ToolContext<HabitatDeps, SpawnDenial, never>;
-
-async function spawnAs(context: SpawnContext, wish: SpawnWish): Promise<z.input<typeof spawned>> {
-  const brainHome = await readBrainHome(context, wish.brain);
-  return shownSpawned(settled(context, await context.deps.store.spawn(context, { ...wish, brainHome })));
-}
 
 /** Asked only where it decides. */
 async function readBrainHome({ deps, caller }: SpawnContext, brain: string | undefined): Promise<string | null> {
@@ -81,7 +77,8 @@ const agentSpawn = defineTool({
   refuses: SPAWN_REFUSES,
   example: { name: 'scout', role: 'researcher', team: 'red' },
   async handler(wish, context) {
-    return spawnAs(context, wish);
+    const brainHome = await readBrainHome(context, wish.brain);
+    return shownSpawned(settled(context, await context.deps.store.spawn(context, { ...wish, brainHome })));
   },
 });
 
@@ -93,10 +90,13 @@ const svcAgentSpawn = defineTool({
   output: spawned,
   access: 'identified',
   effect: 'write',
-  refuses: SPAWN_REFUSES,
+  refuses: ['E_QUOTA', 'E_RATE_LIMIT'],
   example: { name: 'scout' },
   async handler(wish, context) {
-    return spawnAs(context, wish);
+    const { decision, ...outcome } = await context.deps.store.spawn(context, { ...wish, brainHome: null });
+    // It names neither an agent nor a role of a team.
+    const made = neverDenied(neverDenied(decision, 'AGENT_NOT_FOUND'), 'E_NOT_FOUND');
+    return shownSpawned(settled(context, { ...outcome, decision: made }));
   },
 });
 

@@ -1,6 +1,7 @@
 /** Refusals that no other test of a tool's family meets, a row each: the tool, what is asked, the code it is refused with. */
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { awayRedis } from '@svc/testing/away-redis.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serveBrain } from '../../testing/test-brain.ts';
 import { foundCompany } from '../../testing/test-companies.ts';
 import { useHabitat } from '../../testing/test-habitat.ts';
@@ -75,6 +76,29 @@ describe('while no brain answers', () => {
     const brain = await serveBrain(bus, {});
     expect(await editor.code(tool, args)).not.toBe('SERVICE_UNAVAILABLE');
     await brain.drain();
+  });
+});
+
+test('a boundary that is removed at the moment of its change leaves nobody to decide: the call is to come again', async () => {
+  const boss = await enrol(node, 'a-boss', { workspace: 'bounded', role: 'admin' });
+  const args = { resource: 'brain:contested', policy: { container: 'bounded' } };
+  await node.call('svc_habitat_setPolicy', args);
+  // Found attached, and gone when its row is locked.
+  const [code] = await Promise.all([
+    boss.code('svc_habitat_setPolicy', args),
+    node.call('svc_habitat_removePolicy', { resource: args.resource }),
+  ]);
+  expect(code).toBe('E_BUSY');
+});
+
+describe('while Redis is away', () => {
+  const redis = awayRedis();
+  const { node: other } = useHabitat({ platform: { shared: redis.shared } });
+  afterAll(() => redis[Symbol.dispose]());
+
+  test('no session is said to be in a workspace that is not kept for it', async () => {
+    const set = other.call('svc_habitat_setWorkspace', { workspaceId: 'default' });
+    await expect(set).rejects.toThrow('SERVICE_UNAVAILABLE');
   });
 });
 

@@ -9,7 +9,7 @@ import { grantingPermission } from '../domain/team-permissions.ts';
 import { readOrgTree } from '../store/org-tree.ts';
 import { teamViewOf } from '../store/team-making.ts';
 import { type Membership, readMembership } from '../store/team-permissions.ts';
-import { findOne, listVisible } from '../store/team-rows.ts';
+import { findOne, findOrg, listVisible } from '../store/team-rows.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { Reference } from './references.ts';
 import { Dept, Org, Permission, Team } from './team-shapes.ts';
@@ -73,13 +73,13 @@ const listDepts = defineTool({
   output: z.strictObject({ depts: z.array(Dept), nextCursor }),
   access: 'identified',
   effect: 'read',
-  refuses: ['E_NOT_FOUND', 'E_PARENT_REQUIRED', 'E_AMBIGUOUS'],
+  refuses: ['E_NOT_FOUND', 'E_PARENT_REQUIRED'],
   example: { org: 'Acme' },
   async handler({ org: reference, limit, cursor }, context) {
     const position = positionOf(limit, cursor);
     const { client } = context.deps.store;
     const view = teamViewOf(context.caller);
-    const org = context.take(await findOne(client, view, 'orgs', reference));
+    const org = context.take(await findOrg(client, view, reference));
     const { items, next } = nextPage(
       await listVisible(client, view, 'depts', { org: org.id, ...position }),
       position,

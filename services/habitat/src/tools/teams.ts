@@ -50,7 +50,7 @@ const confirm = defineTool({
   output: Org,
   access: 'operator',
   effect: 'write-idempotent',
-  refuses: ['E_NOT_FOUND', 'E_PARENT_REQUIRED', 'E_AMBIGUOUS'],
+  refuses: ['E_NOT_FOUND'],
   example: { org: 'Acme', plan: 'pro' },
   async handler({ org: reference, ...wish }, context) {
     return settled(context, await context.deps.store.confirmOrg(context, reference, wish));

@@ -135,7 +135,7 @@ export interface Tools {
   brain_current: {
     arguments: Record<string, never>;
     result: { current: string; branch: string; type: "private" | "public"; commit: string; dirty: boolean; stack: string[] };
-    refusals: 'E_BRANCH_ABSENT' | 'E_LIMIT';
+    refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
@@ -143,7 +143,7 @@ export interface Tools {
   brain_delete: {
     arguments: { name: string; confirm: string; agentId?: string | undefined; fence?: number | undefined };
     result: { deleted: true; name: string; kept: string; restore: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_DUPLICATE';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA';
     dress: { deleted: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_INPUT_INVALID';
   };
@@ -151,7 +151,7 @@ export interface Tools {
   brain_delete_file: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { deleted: true; name: string; file: string; hash: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_CONFLICT' | 'E_FILE_ABSENT';
     dress: { deleted: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -311,7 +311,7 @@ export interface Tools {
   brain_remove: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { removed: true; kind: "stack"; name: string; stack: string[] } | { removed: true; kind: "file"; name: string; hash: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_STACK_EMPTY';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_CONFLICT' | 'E_FILE_ABSENT' | 'E_STACK_EMPTY';
     dress: { removed: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -319,7 +319,7 @@ export interface Tools {
   brain_rename: {
     arguments: { name: string; to: string; agentId?: string | undefined; fence?: number | undefined };
     result: { renamed: true; name: string; from: string; boundaries: number };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_QUOTA' | 'E_DUPLICATE';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_BUSY' | 'E_STATE_WRITE' | 'E_DUPLICATE';
     dress: { renamed: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_INPUT_INVALID';
   };
@@ -327,7 +327,7 @@ export interface Tools {
   brain_save: {
     arguments: { name?: string | undefined; content?: string | undefined; message?: string | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { saved: true; name: string | null; hash: string | null; committed: boolean; commit: string; files: number; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -351,7 +351,7 @@ export interface Tools {
   brain_state: {
     arguments: { brain?: string | undefined };
     result: { current: string; branch: string; stack: string[]; synapses: Record<string, Record<string, number>>; attention: Record<string, number>; session: { id: string; brain: string; branch: string; startedAt: number } | null; recentInsights: ({ id: string; insight: string; source: string | null; tags: string[]; sharedAt: number })[] };
-    refusals: 'E_BRANCH_ABSENT' | 'E_LIMIT';
+    refusals: 'E_BRANCH_ABSENT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'RLS_DENIED';
   };
@@ -375,7 +375,7 @@ export interface Tools {
   brain_write: {
     arguments: { name: string; content: string; format?: "md" | "json" | "yaml" | "txt" | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { saved: true; name: string; file: string; hash: string; bytes: number; changed: boolean; created: boolean; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -1175,7 +1175,7 @@ export interface Tools {
   svc_agent_spawn: {
     arguments: { name?: string | undefined; role?: string | undefined };
     result: { id: string; agentId: string; name: string; role: string | null; brain: string | null; parent: string | null; team: string | null; workspace: string; roles: string[]; state: "idle"; createdAt: number };
-    refusals: 'E_QUOTA' | 'E_RATE_LIMIT' | 'AGENT_NOT_FOUND' | 'E_NOT_FOUND';
+    refusals: 'E_QUOTA' | 'E_RATE_LIMIT';
     dress: unknown;
     callErrors: never;
   };
@@ -1543,7 +1543,7 @@ export interface Tools {
   svc_conflict_resolve: {
     arguments: { id: string; take: "ours" | "theirs" | "merged" | "content"; content?: string | undefined; ifMatch?: string | "none" | undefined; brain?: string | undefined; agentId?: string | undefined; fence?: number | undefined };
     result: { resolved: true; id: string; file: string; changed: boolean; hash: string | null; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_NOT_FOUND' | 'E_NOT_TEXT' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_NOT_FOUND' | 'E_NOT_TEXT' | 'E_CONFLICT';
     dress: { resolved: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -1607,7 +1607,7 @@ export interface Tools {
   svc_disable_island: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
     result: { name: string; enabled: boolean; changed: boolean };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID' | 'E_CONFLICT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -1631,7 +1631,7 @@ export interface Tools {
   svc_enable_island: {
     arguments: { name: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; userCtx?: { userId?: string | undefined; agentId?: string | undefined; name?: string | undefined; roles?: readonly string[] | undefined; workspace?: string | undefined; team?: string | undefined; brain?: string | undefined } | undefined };
     result: { name: string; enabled: boolean; changed: boolean };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID' | 'E_CONFLICT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_ISLAND_ABSENT' | 'E_ISLAND_INVALID';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -2119,7 +2119,7 @@ export interface Tools {
   svc_set_memory: {
     arguments: { category: string; filename: string; content: string; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { saved: true; success: true; category: string; filename: string; file: string; hash: string; bytes: number; changed: boolean; created: boolean; brain: string; branch: string };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT' | 'E_FILE_ABSENT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_QUOTA' | 'E_CONFLICT';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
@@ -2327,7 +2327,7 @@ export interface Tools {
   svc_sync: {
     arguments: { direction?: "push" | "pull" | undefined; remote?: string | undefined; agentId?: string | undefined; fence?: number | undefined; brain?: string | undefined; branch?: string | undefined };
     result: { synced: true; brain: string; branch: string; remote: string; direction: "push" | "pull" | "both" | "rebase"; status: string; before: string; after: string; remoteCommit: string | null; pulled: { added: number; updated: number; deleted: number }; pushed: number; conflicts: ({ id: string; file: string; kind: string; ours: string | null; theirs: string | null })[]; rescue: string | null; rewritten: boolean; uncommittedLeft: number };
-    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_TLS' | 'E_REMOTE_AUTH' | 'E_REMOTE_ABSENT' | 'E_REMOTE_REJECTED' | 'E_REMOTE_FULL' | 'E_REMOTE_CORRUPT' | 'E_REMOTE_RACE' | 'E_UNDER_WAY' | 'E_SYNC_CONFLICT';
+    refusals: 'E_LOCKED' | 'E_FENCED' | 'E_READ_ONLY' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE' | 'E_BRANCH_ABSENT' | 'E_LIMIT' | 'E_BUSY' | 'E_NOT_CONFIGURED' | 'E_REMOTE_UNREACHABLE' | 'E_REMOTE_TLS' | 'E_REMOTE_AUTH' | 'E_REMOTE_ABSENT' | 'E_REMOTE_REJECTED' | 'E_REMOTE_FULL' | 'E_REMOTE_CORRUPT' | 'E_REMOTE_RACE' | 'E_UNDER_WAY';
     dress: { synced: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED';
   };
@@ -2583,7 +2583,7 @@ export interface Tools {
   teams_confirmOrg: {
     arguments: { org: string; confirmed?: boolean | undefined; plan?: "free" | "pro" | "enterprise" | undefined };
     result: { id: string; name: string; plan: "free" | "pro" | "enterprise"; desc: string; owner: string | null; confirmed: boolean; createdAt: number };
-    refusals: 'E_NOT_FOUND' | 'E_PARENT_REQUIRED' | 'E_AMBIGUOUS';
+    refusals: 'E_NOT_FOUND';
     dress: unknown;
     callErrors: never;
   };
@@ -2647,7 +2647,7 @@ export interface Tools {
   teams_listDepts: {
     arguments: { org?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     result: { depts: ({ id: string; name: string; org: string; desc: string; createdAt: number })[]; nextCursor?: string };
-    refusals: 'E_NOT_FOUND' | 'E_PARENT_REQUIRED' | 'E_AMBIGUOUS';
+    refusals: 'E_NOT_FOUND' | 'E_PARENT_REQUIRED';
     dress: unknown;
     callErrors: never;
   };

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { fullDatabase } from '../../../testing/refusing-disk.ts';
 import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
 import { gitIn, stateOf as stateIn } from '../../../testing/brain-state.ts';
 
@@ -298,6 +299,19 @@ test('a restore is guarded by the lease, waits for who is at work, and keeps no 
   expect(await refused()).toBe('E_QUOTA');
   for (let index = 0; index < 32; index += 1) rmSync(join(shelf(), 'deleted', `full-${index}`), { recursive: true });
   await bed.database.pool.query(`DELETE FROM brain.brain_deleted WHERE folder LIKE 'full-%'`);
+  expect(leftovers()).toEqual([]);
+});
+
+test('a database without room to tell of it has no brain restored', async () => {
+  await OPERATOR.ok('brain_save', { brain, name: 'a.md', content: 'a' });
+  const path = `${brain}-r`;
+  await OPERATOR.ok('svc_brain_backup', { brain, path });
+  await OPERATOR.ok('brain_save', { brain, name: 'a.md', content: 'later' });
+  {
+    await using _disk = await fullDatabase(bed.database);
+    expect(await OPERATOR.no('svc_brain_restore', { path })).toMatchObject({ code: 'E_STATE_WRITE' });
+  }
+  expect(await OPERATOR.ok('brain_read', { brain, name: 'a' })).toMatchObject({ content: 'later' });
   expect(leftovers()).toEqual([]);
 });
 

@@ -1,11 +1,12 @@
 /** svc_brain_backup, svc_brain_backups, svc_brain_restore: one file for one brain, in the folder of backups. */
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
+import { neverDenied } from '@svc/contract/decision.ts';
 import { BrainName } from '@svc/contract/names.ts';
 import { CommitId, leaseGuard, page, PathText, Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { DELETED } from '../../brain/brain-moves.ts';
-import { type Retired, withoutNames } from '../../brain/retirement.ts';
+import type { Retired } from '../../brain/retirement.ts';
 import { defineTool } from '../../deps.ts';
 import { cursorAfter, nextCursor } from '../../tools/results.ts';
 import {
@@ -138,7 +139,7 @@ const restore = defineTool({
     const stored = await context.deps.host.retired(context.idempotency);
     if (stored !== null) {
       context.markReplayed();
-      return shownRestored(name, context.take(withoutNames(stored)));
+      return shownRestored(name, context.take(neverDenied(stored, 'E_DUPLICATE')));
     }
     const { brain } = context.take(await context.deps.backups.check(name));
     const wish = { brain: named ?? brain, ...guard };

@@ -5,7 +5,7 @@ import { defineTool } from '../../deps.ts';
 import { shownActive } from '../../evolution/evolution-store.ts';
 import { activeShown } from '../../evolution/tools/evolution.ts';
 import { scopeOf } from '../../memory/tools/scope.ts';
-import { openBranch } from '../../operations/branches.ts';
+import { findBranch } from '../../operations/branches.ts';
 import { identify } from '../../operations/standing.ts';
 import { shownStack, stackNames } from '../../tools/results.ts';
 import { READ_RAISES, resolveTarget } from '../../tools/target.ts';
@@ -32,12 +32,12 @@ const state = defineTool({
   }),
   access: 'public',
   effect: 'read',
-  refuses: ['E_BRANCH_ABSENT', 'E_LIMIT'],
+  refuses: ['E_BRANCH_ABSENT'],
   raises: [...READ_RAISES, 'RLS_DENIED'],
   async handler(wish, context) {
     const { deps, caller, now } = context;
     const { ask, brain, branch } = await resolveTarget(context, wish);
-    context.take(await ask(openBranch, { branch, create: false }));
+    context.take(await ask(findBranch, { branch }));
     const workspace = (await scopeOf(context, {})) ?? '';
     const { id: brainId } = await ask(identify, {});
     const active = await deps.evolutions.active({ brainId, session: caller.session });
