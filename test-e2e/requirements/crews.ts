@@ -12,6 +12,10 @@ export const CREWS = {
     'universe acceptance: crews 3',
     'While a member is in quarantine nothing is held; once it is released the next task passes.',
   ],
+  'crews:registry-away': [
+    'universe acceptance: crews 3',
+    'While nobody can say who is in quarantine no task is done and nothing is held; then the next one passes.',
+  ],
   'crews:quorum': [
     'universe acceptance: crews 4',
     'Too few living members decide nothing and cost nothing, and where none lives nobody does it.',

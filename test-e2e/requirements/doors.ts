@@ -1,7 +1,7 @@
 /** The edge of a deployment: what it can reach outside, other nodes, and how a session begins. */
 export const DOORS = {
   'connectors:listed': [
-    'universe acceptance: connectors 1, 3',
+    'universe acceptance: connectors 1; universe acceptance: connectors 3',
     'A connector that nobody configured says which settings it lacks, refuses to connect, and one that does not exist is none.',
   ],
   'connectors:wrong-token': [
@@ -13,7 +13,7 @@ export const DOORS = {
     'A tool of another node is called with the credential that a variable names; a wrong one is what the other node says of it.',
   ],
   'remote:added': [
-    'universe acceptance: remote nodes 2, 5',
+    'universe acceptance: remote nodes 2; universe acceptance: remote nodes 5',
     'Only nodes that were added are called, at addresses that may be reached, and their tokens are never given or shown.',
   ],
   'remote:loop': ['universe acceptance: remote nodes 3', 'A call that goes round through nodes ends at the fourth.'],

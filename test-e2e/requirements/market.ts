@@ -56,7 +56,7 @@ export const MARKET = {
   ],
   'market:events': ['market events', 'Each step of an offer, a bid and a trade is told once, in its order.'],
   'market:skill:gate': [
-    'market acceptance: skills 1 and 10',
+    'market acceptance: skills 1; market acceptance: skills 10',
     'Skills are offered and bought while an operator lets them be; what was bought before goes on after that.',
   ],
   'market:skill:settled': [
@@ -104,7 +104,7 @@ export const MARKET = {
     'Where an operator wants to hear consent, silence is none: nothing is bought until the buyer says so.',
   ],
   'market:skill:storm': [
-    'market acceptance: skills 7; skill trades over the ledger',
+    'market acceptance: skills 7',
     'Whoever confirms, refutes, sweeps or cancels at the last moment, each trade ends once and its money moves once.',
   ],
   'market:trade:storm': [

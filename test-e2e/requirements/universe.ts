@@ -50,11 +50,15 @@ export const UNIVERSE = {
     'A run that is asked for many times at once under one key, through several gateways, is made once and told to all.',
   ],
   'cron:skipped': [
-    'universe acceptance: cron 4',
+    'universe acceptance: cron 3',
     'A job never overlaps itself: what is due while a run goes on is skipped, and told as that.',
   ],
+  'cron:missed': [
+    'universe acceptance: cron 3',
+    'Of the ticks for which nothing was there to run them the latest is run at most, and the others are counted.',
+  ],
   'cron:killed': [
-    'universe acceptance: cron 1, 3 and 4',
+    'universe acceptance: cron 1; universe acceptance: cron 4',
     'Over kills each tick of a job has one run at most, those that were missed are counted, and money moves once for a run at most.',
   ],
   'recursion:circle': [
@@ -72,6 +76,10 @@ export const UNIVERSE = {
   'recursion:rights': [
     'universe acceptance: recursion 4',
     'Tools are called in the name of who asked: twice under one key take effect once, and without the right not at all.',
+  ],
+  'universe:restart': [
+    'universe acceptance: streams 5',
+    'After everything has ended queues, leases, jobs, operations and crews are as they were, and go on.',
   ],
   'universe:garbage': [
     'universe: all tools',

@@ -1,7 +1,7 @@
 /** Worlds, manifests, resumes. */
 export const WORLDS = {
   'worlds:derived': [
-    'universe acceptance: worlds 1, 2',
+    'universe acceptance: worlds 1; universe acceptance: worlds 2',
     'A world and its forks are derived alike by every call through every gateway, byte for byte, as the contract computes them.',
   ],
   'worlds:names': [

@@ -2,7 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Caller, codeOf, type Fields } from '../client.ts';
-import { budgetOf, deltasOf } from '../instruments/crew.ts';
+import { budgetOf, deltasOf, makeCrew } from '../instruments/crew.ts';
+import { withLedger } from '../instruments/ledger-rows.ts';
 import { insisted, persisted } from '../instruments/persistent-calls.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { CREW_KILL_ROUNDS } from '../settings.ts';
@@ -37,6 +38,30 @@ async function keepWorking(who: Caller, crew: string, work: Work): Promise<void>
     work.done += 1;
   }
 }
+
+verifies(
+  'crews:registry-away',
+  async ({ caller }) => {
+    const operator = caller();
+    const { crew } = await makeCrew(operator);
+    const task = { crew, task: 'x' };
+    const { habitats } = target.get();
+    await Promise.all(habitats.map((one) => one.stop()));
+    try {
+      await operator.refused('E_SCENARIO_QUARANTINED', 'svc_scenario_task', task);
+    } finally {
+      await Promise.all(habitats.map((one) => one.start()));
+      await target.get().whole();
+    }
+    const holds = await withLedger(target.get(), (pool) =>
+      pool.query('SELECT hold_id FROM escrow.holds WHERE hold_id LIKE $1', [`crew:${crew}:%`]),
+    );
+    expect(holds.rows).toEqual([]);
+    expect(await budgetOf(operator, crew)).toMatchObject({ spent: 0, pending: 0, available: 120 });
+    expect(await operator.ok('svc_scenario_task', task)).toMatchObject({ no: 1, phase: 'ready' });
+  },
+  { on: target, only: 'cluster' },
+);
 
 verifies(
   'crews:killed',

@@ -113,6 +113,9 @@ verifies('crews:quarantine', async ({ caller, socket }) => {
   await ears.until('scenario:quarantined', (event) => event.name === 'scenario:quarantined' && event['crew'] === crew);
   await operator.ok('trust_record', { entityId: second?.id, type: 'release' });
   expect(await operator.ok(TASK, { crew, task: 'x' })).toMatchObject({ no: 1, phase: 'ready', pool: { spent: 60 } });
+  const isOfCrew = ({ holdId }: Fields): boolean => String(holdId).startsWith(`crew:${crew}:`);
+  await ears.until('the hold that was taken', (event) => event.name === 'escrow:posted' && isOfCrew(event));
+  expect(ears.heard.filter((event) => event.name === 'escrow:held' && isOfCrew(event))).toHaveLength(1);
 });
 
 verifies('crews:quorum', async ({ caller, socket }) => {

@@ -1,6 +1,7 @@
 /** What is still there after everything has ended, the registry by kill -9: it is laid out, one restart is for all of it. */
 import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
+import { layWork } from '../instruments/lasting-work.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
 import { buySkill, createTraders, offer, offerSkill, purseOf, skillsOn } from '../instruments/traders.ts';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -258,6 +259,7 @@ const SURVIVORS: readonly (readonly [readonly RequirementId[], LayOut])[] = [
   [['escrow:restart'], money],
   [['market:restart'], trades],
   [['agora:restart'], votes],
+  [['universe:restart'], layWork],
 ];
 
 let restarted: Promise<ReadonlyMap<LayOut, () => Promise<void>>> | null = null;

@@ -74,6 +74,8 @@ verifies(
     );
     await target.get().revive(settings);
     expect(await ann.ok('svc_boot_status')).toMatchObject({ initialized: false, taskId: null });
+    const { layers } = await ann.ok('svc_boot_layers');
+    expect(layers).toContainEqual(expect.objectContaining({ name: 'sandbox', state: 'off' }));
   },
   { on: target },
 );

@@ -14,6 +14,8 @@ import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
 const size = CRON_REPLICAS > 2 ? { fresh: { replicas: CRON_REPLICAS } } : {};
 const target = ownTarget({}, { apart: EACH_APART, ...size });
 const INTERVAL_MS = 1000;
+/** Nothing runs jobs for so long. */
+const AWAY_MS = 10_000;
 
 interface Run {
   readonly tick: number | null;
@@ -71,6 +73,39 @@ async function spentIn(who: Caller, workspaceId: string): Promise<number> {
 }
 
 const isRun = ({ status }: Run): boolean => status !== 'skipped';
+
+verifies(
+  'cron:missed',
+  async ({ place, report }) => {
+    const home = await createMembers(place, 'admin');
+    const { caller: ann } = memberAt(home, 0);
+    const at = { id: newName('beat'), workspace: home.workspace };
+    const { nextAt } = await insisted(ann, 'cron_schedule', { ...at, interval: INTERVAL_MS });
+    await waitFor(async () => (await accounted(ann, at)).length > 0, { what: 'the first tick' });
+    const { everybody, of } = target.get();
+    const all = place.kind === 'embedded' ? everybody : of('universe');
+    await Promise.all(all.map((one) => one.kill()));
+    const endedAt = Date.now();
+    await delay(AWAY_MS);
+    const begunAt = Date.now();
+    await Promise.all(all.map((one) => one.start()));
+    await target.get().whole();
+    await resumedAfter(ann, at, begunAt);
+    const history = await accounted(ann, at);
+    const dueAt = (tick: number): number => Number(nextAt) + (tick - 1) * INTERVAL_MS;
+    const isOfTheTimeBetween = ({ tick }: Run): boolean =>
+      tick !== null && dueAt(tick) > endedAt && dueAt(tick) < begunAt;
+    const late = history.filter(isOfTheTimeBetween).length;
+    const { jobs } = (await insisted(ann, 'cron_list', at)) as unknown as Listed;
+    const missed = Number(jobs[0]?.['missed']);
+    await insisted(new Caller(place), 'cron_cancel', at);
+    report(`jobs: away for ${(begunAt - endedAt) / 1000} s: ${missed} ticks missed, ${late} of that time run after it`);
+    expect(late).toBeLessThanOrEqual(1);
+    expect(missed + late).toBeGreaterThanOrEqual(Math.floor((begunAt - endedAt) / INTERVAL_MS));
+    expect(history.filter(({ at: ranAt }) => ranAt > endedAt && ranAt < begunAt)).toEqual([]);
+  },
+  { on: target },
+);
 
 verifies(
   'cron:killed',

@@ -1,4 +1,5 @@
 /** The tools that run and fetch for callers, through the dispatcher, with the real registry and the real sandbox. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -55,6 +56,7 @@ const { port } = origin.address() as AddressInfo;
 const HERE = `http://127.0.0.1:${port}`;
 
 afterAll(async () => {
+  for (const channel of STARTS) unsubscribe(channel, count);
   origin.closeAllConnections();
   origin.close();
   await universe.stop();
@@ -86,7 +88,16 @@ const INVOKES = [
 ] as const;
 const FETCHES = ['svc_network_fetch', 'svc_network_fetchJson'];
 
+/** Threads and processes that were started here. */
+let started = 0;
+const count = (): void => {
+  started += 1;
+};
+const STARTS = ['worker_threads', 'child_process'];
+for (const channel of STARTS) subscribe(channel, count);
+
 test('nothing is on at first, and the answer says what to set', async () => {
+  const before = started;
   const off = { ok: false, code: 'E_DISABLED' };
   for (const [tool] of EVALUATES) {
     expect(await call(tool, { code: '1' })).toMatchObject({ ...off, needs: ['compute.enabled'] });
@@ -99,9 +110,11 @@ test('nothing is on at first, and the answer says what to set', async () => {
   for (const tool of ['compute_status', 'svc_compute_status']) {
     expect(await call(tool, {})).toMatchObject({ enabled: false, ready: false, probe: null, running: 0 });
   }
+  expect(started).toBe(before);
 });
 
 test('switched on, code is run once the probe was made', async () => {
+  const before = started;
   await set('compute.enabled', true);
   for (const [tool, named] of EVALUATES) {
     expect(await call(tool, { code: 'console.log(1); 1 + 1', [named]: 'js' })).toMatchObject({
@@ -124,6 +137,7 @@ test('switched on, code is run once the probe was made', async () => {
   expect(await call('svc_compute_invoke', { func: 'sum', lang: 'python' })).toMatchObject({ code: 'E_LANGUAGE' });
   expect(await call('compute_status', {})).toMatchObject({ enabled: true, ready: true, probe: { ok: true } });
   expect(await call('compute_list', {})).toMatchObject({ enabled: true, languages: ['javascript'] });
+  expect(started).toBeGreaterThan(before);
 });
 
 test('what goes wrong in the sandbox has its code', async () => {

@@ -55,6 +55,18 @@ test('a process that ends without releasing its lock leaves none', () => {
   expect(readdirSync(join(file, '..'))).toEqual([]);
 });
 
+test('locks that are taken and released one after the other leave nothing to do at the end of the process', () => {
+  const file = lockFile();
+  const kept = takeLock(lockFile());
+  const before = process.listenerCount('exit');
+  kept.release();
+  for (let time = 0; time < 20; time += 1) takeLock(file).release();
+  expect(process.listenerCount('exit')).toBe(before - 1);
+  const last = takeLock(file);
+  expect(process.listenerCount('exit')).toBe(before);
+  last.release();
+});
+
 test('a process that merely has the number of the holder does not keep the lock', () => {
   const file = lockFile();
   writeFileSync(file, `${process.pid} 1 another-boot`);

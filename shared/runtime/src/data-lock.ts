@@ -29,6 +29,7 @@ export function takeLock(file: string): DataLock {
   removeLeftovers(file);
   const release = (): void => {
     held.delete(release);
+    if (held.size === 0) process.off('exit', releaseAll);
     if (readHolder(file) === mine) rmSync(file, { force: true });
   };
   if (held.size === 0) process.once('exit', releaseAll);

@@ -1,5 +1,5 @@
 /** Programs of callers through the dispatcher, in the real sandbox where there is one. */
-import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migratedDatabase } from '@svc/testing/database.ts';
@@ -23,7 +23,6 @@ const database = await migratedDatabase();
 const platform = platformOn(database, {}, { SVC_BUBBLEWRAP: link });
 const habitat = await startService(platform, habitatService);
 const universe = await startService(platform, universeService);
-const settings = createOperationClient(platform, HABITAT, 'market');
 
 afterAll(async () => {
   await universe.stop();
@@ -38,8 +37,14 @@ async function call(tool: string, args: Fields, over: Parameters<typeof callTool
   return (await callTool(platform.bus, 'universe', tool, args, over)).fields;
 }
 
-const set = (key: string, value: boolean | string[]) =>
-  settings.changeSetting({ key, value, by: 'operator', operator: true, idempotency: null });
+const set = (key: string, value: boolean | string[], on: typeof platform = platform) =>
+  createOperationClient(on, HABITAT, 'market').changeSetting({
+    key,
+    value,
+    by: 'operator',
+    operator: true,
+    idempotency: null,
+  });
 
 test('nothing is on at first, and the answer says what to set', async () => {
   for (const tool of TOOLS) {
@@ -55,6 +60,28 @@ test('nothing is on at first, and the answer says what to set', async () => {
     await expect(call(tool, { cmd: 'true' }, stranger)).rejects.toThrow('FORBIDDEN');
   }
   expect(await call('svc_sandbox_status', {})).toMatchObject({ mode: 'off', shell: { ready: false, probe: null } });
+});
+
+test('until it is switched on nothing is started, the sandbox neither', async () => {
+  const [noted, wrap] = [join(folder, 'noted'), join(folder, 'noting')];
+  writeFileSync(wrap, `#!/bin/sh\necho "$@" >> ${noted}\nexit 1\n`, { mode: 0o755 });
+  const noting = platformOn(database, {}, { SVC_BUBBLEWRAP: wrap });
+  const registry = await startService(noting, habitatService);
+  const alone = await startService(noting, universeService);
+  const disabled = async (needs: string) => {
+    for (const tool of TOOLS) {
+      const { fields } = await callTool(noting.bus, 'universe', tool, { cmd: 'true' });
+      expect(fields).toMatchObject({ ok: false, code: 'E_DISABLED', needs: [needs] });
+    }
+    await callTool(noting.bus, 'universe', 'svc_sandbox_status', {});
+    return existsSync(noted);
+  };
+  expect(await disabled('shell.enabled')).toBe(false);
+  await set('shell.enabled', true, noting);
+  expect(await disabled('sandbox')).toBe(true);
+  await set('shell.enabled', false, noting);
+  await alone.stop();
+  await registry.stop();
 });
 
 test('switched on without bubblewrap nothing runs, and the answer says what the machine lacks', async () => {
