@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { EVENTS } from '../shared/contract/src/events.ts';
 import { declaredTools } from './declared-tools.ts';
 import type { ServiceTools } from './docs-tools.ts';
-import { NOT_HEARD, NOT_PROVOKED } from './provoked-not-yet.ts';
 import type { Stage, Tally } from './stages.ts';
 
 /** What is declared: tool -> codes. */
@@ -16,20 +15,10 @@ interface Declared {
   readonly events: readonly string[];
 }
 
-/** What is known to be missing, so that nothing is added to it. */
-interface Owed {
-  readonly codes: Readonly<Record<string, readonly string[]>>;
-  readonly events: readonly string[];
-}
-
 export interface Verdict {
   readonly seen: number;
   /** A line for each tool with codes that nothing provoked, and for each event that nobody heard. */
   readonly missing: readonly string[];
-  /** Missing, and owed. */
-  readonly owed: number;
-  /** Owed no more, or not declared any more. */
-  readonly settled: readonly string[];
 }
 
 const EVENT = 'event';
@@ -40,26 +29,15 @@ export function codesOf(services: readonly ServiceTools[]): Codes {
 }
 
 /** `seen`: lines as shared/testing/src/seen.ts writes them. */
-export function judge({ codes, events }: Declared, seen: ReadonlySet<string>, owed: Owed): Verdict {
-  const declared = new Map([...codes, [EVENT, events] as const]);
-  const lines = [...declared].flatMap(([name, all]) => all.map((one) => `${name} ${one}`));
-  const owedLines = new Set(
-    [...Object.entries(owed.codes), [EVENT, owed.events] as const].flatMap(([name, all]) =>
-      all.map((one) => `${name} ${one}`),
-    ),
-  );
-  const missing = [...declared].flatMap(([name, all]) => {
-    const never = all.filter((one) => !seen.has(`${name} ${one}`) && !owedLines.has(`${name} ${one}`));
+export function judge({ codes, events }: Declared, seen: ReadonlySet<string>): Verdict {
+  const declared = [...codes, [EVENT, events] as const];
+  const lines = declared.flatMap(([name, all]) => all.map((one) => `${name} ${one}`));
+  const missing = declared.flatMap(([name, all]) => {
+    const never = all.filter((one) => !seen.has(`${name} ${one}`));
     if (never.length === 0) return [];
     return [name === EVENT ? `no test hears ${never.join(', ')}` : `no test provokes ${never.join(', ')} of ${name}`];
   });
-  const known = new Set(lines);
-  return {
-    seen: lines.filter((line) => seen.has(line)).length,
-    missing,
-    owed: lines.filter((line) => owedLines.has(line) && !seen.has(line)).length,
-    settled: [...owedLines].filter((line) => seen.has(line) || !known.has(line)),
-  };
+  return { seen: lines.filter((line) => seen.has(line)).length, missing };
 }
 
 /** Tells the tests that begin from now on to say what they see; the stage judges all of it at the end. */
@@ -88,8 +66,6 @@ async function tallyOf(seen: ReadonlySet<string>): Promise<Tally> {
     return { passed: 0, failed: 0, skipped: 1 };
   }
   const declared = { codes: codesOf(await declaredTools()), events: Object.keys(EVENTS) };
-  const verdict = judge(declared, seen, { codes: NOT_PROVOKED, events: NOT_HEARD });
-  if (verdict.owed > 0) process.stdout.write(`${verdict.owed} are owed, see toolchain/provoked-not-yet.ts\n`);
-  for (const line of verdict.settled) process.stdout.write(`owed no more, take it off the list: ${line}\n`);
+  const verdict = judge(declared, seen);
   return { passed: verdict.seen, failed: verdict.missing.length, skipped: 0, failures: verdict.missing };
 }

@@ -73,8 +73,8 @@ export interface PartWish {
 export async function makeDept(
   unit: HabitatUnit,
   { org: reference, ...wish }: PartWish & { readonly org?: string | undefined; readonly desc: string },
-): Made<DeptRow> {
-  const org = await findOne(unit.tx, teamViewOf(unit.caller), 'orgs', reference);
+): Made<DeptRow, Exclude<ReferenceDenial, 'E_AMBIGUOUS'>> {
+  const org = await findOrg(unit.tx, teamViewOf(unit.caller), reference);
   if (!org.ok) return org;
   const { by, owner } = await requireOrgAdmin(unit, org.value.id);
   const row = { ...wish, id: unit.ids.next('dpt'), org: org.value.id };

@@ -65,7 +65,7 @@ const createDept = defineTool({
   output: Dept,
   access: 'identified',
   effect: 'write',
-  refuses: MAKING_REFUSES,
+  refuses: ['E_DUPLICATE', 'E_NOT_FOUND', 'E_PARENT_REQUIRED', 'E_QUOTA'],
   example: { name: 'Research', org: 'Acme' },
   async handler(wish, context) {
     return settled(context, await context.deps.store.makeDept(context, wish));

@@ -2591,7 +2591,7 @@ export interface Tools {
   teams_createDept: {
     arguments: { name: string; org?: string | undefined; desc?: string | undefined };
     result: { id: string; name: string; org: string; desc: string; createdAt: number };
-    refusals: 'E_DUPLICATE' | 'E_NOT_FOUND' | 'E_PARENT_REQUIRED' | 'E_AMBIGUOUS' | 'E_QUOTA';
+    refusals: 'E_DUPLICATE' | 'E_NOT_FOUND' | 'E_PARENT_REQUIRED' | 'E_QUOTA';
     dress: unknown;
     callErrors: never;
   };
