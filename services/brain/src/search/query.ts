@@ -7,7 +7,7 @@ import { fileScores } from './file-scores.ts';
 import { HeadingPaths } from './heading-paths.ts';
 import { fuseNearness, type Fusion, nearRows } from './nearness.ts';
 import { type ReadQuery, readQuery } from './query-language.ts';
-import { presentRow, soughtTerms } from './results.ts';
+import { presentRow, type Shown as ShownWith, soughtTerms } from './results.ts';
 import type { PostingList } from './posting-list.ts';
 import { firstOfFiles, rowOrder } from './row-order.ts';
 import { type IndexedFile, type RowStore, titleTokens } from './row-store.ts';
@@ -233,8 +233,18 @@ function wishOf({ store, view }: PreparedQuery, request: SearchRequest, read: Re
   return { request, isWanted, phrased: phraseCounts(store, view, read.phrases) };
 }
 
-/** Answers one request; `work` has room for every row and slot of the store. */
-export function runQuery(store: RowStore, request: SearchRequest, work: Workspace): SearchAnswer {
+/** What a request found, to be shown as soon as its texts are at hand. */
+export interface FoundRows {
+  readonly query: PreparedQuery;
+  /** Best first, with their scores. */
+  readonly rows: readonly (readonly [row: number, score: number])[];
+  readonly shown: Omit<ShownWith, 'headings'>;
+  readonly total: number;
+  readonly understood: ReadQuery['understood'];
+}
+
+/** `work` has room for every row and slot of the store. */
+export function findRows(store: RowStore, request: SearchRequest, work: Workspace): FoundRows {
   const read = readQuery(request.query);
   const query = prepareQuery(store, request.admitted, read.words, read, request.meant);
   const wish = wishOf(query, request, read);
@@ -244,8 +254,15 @@ export function runQuery(store: RowStore, request: SearchRequest, work: Workspac
   const { mode, explain, bare = false } = request;
   const making = { mode, reranked: parts, near, fusion: fusion ?? null, phrased: wish.phrased, phraseScore };
   const soughtOf = bare ? () => undefined : soughtTerms(query);
-  const shown = { making, soughtOf, explain, bare, headings: new HeadingPaths() };
-  const results = best.map((row) => presentRow(query, row, work.scores[row] ?? 0, shown));
+  const scored = best.map((row) => [row, work.scores[row] ?? 0] as const);
   work.clearScores(touched);
-  return { results, total, understood: read.understood, corrected: query.corrected, absent: query.absent };
+  const shown = { making, soughtOf, explain, bare };
+  return { query, rows: scored, shown, total, understood: read.understood };
+}
+
+/** Texts that are not at hand are missing in it. */
+export function presentFound({ query, rows, shown, total, understood }: FoundRows): SearchAnswer {
+  const headings = new HeadingPaths();
+  const results = rows.map(([row, score]) => presentRow(query, row, score, { ...shown, headings }));
+  return { results, total, understood, corrected: query.corrected, absent: query.absent };
 }

@@ -3,7 +3,8 @@ import { AnalysisCache } from './analysis-cache.ts';
 import { analyseQuery } from './analysis.ts';
 import { type FeedbackWord, feedbackWords, type FoundPassage } from './feedback.ts';
 import { formatOf } from './passages.ts';
-import { runQuery } from './query.ts';
+import { findRows, type FoundRows, presentFound } from './query.ts';
+import { isSameRequest, keptRequest } from './same-request.ts';
 import { Workspace } from './workspace.ts';
 import { RowStore } from './row-store.ts';
 import type { FileIdentity, IndexedFile } from './row-store.ts';
@@ -38,6 +39,8 @@ export interface IndexStats {
 export class SearchIndex {
   readonly #store: RowStore;
   readonly #work = new Workspace();
+  /** What was found last, while texts of it are missing: whoever asks for the same again waits only for those. */
+  #unshown: { readonly request: SearchRequest; readonly found: FoundRows; readonly changes: number } | null = null;
 
   /** Indexes of one brain's branches share a cache, so that equal contents are analysed once. */
   constructor(cache: AnalysisCache = new AnalysisCache()) {
@@ -113,9 +116,19 @@ export class SearchIndex {
 
   /** Texts that are not at hand are missing in the answer, and named by `texts`. */
   search(request: SearchRequest): SearchAnswer {
+    const before = this.#unshown;
+    this.#unshown = null;
+    const isThere = before?.changes === this.#store.changes && isSameRequest(before.request, request);
+    const found = isThere ? before.found : this.#find(request);
+    const answer = presentFound(found);
+    if (this.texts.isMissing) this.#unshown = { request: keptRequest(request), found, changes: this.#store.changes };
+    return answer;
+  }
+
+  #find(request: SearchRequest): FoundRows {
     const { rowBound, fileAt } = this.#store;
     this.#work.reserve(rowBound, fileAt.length, this.cache.dictionary.idBound);
-    return runQuery(this.#store, request, this.#work);
+    return findRows(this.#store, request, this.#work);
   }
 
   /** What stands out in passages that it found for the query, heaviest first. */

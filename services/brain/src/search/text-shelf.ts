@@ -31,6 +31,10 @@ export class TextsAtHand {
     return text ?? '';
   }
 
+  get isMissing(): boolean {
+    return this.#missing.size > 0;
+  }
+
   /** Those asked for in vain since the last call. */
   takeMissing(): ShownFile[] {
     const missing = [...this.#missing.values()];
