@@ -2,13 +2,13 @@
 import { LRUCache } from 'lru-cache';
 import type { AnalysedFile } from './analysed-file.ts';
 
-const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 const OVERHEAD_BYTES = 256;
 
 /** Of all indexes of the process. Known by the analysis itself: equal hashes may stand for texts with other parts hidden. */
 export const textShelf = new LRUCache<AnalysedFile, string>({
   maxSize: MAX_BYTES,
-  sizeCalculation: (text) => 2 * text.length + OVERHEAD_BYTES,
+  sizeCalculation: (text) => (/[^\x00-\xff]/.test(text) ? 2 : 1) * text.length + OVERHEAD_BYTES,
 });
 
 /** A file whose text is to be shown. */
