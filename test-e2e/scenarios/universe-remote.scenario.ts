@@ -206,11 +206,13 @@ verifies(
     const { providers } = await operator.ok('svc_remote_listProviders');
     expect(providers).toContainEqual(expect.objectContaining({ id, brain: null, lastError: 'E_REMOTE_ABSENT' }));
     expect(await operator.ok(...add({ brain: other }))).toMatchObject({ added: id, provider: { brain: other } });
-    expect(await operator.ok('svc_sync', { brain: other, remote: name, direction: 'push' })).toMatchObject({
+    const renamed = newName('b');
+    await operator.ok('brain_rename', { name: other, to: renamed });
+    expect(await operator.ok('svc_sync', { brain: renamed, remote: name, direction: 'push' })).toMatchObject({
       synced: true,
     });
     expect(await operator.ok('svc_remote_removeProvider', { id: name })).toEqual({ removed: id });
-    await operator.refused('E_NOT_CONFIGURED', 'svc_sync', { brain: other, remote: name, direction: 'push' });
+    await operator.refused('E_NOT_CONFIGURED', 'svc_sync', { brain: renamed, remote: name, direction: 'push' });
     await operator.refused('E_REMOTE_ABSENT', 'svc_remote_removeProvider', { id: String(id) });
   },
   on,
