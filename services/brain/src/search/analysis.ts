@@ -5,7 +5,7 @@ import { isSmallAscii, stem } from './stem.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** Changes whenever the terms or passages of a text change. */
-const ANALYSER_VERSION = 7;
+const ANALYSER_VERSION = 8;
 
 /** Of what a text is analysed by; a snapshot of another version is not read. Letters are what Unicode says they are. */
 export function analysisVersion(unicode: string | undefined = process.versions.unicode): number {
@@ -255,10 +255,20 @@ export interface QueryWord {
   readonly term: string;
 }
 
-/** The words of a query in order, without stop words unless nothing else is left. */
-export function analyseQuery(query: string): QueryWord[] {
+/** The words of a query in order. */
+export function wordsOfQuery(query: string): QueryWord[] {
   const words: QueryWord[] = [];
   scanWords(query, (word) => words.push({ word, term: stem(word) }));
+  return words;
+}
+
+/** Those that carry a topic; all where none does. */
+export function telling(words: readonly QueryWord[]): readonly QueryWord[] {
   const content = words.filter(({ word }) => !STOP_WORDS.has(word));
   return content.length > 0 ? content : words;
+}
+
+/** The words of a query in order, without stop words unless nothing else is left. */
+export function analyseQuery(query: string): readonly QueryWord[] {
+  return telling(wordsOfQuery(query));
 }

@@ -1,6 +1,6 @@
 /** How a query is read: words, and what is said about them. Whatever is no operator is words; nothing is an error. */
 import { z } from 'zod';
-import { analyse, analysePhrase, analyseQuery, type Phrase, type QueryWord } from './analysis.ts';
+import { analyse, analysePhrase, type Phrase, type QueryWord, telling, wordsOfQuery } from './analysis.ts';
 import { foldLetters } from './fold-letters.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
@@ -24,6 +24,8 @@ export type Understood = Readonly<z.output<typeof Understood>>;
 
 export interface ReadQuery {
   readonly words: readonly QueryWord[];
+  /** The same with stop words, in the order in which they were written. */
+  readonly written: readonly QueryWord[];
   /** Stop words included. */
   readonly phrases: readonly Phrase[];
   /** Terms of which one is enough. */
@@ -183,13 +185,12 @@ export function readQuery(query: string): ReadQuery {
   reader.end();
   const { plain, phrases, any, prefixes, not, paths, since, until } = reader;
   const joined = new Set(any.flat());
-  const words = wordsOf(
-    plain.filter((word) => !joined.has(word)),
-    phrases,
-    any.length + prefixes.length > 0,
-  );
+  // Words of phrases count like any other.
+  const written = wordsOfQuery([...plain.filter((word) => !joined.has(word)), ...phrases].join(' '));
+  const words = wordsThatCount(written, any.length + prefixes.length > 0);
   return {
     words,
+    written,
     phrases: phrases.map(analysePhrase),
     any: any.map((group) => [...new Set(group.flatMap(analyse))]),
     prefixes,
@@ -210,11 +211,9 @@ export function readQuery(query: string): ReadQuery {
   };
 }
 
-/** Words of phrases count like any other; stop words alone only where there is nothing else. */
-function wordsOf(plain: readonly string[], phrases: readonly string[], hasMore: boolean): readonly QueryWord[] {
-  const text = [...plain, ...phrases].join(' ');
-  const words = analyseQuery(text);
-  return hasMore ? words.filter(({ word }) => !STOP_WORDS.has(word)) : words;
+/** Stop words alone count only where there is nothing else. */
+function wordsThatCount(written: readonly QueryWord[], hasMore: boolean): readonly QueryWord[] {
+  return hasMore ? written.filter(({ word }) => !STOP_WORDS.has(word)) : telling(written);
 }
 
 /** The query as plain words: nothing in it is an operator any more. */

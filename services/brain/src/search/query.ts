@@ -1,4 +1,5 @@
 import { bodyTokens } from './analysed-file.ts';
+import type { QueryWord } from './analysis.ts';
 import { inverseFrequency, roundScore } from './bm25.ts';
 import { narrowed, phraseCounts } from './conditions.ts';
 import { CANDIDATES, PHRASE_SCORE, rerankCandidates, sumOfParts, unrerankedParts } from './hybrid.ts';
@@ -34,6 +35,8 @@ interface Wish {
   readonly isWanted: ((row: number) => boolean) | null;
   /** How many of the phrases each row holds. */
   readonly phrased: ReadonlyMap<number, number>;
+  /** All words of the query. */
+  readonly written: readonly QueryWord[];
 }
 
 function candidatesOf(
@@ -63,12 +66,17 @@ function candidatesOf(
 }
 
 /** Query terms in query order, and all of them with their idf; one that no row has counts as the rarest. */
-function rerankQuery({ view, words, terms }: PreparedQuery) {
+function rerankQuery({ store, view, words, terms, corrected }: PreparedQuery, written: readonly QueryWord[]) {
   const byTerm = new Map(terms.map((term) => [term.term, term]));
   const known = words.flatMap(({ term }) => byTerm.get(term) ?? []);
+  const asRead = new Map(corrected.map(({ word, as }) => [word, as]));
   const unseen = inverseFrequency(view.totals.rows, 0);
   return {
     terms: known.filter(({ postings }) => postings !== undefined),
+    written: written.map(({ word, term }) => {
+      const meant = asRead.get(word) ?? term;
+      return { id: store.cache.dictionary.find(meant) ?? -1, idf: byTerm.get(meant)?.idf ?? null };
+    }),
     weighted: words.map(({ term }) => ({ term, idf: byTerm.get(term)?.idf ?? unseen })),
   };
 }
@@ -86,7 +94,7 @@ function rerank(query: PreparedQuery, rows: Uint32Array, wish: Wish, work: Works
   const best = topRows(rows, CANDIDATES, rowOrder(query.store, work.scores, wish.phrased));
   const candidates = candidatesOf(query, best, wish, work);
   const unitsOf = (id: number): Uint16Array => dictionary.unitsOf(id);
-  const asked = { ...rerankQuery(query), unitsOf, recency: wish.request.recency ?? 'off' };
+  const asked = { ...rerankQuery(query, wish.written), unitsOf, recency: wish.request.recency ?? 'off' };
   const parts = rerankCandidates(candidates, asked, work.termNumbers);
   const top = candidates.reduce((highest, { bm25 }) => Math.max(highest, bm25), 0);
   const partsOf = new Map(parts.map((part, index) => [best[index] ?? 0, part]));
@@ -230,7 +238,7 @@ function wishOf({ store, view }: PreparedQuery, request: SearchRequest, read: Re
   const { within, pathPrefix = '', changedAt = () => null } = request;
   const narrowing = within === undefined ? read : readQuery(within);
   const isWanted = narrowed(store, view, { read: narrowing, pathPrefix, changedAt });
-  return { request, isWanted, phrased: phraseCounts(store, view, read.phrases) };
+  return { request, isWanted, phrased: phraseCounts(store, view, read.phrases), written: read.written };
 }
 
 /** What a request found, to be shown as soon as its texts are at hand. */

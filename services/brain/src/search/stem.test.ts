@@ -42,3 +42,16 @@ test('a plain piece is its one word, and no other piece is one', () => {
     { numRuns: 3000 },
   );
 });
+
+test.each([
+  ['1st', '1'],
+  ['22nd', '22'],
+  ['3rd', '3'],
+  ['8th', '8'],
+  ['th', 'th'],
+  ['8ths', '8ths'],
+  ['12345th', '12345th'],
+  ['0x8th', '0x8th'],
+])('the stem of %s is %s', (word, expected) => {
+  expect(stem(word)).toBe(expected);
+});

@@ -21,7 +21,17 @@ function isStemmable(word: string): boolean {
   return true;
 }
 
-/** The Porter2 stem of a folded lower-case word, or its light Arabic one; words of other letters stay as they are. */
+const ORDINAL = /^(\d{1,4})(?:st|nd|rd|th)$/;
+const LONGEST_ORDINAL = 6;
+
+/** `8th` is `8`: days are written both ways. */
+function withoutOrdinalEnding(word: string): string {
+  const unit = word.charCodeAt(0);
+  const mayBeOne = unit >= 48 && unit <= 57 && word.length <= LONGEST_ORDINAL;
+  return mayBeOne ? (ORDINAL.exec(word)?.[1] ?? word) : word;
+}
+
+/** The Porter2 stem of a folded lower-case word, or its light Arabic one; of an ordinal number the number; words of other letters stay as they are. */
 export function stem(word: string): string {
   return isArabic(word) ? arabicStem(word) : latinStem(word);
 }
@@ -29,7 +39,7 @@ export function stem(word: string): string {
 export function latinStem(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
-  if (!isStemmable(word)) return word;
+  if (!isStemmable(word)) return withoutOrdinalEnding(word);
   const own = ownCopy(word);
   const found = porterStem(baseForm(own));
   if (stems.size >= STEM_CACHE_LIMIT) stems.clear();
