@@ -1,12 +1,9 @@
 /** BM25 of whole files, for those whose passages are reranked. */
 import { B, K1 } from './bm25.ts';
 import { BODY_ONLY_BOUND, FIELD_WEIGHTS, FIELDS, frequencyOf, HEADING, TEXT } from './fields.ts';
-import type { PostingList } from './posting-list.ts';
+import { LOOKUP_COST, type PostingList } from './posting-list.ts';
 import type { IndexedFile, RowStore } from './row-store.ts';
 import type { PreparedQuery } from './scoring.ts';
-
-/** Looking up one row costs about as much as reading so many entries of a list. */
-const LOOKUP_COST = 8;
 
 /** A row's share of its file's weighted frequency; title, path and tags belong to the file and count once. */
 function fileShare(packed: number, isFirst: boolean): number {

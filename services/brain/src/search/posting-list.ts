@@ -1,6 +1,9 @@
 /** Entries per full chunk: bounds the work of one insert or removal, however common the term. */
 export const CHUNK_ENTRIES = 256;
 
+/** Looking up one row costs about as much as reading so many entries of a list. */
+export const LOOKUP_COST = 8;
+
 /** [used entries, row, packed, row, packed, …], rows ascending. */
 export type Chunk = Uint32Array;
 

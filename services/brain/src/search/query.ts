@@ -123,8 +123,9 @@ interface Touched {
   readonly skipped: readonly PostingList[];
 }
 
-function touchedRows(query: PreparedQuery, { scores, rows }: Workspace, enough: Enough | null): Touched {
-  const found: RowScores = { scores, rows, count: 0 };
+function touchedRows(query: PreparedQuery, work: Workspace, enough: Enough | null): Touched {
+  const { scores, rows } = work;
+  const found: RowScores = { scores, rows, count: 0, norms: work.bodyNorms(query.view) };
   const skipped = scoreRows(query, found, enough);
   const touched = rows.subarray(0, found.count);
   for (let index = 0; index < touched.length; index += 1) {

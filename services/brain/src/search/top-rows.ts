@@ -44,16 +44,31 @@ function heapOf(rows: ArrayLike<number>, count: number, before: Before): number[
 export function topRows(rows: ArrayLike<number>, limit: number, { before, scores }: RowOrder): number[] {
   const count = Math.min(Math.max(limit, 0), rows.length);
   const heap = heapOf(rows, count, before);
-  const scoreOf = (row: number): number => (scores === null ? 0 : (scores[row] ?? 0));
-  let least = scoreOf(heap[0] ?? 0);
-  for (let index = count; index < rows.length && count > 0; index += 1) {
-    const row = rows[index] ?? 0;
-    if (scoreOf(row) < least || !before(row, heap[0] ?? 0)) continue;
+  const replaceWorst = (row: number): void => {
+    if (!before(row, heap[0] ?? 0)) return;
     heap[0] = row;
     sink(heap, before);
-    least = scoreOf(heap[0]);
-  }
+  };
+  if (count > 0 && scores !== null) offerByScore(rows, count, scores, heap, replaceWorst);
+  else if (count > 0) for (let index = count; index < rows.length; index += 1) replaceWorst(rows[index] ?? 0);
   return heap.sort((left, right) => (before(left, right) ? -1 : 1));
+}
+
+/** Nearly all rows are worse than the worst of the heap: those are left out without being held against it. */
+function offerByScore(
+  rows: ArrayLike<number>,
+  from: number,
+  scores: Float64Array,
+  heap: readonly number[],
+  offer: (row: number) => void,
+): void {
+  let least = scores[heap[0] ?? 0] ?? 0;
+  for (let index = from; index < rows.length; index += 1) {
+    const row = rows[index] ?? 0;
+    if ((scores[row] ?? 0) < least) continue;
+    offer(row);
+    least = scores[heap[0] ?? 0] ?? 0;
+  }
 }
 
 /** The lowest of the `count` highest scores of these rows, of which there are as many at least. */
