@@ -7,7 +7,7 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-export interface AgentRequest {
+interface AgentRequest {
   readonly path: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;

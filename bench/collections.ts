@@ -15,7 +15,7 @@ const Collection = z.object({
 });
 export type Brain = z.output<typeof Collection>['brains'][number];
 
-export interface NamedCollection {
+interface NamedCollection {
   readonly name: string;
   readonly brains: readonly Brain[];
 }

@@ -7,7 +7,7 @@ import { MeantWord, type SearchAnswer, type SearchRequest } from '../services/br
 import { SearchIndex } from '../services/brain/src/search/search-index.ts';
 import type { Brain } from './collections.ts';
 
-export interface IndexedCollection {
+interface IndexedCollection {
   readonly index: SearchIndex;
   idOf(file: string): string;
   contentOf(file: string): string;

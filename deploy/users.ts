@@ -12,7 +12,7 @@ export interface Users {
   close(): void;
 }
 
-export interface Lingering {
+interface Lingering {
   readonly lingerMs: number;
   /** When somebody was connected to the doors last, of `performance.now()`. */
   usedAt(): Promise<number>;

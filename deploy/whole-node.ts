@@ -11,7 +11,7 @@ import type { Start } from './process.ts';
 import type { CataloguedService } from './services.ts';
 import { countUsers } from './users.ts';
 
-export interface WholeNode {
+interface WholeNode {
   readonly directory: DataDirectory;
   readonly store: EmbeddedStore;
   readonly services: readonly CataloguedService[];

@@ -22,7 +22,7 @@ export interface Reply {
   readonly body: ReplyBody;
 }
 
-export interface ReplyBody {
+interface ReplyBody {
   readonly id?: unknown;
   readonly result?: Fields;
   readonly error?: { readonly code: string; readonly message: string; readonly data?: Fields };

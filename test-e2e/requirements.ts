@@ -91,7 +91,7 @@ const ALL = {
 
 export type RequirementId = keyof typeof ALL;
 
-export interface Requirement {
+interface Requirement {
   readonly id: RequirementId;
   readonly source: string;
   readonly behaviour: string;

@@ -31,7 +31,7 @@ export interface Scenario {
   report(line: string): void;
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   /** A target of the file's own; otherwise the one all files share. */
   readonly on?: OwnTargetHandle;
   /** A behaviour that only this kind of target has. */
@@ -41,7 +41,7 @@ export interface VerifyOptions {
   readonly title?: string;
 }
 
-export interface OwnTargetHandle {
+interface OwnTargetHandle {
   /** The only kind on which there is one; undefined = both. */
   readonly only: TargetKind | undefined;
   get(): OwnTarget;
@@ -92,7 +92,7 @@ export interface Preparation {
   dispose(): Promise<void>;
 }
 
-export interface OwnTargetOptions {
+interface OwnTargetOptions {
   /** As in VerifyOptions. */
   readonly only?: TargetKind;
   /** Nobody had it before and nobody gets it afterwards: for what counts everything, or cannot be mended. */

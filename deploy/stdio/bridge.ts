@@ -7,14 +7,14 @@ import { errorLine, eventData, oneLine } from './frames.ts';
 import { type ClientMessage, headersOf, readMessage } from './message.ts';
 import { createLegacySession, type LegacySession } from './session.ts';
 
-export interface Bridge {
+interface Bridge {
   /** A line of the client; null = one that was too long. */
   take(line: string | null): void;
   /** The client says no more: what it asked is answered, its session ended. */
   end(): Promise<void>;
 }
 
-export interface BridgeParts {
+interface BridgeParts {
   readonly door: Door;
   /** A line to the client, without its end. */
   readonly write: (line: string) => void;

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FoundNode } from './find-node.ts';
 
-export interface DoorRequest {
+interface DoorRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-export interface Exchange<Read> {
+interface Exchange<Read> {
   readonly request: DoorRequest;
   readonly signal: AbortSignal;
   /** Of the reply; done again with the next reply when the connection breaks under it. */

@@ -1,7 +1,7 @@
 /** Messages as they stand on stdio, a line each, and as a stream of events carries them. */
 
 /** Larger than any body the service takes: its own answer says so for what is between. */
-export const MAX_LINE = 8 * 1024 * 1024;
+const MAX_LINE = 8 * 1024 * 1024;
 
 export interface Lines {
   /** Lines that are complete now, without the empty ones; null stands for one that was too long. */

@@ -10,7 +10,7 @@ import { folder } from './started-process.ts';
 
 export type Era = '2026' | '2025';
 
-export interface StdioClient {
+interface StdioClient {
   readonly pid: number;
   tools(): Promise<string[]>;
   call(name: string, args: Record<string, unknown>): Promise<unknown>;
@@ -36,7 +36,7 @@ export function environmentOf(directory: string, more: Readonly<Record<string, s
   return { PATH, NODE_COMPILE_CACHE, SVC_MODE: 'mcp', SVC_DATA_DIR: directory, SVC_MCP_PORT: '0', ...more };
 }
 
-export function commandOf(env: Record<string, string>) {
+function commandOf(env: Record<string, string>) {
   return { command: process.execPath, args: ['--disable-warning=ExperimentalWarning', ENTRY], env };
 }
 

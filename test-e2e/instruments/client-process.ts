@@ -23,7 +23,7 @@ export interface ClientMessage {
   readonly [field: string]: unknown;
 }
 
-export interface ClientProcess {
+interface ClientProcess {
   /** Resolves with the first message of that kind. */
   said(kind: string, withinMs?: number): Promise<ClientMessage>;
   pause(): void;

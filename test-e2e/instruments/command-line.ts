@@ -11,7 +11,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly cwd?: string;

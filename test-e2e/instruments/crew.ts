@@ -2,13 +2,13 @@
 import type { Caller, Fields } from '../client.ts';
 import { newName } from '../verifies.ts';
 
-export interface RosterMember {
+interface RosterMember {
   readonly id: string;
   readonly name: string;
   readonly alive?: boolean;
 }
 
-export interface MadeCrew {
+interface MadeCrew {
   readonly crew: string;
   readonly workspace: string;
   readonly roster: readonly RosterMember[];

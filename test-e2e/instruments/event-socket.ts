@@ -11,7 +11,7 @@ export interface HeardEvent {
   readonly [field: string]: unknown;
 }
 
-export interface SubscribeAnswer {
+interface SubscribeAnswer {
   readonly ok: boolean;
   readonly code?: string;
   readonly events?: readonly string[];

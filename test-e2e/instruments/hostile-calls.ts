@@ -7,7 +7,7 @@ import { hostileName } from './names.ts';
 import { hashOutside } from './outside.ts';
 import type { Random } from './random.ts';
 
-export interface HostileCalls {
+interface HostileCalls {
   readonly user: Caller;
   readonly place: TargetPlace;
   readonly random: Random;

@@ -12,7 +12,7 @@ export interface Outcome {
   readonly status: number;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly clients: number;
   readonly brain: string;
   /** Of every so many operations one is a read. */

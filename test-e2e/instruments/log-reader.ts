@@ -12,7 +12,7 @@ export interface LoggedEvent {
   readonly payload: Fields;
 }
 
-export interface LogPage extends Fields {
+interface LogPage extends Fields {
   readonly events: readonly LoggedEvent[];
   readonly lastId: string | null;
   readonly nextCursor?: string;

@@ -4,7 +4,7 @@ import type { Database } from '@svc/runtime/database.ts';
 type Pool = Database['pool'];
 
 /** Whose trades are looked at: on a target that others had before, these traded with nobody else. */
-export interface Traded {
+interface Traded {
   readonly sellers: readonly string[];
   readonly buyers: readonly string[];
 }

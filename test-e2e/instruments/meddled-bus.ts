@@ -20,7 +20,7 @@ const PASSWORD = 'of-one-node';
 const silent = { info() {}, warn() {}, error() {} };
 
 /** Messages by what became of them. */
-export interface Meddled {
+interface Meddled {
   carried: number;
   lost: number;
   twice: number;

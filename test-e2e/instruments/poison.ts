@@ -3,7 +3,7 @@
  * secret: as the field `salary`, or somewhere in a text of which nobody can say where its fields are.
  */
 
-export interface Poison {
+interface Poison {
   /** With its extension. */
   readonly name: string;
   readonly bytes: Buffer;

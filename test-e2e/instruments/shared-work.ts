@@ -13,7 +13,7 @@ const UNSURE = new Set(['E_OUTCOME_UNKNOWN', 'SERVICE_UNAVAILABLE', 'TIMEOUT', '
 
 type Part = Required<Pick<ClientOrder, 'brain' | 'writes' | 'label'>>;
 
-export const sharedKey = (brain: string): string => `count of ${brain}`;
+const sharedKey = (brain: string): string => `count of ${brain}`;
 export const SHARED_FILE = 'shared/log.md';
 export const changesOf = (writes: number): number => Math.ceil(writes / SHARE_OF_CHANGES);
 

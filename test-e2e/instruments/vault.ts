@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 type Kind = 'text' | 'large' | 'binary' | 'link' | 'other';
 
-export interface VaultEntry {
+interface VaultEntry {
   /** As it lies on disk. */
   readonly path: string;
   readonly kind: Kind;

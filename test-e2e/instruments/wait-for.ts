@@ -1,7 +1,7 @@
 /** Polls with a deadline; the only way in which scenarios wait for what sends no event. */
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface WaitOptions {
+interface WaitOptions {
   /** Given where the contract names a time; otherwise long enough for a busy machine. */
   readonly withinMs?: number | undefined;
   /** A function when it is worth saying what was seen last. */

@@ -9,7 +9,7 @@ import { request } from 'undici';
 import { waitFor } from '../instruments/wait-for.ts';
 import type { Environment } from './target.ts';
 
-export interface ServiceProcessOptions {
+interface ServiceProcessOptions {
   readonly name: string;
   /** Path of the entry below the project, then its arguments. */
   readonly command: readonly [entry: string, ...args: string[]];

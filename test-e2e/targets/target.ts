@@ -29,7 +29,7 @@ export interface TargetPlace {
 }
 
 /** The processes of a target by what they run: `gateway`, or a service of `deploy/services.ts` that has some for itself. */
-export interface TargetProcesses {
+interface TargetProcesses {
   /** Each of them once, those behind the gateways first; embedded, the one that is all of them. */
   readonly everybody: readonly ServiceProcess[];
   readonly gateways: readonly ServiceProcess[];
@@ -41,7 +41,7 @@ export interface TargetProcesses {
 }
 
 /** Roles that share their processes, and one that has processes for itself; embedded, all share one. */
-export interface RoleProcesses {
+interface RoleProcesses {
   readonly roles: readonly string[];
   readonly processes: readonly ServiceProcess[];
 }

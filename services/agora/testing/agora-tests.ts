@@ -5,7 +5,7 @@ import { migratedDatabase, type TestDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll } from 'vitest';
 import { type AgoraBed, openAgoraBed } from './agora-bed.ts';
 
-export interface AgoraTests {
+interface AgoraTests {
   readonly database: TestDatabase;
   readonly client: SqlClient;
   /** Once the tests run. */

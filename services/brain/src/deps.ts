@@ -33,7 +33,7 @@ import type { SyncStore } from './sync/sync-store.ts';
 import type { SessionStore } from './store/session-store.ts';
 
 /** What contexts are built with. */
-export interface ContextParts {
+interface ContextParts {
   readonly store: ContextStore;
   readonly heartbeats: HeartbeatStore;
   /** Those of this service. */

@@ -16,7 +16,7 @@ import type { SessionStore } from './store/session-store.ts';
 import { sweepTmp } from './tmp/tmp-store.ts';
 import { leaseReleased } from './operations/lease.ts';
 
-export interface JobParts {
+interface JobParts {
   readonly platform: Platform;
   readonly host: BrainHost;
   readonly store: Pick<ServiceStore, 'client' | 'outbox' | 'transact'>;

@@ -15,7 +15,7 @@ import type { AskedBrain } from './brain/brain-router.ts';
 import { commit } from './operations/commit.ts';
 import { changeFile } from './operations/files.ts';
 
-export const LAYOUT_VERSION = 3;
+const LAYOUT_VERSION = 3;
 
 /** What this service keeps at the data root; everything else there that is text is from an old layout. */
 const OWN_ENTRIES = new Set([
@@ -39,7 +39,7 @@ function isOwnEntry(name: string): boolean {
   return OWN_ENTRIES.has(name) || DRAFTED.some((file) => name.startsWith(file));
 }
 
-export interface LayoutStatus {
+interface LayoutStatus {
   readonly markerVersion: number | null;
   readonly targetVersion: typeof LAYOUT_VERSION;
   readonly upToDate: boolean;
@@ -70,7 +70,7 @@ interface LegacyFile {
   readonly root: string;
 }
 
-export interface LegacyOptions {
+interface LegacyOptions {
   readonly dataDir: string;
   /** Directories besides the data root. */
   readonly legacyDirs: readonly string[];

@@ -6,7 +6,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { identityOfAccount, isSink, workspaceOfAccount } from './domain/account.ts';
 import type { Registry } from './ports.ts';
 
-export interface OpeningCall {
+interface OpeningCall {
   readonly operator: boolean;
   readonly stamp: RegistryStamp | null;
 }

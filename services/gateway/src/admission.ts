@@ -27,7 +27,7 @@ export interface Admission {
   admit(exchange: HttpExchange, nobody: Nobody, what: 'call' | 'look'): Promise<Visit>;
 }
 
-export interface AdmissionParts {
+interface AdmissionParts {
   readonly config: Pick<Config, 'SVC_ALLOWED_HOSTS' | 'SVC_CORS_ORIGINS'>;
   readonly loopback: boolean;
   readonly credentials: Credentials;

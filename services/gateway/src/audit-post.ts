@@ -14,7 +14,7 @@ export interface AuditPost {
   close(): Promise<void>;
 }
 
-export type AuditPostPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'ids' | 'log'>;
+type AuditPostPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'ids' | 'log'>;
 
 const RETRY_MS = 2000;
 /** More are not kept while nobody takes them; the log has them too. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
 import { Tally } from './connections.ts';
 
-export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** How long and how much of a body that is too large is still read, so that its sender gets to see the reply. */
 const DISCARD_MS = 2000;
 const DISCARD_BYTES = 64 * 1024 * 1024;
@@ -29,7 +29,7 @@ const MAX_HELD_BYTES_OF_ONE = MAX_HELD_BYTES / 2;
 const SMALL_BODY_BYTES = 64 * 1024;
 
 /** `gone`: the client left before it had said everything; there is nobody to answer. */
-export type ReadBody = { readonly bytes: Buffer } | { readonly gone: true };
+type ReadBody = { readonly bytes: Buffer } | { readonly gone: true };
 
 export interface Bodies {
   /** `owner`: whose share it is. Throws SERVICE_UNAVAILABLE while too much is held, PAYLOAD_TOO_LARGE. */

@@ -59,7 +59,7 @@ export function presentedIn(headers: IncomingHttpHeaders): Presented {
   };
 }
 
-export interface CredentialParts {
+interface CredentialParts {
   readonly config: Pick<Config, 'SVC_API_KEY' | 'SVC_API_KEY_PREVIOUS' | 'SVC_PLAN'>;
   readonly ports: Ports;
   readonly sessions: SessionKeys;

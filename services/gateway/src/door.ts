@@ -40,7 +40,7 @@ export interface DoorParts {
 }
 
 /** Never rejects. */
-export type DoorHandler = (exchange: HttpExchange, door: HttpDoor) => Promise<void>;
+type DoorHandler = (exchange: HttpExchange, door: HttpDoor) => Promise<void>;
 
 export function createDoor(parts: DoorParts): DoorHandler {
   const { admission, bodies, metrics, log, denials, ports, protocols } = parts;

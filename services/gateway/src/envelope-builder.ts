@@ -41,7 +41,7 @@ export type EnvelopeBuilder = (wanted: Wanted) => Promise<OutgoingCall>;
 const VISIBLE_KEY = /^[\x21-\x7e]{1,255}$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-export interface EnvelopeParts {
+interface EnvelopeParts {
   readonly platform: Pick<StatelessPlatform, 'clock' | 'config'>;
   readonly ports: Ports;
   readonly sessions: SessionKeys;

@@ -22,7 +22,7 @@ export interface EventHub {
   close(): Promise<void>;
 }
 
-export interface EventHubParts {
+interface EventHubParts {
   readonly platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
   readonly ports: Ports;
   readonly metrics: Pick<GatewayMetrics, 'eventsDropped'>;

@@ -21,7 +21,7 @@ export interface EventSource {
   judge(events: readonly PositionedEvent[]): Promise<readonly JudgedEvent[]>;
 }
 
-export interface EventSink {
+interface EventSink {
   /** Sends the event if the socket may and wants to hear it. */
   send(event: JudgedEvent): void;
   /** Resolves when the socket took what was sent, or is gone. */

@@ -31,7 +31,7 @@ export interface ReplyWriter {
   json(exchange: HttpExchange, status: number, body: string, headers?: readonly string[]): void;
 }
 
-export interface ReplyPolicy {
+interface ReplyPolicy {
   readonly securityHeaders: readonly string[];
   readonly corsOrigins: readonly string[] | undefined;
   isDraining(): boolean;

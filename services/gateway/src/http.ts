@@ -10,7 +10,7 @@ import type { Ports } from './ports.ts';
 import type { Readiness } from './readiness.ts';
 import type { ServiceDirectory } from './service-directory.ts';
 
-export interface HttpParts {
+interface HttpParts {
   readonly platform: Pick<StatelessPlatform, 'clock' | 'log' | 'metrics' | 'node'>;
   readonly admission: Admission;
   readonly directory: ServiceDirectory;

@@ -10,7 +10,7 @@ import type { Ports } from './ports.ts';
 import type { ServiceDirectory } from './service-directory.ts';
 import type { CallTool } from './tool-call.ts';
 
-export interface JsonRpcParts {
+interface JsonRpcParts {
   readonly directory: ServiceDirectory;
   readonly ports: Pick<Ports, 'profilesFor'>;
   readonly callTool: CallTool;

@@ -14,10 +14,10 @@ import { createPolicyCache, type PolicyCache } from '@svc/runtime/policy-cache.t
 import { createTokenCache, type TokenCache } from './token-cache.ts';
 
 /** An identity as it acts in a workspace, and its roles in each. Null subject = it has no role anywhere. */
-export type AgentContext = Pick<HabitatAnswer<'context'>, 'subject' | 'quarantined' | 'roles'>;
+type AgentContext = Pick<HabitatAnswer<'context'>, 'subject' | 'quarantined' | 'roles'>;
 
 /** Under what the caller is judged; null = the registry does not answer. Asked for only where it matters. */
-export type UnderStamp = () => Promise<RegistryStamp | null>;
+type UnderStamp = () => Promise<RegistryStamp | null>;
 
 export interface Ports {
   /** What the registry stands at, read after this call began; null = it does not answer. Never throws. */

@@ -81,7 +81,7 @@ interface KnownTools {
   readonly cards: readonly ToolCard[];
 }
 
-export type DirectoryPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
+type DirectoryPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
 
 export async function startServiceDirectory(
   platform: DirectoryPlatform,

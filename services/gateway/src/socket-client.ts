@@ -9,7 +9,7 @@ import type { SocketCredential, SocketRights } from './socket-rights.ts';
 import { type Answer, refused, subscribe, type Understood, unsubscribe } from './socket-messages.ts';
 import type { GatewaySocket } from './sockets.ts';
 
-export interface ClientParts {
+interface ClientParts {
   readonly source: EventSource;
   readonly metrics: GatewayMetrics;
 }

@@ -12,7 +12,7 @@ const HANDSHAKE_WITHIN_MS = 5000;
 const MAX_STRANGERS = 512;
 const MAX_STRANGERS_OF_ONE = 64;
 
-export interface GateParts {
+interface GateParts {
   readonly admission: Pick<Admission, 'assertOrigin'>;
   readonly addresses: ClientAddresses;
   readonly limits: ConnectionLimits;

@@ -16,7 +16,7 @@ import { type Denials, strangerFrom } from './denials.ts';
 import { SocketGate } from './socket-gate.ts';
 import { rightsOf, type SocketCredential, type SocketRights, UNCHECKED_OPERATOR } from './socket-rights.ts';
 
-export interface SocketParts {
+interface SocketParts {
   readonly platform: StatelessPlatform;
   readonly addresses: ClientAddresses;
   readonly admission: Admission;
@@ -29,7 +29,7 @@ export interface SocketParts {
 }
 
 /** Under this name a handshake is in the audit, where calls have the name of their tool. */
-export const HANDSHAKE = 'socket';
+const HANDSHAKE = 'socket';
 
 export interface Sockets {
   /** Tells every socket why, then ends the transports, so that clients connect to another gateway by themselves. */
@@ -37,7 +37,7 @@ export interface Sockets {
   close(): Promise<void>;
 }
 
-export interface SocketData {
+interface SocketData {
   credential: SocketCredential;
   rights: SocketRights;
 }

@@ -6,7 +6,7 @@ import { anonymousIn, declaredIn, tokenSubject } from './domain/access.ts';
 import type { Identity } from './identity.ts';
 import type { Ports } from './ports.ts';
 
-export interface Appearance {
+interface Appearance {
   readonly identity: Identity;
   /** Null = the registry does not answer. */
   readonly revision: Revision | null;

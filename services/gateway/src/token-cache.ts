@@ -21,7 +21,7 @@ export interface TokenCache {
   close(): void;
 }
 
-export interface TokenCacheParts {
+interface TokenCacheParts {
   readonly platform: Pick<StatelessPlatform, 'bus' | 'log'>;
   readonly registry: Pick<RegistryClient<'gateway'>, 'subject'>;
   readonly meter: TokenMeter;

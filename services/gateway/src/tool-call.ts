@@ -21,7 +21,7 @@ export interface Tally {
 }
 
 /** What has to be known of a call to make it, whatever it came through. */
-export interface CallOrigin {
+interface CallOrigin {
   readonly exchange: CallSource;
   readonly door: HttpDoor | 'inner';
   readonly visit: Visit;

@@ -4,7 +4,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import { FULL, isBuiltIn, profileNamed, type SetProfiles } from './domain/profiles.ts';
 
-export interface ToolList {
+interface ToolList {
   readonly text: string;
   readonly etag: string;
 }

@@ -4,7 +4,7 @@ import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { type RunningService, startService } from '@svc/runtime/service.ts';
 
-export interface EmitOptions {
+interface EmitOptions {
   readonly lost?: boolean;
   readonly workspace?: string;
   /** Row-rule keys beyond that of the brain. */

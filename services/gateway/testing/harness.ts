@@ -27,7 +27,7 @@ export interface Harness {
   stop(): Promise<void>;
 }
 
-export interface CallReply {
+interface CallReply {
   readonly status: number;
   readonly headers: Headers;
   readonly id: unknown;

@@ -4,7 +4,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 
-export interface RevisionNow {
+interface RevisionNow {
   readonly stamp: RegistryStamp;
   /** Clock of the database, ms since the epoch. */
   readonly at: number;
@@ -17,7 +17,7 @@ export interface Revision {
   committed(stamp: RegistryStamp): void;
 }
 
-export interface RevisionParts {
+interface RevisionParts {
   readonly client: SqlClient;
   /** No other process changes the rows, so what this one committed is what there is. */
   readonly exclusive: boolean;

@@ -87,7 +87,7 @@ async function startNode(platform: Platform): Promise<HabitatNode> {
   };
 }
 
-export type RegistryOfAll = ReturnType<typeof registryOfAll>;
+type RegistryOfAll = ReturnType<typeof registryOfAll>;
 
 function registryOfAll(platform: Platform) {
   return {

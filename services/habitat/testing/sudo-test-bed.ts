@@ -12,7 +12,7 @@ export interface Cast {
 
 type Fields = Record<string, unknown>;
 
-export interface SudoBed {
+interface SudoBed {
   /** A workspace with an editor who owns a task, an admin, another member, and somebody from elsewhere. */
   cast(scopes?: string[]): Promise<Cast>;
   can(who: Person, taskId: string, scope: string): Promise<Fields>;

@@ -4,7 +4,7 @@ import type { Database } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { type HabitatNode, type HabitatTestBed, openHabitatTestBed } from './habitat-test-bed.ts';
 
-export interface HabitatOptions {
+interface HabitatOptions {
   readonly open?: () => Promise<Database>;
   /** Processes that share nothing but the database; more than one needs a database for several. */
   readonly nodes?: number;
@@ -12,7 +12,7 @@ export interface HabitatOptions {
 }
 
 /** To be used inside tests and hooks only: before them nothing has started. */
-export interface HabitatOfTests {
+interface HabitatOfTests {
   bed(): HabitatTestBed;
   /** The first node, also after a restart. */
   readonly node: HabitatNode;

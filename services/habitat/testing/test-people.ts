@@ -13,7 +13,7 @@ export interface Person {
   code(tool: string, args?: Fields, at?: HabitatNode): Promise<string | null>;
 }
 
-export interface PersonOptions {
+interface PersonOptions {
   readonly workspace?: string;
   /** null = knows nobody. */
   readonly role?: 'admin' | 'editor' | 'viewer' | null;

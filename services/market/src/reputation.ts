@@ -5,7 +5,7 @@ import { type Reputation, reputationOf } from './domain/reputation.ts';
 import type { Registry } from './registry.ts';
 import type { TradeStore } from './store/trade-store.ts';
 
-export interface SellerReputation extends Reputation {
+interface SellerReputation extends Reputation {
   /** Trust score in the registry, 0 to 1. */
   readonly legacy: number;
 }

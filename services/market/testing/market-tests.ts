@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type MarketBed, openMarketBed } from './market-store-bed.ts';
 import { RealMarket } from './model/real-market.ts';
 
-export interface MarketTests {
+interface MarketTests {
   readonly database: TestDatabase;
   readonly client: SqlClient;
   /** Once the tests run. */

@@ -19,7 +19,7 @@ export type GitRemotes = Pick<
   'remotes' | 'keepRemote' | 'forgetRemote' | 'reach'
 >;
 
-export interface DoorPorts {
+interface DoorPorts {
   readonly tasks: Tasks;
   readonly gitRemotes: GitRemotes;
   readonly outside: Outside;

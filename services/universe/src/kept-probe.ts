@@ -1,7 +1,7 @@
 /** What the probe of a sandbox found: told, and without it nothing runs. */
 import type { Clock } from '@svc/runtime/clock.ts';
 
-export interface ProbeCheck {
+interface ProbeCheck {
   readonly name: string;
   readonly ok: boolean;
 }

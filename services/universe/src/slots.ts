@@ -1,7 +1,7 @@
 /** How many runs there are at once, in all and of one workspace. Nobody waits: there is a place, or there is none. */
 import { CallError } from '@svc/contract/codes.ts';
 
-export interface SlotLimits {
+interface SlotLimits {
   readonly atOnce: number;
   readonly atOnceOfWorkspace: number;
 }
@@ -9,7 +9,7 @@ export interface SlotLimits {
 const RETRY_AFTER_MS = 1000;
 
 /** Throws RATE_LIMITED when all places are taken. */
-export type InSlot = <Value>(workspace: string, work: () => Promise<Value>) => Promise<Value>;
+type InSlot = <Value>(workspace: string, work: () => Promise<Value>) => Promise<Value>;
 
 export function createSlots({ atOnce, atOnceOfWorkspace }: SlotLimits): InSlot {
   const taken = new Map<string, number>();

@@ -13,7 +13,7 @@ export interface Cut {
   letGo(): void;
 }
 
-export interface CutBus {
+interface CutBus {
   readonly bus: Bus;
   /** Operations that were asked for while `work` was done, in turn. */
   askedDuring(work: () => Promise<unknown>): Promise<readonly string[]>;

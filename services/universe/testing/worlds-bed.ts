@@ -20,7 +20,7 @@ const NEIGHBOURS = {
   brain: (platform: Platform) => startService(platform, brainService),
 };
 
-export interface WorldsBed extends AsyncDisposable {
+interface WorldsBed extends AsyncDisposable {
   readonly platform: Platform;
   readonly dataDir: string;
   /** As the operator, unless `over` says otherwise. */

@@ -18,7 +18,7 @@ export interface Completion {
   readonly files: boolean;
 }
 
-export interface CompletionQuestion {
+interface CompletionQuestion {
   /** What stands before the cursor without the program's name. */
   readonly words: readonly string[];
   readonly current: string;

@@ -16,7 +16,7 @@ const SESSION = 'cli';
 /** A node that is being restarted is there again in a moment; one that is off is said to be off at once. */
 const REACH_WITHIN_MS = 500;
 
-export type ConnectionValues = Readonly<Record<string, string | boolean | undefined>>;
+type ConnectionValues = Readonly<Record<string, string | boolean | undefined>>;
 
 export function addressOf(env: Surroundings['env'], url: string | undefined): string {
   return url ?? nonEmpty(env['SVC_URL']) ?? `http://127.0.0.1:${nonEmpty(env['SVC_MCP_PORT']) ?? DEFAULT_PORT}`;

@@ -7,7 +7,7 @@ import { Problem } from './problems.ts';
 import { utf8 } from './sources.ts';
 import type { Surroundings } from './surroundings.ts';
 
-export interface Draft {
+interface Draft {
   /** Where the text is, until it is thrown away. */
   readonly path: string;
   readonly text: string;

@@ -21,7 +21,7 @@ export interface Chosen {
   readonly input: CommandInput;
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly version: string;
   readonly columns: number;
   readonly hasColour: boolean;

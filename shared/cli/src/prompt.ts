@@ -10,7 +10,7 @@ import type { Surroundings } from './surroundings.ts';
 import { createTerminal } from './terminal.ts';
 import { splitLine, wordsOf } from './words.ts';
 
-export type RunCommand = (surroundings: Surroundings, signal: AbortSignal) => Promise<number>;
+type RunCommand = (surroundings: Surroundings, signal: AbortSignal) => Promise<number>;
 
 const LEAVE = new Set(['exit', 'quit', '\\q']);
 const GREETING = 'Type a command or a tool; Tab completes, help lists them, Ctrl-D leaves.';

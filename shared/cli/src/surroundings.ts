@@ -6,7 +6,7 @@ export interface TerminalStream extends Writable {
   readonly columns?: number;
 }
 
-export interface TerminalInput extends Readable {
+interface TerminalInput extends Readable {
   readonly isTTY?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { UsageProblem } from './problems.ts';
 export type Schema = Readonly<Record<string, unknown>>;
 
 /** The text behind `@path`, or `@-` for stdin. */
-export type ReadSource = (source: string) => Promise<string>;
+type ReadSource = (source: string) => Promise<string>;
 
 type Converted = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string };
 

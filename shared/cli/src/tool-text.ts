@@ -68,7 +68,7 @@ export function argumentsOf(schema: Schema): Argument[] {
   }));
 }
 
-export function typeOf(schema: Schema): string {
+function typeOf(schema: Schema): string {
   const choices = choicesOf(schema);
   if (choices !== null) return choices.map(String).join(' | ');
   const union = schema['anyOf'] ?? schema['oneOf'];

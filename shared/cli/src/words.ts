@@ -1,6 +1,6 @@
 /** A line as a shell would take it apart: quotes and backslashes, nothing else. */
 
-export interface SplitLine {
+interface SplitLine {
   readonly words: readonly string[];
   /** The last word is not finished: the cursor stands at its end. '' = a new one begins. */
   readonly current: string;

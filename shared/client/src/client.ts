@@ -13,7 +13,7 @@ export type { ConnectionOptions } from './connection.ts';
 export type { ListedTool, Readiness } from './looks.ts';
 export type { Arguments, RefusalData, RefusalOf, Result, ToolName } from './tool-types.ts';
 
-export interface ClientOptions extends ConnectionOptions {
+interface ClientOptions extends ConnectionOptions {
   /** How long a call may take with all that is done about it; default: what its tool declares. */
   readonly timeoutMs?: number | undefined;
   /** How long it is tried to reach a node where none answers, default 5000; 0 = once. */

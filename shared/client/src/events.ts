@@ -5,9 +5,9 @@ import type { EventPayloads } from './generated/events.ts';
 
 export type EventName = keyof EventPayloads;
 type AreaOf<Name extends string> = Name extends `${infer Area}:${string}` ? Area : never;
-export type EventArea = AreaOf<EventName>;
+type EventArea = AreaOf<EventName>;
 /** A name, or all of an area. */
-export type EventChoice = EventName | `${EventArea}:*`;
+type EventChoice = EventName | `${EventArea}:*`;
 type Chosen<Choice extends EventChoice> = Choice extends EventName
   ? Choice
   : Choice extends `${infer Area}:*`
@@ -45,7 +45,7 @@ function heardOf(name: string, { eventId, ...sent }: SentEvent): HeardEvent {
   return event as unknown as HeardEvent;
 }
 
-export interface ListenOptions<Choice extends EventChoice> extends Omit<ConnectionOptions, 'session'> {
+interface ListenOptions<Choice extends EventChoice> extends Omit<ConnectionOptions, 'session'> {
   /** Default: all that the listener may hear. */
   readonly events?: readonly Choice[] | undefined;
   /** Only events of this workspace. */
@@ -77,7 +77,7 @@ export class ListenError extends Error {
   }
 }
 
-export interface Listening {
+interface Listening {
   /** Of the last event that was heard; null before the first. */
   lastId(): string | null;
   close(): void;

@@ -2,7 +2,7 @@
 import type { CallFailure } from './errors.ts';
 import { type Fields, isFields } from './json.ts';
 
-export interface RefusalAnswer {
+interface RefusalAnswer {
   readonly code: string;
   readonly message: string;
   readonly data: Fields;

@@ -2,7 +2,7 @@
 import type { Effect } from './generated/tools.ts';
 import type { Outcome } from './exchange.ts';
 
-export interface Repeatable {
+interface Repeatable {
   readonly effect: Effect;
   readonly isKeyed: boolean;
 }

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface SeenRequest {
+interface SeenRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -14,7 +14,7 @@ export type Step =
   | 'silence'
   | { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body: unknown };
 
-export interface ScriptedNode extends AsyncDisposable {
+interface ScriptedNode extends AsyncDisposable {
   readonly url: string;
   readonly seen: readonly SeenRequest[];
 }

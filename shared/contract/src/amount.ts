@@ -34,7 +34,7 @@ function decimalText(credits: number): string {
 }
 
 /** The largest amount or limit that a call may name. */
-export const MAX_AMOUNT_CREDITS = 1_000_000_000;
+const MAX_AMOUNT_CREDITS = 1_000_000_000;
 
 const Credits = z
   .number()

@@ -1,5 +1,5 @@
 /** What the command line reads from the environment, beside what the node itself does. */
-export interface CliVariable {
+interface CliVariable {
   readonly fallback: string;
   readonly meaning: string;
   readonly secret?: true;

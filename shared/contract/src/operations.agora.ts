@@ -1,7 +1,7 @@
 /** What agora does for other services. */
 import { z } from 'zod';
 import { SubjectId, WorkspaceName } from './names.ts';
-import { type Answer, defineOperations } from './operation.ts';
+import { defineOperations } from './operation.ts';
 import { OutsideSystem, REACH_REFUSES, Reached } from './outside.ts';
 import { PlainText } from './params.ts';
 
@@ -90,5 +90,3 @@ export const AGORA = defineOperations('agora', {
     refuses: REACH_REFUSES,
   },
 });
-
-export type AgoraAnswer<Name extends keyof typeof AGORA.declared> = Answer<typeof AGORA, Name>;

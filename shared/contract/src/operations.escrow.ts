@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { LimitCredits, PositiveCredits } from './amount.ts';
 import { IdentityId, WorkspaceName } from './names.ts';
-import { type Answer, defineOperations } from './operation.ts';
+import { defineOperations } from './operation.ts';
 
 /** An agent or an organisation, or a line of spending of the form `scenario:…`, `crew:…` or `sink:…`. */
 export const AccountId = z
@@ -185,5 +185,3 @@ export const ESCROW = defineOperations('escrow', {
     answer: z.strictObject({ budget: Budget.nullable() }),
   },
 });
-
-export type EscrowAnswer<Name extends keyof typeof ESCROW.declared> = Answer<typeof ESCROW, Name>;

@@ -106,7 +106,7 @@ export function decide(policy: Policy, subject: Subject, mode: PolicyMode, keys:
   return admitting === undefined ? { allowed: false, because: 'no-match' } : { allowed: true, because: admitting };
 }
 
-export type Evaluation =
+type Evaluation =
   | { readonly allowed: true; readonly because: string; readonly data: unknown }
   | { readonly allowed: false; readonly because: string };
 

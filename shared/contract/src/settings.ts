@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { SHELL_SETTINGS } from './settings.shell.ts';
 
 /** What a reader goes by when the registry does not answer: what it knew last, or at once what holds while nobody set it. */
-export type WhenUnknown = 'last-known' | 'fallback';
+type WhenUnknown = 'last-known' | 'fallback';
 
 export interface SettingDeclaration<
   Schema extends z.ZodType = z.ZodType,
@@ -286,7 +286,7 @@ export function isReservedSetting(key: string): boolean {
   return RESERVED.has(first);
 }
 
-export interface SettingVariable {
+interface SettingVariable {
   readonly key: SettingKey;
   readonly variable: string;
 }

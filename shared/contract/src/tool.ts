@@ -68,7 +68,7 @@ export type Alias =
 type KnownKeys<Union> = Union extends unknown ? keyof Union : never;
 type NoExtraKeys<Result, Output> = { readonly [Key in Exclude<KnownKeys<Result>, KnownKeys<Output>>]?: never };
 
-export interface ToolDeclaration<
+interface ToolDeclaration<
   Deps,
   Input extends z.ZodObject,
   Output extends z.ZodType<Record<string, unknown>>,

@@ -21,7 +21,7 @@ export interface AuditRelay {
   close(): Promise<void>;
 }
 
-export interface AuditRelayOptions {
+interface AuditRelayOptions {
   readonly schema: string;
   readonly client: SqlClient;
   /** No other process relays the same table. */

@@ -10,7 +10,7 @@ export interface Batch<Item> {
 }
 
 /** No row has more, so that a few of them fit into a message of the bus. */
-export const MAX_BATCH_ITEMS = 100;
+const MAX_BATCH_ITEMS = 100;
 const MAX_BATCH_BYTES = 128 * 1024;
 
 /** In order. An item that is larger than a batch may be has one of its own. */

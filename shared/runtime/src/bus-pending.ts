@@ -7,7 +7,7 @@ import { IdleGate } from './idle-gate.ts';
 const SWEEP_MS = 20;
 
 /** `holder`: the process it was sent to, when one was chosen. */
-export interface PendingRequest extends RequestOptions {
+interface PendingRequest extends RequestOptions {
   readonly subject: string;
   readonly holder?: string | undefined;
 }

@@ -14,7 +14,7 @@ import { assertPattern, assertSubject, matchesPattern } from './bus-subject.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { IdleGate } from './idle-gate.ts';
 
-export interface LocalBusOptions {
+interface LocalBusOptions {
   readonly maxPayloadBytes?: number;
   readonly clock?: Clock;
   /** Hears of handlers that throw; without one they become process warnings. */

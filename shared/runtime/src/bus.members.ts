@@ -59,7 +59,7 @@ interface Route {
 }
 
 /** Processes that have just become so. */
-export interface Lapses {
+interface Lapses {
   readonly silent: readonly string[];
   readonly lost: readonly string[];
 }

@@ -18,7 +18,7 @@ export interface Carrier {
 }
 
 /** Where rows are carried from, and to. What is sent again has no second effect there. */
-export interface Cargo<Row> {
+interface Cargo<Row> {
   /** What it is, for the log. */
   readonly what: string;
   /** The oldest of what has not arrived. */

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { StartProblem } from './start-problem.ts';
 
-export interface DataLock {
+interface DataLock {
   /** Removes the lock file; harmless when called twice. */
   release(): void;
 }

@@ -49,7 +49,7 @@ export function isOutOfTime(error: unknown): boolean {
   return layersOf(error).some(({ message }) => POOL_WAIT_MESSAGE.test(message));
 }
 
-export interface ErrorLayer {
+interface ErrorLayer {
   readonly codes: string[];
   readonly message: string;
   /** The call of the system that failed. */

@@ -26,7 +26,7 @@ const TERMINATE = 0x58;
 const ERROR_RESPONSE = 0x45;
 const ROLLBACK = queryMessage('ROLLBACK');
 
-export interface WireServer {
+interface WireServer {
   /** Ends every connection; open transactions are rolled back before it resolves. */
   close(): Promise<void>;
 }

@@ -18,7 +18,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '25006': 'is read-only: DATABASE_URL names a standby',
 };
 
-export interface Meeting extends StartPatience {
+interface Meeting extends StartPatience {
   readonly url: string;
   readonly log: Pick<Logger, 'warn'>;
 }

@@ -28,7 +28,7 @@ export type HoldsRole = (caller: Caller, workspace: string, role: Role) => Promi
 /** Encoded Envelope -> reply frame; never throws. */
 export type Dispatch = (payload: string) => Promise<string>;
 
-export interface DispatchOptions<Deps> {
+interface DispatchOptions<Deps> {
   readonly tools: readonly Tool<Deps>[];
   readonly deps: Deps;
   readonly platform: Pick<Platform, 'clock' | 'log' | 'metrics'>;

@@ -25,7 +25,7 @@ export interface EventFeed {
   close(): Promise<void>;
 }
 
-export interface FeedOptions {
+interface FeedOptions {
   readonly platform: Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
   readonly deliver: Deliver;
   /** Events that a service no longer keeps. */
@@ -70,7 +70,7 @@ export async function readEventPage(
 }
 
 /** Beyond the newest event: asks a service where it stands. */
-export const AT_HEAD = { position: Number.MAX_SAFE_INTEGER, limit: 1 } as const satisfies EventsAfter;
+const AT_HEAD = { position: Number.MAX_SAFE_INTEGER, limit: 1 } as const satisfies EventsAfter;
 
 class Feed implements EventFeed {
   readonly #options: FeedOptions;

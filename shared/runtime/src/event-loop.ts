@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from './metrics.ts';
 
-export interface EventLoopWatch {
+interface EventLoopWatch {
   /** Of the last whole second, 99th percentile. */
   delayMs(): number;
   close(): void;

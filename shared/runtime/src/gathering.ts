@@ -2,7 +2,7 @@
 import { MOST_GATHERED } from '@svc/contract/operation.ts';
 
 /** Resolves with the answer to this one. */
-export type Gathering<Asked, Answer> = (asked: Asked) => Promise<Answer>;
+type Gathering<Asked, Answer> = (asked: Asked) => Promise<Answer>;
 
 interface Waiting<Asked, Answer> extends PromiseWithResolvers<Answer> {
   readonly asked: Asked;

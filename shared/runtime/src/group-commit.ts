@@ -4,13 +4,13 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { Clock } from './clock.ts';
 import { isDatabaseAway } from './database-errors.ts';
 
-export interface Submitted<Wish, Answer> {
+interface Submitted<Wish, Answer> {
   readonly wish: Wish;
   readonly deadlineAt: number;
   readonly settled: PromiseWithResolvers<Answer>;
 }
 
-export interface GroupCommit<Wish, Answer> {
+interface GroupCommit<Wish, Answer> {
   /** Resolves when the outcome is durable. Throws what `commit` throws, TIMEOUT when it was too late, E_BUSY when too much waits. */
   submit(lane: string, wish: Wish, deadlineAt: number): Promise<Answer>;
 }

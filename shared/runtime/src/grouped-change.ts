@@ -14,7 +14,7 @@ export type Change<Work> = <Value, Code extends string = never>(
   options?: Pick<ChangeOptions, 'readsFirst' | 'inTurnOf'>,
 ) => Promise<Once<Value, Code>>;
 
-export interface GroupedKind<Work, Wish, Value, Code extends string> {
+interface GroupedKind<Work, Wish, Value, Code extends string> {
   /** What is grouped together: wishes of one lane. */
   laneOf(wish: Wish): string;
   /** Effects and outcomes in the order of the wishes. A wish that is denied has no effect. */
@@ -29,10 +29,7 @@ export interface GroupedKind<Work, Wish, Value, Code extends string> {
   turnOf?(wish: Wish): string;
 }
 
-export type GroupedChange<Wish, Value, Code extends string> = (
-  call: ChangeCall,
-  wish: Wish,
-) => Promise<Once<Value, Code>>;
+type GroupedChange<Wish, Value, Code extends string> = (call: ChangeCall, wish: Wish) => Promise<Once<Value, Code>>;
 
 type GroupedUnit = Pick<Unit, 'tx' | 'lastly'>;
 

@@ -20,7 +20,7 @@ export interface HealthPort {
   close(): Promise<void>;
 }
 
-export interface HealthPortOptions {
+interface HealthPortOptions {
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;

@@ -64,7 +64,7 @@ export interface StoredOutcome<Value = unknown, Code extends string = RefusalCod
   readonly decision: Decision<Value, Code>;
 }
 
-export interface SettledKey {
+interface SettledKey {
   readonly scope: Omit<IdempotencyScope, 'argsHash'>;
   readonly decision: Decision<unknown, string>;
 }

@@ -8,7 +8,7 @@ import { createLocalJobs } from './jobs.local.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
 import { duplicateForBlocking, isRedisAway } from './redis.ts';
 
-export interface BullmqJobsOptions {
+interface BullmqJobsOptions {
   /** A connection whose commands fail fast; workers get connections of their own. It is left open at close. */
   readonly redis: Redis;
   readonly log: Pick<Logger, 'error' | 'warn'>;

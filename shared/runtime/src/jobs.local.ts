@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
 
-export interface LocalJobsOptions {
+interface LocalJobsOptions {
   readonly log: Pick<Logger, 'error'>;
   readonly clock?: Clock;
 }

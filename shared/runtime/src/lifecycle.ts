@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 const START_LEFT_MS = 2000;
 
 /** Thrown into a start that goes on although the end was asked for. */
-export class StartCutShort extends Error {
+class StartCutShort extends Error {
   override readonly name = 'StartCutShort';
 }
 

@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Sets the gauge as it is now; runs whenever somebody reads the metrics. */
-export type ReadGauge<Label extends string> = (gauge: Gauge<Label>) => void | Promise<void>;
+type ReadGauge<Label extends string> = (gauge: Gauge<Label>) => void | Promise<void>;
 
 export interface Metrics {
   readonly registry: Registry;

@@ -15,7 +15,7 @@ const MIGRATION_TIMEOUT_MS = 3_600_000;
 /** The database and the committed migrations contradict each other; nothing was changed. */
 export class MigrationProblem extends StartProblem {}
 
-export interface Migration {
+interface Migration {
   /** `<stamp>_<name>`: they are applied in this order. */
   readonly name: string;
   readonly sql: string;
@@ -35,7 +35,7 @@ interface AppliedMigration {
 /** Recorded with a migration that takes nothing away: software that does not know it yet works on beside it. */
 const ADDITIVE = 'additive';
 
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly pool: Pool;
   /** The service's own PostgreSQL schema; created when absent. */
   readonly schema: string;

@@ -2,7 +2,7 @@
 import type { SqlClient } from './database.ts';
 
 /** Whoever locks one of the names waits until the transaction ends that holds it. */
-export type LockNames = (tx: SqlClient, names: readonly string[]) => Promise<void>;
+type LockNames = (tx: SqlClient, names: readonly string[]) => Promise<void>;
 
 /** Names are those of one service, and are taken in one order, so that nobody waits in a circle. */
 export function nameLock(service: string): LockNames {

@@ -47,7 +47,7 @@ export type Handlers<Of extends Operations, Deps, Name extends OperationOf<Of> =
 
 type AnyHandler<Deps> = (question: unknown, context: OperationContext<Deps>) => Promise<unknown>;
 
-export interface Serving<Of extends Operations, Deps> {
+interface Serving<Of extends Operations, Deps> {
   readonly operations: Of;
   readonly handlers: Handlers<Of, Deps>;
   readonly deps: Deps;

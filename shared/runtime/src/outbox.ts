@@ -15,7 +15,7 @@ import type { Platform } from './platform.ts';
 import type { Statement } from './transaction.ts';
 import { repeatWhileWanted } from './turns.ts';
 
-export const EVENTS_KEPT_ROWS = 1_000_000;
+const EVENTS_KEPT_ROWS = 1_000_000;
 /** Rows that are numbered at once. */
 const RELAY_ROWS = 50;
 /** A message of the bus that carries several rows ends here. */
@@ -61,7 +61,7 @@ export interface Outbox<Event = NewEvent> {
   close(): Promise<void>;
 }
 
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly service: string;
   /** All that it may tell. */
   readonly events: EventTable;

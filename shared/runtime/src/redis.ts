@@ -5,7 +5,7 @@ import { addressOf, reasonOf, type StartPatience, StartProblem } from './start-p
 
 export type { Redis } from 'ioredis';
 
-export interface RedisOptions extends StartPatience {
+interface RedisOptions extends StartPatience {
   readonly url: string;
   /** Shown in Redis's list of clients. */
   readonly name: string;

@@ -81,12 +81,12 @@ function createRevisions(
 }
 
 /** A memory of answers, each used only while the part of the stamp it hangs on is the one it was read under. */
-export interface StampedCache<Value, Source = string> {
+interface StampedCache<Value, Source = string> {
   /** Callers at the same time share a reading. Throws what `read` throws. */
   get(source: Source, stamp: RegistryStamp): Promise<Value>;
 }
 
-export interface StampedCacheOptions<Value, Source = string> {
+interface StampedCacheOptions<Value, Source = string> {
   readonly hangsOn: keyof RegistryStamp;
   readonly max: number;
   /** Under what an answer is kept; absent = the source itself. */

@@ -6,7 +6,7 @@ import type { Subscription } from './bus.ts';
 import { createDispatch, type HoldsRole } from './dispatch.ts';
 import type { Platform, StatelessPlatform } from './platform.ts';
 
-export interface ServiceHandle<Deps> {
+interface ServiceHandle<Deps> {
   readonly deps: Deps;
   /** Judges the `workspace:<role>` access of its tools; absent = only operators pass. */
   readonly holdsRole?: HoldsRole;

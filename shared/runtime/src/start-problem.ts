@@ -26,7 +26,7 @@ export function reasonOf(error: unknown): string {
   return words[code] ?? (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
 }
 
-export interface ListenPlace {
+interface ListenPlace {
   readonly host: string;
   readonly port: number;
   /** The variables that an operator changes. */

@@ -8,7 +8,7 @@ import type { ServiceDefinition } from './service.ts';
 import type { EventIn, EventTable } from './outbox.ts';
 import { openStore, type ServiceStore } from './store.ts';
 
-export interface StoreService<Deps, Events extends EventTable> {
+interface StoreService<Deps, Events extends EventTable> {
   readonly name: string;
   readonly tools: readonly Tool<Deps>[];
   /** Its own, of shared/contract. */

@@ -1,7 +1,7 @@
 /** Work of one process that must not run at the same time as other work. */
 
 /** Runs `work` when all earlier work has ended, however it ended. */
-export type InTurn = <Value>(work: () => Promise<Value>) => Promise<Value>;
+type InTurn = <Value>(work: () => Promise<Value>) => Promise<Value>;
 
 export function createTurn(): InTurn {
   let last: Promise<unknown> = Promise.resolve();

@@ -12,7 +12,7 @@ export interface WatchdogTask {
   readonly limitMs: number;
 }
 
-export interface Watchdog {
+interface Watchdog {
   close(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 
 /** `gone`: nobody listens at its address. `reset`: the connection ends in the middle of an answer. */
-export type EmbedderMood = 'well' | 'slow' | 'failing' | 'other length' | 'garbage' | 'reset' | 'gone';
+type EmbedderMood = 'well' | 'slow' | 'failing' | 'other length' | 'garbage' | 'reset' | 'gone';
 
 export interface FakeEmbedder extends AsyncDisposable {
   /** For `embed.url` and `chat.url`. */

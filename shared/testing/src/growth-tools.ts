@@ -12,7 +12,7 @@ export interface GrowingTool {
 export const SWOLLEN_SIZE = 100_000;
 
 /** One call at any size. */
-export interface SwollenCall {
+interface SwollenCall {
   readonly tool: string;
   /** Which of its arguments grows. */
   readonly place: string;

@@ -1,6 +1,6 @@
 /** How the work on a text grows with the text: in processor time, because what else runs here does not count then. */
 
-export interface Growth {
+interface Growth {
   /** Processor time of the work at twice the size over that at the size. */
   readonly factor: number;
   /** At twice the size, in milliseconds. */
@@ -75,7 +75,7 @@ export async function answered(
   });
 }
 
-export interface CasesOfGrowth {
+interface CasesOfGrowth {
   grow(one: GrowthCase, size: number): Promise<Growth>;
   /** What goes before it is done; the call itself is up to the caller. */
   ready(one: GrowthCase, size: number): Promise<ToolCall>;

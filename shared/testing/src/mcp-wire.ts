@@ -6,7 +6,7 @@ export const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 export const META = { 'io.modelcontextprotocol/protocolVersion': MODERN, [CAPABILITIES]: {} };
 export const WITH_TASKS = { ...META, [CAPABILITIES]: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
 
-export interface Notice {
+interface Notice {
   readonly id?: unknown;
   readonly method?: string;
   readonly params?: Record<string, unknown>;

@@ -14,7 +14,7 @@ function chunk(type: string, data: Buffer): Buffer {
 }
 
 /** As its header says it: RGB with alpha and 8 bits a sample unless told otherwise, whatever `data` holds. */
-export interface PngForm {
+interface PngForm {
   readonly width?: number;
   readonly height?: number;
   readonly depth?: number;

@@ -10,7 +10,7 @@ type Asked = Pick<OperationClient<typeof HABITAT, 'brain'>, 'attached' | 'copyPo
   Pick<OperationClient<typeof HABITAT, 'agora'>, 'accounts'> &
   Pick<RegistryClient<'gateway'>, 'revision' | 'subject' | 'context' | 'roles' | 'policies'>;
 
-export interface RegistryUnderTest {
+interface RegistryUnderTest {
   readonly ask: Asked;
   /** A role in a workspace, which is made when it is not there. */
   grant(agentId: string, workspace: string, role: string): Promise<void>;

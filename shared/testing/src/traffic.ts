@@ -10,7 +10,7 @@ export interface Traffic {
   readonly asked: readonly string[];
 }
 
-export interface Transaction {
+interface Transaction {
   /** From BEGIN to the end. */
   readonly statements: readonly string[];
   /** Statements that go out together are waited for once. */

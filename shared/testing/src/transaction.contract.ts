@@ -5,7 +5,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { PgTransactionOptions } from '@svc/runtime/transaction.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-export interface TransactionSetup {
+interface TransactionSetup {
   transact<Result>(work: (tx: SqlClient) => Promise<Result>, options?: PgTransactionOptions): Promise<Result>;
   close(): Promise<void>;
 }

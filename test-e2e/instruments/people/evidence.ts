@@ -99,7 +99,7 @@ export function keptTexts(folder: string, objects: ReadonlySet<string>): string[
   return texts;
 }
 
-export interface Deletion {
+interface Deletion {
   readonly commit: string;
   readonly by: string;
   /** Milliseconds since the epoch, whole seconds. */

@@ -37,7 +37,7 @@ export interface Erasure {
 }
 
 /** The path itself was taken away. */
-export interface Removal {
+interface Removal {
   /** A commit that deletes it is right; else it is only not owed any more (set aside by git, taken back with a commit). */
   readonly deletes: boolean;
   readonly path: string | null;

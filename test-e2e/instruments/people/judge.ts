@@ -19,7 +19,7 @@ const MAX_TOLD = 6;
 const READ_BACK = 12;
 const CLOCK_SLACK_MS = 1000;
 
-export interface JudgeOptions {
+interface JudgeOptions {
   readonly caller: Caller;
   readonly nextWriteWithinMs: number;
 }

@@ -93,7 +93,7 @@ function takingBack(how: string): Performed {
 }
 
 /** Again while somebody else holds git's lock, as a person would. */
-export async function persistently(folder: string, ...args: readonly string[]): Promise<string> {
+async function persistently(folder: string, ...args: readonly string[]): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const ended = await personGit(folder, ...args);
     if (ended.ok || attempt === ATTEMPTS || !IN_USE.test(ended.output)) return told(ended);

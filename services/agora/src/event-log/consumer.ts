@@ -8,14 +8,14 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { shareRun } from '@svc/runtime/turns.ts';
 import type { LogRows } from './log-rows.ts';
 
-export interface ConsumerParts {
+interface ConsumerParts {
   readonly platform: Pick<Platform, 'bus' | 'clock' | 'log' | 'database' | 'node'>;
   readonly rows: LogRows;
   /** Something was added. */
   readonly onAppended: () => void;
 }
 
-export interface LogConsumer {
+interface LogConsumer {
   /** Whether this process writes the log now. */
   isWriting(): boolean;
   close(): Promise<void>;

@@ -14,7 +14,7 @@ import { createSink, type Sink } from './sink.ts';
 import { createSinkFiles } from './sink-file.ts';
 
 /** `lagMs`: age of the oldest event that it does not have yet. `lost`: events that their service did not keep until then. */
-export interface LogStanding extends LogState {
+interface LogStanding extends LogState {
   readonly lagMs: number;
   readonly lost: number;
 }
@@ -24,7 +24,7 @@ export interface EventLog extends Pick<LogReader, 'tail'>, Pick<PlaceSeal, 'open
   standing(): Promise<LogStanding>;
 }
 
-export interface OpenEventLog {
+interface OpenEventLog {
   readonly eventLog: EventLog;
   readonly jobs: readonly JobDeclaration[];
   close(): Promise<void>;

@@ -10,7 +10,7 @@ const HELD_MS = 4000;
 const SWEPT_AT_ONCE = 5000;
 
 /** Events of one service that follow each other. `lost`: so many before them it keeps no more. */
-export interface Portion {
+interface Portion {
   readonly service: string;
   readonly events: readonly PositionedEvent[];
   readonly lost: number;

@@ -14,7 +14,7 @@ import type { LogPages, LogRow, Place } from './log-pages.ts';
 import type { LogRows } from './log-rows.ts';
 import type { PlaceSeal } from './sealed-place.ts';
 
-export interface ShownEvent extends Pick<EventRecord, 'id' | 'at' | 'node'> {
+interface ShownEvent extends Pick<EventRecord, 'id' | 'at' | 'node'> {
   readonly name: string;
   readonly module: string;
   readonly workspace: string | null;
@@ -38,7 +38,7 @@ export interface LogReader {
   tail(caller: Reading, question: TailQuestion): Promise<Decision<Tail, 'E_EVENT_GONE'>>;
 }
 
-export interface ReaderParts {
+interface ReaderParts {
   readonly platform: Pick<Platform, 'bus' | 'clock'>;
   readonly pages: LogPages;
   readonly rows: Pick<LogRows, 'positions' | 'oldestAt'>;

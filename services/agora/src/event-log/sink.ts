@@ -12,7 +12,7 @@ import { repeatWhileWanted } from '@svc/runtime/turns.ts';
 import type { AgoraStore } from '../agora-store.ts';
 import type { SinkFiles } from './sink-file.ts';
 
-export interface SinkState {
+interface SinkState {
   readonly enabled: boolean;
   readonly since: number | null;
   readonly file: string | null;
@@ -35,7 +35,7 @@ export interface Sink {
   close(): Promise<void>;
 }
 
-export interface SinkParts {
+interface SinkParts {
   readonly store: AgoraStore;
   readonly files: SinkFiles;
   readonly platform: Pick<Platform, 'clock' | 'log'>;

@@ -14,7 +14,7 @@ import type { AdoptRefusal, Ledgers } from './ledgers.ts';
 import type { NodeStore } from './store/node-store.ts';
 import type { Dispatch, Effect } from './transport/receiver.ts';
 
-export interface DispatchParts {
+interface DispatchParts {
   readonly self: string;
   readonly ledgers: Ledgers;
   readonly store: Pick<NodeStore, 'principalOf'>;

@@ -26,7 +26,7 @@ export interface Arrival {
 }
 
 /** A ballot that this node signs for its principal, on a topic of another. */
-export interface OwnBallot {
+interface OwnBallot {
   readonly owner: string;
   readonly header: string;
   readonly topic: string;

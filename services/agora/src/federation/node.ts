@@ -22,7 +22,7 @@ import { createSeal, type Seal } from './transport/wire.ts';
 
 const INSTANCE_BYTES = 16;
 
-export interface NodeParts {
+interface NodeParts {
   readonly platform: Platform;
   readonly store: Parameters<typeof createNodeStore>[0];
   readonly ledgers: Ledgers;

@@ -28,7 +28,7 @@ import type { Adopted, AdoptRefusal, Arrival, Ledgers } from './ledgers.ts';
 import type { FederatedNode, NodeMember } from './node.ts';
 import type { Asked, Silence } from './transport/asker.ts';
 
-export interface SyncParts {
+interface SyncParts {
   readonly node: FederatedNode;
   readonly ledgers: Ledgers;
   readonly now: () => number;
@@ -39,7 +39,7 @@ export interface SyncParts {
 type Denied<Reasons extends keyof typeof REASONS> = (typeof REASONS)[Reasons];
 type Outcome<Value, Reasons extends keyof typeof REASONS> = Promise<Decision<Value, Denied<Reasons>>>;
 
-export interface Voted {
+interface Voted {
   readonly duplicate: boolean;
   readonly tally: { readonly status: Adopted['status']; readonly votes: number; readonly hash: string };
 }

@@ -23,7 +23,7 @@ export interface PostRow {
   readonly createdAt: number;
 }
 
-export type NewPost = Omit<PostRow, 'id' | 'createdAt'> & { readonly family: string | null };
+type NewPost = Omit<PostRow, 'id' | 'createdAt'> & { readonly family: string | null };
 
 /** Posts of one family; those of nobody count as those of one. */
 export const MAX_POSTS = 10_000;
@@ -104,7 +104,7 @@ const SHOWN = `id, title, content, tags, workspace, author AS "authorAgentId", $
 const VISIBLE = '(workspace IS NULL OR workspace = ANY($1::text[]))';
 const TAGGED = '($2::text IS NULL OR tags @> ARRAY[$2::text])';
 
-export interface PostPage {
+interface PostPage {
   readonly tag: string | null;
   /** Id of the last post of the page before. */
   readonly after: string | null;

@@ -28,7 +28,7 @@ export interface VoteRow {
 /** As text: a bare `ordinal` behind ORDER BY would sort it as one. */
 const COLUMNS = 'topic, thread, proposal, owed, ordinal::text AS ordinal';
 
-export interface VoteWish extends TopicWish {
+interface VoteWish extends TopicWish {
   readonly proposal: string;
 }
 
@@ -96,7 +96,7 @@ export function createVoteStore(parts: Parts) {
 /** A thread has no more votes than are shown of it. */
 const MAX_EARLIER = 1000;
 
-export interface VoteCount {
+interface VoteCount {
   /** Null = everybody reads it. */
   readonly scopeOwner: string | null;
   readonly open: number;

@@ -17,7 +17,7 @@ interface Question {
   readonly position: Position;
 }
 
-export interface TopicPage {
+interface TopicPage {
   readonly rows: readonly TopicRow[];
   readonly next: { readonly nextCursor?: string };
 }

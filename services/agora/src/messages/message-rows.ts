@@ -4,7 +4,7 @@ import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { Viewer } from '../acting.ts';
 import { type Channel, KEPT_DAYS, KEPT_MESSAGES, type Subscriptions } from './domain/channel.ts';
 
-export interface MessageRow {
+interface MessageRow {
   readonly id: string;
   readonly seq: number;
   readonly from: string;
@@ -71,7 +71,7 @@ export async function countInInbox(
   return row?.kept ?? 0;
 }
 
-export interface Subscriber {
+interface Subscriber {
   readonly actor: string;
   readonly label: string | null;
 }
@@ -93,7 +93,7 @@ const KEPT = `m.seq > c.last_seq - ${KEPT_MESSAGES} AND m.at > clock_timestamp()
 /** A page has no more content than this beyond its first message. */
 const PAGE_BYTES = 1024 * 1024;
 
-export interface MessagePage {
+interface MessagePage {
   /** In the order of their numbers; one more than asked for when there are more. */
   readonly messages: readonly MessageRow[];
   readonly lastSeq: number;
@@ -127,7 +127,7 @@ export async function readMessages(
   return { messages, lastSeq: rows[0]?.lastSeq ?? 0 };
 }
 
-export interface ChannelRow {
+interface ChannelRow {
   readonly channel: string;
   readonly messages: number;
   readonly lastSeq: number;

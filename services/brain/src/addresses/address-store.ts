@@ -10,7 +10,7 @@ import { type Addressed, decideRead, decideStore, type Digest, sha256, type Stor
 
 /** Bytes as UTF-8, of one object and of all that a brain holds. */
 export const OBJECT_LIMITS = { bytes: 256 * 1024, all: { items: 10_000, bytes: 64 * 1024 ** 2 } } as const;
-export const GEO_KEY_LIMIT = { items: 10_000, bytes: 0 } as const;
+const GEO_KEY_LIMIT = { items: 10_000, bytes: 0 } as const;
 
 /** A brain whose objects are meant. */
 export interface ObjectPlace {
@@ -18,7 +18,7 @@ export interface ObjectPlace {
   readonly brainId: string;
 }
 
-export interface StoreWish {
+interface StoreWish {
   readonly place: ObjectPlace;
   readonly addressed: Addressed;
   /** Under which name; null = none. */
@@ -32,7 +32,7 @@ export interface Stored {
   readonly previous: string | null;
 }
 
-export type StoreRefusal = 'E_ADDRESS_COLLISION' | 'E_QUOTA';
+type StoreRefusal = 'E_ADDRESS_COLLISION' | 'E_QUOTA';
 
 export interface Found {
   readonly brainId: string;
@@ -222,7 +222,7 @@ export async function sweepAddresses(client: SqlClient): Promise<void> {
   );
 }
 
-export interface AddressUse {
+interface AddressUse {
   readonly keys: number;
   readonly objects: number;
   /** Of the objects. */

@@ -5,7 +5,7 @@ import { epochMs } from '@svc/runtime/sql-time.ts';
 import { giveRoomBack, takeRoom } from '../store/usage.ts';
 import type { Addressed } from './domain/address.ts';
 
-export interface NewPlace extends Pick<Addressed, 'barcode' | 'sha256'> {
+interface NewPlace extends Pick<Addressed, 'barcode' | 'sha256'> {
   readonly brainId: string;
   readonly path: string;
   readonly key: string;

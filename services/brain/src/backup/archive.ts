@@ -12,7 +12,7 @@ import { BrainName } from '@svc/contract/names.ts';
 
 const FORM = 'svc-backup 1\n';
 const SECTIONS = ['manifest', 'bundle', 'rows'] as const;
-export type SectionName = (typeof SECTIONS)[number];
+type SectionName = (typeof SECTIONS)[number];
 const MAX_LINE_BYTES = 200;
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 

@@ -8,7 +8,7 @@ import { DamagedArchive, type Manifest, readManifest, sumOf, verifyArchive } fro
 import { backupsFolder, listBackups } from './backup-files.ts';
 
 /** `sha256` of the file as it is; the rest is null when it does not say what it is. */
-export interface ShownBackup {
+interface ShownBackup {
   readonly path: string;
   readonly bytes: number;
   readonly brain: string | null;

@@ -18,7 +18,7 @@ const TABLES: ReadonlyMap<string, 'brain_id' | 'brain' | 'scope'> = new Map([
 ]);
 
 /** A brain as rows know it. */
-export interface RowOwner {
+interface RowOwner {
   readonly id: string;
   readonly name: string;
 }

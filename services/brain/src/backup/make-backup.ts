@@ -33,7 +33,7 @@ type Answer = Decision<BackedUp, BackupRefusal>;
 
 const PACKING_MS = 100_000;
 
-export interface BackupWish extends Pick<MomentWish, 'assertShown'> {
+interface BackupWish extends Pick<MomentWish, 'assertShown'> {
   /** Of the file; null = one that tells brain and time. */
   readonly name: string | null;
   readonly isBounded: boolean;

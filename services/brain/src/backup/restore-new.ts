@@ -18,7 +18,7 @@ import { stageBrain } from './staged-brain.ts';
 
 type NewRefusal = 'E_BACKUP_ABSENT' | 'E_BACKUP_CORRUPT' | 'E_QUOTA' | 'E_STATE_WRITE' | 'E_UNKNOWN_WORKSPACE';
 
-export interface RestoreGround {
+interface RestoreGround {
   readonly host: BrainDeps['host'];
   readonly git: BrainDeps['git'];
   readonly dataDir: string;

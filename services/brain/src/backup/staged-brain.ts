@@ -10,7 +10,7 @@ import { fillWorktree, makeWorktree } from '../git/worktrees.ts';
 import { DamagedArchive, extractArchive, type Manifest, readManifest } from './archive.ts';
 import { countRows } from './copied-rows.ts';
 
-export interface StagedBrain {
+interface StagedBrain {
   /** Below which `brain` and `worktrees` lie. */
   readonly folder: string;
   readonly rowsFile: string;

@@ -17,7 +17,7 @@ export async function eventRulesOf({ rules, name, islands }: BrainContext): Prom
   };
 }
 
-export interface NewCommitNews {
+interface NewCommitNews {
   readonly branch: string;
   readonly commit: string;
   readonly by: string;

@@ -35,7 +35,7 @@ import type { SyncSettings } from './remotes.ts';
 /** What closing a brain and moving its directories may take of the time of a call. */
 const FAREWELL_MS = 10_000;
 
-export interface HostOptions {
+interface HostOptions {
   readonly platform: Platform;
   readonly git: Git;
   readonly idempotency: Idempotency;
@@ -63,7 +63,7 @@ interface Held {
 }
 
 /** A piece of work on a brain of this process; `leave` ends it. */
-export interface Entered {
+interface Entered {
   readonly brain: OpenBrain;
   readonly retire: Retire;
   readonly leave: () => void;

@@ -22,7 +22,7 @@ import {
 /** Below the data directory. */
 export const DELETED = join('backups', 'deleted');
 
-export interface MovePlaces {
+interface MovePlaces {
   readonly dataDir: string;
   readonly platform: { readonly database: Pick<Database, 'pool'> };
 }

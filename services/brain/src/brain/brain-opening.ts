@@ -10,14 +10,14 @@ import type { Git } from '../git/run.ts';
 import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
 import type { Counters } from '../writer/counters.ts';
 
-export interface OpeningTools {
+interface OpeningTools {
   readonly git: Git;
   readonly counters: Counters;
   readonly platform: Pick<Platform, 'log'>;
   readonly dataDir: string;
 }
 
-export interface BrainPlace {
+interface BrainPlace {
   readonly name: string;
   /** Its repository with the working tree of `main`. */
   readonly folder: string;

@@ -288,7 +288,7 @@ function processSubject(process: string): string {
 }
 
 /** Rendezvous hashing: each brain has its own order of processes, so a lost one's brains spread over the rest. */
-export function preferredProcess(brain: string, processes: readonly string[]): string | null {
+function preferredProcess(brain: string, processes: readonly string[]): string | null {
   let best: { process: string; weight: string } | null = null;
   for (const process of processes) {
     const weight = hash('sha256', `${brain}\0${process}`, 'hex');

@@ -195,7 +195,7 @@ async function committedTimes(repository: Repository, commit: string): Promise<C
   };
 }
 
-export async function readPlainTree(repository: Repository, commit: string): Promise<Map<string, TreeEntry>> {
+async function readPlainTree(repository: Repository, commit: string): Promise<Map<string, TreeEntry>> {
   const entries = await readTree(repository, commit);
   for (const [path, entry] of entries) if (!isPlain(path, entry)) entries.delete(path);
   return entries;

@@ -5,7 +5,7 @@ import { isOwnMove } from '../git/own-moves.ts';
 import type { BrainContext } from '../writer/context.ts';
 import { eventRulesOf, savedEvent } from './brain-events.ts';
 
-export interface HeadMove {
+interface HeadMove {
   readonly branch: string;
   readonly before: string;
   readonly after: string;

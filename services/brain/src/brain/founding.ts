@@ -19,7 +19,7 @@ import type { BrainFolders } from './brain-folders.ts';
 import type { BrainMoves } from './brain-moves.ts';
 import type { Replacement, Retired } from './retirement.ts';
 
-export const MAX_BRAINS = 256;
+const MAX_BRAINS = 256;
 /** Many rows may come with a backup. */
 const ROWS_MS = 100_000;
 

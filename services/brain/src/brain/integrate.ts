@@ -43,7 +43,7 @@ export const Pulled = z.strictObject({
 });
 export type Pulled = Readonly<z.output<typeof Pulled>>;
 
-export interface IntegrationWish {
+interface IntegrationWish {
   readonly context: OpContext;
   readonly theirs: string;
   /** For the message of a merge commit. */
@@ -56,7 +56,7 @@ export interface IntegrationWish {
   readonly plan?: IntegrationPlan | undefined;
 }
 
-export interface KeyedIntegration<Value> extends IntegrationWish {
+interface KeyedIntegration<Value> extends IntegrationWish {
   readonly cause: Cause;
   /** Told with the change, in its transaction. */
   tell(pulled: Pulled): readonly NewEvent[];

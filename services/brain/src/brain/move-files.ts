@@ -14,7 +14,7 @@ import type { FileMove } from '../git/tree-merge.ts';
 import { isCheckedOut } from '../git/worktrees.ts';
 
 /** What is known of a file without reading it. */
-export interface KnownFile {
+interface KnownFile {
   readonly stat: string;
   readonly blob: string;
 }
@@ -26,7 +26,7 @@ export interface MovedFiles {
   readonly kept: readonly FileMove[];
 }
 
-export interface TreePlace {
+interface TreePlace {
   readonly root: string;
   /** As of a look that was just taken; null = nothing is known. */
   known(path: string): KnownFile | null;

@@ -39,7 +39,7 @@ const HOUSEKEEPING_MS = 30_000;
 /** Between the first sign that somebody touched a working tree and the look at it. */
 const GATHER_MS = 50;
 
-export interface PastState {
+interface PastState {
   readonly at: string;
   readonly rows: RowView;
 }

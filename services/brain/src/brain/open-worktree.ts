@@ -20,7 +20,7 @@ import { OpenTree } from './open-tree.ts';
 
 const RECOVERY_MS = 30_000;
 
-export interface TreeToOpen {
+interface TreeToOpen {
   readonly context: BrainContext;
   readonly places: BrainPlaces;
   readonly indexes: BrainIndexes;

@@ -70,7 +70,7 @@ const REPLACING_MS = 100_000;
 /** Deleted brains that are kept of one home; an operator clears them away. */
 const KEPT_OF_ONE_HOME = 32;
 
-export interface RetireGround {
+interface RetireGround {
   readonly dataDir: string;
   readonly defaultBrain: string;
   readonly moves: BrainMoves;

@@ -16,7 +16,7 @@ export interface NetworkStage {
   readonly answerBy: number;
 }
 
-export type NetworkRefusal = 'E_UNDER_WAY' | 'E_BUSY';
+type NetworkRefusal = 'E_UNDER_WAY' | 'E_BUSY';
 
 /** Branch -> rescue id of each branch that was rewritten at the remote. Throws RemoteError, DiskRefusal. */
 export function fetchInTime(stage: NetworkStage): Promise<Decision<ReadonlyMap<string, string>, NetworkRefusal>> {

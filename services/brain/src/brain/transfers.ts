@@ -18,7 +18,7 @@ export interface TransferWish<Result> {
   readonly begin: (watch: Required<TransferWatch>) => Promise<Result>;
 }
 
-export type Transferred<Result> =
+type Transferred<Result> =
   | { readonly state: 'ended'; readonly result: Result }
   /** It goes on; `end` is how it ends, which may be a failure. */
   | { readonly state: 'under-way'; readonly progress: TransferProgress | null; readonly end: Promise<unknown> }

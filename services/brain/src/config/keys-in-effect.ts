@@ -4,7 +4,7 @@ import { type CallContext, resolveTarget, type Target } from '../tools/target.ts
 import { type BrainKey, readBrainKeys } from './domain/brain-keys.ts';
 import { readConfigFile } from './operations.ts';
 
-export interface KeyInEffect extends BrainKey {
+interface KeyInEffect extends BrainKey {
   readonly source: 'brain' | 'global';
 }
 

@@ -23,7 +23,7 @@ export interface BuiltContext {
   readonly breakpoints: readonly Breakpoint[];
 }
 
-export interface LastContext extends BuiltContext {
+interface LastContext extends BuiltContext {
   /** Milliseconds since the epoch. */
   readonly builtAt: number;
   /** Builds of the session that were still known, and that were made anew. */

@@ -12,7 +12,7 @@ export const HEARTBEAT = { intervalMs: 240_000, idleMs: 3_600_000, most: 100, mo
 export const HeartbeatCaller = z.strictObject({ subject: Subject, operator: z.boolean() });
 export type HeartbeatCaller = z.output<typeof HeartbeatCaller>;
 
-export interface Heartbeat {
+interface Heartbeat {
   readonly beats: number;
   /** Milliseconds since the epoch; null = not yet. */
   readonly lastBeatAt: number | null;
@@ -24,7 +24,7 @@ export interface DueHeartbeat {
   readonly caller: unknown;
 }
 
-export interface StartWish {
+interface StartWish {
   readonly session: string;
   readonly principal: string;
   readonly caller: HeartbeatCaller;

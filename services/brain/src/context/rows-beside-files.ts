@@ -3,7 +3,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { lastInsightsOf } from '../evolution/evolution-rows.ts';
 import { attentionOf } from '../relations/relation-rows.ts';
 
-export interface BesideFiles {
+interface BesideFiles {
   /** Who holds the brain; an expired lease is nobody's. */
   readonly heldBy: string | null;
   /** JSON, equal as long as nothing of it has changed; null = nothing. */

@@ -4,7 +4,7 @@ const MAX_NAME = 64;
 const MAX_CATEGORIES = 3;
 const MAX_CATEGORY = 12;
 
-export interface AutoBranchWish {
+interface AutoBranchWish {
   readonly prefix: string;
   /** Paths of what changed. */
   readonly files: readonly string[];

@@ -38,7 +38,7 @@ export const LeaseView = z.strictObject({
 });
 export type LeaseView = Readonly<z.output<typeof LeaseView>>;
 
-export type LeaseTransition =
+type LeaseTransition =
   | { readonly kind: 'granted'; readonly row: LeaseRow }
   | { readonly kind: 'refreshed'; readonly row: LeaseRow }
   | { readonly kind: 'released'; readonly row: LeaseRow; readonly ended: LeaseHolder }
@@ -92,12 +92,12 @@ function expiryOf({ ttlMs, holdsAtMostMs }: AcquireRequest, acquiredAt: number, 
 }
 
 /** Without any identity the holder is named after its session, so that nobody else is taken for it. */
-export function holderName({ verifiedAgent, declaredAgent, session }: LeaseCaller): string {
+function holderName({ verifiedAgent, declaredAgent, session }: LeaseCaller): string {
   return verifiedAgent ?? declaredAgent ?? `session:${session.slice(0, 8)}`;
 }
 
 /** Whoever works for somebody names a session of its own, under which nobody else can be. */
-export interface WorkLease {
+interface WorkLease {
   readonly session: string;
   readonly agentId: string;
   readonly ttlMs: number;

@@ -1,7 +1,7 @@
 /** The session pointer: a stack of brains, top first, each on a branch. */
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 
-export type StackType = 'private' | 'public';
+type StackType = 'private' | 'public';
 
 export interface StackEntry {
   readonly brain: string;
@@ -24,7 +24,7 @@ export function freshPointer(brain: string): Pointer {
   return { stack: [{ brain, branch: DEFAULT_BRANCH, type: 'private' }], branches: {} };
 }
 
-export interface EntryWish {
+interface EntryWish {
   readonly brain: string;
   readonly branch?: string | undefined;
   readonly type?: StackType | undefined;

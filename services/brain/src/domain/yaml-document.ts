@@ -24,7 +24,7 @@ const MAX_STACK = MAX_DEPTH + 2;
 /** In one text; each costs the library a look at every anchor. */
 const MAX_ALIASES = 100;
 
-export type YamlOptions = Pick<ParseOptions, 'intAsBigInt' | 'keepSourceTokens'>;
+type YamlOptions = Pick<ParseOptions, 'intAsBigInt' | 'keepSourceTokens'>;
 
 /**
  * Null when it is no YAML or more than one document, has a key twice in one mapping, contains itself, has lines that

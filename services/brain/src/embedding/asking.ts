@@ -3,7 +3,7 @@ import { EndpointFault } from './endpoint.ts';
 
 const PAUSE_MS = 10_000;
 
-export interface AskingOptions {
+interface AskingOptions {
   readonly atOnce: number;
   /** Monotonic, in milliseconds. */
   now(): number;

@@ -25,7 +25,7 @@ export interface Work {
 }
 
 /** Passages without a vector, by name. */
-export type MissingTexts = ReadonlyMap<string, string>;
+type MissingTexts = ReadonlyMap<string, string>;
 
 /** A branch as it was looked through last. */
 interface Looked {

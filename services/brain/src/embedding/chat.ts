@@ -14,16 +14,14 @@ const Answer = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string().max(20_000) }) })).min(1),
 });
 
-export interface ChatParts {
+interface ChatParts {
   readonly settings: Pick<Settings, 'read'>;
   readonly key: string | undefined;
   /** Monotonic, in milliseconds. */
   now(): number;
 }
 
-export type Chat = ReturnType<typeof createChat>;
-
-export interface ChatWish {
+interface ChatWish {
   /** What the model shall do with it. */
   readonly instruction: string;
   readonly query: string;

@@ -8,7 +8,7 @@ import { askEndpoint, type Endpoint, EndpointFault } from './endpoint.ts';
 
 /** Texts of one question. */
 export const BATCH = 64;
-export const BATCH_MS = 10_000;
+const BATCH_MS = 10_000;
 const MAX_DIMENSIONS = 16_384;
 /** Enough for a batch of long vectors with all their digits. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
@@ -22,7 +22,7 @@ const Answer = z.object({
   data: z.array(z.object({ index: z.int().min(0), embedding: z.array(z.number()).min(1).max(MAX_DIMENSIONS) })),
 });
 
-export interface EmbedderParts {
+interface EmbedderParts {
   readonly settings: Pick<Settings, 'read' | 'inspectAll'>;
   readonly key: string | undefined;
   /** Monotonic, in milliseconds. */
@@ -31,7 +31,7 @@ export interface EmbedderParts {
 
 export type Embedder = ReturnType<typeof createEmbedder>;
 
-export interface QueryWish {
+interface QueryWish {
   readonly text: string;
   /** `must`: there is no answer without it. Others do not wait where it has just failed. */
   readonly need: 'must' | 'may';

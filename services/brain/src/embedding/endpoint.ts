@@ -11,7 +11,7 @@ export interface Endpoint {
  * `input`: it does not take what it was given, and may well take something else. `unfit`: it answers in another form
  * than it should. `busy`: enough is being asked already.
  */
-export type FaultKind = 'away' | 'slow' | 'failing' | 'denied' | 'input' | 'unfit' | 'busy';
+type FaultKind = 'away' | 'slow' | 'failing' | 'denied' | 'input' | 'unfit' | 'busy';
 
 const MEANINGS: Readonly<Record<FaultKind, string>> = {
   away: 'cannot be reached',

@@ -10,7 +10,7 @@ import { createEmbedder } from './embedder.ts';
 import { PassageVectors } from './passage-vectors.ts';
 import { VectorFiller } from './vector-filler.ts';
 
-export interface MeaningParts {
+interface MeaningParts {
   readonly platform: Pick<Platform, 'config' | 'log' | 'clock'>;
   readonly store: Pick<ServiceStore, 'client'>;
   readonly rules: RowRules;

@@ -33,7 +33,7 @@ interface TextVectors {
 /** By `PassageNames.key`, the cosine of each passage. */
 export type Cosines = ReadonlyMap<string, Float64Array>;
 
-export interface CosineWish {
+interface CosineWish {
   readonly brainId: string;
   readonly query: QueryVector;
   readonly textOf: TextOf;
@@ -42,7 +42,7 @@ export interface CosineWish {
 }
 
 /** `late`: there was no time for all of them; what was done is known the next time. `unfit`: no vector is as long as the query's. */
-export type CosineOutcome = { readonly cosines: Cosines } | { readonly lacking: 'late' | 'unfit' };
+type CosineOutcome = { readonly cosines: Cosines } | { readonly lacking: 'late' | 'unfit' };
 
 /** Texts whose vectors are read together. */
 const BATCH_TEXTS = 256;

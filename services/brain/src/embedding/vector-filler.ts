@@ -10,7 +10,7 @@ import type { Embedder } from './embedder.ts';
 import { type Endpoint, EndpointFault } from './endpoint.ts';
 import { deleteOtherSpaces } from './vector-rows.ts';
 
-export interface FillerParts extends VectorTools {
+interface FillerParts extends VectorTools {
   readonly embedder: Embedder;
   readonly rules: Pick<RowRules, 'view'>;
   openBrains(): readonly OpenBrain[];

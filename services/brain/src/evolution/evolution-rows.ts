@@ -30,7 +30,7 @@ function activeKey({ brainId, session }: Worker): string {
   return hash('sha256', `${brainId} ${session}`, 'hex');
 }
 
-export type NewEvolution = Pick<EvolutionRow, 'id' | 'name' | 'branch' | 'by' | 'startedAt'> & {
+type NewEvolution = Pick<EvolutionRow, 'id' | 'name' | 'branch' | 'by' | 'startedAt'> & {
   readonly workspace: string;
 };
 

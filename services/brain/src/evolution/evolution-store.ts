@@ -30,7 +30,7 @@ export interface WorkPlace {
 }
 
 /** As it is told; `id` is the name that it was given. */
-export interface ActiveEvolution {
+interface ActiveEvolution {
   readonly id: string;
   readonly brain: string;
   readonly branch: string;
@@ -43,7 +43,7 @@ export interface Ended {
   readonly id: string;
 }
 
-export interface NotedInsight {
+interface NotedInsight {
   readonly session: string;
   /** Of the session, with this one. */
   readonly insights: number;

@@ -4,7 +4,7 @@ import { countChanges } from './domain/evolution.ts';
 import { lockActive, readKnown, writeChanges, writeCommit } from './evolution-rows.ts';
 
 /** A change of a file, and in which session of a caller it was made. */
-export interface NotedChange {
+interface NotedChange {
   readonly path: string;
   readonly session: string;
 }

@@ -54,7 +54,7 @@ export interface DescribedFile {
 /** Larger files stay where a person put them: neither read nor committed. */
 export const MAX_COMMITTED_BYTES = 50 * 1024 * 1024;
 
-export interface EntryPlace {
+interface EntryPlace {
   readonly root: string;
   readonly path: string;
   readonly onDisk: string;
@@ -67,7 +67,7 @@ export function committingOf({ path, kind, blob }: FileEntry): Committing {
 }
 
 /** Stands where a name on disk is not UTF-8: such an entry cannot be named again. */
-export const REPLACED = '\uFFFD';
+const REPLACED = '\uFFFD';
 
 const NOT_TEXT = 'is not UTF-8 text';
 const NOT_A_FILE = 'is neither a file nor a link';

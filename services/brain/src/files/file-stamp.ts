@@ -7,7 +7,7 @@
 export const CLOCK_STEP_MS = 20;
 
 /** Of `stat` with `bigint: true`. */
-export interface BigStat {
+interface BigStat {
   readonly size: bigint;
   readonly mtimeNs: bigint;
   readonly ctimeNs: bigint;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { IgnoreList } from './ignore-list.ts';
 import type { Ignores } from './ignores.ts';
 
-export const IGNORE_FILE = '.gitignore';
+const IGNORE_FILE = '.gitignore';
 const MAX_BYTES = 1024 * 1024;
 /** Larger trees are looked at with what is remembered of their last directories. */
 const REMEMBERED_DIRECTORIES = 100_000;

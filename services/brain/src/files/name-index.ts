@@ -2,7 +2,7 @@
 import { foldCase } from '@svc/contract/names.ts';
 
 /** Folded name -> the spellings in use, for files and every directory above them. */
-export interface NameIndex {
+interface NameIndex {
   add(path: string): void;
   remove(path: string): void;
   /** The name that was there before `path` and that it would be confused with, or null. */

@@ -2,9 +2,9 @@
 import type { FileEntry } from './file-entry.ts';
 
 /** `known`: nobody changed anything, but it is not recorded yet. */
-export type NoticedKind = 'created' | 'updated' | 'deleted' | 'known';
+type NoticedKind = 'created' | 'updated' | 'deleted' | 'known';
 
-export interface NoticedChange {
+interface NoticedChange {
   readonly path: string;
   readonly change: NoticedKind;
   readonly entry: FileEntry | null;

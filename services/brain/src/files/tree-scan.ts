@@ -11,7 +11,7 @@ import { walkTree } from './tree-walk.ts';
 import type { TreeWatch } from './tree-watch.ts';
 
 /** The tree that is looked at. */
-export interface ScannedTree {
+interface ScannedTree {
   readonly root: string;
   readonly table: FileTable;
   take(path: string, onDisk: string, isSuspectedIgnored?: boolean): FileEntry | null;

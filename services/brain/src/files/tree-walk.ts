@@ -9,7 +9,7 @@ import { isAbsent } from './fsync.ts';
 /** Deeper directories are an entry of their own that is not looked into. */
 const MAX_WALK_DEPTH = 64;
 
-export interface WalkedTree {
+interface WalkedTree {
   readonly root: string;
   /** Neither shown nor looked into. */
   isSkipped(onDisk: string, isDirectory: boolean): boolean;

@@ -25,7 +25,7 @@ export interface TreeWatch {
   close(): void;
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly root: string;
   /** Where git keeps what belongs to this tree alone: it works there whenever it changes the tree or its branch. */
   readonly gitDir?: string;

@@ -33,7 +33,7 @@ export interface FileText {
   readonly text: string | null;
 }
 
-export interface WorktreeOptions {
+interface WorktreeOptions {
   readonly branch: string;
   readonly root: string;
   index(source: TextSource): BranchIndex;

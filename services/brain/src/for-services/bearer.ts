@@ -8,7 +8,7 @@ import { type CallContext, resolveTarget, type Target } from '../tools/target.ts
 export type FileHandlers<Name extends keyof typeof BRAIN.declared> = Pick<Handlers<typeof BRAIN, BrainDeps>, Name>;
 export type Asked = OperationContext<BrainDeps>;
 
-export interface AskedPlace {
+interface AskedPlace {
   readonly on: Bearer;
   readonly brain: string | null;
   readonly branch: string | null;

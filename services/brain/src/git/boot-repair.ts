@@ -14,7 +14,7 @@ import { STALE_LOCK_MS } from './index-lock.ts';
 /** A git child outlives our killed process for moments only: its input ends with us. */
 const ORPHAN_MS = 1_000;
 
-export interface BootReport {
+interface BootReport {
   /** Lock files removed, relative to the git directory. */
   readonly removedLocks: readonly string[];
   /** What `fsck` says about the heads, or null. */

@@ -1,7 +1,7 @@
 /** Stops asking a remote that keeps failing. */
 import { RemoteError } from './remote-error.ts';
 
-export interface BreakerSettings {
+interface BreakerSettings {
   readonly failuresToOpen?: number;
   readonly openMs?: number;
   /** Milliseconds on a clock that never goes back. */

@@ -5,14 +5,14 @@ import { findMergeBase } from './integration.ts';
 import type { Repository } from './repository.ts';
 import { GitError, objectId } from './run.ts';
 
-export interface ChangeTime {
+interface ChangeTime {
   /** Of the last commit that changed it, in milliseconds since the epoch. */
   readonly at: number;
   /** What that commit made of it. */
   readonly blob: string;
 }
 
-export interface ChangeTimes {
+interface ChangeTimes {
   /** By path, as git spells it. */
   readonly files: ReadonlyMap<string, ChangeTime>;
   /** The other files were changed last before that; null = nothing is known of them. */

@@ -88,7 +88,7 @@ export async function prepareCommit(repository: Repository, request: NewCommit):
   return { commit, tree, left, isEmpty: tree === base, publish };
 }
 
-export interface CommitOfContents extends Omit<NewCommit, 'edits'> {
+interface CommitOfContents extends Omit<NewCommit, 'edits'> {
   /** The working tree of the branch, whose index follows; null when the branch has none. */
   readonly worktree: string | null;
   readonly changes: readonly FileChange[];
@@ -119,7 +119,7 @@ function toEdit({ path, content, mode = '100644' }: FileChange): CommitEdit {
   return { path, entry: content === null ? null : { mode, oid: blobId(content), stat: null } };
 }
 
-export interface CommitObject {
+interface CommitObject {
   readonly tree: string;
   readonly parents: readonly string[];
   /** The whole text, trailers included. */
@@ -178,7 +178,7 @@ export interface CommitEntry extends ParsedMessage {
 const LOG_FORMAT = '%H%x00%P%x00%an%x00%ae%x00%at%x00%ct%x00%B%x00';
 const LOG_FIELDS = 7;
 
-export interface LogRange {
+interface LogRange {
   readonly from: string;
   /** Leaves out what this commit already reaches. */
   readonly without?: string;

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { invalidateCacheTree } from './index-cache-tree.ts';
 
 /** How a file lay on disk when its bytes were read; from `lstat` with `bigint`. */
-export interface IndexStat {
+interface IndexStat {
   readonly ctimeNs: bigint;
   readonly mtimeNs: bigint;
   readonly dev: bigint;

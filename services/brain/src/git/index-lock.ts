@@ -30,7 +30,7 @@ export const LOCK_PATIENCE_MS = 1_500;
 const RETRY_MS = 20;
 
 /** Somebody else's lock, a person's git as a rule. */
-export interface ForeignLock {
+interface ForeignLock {
   readonly ageMs: number;
 }
 

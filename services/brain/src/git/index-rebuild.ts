@@ -5,7 +5,7 @@ import { editIndex, resetIndex } from './objects.ts';
 import type { Repository } from './repository.ts';
 import { worktreeGitDir } from './worktree-state.ts';
 
-export interface RebuildWish {
+interface RebuildWish {
   /** Bytes of the index as it is; null = there is none. */
   readonly current: Buffer | null;
   readonly edits: readonly IndexEdit[];

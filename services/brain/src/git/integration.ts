@@ -27,7 +27,7 @@ export interface IntegrationRequest {
   readonly limits: MergeLimits;
 }
 
-export type IntegrationStatus = 'up-to-date' | 'fast-forward' | 'merged' | 'merged-with-conflicts' | 'rebased';
+type IntegrationStatus = 'up-to-date' | 'fast-forward' | 'merged' | 'merged-with-conflicts' | 'rebased';
 
 export interface IntegrationPlan extends TreeDifference {
   readonly status: IntegrationStatus;

@@ -11,7 +11,7 @@ import { scratchPath } from './journal.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { isObjectId } from './run.ts';
 
-export interface LooseMove {
+interface LooseMove {
   /** A checked name. */
   readonly ref: string;
   readonly from: string;

@@ -9,13 +9,13 @@ import { withJournal } from './journal.ts';
 import type { Repository } from './repository.ts';
 
 /** Objects that lie in files of their own, and packs. */
-export interface ObjectCount {
+interface ObjectCount {
   readonly loose: number;
   readonly packs: number;
 }
 
 /** From here on a repository is packed. */
-export const PACKING_DUE: ObjectCount = { loose: 2_000, packs: 24 };
+const PACKING_DUE: ObjectCount = { loose: 2_000, packs: 24 };
 
 const TIME_LIMIT_MS = 30 * 60_000;
 

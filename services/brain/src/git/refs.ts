@@ -61,7 +61,7 @@ export function readHead(repository: Repository, branch: string): Promise<string
 }
 
 /** A head and the stamp of its file, taken before it was read; null = it may move without a new stamp. */
-export interface StampedHead {
+interface StampedHead {
   readonly head: string | null;
   readonly stamp: string | null;
 }
@@ -188,7 +188,7 @@ function isRefusedMove(error: GitError): boolean {
   );
 }
 
-export type BranchCreation = 'created' | 'exists';
+type BranchCreation = 'created' | 'exists';
 
 /** `exists` also when the name collides with another branch: `a` beside `a/b`, or equal but for case. */
 export async function createBranch(

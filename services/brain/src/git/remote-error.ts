@@ -25,9 +25,9 @@ export const REMOTE_CODES = {
 } as const;
 
 export type RemoteKind = keyof typeof REMOTE_CODES;
-export type RemoteCode = (typeof REMOTE_CODES)[RemoteKind];
+type RemoteCode = (typeof REMOTE_CODES)[RemoteKind];
 
-export interface RemoteCircumstances {
+interface RemoteCircumstances {
   /** What the remote itself said, cleaned; null = nothing. */
   readonly said?: string | null;
   /** How far the transfer was. */

@@ -25,7 +25,7 @@ export interface Repository extends Disposable {
   readonly objectDirectories: ObjectDirectories;
 }
 
-export type ProblemReason = 'absent' | 'configuration' | 'damaged';
+type ProblemReason = 'absent' | 'configuration' | 'damaged';
 
 /** The directory cannot be served as a repository. */
 export class RepositoryProblem extends Error {
@@ -38,7 +38,7 @@ export class RepositoryProblem extends Error {
   }
 }
 
-export interface NewRepository {
+interface NewRepository {
   readonly dir: string;
   /** Time of the first commit. */
   readonly at: Date;

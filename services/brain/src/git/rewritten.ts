@@ -5,7 +5,7 @@ import type { Repository } from './repository.ts';
 import { objectId } from './run.ts';
 import type { TransferWatch } from './spawner.ts';
 
-export interface FetchWish {
+interface FetchWish {
   readonly at: Date;
   /** 8 random hex digits, new each time. */
   readonly suffix: () => string;

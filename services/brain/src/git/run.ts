@@ -27,7 +27,7 @@ const FIXED_CONFIG = [
   'protocol.allow=never',
 ] as const;
 
-export type GitFailure = 'exit' | Stop | 'spawn' | 'unsafe-argument';
+type GitFailure = 'exit' | Stop | 'spawn' | 'unsafe-argument';
 
 /** Git did not do it. `exitCode` is null when git was killed or never ran; `stderr` holds at most 8 KiB. */
 export class GitError extends Error {
@@ -73,7 +73,7 @@ export interface GitOutput {
   readonly stderr: string;
 }
 
-export interface GitSettings {
+interface GitSettings {
   /** Directories in which `git`, `ssh` and `sh` are found, as in PATH. */
   readonly searchPath?: string;
   readonly committer?: Identity;

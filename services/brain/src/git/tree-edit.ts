@@ -18,9 +18,9 @@ export interface TreeEdit {
 }
 
 /** Reads a tree object's bytes. */
-export type ReadObject = (oid: string) => Promise<Buffer | null>;
+type ReadObject = (oid: string) => Promise<Buffer | null>;
 
-export interface EditedTree {
+interface EditedTree {
   readonly tree: string;
   /** Trees that may not be in the repository yet. */
   readonly objects: readonly GitObject[];

@@ -9,7 +9,7 @@ export type CommitTree = ReadonlyMap<string, TreeEntry>;
 
 const NOTHING: CommitTree = new Map();
 
-export interface MergedTree {
+interface MergedTree {
   readonly tree: string;
   readonly conflicts: readonly Conflict[];
 }
@@ -44,7 +44,7 @@ export interface MergeEdit {
   readonly entry: TreeEntry | null;
 }
 
-export interface MergedSides {
+interface MergedSides {
   /** What to change in the tree of ours; the blobs are written. */
   readonly edits: readonly MergeEdit[];
   readonly conflicts: readonly Conflict[];

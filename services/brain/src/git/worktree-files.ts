@@ -22,7 +22,7 @@ import type { Repository } from './repository.ts';
 import { GitError } from './run.ts';
 
 /** A file whose bytes are an object now. */
-export interface StoredFile {
+interface StoredFile {
   readonly entry: IndexEntry;
   /** Of the file when its bytes were read. */
   readonly stamp: string;

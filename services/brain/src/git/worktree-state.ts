@@ -14,9 +14,9 @@ const UNFINISHED = {
   BISECT_LOG: 'bisect',
 } as const;
 
-export type UnfinishedWork = (typeof UNFINISHED)[keyof typeof UNFINISHED];
+type UnfinishedWork = (typeof UNFINISHED)[keyof typeof UNFINISHED];
 
-export interface WorktreeState {
+interface WorktreeState {
   /** The branch HEAD names; null when HEAD is detached. */
   readonly branch: string | null;
   /** A person's unfinished operation, or null. */

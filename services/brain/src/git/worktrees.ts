@@ -17,7 +17,7 @@ import { isWhole, worktreeGitDir } from './worktree-state.ts';
 export const MAX_FILE_BYTES = 1024 * 1024;
 
 /** Larger files stay in their commits. */
-export const MAX_CHECKED_OUT_BYTES = 50 * 1024 * 1024;
+const MAX_CHECKED_OUT_BYTES = 50 * 1024 * 1024;
 /** What Linux file systems take. */
 const MAX_SEGMENT_BYTES = 255;
 const MAX_DISK_PATH_BYTES = 3000;

@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { DeepEdge, LineageNode, ParentRef } from './domain/lineage.ts';
 
-export interface Graph {
+interface Graph {
   readonly nodes: number;
   readonly edges: number;
   /** Nodes without parents. */

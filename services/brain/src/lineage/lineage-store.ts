@@ -26,7 +26,7 @@ import {
   writeDepths,
 } from './lineage-rows.ts';
 
-export interface NewRecord {
+interface NewRecord {
   readonly workspace: string;
   /** Null = one is made. */
   readonly id: string | null;
@@ -47,7 +47,7 @@ export interface Recorded extends Pick<KeptNode, 'id' | 'event' | 'data' | 'by' 
 
 export type RecordRefusal = 'E_LINEAGE_PARENT' | 'E_LINEAGE_CYCLE' | 'E_CONFLICT' | 'E_QUOTA';
 
-export interface TraceWish {
+interface TraceWish {
   readonly workspace: string;
   /** An id, or the name of an event. */
   readonly from: string;

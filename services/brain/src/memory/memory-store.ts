@@ -14,23 +14,23 @@ export interface MemoryPlace {
   readonly key: string;
 }
 
-export interface NewValue extends MemoryPlace, StateWish {
+interface NewValue extends MemoryPlace, StateWish {
   /** JSON. */
   readonly value: string;
   readonly by: string;
 }
 
-export interface ClearWish {
+interface ClearWish {
   readonly workspace: string | null;
   readonly by: string;
 }
 
-export interface KeptValue extends Kept {
+interface KeptValue extends Kept {
   /** JSON. */
   readonly value: string;
 }
 
-export interface MemoryUse {
+interface MemoryUse {
   readonly keys: number;
   /** Of the values. */
   readonly bytes: number;

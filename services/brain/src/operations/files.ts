@@ -197,7 +197,7 @@ export const changeFile = defineOperation({
     changeOne(served, { ...change, content: content === null ? null : Buffer.from(content, 'utf8') }),
 });
 
-export type OneChange = Omit<FileRequest, 'rows'> & { readonly branch: string };
+type OneChange = Omit<FileRequest, 'rows'> & { readonly branch: string };
 
 /** In a batch with whatever else waits for the writer. Throws VAF_PATH_BLOCKED, RLS_DENIED, E_ISLAND_WRITE_DENIED. */
 export function changeOne(served: Served, { branch, ...change }: OneChange): Promise<Once<FileOutcome, WriteRefusal>> {

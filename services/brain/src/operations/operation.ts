@@ -10,7 +10,7 @@ import type { RowView } from '../ports.ts';
 import type { OpContext } from '../writer/context.ts';
 
 /** `read` and `write-idempotent`: doing it twice does no harm, so a lost answer is asked for again. */
-export type OperationEffect = 'read' | 'write-idempotent' | 'write';
+type OperationEffect = 'read' | 'write-idempotent' | 'write';
 
 /** What an operation works on, once it is known that the caller may see the brain. */
 export interface Served {

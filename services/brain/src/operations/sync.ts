@@ -40,7 +40,7 @@ export const sync = defineOperation({
   run: ({ brain, context, rows }, question) => syncBranch(brain, { ...question, context, rows }, attempt),
 });
 
-export interface SyncOp extends Pick<Served, 'context' | 'rows'> {
+interface SyncOp extends Pick<Served, 'context' | 'rows'> {
   readonly branch: string;
   readonly direction: SyncOutcome['direction'];
   readonly remote: string | null;

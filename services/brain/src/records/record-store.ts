@@ -12,14 +12,14 @@ import { CITATION_LIMITS } from './domain/citation.ts';
 import { RESOLUTION_LIMITS } from './domain/resolution.ts';
 import { insertResolution, type NewResolution, readResolutions } from './resolution-rows.ts';
 
-export interface CiteWish {
+interface CiteWish {
   readonly place: FoundBrain;
   readonly citation: Omit<NewCitation, 'id'>;
   /** Whom the lease is to let through. */
   readonly guard: LeaseCaller & { readonly fence: number | null };
 }
 
-export interface TrackWish {
+interface TrackWish {
   readonly place: FoundBrain;
   readonly resolution: Omit<NewResolution, 'id'>;
   /** Who notes it. */

@@ -73,7 +73,7 @@ export async function dropAttention(
 }
 
 /** Edges from one brain. */
-export interface SynapsesFrom {
+interface SynapsesFrom {
   readonly workspace: string;
   readonly fromId: string;
 }

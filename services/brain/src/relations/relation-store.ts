@@ -22,7 +22,7 @@ interface Noted {
   readonly resources: readonly string[];
 }
 
-export type NewInsight = Pick<Insight, 'insight' | 'source' | 'tags' | 'by'> & {
+type NewInsight = Pick<Insight, 'insight' | 'source' | 'tags' | 'by'> & {
   /** Empty = the space that all callers share. */
   readonly workspace: string;
 };

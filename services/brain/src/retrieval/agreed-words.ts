@@ -5,7 +5,7 @@ import { nearestMeant } from '../search/corrections.ts';
 import type { Correction, MeantWord } from '../search/search-answer.ts';
 
 /** How one brain read the words by itself. */
-export interface OwnReading {
+interface OwnReading {
   /** Words that it does not have. */
   readonly absent: readonly string[];
   readonly corrected: readonly Correction[];
@@ -28,7 +28,7 @@ function isAsAgreed({ corrected }: OwnReading, agreed: readonly MeantWord[]): bo
   return corrected.every(({ word, as }) => meant.get(word) === as);
 }
 
-export interface Agreed<Answer> {
+interface Agreed<Answer> {
   readonly answers: readonly Answer[];
   readonly corrected: readonly Correction[];
 }

@@ -136,7 +136,7 @@ export async function searchStack(
   return allow({ rows: rows.sort(byRank).slice(0, request.limit), total, lacking, understood, corrected });
 }
 
-export interface Expansion {
+interface Expansion {
   /** Heaviest first. */
   readonly words: readonly string[];
   /** What was found first, best first. */

@@ -26,7 +26,7 @@ export const WORDS_ALONE: Models = {
   degraded: () => [],
 };
 
-export interface ModelsContext {
+interface ModelsContext {
   readonly deps: Pick<BrainDeps, 'meaning' | 'settings'>;
   readonly caller: Pick<Caller, 'registry' | 'deadlineAt'>;
   /** When the call began. */

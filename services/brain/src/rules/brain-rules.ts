@@ -76,7 +76,7 @@ export class PolicyChain implements RowChain {
 const NO_POLICIES = new PolicyChain(OPEN_CHAIN.id, [], new JudgedTexts(() => {}));
 
 /** Gives equal lists of policies equal numbers, also from one state of the rules to the next. */
-export interface ChainNumbers {
+interface ChainNumbers {
   numberOf(policies: readonly AttachedPolicy[]): number;
 }
 
@@ -103,7 +103,7 @@ export function createChainNumbers(): ChainNumbers {
 }
 
 /** By resource; those of islands hold in every brain. */
-export interface AttachedPolicies {
+interface AttachedPolicies {
   readonly own: ReadonlyMap<string, AttachedPolicy>;
   readonly islands: ReadonlyMap<string, AttachedPolicy>;
   /** By workspace: of what is at home there and has none of its own. */
@@ -112,7 +112,7 @@ export interface AttachedPolicies {
 
 export const NO_PLACES: FilePlaces = { workspaceOf: () => null, workspaces: () => [], pathsIn: () => [] };
 
-export interface RuleMeans {
+interface RuleMeans {
   readonly numbers: ChainNumbers;
   readonly texts: JudgedTexts;
   readonly placesOf: (brain: string) => FilePlaces;

@@ -33,7 +33,7 @@ const ROW_STRIDE = 10;
 const DIGEST_BYTES = DIGEST_WORDS * 4;
 
 /** The first bytes of the SHA-256 of a text. */
-export function digestWords(text: string): Uint32Array {
+function digestWords(text: string): Uint32Array {
   const words = new Uint32Array(DIGEST_WORDS);
   digestOf('sha256', text, 'buffer').copy(new Uint8Array(words.buffer), 0, 0, DIGEST_BYTES);
   return words;
@@ -49,7 +49,7 @@ export interface RowDraft {
   readonly headings: number;
 }
 
-export interface RecordDraft {
+interface RecordDraft {
   readonly content: string;
   readonly rows: readonly RowDraft[];
   readonly tokens: readonly number[];

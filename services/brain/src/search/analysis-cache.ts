@@ -8,7 +8,7 @@ import { TermDictionary } from './term-dictionary.ts';
 import { textShelf } from './text-shelf.ts';
 
 /** An analysis made elsewhere; the terms of its record are ids of the dictionary into which it goes. */
-export interface ForeignAnalysis {
+interface ForeignAnalysis {
   readonly format: TextFormat;
   readonly hash: string;
   readonly title: string | null;

@@ -24,7 +24,7 @@ import { type ReadText, readTexts, type TextSource } from './text-source.ts';
 
 export type { TextSource } from './text-source.ts';
 
-export interface BranchIndexOptions {
+interface BranchIndexOptions {
   readonly source: TextSource;
   /** Shared by the branches of one brain. */
   readonly cache: AnalysisCache;

@@ -10,7 +10,7 @@ const CONTEXT_SHARE = 0.25;
 const SEPARATOR = '\n\n';
 
 /** A verbatim piece of a file (or of the input document `index`); better passages come first. */
-export interface CompressiblePassage {
+interface CompressiblePassage {
   readonly text: string;
   /** Lines of the text in its file, 1-based; without them the text is a document of its own. */
   readonly lines?: readonly [from: number, to: number];

@@ -92,12 +92,12 @@ function normalised(values: ArrayLike<number>): number[] {
 }
 
 /** A term that carries a topic, and how rare it is. */
-export interface AskedTerm {
+interface AskedTerm {
   readonly id: number;
   readonly idf: number;
 }
 
-export interface RerankQuery {
+interface RerankQuery {
   /** In query order, those that some row has. */
   readonly terms: readonly AskedTerm[];
   /** All words of the query in order, stop words among them. */

@@ -11,7 +11,7 @@ export interface TendedIndex {
   evict(): Promise<void>;
 }
 
-export interface IndexMemoryOptions {
+interface IndexMemoryOptions {
   /** Beyond this, indexes that are not in use go. */
   readonly maxBytes: number;
   /** Beyond this nothing is taken in: the process must not die of what somebody stores. */

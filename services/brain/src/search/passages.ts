@@ -10,7 +10,7 @@ import type { Block } from './structured-blocks.ts';
 
 export type TextFormat = 'markdown' | 'json' | 'yaml' | 'text';
 
-export interface Passage {
+interface Passage {
   /** Heading path, outermost first; the key for a passage of one JSON or YAML key. */
   readonly headings: readonly string[];
   /** First and last line, 1-based, inclusive. */

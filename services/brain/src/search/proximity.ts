@@ -15,7 +15,7 @@ export interface PositionedTerm {
   readonly idf: number | null;
 }
 
-export interface WordScores {
+interface WordScores {
   /** Each two neighbouring terms add, weighted by their mean idf, their saturated counts of direct succession and of meetings within the window. */
   readonly proximity: number[];
   /** The same for all words as they were written, where the second follows the first. */

@@ -9,7 +9,7 @@ const WEIGHTS = { bm25: 0.6, share: 0.25, proximity: 0.15 } as const;
 /** A text to be ranked; `content` wins over `text`. */
 export type RerankDocument = string | { readonly content?: string; readonly text?: string; readonly title?: string };
 
-export interface RankedDocument {
+interface RankedDocument {
   /** Position in the input. */
   readonly index: number;
   /** 0..1, rounded to 1e-9. */

@@ -12,7 +12,7 @@ import type { Explanation, SearchRequest, SearchResult, TermPart } from './searc
 import { snippetOf, type SoughtOf, type SoughtTerm } from './snippet.ts';
 
 /** The verbatim text of a file's passage, as far as it is at hand. */
-export function rowText({ texts }: RowStore, entry: IndexedFile, ordinal: number): string {
+function rowText({ texts }: RowStore, entry: IndexedFile, ordinal: number): string {
   return texts.textOf(entry).slice(...entry.analysed.span(ordinal));
 }
 

@@ -22,7 +22,7 @@ interface HiddenFile {
   readonly chain: number;
 }
 
-export interface RuledIndexOptions {
+interface RuledIndexOptions {
   /** A file could not be indexed, so that it is not found. */
   onProblem(error: unknown): void;
   /** Other fields of the file are hidden now: it is found again once its text was `set`. */

@@ -12,7 +12,7 @@ import { admittedRows, rowsOfTerm, type View, viewOf } from './view.ts';
 const MAX_QUERY_TERMS = 128;
 
 /** A distinct term of a query; `postings` is undefined when no row has it. */
-export interface QueryTerm {
+interface QueryTerm {
   readonly term: string;
   readonly id: number;
   /** Those that it stands for. */
@@ -37,12 +37,12 @@ export interface PreparedQuery {
 }
 
 /** Terms of a query beside its words, each a union of several. */
-export interface TermGroups {
+interface TermGroups {
   readonly any: readonly (readonly string[])[];
   readonly prefixes: readonly string[];
 }
 
-export const NO_GROUPS: TermGroups = { any: [], prefixes: [] };
+const NO_GROUPS: TermGroups = { any: [], prefixes: [] };
 
 /** Only so many words of a query are corrected. */
 const MOST_CORRECTED = 8;

@@ -6,14 +6,14 @@
 import { hash } from 'node:crypto';
 
 /** Results of all pages of one search together, so that a cursor stays an argument. */
-export const MOST_SHOWN = 1_000;
+const MOST_SHOWN = 1_000;
 
 /** 48 bits of a digest: among a million rows one is taken for another once in 280,000 searches of a thousand results. */
 const NAME_LENGTH = 8;
 const MARK = 's';
 
 /** What a result is known by from page to page. */
-export interface ShownRow {
+interface ShownRow {
   /** Its brain and branch. */
   readonly place: string;
   readonly file: string;

@@ -30,7 +30,7 @@ interface Directory {
   readonly deleted: readonly string[];
 }
 
-export interface BlockContents {
+interface BlockContents {
   /** Distinct. */
   readonly analyses: readonly AnalysedFile[];
   readonly files: readonly { readonly file: string; readonly analysed: AnalysedFile }[];

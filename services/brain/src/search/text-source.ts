@@ -21,7 +21,7 @@ export interface ReadText {
 }
 
 /** A text that may be at hand, then with its hash. */
-export interface WantedText {
+interface WantedText {
   readonly path: string;
   readonly hash: string | null;
   readonly text: string | null;
@@ -31,7 +31,7 @@ const READS_AT_ONCE = 16;
 /** UTF-16 units of text in hand at once, about. */
 const UNITS_AT_ONCE = 2 * 1024 * 1024;
 
-export interface TextsRead {
+interface TextsRead {
   readonly texts: ReadText[];
   /** How many of the wanted, from the first on, were looked at. */
   readonly count: number;

@@ -2,9 +2,9 @@
 import { crc32, inflateSync } from 'node:zlib';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 
-export const MAX_PIXELS = 8_000_000;
+const MAX_PIXELS = 8_000_000;
 
-export interface CheckedPng {
+interface CheckedPng {
   /** Without whatever is not needed to show it. */
   readonly bytes: Buffer;
   readonly width: number;

@@ -16,7 +16,7 @@ export interface StoredConflict {
   readonly resolvedAt: number | null;
 }
 
-export interface ConflictQuery {
+interface ConflictQuery {
   readonly brain: string;
   /** Null = of every branch. */
   readonly branch: string | null;

@@ -14,7 +14,7 @@ export async function lockNames(transaction: SqlClient): Promise<void> {
   await transaction.$executeRawUnsafe('LOCK TABLE brain.brain_homes IN SHARE ROW EXCLUSIVE MODE');
 }
 
-export interface NewHome extends Home {
+interface NewHome extends Home {
   /** Under which its maker counts; null = an operator or the service made it. */
   readonly family: string | null;
 }
@@ -96,7 +96,7 @@ export async function holdBrain(transaction: SqlClient, { brain, brainId }: Foun
 }
 
 /** A brain that was deleted and is kept. */
-export interface DeletedBrain extends Home {
+interface DeletedBrain extends Home {
   readonly folder: string;
   readonly brain: string;
 }

@@ -15,7 +15,7 @@ export type TellDenials = (
   denials: readonly IslandDenial[],
 ) => Promise<void>;
 
-export interface DenialParts {
+interface DenialParts {
   readonly schema: string;
   readonly outbox: Outbox;
   readonly ids: Ids;

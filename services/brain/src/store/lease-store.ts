@@ -22,7 +22,7 @@ interface LeaseColumns {
   readonly now_ms: number;
 }
 
-export interface ExpiredLease {
+interface ExpiredLease {
   readonly brain: string;
   readonly agentId: string;
   readonly fence: number;

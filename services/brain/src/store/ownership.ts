@@ -10,7 +10,7 @@ export interface Owner {
   readonly epoch: number;
 }
 
-export interface Ownership {
+interface Ownership {
   readonly owner: Owner | null;
   /** The owner's heartbeat is younger than DEAD_AFTER_MS. */
   readonly alive: boolean;

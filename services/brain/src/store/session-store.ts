@@ -8,7 +8,7 @@ import { freshPointer, type Pointer } from '../domain/stack.ts';
 import { moveOf } from '../relations/domain/synapse.ts';
 import { noteMove } from '../relations/synapses.ts';
 
-export interface SessionStoreOptions {
+interface SessionStoreOptions {
   readonly client: SqlClient;
   readonly transact: <Value>(work: (transaction: SqlClient) => Promise<Value>) => Promise<Value>;
   readonly idempotency: Idempotency;
@@ -21,7 +21,7 @@ const SELECT = 'SELECT stack, branches FROM brain.brain_sessions WHERE session_k
 const LOCK = `SELECT stack, branches, ${epochMs('clock_timestamp() - touched_at')} AS "idleMs"
   FROM brain.brain_sessions WHERE session_key = $1 FOR UPDATE`;
 /** For whom it is learned to which brain a session goes after which. */
-export interface Learner {
+interface Learner {
   readonly workspace: string;
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -76,7 +76,7 @@ export async function resolveConflicts(
 }
 
 /** How the last sync of a branch with a remote ended; `lastAt` in ms since the epoch. */
-export interface LastSync {
+interface LastSync {
   readonly branch: string;
   readonly remote: string;
   readonly lastAt: number;

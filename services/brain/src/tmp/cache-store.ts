@@ -11,12 +11,12 @@ import { mayReplace, mayWriteIn, type Member } from './domain/space.ts';
 import type { TimedCall } from './file-store.ts';
 
 /** `expiresAt` in ms since the epoch. */
-export interface Cached {
+interface Cached {
   readonly value: unknown;
   readonly expiresAt: number;
 }
 
-export interface NewCached {
+interface NewCached {
   readonly key: string;
   /** As JSON. */
   readonly value: string;

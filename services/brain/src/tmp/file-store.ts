@@ -36,7 +36,7 @@ export interface ListedFile extends Held {
   readonly expiresAt: number;
 }
 
-export interface TmpFile extends ListedFile {
+interface TmpFile extends ListedFile {
   readonly content: string;
 }
 

@@ -10,13 +10,13 @@ import { isKeeper, type Member } from './domain/space.ts';
 import type { TimedCall } from './file-store.ts';
 
 /** `at` in ms since the epoch. */
-export interface StashEntry {
+interface StashEntry {
   readonly id: string;
   readonly by: string;
   readonly at: number;
 }
 
-export interface Stash {
+interface Stash {
   /** Of the newest; null = there is none. */
   readonly data: string | null;
   /** Newest first. */

@@ -23,7 +23,7 @@ export const definition = z.strictObject({
   hash: Sha256Hex,
 });
 
-export interface PlacedIsland {
+interface PlacedIsland {
   readonly island: IslandRow;
   readonly brain: string;
   readonly branch: string;

@@ -4,7 +4,7 @@ import type { ReadRefusal } from '../brain/open-brain.ts';
 import { type FileView, readFile as readOf } from '../operations/files.ts';
 import { type CallContext, resolveReads, type Target, type TargetWish } from './target.ts';
 
-export interface ReadWish extends TargetWish {
+interface ReadWish extends TargetWish {
   readonly at?: string | undefined;
 }
 

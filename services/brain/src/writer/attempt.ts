@@ -27,7 +27,7 @@ import { needsJournal, openStepJournal } from './step-journal.ts';
 export type ChangeSource = EventPayload<'brain:change'>['source'];
 
 /** The branch as an attempt sees it. */
-export interface AttemptPlace {
+interface AttemptPlace {
   readonly brain: BrainContext;
   readonly tree: Worktree;
   /** Files with an open sync conflict; writing one settles it. */
@@ -183,7 +183,7 @@ export class Attempt {
 }
 
 /** Where others changed something. */
-export interface NoticedPlace {
+interface NoticedPlace {
   readonly brain: BrainContext;
   readonly branch: string;
   readonly hides: HidesFields;

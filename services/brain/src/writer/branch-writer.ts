@@ -15,7 +15,7 @@ import { type QueuedCall, WriteQueue } from './queue.ts';
 import type { FileOutcome, FileRequest, Staging } from './staging.ts';
 
 export const GUARD_REFUSALS = ['E_LOCKED', 'E_FENCED', 'E_BRAIN_DIVERTED'] as const;
-export type GuardRefusal = (typeof GUARD_REFUSALS)[number];
+type GuardRefusal = (typeof GUARD_REFUSALS)[number];
 export const FILE_REFUSALS = [...GUARD_REFUSALS, 'E_CONFLICT', 'E_FILE_ABSENT', 'E_QUOTA', 'E_STATE_WRITE'] as const;
 export type FileRefusal = (typeof FILE_REFUSALS)[number];
 

@@ -22,7 +22,7 @@ interface Task {
 
 export const QUEUE_LIMITS = { waiting: 10_000, batchCalls: 256, batchBytes: 8 * 1024 * 1024 } as const;
 
-export interface QueueOptions<Request, Outcome> {
+interface QueueOptions<Request, Outcome> {
   now(): number;
   /** Must settle every call and never throw. */
   runBatch(calls: readonly QueuedCall<Request, Outcome>[]): Promise<void>;

@@ -43,7 +43,7 @@ export const FileOutcome = z.strictObject({
 });
 export type FileOutcome = Readonly<z.output<typeof FileOutcome>>;
 
-export interface StagedChange {
+interface StagedChange {
   readonly path: string;
   readonly change: 'created' | 'updated' | 'deleted';
   /** Null of a removed file, and of one with hidden fields. */
@@ -62,7 +62,7 @@ const INDEX_FULL =
 type RemovalDenial = 'E_CONFLICT' | 'E_FILE_ABSENT';
 
 /** Whose change it is. */
-export type Doer = Pick<OpContext, 'actor' | 'subject' | 'session'>;
+type Doer = Pick<OpContext, 'actor' | 'subject' | 'session'>;
 
 interface State {
   readonly content: Uint8Array | null;

@@ -28,8 +28,8 @@ export interface Budget {
   readonly earned: number;
 }
 
-export const POOL_PREFIX = 'ws:';
-export const SINK_PREFIX = 'sink:';
+const POOL_PREFIX = 'ws:';
+const SINK_PREFIX = 'sink:';
 /** Where money goes when nobody is named. */
 export const DEFAULT_SINK = 'sink:spend';
 

@@ -32,7 +32,7 @@ export type Entry = { readonly [Field in keyof Required<EntryDraft>]: Exclude<En
   readonly hash: string;
 };
 
-export interface Posting {
+interface Posting {
   readonly entryId: string;
   readonly line: number;
   readonly account: string;

@@ -17,7 +17,7 @@ export interface Funds {
   readonly member: Member | null;
 }
 
-export interface DrawFunds extends Funds {
+interface DrawFunds extends Funds {
   readonly member: Member;
 }
 

@@ -37,7 +37,7 @@ export interface HoldWish<Kind extends OwnerKind = OwnerKind> {
   readonly bodyHash: string | null;
 }
 
-export interface HeldAnswer {
+interface HeldAnswer {
   readonly held: true;
   readonly holdId: string;
   readonly expiresAt: number;
@@ -157,7 +157,7 @@ export interface CaptureWish {
   readonly entryId: string;
 }
 
-export interface CapturedAnswer {
+interface CapturedAnswer {
   readonly captured: true;
   readonly entryId: string | null;
   readonly amount: number;
@@ -222,7 +222,7 @@ function pay(book: Book, funds: Funds, hold: Hold, wish: CaptureWish, amount: bi
   return { ...effects, accounts: [...effects.accounts, ...earned], entries: [entry] };
 }
 
-export interface VoidedAnswer {
+interface VoidedAnswer {
   readonly voided: true;
   readonly expired?: true;
   readonly replay?: true;

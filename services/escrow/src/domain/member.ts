@@ -37,7 +37,7 @@ export function newMember(workspaceId: string, agentId: string): Member {
 
 type Pool = Pick<Account, 'limit' | 'spent' | 'earned' | 'pending'>;
 
-export function memberLimit(member: Member, pool: Pool): bigint {
+function memberLimit(member: Member, pool: Pool): bigint {
   return member.limit ?? pool.limit;
 }
 
@@ -46,7 +46,7 @@ export function memberAvailable(member: Member, pool: Pool): bigint {
   return left > 0n ? left : 0n;
 }
 
-export type DrawDenial = 'member_limit_exceeded' | 'workspace_pool_exceeded';
+type DrawDenial = 'member_limit_exceeded' | 'workspace_pool_exceeded';
 
 /**
  * Why a draw is refused, or null. A member's own limit speaks first; one that is only the pool's says nothing that the

@@ -48,7 +48,7 @@ export interface DebitWish extends SpendWish {
   readonly reference: Reference | null;
 }
 
-export interface DebitAnswer {
+interface DebitAnswer {
   readonly entryId: string;
   readonly available: number;
 }
@@ -76,7 +76,7 @@ export interface DrawWish extends SpendWish {
   readonly drawsPerMinute: number;
 }
 
-export interface DrawAnswer extends DebitAnswer {
+interface DrawAnswer extends DebitAnswer {
   readonly spent: number;
   readonly poolSpent: number;
   readonly poolAvailable: number;

@@ -8,7 +8,7 @@ import type { OutcomeLimits } from './outcomes.ts';
 import { createQos, type KeyStates, type Qos } from './qos.ts';
 import type { Failures, Proceed } from './window.ts';
 
-export interface QosSetup {
+interface QosSetup {
   /** Stores that share their states, as replicas do. */
   open(limits?: OutcomeLimits): Promise<readonly KeyStates[]>;
   /** Absent where time cannot be moved. */

@@ -3,7 +3,7 @@
 /** Calls are counted in parts of a window, so that a window takes the same room whatever its limit. */
 const PART_MS = 100;
 export const WINDOW_MS = 60_000;
-export const FAILURES_TO_OPEN = 5;
+const FAILURES_TO_OPEN = 5;
 
 /** Number of the part -> count, oldest first. */
 type Parts = readonly (readonly [part: number, count: number])[];

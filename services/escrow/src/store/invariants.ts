@@ -1,15 +1,7 @@
 /** What must hold of every account at every moment, asked of all rows in one statement, that is of one moment. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 
-export type InvariantName =
-  | 'amounts'
-  | 'pending'
-  | 'balances'
-  | 'members'
-  | 'deadlines'
-  | 'chain'
-  | 'chain-end'
-  | 'sinks';
+type InvariantName = 'amounts' | 'pending' | 'balances' | 'members' | 'deadlines' | 'chain' | 'chain-end' | 'sinks';
 
 export interface Violation {
   readonly invariant: InvariantName;

@@ -6,14 +6,14 @@ import type { HoldState } from '../domain/hold.ts';
 import { type Member, type MemberBudget, memberBudgetOf, newMember } from '../domain/member.ts';
 import { ACCOUNT_COLUMNS, accountOf } from './load.ts';
 
-export interface ShownHold {
+interface ShownHold {
   readonly held: true;
   readonly condition: Record<string, unknown> | null;
   readonly amount: number;
   readonly expiresAt: number;
 }
 
-export interface HoldCounts {
+interface HoldCounts {
   readonly holds: number;
   readonly approvals: number;
 }
@@ -25,14 +25,14 @@ export interface ServiceHold {
   readonly entryId?: string;
 }
 
-export interface LiveHold {
+interface LiveHold {
   readonly holdId: string;
   readonly amount: number;
   readonly heldAt: number;
 }
 
 /** Holds that reserve from the account or name it, and those that the principal has placed; null = none. */
-export interface HoldView {
+interface HoldView {
   readonly account: string | null;
   readonly owner: string | null;
 }

@@ -6,7 +6,7 @@ import { holdKey } from '../domain/hold.ts';
 import type { JudgedGroup } from './group-commit.ts';
 import type { Move, Outcome } from './move.ts';
 
-export interface WriterOptions {
+interface WriterOptions {
   /** Transactions at once. Requests of one account share a lane. */
   readonly lanes: number;
   readonly clock: Clock;

@@ -1,19 +1,19 @@
 /** What the ledger is to do, said a second time as plainly as possible: one caller at a time, plain numbers of micro-credits. */
 
-export interface ReferenceAccount {
+interface ReferenceAccount {
   limit: number;
   spent: number;
   earned: number;
   pending: number;
 }
 
-export interface ReferenceMember {
+interface ReferenceMember {
   limit: number | null;
   spent: number;
   pending: number;
 }
 
-export interface ReferenceHold {
+interface ReferenceHold {
   id: string;
   account: string | null;
   member: string | null;
@@ -42,7 +42,7 @@ export interface ReferencePayer {
   readonly member: string | null;
 }
 
-export interface ReferenceWish {
+interface ReferenceWish {
   readonly payer: ReferencePayer | null;
   readonly amount: number;
   readonly owner: string;

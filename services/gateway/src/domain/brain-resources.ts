@@ -5,7 +5,7 @@ import { normalPath } from '@svc/contract/names.ts';
 
 export const RESOURCE_SCHEME = 'brain:///';
 
-export interface ResourcePlace {
+interface ResourcePlace {
   readonly brain: string;
   /** The path, as brain_read takes it. */
   readonly name: string;
@@ -58,7 +58,7 @@ function keyOf(brain: string, path: string): string {
   return `${brain}/${path}`;
 }
 
-export interface ResourceChange {
+interface ResourceChange {
   readonly brain: string;
   /** Null = all of the brain. */
   readonly file: string | null;

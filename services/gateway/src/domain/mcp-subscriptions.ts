@@ -12,7 +12,7 @@ const MAX_URI_LENGTH = 2048;
 const LISTS = { toolsListChanged: 'tools', promptsListChanged: 'prompts', resourcesListChanged: 'resources' } as const;
 export const ALL_LISTS: readonly ListName[] = Object.values(LISTS);
 
-export interface WantedPart {
+interface WantedPart {
   readonly lists: readonly ListName[];
   readonly resources: readonly string[];
 }

@@ -1,6 +1,6 @@
 /** A task of the Model Context Protocol: what becomes of it, as rules on what is kept of it. */
 
-export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
+type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
 /** A call that can be made again under its key, by whichever gateway is there. */
 export interface TaskCall {

@@ -1,7 +1,7 @@
 /** Lexical search over tool names and descriptions: no model, the same answer everywhere. */
 import type { ToolCard } from '@svc/contract/tool.ts';
 
-export interface ToolHit {
+interface ToolHit {
   readonly card: ToolCard;
   readonly score: number;
 }
@@ -20,7 +20,7 @@ const DESCRIPTION_WEIGHT = 1.5;
 const PREFIX_SHARE = 0.5;
 const MIN_PREFIX = 3;
 
-export interface ToolQuery {
+interface ToolQuery {
   readonly limit: number;
   readonly area?: string | undefined;
   includes(card: ToolCard): boolean;

@@ -20,7 +20,7 @@ import { streamRights } from './stream-rights.ts';
 import { createMcpStreams, type McpStreams } from './streams.ts';
 import { type ResumeTask, TaskDesk, type Tasks } from './tasks.ts';
 
-export interface McpDoorParts {
+interface McpDoorParts {
   readonly platform: StatelessPlatform;
   readonly directory: ServiceDirectory;
   readonly ports: Ports;

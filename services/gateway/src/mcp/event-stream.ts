@@ -20,7 +20,7 @@ export interface Stream {
 /** Throws SERVICE_UNAVAILABLE when there are too many streams, of all clients together or of one. */
 export type OpenStream = (calling: Calling) => Stream;
 
-export interface OpeningParts {
+interface OpeningParts {
   readonly writer: Pick<ReplyWriter, 'headersFor'>;
   readonly metrics: Pick<GatewayMetrics, 'streams'>;
   readonly limits: { readonly all: number; readonly each: number };
@@ -48,7 +48,7 @@ export function createOpenStream({ writer, metrics, limits }: OpeningParts): Ope
   };
 }
 
-export function startStream(exchange: HttpExchange, { headersFor }: Pick<ReplyWriter, 'headersFor'>): Stream {
+function startStream(exchange: HttpExchange, { headersFor }: Pick<ReplyWriter, 'headersFor'>): Stream {
   const { response } = exchange;
   const due = new Map<string, object>();
   const write = (text: string): void => {

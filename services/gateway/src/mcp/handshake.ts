@@ -24,7 +24,7 @@ export interface Handshake {
   readonly methods: Methods;
 }
 
-export interface HandshakeParts {
+interface HandshakeParts {
   readonly server: ServerInfo;
   readonly room: Pick<Room, 'capabilities' | 'instructions' | 'isResource'>;
   readonly sessions: McpSessions;

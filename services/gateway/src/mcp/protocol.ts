@@ -39,7 +39,7 @@ import { taskMethods } from './task-methods.ts';
 import type { ResumeTask, Tasks } from './tasks.ts';
 import type { McpStreams } from './streams.ts';
 
-export interface McpParts {
+interface McpParts {
   readonly log: StatelessPlatform['log'];
   readonly server: ServerInfo;
   readonly room: Room;

@@ -23,7 +23,7 @@ import { listResources, readResource, RESOURCE_TEMPLATES } from './resources.ts'
 import type { Answering, Asked, Methods, Room } from './room.ts';
 import type { ResumeTask, Tasks, TaskWork } from './tasks.ts';
 
-export interface ServiceRoomParts {
+interface ServiceRoomParts {
   readonly directory: Pick<ServiceDirectory, 'pages' | 'onToolsChanged' | 'route'>;
   readonly ports: Pick<Ports, 'profilesFor'>;
   readonly prepare: PrepareCall;
@@ -36,7 +36,7 @@ const INSTRUCTIONS =
   'More tools than are listed: tool_search finds them, tool_describe tells their arguments, svc_call calls them.';
 const CAPABILITIES = { tools: { listChanged: true }, resources: { subscribe: true, listChanged: true } };
 
-export interface ServiceRoom extends Room {
+interface ServiceRoom extends Room {
   resume(calling: Calling): ResumeTask;
 }
 

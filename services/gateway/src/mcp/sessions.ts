@@ -28,7 +28,7 @@ export interface McpSessions {
 }
 
 const NAME = /^[0-9a-f]{32}$/;
-export const SESSION_RULES = {
+const SESSION_RULES = {
   kind: 'session',
   keptMs: 3_600_000,
   isRenewed: true,

@@ -15,7 +15,7 @@ export interface StreamRights {
   readonly mayRead: boolean;
 }
 
-export interface StreamRightsParts {
+interface StreamRightsParts {
   readonly ports: Ports;
   readonly credentials: Pick<Credentials, 'tokenIn'>;
   /** The agent of an operator who names none. */

@@ -20,7 +20,7 @@ export interface McpStreams {
   leave(): void;
 }
 
-export interface StreamParts {
+interface StreamParts {
   readonly room: Pick<Room, 'lists' | 'isResource'>;
   readonly sessions: Pick<McpSessions, 'find'>;
   readonly news: Pick<SessionNews, 'onChanged'>;

@@ -78,7 +78,7 @@ interface Running {
   wake: (() => void) | null;
 }
 
-export type TaskPlatform = Pick<StatelessPlatform, 'shared' | 'clock' | 'log' | 'node'>;
+type TaskPlatform = Pick<StatelessPlatform, 'shared' | 'clock' | 'log' | 'node'>;
 
 export class TaskDesk implements Tasks {
   readonly #platform: TaskPlatform;

@@ -13,7 +13,7 @@ import { cutOldEntries, type Kept } from './retention.ts';
 import { openAuditDirectory, openSeal } from './seal.ts';
 import { refuseWrongKey } from './wrong-key.ts';
 
-export interface JudgedChain extends ChainVerdict {
+interface JudgedChain extends ChainVerdict {
   readonly chain: string;
 }
 

@@ -20,7 +20,7 @@ export interface KnownCheckpoints {
 }
 
 /** Which of its checkpoints a chain still needs, by their seqs; null = all that is known of it stays. */
-export type JudgeCheckpoints = (known: KnownCheckpoints) => Promise<ReadonlySet<number> | null>;
+type JudgeCheckpoints = (known: KnownCheckpoints) => Promise<ReadonlySet<number> | null>;
 
 export interface CheckpointFile {
   /** Resolves when they are durable. */

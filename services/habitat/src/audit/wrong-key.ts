@@ -6,7 +6,7 @@ import { claimChains, readNewestHeads } from '../store/audit-rows.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Seal } from './seal.ts';
 
-export interface StoredAudit {
+interface StoredAudit {
   readonly client: SqlClient;
   readonly seal: Seal;
   readonly file: CheckpointFile;

@@ -1,7 +1,7 @@
 /** One place in an organisation per identity, and who reports to whom. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 
-export const MAX_TEAM_MEMBERS = 1000;
+const MAX_TEAM_MEMBERS = 1000;
 
 export interface Place {
   readonly org: string;

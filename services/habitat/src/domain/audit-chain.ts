@@ -11,7 +11,7 @@ export const NODE_CHAIN = '';
 export type AuditKind = 'system' | 'user';
 
 /** What an entry's hash covers besides the hash before it. `at` in ms since the epoch. */
-export interface AuditContent {
+interface AuditContent {
   readonly id: string;
   readonly seq: number;
   readonly at: number;

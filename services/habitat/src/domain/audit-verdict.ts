@@ -19,7 +19,7 @@ export interface KnownCut extends ChainEnd {
 }
 
 /** What is known of a chain beside its rows. */
-export interface KnownChain {
+interface KnownChain {
   readonly chain: string;
   readonly cut: KnownCut | null;
   readonly head: KnownHead | null;

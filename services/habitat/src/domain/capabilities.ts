@@ -1,7 +1,7 @@
 /** What the roles of one workspace allow in it. */
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 
-export interface Capabilities {
+interface Capabilities {
   readonly canRead: boolean;
   readonly canWrite: boolean;
   readonly canAdmin: boolean;

@@ -14,7 +14,7 @@ export interface Placed extends Lineage {
 }
 
 /** Deep enough for whoever delegates, and nobody's line grows without end. */
-export const MAX_GENERATIONS = 64;
+const MAX_GENERATIONS = 64;
 
 export interface Birth {
   readonly agentId: string;

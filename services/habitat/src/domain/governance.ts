@@ -1,6 +1,6 @@
 /** What speaks against a decision, by what the one who asks declares of it. */
 
-export interface DeclaredContext {
+interface DeclaredContext {
   readonly requiresConsent?: boolean | undefined;
   readonly consentGiven?: boolean | undefined;
   /** 0 to 1. */

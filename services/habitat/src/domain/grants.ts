@@ -47,7 +47,7 @@ export interface MintWish {
   readonly profile?: string | undefined;
 }
 
-export interface MintFacts {
+interface MintFacts {
   readonly actor: Actor;
   readonly rows: IdentityRows;
   /** Workspaces in which both hold a role. */
@@ -121,7 +121,7 @@ function isCreator(actor: Actor, { agent }: IdentityRows): boolean {
   return agent !== null && isSelf(actor, agent.createdBy);
 }
 
-export interface TokenFacts {
+interface TokenFacts {
   readonly agentId: string;
   readonly bound: string | null;
   readonly mintedBy: string;

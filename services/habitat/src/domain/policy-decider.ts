@@ -16,7 +16,7 @@ export function isInBrains(resource: string): boolean {
   return /^(brain|_island):/.test(resource);
 }
 
-export interface DeciderFacts {
+interface DeciderFacts {
   /** Null = brains were not asked. */
   readonly homes: HomesOfResource | null;
   /** Container of the nearest boundary around it. */

@@ -26,7 +26,7 @@ export const SCOPES = {
   admin: { level: 10, capability: 'canAdmin', atOnce: null, grantedBy: OPERATOR, divisible: false },
 } as const satisfies Record<string, ScopeRule>;
 
-export type ScopeName = keyof typeof SCOPES;
+type ScopeName = keyof typeof SCOPES;
 export const SCOPE_NAMES = Object.keys(SCOPES) as readonly ScopeName[];
 export const MAX_LEVEL = 10;
 

@@ -66,7 +66,7 @@ export interface Escalating {
   readonly escalationsLastMinute: number;
 }
 
-export type Escalated =
+type Escalated =
   | { readonly kind: 'held'; readonly expiresAt: number }
   | { readonly kind: 'granted'; readonly expiresAt: number; readonly requestId: string | null }
   | { readonly kind: 'pending'; readonly expiresAt: number; readonly requestId: string }
@@ -118,7 +118,7 @@ export function grantableUntil(scope: Scope, granter: Granter): number | null {
   return sudo === null || own === null ? null : Math.min(sudo.expiresAt, own.expiresAt);
 }
 
-export interface Granted {
+interface Granted {
   readonly expiresAt: number;
   /** The pending request that this answers. */
   readonly request: ScopeRequest | null;
@@ -158,7 +158,7 @@ export interface Denials {
   readonly count: number;
 }
 
-export interface Suggestion {
+interface Suggestion {
   readonly scope: string;
   readonly action: 'request' | 'drop';
   readonly count: number;

@@ -144,7 +144,7 @@ function moveBy(standing: Standing, rating: Rating, delta: number, now: number):
   return { ...move(standing, delta, now), karma: standing.karma + (isPositive(rating) ? 1 : -1) };
 }
 
-export function isPositive({ type, positive }: Rating): boolean {
+function isPositive({ type, positive }: Rating): boolean {
   return positive ?? !NEGATIVE_TYPES.has(type);
 }
 

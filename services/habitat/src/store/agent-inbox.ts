@@ -90,7 +90,7 @@ export function sweepMessages(client: SqlClient, keptDays: number): Promise<numb
 }
 
 /** What lies in an inbox and has not arrived in its channel yet. */
-export interface Uncarried {
+interface Uncarried {
   /** Id of the task or the message. */
   readonly ref: string;
   readonly kind: 'task' | 'message';
@@ -122,7 +122,7 @@ export async function markCarried(client: SqlClient, { kind, ref }: Pick<Uncarri
 }
 
 /** A task whose queue does not know how it stands. */
-export interface Unqueued {
+interface Unqueued {
   readonly taskId: string;
   readonly agentId: string;
   readonly task: string;
@@ -152,7 +152,7 @@ export async function markQueued(client: SqlClient, { taskId, isOpen }: Unqueued
   );
 }
 
-export interface TaskReport {
+interface TaskReport {
   readonly taskId: string;
   /** Later reports of a task have higher numbers. */
   readonly number: number;

@@ -91,7 +91,7 @@ export async function countSpawnsLastMinute(client: SqlClient, family: string): 
 }
 
 /** What nobody is shown: its family, and whether row rules see its team and its brain. */
-export interface Belonging extends Lineage {
+interface Belonging extends Lineage {
   readonly teamHeld: boolean;
   readonly brainHeld: boolean;
 }
@@ -133,13 +133,13 @@ export async function endAgent(tx: SqlClient, { agentId, parent, reportsTo }: Ag
   await tx.$executeRawUnsafe('UPDATE habitat.agents SET reports_to = $2 WHERE reports_to = $1', agentId, reportsTo);
 }
 
-export type AgentState = 'idle' | 'working';
+type AgentState = 'idle' | 'working';
 
-export interface ListedAgent extends AgentRow {
+interface ListedAgent extends AgentRow {
   readonly state: AgentState;
 }
 
-export interface AgentQuery {
+interface AgentQuery {
   /** Sees every workspace, else only those in which `identity` holds a role; `bound` = at most that one. */
   readonly everything: boolean;
   readonly identity: string | null;

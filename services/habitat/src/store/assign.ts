@@ -26,7 +26,7 @@ import { readIdentity } from './identity-rows.ts';
 import { type PlaceWish, resolvePlace } from './place.ts';
 import { isOrgAdmin, type OrgStanding, readOrgStanding } from './team-permissions.ts';
 
-export interface AssignmentWish extends PlaceWish {
+interface AssignmentWish extends PlaceWish {
   readonly agentId: string;
 }
 

@@ -11,7 +11,7 @@ export interface AssignmentRow extends Place {
   readonly assignedBy: string;
 }
 
-export interface LockedOrg {
+interface LockedOrg {
   readonly id: string;
   readonly owner: string | null;
 }

@@ -42,7 +42,7 @@ export async function cutChain(tx: SqlClient, seal: Seal, cut: ChainEnd): Promis
   await tx.$executeRawUnsafe('DELETE FROM habitat.audit_entries WHERE chain = $1 AND seq <= $2', cut.chain, cut.seq);
 }
 
-export interface OverdueChain {
+interface OverdueChain {
   readonly chain: string;
   /** The last entry that is to go. */
   readonly lastOld: number;

@@ -9,7 +9,7 @@ import { useAudit } from './audit-use.ts';
 import type { HabitatUnit } from './unit.ts';
 import { workspaceExists } from './workspace-rows.ts';
 
-export interface LogWish {
+interface LogWish {
   readonly workspace: string;
   readonly event: string;
   readonly data: Record<string, unknown>;
@@ -39,7 +39,7 @@ export async function appendAudit(unit: HabitatUnit, entries: readonly Appended[
   return allow(null);
 }
 
-export interface BrokenChain {
+interface BrokenChain {
   readonly chain: string;
   readonly brokenAt?: number | undefined;
 }

@@ -14,7 +14,7 @@ import { MAX_SPAWNS_A_MINUTE } from './spawn.ts';
 import type { HabitatUnit } from './unit.ts';
 import { deleteWorkspace, hasRoomForWorkspace, insertWorkspace, lockWorkspace } from './workspace-rows.ts';
 
-export interface NewMember {
+interface NewMember {
   /** Chosen by who asks, so that asking again names the same agents. */
   readonly agentId: string;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface CrewWish {
   readonly agents: readonly NewMember[];
 }
 
-export type CrewDenial = 'AGENT_NOT_FOUND' | 'E_QUOTA' | 'E_RATE_LIMIT' | 'HABITAT_WORKSPACE_EXISTS';
+type CrewDenial = 'AGENT_NOT_FOUND' | 'E_QUOTA' | 'E_RATE_LIMIT' | 'HABITAT_WORKSPACE_EXISTS';
 
 /** The same crew again is the one that is there. Throws FORBIDDEN to who is nobody. */
 export async function assembleCrew(unit: HabitatUnit, wish: CrewWish): Promise<Decision<null, CrewDenial>> {

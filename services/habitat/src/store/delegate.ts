@@ -19,8 +19,8 @@ import type { HabitatUnit } from './unit.ts';
 import { lockNames } from './name-lock.ts';
 import { isQuarantined } from './trust-rows.ts';
 
-export const MAX_OPEN_TASKS = 1000;
-export const MAX_MESSAGES_A_MINUTE = 10;
+const MAX_OPEN_TASKS = 1000;
+const MAX_MESSAGES_A_MINUTE = 10;
 
 /** Stream in which an agent finds its tasks. */
 export function inboxOf(agentId: string): string {
@@ -58,7 +58,7 @@ function channelOf(workspace: string): string {
   return `agents:${workspace}`;
 }
 
-export interface Broadcast {
+interface Broadcast {
   readonly id: string;
   readonly workspace: string;
   readonly recipients: readonly Recipient[];

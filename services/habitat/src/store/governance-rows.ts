@@ -103,7 +103,7 @@ export function listDecisions(
   );
 }
 
-export interface DecisionCounts {
+interface DecisionCounts {
   readonly total: number;
   readonly allowed: number;
   /** How many decisions each reason stood first against. */

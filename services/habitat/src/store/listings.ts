@@ -8,7 +8,7 @@ import { WORKSPACE_COLUMNS, type WorkspaceRow } from './workspace-rows.ts';
 
 export type Scope = readonly string[] | null;
 
-export interface Slice {
+interface Slice {
   readonly limit: number;
   readonly after: string | null;
 }
@@ -38,7 +38,7 @@ export async function countVisible(client: SqlClient, scope: Scope): Promise<{ b
   return row ?? { boundaries: 0, inputs: 0 };
 }
 
-export interface ListedPolicy {
+interface ListedPolicy {
   readonly resource: string;
   readonly policy: Policy;
 }
@@ -56,7 +56,7 @@ export function listPolicies(client: SqlClient, scope: Scope, { limit, after }: 
   );
 }
 
-export interface ListedToken {
+interface ListedToken {
   readonly tokenId: string;
   readonly hashPrefix: string;
   readonly agentId: string;
@@ -71,7 +71,7 @@ export interface ListedToken {
 }
 
 /** Whose tokens are listed: all of them, or those of `self` and those bound to a workspace that `self` administers. */
-export interface TokenScope {
+interface TokenScope {
   readonly all: boolean;
   readonly self: string | null;
   readonly administered: readonly string[];

@@ -1,7 +1,7 @@
 /** An organisation from above. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 
-export interface OrgBranch {
+interface OrgBranch {
   readonly id: string;
   readonly name: string;
   readonly teams: { readonly id: string; readonly name: string; readonly members: number }[];

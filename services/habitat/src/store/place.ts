@@ -14,7 +14,7 @@ export interface PlaceWish {
   readonly reportsTo?: string | undefined;
 }
 
-export interface ResolvedPlace {
+interface ResolvedPlace {
   readonly place: Place;
   readonly role: TeamRoleRow | null;
 }

@@ -64,7 +64,7 @@ async function requireAdminOf({ tx, caller }: HabitatUnit, container: string): P
   await requireRole(tx, caller, container, 'admin');
 }
 
-export interface DeniedAccess {
+interface DeniedAccess {
   readonly resource: string;
   readonly container: string;
   readonly mode: 'read' | 'write';

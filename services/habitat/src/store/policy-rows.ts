@@ -40,7 +40,7 @@ async function read(client: SqlClient, sql: string, values: unknown[]): Promise<
 }
 
 /** A row while it is being changed. `version` 0 = there was none. */
-export interface LockedPolicy {
+interface LockedPolicy {
   readonly policy: Policy;
   readonly version: number;
 }
@@ -77,7 +77,7 @@ export async function containerAbove(client: SqlClient, resource: string): Promi
   return row?.container ?? null;
 }
 
-export interface PolicyChange {
+interface PolicyChange {
   readonly resource: string;
   readonly policy: Policy;
   readonly by: string;

@@ -10,7 +10,7 @@ import { readSource } from './family-rows.ts';
 import { grantRole, rolesIn } from './role-rows.ts';
 import { insertWorkspace, lockWorkspace } from './workspace-rows.ts';
 
-export interface ProvisionWish {
+interface ProvisionWish {
   readonly agentId: string;
   readonly workspace: string;
   /** In a workspace that exists; `editor` when absent. */
@@ -22,7 +22,7 @@ export interface ProvisionWish {
   readonly source: RoleSource;
 }
 
-export interface Provisioned {
+interface Provisioned {
   readonly workspace: string;
   readonly roles: string[];
   /** The agent got a role that it had not. */

@@ -9,7 +9,7 @@ import { grantRole, hasOtherAdmin, revokeRole, type RoleChange, rolesIn } from '
 import type { HabitatUnit } from './unit.ts';
 import { lockWorkspace } from './workspace-rows.ts';
 
-export type RoleWish = Omit<RoleChange, 'by'>;
+type RoleWish = Omit<RoleChange, 'by'>;
 
 /** `roles`: all that the identity holds there now. Throws FORBIDDEN to who is no admin there. */
 export async function addRole(

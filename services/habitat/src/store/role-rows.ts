@@ -17,7 +17,7 @@ export interface RoleChange {
   readonly by: string;
 }
 
-export interface RoleGift extends RoleChange {
+interface RoleGift extends RoleChange {
   readonly source: RoleSource;
 }
 

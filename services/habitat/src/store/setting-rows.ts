@@ -19,7 +19,7 @@ import type { HabitatUnit } from './unit.ts';
 import type { Stamped } from './identity-rows.ts';
 import { lockNames } from './name-lock.ts';
 
-export type StoredSettings = HabitatAnswer<'settings'>['stored'];
+type StoredSettings = HabitatAnswer<'settings'>['stored'];
 
 export async function readSettings(client: SqlClient): Promise<Stamped<StoredSettings>> {
   const [row] = await client.$queryRawUnsafe<(StampRow & { stored: StoredSettings })[]>(
@@ -48,14 +48,14 @@ async function readStored(client: SqlClient, key: string): Promise<unknown> {
   return row?.value;
 }
 
-export interface SettingWish {
+interface SettingWish {
   readonly key: string;
   /** Null unsets it. */
   readonly value: unknown;
   readonly by: string;
 }
 
-export type ChangedSetting = Omit<HabitatAnswer<'changeSetting'>, 'stamp' | 'replayed'>;
+type ChangedSetting = Omit<HabitatAnswer<'changeSetting'>, 'stamp' | 'replayed'>;
 
 const SETTINGS_LOCK = 'settings';
 

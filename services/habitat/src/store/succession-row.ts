@@ -3,7 +3,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 
 export const TRUST_LEVELS = ['high', 'medium', 'low', 'none'] as const;
 
-export interface Succession {
+interface Succession {
   readonly trustLevel: (typeof TRUST_LEVELS)[number];
   readonly previousBrain: string | null;
 }

@@ -129,7 +129,7 @@ export async function noteUse(client: SqlClient, principal: string, scope: strin
   );
 }
 
-export type NewGrant = Pick<Grant, 'scope' | 'grantedBy' | 'expiresAt' | 'requestId' | 'reason'>;
+type NewGrant = Pick<Grant, 'scope' | 'grantedBy' | 'expiresAt' | 'requestId' | 'reason'>;
 
 /** Takes the place of a grant of the same scope, live or not. */
 export async function writeGrant(tx: SqlClient, principal: string, grant: NewGrant): Promise<void> {
@@ -152,7 +152,7 @@ export async function deleteGrant(tx: SqlClient, principal: string, scope: strin
   await tx.$executeRawUnsafe('DELETE FROM habitat.sudo_grants WHERE principal = $1 AND scope = $2', principal, scope);
 }
 
-export interface NewRequest {
+interface NewRequest {
   readonly requestId: string;
   readonly principal: string;
   readonly scope: string;

@@ -29,7 +29,7 @@ import { meets } from './trust-rows.ts';
 import type { HabitatUnit } from './unit.ts';
 
 /** Who gets scopes. */
-export interface SudoPrincipal {
+interface SudoPrincipal {
   readonly key: string;
   /** The agent itself, or the owner of the task. */
   readonly owner: string;

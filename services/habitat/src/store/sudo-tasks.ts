@@ -36,7 +36,7 @@ export interface TaskWish {
   readonly scopes: readonly Scope[];
 }
 
-export interface TaskOpened {
+interface TaskOpened {
   readonly task: SudoTask;
   readonly created: boolean;
   /** Held now. */

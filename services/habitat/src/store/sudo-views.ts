@@ -5,7 +5,7 @@ import type { Grant } from '../domain/sudo.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 import { liveGrants, principalOfAgent, type SudoTask } from './sudo-rows.ts';
 
-export const HISTORY_SHOWN = 100;
+const HISTORY_SHOWN = 100;
 
 /** Live tasks `t` of the caller, and of the workspaces it is an admin of. $1 everyone, $2 identity, $3 bound workspace. */
 const VISIBLE = `t.expires_at > clock_timestamp() AND ($1::boolean OR (($3::text IS NULL OR t.workspace = $3)
@@ -55,7 +55,7 @@ export async function listTasks(
   );
 }
 
-export interface ShownRequest {
+interface ShownRequest {
   readonly requestId: string;
   readonly scope: string;
   readonly reason: string | null;
@@ -66,7 +66,7 @@ export interface ShownRequest {
   readonly endedBy: string | null;
 }
 
-export interface ShownTask extends ListedTask {
+interface ShownTask extends ListedTask {
   readonly grants: Grant[];
   readonly requests: ShownRequest[];
   readonly entries: { readonly event: string; readonly scope: string; readonly by: string; readonly at: number }[];
@@ -94,7 +94,7 @@ export async function showTask(client: SqlClient, actor: Actor, taskId: string):
   return row ?? null;
 }
 
-export interface SudoCounts {
+interface SudoCounts {
   readonly tasks: number;
   readonly grants: number;
   readonly pending: number;

@@ -7,8 +7,8 @@ import { epochMs } from '@svc/runtime/sql-time.ts';
 import { readPlaced } from './family-rows.ts';
 import { lockNames } from './name-lock.ts';
 
-export const MAX_ORGS = 1000;
-export const MAX_ORGS_OF_A_FAMILY = 20;
+const MAX_ORGS = 1000;
+const MAX_ORGS_OF_A_FAMILY = 20;
 const MAX_IN_PARENT = { depts: 200, teams: 200, team_roles: 500 } as const;
 
 type Made = Decision<{ readonly createdAt: number }, 'E_DUPLICATE' | 'E_QUOTA'>;
@@ -48,7 +48,7 @@ export async function insertOrg(tx: SqlClient, { id, name, plan, desc, owner, co
   return all >= MAX_ORGS || own >= MAX_ORGS_OF_A_FAMILY ? deny('E_QUOTA') : allow(row);
 }
 
-export interface Confirmation {
+interface Confirmation {
   readonly confirmed: boolean;
   /** Absent = as it is. */
   readonly plan?: PlanName | undefined;
@@ -71,13 +71,13 @@ export async function writeConfirmation(
   );
 }
 
-export interface NewPart {
+interface NewPart {
   readonly id: string;
   readonly name: string;
   readonly org: string;
 }
 
-export interface NewDept extends NewPart {
+interface NewDept extends NewPart {
   readonly desc: string;
 }
 
@@ -85,7 +85,7 @@ export function insertDept(tx: SqlClient, { id, name, org, desc }: NewDept): Pro
   return insertPart(tx, 'depts', { parent: ['org', org], values: { id, name, org, desc } });
 }
 
-export interface NewTeam extends NewDept {
+interface NewTeam extends NewDept {
   readonly dept: string;
 }
 
@@ -93,7 +93,7 @@ export function insertTeam(tx: SqlClient, { id, name, org, dept, desc }: NewTeam
   return insertPart(tx, 'teams', { parent: ['dept', dept], values: { id, name, org, dept, desc } });
 }
 
-export interface NewTeamRole extends NewPart {
+interface NewTeamRole extends NewPart {
   readonly team: string | null;
   readonly permissions: readonly string[];
 }

@@ -100,7 +100,7 @@ export async function makeTeam(
   return allow({ ...row, ...made.value });
 }
 
-export interface TeamRoleWish extends PartWish {
+interface TeamRoleWish extends PartWish {
   readonly org?: string | undefined;
   readonly team?: string | undefined;
   readonly permissions: readonly string[];

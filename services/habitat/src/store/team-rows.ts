@@ -93,7 +93,7 @@ export async function findOrg(
   return neverDenied(await findOne(client, view, 'orgs', reference), 'E_AMBIGUOUS');
 }
 
-export interface TeamSlice extends Within {
+interface TeamSlice extends Within {
   readonly after: string | null;
   readonly limit: number;
 }

@@ -3,7 +3,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { HabitatUnit } from './unit.ts';
 
-export interface NewToken {
+interface NewToken {
   readonly hash: string;
   readonly tokenId: string;
   readonly kind: 'habitat' | 'auth';
@@ -121,7 +121,7 @@ function inWorkspace(workspace: string | null): { workspace?: string } {
   return workspace === null ? {} : { workspace };
 }
 
-export interface FoundToken {
+interface FoundToken {
   readonly tokenId: string;
   readonly agentId: string;
   readonly bound: string | null;
@@ -154,7 +154,7 @@ export async function readTokenHash(client: SqlClient, tokenId: string): Promise
   return row.hash;
 }
 
-export interface AuthClaims {
+interface AuthClaims {
   readonly userId: string;
   readonly roles: string[];
   /** Ms since the epoch. */

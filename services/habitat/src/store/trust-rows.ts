@@ -94,7 +94,7 @@ export async function knowsOf(client: SqlClient, actor: Actor, entityId: string)
 }
 
 /** Whether they are one, or of one family, or one is above the other. */
-export async function readKinship(client: SqlClient, one: string, other: string): Promise<boolean> {
+async function readKinship(client: SqlClient, one: string, other: string): Promise<boolean> {
   return isKin(...(await readBothPlaced(client, one, other)));
 }
 
@@ -103,7 +103,7 @@ export interface Pair {
   readonly other: string;
 }
 
-export interface PartyNow {
+interface PartyNow {
   readonly id: string;
   readonly family: string;
   readonly standing: StandingNow;
@@ -286,7 +286,7 @@ export async function insertRecords(tx: SqlClient, records: readonly TrustRecord
   );
 }
 
-export interface ReportedTrade {
+interface ReportedTrade {
   readonly tradeId: string;
   readonly seller: string;
   readonly outcome: string;
@@ -310,7 +310,7 @@ export async function insertTrades(tx: SqlClient, trades: readonly ReportedTrade
 const EFFECTIVE = `CASE WHEN t.score <= ${TRUST.start} THEN t.score ELSE greatest(${TRUST.start}, t.score - ${TRUST.decay}
   * greatest(0, floor(extract(epoch FROM clock_timestamp() - t.last_at) * 1000 / ${TRUST.decayEveryMs})))::int END`;
 
-export interface LeaderboardQuery {
+interface LeaderboardQuery {
   readonly everyone: boolean;
   readonly identity: string | null;
   readonly bound: string | null;

@@ -40,7 +40,7 @@ export interface RatingWish extends Rating {
   readonly note?: string | undefined;
 }
 
-export interface RatingDone {
+interface RatingDone {
   readonly id: string;
   readonly standing: Standing;
   /** The entity, or one it descends from. */

@@ -50,7 +50,7 @@ export async function workspaceExists(client: SqlClient, workspaceId: string): P
   return (await readOne(client, 'workspace_id = $1', workspaceId)) !== null;
 }
 
-export interface NewWorkspace {
+interface NewWorkspace {
   readonly workspaceId: string;
   readonly name?: string | undefined;
   readonly owner: string | null;

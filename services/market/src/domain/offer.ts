@@ -2,16 +2,16 @@
 import { foldCase } from '@svc/contract/fold-case.ts';
 
 /** `skill` is offered by a tool of its own. */
-export const PLAIN_TYPES = ['knowledge', 'insight', 'memory', 'favor'] as const;
+const PLAIN_TYPES = ['knowledge', 'insight', 'memory', 'favor'] as const;
 export const LISTING_TYPES = [...PLAIN_TYPES, 'skill'] as const;
 export type ListingType = (typeof LISTING_TYPES)[number];
 
 /** Of one family: what can still be bought, bids that are open, and trades of which it is the buyer that are not over. */
 export const OPEN_AT_ONCE = 1000;
 export const BID_OPEN_MS = 72 * 3_600_000;
-export const MAX_QUERY_WORDS = 16;
+const MAX_QUERY_WORDS = 16;
 
-export interface Wording {
+interface Wording {
   readonly title: string;
   readonly description: string;
   readonly tags: readonly string[];

@@ -1,7 +1,7 @@
 /** What somebody asks or offers: nothing, an amount of money, or something else in words. */
 import { amountFromCredits, type AmountMicros } from '@svc/contract/amount.ts';
 
-export type Price =
+type Price =
   | { readonly kind: 'free' }
   | { readonly kind: 'money'; readonly amount: AmountMicros }
   /** No money moves. */

@@ -15,7 +15,7 @@ export interface Partner {
   readonly refuted: number;
 }
 
-export interface Concentration {
+interface Concentration {
   /** Of the trades that went well, those with the busiest partner; 0 to 1. */
   readonly share: number;
   readonly flagged: boolean;

@@ -5,14 +5,14 @@
 
 export type TradeKind = 'plain' | 'skill';
 /** `opening`: supply is taken, money is not held yet. `undoing`: it never came to be, and its hold is given back. */
-export type OpenState = 'opening' | 'undoing' | 'pending' | 'pending_delivery' | 'delivered';
+type OpenState = 'opening' | 'undoing' | 'pending' | 'pending_delivery' | 'delivered';
 export type ClosedState = 'completed' | 'confirmed' | 'refuted' | 'cancelled' | 'expired';
 export type TradeState = OpenState | ClosedState;
 /** `pending`: decided, and money has not moved yet. `failed`: the hold had lapsed and the buyer has no funds. */
 export type Settlement = 'none' | 'pending' | 'done' | 'failed';
 export type Decider = 'buyer' | 'seller' | 'timer' | 'timeout' | 'sweep';
 /** What a buyer who stays silent is taken to have decided. */
-export type Unsettled = 'confirm' | 'refute';
+type Unsettled = 'confirm' | 'refute';
 
 export interface Trade {
   readonly tradeId: string;

@@ -28,7 +28,7 @@ type BuyRefusal = HoldRefusal | 'E_QUOTA' | 'E_SOLD_OUT';
 /** How often a bid may be lost to somebody else and be open again. */
 const BID_ATTEMPTS = 5;
 
-export interface BuyingParts {
+interface BuyingParts {
   readonly store: MarketStore;
   readonly move: MoveTrade;
   readonly steps: Pick<TradeSteps, 'open'>;

@@ -133,7 +133,7 @@ export interface ListingFilter {
   readonly activeOnly: boolean;
 }
 
-export interface FoundListing extends ListingRow {
+interface FoundListing extends ListingRow {
   /** All words stand in the title. */
   readonly inTitle: boolean;
 }
@@ -244,7 +244,7 @@ export async function reopenBid(tx: SqlClient, tradeId: string): Promise<void> {
   await tx.$executeRawUnsafe(`UPDATE market.bids SET status = 'open', trade_id = NULL WHERE trade_id = $1`, tradeId);
 }
 
-export interface MarketCounts {
+interface MarketCounts {
   readonly listings: number;
   readonly active: number;
   readonly bids: number;

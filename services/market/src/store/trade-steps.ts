@@ -12,7 +12,7 @@ import { eventOf, type MarketEvent, type MarketStore } from './trade-events.ts';
 import { COLUMNS, type TradeRow } from './trade-rows.ts';
 
 /** Resolves with the trade after the step; null = it was not where it was left. */
-export type TradeStep = (call: ChangeCall, tradeId: string) => Promise<TradeRow | null>;
+type TradeStep = (call: ChangeCall, tradeId: string) => Promise<TradeRow | null>;
 
 export interface TradeSteps {
   readonly open: TradeStep;

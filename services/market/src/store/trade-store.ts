@@ -16,7 +16,7 @@ import { readPartners } from './reputation-rows.ts';
 import { countOpen, readPayload, readTrade, type TradeRow } from './trade-rows.ts';
 import type { TradeSteps } from './trade-steps.ts';
 
-export interface Delivered extends Named {
+interface Delivered extends Named {
   readonly payloadSha256: string;
   readonly bytes: number;
   /** Milliseconds since the epoch. */
@@ -37,7 +37,7 @@ export interface Delivery {
 
 export type TradeStore = ReturnType<typeof createTradeStore>;
 
-export interface TradeStoreParts {
+interface TradeStoreParts {
   readonly store: MarketStore;
   readonly move: MoveTrade;
   readonly steps: TradeSteps;
@@ -143,7 +143,7 @@ const NOBODY: ChangeCall = {
 };
 
 /** A trade as it was, and as time has closed it. */
-export interface ClosedByTime {
+interface ClosedByTime {
   readonly before: TradeRow;
   readonly after: TradeRow;
 }

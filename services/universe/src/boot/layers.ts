@@ -28,7 +28,7 @@ export interface SandboxPart {
   readonly ready: boolean;
 }
 
-export interface LayerParts {
+interface LayerParts {
   readonly platform: Pick<Platform, 'bus' | 'clock' | 'config' | 'kind' | 'node'>;
   readonly servers: ReturnType<typeof serversOf>;
   readonly outside: Outside;
@@ -42,7 +42,7 @@ interface Found {
   readonly detail: string;
 }
 
-export const CHECKED_WITHIN_MS = 500;
+const CHECKED_WITHIN_MS = 500;
 const KEPT_MS = 1000;
 
 const Checks = z.array(z.object({ name: z.string(), status: z.enum(['ok', 'degraded', 'fail']) }));

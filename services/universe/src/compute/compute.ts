@@ -7,7 +7,7 @@ import { keptProbe, type Probe } from '../kept-probe.ts';
 import { probeSandbox } from './probe.ts';
 import { createSandbox, type Sandbox } from './sandbox.ts';
 
-export interface ComputeCounters {
+interface ComputeCounters {
   readonly runs: number;
   /** Ended for their time or memory. */
   readonly killed: number;

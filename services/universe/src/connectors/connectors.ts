@@ -8,7 +8,7 @@ import type { Contact, ContactStore } from './contact-store.ts';
 import { type ConnectorState, stateOf } from './domain/connector.ts';
 import type { Server, serversOf } from './servers.ts';
 
-export interface Connector {
+interface Connector {
   readonly service: string;
   readonly kind: string;
   readonly configured: boolean;
@@ -29,7 +29,7 @@ export interface Connectors {
   reach(service: string): Promise<Decision<Reached, ReachDenial | 'E_CONNECTOR_ABSENT'>>;
 }
 
-export interface ConnectorParts {
+interface ConnectorParts {
   readonly servers: ReturnType<typeof serversOf>;
   readonly outside: Outside;
   readonly contacts: Pick<ContactStore, 'all'>;

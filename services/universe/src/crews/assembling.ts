@@ -18,9 +18,9 @@ import {
 import { accountOfCrew, phaseAfter } from './domain/crew.ts';
 import { answered, type CrewPorts } from './ports.ts';
 
-export type AssemblyRefusal = 'E_SCENARIO_SPAWN' | 'E_SCENARIO_NAME';
+type AssemblyRefusal = 'E_SCENARIO_SPAWN' | 'E_SCENARIO_NAME';
 
-export interface Assembled {
+interface Assembled {
   readonly crewId: string;
   readonly created: boolean;
 }

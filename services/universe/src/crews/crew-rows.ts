@@ -4,7 +4,7 @@ import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { Member, Phase } from './domain/crew.ts';
 
 /** What of its assembly is still to be done: agents and workspace, the pool, nothing; or all of it is to be undone. */
-export type AssemblyStep = 'spawn' | 'pool' | 'done' | 'undo';
+type AssemblyStep = 'spawn' | 'pool' | 'done' | 'undo';
 
 export interface NewCrew {
   readonly crewId: string;
@@ -38,7 +38,7 @@ export interface CrewRow extends NewCrew {
 
 type FlatCrew = Omit<CrewRow, 'limit'> & { readonly limit: string };
 
-export const CREW_COLUMNS = `crew_id AS "crewId", name, universe, seed, roster, workspace, owner, limit_micros::text AS "limit",
+const CREW_COLUMNS = `crew_id AS "crewId", name, universe, seed, roster, workspace, owner, limit_micros::text AS "limit",
   created_by AS "createdBy", operator, open_key AS "openKey", phase, step, task_count AS "taskCount", done, refused,
   ${epochMs('created_at')} AS "createdAt"`;
 

@@ -19,7 +19,7 @@ export interface NewTask {
   readonly argsHash: string | null;
 }
 
-export interface VoteOutcome {
+interface VoteOutcome {
   readonly winner: string;
   readonly votes: number;
   readonly percentage: number;
@@ -54,7 +54,7 @@ export interface TaskRow extends NewTask {
 }
 
 type Done = 'executor' | 'voters' | 'decision' | 'pool' | 'phase';
-export type DoneTask = { readonly [Key in Done]: NonNullable<TaskRow[Key]> } & Omit<TaskRow, Done>;
+type DoneTask = { readonly [Key in Done]: NonNullable<TaskRow[Key]> } & Omit<TaskRow, Done>;
 
 /** With everything that its steps have left. */
 export function doneTask(row: TaskRow | null): DoneTask {

@@ -21,7 +21,7 @@ export interface TaskWish {
   readonly by: string;
 }
 
-export type TaskRefusalCode = RunRefusal | 'E_SCENARIO_QUARANTINED';
+type TaskRefusalCode = RunRefusal | 'E_SCENARIO_QUARANTINED';
 interface Begun {
   readonly taskId: string;
 }
@@ -32,12 +32,10 @@ type Begin = Decision<Begun, BeginRefusal> | null;
 const PATIENCE_MS = 5000;
 const LOOK_EVERY_MS = 25;
 
-export interface TaskParts extends RunParts {
+interface TaskParts extends RunParts {
   readonly ids: Ids;
   readonly clock: Clock;
 }
-
-export type TaskStore = ReturnType<typeof createTaskStore>;
 
 export function createTaskStore(parts: TaskParts) {
   const { client, change, idempotency } = parts.store;

@@ -118,7 +118,7 @@ export async function deleteJob(tx: SqlClient, jobKey: string): Promise<void> {
 }
 
 /** What a tick or an end changes; numbers are added, `disables` switches off. */
-export interface JobChange {
+interface JobChange {
   readonly runs?: number;
   readonly failures?: number;
   readonly missed?: number;

@@ -20,7 +20,7 @@ import { readHistory } from './run-rows.ts';
 
 export type JobStore = ReturnType<typeof createJobStore>;
 
-export interface Scheduled {
+interface Scheduled {
   readonly id: string;
   readonly replaced: boolean;
   readonly nextAt: number;

@@ -14,7 +14,7 @@ export interface RunRow {
   readonly code: string | null;
 }
 
-export interface NewRun {
+interface NewRun {
   readonly runId: string;
   readonly jobKey: string;
   readonly anchorAt: number;

@@ -50,7 +50,7 @@ const DRAIN_MS = 10_000;
 const RETRY_MS = 1000;
 const RETRIES = 60;
 /** Of results that are kept for whoever asked for a run. */
-export const MOST_RESULT_BYTES = 65_536;
+const MOST_RESULT_BYTES = 65_536;
 
 export function createCronRunner(parts: RunnerParts): CronRunner {
   const { platform, runs, presence } = parts;

@@ -4,13 +4,13 @@ import type { Clock } from '@svc/runtime/clock.ts';
 import { targetOf } from './domain/target.ts';
 import { createFetcher, type Fetcher, type ListedHosts } from './fetcher.ts';
 
-export interface Online {
+interface Online {
   readonly online: boolean;
   /** Ms since the epoch. */
   readonly checkedAt: number;
 }
 
-export interface NetworkCounters {
+interface NetworkCounters {
   readonly fetches: number;
 }
 

@@ -4,13 +4,13 @@ import { actingOf, type InnerCalls } from '../inner-calls.ts';
 import { type Allowance, CALLS_AT_ONCE, MAX_CALLS, MAX_RESULT_BYTES } from './domain/limits.ts';
 import { applyAll, type BatchOperation } from './domain/pipeline.ts';
 
-export interface ItemError {
+interface ItemError {
   readonly index: number;
   readonly code: string;
   readonly error: string;
 }
 
-export interface BatchResult {
+interface BatchResult {
   readonly results: unknown[];
   readonly errors: ItemError[];
   readonly count: number;
@@ -35,7 +35,7 @@ export function applyToAll(
   return gathered(outcomes, items.length, allowance);
 }
 
-export interface CallsOfBatch {
+interface CallsOfBatch {
   readonly calls: InnerCalls;
   readonly caller: Caller;
   readonly tool: string;

@@ -11,12 +11,12 @@ export type OperationSpec =
   | { readonly type: 'tool'; readonly tool: string; readonly args: Record<string, unknown> }
   | { readonly type: 'pipeline'; readonly steps: readonly BatchOperation[] };
 
-export interface OperationPlace {
+interface OperationPlace {
   readonly workspace: string;
   readonly name: string;
 }
 
-export interface NewOperation extends OperationPlace {
+interface NewOperation extends OperationPlace {
   readonly spec: OperationSpec;
   readonly owner: string;
   /** Under whom it is counted. */

@@ -4,7 +4,7 @@ import type { UniverseDeps } from '../deps.ts';
 import { homeOf, standingOf } from '../standing.ts';
 import { type BatchOperation, isBatchOperation } from './domain/pipeline.ts';
 
-export type Resolved =
+type Resolved =
   | { readonly type: 'pipeline'; readonly steps: readonly BatchOperation[] }
   | { readonly type: 'tool'; readonly tool: string; readonly args: Record<string, unknown>; readonly effect: Effect };
 

@@ -6,7 +6,7 @@ import { actingOf } from '../inner-calls.ts';
 import { delayMs, isWorthAnother } from './domain/backoff.ts';
 import { MAX_RESULT_BYTES } from './domain/limits.ts';
 
-export interface RetryWish {
+interface RetryWish {
   readonly tool: string;
   readonly args: Record<string, unknown>;
   readonly maxRetries: number;

@@ -19,7 +19,7 @@ export interface NodeCall {
   readonly allowPrivate: NetworkPolicy['allowPrivate'];
 }
 
-export type NodeDenial = 'E_ADDRESS_DENIED' | 'E_OUTCOME_UNKNOWN' | 'E_REMOTE_ERROR' | 'E_TOO_LARGE' | 'E_UNREACHABLE';
+type NodeDenial = 'E_ADDRESS_DENIED' | 'E_OUTCOME_UNKNOWN' | 'E_REMOTE_ERROR' | 'E_TOO_LARGE' | 'E_UNREACHABLE';
 
 export interface NodeClient {
   /** The `result` of the other node. */

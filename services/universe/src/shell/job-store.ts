@@ -13,7 +13,7 @@ export interface Job {
   readonly killAt: number;
 }
 
-export interface JobView extends Job {
+interface JobView extends Job {
   readonly state: 'running' | 'exited' | 'killed';
   readonly output: string;
   readonly exitCode: number | null;

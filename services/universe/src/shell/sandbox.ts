@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { syscallFilter } from './syscall-filter.ts';
 
-export interface ShellLimits {
+interface ShellLimits {
   readonly cpuS: number;
   /** Of each process. */
   readonly memoryBytes: number;
@@ -13,7 +13,7 @@ export interface ShellLimits {
   readonly outputBytes: number;
 }
 
-export const SHELL_LIMITS: ShellLimits = {
+const SHELL_LIMITS: ShellLimits = {
   cpuS: 5,
   memoryBytes: 256 * 1024 * 1024,
   processes: 32,

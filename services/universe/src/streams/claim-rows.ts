@@ -5,7 +5,7 @@ import { STREAM_COLUMNS, type StreamRow } from './stream-rows.ts';
 import { BLOCKED, DUE, READY, WORK_COLUMNS, type WorkRow } from './work-rows.ts';
 
 /** Who takes what is offered next; `ttlMs` null = for as long as the queue says. */
-export interface Claimant {
+interface Claimant {
   readonly name: string;
   readonly tokenHash: string;
   readonly ttlMs: number | null;
@@ -48,7 +48,7 @@ export async function claimNext(
   return rows.map(({ place: _place, ...row }) => row);
 }
 
-export interface QuickClaim {
+interface QuickClaim {
   readonly row: StreamRow;
   /** Null = not judged here: the order decides, or something there has to be offered anew before. */
   readonly taken: readonly WorkRow[] | null;
@@ -107,7 +107,7 @@ export function endWaits(tx: SqlClient, streamId: string): Promise<number> {
   );
 }
 
-export interface Fallen {
+interface Fallen {
   readonly workId: string;
   readonly status: 'pending' | 'dead';
 }

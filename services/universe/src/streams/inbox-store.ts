@@ -13,12 +13,12 @@ import { findByKeys, type LockedWork, lockWork, updateWork } from './work-rows.t
 export type InboxStore = ReturnType<typeof createInboxStore>;
 
 /** An item of an inbox, as whoever put it there names it. */
-export interface InboxItem {
+interface InboxItem {
   readonly agentId: string;
   readonly key: string;
 }
 
-export interface DelegatedTask {
+interface DelegatedTask {
   readonly taskId: string;
   readonly agentId: string;
   readonly task: string;

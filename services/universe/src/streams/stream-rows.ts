@@ -86,7 +86,7 @@ export async function deleteStream(tx: SqlClient, streamId: string): Promise<num
   return removed;
 }
 
-export interface StreamCounts {
+interface StreamCounts {
   readonly pending: number;
   readonly delayed: number;
   readonly working: number;
@@ -100,7 +100,7 @@ const COUNTS = `count(w.*) FILTER (WHERE ${STATUS} = 'pending')::float8 AS pendi
   count(w.*) FILTER (WHERE w.status = 'completed')::float8 AS completed,
   count(w.*) FILTER (WHERE ${STATUS} = 'dead')::float8 AS dead`;
 
-export interface StreamInfo extends StreamCounts {
+interface StreamInfo extends StreamCounts {
   readonly oldestPendingMs: number;
 }
 
@@ -115,7 +115,7 @@ export async function countWork(client: SqlClient, streamId: string): Promise<St
   return row;
 }
 
-export interface NamedCounts extends StreamCounts, StreamPlace {}
+interface NamedCounts extends StreamCounts, StreamPlace {}
 
 /** Queues of these workspaces, and an inbox. */
 export interface Seen {

@@ -23,7 +23,7 @@ export const BLOCKED = `(${before(`b.status = 'working'`)} OR ${before(`b.status
 export const MOST_TOGETHER = 512;
 
 /** An item as decisions see it: without what somebody has put into it. */
-export interface WorkItem extends WorkState {
+interface WorkItem extends WorkState {
   readonly id: string;
   readonly stream: string;
   readonly seq: number;
@@ -103,7 +103,7 @@ const BYTES = `(octet_length(w.task::text) + coalesce(octet_length(w.result::tex
 /** After so much a page is over, whatever is in its last item. */
 const PAGE_BYTES = 1_048_576;
 
-export interface WorkPage {
+interface WorkPage {
   readonly items: readonly WorkRow[];
   /** Nothing comes after these. */
   readonly isLast: boolean;
@@ -260,7 +260,7 @@ export function sweepWork(client: SqlClient): Promise<number> {
 }
 
 /** What is over and is kept in one queue at most; the oldest goes first. */
-export const MOST_CLOSED = 10_000;
+const MOST_CLOSED = 10_000;
 
 /** Removes what is over beyond that, and is told of; returns how much. Only queues that ever held more are looked at. */
 export function sweepExcess(client: SqlClient, most = MOST_CLOSED): Promise<number> {

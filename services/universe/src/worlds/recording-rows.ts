@@ -21,7 +21,7 @@ export interface RecordingRow {
   readonly ageMs: number;
 }
 
-export type NewRecording = Omit<RecordingRow, 'added' | 'ageMs'> & { readonly openKey: string | null };
+type NewRecording = Omit<RecordingRow, 'added' | 'ageMs'> & { readonly openKey: string | null };
 
 const COLUMNS = `recording_id AS "recordingId", manifest_id AS "manifestId", world, actor, bearer, brain, branch, content,
   state_root AS "stateRoot", added, args_hash AS "argsHash",

@@ -11,7 +11,7 @@ export type Ending =
   | { readonly refusal: 'E_SNAPSHOT_BUDGET' | 'E_STATE_WRITE'; readonly details: Readonly<Record<string, unknown>> }
   | { readonly failure: CallErrorCode };
 
-export interface FileResources {
+interface FileResources {
   readonly path: string;
   readonly resources: readonly string[];
 }

@@ -38,9 +38,9 @@ import {
 } from './restore-rows.ts';
 import { giveBack, type Going, type Gone, giveUp, goOn, type Held, LEASE_MS, type StepParts } from './steps.ts';
 
-export type ResumeRefusal = FindRefusal | 'E_STATE_LOCKED' | 'E_SNAPSHOT_BUDGET' | 'E_STATE_WRITE';
+type ResumeRefusal = FindRefusal | 'E_STATE_LOCKED' | 'E_SNAPSHOT_BUDGET' | 'E_STATE_WRITE';
 
-export interface ResumeWish {
+interface ResumeWish {
   readonly place: Place;
   readonly id: string;
   readonly inFile: string | null;

@@ -21,7 +21,7 @@ export interface Worlds {
   readonly restores: RestoreStore;
 }
 
-export interface OpenWorlds {
+interface OpenWorlds {
   readonly worlds: Worlds;
   readonly jobs: readonly JobDeclaration[];
   /** Waits for what was cut off before the start to have gone on. */

@@ -4,7 +4,7 @@ import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
 import { freePort } from './ports.ts';
 import type { ServerControl, TestServer } from './processes.ts';
 
-export interface ContainerServer {
+interface ContainerServer {
   readonly image: string;
   readonly port: number;
   readonly command?: readonly string[];

@@ -14,7 +14,7 @@ import {
 } from './processes.ts';
 import { firstThatStarts } from './sources.ts';
 
-export interface NatsOptions {
+interface NatsOptions {
   /** Largest message in bytes; 8 MiB unless told. */
   readonly maxPayload?: number;
   /** Further lines of the server's configuration, such as users and permissions. */

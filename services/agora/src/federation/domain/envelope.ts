@@ -3,7 +3,7 @@ import { canonicalJson, canonicalOf } from '@svc/contract/canonical.ts';
 import { z } from 'zod';
 
 export const MAX_ENVELOPE_BYTES = 512 * 1024;
-export const MAX_ENVELOPE_DEPTH = 64;
+const MAX_ENVELOPE_DEPTH = 64;
 /** Clocks of two nodes may differ by so much. */
 export const MAX_SKEW_MS = 300_000;
 /** Recipient of what is said to everybody. */

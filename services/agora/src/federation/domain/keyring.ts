@@ -13,7 +13,7 @@ import {
 } from './keys.ts';
 import { LOCAL, type NodeIdentity } from './settings.ts';
 
-export type LedgerLabel = 'svc-agora-header' | 'svc-agora-ballot' | 'svc-agora-entry' | 'svc-agora-decision';
+type LedgerLabel = 'svc-agora-header' | 'svc-agora-ballot' | 'svc-agora-entry' | 'svc-agora-decision';
 
 /** What a ledger needs of the node it belongs to. */
 export interface NodeSigner {

@@ -20,7 +20,7 @@ const KEY_BYTES = 32;
 const SEED_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
-export interface Ed25519Key {
+interface Ed25519Key {
   readonly keyId: string;
   /** base64url. */
   readonly publicKey: string;

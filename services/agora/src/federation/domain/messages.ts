@@ -17,7 +17,7 @@ const Moment = z.int().min(0);
 const Option = z.string().min(1).max(100).refine(isCountable);
 const Owner = z.string().regex(NODE_NAME);
 
-export const WireBallot = z.strictObject({
+const WireBallot = z.strictObject({
   header: Hash,
   topic: TopicName,
   voter: IdentityId,

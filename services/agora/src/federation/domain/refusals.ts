@@ -24,7 +24,7 @@ export const REASONS = {
   local: 'E_TOPIC_LOCAL',
 } as const satisfies Record<string, RefusalCode>;
 
-export type Reason = keyof typeof REASONS;
+type Reason = keyof typeof REASONS;
 type CodeOf<Of extends Reason> = (typeof REASONS)[Of];
 
 /** What any of it can come to. */

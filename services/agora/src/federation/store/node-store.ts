@@ -53,7 +53,7 @@ export function createNodeStore(store: ServiceStore<EventIn<typeof AGORA_EVENTS>
   };
 }
 
-export interface HeardBeacon {
+interface HeardBeacon {
   readonly node: string;
   readonly beacon: Beacon;
   readonly ts: number;

@@ -7,7 +7,7 @@ import type { Receiver } from './receiver.ts';
 import type { Traffic } from './traffic.ts';
 import { type Seal, subjectOf } from './wire.ts';
 
-export const ROUND_TRIP_MS = 8000;
+const ROUND_TRIP_MS = 8000;
 
 /** Why there is no answer. After `timeout` it may have had its effect. */
 export type Silence = 'offline' | 'timeout' | 'quota' | 'size';
@@ -16,14 +16,14 @@ export type Asked<Type extends MessageType> =
   | { readonly ok: true; readonly answer: AnswerTo<Type> }
   | { readonly ok: false; readonly silence: Silence };
 
-export interface RoundTrip {
+interface RoundTrip {
   readonly node: string;
   readonly type: MessageType;
   readonly topic: string;
   readonly since: number;
 }
 
-export interface AskerParts {
+interface AskerParts {
   readonly now: () => number;
   /** Null while there is no way to other nodes. */
   bus(): Bus | null;

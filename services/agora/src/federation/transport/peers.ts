@@ -7,7 +7,7 @@ import { type PeerRow, readPeers, readPrincipals } from '../store/peer-rows.ts';
 /** Whoever has the secret could announce any number of names. */
 const MAX_ANNOUNCED = 1000;
 
-export interface ShownPeer {
+interface ShownPeer {
   readonly name: string;
   readonly port: number | null;
   readonly agentId: string | null;

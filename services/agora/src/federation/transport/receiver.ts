@@ -31,7 +31,7 @@ export type Effect = (unit: AgoraUnit) => Promise<Readonly<Record<string, unknow
 /** Asks whoever has to be asked before the transaction. */
 export type Dispatch = (from: string, type: MessageType, question: never) => Promise<Effect>;
 
-export interface ReceiverParts {
+interface ReceiverParts {
   readonly keyring: Keyring;
   readonly now: () => number;
   readonly store: NodeStore;

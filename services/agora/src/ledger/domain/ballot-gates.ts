@@ -6,7 +6,7 @@ import type { Header, Status } from './ledger.ts';
 export const MAX_BALLOTS = 10_000;
 
 /** What is known of the topic, and of the voter there, at the moment `now`. */
-export interface Polling {
+interface Polling {
   readonly header: Pick<Header, 'ballot' | 'createdAt' | 'deadline' | 'scope'>;
   readonly status: Status;
   readonly entries: number;

@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { canonicalJson } from '@svc/contract/canonical.ts';
 
 export const WEIGHTINGS = ['equal', 'trust'] as const;
-export type Weighting = (typeof WEIGHTINGS)[number];
+type Weighting = (typeof WEIGHTINGS)[number];
 
 export const VISIBILITIES = ['scope', 'public'] as const;
 

@@ -61,7 +61,7 @@ export interface Incoming {
   readonly decision: SignedDecision | null;
 }
 
-export type Joined = { readonly copy: Copy; readonly rejected: number } | 'conflict';
+type Joined = { readonly copy: Copy; readonly rejected: number } | 'conflict';
 
 /** `rejected` = how much of it had no valid signature or did not belong there, and was left out. */
 export function join(copy: Copy, incoming: Incoming, verify: Verify): Joined {

@@ -1,7 +1,7 @@
 /** What a topic may be when it is opened. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 
-export const SHORTEST_MS = 1000;
+const SHORTEST_MS = 1000;
 export const LONGEST_MS = 90 * 86_400_000;
 export const DEFAULT_MS = 86_400_000;
 /** Of one family. */

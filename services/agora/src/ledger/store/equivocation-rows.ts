@@ -49,7 +49,7 @@ export async function insertEquivocations(tx: SqlClient, topic: string, pairs: r
   );
 }
 
-export interface Liar {
+interface Liar {
   readonly voter: string;
   /** Under the node that the proof is of. */
   readonly hasVoted: boolean;

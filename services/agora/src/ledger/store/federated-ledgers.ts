@@ -20,7 +20,7 @@ import { readEntries, readTopic, type TopicRow } from './topic-rows.ts';
 /** More than fit into a page. */
 const OTHER_PROOFS = 200;
 
-export interface FederatedParts {
+interface FederatedParts {
   readonly store: AgoraStore;
   readonly casting: Casting;
   readonly ledgers: Pick<LedgerStore, 'read'>;

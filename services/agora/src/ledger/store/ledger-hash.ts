@@ -7,7 +7,7 @@ import { readEntries, type TopicRow } from './topic-rows.ts';
 
 const REMEMBERED = 1000;
 
-export type HashedTopic = Pick<TopicRow, 'header' | 'headerHash' | 'entries' | 'told' | 'voided' | 'decision' | 'hash'>;
+type HashedTopic = Pick<TopicRow, 'header' | 'headerHash' | 'entries' | 'told' | 'voided' | 'decision' | 'hash'>;
 
 export interface LedgerHashes {
   /** `tx` has to see as many entries as `topic` says. */

@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 
 /** Under whom a copy is counted: the node that sent it here, or the family of who fetched it. */
-export type BroughtBy = { readonly node: string } | { readonly family: string };
+type BroughtBy = { readonly node: string } | { readonly family: string };
 
 export async function countBrought(client: SqlClient, by: BroughtBy): Promise<number> {
   const of = 'node' in by ? by.node : by.family;

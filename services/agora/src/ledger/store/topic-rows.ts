@@ -120,7 +120,7 @@ export async function countOpen(tx: SqlClient, family: string): Promise<number> 
   return row?.open ?? 0;
 }
 
-export interface NewTopic {
+interface NewTopic {
   readonly header: Header;
   /** As it is hashed and signed. */
   readonly headerText: string;
@@ -164,9 +164,7 @@ export async function insertTopic(tx: SqlClient, topic: NewTopic): Promise<boole
 }
 
 /** What changes of a topic; the row is locked. */
-export type TopicChange = Partial<
-  Pick<TopicRow, 'status' | 'entries' | 'told' | 'sums' | 'voided' | 'hash' | 'disputed'>
-> & {
+type TopicChange = Partial<Pick<TopicRow, 'status' | 'entries' | 'told' | 'sums' | 'voided' | 'hash' | 'disputed'>> & {
   readonly decision?: { readonly text: string; readonly sig: string | null };
   /** Heard of from this node, now. */
   readonly syncedFrom?: string;

@@ -8,7 +8,7 @@ export const CHANNEL_NAME = /^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,159}$/;
  * `agent`: read by that agent; `agents`: what is said to all agents of a workspace, by the registry alone; `ws`: of those
  * with a role in the workspace; `open`: everybody's. `closed`: a name that looks like one of these and is none.
  */
-export type ChannelKind = 'agent' | 'agents' | 'ws' | 'open' | 'closed';
+type ChannelKind = 'agent' | 'agents' | 'ws' | 'open' | 'closed';
 
 export interface Channel {
   readonly channel: string;

@@ -29,7 +29,7 @@ interface Source {
 
 export type Pieces = Readonly<Record<LayerName, readonly Piece[]>>;
 
-export interface ContextCitation {
+interface ContextCitation {
   readonly file: string;
   readonly lines: readonly [number, number];
   readonly commit: string | null;

@@ -1,6 +1,6 @@
 /** How models keep what they have read before, as their vendors document it; (ours). */
 
-export interface ModelFamily {
+interface ModelFamily {
   readonly family: string;
   readonly supported: boolean;
   /** Places that a caller may mark; 0 = the model finds what it has seen before by itself. */

@@ -1,7 +1,7 @@
 /** The unified format of a difference, as `git diff` prints it and `git apply` reads it. */
 import { type LineEdit, lineEdits, linesOf } from './line-edits.ts';
 
-export interface TextDifference {
+interface TextDifference {
   readonly added: number;
   readonly removed: number;
   /** Hunks as far as they fit; empty when the texts are equal. */

@@ -3,7 +3,7 @@ import { type HidingStep, hidingSteps, MASKED, type Transforms } from '@svc/cont
 import type { JsonMembers } from '../json-text.ts';
 
 /** `inside`: part of its value is hidden. `repeated`: a later one of its name counts. */
-export type Fate = 'removed' | 'masked' | 'inside' | 'repeated';
+type Fate = 'removed' | 'masked' | 'inside' | 'repeated';
 
 /** Of each name the member that counts, where something of it is hidden. */
 export interface HiddenMember {

@@ -7,7 +7,7 @@ export interface ForeignMember {
   readonly text: string;
 }
 
-export interface Rewriting {
+interface Rewriting {
   /** Of a member: another value, null = it is left out, undefined = as it is. */
   edit(place: number, members: JsonMembers): string | null | undefined;
   /** What goes behind a member; at -1 before all. */
@@ -84,7 +84,7 @@ function separated(lead: string, isFirst: boolean): string {
 }
 
 /** Another text for an object, or null = as it is. `place`: of the object in its list, null when it is the whole text. */
-export type EditObject = (members: JsonMembers, place: number | null) => string | null;
+type EditObject = (members: JsonMembers, place: number | null) => string | null;
 
 /** The object that a JSON text is, or each object of the list that it is. */
 export function editObjects(text: string, edit: EditObject): string {

@@ -8,7 +8,7 @@ import { editObjects, rewriteObject } from './json-rewrite.ts';
 export const MASKED_TEXT = JSON.stringify(MASKED);
 
 /** The text of the object without what is hidden; null when it is shown as it is. Recurses along hidden paths alone. */
-export function shownObject(members: JsonMembers, level: HidingLevel): string | null {
+function shownObject(members: JsonMembers, level: HidingLevel): string | null {
   const fates = fatesOf(members, level);
   if (fates === null) return null;
   return rewriteObject(members, {

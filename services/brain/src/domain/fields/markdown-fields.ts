@@ -5,7 +5,7 @@ import { readYaml } from '../yaml-document.ts';
 import { type Fields, type FieldText, type Hide, mergedFields, shownFields, withoutMasked } from './field-text.ts';
 import { cutYaml, yamlFields } from './yaml-fields.ts';
 
-export interface MarkdownText {
+interface MarkdownText {
   readonly text: string;
   /** Null when it has none. */
   readonly front: FrontText | null;

@@ -9,7 +9,7 @@ import { inline, parseFrontMatter, setFrontMatterMember } from './front-matter.t
 import { objectOf, parseJsonObject, setJsonMember } from './json-member.ts';
 import { normalTriggers } from './trigger.ts';
 
-export const ISLAND_FOLDER = 'islands';
+const ISLAND_FOLDER = 'islands';
 export const DEFAULT_TYPE = 'static';
 
 const MAX_NAME_LENGTH = 64;
@@ -87,8 +87,8 @@ export const IslandDefinition = z.strictObject({
 });
 export type IslandDefinition = Readonly<z.output<typeof IslandDefinition>>;
 
-export const IslandKind = z.enum(['text', 'data']);
-export type IslandKind = z.output<typeof IslandKind>;
+const IslandKind = z.enum(['text', 'data']);
+type IslandKind = z.output<typeof IslandKind>;
 
 export const Island = IslandDefinition.extend({
   name: z.string(),

@@ -9,7 +9,7 @@ export interface Entry {
 export type Tree<E extends Entry = Entry> = ReadonlyMap<string, E>;
 
 /** `in-the-way`: the merge is clean, but something that no commit holds lies where it would put a file. */
-export type ConflictKind = 'content' | 'delete-modify' | 'directory-file' | 'foreign' | 'in-the-way';
+type ConflictKind = 'content' | 'delete-modify' | 'directory-file' | 'foreign' | 'in-the-way';
 
 export interface Conflict {
   readonly file: string;
@@ -28,7 +28,7 @@ export interface ContentMerge {
   readonly theirs: string;
 }
 
-export interface TreeMerge {
+interface TreeMerge {
   /** What changes against ours by taking theirs; null removes the path. */
   readonly taken: ReadonlyMap<string, Entry | null>;
   /** Files changed on both sides, whose text is to be merged. */

@@ -22,7 +22,7 @@ export type Value =
 /** Undefined stands for an absent key. */
 type Slot = Value | undefined;
 
-export interface ValueMerge {
+interface ValueMerge {
   readonly value: Slot;
   /** Some place was changed on both sides; ours stands there. */
   readonly clashes: boolean;

@@ -38,7 +38,7 @@ export interface AttendWish {
 
 type Row = Pick<AttendedHere, 'workspace' | 'name'>;
 
-export interface Attend {
+interface Attend {
   readonly score: number;
   /** Rows that go: what is forgotten, and, beyond so many, what got the least where most is attended to. */
   readonly gone: readonly Row[];

@@ -29,11 +29,11 @@ export interface Synapse {
   readonly at: number;
 }
 
-export function weightNow({ weight, at }: Synapse, now: number): number {
+function weightNow({ weight, at }: Synapse, now: number): number {
   return faded(weight, now - at, SYNAPSES.halfLifeMs);
 }
 
-export interface Grown {
+interface Grown {
   readonly weight: number;
   /** The edge is new. */
   readonly isNew: boolean;

@@ -12,7 +12,7 @@ export interface Amount {
 /** Of one owner in one space of a workspace. */
 export const OWNER_QUOTA: Amount = { files: 1000, bytes: 64 * MIB };
 /** Of everything that a tree of spawns has put anywhere: whoever spawns owners gets no more room by it. */
-export const FAMILY_QUOTA: Amount = { files: 4000, bytes: 256 * MIB };
+const FAMILY_QUOTA: Amount = { files: 4000, bytes: 256 * MIB };
 
 /** Of the cache of a workspace. */
 export const CACHE_QUOTA: Amount = { files: 10_000, bytes: 64 * MIB };

@@ -60,7 +60,7 @@ function checkedName(name: string): string {
   return checkedPath(name);
 }
 
-export interface PutArguments {
+interface PutArguments {
   readonly name: string;
   readonly content: string;
   readonly ttl?: number | undefined;

@@ -21,7 +21,7 @@ export type LayerName = (typeof LAYERS)[number];
 /** Without these work goes on: limits and schedules are less exact, or something optional is missing. */
 const OPTIONAL: ReadonlySet<LayerName> = new Set(['queue', 'sandbox', 'sync']);
 
-export interface LayerView {
+interface LayerView {
   readonly name: LayerName;
   readonly state: LayerState;
 }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { canonicalJson } from '@svc/contract/canonical.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 
-export interface ListedFunction {
+interface ListedFunction {
   readonly name: string;
   readonly args: readonly string[];
   readonly description: string;

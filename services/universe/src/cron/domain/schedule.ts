@@ -13,7 +13,7 @@ export interface Schedule {
 }
 
 /** The tick that is to be run now. `missed`: those that were due before it while nothing ran. */
-export interface DueTick {
+interface DueTick {
   readonly tick: number;
   readonly missed: number;
   readonly nextAt: number;

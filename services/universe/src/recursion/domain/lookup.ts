@@ -5,7 +5,7 @@ import { MAX_DEPTH } from './limits.ts';
 export const LOOKUPS = ['resolve', 'last'] as const;
 export type Lookup = (typeof LOOKUPS)[number];
 
-export interface LookedUp {
+interface LookedUp {
   readonly found: boolean;
   /** The node itself, without what it leads to. */
   readonly item: unknown;

@@ -3,14 +3,14 @@ import type { Node, Reference } from './graph.ts';
 import { type Allowance, MAX_NODES } from './limits.ts';
 
 export const TRAVERSALS = ['ids', 'values', 'leaves', 'count', 'depth'] as const;
-export type Traversal = (typeof TRAVERSALS)[number];
+type Traversal = (typeof TRAVERSALS)[number];
 
 export interface Walk {
   readonly order: 'depth' | 'breadth';
   readonly maxDepth: number;
 }
 
-export interface Walked {
+interface Walked {
   readonly visited: number;
   readonly result: unknown;
   readonly depth: number;

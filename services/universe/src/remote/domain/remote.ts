@@ -2,7 +2,7 @@
 import { type Decision, allow, deny } from '@svc/contract/decision.ts';
 import { type Target, targetOf } from '../../network/domain/target.ts';
 
-export type RemoteType = 'node' | 'git';
+type RemoteType = 'node' | 'git';
 
 export interface RemoteWish {
   readonly id: string;

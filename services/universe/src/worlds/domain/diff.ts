@@ -4,7 +4,7 @@ import { canonicalJson } from '@svc/contract/canonical.ts';
 import type { Manifest } from './manifest.ts';
 import { cellPath } from './state.ts';
 
-export interface ManifestDiff {
+interface ManifestDiff {
   readonly identical: boolean;
   /** Keys with the same value. */
   readonly same: number;

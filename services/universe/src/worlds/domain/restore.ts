@@ -4,7 +4,7 @@ import { canonicalJson } from '@svc/contract/canonical.ts';
 import type { Manifest } from './manifest.ts';
 import { type Cell, cellText, GENERATIONS } from './state.ts';
 
-export type RestoreState = 'started' | 'billed' | 'written' | 'done' | 'aborted';
+type RestoreState = 'started' | 'billed' | 'written' | 'done' | 'aborted';
 
 /** Credits: one for each cell. */
 export const PRICE = GENERATIONS.length;

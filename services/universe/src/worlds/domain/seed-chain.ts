@@ -8,7 +8,7 @@ const DOMAIN = Buffer.concat([Buffer.from('svc-seedchain'), NUL]);
 const DEFAULT_UNIVERSE = 'svc-default-universe\u0001';
 const MAX_UNIVERSE_BYTES = 256;
 
-export type UniverseSource = 'explicit' | 'environment' | 'default';
+type UniverseSource = 'explicit' | 'environment' | 'default';
 
 export interface Universe {
   readonly source: UniverseSource;
