@@ -2,6 +2,7 @@
 import { url as inspectorUrl } from 'node:inspector';
 import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { releaseGarbageOfStart } from '@svc/runtime/garbage-of-start.ts';
 import { createLifecycle, type Lifecycle } from '@svc/runtime/lifecycle.ts';
 import { startWatchdog } from '@svc/runtime/watchdog.ts';
 import { createProcessContext, type ProcessContext, takeEnvironment } from './process-context.ts';
@@ -35,6 +36,7 @@ export async function runProcess(role: string, start: (given: Start) => Promise<
     await starting;
     // Otherwise it is written at an orderly end, and a process that is always killed compiles everything at each start.
     flushCompileCache();
+    releaseGarbageOfStart();
   } catch (error) {
     // A start that is ended on purpose is cut short; the orderly end goes on.
     if (lifecycle?.isEnding === true) return;

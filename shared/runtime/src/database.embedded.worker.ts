@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
+import { writeTemplate } from './database.embedded.template.ts';
 import { serveWire } from './database.embedded.wire.ts';
+import { releaseGarbageOfStart } from './garbage-of-start.ts';
 
 export interface EngineRequest {
   readonly directory: string;
@@ -34,6 +36,7 @@ async function openDirectory(directory: string): Promise<PGlite> {
   if (isNew) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     writeFileSync(marker, '');
+    writeTemplate(await (await dataDir()).bytes(), files);
   }
   const db = await PGlite.create({
     dataDir: files,
@@ -41,9 +44,9 @@ async function openDirectory(directory: string): Promise<PGlite> {
       ...PGlite.defaultStartParams,
       ...Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
-    ...(isNew ? { loadDataDir: await dataDir() } : {}),
   });
   if (isNew) rmSync(marker);
+  releaseGarbageOfStart();
   return db;
 }
 
