@@ -6,7 +6,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
 import { writeTemplate } from './database.embedded.template.ts';
 import { serveWire } from './database.embedded.wire.ts';
-import { releaseGarbageOfStart } from './garbage-of-start.ts';
+import { releaseGarbageWhenIdle } from './garbage-of-start.ts';
 
 export interface EngineRequest {
   readonly directory: string;
@@ -46,7 +46,7 @@ async function openDirectory(directory: string): Promise<PGlite> {
     ],
   });
   if (isNew) rmSync(marker);
-  releaseGarbageOfStart();
+  releaseGarbageWhenIdle();
   return db;
 }
 

@@ -2,8 +2,14 @@
  * What a start leaves behind: the young generation, grown while modules loaded, keeps its size as long as nobody calls,
  * and nothing collects it. Calls grow it again, as far as they need.
  */
+import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+
+/** Short lives end before. */
+const LOOK_EVERY_MS = 5_000;
+/** Share of the time in which the thread did anything. Who is called needs the room, and would wait for the collection. */
+const IDLE = 0.2;
 
 interface Collection {
   readonly type: 'major';
@@ -11,9 +17,22 @@ interface Collection {
   readonly flavor: 'last-resort';
 }
 
-/** For the thread that has started. It stands still meanwhile, once, for some tenths of a second. */
-export function releaseGarbageOfStart(): void {
+/** For the thread that has started: once, when it is idle. It stands still meanwhile, for some tenths of a second. */
+export function releaseGarbageWhenIdle(): void {
+  let before = performance.eventLoopUtilization();
+  const looks = setInterval(() => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    if (utilization > IDLE) return;
+    clearInterval(looks);
+    collect();
+  }, LOOK_EVERY_MS);
+  looks.unref();
+}
+
+function collect(): void {
   setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (collection: Collection) => void;
-  collect({ type: 'major', flavor: 'last-resort' });
+  const collectGarbage = runInNewContext('gc') as (collection: Collection) => void;
+  collectGarbage({ type: 'major', flavor: 'last-resort' });
 }

@@ -82,13 +82,19 @@ describe('while no brain answers', () => {
 test('a boundary that is removed at the moment of its change leaves nobody to decide: the call is to come again', async () => {
   const boss = await enrol(node, 'a-boss', { workspace: 'bounded', role: 'admin' });
   const args = { resource: 'brain:contested', policy: { container: 'bounded' } };
-  await node.call('svc_habitat_setPolicy', args);
-  // Found attached, and gone when its row is locked.
-  const [code] = await Promise.all([
-    boss.code('svc_habitat_setPolicy', args),
-    node.call('svc_habitat_removePolicy', { resource: args.resource }),
-  ]);
-  expect(code).toBe('E_BUSY');
+  const codes = new Set<unknown>();
+  // Found attached, and gone when its row is locked: which of the two comes first is the scheduler's choice.
+  for (let attempt = 0; attempt < 100 && !codes.has('E_BUSY'); attempt += 1) {
+    await node.call('svc_habitat_setPolicy', args);
+    const [code] = await Promise.all([
+      boss.code('svc_habitat_setPolicy', args),
+      node.call('svc_habitat_removePolicy', { resource: args.resource }),
+    ]);
+    codes.add(code);
+  }
+  expect([...codes]).toContain('E_BUSY');
+  // Before it, after it, or unattached at the first look, when a brain would have to say where it is at home.
+  expect([null, 'E_BUSY', 'SERVICE_UNAVAILABLE']).toEqual(expect.arrayContaining([...codes]));
 });
 
 describe('while Redis is away', () => {
