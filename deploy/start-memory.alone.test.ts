@@ -28,7 +28,7 @@ async function withNode(dataDir: string, cache: string, look: (pid: number) => P
     NODE_COMPILE_CACHE: cache,
   });
   await expect.poll(() => node.said(), { timeout: 60_000 }).toContain('listening on');
-  await look(Number(node.pid));
+  await look(node.pid);
   node.kill('SIGTERM');
   expect((await node.ended).code).toBe(0);
 }

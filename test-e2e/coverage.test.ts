@@ -2,6 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { SERVICES } from '../deploy/services.ts';
+import { ACCESS_RULES } from './instruments/access-rules.ts';
 import { ACCEPTANCE_COUNTS, LATER } from './requirements/later.ts';
 import { REQUIREMENTS } from './requirements.ts';
 import { collectScenarios } from './verifies.ts';
@@ -30,4 +32,9 @@ test('every acceptance example is a requirement now or has a reason to come late
       (example) => sources.has(example) || (example.includes('acceptance') && !examples.includes(example)),
     ),
   ).toEqual([]);
+});
+
+test('of each tool behind the gateway it is written down who is answered how', async () => {
+  const tools = (await Promise.all(SERVICES.map((service) => service.tools()))).flat().map(({ name }) => name);
+  expect(tools.filter((name) => ACCESS_RULES[name] === undefined)).toEqual([]);
 });

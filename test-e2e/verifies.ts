@@ -206,6 +206,6 @@ export const KEYED: Environment = { SVC_API_KEY: API_KEY };
 function withReplay(error: unknown, id: string): Error {
   const wrapped = error instanceof Error ? error : new Error(String(error));
   const project = `e2e-${inject('targetKind')}`;
-  wrapped.message += `\n  seed ${SEED}; again: E2E_SEED=${SEED} npx vitest run --project ${project} -t '${id}'`;
+  wrapped.message += `\n  seed ${SEED}; again: E2E_SEED=${SEED} node toolchain/run.mjs node_modules/vitest/vitest.mjs run --project ${project} -t '${id}'`;
   return wrapped;
 }

@@ -94,7 +94,7 @@ const buy = defineTool({
   effect: 'write',
   refuses: [...PURCHASE_REFUSES, 'E_NOT_SKILL'],
   raises: ['FORBIDDEN'],
-  example: { listingId: 'lst_0199' },
+  example: { listingId: 'lst_0199', buyerId: 'ben' },
   async handler({ listingId, buyerId, workspace = null, context }, call) {
     const { deps, caller } = call;
     const agent = actingAsNamed(caller, buyerId);

@@ -1,4 +1,0 @@
-import { describeTools } from '@svc/testing/tools.contract.ts';
-import { brainTools } from './all.ts';
-
-describeTools('brain', brainTools);
