@@ -1,9 +1,13 @@
 /** Scenarios measured in rounds, each beside its baseline. */
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { measureDisk } from './disk.ts';
 import { markdownTable, median, shown } from './figures.ts';
 import { type RoundResult, runScenario, type Scenario } from './scenarios.ts';
 import { temporaryDataDir } from './system.ts';
+
+/** Seconds after its start a process gives back what that took, and optimizes what has run much. */
+const SETTLED_MS = 10_000;
 
 interface DiskTimes {
   readonly p50Ms: number;
@@ -18,6 +22,7 @@ export async function measureRounds(
   const results = new Map<string, RoundResult[]>(scenarios.map(({ title }) => [title, []]));
   const disk: DiskTimes[] = [];
   const folder = temporaryDataDir();
+  await delay(SETTLED_MS);
   for (let round = 1; round <= rounds; round += 1) {
     for (const scenario of scenarios) {
       const result = await runScenario(scenario, seconds);
