@@ -138,7 +138,8 @@ export class ServiceProcess {
         await reply.body.dump();
         return reply.statusCode === 200;
       },
-      { withinMs, what: `${this.name} to be ready`, ignoreErrors: () => this.isRunning },
+      // A process that starts has other things to do than to be asked.
+      { withinMs, everyMs: 50, what: `${this.name} to be ready`, ignoreErrors: () => this.isRunning },
     );
   }
 
