@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { releaseGarbageWhenIdle } from '@svc/runtime/garbage-of-start.ts';
 import { createLifecycle, type Lifecycle } from '@svc/runtime/lifecycle.ts';
 import { startWatchdog } from '@svc/runtime/watchdog.ts';
-import { allowOptimizing, holdOptimizing } from '@svc/runtime/wasm-code.ts';
 import { createProcessContext, type ProcessContext, takeEnvironment } from './process-context.ts';
 import { startSentence } from './start-sentence.ts';
 
@@ -13,8 +12,6 @@ import { startSentence } from './start-sentence.ts';
 const HARD_STOP_MS = 25_000;
 /** After a start that failed, whatever is connected to what was open already. */
 const FAILED_STOP_MS = 700;
-/** What runs in a start hardly runs again; what runs afterwards does. */
-const SETTLED_MS = 5_000;
 /** A terminal sends Ctrl-C to everybody in it, and npm and the launcher hand it on: one key arrives several times. */
 const SAME_KEY_MS = 500;
 
@@ -27,7 +24,6 @@ export interface Start {
 export async function runProcess(role: string, start: (given: Start) => Promise<void>): Promise<void> {
   let context: ProcessContext | null = null;
   let lifecycle: Lifecycle | null = null;
-  holdOptimizing();
   try {
     context = await createProcessContext(takeEnvironment(), role);
     lifecycle = createLifecycle(context.log);
@@ -41,7 +37,6 @@ export async function runProcess(role: string, start: (given: Start) => Promise<
     // Otherwise it is written at an orderly end, and a process that is always killed compiles everything at each start.
     flushCompileCache();
     releaseGarbageWhenIdle();
-    setTimeout(allowOptimizing, SETTLED_MS).unref();
   } catch (error) {
     // A start that is ended on purpose is cut short; the orderly end goes on.
     if (lifecycle?.isEnding === true) return;

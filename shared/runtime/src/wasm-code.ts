@@ -14,20 +14,3 @@ import { setFlagsFromString } from 'node:v8';
 
 setFlagsFromString('--wasm-tiering-budget=100000000');
 setFlagsFromString('--no-wasm-code-gc');
-
-const ALL_FUNCTIONS = -1;
-/** No module has so many. */
-const NO_FUNCTION = 2 ** 31 - 1;
-
-/**
- * From now on no function is compiled anew, however long it has run: the interpreter of the embedded database, a loop of
- * 100 kB, is taken for hot within a start, and to compile it takes a second of processor time and 600 MB meanwhile.
- */
-export function holdOptimizing(): void {
-  setFlagsFromString(`--wasm-tier-up-filter=${NO_FUNCTION}`);
-}
-
-/** What runs much is compiled anew from now on, as it comes. */
-export function allowOptimizing(): void {
-  setFlagsFromString(`--wasm-tier-up-filter=${ALL_FUNCTIONS}`);
-}
