@@ -1,6 +1,6 @@
 /** `verifies('requirement', scenario)`: a test that runs against the target of its project and proves requirements. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { SERVICE_NAMES } from '../deploy/services.ts';
 import { Caller, type CallerOptions } from './client.ts';
 import { EventSocket, type SocketOptions } from './instruments/event-socket.ts';
@@ -9,7 +9,7 @@ import { type RequirementId, behaviourOf } from './requirements.ts';
 import { SEED } from './settings.ts';
 import { type ClusterSize, gatewayProcess } from './targets/cluster.ts';
 import { giveBack, giveBackAsleep, lendTarget, startTarget } from './targets/lent.ts';
-import type { ServiceProcess } from './targets/service-process.ts';
+import { countStartsFor, type ServiceProcess } from './targets/service-process.ts';
 import { API_KEY, type Environment, type OwnTarget, type TargetKind, type TargetPlace } from './targets/target.ts';
 
 /** What a scenario gets. Whatever it opens here is closed when it ends. */
@@ -76,6 +76,7 @@ export function verifies(
   }
   const name = `${list.join(' ')} — ${title ?? list.map(behaviourOf).join(' ')}`;
   test.skipIf(!isTargetThere(only))(name, { timeout: timeoutMs ?? DEFAULT_TIMEOUT_MS }, async () => {
+    countStartsFor(thisFile());
     const place = on === undefined ? inject('target') : on.get().place;
     if (place === null) throw new Error('no target');
     try {
@@ -114,6 +115,7 @@ export function ownTarget(
   let prepared: Preparation | null = null;
   if (collected === null && isTargetThere(only)) {
     beforeAll(async () => {
+      countStartsFor(thisFile());
       prepared = typeof settings === 'function' ? await settings() : { environment: settings, async dispose() {} };
       const kind = inject('targetKind');
       target = await (fresh === undefined
@@ -136,6 +138,10 @@ export function ownTarget(
       return target;
     },
   };
+}
+
+function thisFile(): string {
+  return expect.getState().testPath ?? '';
 }
 
 function isTargetThere(only: TargetKind | undefined): boolean {

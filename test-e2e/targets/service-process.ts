@@ -33,12 +33,27 @@ process.once('exit', () => {
 
 /** A line for each start of this run, by whichever worker: starts are most of what scenarios cost. */
 const startsFile = (): string => join(tmpdir(), 'process-starts');
+const MOST_STARTING = 12;
+let startsAreFor = 'all';
 
-/** How often what was started in this run. */
+/** The scenario file that whatever starts from now on in this worker is for. */
+export function countStartsFor(file: string): void {
+  startsAreFor = basename(file, '.scenario.ts');
+}
+
+/** How often what was started in this run, and for which files most. */
 export function startsOfRun(): string {
   const lines = existsSync(startsFile()) ? readFileSync(startsFile(), 'utf8').split('\n').filter(Boolean) : [];
-  const counts = [...Map.groupBy(lines, (line) => line)].map(([what, { length }]) => `${length} ${what}`);
-  return `${lines.length} processes were started: ${counts.sort().join(', ')}`;
+  const starts = lines.map((line) => line.split(' '));
+  const whats = countsOf(starts.map(([what = '']) => what));
+  const files = countsOf(starts.map(([, file = '']) => file)).slice(0, MOST_STARTING);
+  return `${lines.length} processes were started: ${whats.join(', ')}\nmost of them for ${files.join(', ')}`;
+}
+
+/** Each with how often it is there, the most frequent first. */
+function countsOf(names: readonly string[]): string[] {
+  const groups = [...Map.groupBy(names, (name) => name)].sort(([, one], [, other]) => other.length - one.length);
+  return groups.map(([name, { length }]) => `${length} ${name}`);
 }
 
 export class ServiceProcess {
@@ -119,7 +134,7 @@ export class ServiceProcess {
       stdio: ['ignore', log, log],
     });
     closeSync(log);
-    appendFileSync(startsFile(), `${args.join('+') || basename(entry, '.ts')}\n`);
+    appendFileSync(startsFile(), `${args.join('+') || basename(entry, '.ts')} ${startsAreFor}\n`);
     running.add(child);
     child.once('exit', () => running.delete(child));
     this.#child = child;
