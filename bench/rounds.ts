@@ -6,7 +6,7 @@ import { markdownTable, median, shown } from './figures.ts';
 import { type RoundResult, runScenario, type Scenario } from './scenarios.ts';
 import { temporaryDataDir } from './system.ts';
 
-/** Seconds after its start a process gives back what that took, and optimizes what has run much. */
+/** In the first idle seconds after its start a process stands still to give back what that took. */
 const SETTLED_MS = 10_000;
 
 interface DiskTimes {

@@ -6,9 +6,10 @@ import { BUILT_IN_PROFILES } from '@svc/contract/settings.ts';
 import { describeTools } from '@svc/testing/tools.contract.ts';
 import { LAYERS } from '@svc/universe/boot/domain/layer.ts';
 import { expect, test } from 'vitest';
-import { ROLES, SERVICE_NAMES, SERVICES } from './services.ts';
+import { declaredTools } from '../toolchain/declared-tools.ts';
+import { ROLES, SERVICE_NAMES } from './services.ts';
 
-for (const { name, tools } of SERVICES) describeTools(name, await tools());
+for (const { service, tools } of await declaredTools()) describeTools(service, tools);
 
 test('each service has a profile with its tools and a layer of its own', () => {
   expect(BUILT_IN_PROFILES).toEqual(expect.arrayContaining([...ROLES]));

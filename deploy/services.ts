@@ -1,6 +1,7 @@
 /**
- * The services beside the gateway, in the order in which they start: those that most others ask come first. Nothing is imported before a
- * service runs: a process loads the code of its own role alone, and scripts read the list without any installed package.
+ * The services beside the gateway, in the order in which they start: those that most others ask come first.
+ * Nothing is imported before a service runs: a process loads the code of its own role alone, and scripts read the list
+ * without any installed package.
  */
 import type { Tool } from '@svc/contract/tool.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
