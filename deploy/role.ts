@@ -8,7 +8,7 @@ import { measurePools, measureProcess } from '@svc/runtime/measures.ts';
 import type { Link } from '@svc/runtime/platform.ts';
 import type { ServicePlace } from '@svc/runtime/service.ts';
 import { startHealthPort } from './health.ts';
-import { addStores, connectCluster } from './platform.cluster.ts';
+import { connectCluster } from './platform.cluster.ts';
 import { runProcess, type Start } from './process.ts';
 import { roleContext } from './role-context.ts';
 import type { CataloguedService } from './services.ts';
@@ -37,7 +37,11 @@ export async function runRoles(wanted: readonly string[], services: readonly Cat
     const hasGateway = roles.includes(GATEWAY);
     if (hasGateway) requireKey(start.context.config);
     // The servers are given some time to answer, which loading code would use up.
-    await Promise.all([hasGateway && import('@svc/gateway/service.ts'), ...serving.map(({ load }) => load())]);
+    await Promise.all([
+      hasGateway && import('@svc/gateway/service.ts'),
+      serving.length > 0 && import('./stores.cluster.ts'),
+      ...serving.map(({ load }) => load()),
+    ]);
     const connecting = [
       ...serving.map((service) => () => connectService(start, service)),
       ...(hasGateway ? [() => connectGateway(start, names)] : []),
@@ -77,6 +81,7 @@ async function runConnected(
 
 async function connectService({ context, lifecycle }: Start, service: CataloguedService): Promise<ConnectedRole> {
   const { name, start } = service;
+  const { addStores } = await import('./stores.cluster.ts');
   const platform = await addStores(await connectCluster(roleContext(context, name), lifecycle, name), lifecycle);
   return {
     links: platform.links,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { layTables } from '@svc/testing/database.ts';
 import { freePort } from '@svc/testing/servers/ports.ts';
+import { SOON_ENDED } from '@svc/testing/soon-ended.ts';
 import { DATABASE } from '../../deploy/data-directory.ts';
 import { ROLES } from '../../deploy/services.ts';
 import { ServiceProcess } from './service-process.ts';
@@ -16,9 +17,6 @@ export const QUIET: Environment = {
   SVC_MAX_CONNECTIONS_PER_ADDRESS: '5000',
   SVC_DRAIN_WAIT_MS: '300',
 };
-
-/** One function of the database takes two seconds of a core to optimise: more than it saves a node that is soon ended. */
-const SOON_ENDED: readonly string[] = ['--liftoff-only'];
 
 /** In a directory of its own its database has its tables already; one that is given is left as it is. */
 export async function startEmbedded(

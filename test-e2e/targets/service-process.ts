@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { findExecutable } from '@svc/testing/servers/processes.ts';
 import { request } from 'undici';
 import { waitFor } from '../instruments/wait-for.ts';
+import { scriptOf } from './bundle.ts';
 import type { Environment } from './target.ts';
 
 interface ServiceProcessOptions {
@@ -22,7 +23,6 @@ interface ServiceProcessOptions {
   readonly health?: string;
 }
 
-const PROJECT = join(import.meta.dirname, '..', '..');
 const START_WITHIN_MS = 150_000;
 const STOP_WITHIN_MS = 30_000;
 
@@ -118,7 +118,7 @@ export class ServiceProcess {
     const [entry, ...args] = command;
     const log = openSync(this.logFile, 'a');
     const options = ['--disable-warning=ExperimentalWarning', ...nodeOptions];
-    const node = [process.execPath, ...options, join(PROJECT, entry), ...args];
+    const node = [process.execPath, ...options, scriptOf(entry), ...args];
     const setpriv = findExecutable('setpriv');
     const [file = process.execPath, ...rest] = setpriv === null ? node : [setpriv, '--pdeathsig', 'KILL', ...node];
     const child = spawn(file, rest, {

@@ -3,6 +3,7 @@ import { chmodSync } from 'node:fs';
 import { removeFolder, temporaryFolder } from '@svc/testing/servers/processes.ts';
 import type { TestProject } from 'vitest/node';
 import { BREAKER_OPEN_S } from '../settings.ts';
+import { bundle } from './bundle.ts';
 import { startCluster } from './cluster.ts';
 import { startEmbedded } from './embedded.ts';
 import { startsOfRun } from './service-process.ts';
@@ -22,6 +23,9 @@ const IMPATIENT: Environment = { SVC_BREAKER_OPEN_S: String(BREAKER_OPEN_S) };
 /** Options of Node for those that live as long as the run. */
 const LONG_LIVED: readonly string[] = [];
 
+/** Of the processes that scenarios start. */
+const ENTRIES: readonly string[] = ['deploy/embedded.ts', 'deploy/node.ts', 'test-e2e/targets/eighth.main.ts'];
+
 /** Three, because some promises are about more than two. */
 const SHARED_GATEWAYS = 3;
 
@@ -35,6 +39,7 @@ export async function setup(project: TestProject): Promise<void> {
   folder = temporaryFolder('run');
   chmodSync(folder, 0o711);
   process.env['TMPDIR'] = folder;
+  await bundle(ENTRIES);
   if (kind === 'cluster') target = await startCluster(IMPATIENT, { gateways: SHARED_GATEWAYS });
   else
     [target, twin] = await Promise.all([

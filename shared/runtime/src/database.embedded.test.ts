@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { embeddedDatabase } from '@svc/testing/database.ts';
+import { SOON_ENDED } from '@svc/testing/soon-ended.ts';
 import { describeSnapshots } from '@svc/testing/snapshot.contract.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -142,7 +143,7 @@ function startWriter(directory: string, from: number): ChildProcess {
     }`;
   return spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '-e', program],
+    [...SOON_ENDED, '--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '-e', program],
     {
       cwd: import.meta.dirname,
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -5,6 +5,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
+import { runs } from './counts.ts';
 import { databaseAt } from './servers/postgres.ts';
 
 export interface Edit {
@@ -17,6 +18,11 @@ export interface Edit {
 export interface Mutant {
   readonly name: string;
   readonly edits: readonly Edit[];
+}
+
+/** Name and place of those that are tried: one in five for every change, all in the soak run. */
+export function triedOf(mutants: readonly Pick<Mutant, 'name'>[]): (readonly [name: string, index: number])[] {
+  return mutants.map(({ name }, index) => [name, index] as const).filter(([, index]) => index % 5 < runs(5));
 }
 
 /** What is imported from now on is as if somebody had written it so. Throws when there is nothing to edit. */

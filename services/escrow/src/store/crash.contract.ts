@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Database } from '@svc/runtime/database.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
+import { SOON_ENDED } from '@svc/testing/soon-ended.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readViolations } from './invariants.ts';
 
@@ -53,7 +54,7 @@ export function describeCrashes(
 
     /** `linesAtLeast`: it is killed in the moments after it has said so many. */
     const run = (action: string, killBefore = 0, linesAtLeast?: number): Promise<Ended> => {
-      const child = spawn(process.execPath, [FIXTURE, setup.place, action, buyer, String(killBefore)], {
+      const child = spawn(process.execPath, [...SOON_ENDED, FIXTURE, setup.place, action, buyer, String(killBefore)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       let said = '';

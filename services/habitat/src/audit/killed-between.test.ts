@@ -8,6 +8,7 @@ import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { temporaryFolder } from '@svc/testing/servers/processes.ts';
 import { expect, test } from 'vitest';
+import { SOON_ENDED } from '@svc/testing/soon-ended.ts';
 import { openHabitatTestBed } from '../../testing/habitat-test-bed.ts';
 
 const log = { warn() {}, fatal() {} };
@@ -19,7 +20,7 @@ test.each([
 ] as const)('killed %s the chains took the entry: it is there after the restart, once', async (point, left) => {
   const directory = temporaryFolder('audit');
   const open = () => openEmbeddedDatabase({ directory: join(directory, 'database'), log });
-  const child = spawn(process.execPath, [fixture, directory, point], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [...SOON_ENDED, fixture, directory, point], { stdio: 'inherit' });
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
 
   const database = await open();

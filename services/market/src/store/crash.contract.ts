@@ -1,6 +1,7 @@
 /** `kill -9` before each statement of each change of a trade, also those of its ledger: finished or repeated, it is done once. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { SOON_ENDED } from '@svc/testing/soon-ended.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 const FIXTURE = join(import.meta.dirname, '..', '..', 'testing', 'crash.fixture.ts');
@@ -53,7 +54,7 @@ export function describeTradeCrashes(name: string, begin: () => Promise<string>,
     });
 
     const run = (act: string, prefix: string, killBefore: number): Promise<Ended> => {
-      const child = spawn(process.execPath, [FIXTURE, place, act, prefix, String(killBefore)], {
+      const child = spawn(process.execPath, [...SOON_ENDED, FIXTURE, place, act, prefix, String(killBefore)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       let said = '';

@@ -1,7 +1,6 @@
 /** Each seeded mistake is noticed by the model test; the source as it is passes with the same seed. */
 import { join } from 'node:path';
-import { runs } from '@svc/testing/counts.ts';
-import { isNoticed } from '@svc/testing/mutants.ts';
+import { isNoticed, triedOf } from '@svc/testing/mutants.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
 import { afterAll, expect, test } from 'vitest';
 import { MUTANTS } from './mutants.ts';
@@ -18,12 +17,6 @@ test.skipIf(server === null)('the source as it is passes', async () => {
   expect(await noticed(-1)).toBe(false);
 });
 
-/** The rest in the soak run. */
-const CHOSEN = MUTANTS.slice(0, Math.max(10, runs(MUTANTS.length)));
-
-test.skipIf(server === null).each(CHOSEN.map(({ name }, index) => [name, index] as const))(
-  'noticed: %s',
-  async (_name, index) => {
-    expect(await noticed(index)).toBe(true);
-  },
-);
+test.skipIf(server === null).each(triedOf(MUTANTS))('noticed: %s', async (_name, index) => {
+  expect(await noticed(index)).toBe(true);
+});
