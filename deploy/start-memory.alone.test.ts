@@ -1,6 +1,7 @@
 /** What a node that has started, and that nobody calls yet, keeps in memory. */
 import { readFileSync } from 'node:fs';
 import { freePort } from '@svc/testing/servers/ports.ts';
+import { temporaryFolder } from '@svc/testing/servers/processes.ts';
 import { expect, test } from 'vitest';
 import { folder, start } from './testing/started-process.ts';
 
@@ -16,7 +17,7 @@ function residentMebibytes(pid: number): number {
 }
 
 /** Starts a node, looks at it once it says that it listens, and ends it. */
-async function withNode(dataDir: string, cache: string, look: (pid: number) => Promise<void>): Promise<void> {
+async function withNode(dataDir: string, look: (pid: number) => Promise<void>): Promise<void> {
   const node = start(['embedded.ts'], {
     ...ALLOCATOR,
     SVC_BIND: '127.0.0.1',
@@ -31,16 +32,19 @@ async function withNode(dataDir: string, cache: string, look: (pid: number) => P
   expect((await node.ended).code).toBe(0);
 }
 
+/** Of the node before those that are measured, which leaves them its compiled code and one of them its data. */
+const [cache, usedDataDir] = [temporaryFolder('svc-start-cache'), temporaryFolder('svc-start-data')];
+let before: Promise<void> | null = null;
+
 test.runIf(process.platform === 'linux').each([
   { directory: 'a new data directory', isNew: true, mostMebibytes: 350 },
   { directory: 'one that is there', isNew: false, mostMebibytes: 325 },
 ])(
   'a start on $directory keeps none of its garbage',
   async ({ isNew, mostMebibytes }) => {
-    const [cache, dataDir] = [folder(), folder()];
-    // Leaves its compiled code to the one that is measured.
-    await withNode(isNew ? folder() : dataDir, cache, async () => undefined);
-    await withNode(dataDir, cache, async (pid) => {
+    await (before ??= withNode(usedDataDir, async () => undefined));
+    const dataDir = isNew ? folder() : usedDataDir;
+    await withNode(dataDir, async (pid) => {
       await expect
         .poll(() => residentMebibytes(pid), { timeout: SETTLED_MS, interval: 500 })
         .toBeLessThan(mostMebibytes);

@@ -3,6 +3,7 @@ import { spawn, type SpawnOptions } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { findExecutable } from '@svc/testing/servers/processes.ts';
+import { scriptOf } from '../targets/bundle.ts';
 import type { TargetPlace } from '../targets/target.ts';
 
 export interface Ended {
@@ -18,10 +19,9 @@ interface CommandOptions {
 }
 
 const PROJECT = join(import.meta.dirname, '..', '..');
-const ENTRY = join(PROJECT, 'deploy', 'svc.ts');
 /** As people start it. */
 export const LAUNCHER = join(PROJECT, 'toolchain', 'svc.mjs');
-const NODE = [process.execPath, '--disable-warning=ExperimentalWarning', ENTRY];
+const NODE = [process.execPath, '--disable-warning=ExperimentalWarning', scriptOf('deploy/svc.ts')];
 
 export class CommandLine {
   readonly #env: Readonly<Record<string, string | undefined>>;

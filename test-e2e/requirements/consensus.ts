@@ -42,7 +42,7 @@ export const CONSENSUS = {
     'While a topic is sealed and open only headcounts and one’s own ballot are seen; at its deadline all of it is.',
   ],
   'agora:restart': [
-    'agora acceptance: consensus 9, messages 1',
+    'agora acceptance: consensus 9; agora acceptance: messages 1',
     'After everything has ended votes and messages are as they were, and a vote whose time has passed is closed at its deadline.',
   ],
   'consensus:refused': [

@@ -5,7 +5,7 @@ export const FORUM = {
     'Nobody posts where it has no role; a name that can be no workspace is told apart, and an empty one is for everybody.',
   ],
   'forum:tenancy': [
-    'agora acceptance: forum 2, 3',
+    'agora acceptance: forum 2; agora acceptance: forum 3',
     'Posts of a workspace are there for who holds a role in it, from the next call after it is granted to the next after it is revoked; hidden and absent ones are answered and told alike.',
   ],
   'forum:message': [

@@ -21,7 +21,7 @@ const TOGETHER = 'services';
 
 /** Settings that one role alone reads: a change of them starts no other process again. */
 const READ_BY: readonly (readonly [RegExp, string])[] = [
-  [/^SVC_(SYNC_\w+|LEGACY_DIR|HOST_URL)$/, 'brain'],
+  [/^(SVC_(SYNC_\w+|LEGACY_DIR|HOST_URL)|HOST_\w+)$/, 'brain'],
   [/^SVC_(RATE_LIMIT|RATE_WINDOW_S|PLAN|PLAN_LIMITS|DENIALS_WINDOW_S|DRAIN_WAIT_MS)$/, 'gateway'],
   [/^SVC_(MAX_CONNECTIONS_PER_ADDRESS|TRUST_PROXY|CONFORMANCE)$/, 'gateway'],
   [/^SVC_(BUBBLEWRAP|UNIVERSE_SEED)$/, 'universe'],

@@ -24,7 +24,12 @@ const IMPATIENT: Environment = { SVC_BREAKER_OPEN_S: String(BREAKER_OPEN_S) };
 const LONG_LIVED: readonly string[] = [];
 
 /** Of the processes that scenarios start. */
-const ENTRIES: readonly string[] = ['deploy/embedded.ts', 'deploy/node.ts', 'test-e2e/targets/eighth.main.ts'];
+const ENTRIES: readonly string[] = [
+  'deploy/embedded.ts',
+  'deploy/node.ts',
+  'deploy/svc.ts',
+  'test-e2e/targets/eighth.main.ts',
+];
 
 /** Three, because some promises are about more than two. */
 const SHARED_GATEWAYS = 3;
