@@ -3,7 +3,7 @@
  * what it costs from two thousand modules, and starts are most of what the scenarios cost. Scripts of threads and child
  * processes, texts and migrations stay where they are. Processes that the suites start beside the scenarios run from source.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
@@ -11,6 +11,8 @@ import { type Plugin, rolldown } from 'rolldown';
 const PROJECT = join(import.meta.dirname, '..', '..');
 /** One place for all runs, so that what Node compiled for one serves the next. */
 const FOLDER = join(PROJECT, 'node_modules', '.bundle');
+const MANIFEST = 'package.json';
+const KEPT_MS = 86_400_000;
 /** For the workers of a run, which inherit it: where the entries are. */
 const BUNDLED = 'SVC_E2E_BUNDLE';
 
@@ -40,8 +42,9 @@ export async function bundle(entries: readonly string[]): Promise<void> {
   });
   const { output } = await made.generate({ format: 'esm', entryFileNames: '[name].js' });
   mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(join(FOLDER, 'package.json'), '{"type":"module"}');
+  place(MANIFEST, '{"type":"module"}');
   for (const part of output) place(part.fileName, part.type === 'chunk' ? part.code : part.source);
+  removeOthers(new Set([MANIFEST, ...output.map(({ fileName }) => fileName)]));
   process.env[BUNDLED] = FOLDER;
 }
 
@@ -62,6 +65,14 @@ function place(fileName: string, content: string | Uint8Array): void {
   const written = `${path}.${process.pid}`;
   writeFileSync(written, content);
   renameSync(written, path);
+}
+
+/** Parts have their content in their names, so those of earlier code stay; a run that still reads them is younger than this. */
+function removeOthers(current: ReadonlySet<string>): void {
+  for (const name of readdirSync(FOLDER)) {
+    const path = join(FOLDER, name);
+    if (!current.has(name) && Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path, { force: true });
+  }
 }
 
 function contentOf(path: string): Buffer | null {

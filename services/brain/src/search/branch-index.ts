@@ -3,19 +3,17 @@
  * it merely knows which content each path has, and makes up for that when it is asked.
  */
 import { createTurn } from '@svc/runtime/turns.ts';
-import type { AnalysedFile } from './analysed-file.ts';
 import type { AnalysisCache } from './analysis-cache.ts';
 import type { TextToAnalyse } from './analysis-thread.ts';
 import type { IndexMemory, TendedIndex } from './index-memory.ts';
+import { BATCH_FILES, IndexMaker } from './index-maker.ts';
 import { IndexRoom } from './index-room.ts';
 import { IndexSaver, type SnapshotPlace } from './index-saver.ts';
 import { ChangeCount } from './change-count.ts';
-import { formatOf } from './passages.ts';
 import { noteDifferences, type PendingChange, PendingChanges } from './pending-changes.ts';
-import type { FileIdentity } from './row-store.ts';
 import type { RowChains } from '../ports.ts';
 import { RuledIndex } from './ruled-index.ts';
-import { type IndexStats, SearchIndex } from './search-index.ts';
+import type { IndexStats, SearchIndex } from './search-index.ts';
 import { copyOfNearest } from './sibling-copy.ts';
 import { Slices } from './slices.ts';
 import { analyseTexts } from './text-analyser.ts';
@@ -35,12 +33,8 @@ interface BranchIndexOptions {
   onProblem(error: unknown): void;
 }
 
-/** Texts in hand at once. */
-const BATCH_FILES = 256;
 /** Of an answer that shows texts which are being changed. */
 const LAST_ATTEMPT = 4;
-
-type AnalysedFiles = (readonly [FileIdentity, AnalysedFile])[];
 
 export class BranchIndex implements TendedIndex {
   readonly #options: BranchIndexOptions;
@@ -246,30 +240,24 @@ export class BranchIndex implements TendedIndex {
   }
 
   async #load(): Promise<RuledIndex> {
-    const { cache } = this.#options;
-    const files: AnalysedFiles = [];
+    const making = {
+      ...this.#options,
+      wanted: this.#wanted,
+      reading: this.#options,
+      room: this.#room,
+      saver: this.#saver,
+    };
     try {
-      const index = (await this.#copied()) ?? (await this.#made(files));
+      const index = (await this.#copied()) ?? (await new IndexMaker(making).make());
       const ruled = new RuledIndex(index, { ...this.#options, onTextWanted: (path) => this.#wantText(path) });
       noteDifferences(ruled, this.#wanted, this.#pending, this.#room);
       this.#index = ruled;
       this.#changes.reset(0);
       return ruled;
-    } catch (error) {
-      for (const [, analysed] of files) cache.release(analysed);
-      throw error;
     } finally {
       this.#loading = null;
       this.#room.loaded();
     }
-  }
-
-  async #made(files: AnalysedFiles): Promise<SearchIndex> {
-    await this.#restore(files);
-    await this.#analyseRest(files);
-    const index = new SearchIndex(this.#options.cache);
-    await new Slices().run(index.setAll(files));
-    return index;
   }
 
   async #copied(): Promise<SearchIndex | null> {
@@ -285,50 +273,6 @@ export class BranchIndex implements TendedIndex {
     for (const other of memory.indexes) {
       if (other instanceof BranchIndex && other.#options.cache === cache && other.loaded !== null) yield other.loaded;
     }
-  }
-
-  async #restore(files: AnalysedFiles): Promise<void> {
-    const { cache, memory } = this.#options;
-    const saved = await this.#saver?.read();
-    if (saved === undefined) return;
-    const isWanted = (path: string, hash: string) => this.#wanted.get(path) === hash;
-    const slices = new Slices();
-    for (const some of saved.restore(cache, isWanted)) {
-      for (const file of some) await this.#keep(files, file);
-      if (slices.isOver) await slices.pause();
-    }
-    const restored = new Set(files.map(([{ file }]) => file));
-    for (const path of saved.paths()) if (!restored.has(path)) this.#saver?.note(path, memory.now());
-  }
-
-  async #analyseRest(into: AnalysedFiles): Promise<void> {
-    const { memory, cache } = this.#options;
-    const known = new Set(into.map(([{ file }]) => file));
-    const missing = [...this.#wanted].filter(([path]) => !known.has(path));
-    for (let from = 0; from < missing.length; ) {
-      const batch = missing.slice(from, from + BATCH_FILES);
-      const { texts, count } = await readTexts(
-        this.#options,
-        batch.map(([path, hash]) => ({ path, hash, text: null })),
-      );
-      from += count;
-      const files = texts.map(({ path, hash, content }) => ({ format: formatOf(path), hash, content }));
-      const analyses = await analyseTexts(cache, memory.thread, files);
-      for (const [place, analysed] of analyses.entries()) {
-        const { path, hash } = texts[place] ?? { path: '', hash: '' };
-        await this.#keep(into, [{ file: path, hash, chain: 0 }, analysed]);
-        this.#saver?.note(path, memory.now());
-      }
-    }
-  }
-
-  /** Takes over the hold on the analysis. */
-  async #keep(files: AnalysedFiles, file: AnalysedFiles[number]) {
-    const [{ file: path }, analysed] = file;
-    if (await this.#room.admits(path, analysed.textBytes)) {
-      this.#room.load(analysed);
-      files.push(file);
-    } else this.#options.cache.release(analysed);
   }
 
   /** Takes in the changes that wait longest. */
