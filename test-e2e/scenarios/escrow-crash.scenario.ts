@@ -203,13 +203,16 @@ verifies(
     const working = Promise.all([watching, ...Array.from({ length: CLIENTS }, () => transfer(market, banking))]);
     const shortest = performance.now() + BANK_SECONDS * 1000 - KILL_EVERY_MS / 2;
     const isTimeFor = (now: number) => now < shortest || (!hasShownMuch() && now < shortest + MUCH_WITHIN_MS);
-    while (isTimeFor(performance.now())) {
-      await Promise.race([delay(KILL_EVERY_MS / 2), working]);
-      await killed([random.pick(escrows)]);
-      kills += 1;
-      await delay(KILL_EVERY_MS / 2);
+    try {
+      while (isTimeFor(performance.now())) {
+        await Promise.race([delay(KILL_EVERY_MS / 2), working]);
+        await killed([random.pick(escrows)]);
+        kills += 1;
+        await delay(KILL_EVERY_MS / 2);
+      }
+    } finally {
+      isOver = true;
     }
-    isOver = true;
     await working;
     expect(hasShownMuch(), JSON.stringify([kills, snapshots.length, counts])).toBe(true);
     await target.get().whole();

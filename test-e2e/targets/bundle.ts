@@ -14,7 +14,7 @@ const FOLDER = join(PROJECT, 'node_modules', '.bundle');
 const MANIFEST = 'package.json';
 const KEPT_MS = 86_400_000;
 /** For the workers of a run, which inherit it: where the entries are. */
-const BUNDLED = 'SVC_E2E_BUNDLE';
+const BUNDLED = 'E2E_BUNDLE';
 
 /** A module of ours goes on naming the files beside its source. */
 const WHERE_IT_WAS: Plugin = {
