@@ -23,6 +23,9 @@ const PROJECT = join(import.meta.dirname, '..', '..');
 export const LAUNCHER = join(PROJECT, 'toolchain', 'svc.mjs');
 const NODE = [process.execPath, '--disable-warning=ExperimentalWarning', scriptOf('deploy/svc.ts')];
 
+/** Frames over each other in one line, and the end that takes the line away. */
+const PROGRESS = /(?:\r\u001b\[K(?:\u001b\[\d+m)?[\u2800-\u28ff](?:\u001b\[\d+m)? [^\r\n]*)+\r\u001b\[K/g;
+
 export class CommandLine {
   readonly #env: Readonly<Record<string, string | undefined>>;
 
@@ -53,12 +56,16 @@ export class CommandLine {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
-  /** What a person at a terminal of that width sees, with its colours; null where nothing makes a terminal. */
+  /**
+   * What a person at a terminal of that width has seen in the end, with its colours and without the progress of what took
+   * long; null where nothing makes a terminal.
+   */
   async seen(args: readonly string[], { columns = 100, ...options }: CommandOptions & { columns?: number } = {}) {
     const script = findExecutable('script');
     if (script === null) return null;
     const command = `stty cols ${columns} rows 40; exec ${[...NODE, ...args].map(quoted).join(' ')}`;
-    return this.program([script, '-qec', command, '/dev/null'], options);
+    const ended = await this.program([script, '-qec', command, '/dev/null'], options);
+    return { ...ended, stdout: ended.stdout.replaceAll(PROGRESS, '') };
   }
 
   async program(command: readonly string[], options: CommandOptions = {}): Promise<Ended> {

@@ -10,6 +10,8 @@ export interface Outcome {
   /** null = success; a code of the system; or `transport: …` when there was no reply. */
   readonly problem: string | null;
   readonly status: number;
+  /** What was said of a problem: the beginning of the answer. */
+  readonly said: string;
 }
 
 interface LoadOptions {
@@ -23,6 +25,7 @@ interface LoadOptions {
 const FILES_PER_CLIENT = 5;
 /** A refused connection fails at once: without a pause the load would only measure how fast that goes. */
 const PAUSE_AFTER_PROBLEM_MS = 25;
+const SAID_CHARACTERS = 300;
 
 export class Load {
   readonly outcomes: Outcome[] = [];
@@ -69,6 +72,13 @@ export class Load {
     }
   }
 
+  /** Each problem with its moment (`performance.now()`), how long its call took, and what was said of it. */
+  failures(): string[] {
+    return this.outcomes
+      .filter(({ problem }) => problem !== null)
+      .map(({ at, ms, problem, said }) => `${problem} at ${Math.round(at)} after ${Math.round(ms)} ms: ${said}`);
+  }
+
   #read(caller: Caller, name: string): Promise<string | null> {
     const fine = this.ledger.has(name) ? null : 'E_FILE_ABSENT';
     return this.#note(() => caller.call('brain_read', { brain: this.#options.brain, name }), fine);
@@ -86,25 +96,26 @@ export class Load {
 
   async #note(send: () => Promise<Reply>, fine: string | null): Promise<string | null> {
     const startedAt = performance.now();
-    const { problem, status } = await judged(send, fine);
+    const judgement = await judged(send, fine);
     const at = performance.now();
-    this.outcomes.push({ at, ms: at - startedAt, problem, status });
-    return problem;
+    this.outcomes.push({ at, ms: at - startedAt, ...judgement });
+    return judgement.problem;
   }
 }
 
 async function judged(
   send: () => Promise<Reply>,
   fine: string | null,
-): Promise<{ problem: string | null; status: number }> {
+): Promise<Pick<Outcome, 'problem' | 'status' | 'said'>> {
   try {
     const reply = await send();
     const code = codeOf(reply);
+    const said = code === null && reply.status === 200 ? '' : reply.text.slice(0, SAID_CHARACTERS);
     const problem = code ?? (reply.status === 200 ? null : `status ${reply.status} ${reply.text.slice(0, 100)}`);
-    return { problem: problem === fine ? null : problem, status: reply.status };
+    return { problem: problem === fine ? null : problem, status: reply.status, said };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    return { problem: `transport: ${code ?? message}`, status: 0 };
+    return { problem: `transport: ${code ?? message}`, status: 0, said: message };
   }
 }
 

@@ -213,7 +213,7 @@ export const GATEWAY = {
   ],
   'gateway:faults:standstill': [
     'reliability, fault tests',
-    'A replica that stands still or is killed is noticed within seconds; calls with a key and reads do not fail and cost at most 5 s, nothing acknowledged is lost, nothing happens late.',
+    'A replica that stands still or is killed is noticed within seconds, and one that hesitates for less costs time alone; calls with a key and reads do not fail and cost at most 5 s, nothing acknowledged is lost, nothing happens late.',
   ],
   'gateway:faults:survived': [
     'reliability, fault tests',

@@ -63,7 +63,7 @@ verifies(
       await Promise.all([load.stop(), spending]);
     }
     expect(processes.filter(({ pid }, index) => pid === pids[index])).toEqual([]);
-    expect([...load.problems()]).toEqual([]);
+    expect(load.failures()).toEqual([]);
     expect(spent.filter((status) => status !== 200)).toEqual([]);
     expect(await load.ledger.lost(reader(new Caller(place), brain))).toEqual([]);
     expect(load.outcomes.length).toBeGreaterThan(300);

@@ -18,6 +18,8 @@ const LOAD_BEFORE = 60;
 const STANDS_STILL_MS = 14_000;
 /** A call that begins so long after is one like any other. */
 const NOTICED_WITHIN_MS = 5000;
+/** So long a machine that is short of processors may keep a process waiting; it is less than that takes to be given up. */
+const HESITATES_MS = [1300, 1600, 1700, 1800];
 /** What a call costs that was in the hands of a process that is lost. */
 const COSTS_AT_MOST_MS = 5000;
 const AFTERWARDS = 60;
@@ -74,6 +76,8 @@ type Service = 'brain' | 'habitat' | 'escrow' | 'gateway';
 /** What happens to a replica; resolves when it is over. */
 interface Fault {
   readonly title: string;
+  /** Nobody hears that a service is away: it takes time alone. */
+  readonly isUnnoticed?: true;
   happen(replica: ServiceProcess): Promise<void>;
 }
 
@@ -94,6 +98,19 @@ const STANDSTILL: Fault = {
     replica.signal('SIGSTOP');
     await delay(STANDS_STILL_MS);
     replica.signal('SIGCONT');
+  },
+};
+
+const HESITATION: Fault = {
+  title: 'hesitates',
+  isUnnoticed: true,
+  async happen(replica) {
+    for (const ms of HESITATES_MS) {
+      replica.signal('SIGSTOP');
+      await delay(ms);
+      replica.signal('SIGCONT');
+      await delay(NOTICED_WITHIN_MS / 5);
+    }
   },
 };
 
@@ -158,7 +175,7 @@ async function endure({ hurt, fault }: Case, { place, report }: Scenario): Promi
     expect(during.length).toBeGreaterThan(LOAD_BEFORE);
     expect(told.filter((what) => !/ (SERVICE_UNAVAILABLE|TIMEOUT|E_OUTCOME_UNKNOWN|E_BUSY)$/.test(what))).toEqual([]);
     expect(heard.filter(({ at, problem }) => problem !== null && at > stoppedAt + NOTICED_WITHIN_MS)).toEqual([]);
-    expect(failed.filter(({ kind }) => kind === 'keyed spend')).toEqual([]);
+    expect(failed.filter(({ kind }) => fault.isUnnoticed || kind === 'keyed spend')).toEqual([]);
     expect(Math.max(...heard.map(({ ms }) => ms))).toBeLessThan(promised(COSTS_AT_MOST_MS));
     expect(await load.ledger.lost(reader(user, brain))).toEqual([]);
     expect(await poolFunds(admin.caller, workspace)).toMatchObject({ spent: rounds.spent });
@@ -183,6 +200,7 @@ const BEHIND: readonly (readonly Replica[])[] = [
 const TOGETHER = FAULTS_AT_ONCE > 1 ? BEHIND : BEHIND.flat().map((replica) => [replica]);
 const CASES: readonly Case[] = [
   ...[...TOGETHER, [{ service: 'gateway', index: 1 } as const]].map((hurt) => ({ hurt, fault: STANDSTILL })),
+  ...TOGETHER.map((hurt) => ({ hurt, fault: HESITATION })),
   ...TOGETHER.map((hurt) => ({ hurt, fault: KILL })),
 ];
 

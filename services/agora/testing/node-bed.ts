@@ -63,7 +63,7 @@ function facade(bus: Bus): Bus {
   return {
     maxPayloadBytes: bus.maxPayloadBytes,
     connected: true,
-    sinceStandstillMs: Infinity,
+    sinceGivenUpMs: (repeatable) => bus.sinceGivenUpMs(repeatable),
     request: (subject, payload, options) => bus.request(subject, payload, options),
     publish: (subject, payload) => bus.publish(subject, payload),
     respond: (subject, handler, options) => bus.respond(subject, handler, options),

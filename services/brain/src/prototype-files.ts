@@ -63,6 +63,7 @@ function anonymousContext(deadlineAt: number): OpContext {
     // It only reads, and a read is never late.
     since: 0,
     deadlineAt,
+    repeatable: true,
     idempotency: null,
     registry: null,
     operator: false,

@@ -11,6 +11,7 @@ export function serviceContext(since: number, deadlineAt: number): OpContext {
     fence: null,
     since,
     deadlineAt,
+    repeatable: true,
     idempotency: null,
     registry: null,
     operator: false,

@@ -1,5 +1,5 @@
-import { CallError } from '@svc/contract/codes.ts';
-import { encodeReply, failureOf } from '@svc/contract/rpc.ts';
+import { CallError, LateCall } from '@svc/contract/codes.ts';
+import { callErrorOf, encodeReply, failureOf } from '@svc/contract/rpc.ts';
 import type { Effect, ToolCard } from '@svc/contract/tool.ts';
 import { type Bus, BusError, type BusErrorCode } from '@svc/runtime/bus.ts';
 import { systemClock, systemRandom } from '@svc/runtime/clock.ts';
@@ -103,6 +103,22 @@ describe('a call that got no reply', () => {
       const sendCall = createSendCall({ bus, clock: systemClock, random: systemRandom });
       const reply = await sendCall(routeOf('write'), { payload: '{}', deadlineAt: Date.now() + 5000, isKeyed });
       expect([reply.ok, asked]).toEqual([isKeyed, requests]);
+    }
+  });
+
+  test('and came late in its process is sent again like one of a process that is lost', async () => {
+    const late = encodeReply({ ok: false, failure: failureOf(callErrorOf(failureOf(new LateCall()))) });
+    for (const [effect, isKeyed, requests] of [
+      ['write-idempotent', false, 2],
+      ['write', true, 2],
+      ['write', false, 1],
+    ] as const) {
+      const answers = [late, ANSWER];
+      let asked = 0;
+      const bus = { request: async () => answers[asked++] } as unknown as Bus;
+      const sendCall = createSendCall({ bus, clock: systemClock, random: systemRandom });
+      const reply = await sendCall(routeOf(effect), { payload: '{}', deadlineAt: Date.now() + 5000, isKeyed });
+      expect([reply.ok, asked]).toEqual([requests === 2, requests]);
     }
   });
 

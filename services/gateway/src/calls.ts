@@ -1,8 +1,8 @@
 /** A call on its way over the bus: repeated where that is safe, its failures named by what the caller may conclude. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError } from '@svc/contract/codes.ts';
-import { decodeReply, type Reply } from '@svc/contract/rpc.ts';
-import type { Effect } from '@svc/contract/tool.ts';
+import { type CallFailure, decodeReply, type Reply } from '@svc/contract/rpc.ts';
+import { type Effect, isRepeatable } from '@svc/contract/tool.ts';
 import { BusError } from '@svc/runtime/bus.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { ToolRoute } from './service-directory.ts';
@@ -43,7 +43,8 @@ export function createSendCall({ bus, clock, random }: Pick<StatelessPlatform, '
         const frame = await bus.request(subject, payload, options);
         meter.bus('reply');
         const reply = decodeReply(frame);
-        if (reply.ok || reply.failure.code !== 'E_OUTCOME_UNKNOWN' || !(await again(UNKNOWN))) return reply;
+        const problem = reply.ok ? null : problemOf(reply.failure);
+        if (problem === null || !(await again(problem))) return reply;
       } catch (error) {
         if (!(error instanceof BusError)) throw error;
         meter.bus(error.code);
@@ -54,10 +55,18 @@ export function createSendCall({ bus, clock, random }: Pick<StatelessPlatform, '
 }
 
 /** What a failed attempt was. */
-type Problem = Pick<BusError, 'code' | 'undelivered'> | typeof UNKNOWN;
+type Problem = Pick<BusError, 'code' | 'undelivered'> | typeof UNKNOWN | typeof LATE;
 
 /** The service itself lost somebody it had asked. */
 const UNKNOWN = { code: 'UNKNOWN', undelivered: false } as const;
+/** Its process stood still, and takes it for given up. */
+const LATE = { code: 'LATE', undelivered: false } as const;
+
+/** What an answer says that may be worth another attempt. */
+function problemOf({ code, late }: CallFailure): Problem | null {
+  if (late) return LATE;
+  return code === 'E_OUTCOME_UNKNOWN' ? UNKNOWN : null;
+}
 
 /** After which failures a call may be sent again: who had it is lost; it says nothing; it does not know what came of it. */
 interface Patience {
@@ -73,7 +82,7 @@ interface Patience {
  */
 function patienceOf(effect: Effect, isKeyed: boolean): Patience {
   const isOnce = effect === 'read' || (isKeyed && effect !== 'external');
-  return { lost: isOnce || isRepeatable(effect), late: isOnce, unknown: isOnce };
+  return { lost: isRepeatable(effect, isKeyed), late: isOnce, unknown: isOnce };
 }
 
 /** Until when each attempt waits: a share of the time, and the last one for all that is left. */
@@ -93,7 +102,7 @@ function pausesOf(patience: Patience): { next(problem: Problem): number } {
   let undelivered = 0;
   let repeats = MAX_REPEATS;
   const mayRepeat = ({ code, undelivered: isUndelivered }: Problem): boolean => {
-    if (code === 'DISCONNECTED' || code === 'SILENT') return patience.lost;
+    if (code === 'DISCONNECTED' || code === 'SILENT' || code === 'LATE') return patience.lost;
     if (code === 'UNKNOWN') return patience.unknown;
     return code === 'TIMEOUT' && !isUndelivered && patience.late;
   };
@@ -110,14 +119,10 @@ function isNobodyThere({ code, undelivered }: Problem): boolean {
   return undelivered && (code === 'NO_RESPONDERS' || code === 'NOT_CONNECTED');
 }
 
-function isRepeatable(effect: Effect): boolean {
-  return effect === 'read' || effect === 'write-idempotent';
-}
-
 function callErrorFor({ code, undelivered }: BusError, effect: Effect): CallError {
   if (code === 'TOO_LARGE' && undelivered) return new CallError('PAYLOAD_TOO_LARGE');
   if (code === 'TIMEOUT' && undelivered) return new CallError('TIMEOUT');
-  if (!undelivered && !isRepeatable(effect)) return new CallError('E_OUTCOME_UNKNOWN');
+  if (!undelivered && !isRepeatable(effect, false)) return new CallError('E_OUTCOME_UNKNOWN');
   if (code === 'TIMEOUT') return new CallError('TIMEOUT');
   if (code === 'TOO_LARGE') return new CallError('PAYLOAD_TOO_LARGE', 'The result is larger than a reply may be.');
   return new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: RETRY_AFTER_MS });

@@ -282,6 +282,13 @@ export class CallError extends Error {
   }
 }
 
+/** A call that came to its turn only when others may have given it up; nothing of it was done. */
+export class LateCall extends CallError {
+  constructor() {
+    super('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 50 });
+  }
+}
+
 /** The domain's expected "no" on its way to the edge. */
 export class Refusal extends Error {
   readonly code: RefusalCode;

@@ -1,6 +1,6 @@
 /** What crosses the bus: the envelope of a call, which the gateway alone builds, and the frame of its reply. */
 import { z } from 'zod';
-import { CALL_ERRORS, CallError, type CallErrorCode } from './codes.ts';
+import { CALL_ERRORS, CallError, type CallErrorCode, LateCall } from './codes.ts';
 import { RegistryStamp, TokenLimits } from './registry.ts';
 import { Subject } from './subject.ts';
 
@@ -78,6 +78,8 @@ export interface CallFailure {
   readonly message: string;
   readonly status: number;
   readonly data: Record<string, unknown>;
+  /** Of a `LateCall`: whoever still waits for it may send it again. */
+  readonly late?: true | undefined;
 }
 
 /** `body` is the JSON text of the call's `result` member; `code` is the refusal inside it, if it is one. */
@@ -109,11 +111,13 @@ export function failureOf(error: CallError): CallFailure {
   const entry: { readonly status: number; readonly meaning: string; readonly hint?: string } = CALL_ERRORS[code];
   const saysMore = message !== entry.meaning || status !== entry.status;
   const hint = entry.hint === undefined || saysMore ? {} : { hint: entry.hint };
-  return { code, message, status, data: { ...hint, ...details } };
+  const late = error instanceof LateCall ? { late: true as const } : {};
+  return { code, message, status, data: { ...hint, ...details }, ...late };
 }
 
 /** The other direction of `failureOf`, for a service that asked another one. */
 export function callErrorOf(failure: CallFailure): CallError {
+  if (failure.late) return new LateCall();
   const code: CallErrorCode = Object.hasOwn(CALL_ERRORS, failure.code) ? failure.code : 'INTERNAL';
   return new CallError(code, failure.message, failure.data, failure.status);
 }

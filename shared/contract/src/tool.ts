@@ -14,6 +14,11 @@ export type Access = 'public' | 'identified' | 'operator' | `workspace:${Role}`;
 export const EFFECTS = ['read', 'write-idempotent', 'write', 'external'] as const;
 export type Effect = (typeof EFFECTS)[number];
 
+/** Whether a call may be sent to another process when the one that had it is lost, or to the same when it has come late there. */
+export function isRepeatable(effect: Effect, isKeyed: boolean): boolean {
+  return effect === 'read' || effect === 'write-idempotent' || (isKeyed && effect !== 'external');
+}
+
 /** Who calls and under which limits, as the door established it. */
 export interface Caller {
   readonly subject: Subject;
@@ -43,6 +48,8 @@ export interface ToolContext<Deps, Refuses extends RefusalCode, Raises extends C
   readonly caller: Caller;
   /** Milliseconds since the epoch when the call arrived. */
   readonly now: number;
+  /** The gateway sends it elsewhere as soon as this process shows no sign of life; see `isRepeatable`. */
+  readonly repeatable: boolean;
   readonly idempotency: IdempotencyScope | null;
   /** Marks the reply as a stored one; set by the store that found it. */
   markReplayed(): void;

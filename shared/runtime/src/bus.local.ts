@@ -69,7 +69,9 @@ class LocalBus implements Bus {
   }
 
   /** Nobody else is there to give it up. */
-  readonly sinceStandstillMs = Infinity;
+  sinceGivenUpMs(): number {
+    return Infinity;
+  }
 
   get connected(): boolean {
     return this.#state !== 'closed';

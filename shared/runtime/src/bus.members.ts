@@ -13,6 +13,7 @@ const SILENT_AFTER_BEATS = 4;
 export const GIVEN_UP_AFTER_MS = (SILENT_AFTER_BEATS - 1) * BEAT_EVERY_MS;
 /** Whoever missed so many is not waited for at all, although nobody knows what became of its work: it might only be slow. */
 const LOST_AFTER_BEATS = 20;
+export const LOST_AFTER_MS = (LOST_AFTER_BEATS - 1) * BEAT_EVERY_MS;
 const FORGOTTEN_AFTER_BEATS = 120;
 /** Subjects whose members are remembered; beyond it the memory starts anew. */
 const MAX_ROUTES = 10_000;

@@ -91,8 +91,8 @@ export class NatsBus implements Bus {
     return this.#connected;
   }
 
-  get sinceStandstillMs(): number {
-    return this.#presence?.sinceStandstillMs ?? Infinity;
+  sinceGivenUpMs(repeatable: boolean): number {
+    return this.#presence?.sinceGivenUpMs(repeatable) ?? Infinity;
   }
 
   /** Opens the one reply subscription and follows the connection's state. */

@@ -1,6 +1,13 @@
 /** This process among those that answer on NATS: it says that it lives, and answers what is addressed to it alone. */
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
-import { addressOfMember, BEAT_EVERY_MS, beatSubject, GIVEN_UP_AFTER_MS, type Member } from './bus.members.ts';
+import {
+  addressOfMember,
+  BEAT_EVERY_MS,
+  beatSubject,
+  GIVEN_UP_AFTER_MS,
+  LOST_AFTER_MS,
+  type Member,
+} from './bus.members.ts';
 import { matchesPattern } from './bus-subject.ts';
 
 const NOT_HERE = 503;
@@ -31,7 +38,9 @@ export class Presence {
   #turn = 0;
   #timer: NodeJS.Timeout | undefined;
   #beatAt = performance.now();
-  #stoodStillAt = -Infinity;
+  /** When that was last so, of `performance.now()`. */
+  #givenUpAt = -Infinity;
+  #lostAt = -Infinity;
   #isWaking = false;
   #isBeatDue = false;
 
@@ -67,15 +76,17 @@ export class Presence {
     return this.#isWaking || performance.now() - this.#beatAt > GIVEN_UP_AFTER_MS;
   }
 
-  /** Since that was so for the last time, in milliseconds. */
-  get sinceStandstillMs(): number {
+  /** As the bus says it. */
+  sinceGivenUpMs(repeatable: boolean): number {
     this.#noticeStandstill();
-    return performance.now() - this.#stoodStillAt;
+    return performance.now() - (repeatable ? this.#givenUpAt : this.#lostAt);
   }
 
   /** Looked at before every beat, because a beat ends it. */
   #noticeStandstill(): void {
-    if (this.wasGivenUp) this.#stoodStillAt = performance.now();
+    const now = performance.now();
+    if (this.wasGivenUp) this.#givenUpAt = now;
+    if (now - this.#beatAt > LOST_AFTER_MS) this.#lostAt = now;
   }
 
   /** Tells whoever asked that it must look elsewhere: nothing was done. */

@@ -52,10 +52,10 @@ export interface Bus {
   readonly maxPayloadBytes: number;
   readonly connected: boolean;
   /**
-   * Milliseconds since this process last stood still, or was cut off, for so long that others may have given it up and sent
-   * elsewhere what it had in hand; Infinity = it never did.
+   * Milliseconds since this process last stood still, or was cut off, for so long that others may have given up what it had
+   * in hand: what is repeatable, to send it elsewhere, or all of it. Infinity = it never did.
    */
-  readonly sinceStandstillMs: number;
+  sinceGivenUpMs(repeatable: boolean): number;
   /** Sends to one responder, of a queue group to one that shows signs of life, and resolves with its reply. Throws BusError. */
   request(subject: string, payload: string, options: RequestOptions): Promise<string>;
   /** Sends to every subscriber; at most once, nothing is kept for those away. Throws BusError when it cannot be sent. */

@@ -6,7 +6,14 @@ import type { Decision } from '@svc/contract/decision.ts';
 import { createEnvelopeDecoder, encodeReply, type Envelope, failureOf } from '@svc/contract/rpc.ts';
 import { DEFAULT_WORKSPACE, isAnonymous } from '@svc/contract/subject.ts';
 import type { Role } from '@svc/contract/registry.ts';
-import type { Access, Caller, IdempotencyScope, Tool, ToolContext } from '@svc/contract/tool.ts';
+import {
+  type Access,
+  type Caller,
+  type IdempotencyScope,
+  isRepeatable,
+  type Tool,
+  type ToolContext,
+} from '@svc/contract/tool.ts';
 import { argumentParser } from './arguments.ts';
 import { isUnstorableText } from './database-errors.ts';
 import { diskRefusalOf } from './disk-errors.ts';
@@ -93,6 +100,7 @@ async function perform<Deps>(
     deps,
     caller,
     now,
+    repeatable: isRepeatable(tool.effect, envelope.idempotencyKey !== undefined),
     idempotency: idempotencyScope(tool, envelope, input),
     markReplayed() {
       reply.replayed = true;

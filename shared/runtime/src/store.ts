@@ -29,6 +29,8 @@ export interface ChangeCall {
   readonly idempotency: IdempotencyScope | null;
   /** When the call came to this process, in ms since the epoch; absent = it is never late. */
   readonly now?: number;
+  /** Absent = it is, which makes it late sooner. */
+  readonly repeatable?: boolean;
 }
 
 /** What a change works with. Events and audit entries are written with the change, or not at all. */
@@ -155,14 +157,14 @@ function createChange<Event>({
     auditStatement(schema, platform.ids, entries),
   ];
   return async <Value, Code extends string>(
-    { caller, idempotency: scope, now }: ChangeCall,
+    { caller, idempotency: scope, now, repeatable = true }: ChangeCall,
     work: (unit: Unit<Event>) => Promise<Decision<Value, Code>>,
     { last, inTurnOf, readsFirst = false, ...options }: ChangeOptions = {},
   ) => {
     /** Of the last attempt, when it made the change. */
     let made: Notes<Event> | null = null;
     const once = (tx: SqlClient): Promise<Once<Value, Code>> => {
-      if (now !== undefined) assertTimely(platform, now);
+      if (now !== undefined) assertTimely(platform, { since: now, repeatable });
       made = null;
       return idempotency.once(tx, scope, () =>
         undoneWhenDenied(tx, scope !== null, async () => {

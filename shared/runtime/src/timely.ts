@@ -1,15 +1,17 @@
 /** Changes that would come late. */
-import { CallError } from '@svc/contract/codes.ts';
+import { LateCall } from '@svc/contract/codes.ts';
 import type { Platform } from './platform.ts';
 
-const RETRY_AFTER_MS = 50;
+/** `since`: when the call came to this process, in ms since the epoch. */
+interface InHand {
+  readonly since: number;
+  readonly repeatable: boolean;
+}
 
 /**
  * While this process stood still, what it had in hand may have been sent to another one and done there, and other changes
- * after it. `since`: when the call came to this process, in ms since the epoch. To be asked before anything is done; throws
- * SERVICE_UNAVAILABLE.
+ * after it. To be asked before anything is done; throws LateCall.
  */
-export function assertTimely({ bus, clock }: Pick<Platform, 'bus' | 'clock'>, since: number): void {
-  if (bus.sinceStandstillMs > clock.now() - since) return;
-  throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: RETRY_AFTER_MS });
+export function assertTimely({ bus, clock }: Pick<Platform, 'bus' | 'clock'>, { since, repeatable }: InHand): void {
+  if (bus.sinceGivenUpMs(repeatable) <= clock.now() - since) throw new LateCall();
 }

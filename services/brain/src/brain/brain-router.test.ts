@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
 import { fullDatabase } from '../../testing/refusing-disk.ts';
+import { DEAD_AFTER_MS } from '../store/ownership.ts';
 import { operations } from '../operations/all.ts';
 
 let bed: BrainTestBed;
@@ -25,6 +26,7 @@ const SERVICE = {
   verifiedAgent: null,
   declaredAgent: null,
   fence: null,
+  repeatable: true,
   idempotency: null,
   registry: null,
   operator: false,
@@ -176,12 +178,37 @@ it('answers every operation in its declared form', async () => {
   expect(refused).toEqual(['release', 'sync', 'rebase']);
 });
 
-it('believes an owner that is another process only in the declared form of the answer', async () => {
+/** Its process says nothing more by itself. */
+async function ownedByAnother(livesForMs: number): Promise<void> {
   const { pool } = bed.database;
-  let reply: unknown;
+  const seenAt = `clock_timestamp() + interval '${livesForMs - DEAD_AFTER_MS} milliseconds'`;
   await pool.query(`INSERT INTO brain.brain_processes (process, node_id, started_at, seen_at)
-    VALUES ('other', 'other', now(), now() + interval '1 minute')`);
+    VALUES ('other', 'other', now(), ${seenAt}) ON CONFLICT (process) DO UPDATE SET seen_at = ${seenAt}`);
   await pool.query(`UPDATE brain.brain_owners SET process = 'other', epoch = epoch + 1 WHERE brain = 'svc'`);
+}
+
+it('does again what an owner had in hand that died, where twice is no harm', async () => {
+  const silence = Promise.withResolvers<string>();
+  await node.bus.respond('brain.process.other', () => silence.promise);
+  const content = 'text';
+  for (const [tool, args, over, ends] of [
+    ['svc_set_memory', { category: '', filename: 'a', content }, {}, { saved: true }],
+    ['brain_delete_file', { name: 'a' }, { idempotencyKey: 'once' }, { deleted: true }],
+    ['svc_get_memory', { category: '', filename: 'a' }, {}, { code: 'E_FILE_ABSENT' }],
+    ['brain_delete_file', { name: 'a' }, {}, 'E_OUTCOME_UNKNOWN'],
+  ] as const) {
+    await node.call('brain_list', {});
+    await ownedByAnother(500);
+    const ended = node.call(tool, args, over).catch(({ message }: Error) => message);
+    if (typeof ends === 'string') expect(await ended, tool).toBe(ends);
+    else expect(await ended, tool).toMatchObject(ends);
+  }
+  silence.resolve('nobody hears it');
+});
+
+it('believes an owner that is another process only in the declared form of the answer', async () => {
+  let reply: unknown;
+  await ownedByAnother(60_000);
   await node.bus.respond('brain.process.other', async () => JSON.stringify(reply));
   const write = (): Promise<unknown> => node.call('svc_set_memory', { category: '', filename: 'a', content: 'text' });
   const written = { file: 'a.md', hash: '0'.repeat(64), bytes: 4, changed: true, created: true };
@@ -203,7 +230,6 @@ it('believes an owner that is another process only in the declared form of the a
 it('takes nothing back that it put on disk before it stood still, because another process may have acknowledged it', async () => {
   let asked = 0;
   // Once before it begins, and again when its transaction has failed.
-  const sinceStandstillMs = { configurable: true, get: () => (asked++ === 0 ? Number.POSITIVE_INFINITY : 0) };
   const path = join(bed.dataDir, 'brains', 'svc', 'a.md');
   const write = (content: string) => node.call('svc_set_memory', { category: '', filename: 'a', content });
   await write('first');
@@ -211,30 +237,32 @@ it('takes nothing back that it put on disk before it stood still, because anothe
     await using _disk = await fullDatabase(bed.database);
     expect(await write('refused')).toMatchObject({ code: 'E_STATE_WRITE' });
     expect(readFileSync(path, 'utf8')).toBe('first');
-    Object.defineProperty(node.bus, 'sinceStandstillMs', sinceStandstillMs);
+    node.bus.sinceGivenUpMs = () => (asked++ === 0 ? Number.POSITIVE_INFINITY : 0);
     await expect(write('second')).rejects.toThrow('E_OUTCOME_UNKNOWN');
   }
-  Object.defineProperty(node.bus, 'sinceStandstillMs', { configurable: true, get: () => Number.POSITIVE_INFINITY });
+  node.bus.sinceGivenUpMs = () => Number.POSITIVE_INFINITY;
   expect(readFileSync(path, 'utf8')).toBe('second');
   expect(await node.call('svc_get_memory', { category: '', filename: 'a' })).toMatchObject({ content: 'second' });
 });
 
 it('does not do late what it had in hand when it stood still, because another process may have done it', async () => {
   let stoodStillAt = -Infinity;
-  const sinceStandstillMs = { configurable: true, get: () => performance.now() - stoodStillAt };
-  Object.defineProperty(node.bus, 'sinceStandstillMs', sinceStandstillMs);
+  node.bus.sinceGivenUpMs = (repeatable) => (repeatable ? performance.now() - stoodStillAt : Number.POSITIVE_INFINITY);
   const write = (filename: string) => node.call('svc_set_memory', { category: '', filename, content: 'late' });
   const read = () => node.call('svc_get_memory', { category: '', filename: 'b' });
   await write('a');
   // What is asked of the registry now waits, and the calls with it.
   bed.registry.touch();
   bed.registry.isAway = true;
-  const calls = [write('b'), read()];
+  // Nobody sends that elsewhere as long as this process may only be slow.
+  const remove = () => node.call('brain_delete_file', { name: 'a' });
+  const calls = [write('b'), read(), remove()];
   await new Promise((resolve) => setTimeout(resolve, 200));
   stoodStillAt = performance.now();
   bed.registry.isAway = false;
-  const [written, answered] = await Promise.allSettled(calls);
+  const [written, answered, removed] = await Promise.allSettled(calls);
   expect(written).toMatchObject({ status: 'rejected', reason: { message: 'SERVICE_UNAVAILABLE' } });
+  expect(removed).toMatchObject({ status: 'fulfilled', value: { deleted: true } });
   expect(answered).toMatchObject({ status: 'fulfilled', value: { code: 'E_FILE_ABSENT' } });
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(await write('b')).toMatchObject({ saved: true });

@@ -58,6 +58,7 @@ const Failure = z.strictObject({
   message: z.string(),
   status: z.number(),
   data: Details,
+  late: z.literal(true).optional(),
 });
 const Refused = z.strictObject({
   code: z.custom<RefusalCode>((code) => typeof code === 'string' && Object.hasOwn(REFUSALS, code)),
@@ -146,7 +147,7 @@ export class BrainRouter {
 
   /** A read is never late. */
   #assertTimely({ operation, context }: Work<unknown>): void {
-    if (operation.effect !== 'read') assertTimely(this.#platform, context.since);
+    if (operation.effect !== 'read') assertTimely(this.#platform, context);
   }
 
   /** The living owner, else whoever should claim the brain: the same process for all who ask at the same time. */
@@ -200,7 +201,7 @@ export class BrainRouter {
 
   async #send(process: string, { brain, context, operation, question }: Work<unknown>): Promise<Reply | null> {
     const { deadlineAt } = context;
-    const isRepeatable = operation.effect !== 'write';
+    const isRepeatable = operation.effect !== 'write' || (context.repeatable && !context.isService);
     const request = JSON.stringify({ brain, operation: operation.name, context, question });
     try {
       const asked = this.#platform.bus.request(processSubject(process), request, { deadlineAt });

@@ -33,7 +33,7 @@ async function beat(
   if (last !== null) {
     const limits = { token: null, registry: stamp, requestId: 'heartbeat', deadlineAt: now + DEFAULT_DEADLINE_MS };
     const as = { ...HeartbeatCaller.parse(caller), ...limits, principal, session };
-    const context = { deps, caller: as, now, idempotency: null, markReplayed: () => {} };
+    const context = { deps, caller: as, now, repeatable: true, idempotency: null, markReplayed: () => {} };
     const made = await buildContext(context, last.wish);
     if (made.ok) await contexts.store.note(session, made.value);
   }

@@ -19,6 +19,7 @@ export function callOf(on: Bearer, { deps, deadlineAt }: Asked): CallContext {
     deps,
     caller: { ...on, principal: '', requestId: '', deadlineAt },
     now: deps.clock.now(),
+    repeatable: true,
     idempotency: null,
     markReplayed() {},
   };

@@ -17,7 +17,7 @@ import type { OpContext } from '../writer/context.ts';
 export type Context = ToolContext<BrainDeps, never, never>;
 
 /** The parts of a tool's context that targets are made of; any tool's context fits. */
-export type CallContext = Pick<Context, 'deps' | 'caller' | 'idempotency' | 'now' | 'markReplayed'>;
+export type CallContext = Pick<Context, 'deps' | 'caller' | 'idempotency' | 'now' | 'repeatable' | 'markReplayed'>;
 
 export const READ_RAISES = ['BRAIN_LOAD_FAIL'] as const;
 /** Of reads that name a file or a category. */
@@ -108,7 +108,7 @@ export function requireWriter(caller: Caller): void {
 }
 
 /** Throws FORBIDDEN when the call names another agent than the verified one. */
-export function opContext({ caller, idempotency, now }: CallContext, guard: Guard = {}): OpContext {
+export function opContext({ caller, idempotency, now, repeatable }: CallContext, guard: Guard = {}): OpContext {
   const { subject, session, deadlineAt, registry, operator } = caller;
   const verifiedAgent = subject.verified === true ? (subject.agentId ?? null) : null;
   if (verifiedAgent !== null && guard.agentId !== undefined && guard.agentId !== verifiedAgent) {
@@ -123,6 +123,7 @@ export function opContext({ caller, idempotency, now }: CallContext, guard: Guar
     fence: guard.fence ?? null,
     since: now,
     deadlineAt,
+    repeatable,
     idempotency,
     registry,
     operator,

@@ -174,7 +174,7 @@ export class Attempt {
 
   #stoodStill(): boolean {
     const { bus, clock } = this.#place.brain.platform;
-    return bus.sinceStandstillMs <= clock.now() - this.#since;
+    return bus.sinceGivenUpMs(true) <= clock.now() - this.#since;
   }
 
   #release(): void {
