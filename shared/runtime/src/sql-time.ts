@@ -5,6 +5,9 @@ export function epochMs(time: string): string {
   return `(extract(epoch FROM ${time}) * 1000)::float8`;
 }
 
+/** The moment as a column of type timestamptz(3) keeps it: rounded, so that it may lie ahead of the clock. */
+export const NOW_AS_KEPT = 'clock_timestamp()::timestamptz(3)';
+
 /** `milliseconds`: an expression of a number. */
 export function timestampOf(milliseconds: string): string {
   return `to_timestamp((${milliseconds})::float8 / 1000)`;

@@ -1,8 +1,10 @@
 /** `kill -9` before each statement of each change of a trade, also those of its ledger: finished or repeated, it is done once. */
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SOON_ENDED } from '@svc/testing/soon-ended.ts';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const FIXTURE = join(import.meta.dirname, '..', '..', 'testing', 'crash.fixture.ts');
 /** More than any of them has: the process then dies when all is done and nobody was told. */
@@ -49,13 +51,17 @@ export function describeTradeCrashes(name: string, begin: () => Promise<string>,
   describe(`kill -9: ${name}`, () => {
     let place = '';
     let turns = 0;
+    /** Who is killed clears nothing away. */
+    const left = mkdtempSync(join(tmpdir(), 'market-killed-'));
     beforeAll(async () => {
       place = await begin();
     });
+    afterAll(() => rmSync(left, { recursive: true, force: true }));
 
     const run = (act: string, prefix: string, killBefore: number): Promise<Ended> => {
       const child = spawn(process.execPath, [...SOON_ENDED, FIXTURE, place, act, prefix, String(killBefore)], {
         stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, TMPDIR: left },
       });
       let said = '';
       child.stdout.on('data', (chunk: Buffer) => {

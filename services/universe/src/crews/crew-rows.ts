@@ -1,6 +1,6 @@
 /** Statements on crews. Time is that of the database. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs } from '@svc/runtime/sql-time.ts';
+import { epochMs, NOW_AS_KEPT } from '@svc/runtime/sql-time.ts';
 import type { Member, Phase } from './domain/crew.ts';
 
 /** What of its assembly is still to be done: agents and workspace, the pool, nothing; or all of it is to be undone. */
@@ -155,7 +155,7 @@ const AT_ONCE = 100;
 export function readUnassembled(client: SqlClient, restedMs: number): Promise<Unassembled[]> {
   return client.$queryRawUnsafe<Unassembled[]>(
     `SELECT crew_id AS "crewId", step, ${epochMs('clock_timestamp()')} - ${epochMs('created_at')} AS "ageMs"
-     FROM universe.crews WHERE phase = 'assembling' AND tried_at <= clock_timestamp() - $1::float8 * interval '1 millisecond'
+     FROM universe.crews WHERE phase = 'assembling' AND tried_at <= ${NOW_AS_KEPT} - $1::float8 * interval '1 millisecond'
      ORDER BY tried_at LIMIT ${AT_ONCE}`,
     restedMs,
   );

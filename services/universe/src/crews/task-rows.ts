@@ -1,6 +1,6 @@
 /** The journal of tasks: a row each, which says how far it has come. Time is that of the database. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs } from '@svc/runtime/sql-time.ts';
+import { epochMs, NOW_AS_KEPT } from '@svc/runtime/sql-time.ts';
 import type { RefusalCode } from '@svc/contract/codes.ts';
 import { OPEN_STATES, type TaskState } from './domain/task.ts';
 
@@ -173,7 +173,7 @@ const AT_ONCE = 100;
 export async function readRested(client: SqlClient, restedMs: number): Promise<string[]> {
   const rows = await client.$queryRawUnsafe<{ taskId: string }[]>(
     `SELECT task_id AS "taskId" FROM universe.crew_tasks
-     WHERE closed_at IS NULL AND tried_at <= clock_timestamp() - $1::float8 * interval '1 millisecond'
+     WHERE closed_at IS NULL AND tried_at <= ${NOW_AS_KEPT} - $1::float8 * interval '1 millisecond'
      ORDER BY tried_at LIMIT ${AT_ONCE}`,
     restedMs,
   );

@@ -1,6 +1,6 @@
 /** Statements on runs. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import { epochMs, NOW_AS_KEPT, timestampOf } from '@svc/runtime/sql-time.ts';
 import type { RunEnd, RunStatus } from './domain/run.ts';
 import { KEPT_RUNS } from './domain/schedule.ts';
 import { presenceKey } from './presence.ts';
@@ -130,7 +130,7 @@ const AT_ONCE = 100;
 export async function readSilent(client: SqlClient, silentMs: number): Promise<string[]> {
   const rows = await client.$queryRawUnsafe<{ runId: string }[]>(
     `SELECT run_id AS "runId" FROM universe.cron_runs
-     WHERE status = 'running' AND seen_at <= clock_timestamp() - $1::int * interval '1 millisecond' LIMIT ${AT_ONCE}`,
+     WHERE status = 'running' AND seen_at <= ${NOW_AS_KEPT} - $1::int * interval '1 millisecond' LIMIT ${AT_ONCE}`,
     silentMs,
   );
   return rows.map(({ runId }) => runId);

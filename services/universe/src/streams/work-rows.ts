@@ -1,7 +1,7 @@
 /** Statements on items of work. Time is that of the database, read after the locks are there. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Statement } from '@svc/runtime/transaction.ts';
-import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import { epochMs, NOW_AS_KEPT, timestampOf } from '@svc/runtime/sql-time.ts';
 import type { StreamOptions, StreamPlace } from './domain/stream.ts';
 import type { WorkState, WorkStatus } from './domain/work.ts';
 import type { StreamRow } from './stream-rows.ts';
@@ -9,12 +9,12 @@ import type { StreamRow } from './stream-rows.ts';
 const EXPIRED = `(w.status = 'working' AND w.lease_expires_at <= clock_timestamp())`;
 /** Of `work w` and `streams s`: as it stands, whether somebody has looked at its lease since or not. */
 export const STATUS = `(CASE WHEN NOT ${EXPIRED} THEN w.status WHEN w.attempts >= s.max_attempts THEN 'dead' ELSE 'pending' END)`;
-export const READY = `w.status = 'pending' AND NOT w.waits AND w.available_at <= clock_timestamp()`;
+export const READY = `w.status = 'pending' AND NOT w.waits AND w.available_at <= ${NOW_AS_KEPT}`;
 /** Its time has come, and nobody has looked since. */
-export const DUE = `w.status = 'pending' AND w.waits AND w.available_at <= clock_timestamp()`;
+export const DUE = `w.status = 'pending' AND w.waits AND w.available_at <= ${NOW_AS_KEPT}`;
 const before = (state: string): string =>
   `EXISTS (SELECT 1 FROM universe.work b WHERE b.stream_id = w.stream_id AND b.seq < w.seq AND ${state})`;
-const OFFERED = '(b.available_at <= clock_timestamp() OR b.attempts > 0)';
+const OFFERED = `(b.available_at <= ${NOW_AS_KEPT} OR b.attempts > 0)`;
 /** Each state apart, as there is an index for each. */
 export const BLOCKED = `(${before(`b.status = 'working'`)} OR ${before(`b.status = 'pending' AND NOT b.waits AND ${OFFERED}`)}
   OR ${before(`b.status = 'pending' AND b.waits AND ${OFFERED}`)})`;
