@@ -5,6 +5,9 @@ import { poolClient } from '@svc/runtime/transaction.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import { beat, HEARTBEAT_EVERY_MS, leave, readOwnedBrains } from './store/ownership.ts';
 
+/** Nobody else is there to count on this process. */
+const ALONE_EVERY_MS = 1000;
+
 export interface Membership {
   /** Stops the heartbeat; nobody counts on this process any more. */
   leave(): Promise<void>;
@@ -12,11 +15,12 @@ export interface Membership {
 
 export async function startMembership(host: BrainHost, platform: Platform): Promise<Membership> {
   const { log, database, node } = platform;
+  const everyMs = database.exclusive ? ALONE_EVERY_MS : HEARTBEAT_EVERY_MS;
   const client = poolClient(database.pool);
   await beat(client, host.process, node.nodeId);
 
   const repeat = (trouble: string, round: () => Promise<void>) =>
-    repeated(() => round().catch((error: unknown) => log.warn({ err: error }, trouble)));
+    repeated(() => round().catch((error: unknown) => log.warn({ err: error }, trouble)), everyMs);
   const rounds = [
     repeat('no heartbeat: the database is away', () => beat(client, host.process, node.nodeId)),
     // Letting go of a brain takes as long as its disk does; a heartbeat must not wait for that.
@@ -31,12 +35,12 @@ export async function startMembership(host: BrainHost, platform: Platform): Prom
   };
 }
 
-/** Every HEARTBEAT_EVERY_MS, never two at once; `round` does not throw. */
-function repeated(round: () => Promise<void>): { stop(): Promise<void> } {
+/** Never two at once; `round` does not throw. */
+function repeated(round: () => Promise<void>, everyMs: number): { stop(): Promise<void> } {
   let running: Promise<void> | null = null;
   const timer = setInterval(() => {
     running ??= round().finally(() => (running = null));
-  }, HEARTBEAT_EVERY_MS);
+  }, everyMs);
   return {
     async stop() {
       clearInterval(timer);
@@ -48,6 +52,7 @@ function repeated(round: () => Promise<void>): { stop(): Promise<void> } {
 /** Brains that somebody took over while this process was paused or cut off. One opened meanwhile is not among them. */
 async function dropLost(host: BrainHost, client: SqlClient): Promise<void> {
   const open = host.openBrains();
+  if (open.length === 0) return;
   const owned = await readOwnedBrains(client, host.process);
   for (const { context } of open) if (!owned.has(context.name)) await host.lose(context.name);
 }

@@ -152,7 +152,7 @@ async function openParts(platform: Platform, store: ServiceStore): Promise<Parts
   const { log, config, ids } = platform;
   const dataDir = resolve(config.SVC_DATA_DIR);
   for (const name of DIRECTORIES) await mkdir(join(dataDir, name), { recursive: true });
-  const { client, schema } = store;
+  const { client, schema, audit } = store;
   const namedRemotes = createRemoteStore(store);
   return {
     platform,
@@ -163,7 +163,7 @@ async function openParts(platform: Platform, store: ServiceStore): Promise<Parts
     sync: readSyncSettings(config, namedRemotes, () => performance.now()),
     namedRemotes,
     ...(await createRules(platform, dataDir)),
-    denials: new DenialLog({ client, schema, ids, log }),
+    denials: new DenialLog({ client, schema, audit, ids, log }),
   };
 }
 
@@ -192,13 +192,14 @@ async function createRules(
   };
 }
 
-function createHost({ store: { outbox, idempotency }, ...parts }: Parts, meaning: Meaning): BrainHost {
+function createHost({ store: { outbox, audit, idempotency }, ...parts }: Parts, meaning: Meaning): BrainHost {
   const { platform, rules, registry, handleKey, denials, counters, git, sync, dataDir } = parts;
   return new BrainHost({
     platform,
     git,
     idempotency,
     outbox,
+    audit,
     rules,
     claimBoundary: createClaimBoundary(registry),
     denials,
@@ -220,7 +221,7 @@ async function createDeps(
 ): Promise<BrainDeps> {
   const { platform, store, rules, registry, counters, dataDir, settings, meaning, git, sync, namedRemotes } = parts;
   const { node, ids, database, log, clock } = platform;
-  const { client, schema, outbox, idempotency, transact } = store;
+  const { client, schema, outbox, audit, idempotency, transact } = store;
   const defaultBrain = platform.config.SVC_BRAIN;
   const { stdout } = await git.run({ args: ['version'] });
   return {
@@ -247,7 +248,7 @@ async function createDeps(
     remotes: sync,
     git,
     ...familyStores(store, ids),
-    tellDenials: createTellDenials({ schema, outbox, ids, transact }),
+    tellDenials: createTellDenials({ schema, outbox, audit, ids, transact }),
     contexts: contextParts(store),
     log,
     clock,

@@ -8,7 +8,7 @@ import type { WrittenAuditEntry } from './audit.ts';
 import type { SqlClient } from './database.ts';
 import type { Platform } from './platform.ts';
 import { createOperationClient, type OperationClient } from './operations.ts';
-import { repeatWhileWanted } from './turns.ts';
+import { repeatGathered } from './turns.ts';
 
 export interface AuditRelay {
   /** Hands over what is written, soon. */
@@ -31,28 +31,32 @@ interface AuditRelayOptions {
   readonly platform: Pick<Platform, 'bus' | 'clock' | 'log'>;
 }
 
-/** An entry of a service that does not kick waits for this long at most. */
-const LOOK_MS = 500;
+/** What another process left, or the audit did not take, waits for this long at most. */
+const LOOK_MS = 1000;
+/** No other process writes, and whoever writes kicks: it is only to try again. */
+const EXCLUSIVE_LOOK_MS = 5000;
+/** What is written meanwhile goes together. */
+const GATHER_MS = 100;
 /** Well below what the bus carries in one message. */
 const MAX_POST_BYTES = 512 * 1024;
 
 export function createAuditRelay(options: AuditRelayOptions): AuditRelay {
-  const { client, schema, platform } = options;
+  const { client, schema, exclusive, platform } = options;
   const habitat = createOperationClient<typeof HABITAT, string>(platform, HABITAT, schema);
   let timer: NodeJS.Timeout | null = null;
-  const { kick, flush } = repeatWhileWanted(async () => {
+  const { kick, flush } = repeatGathered(async () => {
     try {
       while (await hasEntries(client, schema)) if (!(await handOver(options, habitat))) break;
     } catch (error) {
       platform.log.debug({ err: error, schema }, 'audit entries wait');
     }
-  });
+  }, GATHER_MS);
 
   return {
     kick,
     flush,
     start() {
-      timer = setInterval(kick, LOOK_MS);
+      timer = setInterval(kick, exclusive ? EXCLUSIVE_LOOK_MS : LOOK_MS);
     },
     async close() {
       if (timer !== null) clearInterval(timer);

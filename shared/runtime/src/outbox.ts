@@ -13,7 +13,7 @@ import type { SqlClient } from './database.ts';
 import { answerPage, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
 import type { Statement } from './transaction.ts';
-import { repeatWhileWanted } from './turns.ts';
+import { repeatGathered } from './turns.ts';
 
 const EVENTS_KEPT_ROWS = 1_000_000;
 /** Rows that are numbered at once. */
@@ -75,14 +75,15 @@ interface OutboxOptions {
 }
 
 export function createOutbox<Event extends EventIn<EventTable> = NewEvent>(options: OutboxOptions): Outbox<Event> {
-  const { platform, service, schema, client } = options;
+  const { platform, service, schema, client, exclusive } = options;
   const relay = createRelay(options);
   const subscriptions: Subscription[] = [];
   let heartbeat: NodeJS.Timeout | null = null;
 
   async function beat(): Promise<void> {
     try {
-      publishBatch(platform.bus, service, await readHead(client, schema), []);
+      const head = (exclusive ? relay.head() : null) ?? (await readHead(client, schema));
+      publishBatch(platform.bus, service, head, []);
     } catch (error) {
       platform.log.debug({ err: error }, 'no event heartbeat');
     }
@@ -154,14 +155,15 @@ function deleteOldEvents({ client, schema, platform }: OutboxOptions): Promise<n
 /** One relay round at a time in this process; the locked head row keeps replicas from numbering at once. */
 function createRelay(options: OutboxOptions) {
   const { service, platform } = options;
-  /** Somebody waits for the end: no gathering. */
-  let urgent = false;
+  /** The last number that was given here; null = none was. */
+  let head: number | null = null;
 
   async function round(): Promise<number> {
     const rows = await numberEvents(options);
     for (const message of messagesOf(rows)) {
       const events = message.flatMap(positionedEvents);
-      publishBatch(platform.bus, service, events.at(-1)?.position ?? 0, events);
+      head = events.at(-1)?.position ?? head;
+      publishBatch(platform.bus, service, head ?? 0, events);
     }
     return rows.length;
   }
@@ -174,19 +176,8 @@ function createRelay(options: OutboxOptions) {
     }
   }
 
-  async function gather(): Promise<void> {
-    if (!urgent) await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
-  }
-
-  const relay = repeatWhileWanted(relayAll, gather);
-
-  async function flush(): Promise<void> {
-    urgent = true;
-    await relay.flush();
-    urgent = false;
-  }
-
-  return { kick: relay.kick, flush, close: flush };
+  const { kick, flush } = repeatGathered(relayAll, GATHER_MS);
+  return { kick, flush, close: flush, head: () => head };
 }
 
 /**

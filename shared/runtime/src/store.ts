@@ -62,6 +62,8 @@ export interface ServiceStore<Event = NewEvent> {
   /** Single statements on any connection. */
   readonly client: SqlClient;
   readonly outbox: Outbox<Event>;
+  /** To be kicked after a transaction that wrote entries by itself. */
+  readonly audit: Pick<AuditRelay, 'kick'>;
   readonly idempotency: Idempotency;
   /**
    * One transaction: the effects of `work`, its events and audit entries, and the outcome of a keyed call. A denied
@@ -119,6 +121,7 @@ export async function openStore<Events extends EventTable>(
     pool,
     client,
     outbox,
+    audit,
     idempotency,
     change,
     transact,

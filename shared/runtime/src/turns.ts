@@ -1,4 +1,5 @@
 /** Work of one process that must not run at the same time as other work. */
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Runs `work` when all earlier work has ended, however it ended. */
 type InTurn = <Value>(work: () => Promise<Value>) => Promise<Value>;
@@ -44,6 +45,22 @@ export interface Repeated {
   kick(): void;
   /** Resolves when everything is done that there was to do. */
   flush(): Promise<void>;
+}
+
+/** As `repeatWhileWanted`, where a round waits for so long for more to come, unless somebody waits for the end. */
+export function repeatGathered(round: () => Promise<void>, gatherMs: number): Repeated {
+  let isUrgent = false;
+  const repeated = repeatWhileWanted(round, async () => {
+    if (!isUrgent) await sleep(gatherMs);
+  });
+  return {
+    kick: repeated.kick,
+    async flush() {
+      isUrgent = true;
+      await repeated.flush();
+      isUrgent = false;
+    },
+  };
 }
 
 /** Runs `round`, which does not throw, once more whenever it was kicked since it began; never twice at once. `gather` waits for more to come. */

@@ -50,7 +50,10 @@ export function startLogConsumer({ platform, rows, onAppended }: ConsumerParts):
     await ended?.close();
   }
 
-  const timer = setInterval(tend, CLAIM_EVERY_MS);
+  const timer = setInterval(() => {
+    // What nobody else can take need not be held.
+    if (feed === null || !database.exclusive) tend();
+  }, CLAIM_EVERY_MS);
   timer.unref();
   tend();
   return {

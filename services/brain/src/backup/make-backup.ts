@@ -93,7 +93,7 @@ async function settle(
   unfinished: string,
   made: BackedUp,
 ): Promise<Once<BackedUp, BackupRefusal>> {
-  const { idempotency, outbox, platform, name } = brain.context;
+  const { audit, idempotency, outbox, platform, name } = brain.context;
   const folder = backupsFolder(brain.places.dataDir);
   let isOurs = false;
   try {
@@ -113,6 +113,7 @@ async function settle(
       }),
     );
     outbox.kick();
+    audit.kick();
     return outcome;
   } catch (error) {
     const isOpen = error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN';

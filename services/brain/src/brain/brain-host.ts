@@ -5,6 +5,7 @@ import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { type Decision, deny } from '@svc/contract/decision.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
+import type { AuditRelay } from '@svc/runtime/audit-relay.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
@@ -40,6 +41,7 @@ interface HostOptions {
   readonly git: Git;
   readonly idempotency: Idempotency;
   readonly outbox: Outbox;
+  readonly audit: Pick<AuditRelay, 'kick'>;
   readonly rules: RowRules;
   readonly claimBoundary: ClaimBoundary;
   readonly denials: DenialLog;

@@ -5,6 +5,7 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import { foldCase } from '@svc/contract/names.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { auditedSubject, writeAudit } from '@svc/runtime/audit.ts';
+import type { AuditRelay } from '@svc/runtime/audit-relay.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent, Outbox } from '@svc/runtime/outbox.ts';
@@ -49,6 +50,7 @@ export interface FoundingGround {
   readonly git: Git;
   readonly idempotency: Idempotency;
   readonly outbox: Outbox;
+  readonly audit: Pick<AuditRelay, 'kick'>;
   readonly claimBoundary: ClaimBoundary;
   readonly folders: BrainFolders;
   readonly moves: BrainMoves;
@@ -96,7 +98,7 @@ export async function foundFrom(
   maker: Maker,
   founded: Founded,
 ): Promise<Once<Retired, 'E_QUOTA' | 'E_STATE_WRITE'> | null> {
-  const { idempotency, moves, outbox, platform } = ground;
+  const { audit, idempotency, moves, outbox, platform } = ground;
   const before = await lookAhead(ground, name, maker);
   if (before === 'exists') return null;
   if (before !== 'free') return { decision: full(before), replayed: false };
@@ -120,6 +122,7 @@ export async function foundFrom(
     throw error;
   });
   outbox.kick();
+  audit.kick();
   if (outcome?.decision.ok === true) await moves.finish(name);
   return outcome;
 }

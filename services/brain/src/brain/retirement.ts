@@ -89,7 +89,7 @@ export async function retireBrain(
   ground: RetireGround,
   wish: ClosedWish,
 ): Promise<Once<Retired, RetireRefusal>> {
-  const { name, idempotency, outbox, platform } = brain;
+  const { name, audit, idempotency, outbox, platform } = brain;
   const { pool } = platform.database;
   if (!(await ground.moves.canMove(wish.to === null, platform.ids.next('w'))))
     return { decision: deny('E_STATE_WRITE'), replayed: false };
@@ -105,6 +105,7 @@ export async function retireBrain(
     wish.replacement === undefined ? {} : { timeoutMs: REPLACING_MS },
   );
   outbox.kick();
+  audit.kick();
   if (outcome.decision.ok) await ground.moves.finish(name);
   return outcome;
 }

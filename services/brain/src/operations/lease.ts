@@ -136,6 +136,7 @@ export const forceLease = defineOperation({
         return allow({ forced: ended !== null, fence: next.fence });
       },
     );
+    brain.audit.kick();
     const { decision: decided, replayed } = outcome;
     if (!replayed && decided.ok && decided.value.forced) brain.counters.lease.forced += 1;
     return outcome;

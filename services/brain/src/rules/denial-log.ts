@@ -1,5 +1,6 @@
 /** Denials on their way to the audit: nobody waits for them, and equal ones within a minute become one entry with a count. */
 import { type AuditEntry, auditSubjectOf, writeAudit } from '@svc/runtime/audit.ts';
+import type { AuditRelay } from '@svc/runtime/audit-relay.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { PolicyMode } from '@svc/contract/policy.ts';
@@ -28,7 +29,11 @@ const RETRY_MS = 5000;
 /** Beyond that, whatever else is denied within the minute is counted under one entry. */
 const MOST_KINDS = 10_000;
 
-type Parts = Pick<Platform, 'ids' | 'log'> & { readonly client: SqlClient; readonly schema: string };
+interface Parts extends Pick<Platform, 'ids' | 'log'> {
+  readonly client: SqlClient;
+  readonly schema: string;
+  readonly audit: Pick<AuditRelay, 'kick'>;
+}
 
 export class DenialLog {
   readonly #parts: Parts;
@@ -69,9 +74,10 @@ export class DenialLog {
     if (counts.length === 0) return;
     for (const { folded } of counts) folded.count = 0;
     const entries = counts.map(({ folded: { entry }, count }) => ({ ...entry, data: { ...entry.data, count } }));
-    const { client, schema, ids, log } = this.#parts;
+    const { client, schema, audit, ids, log } = this.#parts;
     this.#writing = this.#writing
       .then(() => writeAudit(client, schema, ids, entries))
+      .then(() => audit.kick())
       .catch((error: unknown) => {
         log.warn({ err: error, entries: entries.length }, 'denials could not be audited yet');
         for (const { folded, count } of counts) folded.count += count;

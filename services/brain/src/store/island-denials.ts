@@ -3,6 +3,7 @@ import { identityOf } from '@svc/contract/subject.ts';
 import type { EventPayload } from '@svc/contract/events.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { type AuditEntry, auditSubjectOf, writeAudit } from '@svc/runtime/audit.ts';
+import type { AuditRelay } from '@svc/runtime/audit-relay.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { NewEvent, Outbox } from '@svc/runtime/outbox.ts';
@@ -18,11 +19,12 @@ export type TellDenials = (
 interface DenialParts {
   readonly schema: string;
   readonly outbox: Outbox;
+  readonly audit: Pick<AuditRelay, 'kick'>;
   readonly ids: Ids;
   readonly transact: <Value>(work: (transaction: SqlClient) => Promise<Value>) => Promise<Value>;
 }
 
-export function createTellDenials({ schema, outbox, ids, transact }: DenialParts): TellDenials {
+export function createTellDenials({ schema, outbox, audit, ids, transact }: DenialParts): TellDenials {
   return async (caller, denials) => {
     const userId = identityOf(caller.subject);
     const events: NewEvent[] = [];
@@ -38,5 +40,6 @@ export function createTellDenials({ schema, outbox, ids, transact }: DenialParts
       await writeAudit(transaction, schema, ids, entries);
     });
     outbox.kick();
+    audit.kick();
   };
 }

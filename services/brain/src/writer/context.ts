@@ -4,6 +4,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { RegistryStamp } from '@svc/contract/registry.ts';
 import { Subject } from '@svc/contract/subject.ts';
 import type { Idempotency } from '@svc/runtime/idempotency.ts';
+import type { AuditRelay } from '@svc/runtime/audit-relay.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
@@ -70,6 +71,7 @@ export interface BrainContext {
   readonly platform: Pick<Platform, 'bus' | 'clock' | 'ids' | 'log' | 'database' | 'random'>;
   readonly idempotency: Idempotency;
   readonly outbox: Outbox;
+  readonly audit: Pick<AuditRelay, 'kick'>;
   readonly rules: RowRules;
   readonly denials: DenialLog;
   readonly counters: Counters;

@@ -52,7 +52,7 @@ export class LedgerStore {
   readonly #ids: Ids;
 
   constructor(
-    base: Pick<ServiceStore, 'pool' | 'schema' | 'outbox' | 'idempotency'>,
+    base: Pick<ServiceStore, 'pool' | 'schema' | 'outbox' | 'audit' | 'idempotency'>,
     platform: Pick<Platform, 'database' | 'clock' | 'ids'>,
   ) {
     const { clock, ids, database } = platform;
@@ -159,7 +159,13 @@ function payerNeeds(payer: Payer | null): Needs {
 }
 
 async function commit(
-  { pool, schema, outbox, idempotency }: Pick<ServiceStore, 'pool' | 'schema' | 'outbox' | 'idempotency'>,
+  {
+    pool,
+    schema,
+    outbox,
+    audit,
+    idempotency,
+  }: Pick<ServiceStore, 'pool' | 'schema' | 'outbox' | 'audit' | 'idempotency'>,
   { ids, clock }: Pick<Platform, 'ids' | 'clock'>,
   moves: readonly Move[],
   deadlineAt: number,
@@ -178,5 +184,6 @@ async function commit(
     { deadlineAt, clock, readsFirst: true },
   );
   if (told.length > 0) outbox.kick();
+  if (auditEntriesOf(told).length > 0) audit.kick();
   return results;
 }

@@ -8,7 +8,7 @@ import { isSink, workspaceOfAccount } from '../domain/account.ts';
 import { readViolations, type Violation } from './invariants.ts';
 import { partyOf } from './ledger-events.ts';
 
-type Base = Pick<ServiceStore, 'pool' | 'client' | 'schema' | 'outbox'>;
+type Base = Pick<ServiceStore, 'pool' | 'client' | 'schema' | 'outbox' | 'audit'>;
 
 export interface Reconciliation {
   /** Looks at everything and freezes what does not hold; answers what it found. */
@@ -51,7 +51,11 @@ async function readEverything(tx: SqlClient): Promise<Violation[]> {
 }
 
 /** Looks again under the account's lock, so that the reason is one of now. */
-async function freeze({ pool, schema, outbox }: Base, { ids }: Pick<Platform, 'ids'>, account: string): Promise<void> {
+async function freeze(
+  { pool, schema, outbox, audit }: Base,
+  { ids }: Pick<Platform, 'ids'>,
+  account: string,
+): Promise<void> {
   const isFrozenNow = await withPgTransaction(pool, async (tx) => {
     await tx.$queryRawUnsafe('SELECT 1 AS locked FROM escrow.accounts WHERE account_id = $1 FOR UPDATE', account);
     const reasons = (await readViolations(tx, [account])).map(({ invariant }) => invariant);
@@ -71,5 +75,7 @@ async function freeze({ pool, schema, outbox }: Base, { ids }: Pick<Platform, 'i
     await writeAudit(tx, schema, ids, [{ event: 'escrow:frozen', workspace, subject, data: { account, reason } }]);
     return true;
   });
-  if (isFrozenNow) outbox.kick();
+  if (!isFrozenNow) return;
+  outbox.kick();
+  audit.kick();
 }
