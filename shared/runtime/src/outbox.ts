@@ -75,15 +75,14 @@ interface OutboxOptions {
 }
 
 export function createOutbox<Event extends EventIn<EventTable> = NewEvent>(options: OutboxOptions): Outbox<Event> {
-  const { platform, service, schema, client, exclusive } = options;
+  const { platform, service, schema, client } = options;
   const relay = createRelay(options);
   const subscriptions: Subscription[] = [];
   let heartbeat: NodeJS.Timeout | null = null;
 
   async function beat(): Promise<void> {
     try {
-      const head = (exclusive ? relay.head() : null) ?? (await readHead(client, schema));
-      publishBatch(platform.bus, service, head, []);
+      publishBatch(platform.bus, service, await relay.head(), []);
     } catch (error) {
       platform.log.debug({ err: error }, 'no event heartbeat');
     }
@@ -154,8 +153,8 @@ function deleteOldEvents({ client, schema, platform }: OutboxOptions): Promise<n
 
 /** One relay round at a time in this process; the locked head row keeps replicas from numbering at once. */
 function createRelay(options: OutboxOptions) {
-  const { service, platform } = options;
-  /** The last number that was given here; null = none was. */
+  const { service, platform, client, schema, exclusive } = options;
+  /** The last number that was given; null = not known here. */
   let head: number | null = null;
 
   async function round(): Promise<number> {
@@ -177,7 +176,18 @@ function createRelay(options: OutboxOptions) {
   }
 
   const { kick, flush } = repeatGathered(relayAll, GATHER_MS);
-  return { kick, flush, close: flush, head: () => head };
+  return {
+    kick,
+    flush,
+    close: flush,
+    /** Where others give numbers too, only the table knows it. */
+    async head(): Promise<number> {
+      if (exclusive && head !== null) return head;
+      const read = await readHead(client, schema);
+      head = Math.max(head ?? 0, read);
+      return head;
+    },
+  };
 }
 
 /**
