@@ -32,6 +32,7 @@ export class CommandLine {
   constructor({ gateways, key, root }: Pick<TargetPlace, 'gateways' | 'key' | 'root'>, session: string) {
     this.#env = {
       PATH: process.env['PATH'],
+      TMPDIR: process.env['TMPDIR'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       HOME: root,
       LANG: 'C.UTF-8',

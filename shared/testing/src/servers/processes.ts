@@ -47,7 +47,7 @@ process.once('exit', () => {
   for (const folder of folders) removeFolder(folder);
 });
 
-const FOLDER_NAME = /^svc-test-[a-z]+-(\d+)-/;
+const FOLDER_NAME = /^svc-test-[a-z-]+-(\d+)-/;
 
 /** `svc-test-<server>-<our pid>-…` in the temporary folder, removed when this process ends; if killed, by a later one. */
 export function temporaryFolder(server: string, owner?: { readonly uid: number; readonly gid: number }): string {
