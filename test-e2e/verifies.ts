@@ -50,6 +50,8 @@ interface OwnTargetHandle {
 /** Ends what hangs; many times what a scenario takes on a busy machine, because promised times are asserted, not cut off. */
 const DEFAULT_TIMEOUT_MS = 300_000;
 
+const MOST_OF_A_LINE = 3000;
+
 /** Ids of the scenarios while the coverage test collects them, else null. */
 let collected: RequirementId[] | null = null;
 
@@ -82,9 +84,17 @@ export function verifies(
     try {
       await run(scenarioOn(place));
     } catch (error) {
+      if (on !== undefined) process.stderr.write(loggedErrors(on.get()));
       throw withReplay(error, list[0] ?? '');
     }
   });
+}
+
+/** Of a target that goes with its logs: why a call that failed did so. */
+function loggedErrors({ everybody }: OwnTarget): string {
+  return everybody
+    .flatMap((one) => one.errors().map((line) => `${one.name}: ${line.slice(0, MOST_OF_A_LINE)}\n`))
+    .join('');
 }
 
 /** What must be there before a target starts, and its settings. */

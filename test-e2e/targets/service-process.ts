@@ -23,6 +23,8 @@ interface ServiceProcessOptions {
   readonly health?: string;
 }
 
+const ERROR_LINE = /^\{"level":[56]0,/;
+const MOST_ERRORS = 5;
 const START_WITHIN_MS = 150_000;
 const STOP_WITHIN_MS = 30_000;
 
@@ -164,6 +166,12 @@ export class ServiceProcess {
 
   tail(): string {
     return readFileSync(this.logFile, 'utf8').slice(-4000);
+  }
+
+  /** The last lines of its log that tell of an error. */
+  errors(): string[] {
+    const lines = readFileSync(this.logFile, 'utf8').split('\n');
+    return lines.filter((line) => ERROR_LINE.test(line)).slice(-MOST_ERRORS);
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -81,6 +81,24 @@ describe('a task that is cut off', () => {
   });
 });
 
+describe('a task that is asked for again under its key, before the first has begun', () => {
+  test.each(cuts(STEPS).filter(({ index }) => index < STEPS.indexOf('hold')))(
+    'where $step is $moment ($index), is done once, and both hear of it',
+    async ({ index, moment }) => {
+      const crew = `again-${index}-${moment}`;
+      const roster = await crewOf(crew);
+      const keyed = () => bed.call('svc_scenario_task', { crew, task: 'x' }, 'universe', { idempotencyKey: crew });
+      const cut = cutting.cutAt(index, moment);
+      const first = keyed();
+      await cut.reached;
+      const second = await keyed();
+      cut.letGo();
+      expect(await first).toMatchObject({ ok: true, taskId: second['taskId'] });
+      expect(await doneOf(crew, roster)).toBe(1);
+    },
+  );
+});
+
 describe('a task that its crew refuses', () => {
   async function halfCrew(crew: string): Promise<Fields[]> {
     const roster = await crewOf(crew);

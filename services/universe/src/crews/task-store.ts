@@ -4,6 +4,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Clock, Ids } from '@svc/runtime/clock.ts';
 import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { Work } from '../universe-store.ts';
 import { type CrewRow, readCrewById, updateCrew } from './crew-rows.ts';
@@ -75,10 +76,9 @@ async function inTurn(parts: TaskParts, call: ChangeCall, wish: TaskWish): Promi
   const { client } = parts.store;
   const { clock } = parts;
   const until = clock.now() + PATIENCE_MS;
-  const openKey = call.idempotency === null ? null : idempotencyId(call.idempotency);
   for (;;) {
-    const known = openKey === null ? null : await readTaskByKey(client, openKey);
-    if (known !== null) return begunBefore(known, call);
+    const known = await begunBefore(client, call);
+    if (known !== null) return known;
     const begun = (await hasOpenTask(client, wish.crew.crewId)) ? null : await beginJudged(parts, call, wish);
     if (begun !== null) return begun;
     if (clock.now() >= until) throw new CallError('E_BUSY');
@@ -86,9 +86,13 @@ async function inTurn(parts: TaskParts, call: ChangeCall, wish: TaskWish): Promi
   }
 }
 
-function begunBefore({ taskId, argsHash }: TaskRow, { idempotency }: ChangeCall): Decision<Begun, never> {
-  if (argsHash !== idempotency?.argsHash) throw new CallError('IDEMPOTENCY_KEY_REUSED');
-  return allow({ taskId });
+/** The task that the same call began; null = it began none yet. */
+async function begunBefore(client: SqlClient, { idempotency }: ChangeCall): Promise<Decision<Begun, never> | null> {
+  if (idempotency === null) return null;
+  const known = await readTaskByKey(client, idempotencyId(idempotency));
+  if (known === null) return null;
+  if (known.argsHash !== idempotency.argsHash) throw new CallError('IDEMPOTENCY_KEY_REUSED');
+  return allow({ taskId: known.taskId });
 }
 
 interface Verdict {
@@ -122,6 +126,9 @@ async function begin({ ids }: TaskParts, { unit, call, wish, verdict }: Beginnin
   const crew = await readCrewById(tx, wish.crew.crewId, 'FOR UPDATE');
   if (crew === null) throw new Error('a crew is gone');
   if (await hasOpenTask(tx, crew.crewId)) return null;
+  // Whoever had the row until now may have been the same call, and its task be over.
+  const known = await begunBefore(tx, call);
+  if (known !== null) return known;
   if (crew.phase === 'closed') return deny('E_SCENARIO_BUDGET', { available: 0 });
   if (verdict.quarantined.length > 0) return stop(unit, crew, verdict.quarantined);
   const cost = decideCost(verdict.purse, wish.cost);
