@@ -26,7 +26,6 @@ const SERVICE = {
   verifiedAgent: null,
   declaredAgent: null,
   fence: null,
-  repeatable: true,
   idempotency: null,
   registry: null,
   operator: false,
@@ -208,14 +207,20 @@ it('does again what an owner had in hand that died, where twice is no harm', asy
 
 it('believes an owner that is another process only in the declared form of the answer', async () => {
   let reply: unknown;
+  let told = '';
   await ownedByAnother(60_000);
-  await node.bus.respond('brain.process.other', async () => JSON.stringify(reply));
+  await node.bus.respond('brain.process.other', async (payload) => {
+    told = payload;
+    return JSON.stringify(reply);
+  });
   const write = (): Promise<unknown> => node.call('svc_set_memory', { category: '', filename: 'a', content: 'text' });
   const written = { file: 'a.md', hash: '0'.repeat(64), bytes: 4, changed: true, created: true };
   const answered = (decision: object) => ({ answer: { decision, replayed: false } });
 
   reply = answered({ ok: true, value: written });
   expect(await write()).toMatchObject({ saved: true, ...written });
+  // One of the version before does not know it.
+  expect(JSON.parse(told).context).not.toHaveProperty('repeatable');
   for (const wrong of [
     answered({ ok: true, value: { ...written, hash: undefined } }),
     answered({ ok: true, value: { ...written, text: 'x' } }),

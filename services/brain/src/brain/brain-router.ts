@@ -202,7 +202,8 @@ export class BrainRouter {
   async #send(process: string, { brain, context, operation, question }: Work<unknown>): Promise<Reply | null> {
     const { deadlineAt } = context;
     const isRepeatable = operation.effect !== 'write' || (context.repeatable && !context.isService);
-    const request = JSON.stringify({ brain, operation: operation.name, context, question });
+    const told = context.repeatable ? { ...context, repeatable: undefined } : context;
+    const request = JSON.stringify({ brain, operation: operation.name, context: told, question });
     try {
       const asked = this.#platform.bus.request(processSubject(process), request, { deadlineAt });
       return Reply.parse(JSON.parse(await this.#unlessDead(process, asked)));

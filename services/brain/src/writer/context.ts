@@ -38,8 +38,8 @@ export const OpContext = z.strictObject({
   /** When the call came to the process that works on it, and by when it must be done: milliseconds since the epoch. */
   since: z.number(),
   deadlineAt: z.number(),
-  /** As the context of the call says it. */
-  repeatable: z.boolean(),
+  /** As the context of the call says it. On the bus only where it is not so: a version that does not know it takes the rest. */
+  repeatable: z.boolean().default(true),
   idempotency: z
     .strictObject({ principal: z.string(), tool: z.string(), key: z.string(), argsHash: z.string() })
     .nullable(),
