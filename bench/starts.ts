@@ -4,7 +4,7 @@ import { markdownTable, median, mebibytes, shown } from './figures.ts';
 import { startEmbedded, type System, temporaryDataDir } from './system.ts';
 
 /** Afterwards what belongs to the start is over. */
-const SETTLED_MS = 10_000;
+const SETTLED_MS = 30_000;
 const IDLE_MS = 10_000;
 
 /** Resolves with a Markdown table of medians over the rounds. */
