@@ -170,20 +170,21 @@ async function commit(
   moves: readonly Move[],
   deadlineAt: number,
 ): Promise<JudgedGroup['results']> {
-  const { results, told } = await withPgTransaction(
+  const { results, told, entries } = await withPgTransaction(
     pool,
     async (tx) => {
       const folded = await judgeGroup(tx, idempotency, moves);
+      const entries = auditEntriesOf(folded.told);
       await Promise.all([
         writeChanges(tx, folded.changes, folded.writing),
         outbox.write(tx, eventsOf(folded.told)),
-        writeAudit(tx, schema, ids, auditEntriesOf(folded.told)),
+        writeAudit(tx, schema, ids, entries),
       ]);
-      return folded;
+      return { ...folded, entries };
     },
     { deadlineAt, clock, readsFirst: true },
   );
   if (told.length > 0) outbox.kick();
-  if (auditEntriesOf(told).length > 0) audit.kick();
+  if (entries.length > 0) audit.kick();
   return results;
 }

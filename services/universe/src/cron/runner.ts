@@ -38,8 +38,6 @@ export interface RunnerParts {
 
 const LOOK = 'universe.cron-look';
 const LOOK_EVERY_MS = 1000;
-/** Whoever changes a job wakes the look in time, and nobody else does. */
-const ALONE_LOOK_EVERY_MS = 5000;
 const ALIVE_EVERY_MS = 1000;
 const LOSE_EVERY_MS = 10_000;
 const LOSE_FORSAKEN_EVERY_MS = 1000;
@@ -94,7 +92,7 @@ export function createCronRunner(parts: RunnerParts): CronRunner {
   return {
     run,
     jobs: [
-      { id: LOOK, everyMs: presence === null ? ALONE_LOOK_EVERY_MS : LOOK_EVERY_MS, scope: 'cluster', run: look },
+      { id: LOOK, everyMs: LOOK_EVERY_MS, scope: 'cluster', run: look },
       { id: 'universe.cron-lost', everyMs: LOSE_EVERY_MS, scope: 'cluster', run: () => runs.loseSilent() },
       ...(presence === null ? [] : presenceJobs({ runs, presence, inHand })),
     ],
