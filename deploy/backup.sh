@@ -9,7 +9,7 @@ folder=$1 data=${SVC_DATA_DIR:-./data} habitat=${HABITAT_DATA_DIR:-${SVC_DATA_DI
 : "${DATABASE_URL:?is needed: the database to keep}"
 [ -d "$data/brains" ] || { echo "SVC_DATA_DIR: there are no brains in $data" >&2; exit 1; }
 alive=$(psql --no-psqlrc --tuples-only --no-align --dbname "$DATABASE_URL" --command \
-  "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'svc-brain/%'")
+  "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE '%-brain/%'")
 [ "$alive" = 0 ] || { echo "a brain process is connected to the database: stop the brain processes first" >&2; exit 1; }
 mkdir "$folder"
 

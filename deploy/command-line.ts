@@ -47,7 +47,8 @@ export function takeProcess(): CommandLine {
 /** Nobody reads any more: nothing is worth saying. */
 function endWhenClosed(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(exitCode('closed'));
-  throw error;
+  process.stderr.write(`svc: what it says is not taken: ${error.message}\n`);
+  process.exit(exitCode('failed'));
 }
 
 /** Twice ends it hard. A terminal tells everybody, and so does whoever started this process: what comes at once is one. */

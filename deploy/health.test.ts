@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { freePort } from '@svc/testing/servers/ports.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { startOwnPostgres } from '@svc/testing/servers/postgres.ts';
 import { startRedis } from '@svc/testing/servers/redis.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ROLES } from './services.ts';
@@ -26,7 +26,7 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()]);
+const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startOwnPostgres()]);
 afterAll(() => Promise.all([nats, redis, postgres].map(async (server) => server?.stop())));
 
 /** Exit code of the health check of the containers. */

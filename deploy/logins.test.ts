@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { freePort } from '@svc/testing/servers/ports.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { startOwnPostgres } from '@svc/testing/servers/postgres.ts';
 import { findExecutable, temporaryFolder, type TestServer } from '@svc/testing/servers/processes.ts';
-import { startRedis } from '@svc/testing/servers/redis.ts';
+import { startOwnRedis } from '@svc/testing/servers/redis.ts';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ROLES, SERVICE_NAMES } from './services.ts';
@@ -24,8 +24,8 @@ makeSecrets();
 const rules = readFileSync(join(import.meta.dirname, 'nats', 'nats.conf'), 'utf8');
 const [nats, redis, postgres] = await Promise.all([
   startNats({ config: `${secret('nats_passwords')}\n${rules.slice(rules.indexOf('MAY_GATEWAY'))}` }),
-  startRedis(),
-  startPostgres(),
+  startOwnRedis(),
+  startOwnPostgres(),
 ]);
 const psql = findExecutable('psql');
 afterAll(async () => {
@@ -211,7 +211,7 @@ describe.skipIf(nats === null || redis === null || postgres === null || psql ===
     const brain = new Redis(at(redis, 'redis_url_brain'), { enableReadyCheck: false });
     for (const command of [
       ['get', 'svc:rate:pro:x'],
-      ['del', '{svc-jobs}:escrow.audit:meta'],
+      ['del', '{svc-jobs}:escrow.jobs:meta'],
       ['publish', 'svc:any', 'x'],
       ['config', 'get', '*'],
       ['flushall'],

@@ -13,7 +13,7 @@ for taken in "$data/brains" "$habitat/audit"; do
   [ ! -e "$taken" ] || { echo "$taken is there already: move it away first" >&2; exit 1; }
 done
 sql() { psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 --dbname "$DATABASE_URL" --command "$1"; }
-alive=$(sql "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'svc-%'")
+alive=$(sql "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE '%-%/%'")
 [ "$alive" = 0 ] || { echo "$alive connections of the cluster are open: stop all its processes first" >&2; exit 1; }
 
 for schema in $(pg_restore --list "$folder/database" | awk '$4 == "SCHEMA" && $6 != "public" { print $6 }'); do

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
-import { startRedis } from '@svc/testing/servers/redis.ts';
+import { startOwnPostgres } from '@svc/testing/servers/postgres.ts';
+import { startOwnRedis } from '@svc/testing/servers/redis.ts';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { folder, type Started, sentenceOf, start } from './testing/started-process.ts';
@@ -13,8 +13,8 @@ const WRONG = 'a-wrong-password';
 
 const [nats, redis, postgres] = await Promise.all([
   startNats({ config: `authorization { user: "escrow", password: "${RIGHT}" }` }),
-  startRedis(),
-  startPostgres(),
+  startOwnRedis(),
+  startOwnPostgres(),
 ]);
 afterAll(() => Promise.all([nats, redis, postgres].map(async (server) => server?.stop())));
 

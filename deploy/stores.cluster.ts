@@ -17,7 +17,7 @@ export async function addStores(connected: Connected, lifecycle: Lifecycle): Pro
     url,
     log,
     poolSize: config.SVC_DATABASE_POOL,
-    applicationName: config.SVC_DATABASE_APPLICATION ?? applicationName(role, node.nodeId),
+    applicationName: applicationName(config.SVC_DATABASE_APPLICATION, role, node.nodeId),
     statementTimeoutMs: config.SVC_DATABASE_STATEMENT_MS,
   });
   lifecycle.onShutdown('database', () => database.close());
@@ -27,7 +27,7 @@ export async function addStores(connected: Connected, lifecycle: Lifecycle): Pro
   return { ...connected, database, jobs };
 }
 
-/** As much of it as PostgreSQL keeps. */
-function applicationName(role: string, nodeId: string): string {
-  return `svc-${role}/${nodeId}`.slice(0, LONGEST_APPLICATION_NAME);
+/** As much of it as PostgreSQL keeps. The role is always in it: a backup and a restore ask by it who is still connected. */
+function applicationName(cluster: string, role: string, nodeId: string): string {
+  return `${cluster}-${role}/${nodeId}`.slice(0, LONGEST_APPLICATION_NAME);
 }

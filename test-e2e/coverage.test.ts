@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { declaredTools } from '../toolchain/declared-tools.ts';
+import { BREAKING } from './breaking.ts';
 import { ACCESS_RULES } from './instruments/access-rules.ts';
 import { ACCEPTANCE_COUNTS, LATER } from './requirements/later.ts';
 import { REQUIREMENTS } from './requirements.ts';
@@ -19,6 +20,11 @@ test('every requirement is proven by a scenario, and every scenario proves a kno
   const known = REQUIREMENTS.map(({ id }) => id);
   expect(known.filter((id) => !proven.includes(id))).toEqual([]);
   expect(proven.filter((id) => !known.includes(id))).toEqual([]);
+});
+
+test('the files that run apart are there', () => {
+  const files = readdirSync(FOLDER).map((file) => `scenarios/${file}`);
+  expect(BREAKING.filter((file) => !files.includes(file))).toEqual([]);
 });
 
 test('every acceptance example is a requirement now or has a reason to come later', () => {

@@ -21,6 +21,7 @@ const LONGEST = [
   'universe-boot-faults.scenario.ts',
   'agora-members.scenario.ts',
   'cli.scenario.ts',
+  'cli-terminal.scenario.ts',
   'gateway-limits.scenario.ts',
   'qos.scenario.ts',
   'operations-guide.scenario.ts',

@@ -79,8 +79,7 @@ export function verifies(
   const name = `${list.join(' ')} — ${title ?? list.map(behaviourOf).join(' ')}`;
   test.skipIf(!isTargetThere(only))(name, { timeout: timeoutMs ?? DEFAULT_TIMEOUT_MS }, async () => {
     countStartsFor(thisFile());
-    const place = on === undefined ? inject('target') : on.get().place;
-    if (place === null) throw new Error('no target');
+    const place = on === undefined ? sharedPlace('target') : on.get().place;
     try {
       await run(scenarioOn(place));
     } catch (error) {
@@ -154,6 +153,13 @@ function thisFile(): string {
   return expect.getState().testPath ?? '';
 }
 
+function sharedPlace(which: 'target' | 'keyed'): TargetPlace {
+  const place = inject(which);
+  if (place === null) throw new Error('no target');
+  if (place === 'none') throw new Error('a scenario of this file uses what all share: take it out of breaking.ts');
+  return place;
+}
+
 function isTargetThere(only: TargetKind | undefined): boolean {
   return inject('target') !== null && (only === undefined || only === inject('targetKind'));
 }
@@ -178,9 +184,7 @@ function scenarioOn(place: TargetPlace): Scenario {
       return socket;
     },
     get keyed() {
-      const keyed = inject('keyed');
-      if (keyed === null) throw new Error('no target');
-      return keyed;
+      return sharedPlace('keyed');
     },
     gateways: (count, environment) => openGateways(place, count, environment),
     report(line) {

@@ -74,6 +74,7 @@ function terms(tool: DocumentedTool): string[] {
     `effect ${code(tool.effect)}`,
     ...(tool.destructive ? ['destructive'] : []),
     ...(tool.bare ? ['bare'] : []),
+    ...(tool.secrets.length === 0 ? [] : [`secret: ${tool.secrets.map(code).join(', ')}`]),
     ...(tool.deadlineMs === DEFAULT_DEADLINE_MS ? [] : [`deadline ${tool.deadlineMs / 1000} s`]),
   ];
 }

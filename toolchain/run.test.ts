@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -49,6 +50,24 @@ test('what runs the service installs what running needs, the rest comes with the
   run(TEST);
   run(START);
   expect(installs()).toEqual([PRODUCTION, ALL]);
+});
+
+test('whoever ends `npm start` ends the node', async () => {
+  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
+  run(START);
+  const node = `process.on('SIGTERM', () => { console.log('ended'); process.exit(0); });
+    setInterval(() => {}, 1000); console.log('running');`;
+  writeFileSync(join(root, 'deploy', 'embedded.ts'), node);
+  // As npm runs it, which tells nobody but the shell.
+  const shell = spawn('sh', ['-c', scripts.start], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const said: string[] = [];
+  shell.stdout.on('data', (chunk: Buffer) => said.push(chunk.toString().trim()));
+  await expect.poll(() => said).toEqual(['running']);
+  shell.kill('SIGTERM');
+  await once(shell, 'close');
+  expect(said).toEqual(['running', 'ended']);
 });
 
 test('a changed lockfile is installed, and what was whole stays whole', () => {

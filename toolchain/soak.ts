@@ -206,7 +206,7 @@ if (unknown.length > 0) {
 }
 
 function stageOf({ name, projects, files, counts }: Part) {
-  const stage = vitestStage(name, projects, files);
+  const stage = vitestStage(name, projects, { files });
   return {
     name,
     async run() {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { commandStage, runStages, tallyOf, type VitestReport } from './stages.ts';
+import { commandStage, runStages, sideBySide, type Tally, tallyOf, type VitestReport } from './stages.ts';
 
 const allPassed: VitestReport = {
   numPassedTests: 3,
@@ -58,6 +58,10 @@ describe('a command', () => {
   ])('%s counts as one test', async (_what, [command = '', ...args], tally) => {
     expect(await commandStage('sample', command, ...args).run()).toEqual(tally);
   });
+
+  test('is over when it ends, whatever it left running', { timeout: 60_000 }, async () => {
+    expect(await commandStage('sample', 'sh', '-c', 'sleep 90 &').run()).toMatchObject({ passed: 1 });
+  });
 });
 
 test('the run ends with the files that took longest', async () => {
@@ -67,4 +71,30 @@ test('the run ends with the files that took longest', async () => {
   await runStages([{ name: 'sample', run: async () => ({ passed: 1, failed: 0, skipped: 0, slowest }) }]);
   stdout.mockRestore();
   expect(written.join('')).toContain('── slowest files: sample\n    12.3 s  a.test.ts\n');
+});
+
+test('stages side by side run at the same time and count as one', async () => {
+  const both = Promise.withResolvers<void>();
+  let begun = 0;
+  const stageOf = (name: string, tally: Tally) => ({
+    name,
+    async run() {
+      begun += 1;
+      if (begun === 2) both.resolve();
+      await both.promise;
+      return tally;
+    },
+  });
+  const one = { passed: 3, failed: 0, skipped: 1, slowest: [{ file: 'a', seconds: 1 }] };
+  const other = { passed: 4, failed: 2, skipped: 0, failures: ['b failed'], slowest: [{ file: 'b', seconds: 2 }] };
+  expect(await sideBySide('both', [stageOf('one', one), stageOf('other', other)]).run()).toEqual({
+    passed: 7,
+    failed: 2,
+    skipped: 1,
+    failures: ['b failed'],
+    slowest: [
+      { file: 'b', seconds: 2 },
+      { file: 'a', seconds: 1 },
+    ],
+  });
 });

@@ -23,35 +23,48 @@ export interface Stage {
   run(): Promise<Tally>;
 }
 
+interface VitestSelection {
+  /** Parts of paths; none = every file of the projects. */
+  readonly files?: readonly string[];
+  /** As in `files`, of those that stay out. */
+  readonly without?: readonly string[];
+  /** Beside that of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /** A command that counts as one test. It stays silent unless it fails. */
 export function commandStage(name: string, command: string, ...args: readonly string[]): Stage {
   return {
     name,
     async run() {
-      const { exitCode, output } = await execute(command, args, 'pipe');
+      const { exitCode, output } = await execute(command, args, { output: 'keep' });
       if (exitCode !== 0) process.stdout.write(`${output.trimEnd()}\n`);
       return exitCode === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
     },
   };
 }
 
-/** Runs these vitest projects, or only those of their files, with their output streamed, and counts their tests. */
-export function vitestStage(name: string, projects: readonly string[], files: readonly string[] = []): Stage {
+/** Runs these vitest projects with their output streamed, and counts their tests. */
+export function vitestStage(
+  name: string,
+  projects: readonly string[],
+  { files = [], without = [], environment = {} }: VitestSelection = {},
+): Stage {
   return {
     name,
     async run() {
       const folder = mkdtempSync(join(tmpdir(), 'svc-vitest-'));
       const report = join(folder, 'report.json');
       const seconds = join(folder, 'seconds.json');
-      const selection = projects.map((project) => `--project=${project}`);
+      const selection = [
+        ...projects.map((project) => `--project=${project}`),
+        ...without.map((file) => `--exclude=**/${file}`),
+      ];
       const reporters = ['default', 'json', './toolchain/file-seconds.ts'].map((reporter) => `--reporter=${reporter}`);
       const outputs = [`--outputFile.json=${report}`, `--outputFile.seconds=${seconds}`];
       try {
-        const { exitCode } = await execute(
-          'vitest',
-          ['run', ...files, ...selection, ...reporters, ...outputs],
-          'inherit',
-        );
+        const args = ['run', ...files, ...selection, ...reporters, ...outputs];
+        const { exitCode } = await execute('vitest', args, { output: 'stream', environment });
         const slowest = slowestOf((readJson(seconds) ?? []) as FileSeconds[]);
         return { ...tallyOf(readJson(report) as VitestReport | null, exitCode), slowest };
       } finally {
@@ -59,6 +72,23 @@ export function vitestStage(name: string, projects: readonly string[], files: re
       }
     },
   };
+}
+
+/** One stage of several that run at the same time: what mostly waits leaves a machine to others. */
+export function sideBySide(name: string, stages: readonly Stage[]): Stage {
+  return {
+    name,
+    async run() {
+      const tallies = await Promise.all(stages.map((stage) => stage.run()));
+      const failures = tallies.flatMap((tally) => tally.failures ?? []);
+      return { ...sumOf(tallies), failures, slowest: slowestOf(tallies.flatMap((tally) => tally.slowest ?? [])) };
+    },
+  };
+}
+
+function sumOf(tallies: readonly Tally[]): Pick<Tally, 'passed' | 'failed' | 'skipped'> {
+  const sum = (key: 'passed' | 'failed' | 'skipped') => tallies.reduce((total, tally) => total + tally[key], 0);
+  return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
 }
 
 /** What we read of vitest's JSON report. */
@@ -136,8 +166,7 @@ export async function runStages(stages: readonly Stage[]): Promise<number> {
     tallies.push(tally);
     if (tally.slowest !== undefined) slow.push(`\n── slowest files: ${name}`, ...tally.slowest.map(secondsLine));
   }
-  const sum = (key: 'passed' | 'failed' | 'skipped') => tallies.reduce((total, tally) => total + tally[key], 0);
-  const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
+  const total = sumOf(tallies);
   const failures = tallies.flatMap((tally) => tally.failures ?? []).map((line) => `  ${line}\n`);
   if (slow.length > 0) process.stdout.write(`${slow.join('\n')}\n`);
   process.stdout.write(`\n── summary\n${rows.join('\n')}\n`);
@@ -155,27 +184,52 @@ function sentence({ passed, failed, skipped }: Tally): string {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }
 
-let running: ChildProcess | null = null;
+/** For what a command that has ended said last. */
+const LAST_WORDS_MS = 2000;
+
+const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => {
-    running?.kill(signal);
+    for (const child of running) child.kill(signal);
     process.exit(1);
   });
+}
+
+interface Execution {
+  /** `stream`: to where ours goes, in whole pieces; `keep`: returned. */
+  readonly output: 'stream' | 'keep';
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 function execute(
   command: string,
   args: readonly string[],
-  output: 'inherit' | 'pipe',
+  { output, environment = {} }: Execution,
 ): Promise<{ exitCode: number; output: string }> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
-    const child = spawn(command, args, { cwd: root, stdio: ['ignore', output, output] });
-    running = child;
-    const keep = (chunk: Buffer) => chunks.push(chunk);
-    child.stdout?.on('data', keep);
-    child.stderr?.on('data', keep);
+    const colors = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
+    const env = { ...process.env, ...colors, ...environment };
+    const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(child);
+    const take = (to: NodeJS.WriteStream) => (chunk: Buffer) => {
+      if (output === 'keep') chunks.push(chunk);
+      else to.write(chunk);
+    };
+    child.stdout.on('data', take(process.stdout));
+    child.stderr.on('data', take(process.stderr));
     child.once('error', (error) => resolve({ exitCode: 1, output: `${command} cannot be run: ${error.message}` }));
-    child.once('close', (code) => resolve({ exitCode: code ?? 1, output: Buffer.concat(chunks).toString() }));
+    // What it left running may hold its output open for as long as it likes.
+    child.once('exit', () => {
+      const closing = setTimeout(
+        () => [child.stdout, child.stderr].forEach((stream) => stream.destroy()),
+        LAST_WORDS_MS,
+      );
+      child.once('close', () => clearTimeout(closing));
+    });
+    child.once('close', (code) => {
+      running.delete(child);
+      resolve({ exitCode: code ?? 1, output: Buffer.concat(chunks).toString() });
+    });
   });
 }

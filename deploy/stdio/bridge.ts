@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Door } from './door.ts';
 import { follow } from './follow.ts';
-import { errorLine, eventData, oneLine } from './frames.ts';
+import { answerTo, errorLine, eventData, oneLine } from './frames.ts';
 import { type ClientMessage, headersOf, readMessage } from './message.ts';
 import { createLegacySession, type LegacySession } from './session.ts';
 
@@ -114,8 +114,13 @@ function passing(door: Door, session: LegacySession, write: (line: string) => vo
     if (text === '' || message.kind === 'notification') return;
     if (reply.headers.get('content-type')?.startsWith('application/json') !== true)
       throw new Error(`what is at ${reply.url} answered ${reply.status} and no message`);
-    write(oneLine(text));
+    write(reply.ok ? oneLine(text) : refusalOf(message, text));
   };
+}
+
+/** The node reads an id with the body, and refuses some before that; the client waits for the answer to its id. */
+function refusalOf({ kind, id }: ClientMessage, text: string): string {
+  return kind === 'request' ? answerTo(id, text) : oneLine(text);
 }
 
 interface Answer {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventData, oneLine, splitLines } from './frames.ts';
+import { answerTo, eventData, oneLine, splitLines } from './frames.ts';
 
 describe('lines', () => {
   it('come whole, wherever the text was cut', () => {
@@ -41,4 +41,14 @@ describe('events', () => {
 it('a message of several lines becomes one', () => {
   expect(oneLine('{\n  "a": "x\\ny"\n}')).toBe('{"a":"x\\ny"}');
   expect(oneLine('{"a" : 1}')).toBe('{"a" : 1}');
+});
+
+it('an answer that names no request names the one it is for', () => {
+  expect(JSON.parse(answerTo(7, '{"jsonrpc":"2.0",\n"error":{"code":-32000}}'))).toEqual({
+    jsonrpc: '2.0',
+    id: 7,
+    error: { code: -32_000 },
+  });
+  expect(JSON.parse(answerTo(7, '{"id":null}'))).toEqual({ id: 7 });
+  expect(JSON.parse(answerTo(7, '{"id":"other"}'))).toEqual({ id: 'other' });
 });

@@ -66,6 +66,12 @@ export function oneLine(json: string): string {
   return json.includes('\n') || json.includes('\r') ? JSON.stringify(JSON.parse(json)) : json;
 }
 
+/** A message without an id gets this one. Throws SyntaxError. */
+export function answerTo(id: unknown, json: string): string {
+  const message = JSON.parse(json) as { readonly id?: unknown };
+  return JSON.stringify({ ...message, id: message.id ?? id });
+}
+
 export function errorLine(id: unknown, code: number, message: string, ours: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data: { code: ours } } });
 }

@@ -1,4 +1,6 @@
 /** Clients on stdio, as agents start them: real processes around one node. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -114,6 +116,23 @@ describe.skipIf(process.platform !== 'linux')('clients on stdio', () => {
     for (const round of [0, 1, 2]) for (const index of [0, 1]) expect(files).toContain(`r${round}/c${index}.md`);
     expect(nodesOf(directory)).toHaveLength(1);
     expect(nodesOf(directory)).not.toContain(node);
+  });
+
+  test('what a node starts is no second node before it runs a program of its own', async () => {
+    const directory = ownDirectory();
+    const environment = { PATH: process.env['PATH'], SVC_DATA_DIR: directory, SVC_MODE: 'headless' };
+    const script = '(echo forked; sleep 60; true) & wait';
+    const node = spawn('bash', ['-c', script], {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    const { pid = expect.fail('no process') } = node;
+    onTestFinished(() => {
+      process.kill(-pid, 'SIGKILL');
+    });
+    await once(node.stdout, 'data');
+    expect(nodesOf(directory)).toEqual([pid]);
   });
 
   test('a usual port that is taken is no obstacle, one that was chosen is', PATIENT, async () => {

@@ -93,14 +93,20 @@ function legacy(env: Record<string, string>) {
 
 /** Processes that are, or would be, a node of the directory; by their environment, as Linux shows it. */
 export function nodesOf(directory: string): number[] {
-  return readdirSync('/proc').flatMap((name) => {
+  const found = readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     try {
       const environment = readFileSync(`/proc/${name}/environ`, 'utf8').split('\0');
       const isNode = environment.includes(`SVC_DATA_DIR=${directory}`) && environment.includes('SVC_MODE=headless');
-      return isNode ? [Number(name)] : [];
+      return isNode ? [{ pid: Number(name), parent: parentOf(name) }] : [];
     } catch {
       return []; // it ended meanwhile, or is somebody else's
     }
   });
+  // What a node starts has the node's environment until it runs a program of its own.
+  return found.filter(({ parent }) => found.every(({ pid }) => pid !== parent)).map(({ pid }) => pid);
+}
+
+function parentOf(pid: string): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }

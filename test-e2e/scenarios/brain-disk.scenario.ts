@@ -135,7 +135,7 @@ verifies(
     for (const reply of refused.values()) expect(reply.text).toContain('no space');
     await expectReads(user, brain);
     expect(await problemCodes(user)).toContainEqual(expect.stringMatching(/^E_STATE_WRITE: .*free space 0 MiB/));
-    expect((await fetch(`${caller().url()}/ready`)).status).toBe(200);
+    await expect.poll(async () => (await fetch(`${caller().url()}/ready`)).status).toBe(200);
     expect(leftovers(place)).toEqual([]);
     disk.empty();
     await expectAllWell(user, brain, place);

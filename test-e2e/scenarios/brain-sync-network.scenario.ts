@@ -170,8 +170,12 @@ verifies(
     const done = await listener.until('the end', (event) => event.brain === brain && event.name === 'sync:complete');
     expect(done).toMatchObject({ status: 'fetched', direction: 'pull' });
     const told = listener.of(brain, 'sync:progress');
-    expect(told[0]).toMatchObject({ branch: 'main', remote: 'slow', direction: 'pull', stage: 'receiving' });
-    for (const [index, event] of told.entries()) expect(event.at - (told[index - 1]?.at ?? 0)).toBeGreaterThan(900);
+    for (const [index, event] of told.entries()) {
+      expect(event).toMatchObject({ branch: 'main', remote: 'slow', direction: 'pull' });
+      expect(event.at - (told[index - 1]?.at ?? 0)).toBeGreaterThan(900);
+    }
+    // what the remote counts and compresses before it sends may be told first, on a slow machine
+    expect(told.map(({ stage }) => stage)).toContain('receiving');
     host.manners.delete('owner/slow');
     expect(await user.ok('svc_sync', call, keyed)).toMatchObject({ remoteCommit: commit, status: 'merged' });
     expect(listener.of(brain, 'sync:error')).toEqual([]);

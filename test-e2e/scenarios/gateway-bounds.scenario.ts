@@ -117,12 +117,14 @@ async function callsAreLogged(place: TargetPlace, { logFile }: ServiceProcess): 
   const [served, denied] = [newName('served'), newName('denied')];
   await user.ok('brain_list', {}, { headers: { 'x-request-id': served } });
   await new Caller(place, { key: null }).call('brain_list', {}, { headers: { 'x-request-id': denied } });
-  const log = () => readFileSync(logFile, 'utf8').split('\n');
-  await waitFor(() => log().filter((line) => line.includes(denied)).length === 2, {
-    what: 'the lines of the denied call',
-  });
-  const lineOf = (id: string, message: string) =>
-    log().find((line) => line.includes(id) && line.includes(`"msg":"${message}"`)) ?? '{}';
-  expect(JSON.parse(lineOf(served, 'call'))).toMatchObject({ tool: 'brain_list', code: 'ok', door: 'call' });
-  expect(JSON.parse(lineOf(denied, 'denied'))).toMatchObject({ code: 'UNAUTHORIZED', requestId: denied });
+  const lineOf = (id: string, message: string): string | undefined =>
+    readFileSync(logFile, 'utf8')
+      .split('\n')
+      .find((line) => line.includes(id) && line.includes(`"msg":"${message}"`));
+  const written = async (id: string, message: string): Promise<unknown> => {
+    await waitFor(() => lineOf(id, message) !== undefined, { what: `the line "${message}" of ${id}` });
+    return JSON.parse(lineOf(id, message) ?? '');
+  };
+  expect(await written(served, 'call')).toMatchObject({ tool: 'brain_list', code: 'ok', door: 'call' });
+  expect(await written(denied, 'denied')).toMatchObject({ code: 'UNAUTHORIZED', requestId: denied });
 }

@@ -108,11 +108,14 @@ verifies(['tokens:profile', 'tokens:read-only'], async ({ place }) => {
   const listed = (await held.get('/tools?profile=full')).text;
   expect([listed.includes('"brain_list"'), listed.includes('svc_habitat_')]).toEqual([true, false]);
 
-  const reader = callerOf(place, await mint(place, ids[0], { readOnly: true }));
+  const raw = await mint(place, ids[0], { readOnly: true });
+  const reader = callerOf(place, raw);
   await reader.ok('brain_list');
   const write = { name: newName('f'), content: 'x' };
   await reader.fails('FORBIDDEN', 'brain_write', write);
   await reader.fails('FORBIDDEN', 'svc_call', { name: 'brain_write', args: write });
+  expect(await reader.ok('svc_habitat_revokeToken', { tokenOrHash: raw })).toEqual({ revoked: true });
+  await reader.fails('UNAUTHORIZED', 'brain_list');
 });
 
 const LANES = 8;

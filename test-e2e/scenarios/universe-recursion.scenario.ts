@@ -60,7 +60,9 @@ verifies('recursion:rights', async ({ place }) => {
   );
   expect(first).toEqual(second);
   expect(first).toMatchObject({ success: true, result: { seq: 1 } });
-  expect(await bob.caller.refused('E_RETRY_FAILED', 'recursion_retry', put)).toMatchObject({
+  await bob.caller.refused('E_RECURSION_OPERATION', 'recursion_retry', put);
+  const own = { operation: 'stream_enqueue', arguments: { ...args, task: 1 } };
+  expect(await bob.caller.refused('E_RETRY_FAILED', 'recursion_retry', own)).toMatchObject({
     attempts: 1,
     last: 'FORBIDDEN',
   });

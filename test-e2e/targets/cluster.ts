@@ -108,6 +108,13 @@ function startServers(beside: OwnTarget['servers']) {
   return Promise.all([Promise.resolve(nats), startRedis(), databaseAt(beside.postgres.url)]);
 }
 
+/** Whether a cluster could be started; if not, one loud line says what is missing. */
+export async function serversThere(): Promise<boolean> {
+  const servers = await startServers(null);
+  await Promise.all(servers.map(async (server) => server?.stop()));
+  return servers.every((server) => server !== null);
+}
+
 /** The processes of a cluster, which come and go as it is divided into them. */
 class Members {
   readonly #ground: ClusterGround;
@@ -202,7 +209,7 @@ export async function gatewayProcess(
 }
 
 function sharedServers({ nats, redis, database }: ClusterServers): Environment {
-  const patience = { SVC_START_WAIT_MS: '30000' }; // the machine is busy
+  const patience = { SVC_START_WAIT_MS: '120000' }; // the machine is busy
   return { NATS_URL: nats, REDIS_URL: redis, DATABASE_URL: database, ...patience };
 }
 

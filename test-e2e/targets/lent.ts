@@ -47,6 +47,8 @@ export async function giveBack(
   if (target !== standing) return target.stop();
   try {
     standing = await target.revive(environment, apart);
+    // Until somebody wants it, it takes nothing from the files of other workers; whoever gets it lets it go on.
+    for (const one of standing.everybody) one.signal('SIGSTOP');
     isLent = false;
   } catch (error) {
     await discard();

@@ -2,17 +2,19 @@
 import { chmodSync } from 'node:fs';
 import { removeFolder, temporaryFolder } from '@svc/testing/servers/processes.ts';
 import type { TestProject } from 'vitest/node';
+import { SHARED_TARGET } from '../breaking.ts';
 import { BREAKER_OPEN_S } from '../settings.ts';
 import { bundle } from './bundle.ts';
-import { startCluster } from './cluster.ts';
+import { serversThere, startCluster } from './cluster.ts';
 import { startEmbedded } from './embedded.ts';
 import { startsOfRun } from './service-process.ts';
 import { API_KEY, type Environment, type OwnTarget, type TargetKind, type TargetPlace } from './target.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    target: TargetPlace | null;
-    keyed: TargetPlace | null;
+    /** Null where servers are missing; `none` where every file has its own. */
+    target: TargetPlace | 'none' | null;
+    keyed: TargetPlace | 'none' | null;
     targetKind: TargetKind;
   }
 }
@@ -45,6 +47,8 @@ export async function setup(project: TestProject): Promise<void> {
   chmodSync(folder, 0o711);
   process.env['TMPDIR'] = folder;
   await bundle(ENTRIES);
+  project.provide('targetKind', kind);
+  if (process.env[SHARED_TARGET] === 'none') return provideNone(project, kind);
   if (kind === 'cluster') target = await startCluster(IMPATIENT, { gateways: SHARED_GATEWAYS });
   else
     [target, twin] = await Promise.all([
@@ -54,7 +58,13 @@ export async function setup(project: TestProject): Promise<void> {
   if (target === null) process.stderr.write('SKIPPED: every scenario on the cluster, because a server is missing\n');
   project.provide('target', target?.place ?? null);
   project.provide('keyed', (twin ?? target)?.place ?? null);
-  project.provide('targetKind', kind);
+}
+
+/** Files that have their own are skipped without servers as all others are. */
+async function provideNone(project: TestProject, kind: TargetKind): Promise<void> {
+  const told = kind === 'embedded' || (await serversThere()) ? 'none' : null;
+  project.provide('target', told);
+  project.provide('keyed', told);
 }
 
 export async function teardown(): Promise<void> {

@@ -97,7 +97,8 @@ export interface BedNode {
   habitat(tool: string, args: Fields): Promise<Fields>;
   /** Its clock, ahead of the true one. */
   skew(ms: number): void;
-  restart(): Promise<void>;
+  /** With these settings changed; `undefined` = not set any more. */
+  restart(changed?: Readonly<Record<string, string | undefined>>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -136,9 +137,13 @@ export async function openNode(
     skew(ms) {
       ahead = ms;
     },
-    async restart() {
+    async restart(changed = {}) {
       await agora.stop();
-      agora = await startService(platform, agoraService);
+      const set = Object.entries({ ...settings, ...changed }).filter(
+        (entry): entry is [string, string] => entry[1] !== undefined,
+      );
+      const { jobs } = platform;
+      agora = await startService(platformOn(database, { bus, clock, jobs }, Object.fromEntries(set)), agoraService);
     },
     async stop() {
       await agora.stop();

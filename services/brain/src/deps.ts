@@ -21,7 +21,7 @@ import type { RowRules } from './ports.ts';
 import type { RegistryClient } from '@svc/runtime/registry.ts';
 import type { Settings } from '@svc/runtime/settings.ts';
 import type { CopyBoundaries } from './rules/copy-boundaries.ts';
-import type { HomeRoles } from './rules/home-roles.ts';
+import type { HomeRoles, WorkspacesOf } from './rules/home-roles.ts';
 import type { LegacyLayout } from './legacy-layout.ts';
 import type { CatalogueSize, Counted } from './store/catalogue.ts';
 import type { TellDenials } from './store/island-denials.ts';
@@ -50,6 +50,7 @@ export interface BrainDeps {
   readonly rules: RowRules;
   /** What a caller holds in a workspace. */
   readonly homeRoles: HomeRoles;
+  readonly workspacesOf: WorkspacesOf;
   /** What an identity holds in a workspace. Throws SERVICE_UNAVAILABLE when the registry does not answer. */
   rolesOf(identity: string, workspace: string): Promise<readonly string[]>;
   readonly copyBoundaries: CopyBoundaries;

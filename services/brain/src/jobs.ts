@@ -133,7 +133,7 @@ async function endExpiredLeases({ outbox, transact }: JobParts['store']): Promis
 async function lookAtBrains({ clock }: Platform, host: BrainHost): Promise<void> {
   await host.finishMoves();
   for (const brain of host.openBrains()) {
-    await brain.scan();
-    await brain.closeIdleTrees(clock.now() - DAY);
+    await brain.trees.scan();
+    await brain.trees.closeIdle(clock.now() - DAY);
   }
 }

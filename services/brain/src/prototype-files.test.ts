@@ -1,15 +1,13 @@
 import { BRAIN } from '@svc/contract/operations.brain.ts';
 import { systemClock } from '@svc/runtime/clock.ts';
 import { createOperationClient } from '@svc/runtime/operations.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../testing/brain-test-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { bedOfFile } from '../testing/bed-of-file.ts';
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+const node = await bed.start();
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   for (const [name, content] of [
     ['agents/scout', '# Scout\nfirst'],
     ['agents/hidden', '# Hidden\nsecret'],
@@ -21,10 +19,6 @@ beforeAll(async () => {
     await node.call('brain_write', { name, content });
   }
   bed.registry.setPolicy('brain:svc/agents/hidden.md', { container: 'acme' });
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 const brain = () => createOperationClient({ bus: node.bus, clock: systemClock }, BRAIN, 'habitat');

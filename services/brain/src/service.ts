@@ -7,9 +7,11 @@ import { DEFAULT_DEADLINE_MS, type IdempotencyScope } from '@svc/contract/tool.t
 import { BRAIN_EVENTS } from '@svc/contract/events.brain.ts';
 import { BRAIN } from '@svc/contract/operations.brain.ts';
 import { serveOperations } from '@svc/runtime/operations.ts';
+import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { createRegistryClient, type RegistryClient } from '@svc/runtime/registry.ts';
 import { createSettings } from '@svc/runtime/settings.ts';
+import { reasonOf, StartProblem } from '@svc/runtime/start-problem.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import { type OpenService, storeService } from '@svc/runtime/store-service.ts';
 import { createAddressStore } from './addresses/address-store.ts';
@@ -37,7 +39,7 @@ import type { RowRules } from './ports.ts';
 import { DenialLog } from './rules/denial-log.ts';
 import { readHashKey } from './rules/hash-key.ts';
 import { createClaimBoundary, createCopyBoundaries } from './rules/copy-boundaries.ts';
-import { createHomeRoles } from './rules/home-roles.ts';
+import { createHomeRoles, createWorkspacesOf } from './rules/home-roles.ts';
 import { RegistryRules } from './rules/registry-rules.ts';
 import { serviceContext } from './service-context.ts';
 import { serviceOperations } from './service-operations.ts';
@@ -124,7 +126,7 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
 
 function measureBrains({ metrics }: Platform, host: BrainHost, meaning: Meaning): void {
   const overTrees = async (figure: (writer: BranchWriter) => number): Promise<number> => {
-    const trees = await Promise.all(host.openBrains().map((brain) => brain.openTrees()));
+    const trees = await Promise.all(host.openBrains().map((brain) => brain.trees.all()));
     return trees.flatMap((open) => [...open.values()]).reduce((sum, writer) => sum + figure(writer), 0);
   };
   metrics.gauge('svc_brains_open', 'Brains that this process works on.', [], (gauge) => {
@@ -151,7 +153,7 @@ function measureBrains({ metrics }: Platform, host: BrainHost, meaning: Meaning)
 async function openParts(platform: Platform, store: ServiceStore): Promise<Parts> {
   const { log, config, ids } = platform;
   const dataDir = resolve(config.SVC_DATA_DIR);
-  for (const name of DIRECTORIES) await mkdir(join(dataDir, name), { recursive: true });
+  await makeDirectories(dataDir);
   const { client, schema, audit } = store;
   const namedRemotes = createRemoteStore(store);
   return {
@@ -165,6 +167,15 @@ async function openParts(platform: Platform, store: ServiceStore): Promise<Parts
     ...(await createRules(platform, dataDir)),
     denials: new DenialLog({ client, schema, audit, ids, log }),
   };
+}
+
+async function makeDirectories(dataDir: string): Promise<void> {
+  try {
+    for (const name of DIRECTORIES) await mkdir(join(dataDir, name), { recursive: true });
+  } catch (error) {
+    if (diskTroubleOf(error) !== null) throw error;
+    throw new StartProblem(`SVC_DATA_DIR: nothing can be kept in ${dataDir} (${reasonOf(error)})`);
+  }
 }
 
 /** Where it went wrong, without the message, which may quote what is hidden. */
@@ -232,6 +243,7 @@ async function createDeps(
     layout,
     rules,
     homeRoles: createHomeRoles(registry),
+    workspacesOf: createWorkspacesOf(registry),
     rolesOf: async (userId, workspaceId) => (await registry.roles({ userId, workspaceId })).roles,
     copyBoundaries: createCopyBoundaries(registry),
     settings,
@@ -247,7 +259,7 @@ async function createDeps(
     namedRemotes,
     remotes: sync,
     git,
-    ...familyStores(store, ids),
+    ...familyStores(store, platform),
     tellDenials: createTellDenials({ schema, outbox, audit, ids, transact }),
     contexts: contextParts(store),
     log,
@@ -283,10 +295,10 @@ function createForgo({ transact, idempotency }: Pick<ServiceStore, 'transact' | 
 }
 
 /** Of the families that keep rows of their own. */
-function familyStores(store: ServiceStore, ids: Platform['ids']) {
+function familyStores(store: ServiceStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
   return {
     tmp: createTmpStore(store, ids),
-    memory: createMemoryStore(store),
+    memory: createMemoryStore(store, clock),
     addresses: createAddressStore(store),
     lineage: createLineageStore(store, ids),
     records: createRecordStore(store, ids),

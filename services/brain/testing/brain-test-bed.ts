@@ -53,7 +53,7 @@ export interface BrainTestBed extends AsyncDisposable {
   readonly dataDir: string;
   /** Whom the brain asks for policies. */
   readonly registry: FakeRegistry;
-  /** Starts a node on the directory and database of the bed; one at a time. */
+  /** Starts a node on the directory and database of the bed; one at a time. It ends with the bed at the latest. */
   start(environment?: Record<string, string>, over?: Partial<Platform>): Promise<BrainNode>;
 }
 
@@ -67,6 +67,7 @@ export async function openBrainTestBed(open: () => Promise<Database> = migratedD
   const dataDir = mkdtempSync(join(tmpdir(), 'brain-node-'));
   const database = await open();
   const registry = createRegistry();
+  const running = new Set<BrainNode>();
   return {
     dataDir,
     database,
@@ -74,9 +75,16 @@ export async function openBrainTestBed(open: () => Promise<Database> = migratedD
     async start(environment = {}, over = {}) {
       const platform = platformOn(database, over, { SVC_DATA_DIR: dataDir, ...environment });
       await registry.serveOn(platform);
-      return startNode(dataDir, platform, registry);
+      const node = await startNode(dataDir, platform, registry);
+      running.add(node);
+      const stop = (): Promise<void> => {
+        running.delete(node);
+        return node.stop();
+      };
+      return { ...node, stop };
     },
     async [Symbol.asyncDispose]() {
+      for (const node of running) await node.stop();
       await database.close();
       rmSync(dataDir, { recursive: true, force: true });
     },

@@ -1,11 +1,11 @@
 /** Who may do what with whose money. Nobody's identity is taken from an argument, except by an operator. */
-import { mayActIn } from '@svc/contract/actor.ts';
+import { mayActIn, maySpendOwn } from '@svc/contract/actor.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { holdsAtLeast, type Role } from '@svc/contract/registry.ts';
 import { identityOf } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { identityOfAccount, workspaceOfAccount } from './domain/account.ts';
-import { type Registry, type RolesIn, rolesOrUnknown } from './ports.ts';
+import { type Registry, type RolesIn, rolesOrUnknown, UNKNOWN } from './ports.ts';
 
 /** The identity that money may be moved for: one that the registry verified. Operators need none. */
 export function verifiedIdentity({ subject, operator }: Pick<Caller, 'subject' | 'operator'>): string | null {
@@ -17,8 +17,9 @@ export function principalOf(agentId: string): string {
   return `tok:${agentId}`;
 }
 
+/** Not of a pool, from which is drawn: see `drawFor`. */
 export async function maySpendFrom(registry: Registry, caller: Caller, account: string): Promise<boolean> {
-  return mayUse(registry, caller, account, 'maySpend');
+  return maySpendOwn(caller) && mayUse(registry, caller, account, 'maySpend');
 }
 
 export async function mayRead(registry: Registry, caller: Caller, account: string): Promise<boolean> {
@@ -43,7 +44,7 @@ async function mayUse(
 /** The caller's own roles in the workspace; none for who is not verified, and when the registry is silent. */
 export async function rolesOfCaller(registry: Registry, caller: Caller, workspaceId: string): Promise<RolesIn> {
   const identity = verifiedIdentity(caller);
-  if (identity === null || !mayActIn(caller, workspaceId)) return { known: false, roles: [] };
+  if (identity === null || !mayActIn(caller, workspaceId)) return UNKNOWN;
   return rolesOrUnknown(registry, caller.registry, identity, workspaceId);
 }
 

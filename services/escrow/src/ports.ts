@@ -10,6 +10,8 @@ import { createSettings } from '@svc/runtime/settings.ts';
 export interface RolesIn {
   /** The workspace exists. */
   readonly known: boolean;
+  /** Nobody has opened it for itself: an operator made it, or made somebody admin there. */
+  readonly confirmed: boolean;
   readonly roles: readonly string[];
 }
 
@@ -36,8 +38,9 @@ export function createRegistry(platform: Pick<StatelessPlatform, 'bus' | 'clock'
     max: REMEMBERED,
     keyOf: (source) => source.join(' '),
     async read([userId, workspaceId]) {
-      const { stamp, known, roles: held } = await habitat.roles({ userId, workspaceId });
-      return { stamp, value: { known, roles: held } };
+      const question = { userId, workspaceId, confirmed: true } as const;
+      const { stamp, known, confirmed = false, roles: held } = await habitat.roles(question);
+      return { stamp, value: { known, confirmed, roles: held } };
     },
   });
   const standings = createStampedCache<Standing, readonly [string, string | undefined]>({
@@ -72,6 +75,8 @@ function nullWhenSilent(error: unknown): null {
   throw error;
 }
 
+export const UNKNOWN: RolesIn = { known: false, confirmed: false, roles: [] };
+
 /** A registry that does not answer knows no workspace. */
 export async function rolesOrUnknown(
   registry: Registry,
@@ -82,7 +87,7 @@ export async function rolesOrUnknown(
   try {
     return await registry.roles(stamp, userId, workspaceId);
   } catch (error) {
-    if (error instanceof CallError && error.code === 'SERVICE_UNAVAILABLE') return { known: false, roles: [] };
+    if (error instanceof CallError && error.code === 'SERVICE_UNAVAILABLE') return UNKNOWN;
     throw error;
   }
 }

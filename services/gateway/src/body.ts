@@ -25,6 +25,8 @@ export function assertReadable({ headers }: IncomingMessage): void {
 /** What bodies that are being read take of the memory, in all and of one caller. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 const MAX_HELD_BYTES_OF_ONE = MAX_HELD_BYTES / 2;
+/** A large body of which nothing more came for so long gives its room to others. */
+const STALLED_MS = 10_000;
 /** So much comes with the connection anyway. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
@@ -36,21 +38,29 @@ export interface Bodies {
   read(request: IncomingMessage, owner: string): Promise<ReadBody>;
 }
 
-export function createBodies(): Bodies {
+export function createBodies(stalledMs = STALLED_MS): Bodies {
   const held = new Tally();
+  const assertRoom = (owner: string, more: number): void => {
+    if (held.of(ALL) + more > MAX_HELD_BYTES || held.of(owner) + more > MAX_HELD_BYTES_OF_ONE) {
+      throw new CallError('SERVICE_UNAVAILABLE', 'Too many large bodies are being read; try again.', TRY_AGAIN);
+    }
+  };
   return {
     async read(request, owner) {
-      const length = mostBytesOf(request);
-      if (length <= SMALL_BODY_BYTES) return collect(request);
-      if (held.of(ALL) + length > MAX_HELD_BYTES || held.of(owner) + length > MAX_HELD_BYTES_OF_ONE) {
-        throw new CallError('SERVICE_UNAVAILABLE', 'Too many large bodies are being read; try again.', TRY_AGAIN);
-      }
-      const names = [ALL, owner];
-      for (const name of names) held.add(name, length);
+      const { 'content-length': told } = request.headers;
+      if (Number(told) > SMALL_BODY_BYTES) assertRoom(owner, Number(told));
+      let taken = 0;
+      /** Room is taken for what has come: whoever only says that much will come keeps it from nobody. */
+      const grow = (size: number): void => {
+        const more = size <= SMALL_BODY_BYTES ? 0 : size - taken;
+        assertRoom(owner, more);
+        for (const name of [ALL, owner]) held.add(name, more);
+        taken += more;
+      };
       try {
-        return await collect(request);
+        return await collect(request, grow, stalledMs);
       } finally {
-        for (const name of names) held.remove(name, length);
+        for (const name of [ALL, owner]) held.remove(name, taken);
       }
     },
   };
@@ -72,19 +82,31 @@ function mostBytesOf({ headers }: IncomingMessage): number {
   return headers['transfer-encoding'] === undefined ? 0 : MAX_BODY_BYTES;
 }
 
-function collect(request: IncomingMessage): Promise<ReadBody> {
+/** `grow` is told of each size before it is held, and may throw. */
+function collect(request: IncomingMessage, grow: (size: number) => void, stalledMs: number): Promise<ReadBody> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let stalled: NodeJS.Timeout | undefined;
     const finish = (act: () => void): void => {
+      clearTimeout(stalled);
       request.off('data', take).off('end', end).off('close', leave);
       act();
     };
     const take = (chunk: Buffer): void => {
       size += chunk.length;
-      if (size <= MAX_BODY_BYTES) chunks.push(chunk);
-      else finish(() => reject(new CallError('PAYLOAD_TOO_LARGE')));
+      if (size > MAX_BODY_BYTES) return finish(() => reject(new CallError('PAYLOAD_TOO_LARGE')));
+      try {
+        grow(size);
+      } catch (error) {
+        return finish(() => reject(error));
+      }
+      chunks.push(chunk);
+      if (stalled !== undefined) stalled.refresh();
+      else if (size > SMALL_BODY_BYTES) stalled = setTimeout(giveUp, stalledMs);
     };
+    const giveUp = (): void =>
+      finish(() => reject(new CallError('SERVICE_UNAVAILABLE', 'The rest of the body did not come.', TRY_AGAIN)));
     const end = (): void => {
       const [first] = chunks;
       finish(() => resolve({ bytes: chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks) }));

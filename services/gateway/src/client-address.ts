@@ -1,5 +1,5 @@
 /** Where a request comes from: the peer of its connection, or whom a trusted proxy names as its client. */
-import { type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { isIP, isIPv6 } from 'node:net';
 import express from 'express';
 import type { Config } from '@svc/runtime/config.ts';

@@ -65,7 +65,7 @@ describe('connections', () => {
 
 const MEBIBYTE = 'x'.repeat(1024 * 1024);
 
-/** A call whose body is announced and not sent to its end. */
+/** A call whose body is announced and not sent to its end: one byte is missing. */
 function held({ gateway }: Harness, headers: Record<string, string>): { outgoing: ClientRequest; status(): number } {
   const outgoing = httpRequest({
     port: gateway.port,
@@ -82,7 +82,7 @@ function held({ gateway }: Harness, headers: Record<string, string>): { outgoing
     response.resume();
   });
   outgoing.on('socket', (socket) => open.push(socket));
-  outgoing.write(MEBIBYTE);
+  outgoing.write(MEBIBYTE.repeat(4).slice(1));
   return { outgoing, status: () => status };
 }
 

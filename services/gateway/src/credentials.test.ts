@@ -405,8 +405,10 @@ test('one session name opens different sessions for different callers', async ()
     await session({ 'x-api-key': KEY }),
     await session({ ...asToken(registry.mint('a1')), ...named }),
     await session({ ...asToken(registry.mint('a2')), ...named }),
+    await session({ ...asToken(registry.mint('a1', { bound: 'acme' })), ...named }),
   ];
-  expect(new Set(sessions).size).toBe(4);
+  expect(new Set(sessions).size).toBe(5);
   expect(await session({ 'x-api-key': KEY, ...named })).toBe(sessions[0]);
   expect(await session({ ...asToken(registry.mint('a1')), ...named })).toBe(sessions[2]);
+  expect(await session({ ...asToken(registry.mint('a1', { bound: 'acme' })), ...named })).toBe(sessions[4]);
 });

@@ -4,11 +4,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Config } from '@svc/runtime/config.ts';
 import type { RegistryStamp, VerifiedToken } from '@svc/contract/registry.ts';
-import { familyOf, identityOf } from '@svc/contract/subject.ts';
+import { familyOf } from '@svc/contract/subject.ts';
 import type { Revision } from '@svc/runtime/registry.ts';
 import { clientNetwork } from './client-address.ts';
 import { headerText } from './header-text.ts';
-import { type Identity, stampOf, type Visit } from './identity.ts';
+import { type Identity, ownerOf, sessionOwnerOf, stampOf, type Visit } from './identity.ts';
 import type { Ports } from './ports.ts';
 import type { SessionKeys } from './session.ts';
 import { type PresentedToken, presentedToken } from './token-cache.ts';
@@ -70,7 +70,13 @@ export function createCredentials(parts: CredentialParts): Credentials {
   const keyed = config.SVC_API_KEY !== undefined;
   const tokenIn = tokenReader(config);
   const principal = keyed ? 'key:node' : 'local';
-  const operator: Identity = { principal, operator: true, token: null, plan: config.SVC_PLAN, bucket: principal };
+  const operator: Identity = {
+    ...ownSession(principal),
+    operator: true,
+    token: null,
+    plan: config.SVC_PLAN,
+    bucket: principal,
+  };
 
   function identityWithoutToken({ authorization, apiKey }: Presented, { address, nobody }: Arrival): Identity {
     if (!keyed || authorization !== undefined || apiKey !== undefined) return operator;
@@ -81,7 +87,7 @@ export function createCredentials(parts: CredentialParts): Credentials {
   function visitWithoutToken(presented: Presented, arrival: Arrival): Visit {
     const identity = identityWithoutToken(presented, arrival);
     if (arrival.call === undefined) return { identity, revision: NOT_ASKED };
-    return { identity, revision: ports.revision(sessions.find(identity.principal, arrival.call.sessionName)) };
+    return { identity, revision: ports.revision(sessions.find(identity.sessionOwner, arrival.call.sessionName)) };
   }
 
   async function requiresKey(stamp: RegistryStamp | null): Promise<boolean> {
@@ -149,13 +155,13 @@ async function tokenVisit(
   token: PresentedToken,
   { call }: Arrival,
 ): Promise<Visit> {
-  let owner = ports.tokens.ownerOf(token);
+  let owner = ports.tokens.sessionOwnerOf(token);
   if (owner === undefined) {
     const seen = await ports.tokens.verify(token, await ports.requireRevision());
     if (seen === null) throw new WrongCredential();
-    owner = ownerOf(seen);
+    owner = sessionOwnerOf(seen);
   }
-  const session = call === undefined ? undefined : sessions.find(`tok:${owner}`, call.sessionName);
+  const session = call === undefined ? undefined : sessions.find(owner, call.sessionName);
   const revision = await ports.requireRevision(session);
   const verified = await ports.tokens.verify(token, revision);
   if (verified === null) throw new WrongCredential();
@@ -164,8 +170,8 @@ async function tokenVisit(
 
 const NOT_ASKED: Promise<Revision | null> = Promise.resolve(null);
 
-function ownerOf({ subject, limits }: VerifiedToken): string {
-  return identityOf(subject) ?? limits.tokenId;
+function ownSession(principal: string): Pick<Identity, 'principal' | 'sessionOwner'> {
+  return { principal, sessionOwner: principal };
 }
 
 /** Who acts with the rights of a token. */
@@ -173,6 +179,7 @@ export function tokenIdentity(token: VerifiedToken, nodePlan: Identity['plan']):
   const owner = ownerOf(token);
   return {
     principal: `tok:${owner}`,
+    sessionOwner: sessionOwnerOf(token),
     operator: false,
     token,
     plan: token.plan ?? nodePlan,
@@ -183,7 +190,7 @@ export function tokenIdentity(token: VerifiedToken, nodePlan: Identity['plan']):
 /** Who presents nothing. */
 export function anonymousAt(address: string): Identity {
   const bucket = `address:${clientNetwork(address)}`;
-  return { principal: `anon:${address}`, operator: false, token: null, plan: 'free', bucket };
+  return { ...ownSession(`anon:${address}`), operator: false, token: null, plan: 'free', bucket };
 }
 
 /** Takes as long for a wrong key as for a right one, wherever they differ. */

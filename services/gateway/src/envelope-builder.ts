@@ -55,7 +55,7 @@ export function createEnvelopeBuilder({
   return async function buildEnvelope({ card, args, metaKey, ownKey, visit, exchange, door }) {
     const { identity } = visit;
     const { headers } = exchange.request;
-    const session = exchange.within?.session ?? sessions.of(identity.principal, exchange.sessionName);
+    const session = exchange.within?.session ?? sessions.of(identity.sessionOwner, exchange.sessionName);
     const idempotencyKey = keyOf(ownKey ?? headerText(headers, 'idempotency-key') ?? metaKey);
     const deadlineAt = clock.now() + Math.min(card.deadlineMs, timeoutMs(headerText(headers, 'x-svc-timeout-ms')));
     const traceparent = traceOf(headers);

@@ -1,8 +1,8 @@
 /** What one socket has been told and how it catches up: every event it may read, once and in order. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventPage, EventsAfter } from '@svc/contract/discovery.ts';
 import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
 import type { Policy } from '@svc/contract/policy.ts';
+import { inOrder, MissedEvents, PAGE_SIZE, type PagedEvents, type Place } from './missed-events.ts';
 
 /** An event with the policies that were attached to its resources when it was read. */
 export interface JudgedEvent {
@@ -12,12 +12,10 @@ export interface JudgedEvent {
 }
 
 /** Where missed events are read. */
-export interface EventSource {
+export interface EventSource extends PagedEvents {
   positions(): ReadonlyMap<string, number>;
   /** Every service that has to be there has been heard of. */
   isComplete(): boolean;
-  /** Throws BusError. */
-  page(service: string, after: EventsAfter): Promise<EventPage>;
   judge(events: readonly PositionedEvent[]): Promise<readonly JudgedEvent[]>;
 }
 
@@ -33,28 +31,14 @@ interface EventSink {
 
 /** How often one socket may ask for what it missed: each time costs what it is sent. */
 const MAX_RESUMES = 8;
-/** Of every service at once, and together not as many as make a client a slow one. */
-const PAGE_SIZE = 100;
 const RETRY_MS = 250;
 /** How often the services are asked for an event while some of them do not answer, or were not heard of yet. */
 const MAX_SEARCHES = 120;
 /** Of services that nobody expects a gateway hears when it hears of them. */
 const MIN_SEARCHES = 4;
 
-/**
- * `first`: where the socket came in. `cursor`: the last position it was considered for. Live events pass only while it
- * is not catching up; `offered` remembers how far they went meanwhile, and it is done when the cursor is there.
- */
-interface Place {
-  readonly first: number;
-  cursor: number;
-  offered: number;
-  live: boolean;
-}
-
-/** An event that a service keeps: where, and at which position. */
+/** An event that a service keeps: which, and at which position. */
 interface Found {
-  readonly service: string;
   readonly place: Place;
   readonly position: number;
 }
@@ -66,6 +50,8 @@ export class EventSession {
   #started = false;
   #resuming = 0;
   #resumes = 0;
+  /** What came before it is known to the client, also of services that are not heard of yet. */
+  #resumedAfter: string | null = null;
   #work: Promise<void> = Promise.resolve();
 
   constructor(source: EventSource, sink: EventSink) {
@@ -110,12 +96,21 @@ export class EventSession {
     const newest = events.at(-1);
     if (oldest === undefined || newest === undefined) return;
     let place = this.#places.get(service);
-    if (place === undefined) {
-      place = { ...placeAt(oldest.position - 1), live: this.#started && this.#resuming === 0 };
-      this.#places.set(service, place);
-    }
+    place ??= this.#begin(service, oldest.position - 1);
     place.offered = newest.position;
     if (place.live) this.#tell(place, events);
+  }
+
+  #begin(service: string, position: number): Place {
+    const place = placeAt(position);
+    this.#places.set(service, place);
+    if (!this.#started || this.#resuming > 0) return place;
+    place.live = this.#resumedAfter === null;
+    if (this.#resumedAfter !== null) {
+      place.missed = { since: this.#resumedAfter };
+      this.#enqueue(() => this.#catchUp(service, place));
+    }
+    return place;
   }
 
   #tell(place: Place, events: readonly JudgedEvent[]): void {
@@ -136,6 +131,10 @@ export class EventSession {
   }
 
   async #catchUp(service: string, place: Place): Promise<void> {
+    while (place.missed !== null && this.#sink.isOpen()) {
+      await this.#tellMissed([[service, place]]);
+      if (place.missed !== null) await sleep(RETRY_MS, undefined, { ref: false });
+    }
     while (place.cursor < place.offered && this.#sink.isOpen()) {
       const events = await this.#read(service, place.cursor);
       if (events === null) continue;
@@ -160,20 +159,40 @@ export class EventSession {
   async #replay(eventId: string): Promise<void> {
     const found = await this.#search(eventId);
     if (found === null) return this.#sink.tellGone();
-    const { service, place } = found;
-    let { position } = found;
+    this.#resumedAfter = eventId;
+    for (const place of this.#places.values()) place.missed = { since: eventId };
+    const { place, position } = found;
+    place.missed = { position };
     // Another gateway may have told the client more than this one has heard of yet.
     place.cursor = Math.max(place.cursor, position);
-    while (this.#sink.isOpen() && position < place.first) {
-      const events = await this.#read(service, position);
-      if (events === null) continue;
-      if (events.length === 0) return;
-      for (const event of events) {
-        position = event.position;
-        if (position <= place.first) this.#sink.send(event);
-      }
+    await this.#tellMissed([...this.#places]);
+  }
+
+  /**
+   * Of all services together, in the order of their ids, so that a client which is cut off again goes on after any of them.
+   * A service that does not answer is left out, and caught up with by itself.
+   */
+  async #tellMissed(places: readonly (readonly [string, Place])[]): Promise<void> {
+    let missed = places.map(([service, place]) => new MissedEvents(service, place));
+    while (this.#sink.isOpen()) {
+      await Promise.all(missed.map((each) => each.fill(this.#source)));
+      if (missed.some(({ isGone }) => isGone)) this.#sink.tellGone();
+      missed = missed.filter(({ hasNext }) => hasNext);
+      if (missed.length === 0) return;
+      for (const event of await this.#judged(inOrder(missed))) this.#sink.send(event);
       await this.#sink.taken();
     }
+  }
+
+  async #judged(events: readonly PositionedEvent[]): Promise<readonly JudgedEvent[]> {
+    while (this.#sink.isOpen()) {
+      try {
+        return await this.#source.judge(events);
+      } catch {
+        await sleep(RETRY_MS, undefined, { ref: false });
+      }
+    }
+    return [];
   }
 
   async #search(eventId: string): Promise<Found | null> {
@@ -198,7 +217,7 @@ export class EventSession {
       const page = await this.#source.page(service, { id: eventId, limit: 1 });
       if ('gone' in page) return 'not here';
       const position = page.events[0] === undefined ? page.head : page.events[0].position - 1;
-      return { service, place, position };
+      return { place, position };
     } catch {
       return 'no answer';
     }
@@ -206,5 +225,5 @@ export class EventSession {
 }
 
 function placeAt(position: number): Place {
-  return { first: position, cursor: position, offered: position, live: false };
+  return { first: position, missed: null, cursor: position, offered: position, live: false };
 }

@@ -16,6 +16,8 @@ export class HttpExchange {
   sessionName: string | undefined;
   form: ReplyForm = UNREADABLE;
   rate: Rate | null = null;
+  /** What is answered was answered before, under the same idempotency key. */
+  replayed = false;
 
   constructor(request: IncomingMessage, response: ServerResponse, requestId: string, address: string) {
     this.request = request;
@@ -41,12 +43,13 @@ const EXPOSED =
   'x-request-id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotency-Replayed, Mcp-Session-Id';
 
 export function createReplyWriter({ securityHeaders, corsOrigins, isDraining }: ReplyPolicy): ReplyWriter {
-  function headersFor({ request, requestId, rate }: HttpExchange): string[] {
+  function headersFor({ request, requestId, rate, replayed }: HttpExchange): string[] {
     const headers = [...securityHeaders, 'x-request-id', requestId];
     if (rate !== null) {
       headers.push('X-RateLimit-Limit', String(rate.limit), 'X-RateLimit-Remaining', String(rate.remaining));
       headers.push('X-RateLimit-Reset', String(rate.resetAtS));
     }
+    if (replayed) headers.push('Idempotency-Replayed', 'true');
     const { origin } = request.headers;
     if (origin !== undefined && corsOrigins?.includes(origin) === true) {
       headers.push('Access-Control-Allow-Origin', origin, 'Vary', 'Origin', 'Access-Control-Expose-Headers', EXPOSED);

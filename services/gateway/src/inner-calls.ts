@@ -107,7 +107,7 @@ async function identityOf(
     throw new CallError('UNAUTHORIZED', `${id} has no role in ${workspace}.`);
   }
   const token: VerifiedToken = {
-    limits: { ...limits, ...NO_TOKEN },
+    limits: { ...limits, tokenId: 'none', expiresAt: limits.expiresAt ?? ENDED },
     subject,
     quarantined,
     roles,
@@ -118,12 +118,12 @@ async function identityOf(
   return tokenIdentity(token, platform.config.SVC_PLAN);
 }
 
-/** What its token allowed it holds; the token itself may have ended long ago. */
-const NO_TOKEN = { tokenId: 'none', expiresAt: Number.MAX_SAFE_INTEGER };
+/** What its token allowed still counts, but nothing that is to end with the token comes from one that is not there. */
+const ENDED = 0;
 
 function dispatched({ body, refusal, card }: Pick<Answer, 'body' | 'refusal' | 'card'>, mostBytes: number): Dispatched {
   const result =
     card.bare || body === 'null' ? body : JSON.stringify((JSON.parse(body) as { content: unknown }).content);
   const bytes = Buffer.byteLength(result);
-  return { result: bytes <= mostBytes ? result : null, bytes, refusal };
+  return { result: bytes <= mostBytes ? result : null, bytes, refusal, secrets: [...card.secrets] };
 }

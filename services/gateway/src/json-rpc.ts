@@ -17,8 +17,6 @@ interface JsonRpcParts {
   readonly writer: ReplyWriter;
 }
 
-const REPLAYED = ['Idempotency-Replayed', 'true'];
-
 export function createJsonRpc({ directory, ports, callTool, writer }: JsonRpcParts): Protocol {
   return {
     async perform(body, calling) {
@@ -34,7 +32,8 @@ export function createJsonRpc({ directory, ports, callTool, writer }: JsonRpcPar
         return writer.json(exchange, 200, frameResult(exchange.form, `{"content":${text}}`));
       }
       const { body: result, replayed } = await callTool(form, calling);
-      writer.json(exchange, 200, frameResult(exchange.form, result), replayed ? REPLAYED : undefined);
+      exchange.replayed = replayed;
+      writer.json(exchange, 200, frameResult(exchange.form, result));
     },
     failure: (exchange, error) => ({
       status: error.status,

@@ -1,8 +1,30 @@
 import { once } from 'node:events';
-import { Agent, type ClientRequest, request } from 'node:http';
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { createHttpServer, finishInFlight, listen } from './listener.ts';
+
+test('who offers another protocol is answered in this one', async () => {
+  const server = createHttpServer((_request, response) => response.end('here'));
+  server.on('upgrade', (_request, socket: Socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
+  const port = await listen(server, '127.0.0.1', 0);
+  const status = (path: string, upgrade: string) =>
+    new Promise<number>((resolve, reject) => {
+      const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade, 'http2-settings': 'AAMAAABkAAQCAAAA' };
+      const outgoing = request({ port, host: '127.0.0.1', path, method: 'POST', headers }).end('{}');
+      for (const event of ['response', 'upgrade'])
+        outgoing.once(event, (response: IncomingMessage) => {
+          resolve(response.statusCode ?? 0);
+          outgoing.destroy();
+        });
+      outgoing.once('error', reject);
+    });
+  expect(await status('/call', 'h2c')).toBe(200);
+  expect(await status('/call', 'websocket')).toBe(200);
+  expect(await status('/socket.io/?EIO=4', 'WebSocket')).toBe(101);
+  server.closeAllConnections();
+  await finishInFlight(server);
+});
 
 const CLIENTS = 60;
 

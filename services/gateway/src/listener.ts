@@ -1,7 +1,8 @@
 /** The HTTP server: its limits, its start, and an end that fails no request. */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as turnOfLoop, setTimeout as sleep } from 'node:timers/promises';
+import { createServer } from '@svc/runtime/http-server.ts';
 import { listenProblem } from '@svc/runtime/start-problem.ts';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -9,6 +10,7 @@ const HEADERS_WITHIN_MS = 10_000;
 const REQUEST_WITHIN_MS = 60_000;
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_EVERY_MS = 2000;
+const SOCKET_PATH = '/socket.io/';
 const IDLE_SWEEP_MS = 25;
 /** More than the system lets wait. */
 const MAX_ACCEPT_TURNS = 1024;
@@ -21,8 +23,14 @@ export function createHttpServer(handler: RequestListener): Server {
     requestTimeout: REQUEST_WITHIN_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: CHECK_EVERY_MS,
+    shouldUpgradeCallback: isOfSockets,
   };
   return createServer(options, handler);
+}
+
+/** Whoever offers another protocol, as clients of HTTP/2 do, or that one elsewhere, is answered as if it had offered none. */
+function isOfSockets({ headers, url = '' }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket' && url.startsWith(SOCKET_PATH);
 }
 
 /** Resolves with the port. */

@@ -18,18 +18,18 @@ const SESSION_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 const REMEMBERED = 1000;
 
 export interface SessionKeys {
-  /** Principal and `x-svc-session` -> 64 hex digits. Throws INVALID_REQUEST for a name that is none. */
-  of(principal: string, name: string | undefined): string;
+  /** Whose it is and `x-svc-session` -> 64 hex digits. Throws INVALID_REQUEST for a name that is none. */
+  of(owner: string, name: string | undefined): string;
   /** The same; undefined for a name that is none. */
-  find(principal: string, name: string | undefined): string | undefined;
+  find(owner: string, name: string | undefined): string | undefined;
 }
 
 export function createSessionKeys(): SessionKeys {
   const known = new Map<string, string>();
 
-  function find(principal: string, name = ''): string | undefined {
+  function find(owner: string, name = ''): string | undefined {
     if (name !== '' && !SESSION_NAME.test(name)) return undefined;
-    const source = `${principal}\n${name}`;
+    const source = `${owner}\n${name}`;
     const remembered = known.get(source);
     if (remembered !== undefined) return remembered;
     const key = hash('sha256', source, 'hex');
@@ -40,8 +40,8 @@ export function createSessionKeys(): SessionKeys {
 
   return {
     find,
-    of(principal, name) {
-      const key = find(principal, name);
+    of(owner, name) {
+      const key = find(owner, name);
       if (key !== undefined) return key;
       throw new CallError(
         'INVALID_REQUEST',

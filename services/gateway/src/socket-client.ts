@@ -2,6 +2,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { EVERYTHING, isWanted } from './domain/event-filter.ts';
 import { type Listener, visiblePayload } from '@svc/contract/event-visibility.ts';
+import { BRAIN_EVENTS } from '@svc/contract/events.brain.ts';
 import type { EventMember } from './event-hub.ts';
 import { EventSession, type EventSource, type JudgedEvent } from './event-session.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
@@ -118,6 +119,7 @@ export class SocketClient implements EventMember {
 
   #send({ event, policies }: JudgedEvent): void {
     if (this.#isCutOff || !isWanted(this.#filter, event.name, event.workspace)) return;
+    if (!this.rights.mayRead && Object.hasOwn(BRAIN_EVENTS, event.name)) return;
     const payload = visiblePayload(event, this.#listener, policies);
     if (payload === null) return;
     if (this.#queuedEvents >= MAX_QUEUED_EVENTS || this.#queuedBytes > MAX_QUEUED_BYTES) return this.#cutOff();

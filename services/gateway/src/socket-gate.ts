@@ -34,6 +34,8 @@ export class SocketGate {
   readonly #parts: GateParts;
   readonly #sessions = new Tally();
   readonly #strangers = new Tally();
+  /** Those that have a socket, or ask for one just now. */
+  readonly #entered = new WeakSet<object>();
   #sessionCount = 0;
   #strangerCount = 0;
 
@@ -54,6 +56,18 @@ export class SocketGate {
     const admitted = bound === null && this.#parts.isOpen();
     answer(admitted ? null : 'SERVICE_UNAVAILABLE', admitted);
   };
+
+  /** False = the session has its socket, or its credential is being judged: what is bounded for sessions is so for sockets. */
+  enter(session: object): boolean {
+    if (this.#entered.has(session)) return false;
+    this.#entered.add(session);
+    return true;
+  }
+
+  /** It was refused, and may try again. */
+  leave(session: object): void {
+    this.#entered.delete(session);
+  }
 
   /** Counts what begins and what ends. */
   watch(io: Pick<Server, 'engine' | 'on'>): void {

@@ -52,6 +52,19 @@ async function settled(witness: Client): Promise<void> {
   await sleep(20);
 }
 
+test('a token held to a profile that does not read files hears nothing of them', async () => {
+  const { registry } = harness;
+  registry.grant('a', 'acme', 'viewer');
+  const [free, held] = [
+    await withToken(registry.mint('a')),
+    await withToken(registry.mint('a', { profile: 'escrow' })),
+  ];
+  const witness = await listening({ apiKey: KEY });
+  log.emit(2, { workspace: 'acme' });
+  await settled(witness);
+  expect([free.heard, held.heard]).toEqual([[1, 2], []]);
+});
+
 describe('events of a workspace', () => {
   test('are heard by its members and operators only', async () => {
     const { registry } = harness;

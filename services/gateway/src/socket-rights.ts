@@ -11,6 +11,7 @@ import {
   listenerOfToken,
   OPERATOR_LISTENER,
 } from '@svc/contract/event-visibility.ts';
+import { isAllowedBy } from './domain/profiles.ts';
 import type { Ports } from './ports.ts';
 import { agentSubject } from './subjects.ts';
 import type { PresentedToken } from './token-cache.ts';
@@ -25,6 +26,8 @@ export type SocketCredential =
 /** `rev`: the revision under which it was judged. `expiresAt`: by the registry's clock. */
 export interface SocketRights {
   readonly listener: Listener;
+  /** Whether a profile that the token is held to lets it read files, and so hear of them. */
+  readonly mayRead: boolean;
   readonly rev: number;
   readonly expiresAt: number;
 }
@@ -48,23 +51,29 @@ export async function rightsOf(
   const { rev } = revision.stamp;
   if (credential.kind === 'anonymous') {
     const isOpen = (await ports.settings.read('mcp.requireKey', revision.stamp)) === false;
-    return isOpen ? { listener: ANONYMOUS_LISTENER, rev, expiresAt: Infinity } : null;
+    return isOpen ? { ...HELD_TO_NOTHING, listener: ANONYMOUS_LISTENER, rev } : null;
   }
   if (credential.kind === 'token') {
     const verified = await ports.tokens.verify(credential.token, revision);
     if (verified === null) return null;
-    return { listener: listenerOfToken(verified), rev, expiresAt: verified.limits.expiresAt };
+    const { profile, expiresAt } = verified.limits;
+    const set = await ports.profilesFor(profile, async () => revision.stamp);
+    return { listener: listenerOfToken(verified), mayRead: isAllowedBy(profile, READING, set), rev, expiresAt };
   }
-  if (credential.agentId === undefined) return { listener: OPERATOR_LISTENER, rev, expiresAt: Infinity };
+  if (credential.agentId === undefined) return { ...HELD_TO_NOTHING, listener: OPERATOR_LISTENER, rev };
   const agent = await ports.agentContext(credential.agentId, null, revision.stamp);
   const subject = agentSubject(agent);
   const listener =
     subject === null ? OPERATOR_LISTENER : listenerOf(subject, { roles: agent.roles, accounts: [] }, true);
-  return { listener, rev, expiresAt: Infinity };
+  return { ...HELD_TO_NOTHING, listener, rev };
 }
 
+/** Whoever may not read a file in the ordinary way hears nothing of it. */
+const READING = { name: 'brain_read', service: 'brain' };
+const HELD_TO_NOTHING = { mayRead: true, expiresAt: Infinity } as const;
+
 /** Of an operator who names no agent; renewed like all others before the first event. */
-export const UNCHECKED_OPERATOR: SocketRights = { listener: OPERATOR_LISTENER, rev: -1, expiresAt: Infinity };
+export const UNCHECKED_OPERATOR: SocketRights = { ...HELD_TO_NOTHING, listener: OPERATOR_LISTENER, rev: -1 };
 
 const RECHECK_EVERY_MS = 1000;
 const RECHECKED_AT_ONCE = 64;

@@ -227,6 +227,25 @@ describe('a session', () => {
     await until(async () => (await sessions()).some((text) => text.startsWith('0{')));
   });
 
+  test('opens one socket, however often it asks at once, and again when it was refused', async () => {
+    const at = '/socket.io/?EIO=4&transport=polling';
+    const opened = await (await harness.fetch(at)).text();
+    const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
+    const answers = async (...auths: object[]): Promise<string[]> => {
+      const body = auths.map((auth) => `40${JSON.stringify(auth)}`).join('\x1e');
+      await harness.fetch(`${at}&sid=${sid}`, { method: 'POST', body });
+      const told: string[] = [];
+      while (told.length < auths.length)
+        told.push(...(await (await harness.fetch(`${at}&sid=${sid}`)).text()).split('\x1e'));
+      return told.map((text) => /^4\d/.exec(text)?.[0] ?? text).sort();
+    };
+    expect(await answers({ apiKey: 'wrong' })).toEqual(['44']);
+    expect(await answers(...Array.from({ length: 20 }, () => ({ apiKey: KEY })))).toEqual([
+      '40',
+      ...Array<string>(19).fill('44'),
+    ]);
+  });
+
   test('that listens to nothing any more is closed', async () => {
     const { socket } = await connected();
     const { engine } = socket.io;

@@ -46,6 +46,8 @@ export type GatewaySocket = Socket<DefaultEventsMap, DefaultEventsMap, DefaultEv
 type IoServer = Server<DefaultEventsMap, DefaultEventsMap, DefaultEventsMap, SocketData>;
 
 const MAX_MESSAGE_BYTES = 64 * 1024;
+/** For whoever asks for a second socket on a connection that has one, or is just being judged. */
+const ONE_AFTER_ANOTHER_MS = 1000;
 
 export function startSockets(server: HttpServer, parts: SocketParts): Sockets {
   const { hub, metrics } = parts;
@@ -78,6 +80,7 @@ export function startSockets(server: HttpServer, parts: SocketParts): Sockets {
 
 function createIo(server: HttpServer, parts: SocketParts, door: { readonly isOpen: boolean }): IoServer {
   const { admission, addresses, denials, metrics, platform } = parts;
+  const { SVC_CORS_ORIGINS: corsOrigins } = platform.config;
   const gate = new SocketGate({
     admission,
     addresses,
@@ -90,15 +93,31 @@ function createIo(server: HttpServer, parts: SocketParts, door: { readonly isOpe
     serveClient: false,
     maxHttpBufferSize: MAX_MESSAGE_BYTES,
     allowRequest: gate.judge,
+    ...(corsOrigins === undefined ? {} : { cors: { origin: [...corsOrigins] } }),
   });
   gate.watch(io);
   io.use((socket, next) => {
-    void decide(parts, socket, next);
+    if (gate.enter(socket.conn))
+      void decide(
+        parts,
+        socket,
+        refusedWith(next, () => gate.leave(socket.conn)),
+      );
+    else next(handshakeError(rateLimited(ONE_AFTER_ANOTHER_MS), platform));
   });
   return io;
 }
 
-async function decide(parts: SocketParts, socket: GatewaySocket, next: (refusal?: Error) => void): Promise<void> {
+type Next = (refusal?: Error) => void;
+
+function refusedWith(next: Next, onRefused: () => void): Next {
+  return (refusal) => {
+    if (refusal !== undefined) onRefused();
+    next(refusal);
+  };
+}
+
+async function decide(parts: SocketParts, socket: GatewaySocket, next: Next): Promise<void> {
   try {
     await admit(parts, socket);
   } catch (error) {

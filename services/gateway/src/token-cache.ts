@@ -1,10 +1,11 @@
 /** Tokens as the registry knows them, remembered under the hash of the raw token; the raw token itself is not kept. */
 import { hash } from 'node:crypto';
 import { type RegistryStamp, TOKENS_USED, type VerifiedToken } from '@svc/contract/registry.ts';
-import { identityOf } from '@svc/contract/subject.ts';
+import { isAnonymous } from '@svc/contract/subject.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { createStampedCache, type RegistryClient, type Revision } from '@svc/runtime/registry.ts';
 import type { TokenMeter } from './gateway-metrics.ts';
+import { sessionOwnerOf } from './identity.ts';
 
 /** A token as it came; `digest` = SHA-256 in hex. */
 export interface PresentedToken {
@@ -13,8 +14,8 @@ export interface PresentedToken {
 }
 
 export interface TokenCache {
-  /** Whose the token was when it was last seen: good for finding a session, not for believing. */
-  ownerOf(token: PresentedToken): string | undefined;
+  /** Whose session its calls had when it was last seen: good for finding that, not for believing. */
+  sessionOwnerOf(token: PresentedToken): string | undefined;
   /** The token as it stands at `revision`; null = not valid. Throws SERVICE_UNAVAILABLE. */
   verify(token: PresentedToken, revision: Pick<Revision, 'stamp' | 'at'>): Promise<VerifiedToken | null>;
   /** Tells which tokens were used lately, then stops. */
@@ -79,13 +80,12 @@ export function createTokenCache({ platform, registry, meter }: TokenCacheParts)
   }
 
   return {
-    ownerOf: ({ digest }) => owners.get(digest),
+    sessionOwnerOf: ({ digest }) => owners.get(digest),
     async verify(token, { stamp, at }) {
       const verified = await read(token, stamp);
       if (verified === null || verified.limits.expiresAt <= at) return null;
-      const owner = identityOf(verified.subject);
-      if (owner === null) return null;
-      rememberOwner(token.digest, owner);
+      if (isAnonymous(verified.subject)) return null;
+      rememberOwner(token.digest, sessionOwnerOf(verified));
       uses.note(verified.limits.tokenId);
       return verified;
     },

@@ -20,10 +20,12 @@ const Card = z.object({
   }),
   access: z.enum(['public', 'identified', 'operator', 'workspace:admin', 'workspace:editor', 'workspace:viewer']),
   effect: z.enum(['read', 'write-idempotent', 'write', 'external']),
+  openToReaders: z.boolean().default(false),
   refusals: z.array(z.string()),
   callErrors: z.array(z.string()),
   bare: z.boolean(),
   deadlineMs: z.number().min(1).max(MAX_DEADLINE_MS),
+  secrets: z.array(z.string()).default([]),
   example: z.record(z.string(), z.unknown()).nullable(),
 });
 

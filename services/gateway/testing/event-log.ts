@@ -28,20 +28,37 @@ export interface EventLog {
   stop(): Promise<void>;
 }
 
+interface LogOptions {
+  readonly service?: string;
+  /** Its events are numbered from the next one on, so that they follow those of another. */
+  readonly numberedFrom?: number;
+}
+
 /** `past`: how many events there are already when it is first heard of. */
-export async function startEventLog(platform: StatelessPlatform, past = 0): Promise<EventLog> {
-  const service = 'log';
+export async function startEventLog(
+  platform: StatelessPlatform,
+  past = 0,
+  { service = 'log', numberedFrom = 0 }: LogOptions = {},
+): Promise<EventLog> {
   const { bus } = platform;
-  const kept = Array.from({ length: past }, (_, index) => ({ position: index + 1, event: eventAt(index + 1) }));
+  const numbered = (position: number, options?: EmitOptions) => ({
+    position,
+    event: eventAt(numberedFrom + position, options),
+  });
+  const kept = Array.from({ length: past }, (_, index) => numbered(index + 1));
   let head = past;
   let pages = 0;
   const publish = (events: readonly PositionedEvent[]): void => {
     bus.publish(SUBJECTS.events(service), JSON.stringify({ service, head, events } satisfies EventBatch));
   };
+  function known(asked: EventsAfter): number | undefined {
+    if ('since' in asked) return Number(asked.since.replace('evt_', '')) - numberedFrom;
+    return 'id' in asked ? kept.find(({ event }) => event.id === asked.id)?.position : asked.position;
+  }
   function page(asked: EventsAfter): EventPage {
-    const known = 'id' in asked ? kept.find(({ event }) => event.id === asked.id)?.position : asked.position;
-    if (known === undefined) return { gone: true };
-    return { head, events: kept.filter(({ position }) => position > known).slice(0, asked.limit) };
+    const after = known(asked);
+    if (after === undefined) return { gone: true };
+    return { head, events: kept.filter(({ position }) => position > after).slice(0, asked.limit) };
   }
   await bus.respond(SUBJECTS.eventsAfter(service), async (question) => {
     pages += 1;
@@ -56,7 +73,7 @@ export async function startEventLog(platform: StatelessPlatform, past = 0): Prom
   return {
     kept,
     emit(count, { lost = false, ...options } = {}) {
-      const events = Array.from({ length: count }, () => ({ position: ++head, event: eventAt(head, options) }));
+      const events = Array.from({ length: count }, () => numbered(++head, options));
       kept.push(...events);
       if (!lost) publish(events);
       return events;

@@ -10,6 +10,8 @@ import { z } from 'zod';
 export interface ProbeDeps {
   /** Names of the tools that ran, in order. */
   readonly ran: string[];
+  /** What `probe_long` waits for, beside its time. */
+  mayEnd: Promise<void>;
 }
 
 const define = toolFor<ProbeDeps>();
@@ -116,6 +118,7 @@ const long = define({
   deadlineMs: 60_000,
   async handler({ forMs, missing, isBug }, { deps, idempotency, refuse }) {
     await sleep(forMs);
+    await deps.mayEnd;
     deps.ran.push('probe_long');
     if (missing === true) throw refuse('E_FILE_ABSENT');
     if (isBug === true) throw new Error('secret path /var/lib');
@@ -143,7 +146,7 @@ export function startLateService(platform: StatelessPlatform): Promise<RunningSe
 }
 
 export async function startProbe(platform: StatelessPlatform): Promise<RunningService<ProbeDeps>> {
-  const deps: ProbeDeps = { ran: [] };
+  const deps: ProbeDeps = { ran: [], mayEnd: Promise.resolve() };
   const handle = { deps, checks: async () => [], drain: async () => {}, close: async () => {} };
   const tools = [echo, read, write, admin, slowRead, slowWrite, long, bug];
   return startService(platform, { name: 'probe', tools, start: async () => handle });

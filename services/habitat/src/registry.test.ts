@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { enrol } from '../testing/test-people.ts';
 import { useHabitat } from '../testing/test-habitat.ts';
 
 const { node } = useHabitat();
@@ -19,6 +20,25 @@ test('a fresh registry has one workspace, no roles, and says what it stands at',
     stamp,
     policies: {},
   });
+});
+
+test('a workspace is confirmed when an operator made it, or made somebody admin there', async () => {
+  const maker = await enrol(node, 'maker');
+  await maker.call('svc_habitat_createWorkspace', { workspaceId: 'made' });
+  await node.call('svc_habitat_createWorkspace', { workspaceId: 'given', options: { owner: 'maker' } });
+  const ask = async (workspaceId: string) =>
+    (await node.registry.roles({ userId: 'maker', workspaceId, confirmed: true })).confirmed;
+  expect([await ask('made'), await ask('given'), await ask('default'), await ask('ghost')]).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+  await maker.call('svc_habitat_addRole', { workspaceId: 'made', userId: 'friend', role: 'admin' });
+  await node.call('svc_habitat_addRole', { workspaceId: 'made', userId: 'other', role: 'editor' });
+  expect(await ask('made')).toBe(false);
+  await node.call('svc_habitat_addRole', { workspaceId: 'made', userId: 'other', role: 'admin' });
+  expect(await ask('made')).toBe(true);
 });
 
 test('the registry stands where it stood after a change that is denied, that is made already, or that nobody has to know', async () => {

@@ -1,15 +1,15 @@
 import { createLog } from '@svc/runtime/log.ts';
 import { connectRedis } from '@svc/runtime/redis.ts';
-import { startRedis } from '@svc/testing/servers/redis.ts';
+import { startOwnRedis } from '@svc/testing/servers/redis.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createSessions } from './sessions.ts';
 
 const log = createLog('silent', {});
-const server = await startRedis();
+const server = await startOwnRedis();
 
 afterAll(() => server?.stop());
 
-describe.skipIf(server?.control === undefined)('sessions over Redis', () => {
+describe.skipIf(server === null)('sessions over Redis', () => {
   const { url, control } = server ?? { url: '', control: undefined };
   const open = () => connectRedis({ url, name: 'test', log });
 

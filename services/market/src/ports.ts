@@ -7,7 +7,7 @@ type Ledger = OperationClient<typeof ESCROW, 'market'>;
 type Registry = OperationClient<typeof HABITAT, 'market'>;
 
 export type Money = Pick<Ledger, 'hold' | 'capture' | 'void' | 'debit' | 'states' | 'live'>;
-export type Trust = Pick<Registry, 'recordTrade'>;
+export type Trust = Pick<Registry, 'parties' | 'recordTrade'>;
 
 export interface Ports {
   readonly money: Money;

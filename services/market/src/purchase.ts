@@ -1,5 +1,5 @@
 /** What is bought from whom, for what: decided before anything is taken. */
-import { mayActIn } from '@svc/contract/actor.ts';
+import { mayActIn, maySpendOwn } from '@svc/contract/actor.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { maySee, type View, viewOfAgent } from './access.ts';
@@ -10,14 +10,15 @@ import type { BidRow, ListingRow } from './store/offer-rows.ts';
 import type { Purchase } from './store/beginning.ts';
 
 type DealRefusal =
+  | 'E_BUDGET'
   | 'E_CONSENT'
   | 'E_QUARANTINED'
   | 'E_SELF_TRADE'
   | 'E_SELLER_TRUST'
   | 'E_SKILL_DISABLED'
   | 'E_UNKNOWN_WORKSPACE';
-export type ListingRefusal = DealRefusal | 'E_LISTING_ABSENT' | 'E_SOLD_OUT';
-type BidRefusal = DealRefusal | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER' | 'E_SOLD_OUT';
+export type ListingRefusal = DealRefusal | 'E_LISTING_ABSENT' | 'E_NO_AGENT' | 'E_SOLD_OUT';
+type BidRefusal = DealRefusal | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NO_AGENT' | 'E_NOT_SELLER' | 'E_SOLD_OUT';
 
 /** Who buys, and with whose money. */
 interface Buying {
@@ -30,7 +31,7 @@ interface Buying {
 }
 
 type Deps = Pick<MarketDeps, 'offers' | 'registry' | 'ids'>;
-type Decided<Code> = Promise<Decision<Purchase, Extract<Code, string>>>;
+type Decided<Code extends string> = Promise<Decision<Purchase, Code>>;
 
 interface Deal extends Pick<Purchase, 'seller' | 'buyer' | 'price' | 'amount' | 'scope' | 'listingId' | 'bidId'> {
   readonly kind: TradeKind;
@@ -62,11 +63,20 @@ async function visibleListing(deps: Deps, buying: Buying, listingId: string): Pr
   return listing !== null && maySee(await viewOfActing(deps, buying), listing.scope) ? listing : null;
 }
 
-function decideOffer(deps: Deps, buying: Buying, listing: ListingRow): Decided<DealRefusal | 'E_SOLD_OUT'> {
+function decideOffer(
+  deps: Deps,
+  buying: Buying,
+  listing: ListingRow,
+): Decided<DealRefusal | 'E_NO_AGENT' | 'E_SOLD_OUT'> {
   const { type, seller, price, amount, scope, listingId, taken, supply } = listing;
   const kind = type === 'skill' ? 'skill' : 'plain';
   const deal: Deal = { kind, seller, buyer: buying.agent, price, amount, scope, listingId, bidId: null };
-  return decideDeal(deps, buying, deal, taken >= supply);
+  return decideDeal(deps, buying, {
+    deal,
+    soldOut: taken >= supply,
+    withoutSeller: 'E_SOLD_OUT',
+    withoutBuyer: 'E_NO_AGENT',
+  });
 }
 
 /** The seller of the listing that was bid on, or whoever knows what was asked for, takes the bid. */
@@ -80,7 +90,8 @@ export async function decideAccept(deps: Deps, buying: Buying, bidId: string): D
   if (bid.scope !== null && !maySee(await viewOfAgent(deps.registry, buying.caller, bid.bidder), bid.scope)) {
     return deny('E_BID_CLOSED', { reason: 'the bidder is no member any more' });
   }
-  return decideDeal(deps, buying, dealOf(bid, listing, buying.agent));
+  const deal = dealOf(bid, listing, buying.agent);
+  return decideDeal(deps, buying, { deal, soldOut: false, withoutSeller: 'E_NO_AGENT', withoutBuyer: 'E_BID_CLOSED' });
 }
 
 function dealOf(bid: BidRow, listing: ListingRow | null, seller: string): Deal {
@@ -88,28 +99,51 @@ function dealOf(bid: BidRow, listing: ListingRow | null, seller: string): Deal {
   return { kind: listing?.type === 'skill' ? 'skill' : 'plain', seller, buyer, price, amount, scope, listingId, bidId };
 }
 
-async function decideDeal(
-  { registry, ids }: Deps,
+interface Asked<Gone> {
+  readonly deal: Deal;
+  readonly soldOut: boolean;
+  /** What it is refused with when one of them is no identity any more. */
+  readonly withoutSeller: Gone;
+  readonly withoutBuyer: Gone;
+}
+
+async function decideDeal<Gone extends string>(
+  { registry, ids, offers }: Deps,
   { caller, workspace, consentGiven }: Buying,
-  deal: Deal,
-  soldOut = false,
-): Decided<DealRefusal | 'E_SOLD_OUT'> {
+  { deal, soldOut, withoutSeller, withoutBuyer }: Asked<Gone>,
+): Decided<DealRefusal | 'E_SOLD_OUT' | Gone> {
   const stamp = caller.registry;
   if (deal.kind === 'skill' && !(await registry.setting('market.skillsEnabled', stamp)))
     return deny('E_SKILL_DISABLED');
   const parties = await decideParties(registry, deal, await decideConsent(registry, consentGiven, stamp));
   if (!parties.ok) return parties;
+  const { buyerFamily, ended } = parties.value;
+  if (ended.get(deal.seller) === 'killed') await offers.closeListings(deal.seller);
+  if (ended.has(deal.seller)) return deny(withoutSeller, { reason: 'the seller is no agent any more' });
+  if (ended.has(deal.buyer)) return deny(withoutBuyer, { reason: 'the buyer is no agent any more' });
+  const purse = decidePurse(caller, workspace, deal);
   // Supply is asked for before the purse is.
-  if (workspace !== null && !mayActIn(caller, workspace)) return deny(soldOut ? 'E_SOLD_OUT' : 'E_UNKNOWN_WORKSPACE');
+  if (!purse.ok) return soldOut ? deny('E_SOLD_OUT') : purse;
   const unsettled = await registry.setting('market.skillsUnsettled', stamp);
   const window = deal.kind === 'skill' ? 'market.skillsTradeTtlMs' : 'market.tradeWindowMs';
   return allow({
     ...deal,
-    ...parties.value,
+    buyerFamily,
     tradeId: ids.next('trd'),
     workspace,
     operator: caller.operator,
     windowMs: await registry.setting(window, stamp),
     unsettled: unsettled ?? 'confirm',
   });
+}
+
+/** Of a bid that is accepted its bidder pays, who has placed it with a token that may. */
+function decidePurse(
+  caller: Caller,
+  workspace: string | null,
+  { amount, bidId }: Deal,
+): Decision<null, 'E_BUDGET' | 'E_UNKNOWN_WORKSPACE'> {
+  if (workspace !== null) return mayActIn(caller, workspace) ? allow(null) : deny('E_UNKNOWN_WORKSPACE');
+  const isOwn = bidId === null && amount > 0n;
+  return isOwn && !maySpendOwn(caller) ? deny('E_BUDGET', { reason: 'bound_token', available: 0 }) : allow(null);
 }

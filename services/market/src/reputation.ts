@@ -1,5 +1,5 @@
 /** What a seller is worth, as whoever asks may know it. */
-import { MAX_SCORES_ASKED } from '@svc/contract/operations.habitat.ts';
+import { MAX_SCORES_ASKED } from '@svc/contract/operations.habitat-trust.ts';
 import type { View } from './access.ts';
 import { type Reputation, reputationOf } from './domain/reputation.ts';
 import type { Registry } from './registry.ts';

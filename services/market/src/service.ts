@@ -4,6 +4,7 @@ import { MARKET_EVENTS } from '@svc/contract/events.market.ts';
 import { storeService } from '@svc/runtime/store-service.ts';
 import type { MarketDeps } from './deps.ts';
 import { marketJobs } from './jobs.ts';
+import { createLapsing } from './store/lapsing.ts';
 import { createPorts } from './ports.ts';
 import { createRegistry } from './registry.ts';
 import { createMarketAudit } from './store/market-audit.ts';
@@ -31,13 +32,14 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
     const ports = createPorts(platform);
     const move = createTradeMoves(store, clock);
     const steps = createTradeSteps(store, clock);
+    const isLapsed = createLapsing({ store, trust: ports.trust, clock });
     const reports = createTradeReports({ store, trust: ports.trust, clock, log });
     const unpaid = metrics.counter('svc_market_unpaid_total', 'Closed trades that their buyer could not pay any more.');
     const settling = createSettling({ store, ports, move, steps, reports, log, unpaid });
-    const reconciler = createReconciler({ store, move, settling, clock, log });
+    const reconciler = createReconciler({ store, isLapsed, move, settling, clock, log });
     const deps: MarketDeps = {
       offers: createOfferStore(store, platform),
-      trades: createTradeStore({ store, move, steps, settling, clock }),
+      trades: createTradeStore({ store, isLapsed, move, steps, settling, clock }),
       registry: createRegistry(platform),
       ids,
       sweep: (kind) => reconciler.closeDue(kind, SWEPT_WITHIN_MS),

@@ -12,6 +12,7 @@ import { startService } from '@svc/runtime/service.ts';
 import { openStore } from '@svc/runtime/store.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import { createPorts, type Money, type Ports } from '../src/ports.ts';
+import { createLapsing } from '../src/store/lapsing.ts';
 import { createReconciler, type Reconciler } from '../src/store/reconciler.ts';
 import { createSettling } from '../src/store/settling.ts';
 import type { MarketStore } from '../src/store/trade-events.ts';
@@ -59,6 +60,7 @@ export async function openMarketBed(
   let affected: readonly MoneyMove[] = MONEY_MOVES;
   const money = faulty(ports.money, (move) => (affected.includes(move) ? carried : 'well'));
   const { clock } = platform;
+  const isLapsed = createLapsing({ store: base, trust: ports.trust, clock });
   const storeOfOne = () => {
     const move = createTradeMoves(base, clock);
     const steps = createTradeSteps(base, clock);
@@ -66,7 +68,11 @@ export async function openMarketBed(
     const unpaid = platform.metrics.counter('svc_market_unpaid_total', 'As in the service.');
     const parts = { store: base, ports: { money }, move, steps, reports, log: platform.log, unpaid };
     const settling = createSettling(parts);
-    return { move, settling, trades: createTradeStore({ store: base, move, steps, settling, clock }) };
+    return {
+      move,
+      settling,
+      trades: createTradeStore({ store: base, isLapsed, move, steps, settling, clock }),
+    };
   };
   const { move, settling, trades } = storeOfOne();
   return {
@@ -74,7 +80,7 @@ export async function openMarketBed(
     base,
     trades,
     elsewhere: storeOfOne().trades,
-    reconciler: createReconciler({ store: base, move, settling, clock, log: platform.log }),
+    reconciler: createReconciler({ store: base, isLapsed, move, settling, clock, log: platform.log }),
     ports,
     carry(how, which = MONEY_MOVES) {
       carried = how;

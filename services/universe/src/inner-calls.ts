@@ -6,10 +6,18 @@ import { identityOf } from '@svc/contract/subject.ts';
 import type { Caller, Effect } from '@svc/contract/tool.ts';
 import { createOperationClient } from '@svc/runtime/operations.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { withoutSecrets } from './without-secrets.ts';
 
 /** What came of a call; `result` is null when it is longer than was asked for. */
 export type Outcome =
-  | { readonly ok: true; readonly result: unknown; readonly bytes: number }
+  | {
+      readonly ok: true;
+      /** For whoever waits for it. */
+      readonly result: unknown;
+      /** The same without its secrets: what may be stored of it. */
+      readonly kept: unknown;
+      readonly bytes: number;
+    }
   | { readonly ok: false; readonly code: string; readonly error: string };
 
 export type InnerCall = Omit<DispatchQuestion, 'only'> & { readonly deadlineAt: number };
@@ -47,10 +55,10 @@ export function createInnerCalls(platform: Pick<Platform, 'bus' | 'clock' | 'log
     },
     async make({ deadlineAt, ...call }) {
       try {
-        const { result, bytes, refusal } = await gateway.dispatch(call, { deadlineAt });
+        const { result, bytes, refusal, secrets } = await gateway.dispatch(call, { deadlineAt });
         const said: unknown = result === null ? null : JSON.parse(result);
         return refusal === null
-          ? { ok: true, result: said, bytes }
+          ? { ok: true, result: said, kept: withoutSecrets(said, secrets), bytes }
           : { ok: false, code: refusal, error: errorIn(said) };
       } catch (error) {
         if (error instanceof CallError) return { ok: false, code: error.code, error: error.message };
@@ -71,8 +79,9 @@ export function actingOf({ subject, operator, token, principal }: Caller): Actin
   const id = identityOf(subject);
   if (operator) return { kind: 'operator', agentId: id };
   if (id === null) return { kind: 'anonymous', address: principal.replace(/^anon:/, '') };
-  const { bound = null, readOnly = false, profile = null } = token ?? {};
-  return { kind: 'identity', id, workspace: subject.workspace ?? 'default', limits: { bound, readOnly, profile } };
+  const { bound = null, readOnly = false, profile = null, expiresAt = null } = token ?? {};
+  const limits = { bound, readOnly, profile, expiresAt };
+  return { kind: 'identity', id, workspace: subject.workspace ?? 'default', limits };
 }
 
 /** How far a call that the caller's makes is inside of others; null = too far. */

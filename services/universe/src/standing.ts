@@ -1,6 +1,6 @@
 /** Where a call is at home, and what the caller is there. */
 import { actorOf, mayActIn } from '@svc/contract/actor.ts';
-import { holdsAtLeast, type Role } from '@svc/contract/registry.ts';
+import { holdsAtLeast, type Role, rolesIn } from '@svc/contract/registry.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import type { Roles } from '@svc/runtime/registry-reader.ts';
 import type { UniverseDeps } from './deps.ts';
@@ -25,14 +25,14 @@ export async function standingOf({ registry }: Pick<UniverseDeps, 'registry'>, c
   if (operator) return { name, operator, identity: null, workspaces: null, holds: () => true };
   const roles: Roles = identity === null ? {} : await registry.roles(identity, caller.registry);
   const workspaces = Object.keys(roles).filter(
-    (workspace) => mayActIn(caller, workspace) && holdsAtLeast(roles[workspace] ?? [], 'viewer'),
+    (workspace) => mayActIn(caller, workspace) && holdsAtLeast(rolesIn(roles, workspace), 'viewer'),
   );
   return {
     name,
     operator,
     identity,
     workspaces,
-    holds: (workspace, role) => workspaces.includes(workspace) && holdsAtLeast(roles[workspace] ?? [], role),
+    holds: (workspace, role) => workspaces.includes(workspace) && holdsAtLeast(rolesIn(roles, workspace), role),
   };
 }
 

@@ -4,13 +4,14 @@ import { brainService } from '@svc/brain/service.ts';
 import { allow } from '@svc/contract/decision.ts';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import { defineOperations } from '@svc/contract/operation.ts';
+import { AGORA } from '@svc/contract/operations.agora.ts';
 import { BRAIN } from '@svc/contract/operations.brain.ts';
 import { escrowService } from '@svc/escrow/service.ts';
 import { habitatService } from '@svc/habitat/service.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import type { Database } from '@svc/runtime/database.ts';
-import { type Handlers, serveOperations } from '@svc/runtime/operations.ts';
+import { createOperationClient, type Handlers, serveOperations } from '@svc/runtime/operations.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import { universeService } from '../src/service.ts';
@@ -56,6 +57,7 @@ export async function openCrewBed(database: Database, { bus: given = createLocal
     call,
     universe,
     habitat,
+    votes: createOperationClient(platform, AGORA, 'universe'),
     /** How notes are taken from now on; absent = as they should be. */
     takeNotes(how: Note = noted): void {
       note = how;

@@ -48,7 +48,7 @@ export async function openCronBed(
   const everything = { agentId: null, own: [], whole: null };
   return {
     async schedule(id) {
-      const who = { identity: 'operator', agentId: null, bound: null, profile: null };
+      const who = { identity: 'operator', agentId: null, bound: null, profile: null, family: null };
       const job = { workspace: WORKSPACE, id, intervalMs: 1000, enabled: true, task: { tool: 'pay', args: {} } };
       const { decision } = await jobs.schedule(call(), { ...job, ...who });
       if (!decision.ok) throw new Error(decision.code);

@@ -34,7 +34,7 @@ export interface CommandContext {
   readonly terminal: Terminal;
   /** The node at the address, with the credential, of this command. */
   readonly client: Client;
-  /** Until the person leaves it. */
+  /** Until the person leaves it. The command ends with the exit code of the last one there. */
   openPrompt(): Promise<void>;
   /** Aborted when the person wants to end it. */
   readonly signal: AbortSignal;

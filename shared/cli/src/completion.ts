@@ -105,6 +105,8 @@ function isNamed({ short, long }: Option, word: string): boolean {
 }
 
 interface Lookup {
+  /** Options with their values. */
+  readonly given: Readonly<Record<string, string>>;
   readonly args: readonly string[];
   readonly current: string;
   client(): Client;
@@ -145,12 +147,12 @@ const LOOKUPS: Readonly<Record<Exclude<Completes, 'file'>, (lookup: Lookup) => P
     const { EVENTS } = await import('@svc/contract/events.ts');
     return Object.entries(EVENTS).map(([value, { meaning }]) => ({ value, meaning }));
   },
-  async branch({ client }) {
-    const { branches } = await client().call('svc_list_branches', {});
+  async branch({ client, given: { brain } }) {
+    const { branches } = await client().call('svc_list_branches', { brain });
     return branches.map(({ name, commit }) => ({ value: name, meaning: commit.slice(0, 8) }));
   },
-  async 'brain-file'({ client }) {
-    const { files } = await client().call('brain_list_files', { limit: FILE_PAGE });
+  async 'brain-file'({ client, given: { brain, branch } }) {
+    const { files } = await client().call('brain_list_files', { brain, branch, limit: FILE_PAGE });
     return files.map(({ file }) => ({ value: file, meaning: '' }));
   },
 };

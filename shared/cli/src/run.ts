@@ -22,7 +22,7 @@ export async function runCli(surroundings: Surroundings, signal: AbortSignal): P
     const chosen = await choose(surroundings, plain);
     if (chosen === null) return exitCode('ok');
     const terminal = createTerminal(surroundings, formOf(chosen));
-    return exitCode(await runChosen(surroundings, terminal, chosen, signal));
+    return await runChosen(surroundings, terminal, chosen, signal);
   } catch (error) {
     return exitCode(tell(plain, error, surroundings.argv.includes('--json')));
   }
@@ -54,7 +54,8 @@ async function runChosen(
   terminal: Terminal,
   { declaration, input }: Chosen,
   signal: AbortSignal,
-): Promise<ExitName> {
+): Promise<number> {
+  let code = exitCode('ok');
   try {
     const context: CommandContext = {
       surroundings,
@@ -65,14 +66,13 @@ async function runChosen(
       },
       async openPrompt() {
         const { openPrompt } = await import('./prompt.ts');
-        await openPrompt(surroundings, runCli);
+        code = await openPrompt(surroundings, runCli);
       },
     };
     await declaration.run(context, input);
-    return 'ok';
+    return code;
   } catch (error) {
-    if (signal.aborted) return 'interrupted';
-    return tell(terminal, error, formOf({ declaration, input }) === 'json');
+    return exitCode(signal.aborted ? 'interrupted' : tell(terminal, error, formOf({ declaration, input }) === 'json'));
   }
 }
 

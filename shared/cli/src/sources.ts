@@ -1,13 +1,13 @@
 /** Text that a command takes from a file or from stdin. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { UsageProblem } from './problems.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** `-` = stdin. Throws UsageProblem. */
+/** `-` = stdin; what comes from there is text as what is in a file. Throws UsageProblem. */
 export async function readSource({ cwd, stdin }: Pick<Surroundings, 'cwd' | 'stdin'>, source: string): Promise<string> {
-  if (source === '-') return text(stdin);
+  if (source === '-') return utf8(await buffer(stdin), 'stdin');
   try {
     return utf8(await readFile(resolve(cwd, source)), source);
   } catch (error) {

@@ -1,6 +1,7 @@
 /** A tool as a page of help. */
 import { wrapAnsi } from 'fast-wrap-ansi';
 import type { DescribedTool } from './commands/tools.ts';
+import { shellWord } from './shell-word.ts';
 import { table } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { choicesOf, type Schema } from './tool-arguments.ts';
@@ -81,11 +82,7 @@ function typeOf(schema: Schema): string {
 
 function exampleText(name: string, example: Readonly<Record<string, unknown>>): string {
   const words = Object.entries(example).map(([key, value]) =>
-    typeof value === 'string' ? `${key}=${quoted(value)}` : `${key}:=${quoted(JSON.stringify(value))}`,
+    typeof value === 'string' ? `${key}=${shellWord(value)}` : `${key}:=${shellWord(JSON.stringify(value))}`,
   );
   return ['svc call', name, ...words].join(' ');
-}
-
-function quoted(text: string): string {
-  return /^[\w./:@-]+$/.test(text) && !text.startsWith('@') ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

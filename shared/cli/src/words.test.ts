@@ -26,6 +26,8 @@ test('a long line costs no more than its length', () => {
     splitLine(line);
     return process.cpuUsage(before).user;
   };
+  // What else the machine does makes some run longer, and none shorter.
+  const least = (length: number): number => Math.min(...Array.from({ length: 5 }, () => cost(length)));
   cost(100_000);
-  expect(cost(800_000)).toBeLessThan(10 * Math.max(cost(200_000), 5000));
+  expect(least(800_000)).toBeLessThan(10 * Math.max(least(200_000), 5000));
 });

@@ -2,6 +2,7 @@
 import { io, type Socket } from 'socket.io-client';
 import { type ConnectionOptions, connectionOf } from './connection.ts';
 import type { EventPayloads } from './generated/events.ts';
+import { wait } from './wait.ts';
 
 export type EventName = keyof EventPayloads;
 type AreaOf<Name extends string> = Name extends `${infer Area}:${string}` ? Area : never;
@@ -97,8 +98,8 @@ interface Answer extends Refusal {
 
 const ANSWER_WITHIN_MS = 10_000;
 const AGAIN_AFTER_MS = 1000;
-/** More than a connection may leave waiting. */
-const MAX_EARLY = 10_000;
+/** Events that are known when they come a second time: more than a connection may leave waiting. */
+const MAX_KNOWN = 10_000;
 /** What repeating does not mend. */
 const LASTING = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'VAF_INPUT_INVALID', 'INVALID_REQUEST']);
 
@@ -118,10 +119,12 @@ export function listen<Choice extends EventChoice = EventChoice>(options: Listen
     autoConnect: false,
   });
   let lastId = options.after ?? null;
+  const ending = new AbortController();
   let end = (_error?: ListenError): void => {};
   const ended = new Promise<void>((resolve, reject) => {
     end = (error) => {
       socket.removeAllListeners();
+      ending.abort();
       socket.close();
       signal?.removeEventListener('abort', close);
       if (error === undefined) resolve();
@@ -133,7 +136,7 @@ export function listen<Choice extends EventChoice = EventChoice>(options: Listen
     options.onEvent(event as HeardEvent<Chosen<Choice>>);
     if (isLast) lastId = event.id;
   };
-  attend(socket, options, { end: (error) => end(error), lastId: () => lastId, heard });
+  attend(socket, options, { end: (error) => end(error), ending: ending.signal, lastId: () => lastId, heard });
   if (signal?.aborted === true) close();
   else {
     signal?.addEventListener('abort', close, { once: true });
@@ -144,6 +147,8 @@ export function listen<Choice extends EventChoice = EventChoice>(options: Listen
 
 interface Listener {
   end(error: ListenError): void;
+  /** Given when nobody listens any more. */
+  readonly ending: AbortSignal;
   lastId(): string | null;
   /** `isLast`: all before it were heard. */
   heard(event: HeardEvent, isLast: boolean): void;
@@ -156,7 +161,11 @@ type Wishes = Pick<ListenOptions<never>, 'workspace' | 'onGap' | 'onChannel'> & 
 function attend(socket: Socket, wishes: Wishes, listener: Listener): void {
   const { onGap, onChannel } = wishes;
   const hear = hearing(wishes, listener);
-  const again = (afterMs = AGAIN_AFTER_MS): void => void setTimeout(() => socket.connect(), afterMs);
+  const again = (afterMs = AGAIN_AFTER_MS): void =>
+    void wait(afterMs, listener.ending).then(
+      () => socket.connect(),
+      () => {},
+    );
   const refuse = ({ code = 'INTERNAL', retryAfterMs }: Refusal, message: string): void => {
     if (LASTING.has(code)) return listener.end(new ListenError(code, message));
     onChannel?.({ code, message });
@@ -208,11 +217,11 @@ async function subscribe(socket: Socket, wishes: Wishes, after: string | null): 
 }
 
 /**
- * On a slow line live events come before the service has heard where to resume, and what was missed after them. They
- * are no place to resume from, so they may come a second time.
+ * On a slow line live events come before the service has heard where to resume, and what was missed after them: they are
+ * no place to resume from. These come a second time, and after a resume so may what other services told shortly before.
  */
 function hearing({ events, workspace }: Wishes, listener: Listener) {
-  const early = new Set<string>();
+  const known = new Set<string>();
   let isBegun = false;
   const isWanted = (event: HeardEvent): boolean =>
     (workspace === undefined || event.workspace === workspace) &&
@@ -225,13 +234,11 @@ function hearing({ events, workspace }: Wishes, listener: Listener) {
       isBegun = true;
     },
     event(event: HeardEvent): void {
-      if (early.delete(event.id)) return;
-      if (isBegun) return listener.heard(event, true);
-      if (!isWanted(event)) return;
-      const isResuming = listener.lastId() !== null;
-      if (isResuming) early.add(event.id);
-      listener.heard(event, !isResuming);
-      if (early.size > MAX_EARLY) early.clear();
+      if (known.has(event.id) || !(isBegun || isWanted(event))) return;
+      known.add(event.id);
+      const [oldest] = known;
+      if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+      listener.heard(event, isBegun || listener.lastId() === null);
     },
   };
 }

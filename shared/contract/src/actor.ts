@@ -30,6 +30,11 @@ export function mayActIn({ token }: Pick<Acting, 'token'>, workspace: string): b
   return token === null || token.bound === null || token.bound === workspace;
 }
 
+/** What its agent has is not of that workspace: money comes from the pool there, or from nowhere. */
+export function maySpendOwn({ token }: Pick<Acting, 'token'>): boolean {
+  return token === null || token.bound === null;
+}
+
 /** The tool's effect is somebody's own business. */
 export function isSelf({ identity }: Pick<Actor, 'identity'>, id: string): boolean {
   return identity === id;

@@ -26,7 +26,7 @@ export const CALL_ERRORS = {
   E_QUARANTINED: {
     status: 403,
     meaning:
-      'The caller, or an agent it descends from, is in quarantine and may only read, until an operator or an admin of its home releases it.',
+      'The caller, or an agent it descends from, is in quarantine and may only read, until an operator releases it, or an admin of the workspace that was its home when it was put there.',
   },
   E_ISLAND_WRITE_DENIED: { status: 403, meaning: 'The island is gated and the caller is anonymous.' },
   NOT_FOUND: { status: 404, meaning: 'No such address.' },
@@ -67,7 +67,7 @@ export const REFUSALS = {
   E_BID_ABSENT: 'No such bid, or none that the caller may see.',
   E_BID_CLOSED: 'The bid was accepted or withdrawn, or its time is over.',
   E_BRAIN_DIVERTED:
-    'A person has another branch checked out, or a merge in progress, in this working tree; only reads work meanwhile.',
+    'A person has the branch checked out elsewhere, or another branch or a merge in progress in its working tree; only reads work meanwhile.',
   E_BRANCH_ABSENT: 'No such branch; svc_list_branches shows those there are.',
   E_BRANCH_PROTECTED: 'The branch main is neither deleted nor renamed.',
   E_BRANCH_EXISTS: 'A branch with that name, or one it would collide with, exists.',

@@ -58,11 +58,19 @@ export interface EventBatch {
   readonly events: readonly PositionedEvent[];
 }
 
+/**
+ * `since`: the id of an event of any service. What may have been told after it is answered, and a little of what was told
+ * before: services share no order but that of time.
+ */
 export type EventsAfter =
   | { readonly position: number; readonly limit: number }
-  | { readonly id: string; readonly limit: number };
+  | { readonly id: string; readonly limit: number }
+  | { readonly since: string; readonly limit: number };
 
-/** `gone`: the event asked for is older than what is kept, or was never there. */
+/**
+ * `gone`: the event asked for is older than what is kept, or was never there; of `since`, some that followed may be so.
+ * `head`: position of the newest published event; where no events follow, that of what was asked for.
+ */
 export type EventPage =
   | { readonly head: number; readonly events: readonly PositionedEvent[] }
   | { readonly gone: true };

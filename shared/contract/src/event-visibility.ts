@@ -1,7 +1,7 @@
 /** Who may hear an event: one rule for live delivery, for replay and for the log. */
 import { type Audience, type EventName, EVENTS, type EventRecord } from './events.ts';
 import { evaluate, isHomeResource, type Policy } from './policy.ts';
-import type { VerifiedToken } from './registry.ts';
+import { rolesIn, type VerifiedToken } from './registry.ts';
 import { DEFAULT_WORKSPACE, identityOf, type Subject } from './subject.ts';
 
 export interface Listener {
@@ -34,7 +34,7 @@ export function listenerOf(home: Subject, { roles, accounts }: Held, operator: b
   const elsewhere = Object.keys(roles)
     .filter((workspace) => workspace !== home.workspace)
     .sort()
-    .map((workspace) => ({ ...home, workspace, roles: [...(roles[workspace] ?? [])] }));
+    .map((workspace) => ({ ...home, workspace, roles: [...rolesIn(roles, workspace)] }));
   return { operator, identity: identityOf(home), accounts, roles, subjects: [home, ...elsewhere] };
 }
 
@@ -46,7 +46,7 @@ export function listenerOfToken({
   limits,
 }: Pick<VerifiedToken, 'subject' | 'roles' | 'accounts' | 'limits'>): Listener {
   const { bound } = limits;
-  const held = bound === null ? roles : Object.hasOwn(roles, bound) ? { [bound]: roles[bound] ?? [] } : {};
+  const held = bound === null ? roles : Object.hasOwn(roles, bound) ? { [bound]: [...rolesIn(roles, bound)] } : {};
   return listenerOf(subject, { roles: held, accounts }, false);
 }
 
@@ -113,7 +113,7 @@ function audienceFits({ name, workspace, payload }: EventRecord, listener: Liste
     case 'members':
       return workspace !== undefined || listener.identity !== null;
     case 'admins':
-      return workspace !== undefined && listener.roles[workspace]?.includes('admin') === true;
+      return workspace !== undefined && rolesIn(listener.roles, workspace).includes('admin');
     case 'parties':
       return 'parties' in payload && payload.parties.some((party) => isParty(party, listener));
     default:

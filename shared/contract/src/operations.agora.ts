@@ -8,6 +8,13 @@ import { PlainText } from './params.ts';
 /** The first answer is that of the same reference again, which has no second effect. */
 const Reference = z.string().min(1).max(200);
 
+/** Votes of crews, under names that follow from the crew: no tool opens a topic of such a name. */
+const SERVICE_TOPIC = /^crew-[0-9a-f]{32}-/;
+
+export function isServiceTopic(topic: string): boolean {
+  return SERVICE_TOPIC.test(topic);
+}
+
 export const AGORA = defineOperations('agora', {
   /** A vote that the asker held: sealed topic, ballots and decision at once. The same again is the first answer. */
   closeout: {

@@ -1,6 +1,6 @@
 /** What the brain tells other services. */
 import { z } from 'zod';
-import { AgentIdText } from './names.ts';
+import { AgentIdText, WorkspaceName } from './names.ts';
 import { type Answer, defineOperations } from './operation.ts';
 import { BRAIN_FILES } from './operations.brain-files.ts';
 import { BRAIN_REMOTES } from './operations.brain-remotes.ts';
@@ -28,8 +28,8 @@ export const BRAIN = defineOperations('brain', {
     answer: z.strictObject({ own: z.string().nullable(), brain: z.string().nullable() }),
   },
   /**
-   * A note about what the asker has decided, in the default brain, whoever may write there. The same id again has the first
-   * answer and is noted once.
+   * A note about what the asker has decided, in the default brain, whoever may write there, for those who hold a role in
+   * the workspace. The same id again has the first answer and is noted once.
    */
   noteResolution: {
     effect: 'write-idempotent',
@@ -39,6 +39,7 @@ export const BRAIN = defineOperations('brain', {
       file: PlainText.min(1).max(200),
       change: PlainText.min(1).max(4000),
       changedBy: AgentIdText,
+      workspace: WorkspaceName,
     }),
     answer: z.strictObject({ id: z.string(), at: z.number() }),
     refuses: ['E_QUOTA'],

@@ -82,6 +82,8 @@ export const ESCROW = defineOperations('escrow', {
       ttlMs: z.int().min(1).max(MAX_SERVICE_TTL_MS),
       condition: z.record(z.string(), z.json()).nullable(),
       deadlineAt: z.int().positive().optional(),
+      /** Who is to have it when it is captured; absent = a sink. It is no part of what makes a repetition. */
+      payee: Payee.optional(),
     }),
     answer: z.strictObject({
       held: z.literal(true),

@@ -15,7 +15,10 @@ export const ActingAs = z.discriminatedUnion('kind', [
     kind: z.literal('identity'),
     id: IdentityId,
     workspace: WorkspaceName,
-    limits: TokenLimits.pick({ bound: true, readOnly: true, profile: true }),
+    limits: TokenLimits.pick({ bound: true, readOnly: true, profile: true }).extend({
+      /** Null = no token stands behind the call any more. */
+      expiresAt: TokenLimits.shape.expiresAt.nullable(),
+    }),
   }),
   /** Of these doors, for the agent if one is named. */
   z.strictObject({ kind: z.literal('operator'), agentId: z.string().max(128).nullable() }),
@@ -49,8 +52,14 @@ export const GATEWAY = defineOperations('gateway', {
       /** Of a longer result nothing is told but its size. */
       mostBytes: z.int().min(0),
     }),
-    /** `result`: JSON text of what the tool says. */
-    answer: z.strictObject({ result: z.string().nullable(), bytes: z.int(), refusal: z.string().nullable() }),
+    answer: z.strictObject({
+      /** JSON text of what the tool says. */
+      result: z.string().nullable(),
+      bytes: z.int(),
+      refusal: z.string().nullable(),
+      /** Fields of the result that nobody stores, by their paths. */
+      secrets: z.array(z.string()),
+    }),
   },
 });
 

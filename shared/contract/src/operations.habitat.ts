@@ -3,8 +3,10 @@ import { z } from 'zod';
 import { AuditPost } from './audit.ts';
 import { IdentityId, ResourceKey, SubjectId, WorkspaceName } from './names.ts';
 import { type Answer, defineOperations } from './operation.ts';
+import { HABITAT_SUDO } from './operations.habitat-sudo.ts';
+import { HABITAT_TRUST } from './operations.habitat-trust.ts';
 import { Policy } from './policy.ts';
-import { PlanName, RegistryStamp, ROLES, TokenLimits, VerifiedToken } from './registry.ts';
+import { PlanName, RegistryStamp, ROLES, VerifiedToken } from './registry.ts';
 import { MAX_KEY_LENGTH, SettingSource } from './settings.ts';
 import { Subject } from './subject.ts';
 
@@ -23,23 +25,9 @@ const SettingValues = z.record(z.string(), z.json());
 /** So many sessions fit into one question. */
 export const MAX_SESSIONS_ASKED = 1000;
 
-/** So many scores fit into one question. */
-export const MAX_SCORES_ASKED = 500;
-
-/** On whose behalf a service asks: the caller as the door established it. */
-const OnBehalfOf = z.strictObject({ subject: Subject, operator: z.boolean(), token: TokenLimits.nullable() });
-
-const TaskText = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/);
-
-const TaskScopes = z.strictObject({
-  /** Held now. */
-  scopes: z.array(z.string()),
-  pending: z.array(z.strictObject({ scope: z.string(), requestId: z.string() })),
-});
-
-const TrustShown = z.strictObject({ score: z.number(), quarantined: z.boolean() });
-
 export const HABITAT = defineOperations('habitat', {
+  ...HABITAT_TRUST,
+  ...HABITAT_SUDO,
   /** Now, not from any memory: the answer was read after the request came in. */
   revision: {
     effect: 'read',
@@ -84,11 +72,20 @@ export const HABITAT = defineOperations('habitat', {
       ),
     }),
   },
-  /** `known`: the workspace exists. */
+  /** `known`: the workspace exists. With `confirmed` also whether an operator made it, or made somebody admin there. */
   roles: {
     effect: 'read',
-    question: z.strictObject({ userId: z.string().max(128), workspaceId: z.string().max(128) }),
-    answer: stamped({ known: z.boolean(), roles: z.array(z.string()) }),
+    question: z.strictObject({
+      userId: z.string().max(128),
+      workspaceId: z.string().max(128),
+      confirmed: z.literal(true).optional(),
+    }),
+    answer: stamped({
+      known: z.boolean(),
+      roles: z.array(z.string()),
+      /** There when it was asked for. */
+      confirmed: z.boolean().optional(),
+    }),
   },
   /** Policies attached to these resources; those without one are missing. */
   policies: {
@@ -269,50 +266,6 @@ export const HABITAT = defineOperations('habitat', {
     question: z.strictObject({ previousBrain: z.string().min(1).max(255), at: z.number() }),
     answer: z.strictObject({}),
   },
-  /** What others think of an entity, 0 to 1, as it is now. */
-  trust: {
-    effect: 'read',
-    askers: ['agora', 'universe'],
-    question: z.strictObject({ entityId: z.string().max(128) }),
-    answer: TrustShown,
-  },
-  /** The same of many at once: the score of each. */
-  scores: {
-    effect: 'read',
-    askers: ['market'],
-    gathered: true,
-    question: z.strictObject({ entityIds: z.array(z.string().max(128)).max(MAX_SCORES_ASKED) }),
-    answer: z.strictObject({ scores: z.record(z.string(), z.number()) }),
-  },
-  /**
-   * Of two who are about to trade: whether they are one, parent and child, or otherwise of one family, so that what they do
-   * to each other proves nothing; the trust of each, and the family under which each counts.
-   */
-  parties: {
-    effect: 'read',
-    askers: ['market'],
-    gathered: true,
-    question: z.strictObject({ one: z.string().max(128), other: z.string().max(128) }),
-    answer: z.strictObject({
-      kin: z.boolean(),
-      trust: z.record(z.string(), TrustShown),
-      families: z.record(z.string(), z.string()),
-    }),
-  },
-  /** A closed trade moves the trust of its seller, once per trade. `recorded` is false for one that was told before. */
-  recordTrade: {
-    effect: 'write-idempotent',
-    askers: ['market'],
-    gathered: true,
-    question: z.strictObject({
-      tradeId: z.string().min(1).max(100),
-      seller: IdentityId,
-      /** Nobody gains by trading with themselves. */
-      buyer: z.string().max(128).optional(),
-      outcome: z.enum(['confirmed', 'refuted', 'expired', 'cancelled']),
-    }),
-    answer: z.strictObject({ recorded: z.boolean(), score: z.number() }),
-  },
   /** What has become of a delegated task in the inbox of its agent; the report with the highest number counts. */
   reportTask: {
     effect: 'write-idempotent',
@@ -323,39 +276,6 @@ export const HABITAT = defineOperations('habitat', {
       status: z.enum(['queued', 'completed', 'failed']),
       reason: z.string().max(200).nullable(),
     }),
-    answer: z.strictObject({}),
-  },
-  /** Whether a principal (`agent:<agentId>`, `task:<taskId>`) holds a scope now; `expiresAt` in ms since the epoch. */
-  sudo: {
-    effect: 'read',
-    askers: ['brain', 'universe'],
-    question: z.strictObject({ principal: z.string().regex(/^(agent|task):.{1,128}$/), scope: z.string().max(128) }),
-    answer: z.strictObject({ allowed: z.boolean(), because: z.string(), expiresAt: z.number().optional() }),
-  },
-  /** The caller's task of that id, opened if there is none, with the scopes asked for that it does not have yet. */
-  beginTask: {
-    effect: 'write-idempotent',
-    askers: ['universe'],
-    question: z.strictObject({
-      taskId: TaskText,
-      scopes: z.array(z.string().max(128)).max(16),
-      as: OnBehalfOf,
-    }),
-    answer: TaskScopes,
-    refuses: ['E_QUOTA', 'E_RATE_LIMIT', 'E_SUDO_SCOPE', 'E_SUDO_TASK_EXISTS'],
-  },
-  /** What a task holds and waits for; null = there is none. */
-  task: {
-    effect: 'read',
-    askers: ['universe'],
-    question: z.strictObject({ taskId: TaskText }),
-    answer: z.strictObject({ task: TaskScopes.nullable() }),
-  },
-  /** Takes back all that the caller's task holds or waits for; without such a task nothing happens. */
-  endTask: {
-    effect: 'write-idempotent',
-    askers: ['universe'],
-    question: z.strictObject({ taskId: TaskText, as: OnBehalfOf }),
     answer: z.strictObject({}),
   },
 });

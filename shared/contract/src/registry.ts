@@ -11,6 +11,11 @@ export function holdsAtLeast(roles: readonly string[], wanted: Role): boolean {
   return ROLES.slice(ROLES.indexOf(wanted)).some((role) => roles.includes(role));
 }
 
+/** Roles in one of the workspaces: one may be called by a word that every object has. */
+export function rolesIn(roles: Readonly<Record<string, readonly string[]>>, workspace: string): readonly string[] {
+  return (Object.hasOwn(roles, workspace) ? roles[workspace] : undefined) ?? [];
+}
+
 export const PlanName = z.enum(['free', 'pro', 'enterprise']);
 export type PlanName = z.output<typeof PlanName>;
 

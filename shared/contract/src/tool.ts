@@ -37,6 +37,7 @@ export interface Caller {
 
 /** Where the effect of a keyed call is recorded; see the runtime's idempotency module. */
 export interface IdempotencyScope {
+  /** Whose key it is: the credential owner, and the agent that acts with it where that is another. */
   readonly principal: string;
   readonly tool: string;
   readonly key: string;
@@ -93,6 +94,8 @@ interface ToolDeclaration<
   readonly access: Access;
   readonly effect: Effect;
   readonly destructive?: boolean;
+  /** A token that only reads may call it too: for such a caller it does no more than for anybody who is nobody. */
+  readonly openToReaders?: boolean;
   readonly refuses: readonly Refuses[];
   /** Call errors beyond those that any call can meet. */
   readonly raises?: readonly Raises[];
@@ -100,6 +103,8 @@ interface ToolDeclaration<
   readonly dress?: Record<string, unknown> | null;
   readonly aliases?: Record<string, Alias>;
   readonly deadlineMs?: number;
+  /** Paths of fields of the result that are or hold a secret (`run.result`): whoever stores the result leaves them out. */
+  readonly secrets?: readonly string[];
   readonly example?: Record<string, unknown>;
   /** Workspace concerned by `workspace:<role>` access; else the argument `workspaceId` or `workspace`, else the current one. */
   workspaceOf?(input: z.output<Input>, caller: Caller): string;
@@ -119,11 +124,13 @@ export interface Tool<Deps> {
   readonly access: Access;
   readonly effect: Effect;
   readonly destructive: boolean;
+  readonly openToReaders: boolean;
   readonly refuses: readonly RefusalCode[];
   readonly raises: readonly CallErrorCode[];
   readonly dress: Record<string, unknown> | null;
   readonly aliases: Record<string, Alias>;
   readonly deadlineMs: number;
+  readonly secrets: readonly string[];
   readonly bare: boolean;
   readonly example: Record<string, unknown> | null;
   workspaceOf?(input: never, caller: Caller): string;
@@ -144,10 +151,12 @@ export function toolFor<Deps>() {
   >(declaration: ToolDeclaration<Deps, Input, Output, Result, Refuses, Raises>): Tool<Deps> {
     return {
       destructive: false,
+      openToReaders: false,
       raises: [],
       dress: {},
       aliases: {},
       deadlineMs: DEFAULT_DEADLINE_MS,
+      secrets: [],
       example: null,
       ...declaration,
       bare: hasContentField(declaration.output),
@@ -175,10 +184,12 @@ export interface ToolCard {
   readonly annotations: ToolAnnotations;
   readonly access: Access;
   readonly effect: Effect;
+  readonly openToReaders: boolean;
   readonly refusals: readonly string[];
   readonly callErrors: readonly string[];
   readonly bare: boolean;
   readonly deadlineMs: number;
+  readonly secrets: readonly string[];
   readonly example: Record<string, unknown> | null;
 }
 
@@ -205,10 +216,12 @@ export function toolCard<Deps>(service: string, tool: Tool<Deps>): ToolCard {
     },
     access: tool.access,
     effect: tool.effect,
+    openToReaders: tool.openToReaders,
     refusals: tool.refuses,
     callErrors: tool.raises,
     bare: tool.bare,
     deadlineMs: tool.deadlineMs,
+    secrets: tool.secrets,
     example: tool.example,
   };
 }

@@ -8,7 +8,7 @@ import type { WrittenAuditEntry } from './audit.ts';
 import type { SqlClient } from './database.ts';
 import type { Platform } from './platform.ts';
 import { createOperationClient, type OperationClient } from './operations.ts';
-import { repeatGathered } from './turns.ts';
+import { repeatSpaced } from './turns.ts';
 
 export interface AuditRelay {
   /** Hands over what is written, soon. */
@@ -35,8 +35,8 @@ interface AuditRelayOptions {
 const LOOK_MS = 1000;
 /** No other process writes, and whoever writes kicks: it is only to try again. */
 const EXCLUSIVE_LOOK_MS = 5000;
-/** What is written meanwhile goes together. */
-const GATHER_MS = 100;
+/** What is written soon after a round goes together in the next one. */
+const SPACE_MS = 100;
 /** Well below what the bus carries in one message. */
 const MAX_POST_BYTES = 512 * 1024;
 
@@ -44,13 +44,13 @@ export function createAuditRelay(options: AuditRelayOptions): AuditRelay {
   const { client, schema, exclusive, platform } = options;
   const habitat = createOperationClient<typeof HABITAT, string>(platform, HABITAT, schema);
   let timer: NodeJS.Timeout | null = null;
-  const { kick, flush } = repeatGathered(async () => {
+  const { kick, flush } = repeatSpaced(async () => {
     try {
       while (await hasEntries(client, schema)) if (!(await handOver(options, habitat))) break;
     } catch (error) {
       platform.log.debug({ err: error, schema }, 'audit entries wait');
     }
-  }, GATHER_MS);
+  }, SPACE_MS);
 
   return {
     kick,

@@ -14,9 +14,9 @@ export const SERVER_VARIABLES = {
     'Connections that this process holds to PostgreSQL at most.',
   ),
   SVC_DATABASE_APPLICATION: variable(
-    text.max(63).optional(),
-    'svc-<role>/<SVC_NODE_ID>',
-    'What PostgreSQL shows as application_name of those connections.',
+    text.max(32).default('svc'),
+    'svc',
+    'What application_name of those connections begins with in PostgreSQL, before `-<role>/<SVC_NODE_ID>`.',
   ),
   SVC_DATABASE_STATEMENT_MS: variable(
     count(1000, 600_000).default(30_000),

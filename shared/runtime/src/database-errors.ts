@@ -23,6 +23,7 @@ const AWAY_MESSAGE =
   /^Connection terminated|^timeout expired|^Client has encountered a connection error|^Client was closed|^Cannot use a pool after calling end/;
 const POOL_WAIT_MESSAGE = /^timeout exceeded when trying to connect/;
 const CONFLICT_CODES = new Set(['40001', '40P01']);
+const IN_FAILED_TRANSACTION = '25P02';
 const UNSTORABLE_CODES = new Set(['22021', '22P05']);
 const MAX_DEPTH = 6;
 
@@ -42,6 +43,11 @@ export function isUnstorableText(error: unknown): boolean {
 /** Serialization failure or deadlock: rolled back, worth another attempt. */
 export function isConflict(error: unknown): boolean {
   return layersOf(error).some(({ codes }) => codes.some((code) => CONFLICT_CODES.has(code)));
+}
+
+/** A statement before this one has failed, which says why. */
+export function isAfterFailure(error: unknown): boolean {
+  return layersOf(error).some(({ codes }) => codes.includes(IN_FAILED_TRANSACTION));
 }
 
 /** The transaction got no connection in time. */

@@ -12,6 +12,8 @@ import './wasm-code.ts';
 
 const CHECKPOINT_EVERY_MS = 60_000;
 const VACUUM_EVERY_MS = 600_000;
+/** Plans of statements that are kept were made for tables as they were then: small ones grow. */
+const PLAN_ANEW_EVERY_MS = 10_000;
 /** What a checkpoint may write: all that is in memory, and a new segment of the log. */
 const MAINTENANCE_BYTES = 48 * 1024 * 1024;
 /** The server resets what exceeds its limit instead of queueing it, so the pool stays far below. */
@@ -98,7 +100,11 @@ function startMaintenance(pool: Pool, directory: string, log: DatabaseLog): { st
           (error: unknown) => log.warn({ err: error, sql }, 'embedded database maintenance failed'),
         );
     }, periodMs).unref();
-  const timers = [every(CHECKPOINT_EVERY_MS, 'CHECKPOINT'), every(VACUUM_EVERY_MS, 'VACUUM (ANALYZE)')];
+  const timers = [
+    every(CHECKPOINT_EVERY_MS, 'CHECKPOINT'),
+    every(VACUUM_EVERY_MS, 'VACUUM (ANALYZE)'),
+    every(PLAN_ANEW_EVERY_MS, 'DISCARD PLANS'),
+  ];
   return {
     async stop() {
       for (const timer of timers) clearInterval(timer);

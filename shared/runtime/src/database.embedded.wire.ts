@@ -7,6 +7,8 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import type { PGlite } from '@electric-sql/pglite';
+import { Answer, MESSAGE, messageAt, messageOf } from './database.embedded.messages.ts';
+import { KeptStatements, type Trip } from './database.embedded.statements.ts';
 
 type Session = Pick<PGlite, 'execProtocolRawStream' | 'isInTransaction' | 'runExclusive'>;
 
@@ -19,12 +21,7 @@ interface Turn {
 const SSL_REQUEST = 80_877_103;
 const CANCEL_REQUEST = 80_877_102;
 const STARTUP_HEADER_BYTES = 8;
-const MESSAGE_HEADER_BYTES = 5;
-const QUERY = 0x51;
-const SYNC = 0x53;
-const TERMINATE = 0x58;
-const ERROR_RESPONSE = 0x45;
-const ROLLBACK = queryMessage('ROLLBACK');
+const ROLLBACK = messageOf(MESSAGE.query, 'ROLLBACK');
 
 interface WireServer {
   /** Ends every connection; open transactions are rolled back before it resolves. */
@@ -71,6 +68,7 @@ function listen(server: Server, path: string): Promise<void> {
 /** One turn at a time; while a connection has a transaction open, only its turns are taken. */
 function createTurns(session: Session, onBroken: (error: unknown) => void) {
   const waiting: Turn[] = [];
+  const statements = new KeptStatements();
   let transactionOf: Socket | null = null;
   let busy = false;
   let drained: Promise<void> = Promise.resolve();
@@ -83,20 +81,30 @@ function createTurns(session: Session, onBroken: (error: unknown) => void) {
 
   async function run({ socket, message }: Turn): Promise<void> {
     if (message === null && transactionOf !== socket) return;
-    let end: string | null = null;
+    const trip = statements.use(message ?? ROLLBACK);
     socket.cork();
-    await session.runExclusive(() =>
-      session.execProtocolRawStream(message ?? ROLLBACK, {
-        onRawData: (bytes) => {
-          end ??= panicIn(bytes);
-          if (socket.writable) socket.write(Buffer.from(bytes)); // copied: the engine reuses its memory
-        },
-      }),
-    );
+    const answer = await session.runExclusive(() => runTrip(socket, trip));
     // From here on it would give each statement the answer of another one.
-    if (end !== null) throw new Error(end);
+    if (answer.panic !== null) throw new Error(answer.panic);
     socket.uncork();
-    transactionOf = session.isInTransaction() ? socket : null;
+    const isInTransaction = session.isInTransaction();
+    transactionOf = isInTransaction ? socket : null;
+    statements.learn(trip, answer, isInTransaction);
+  }
+
+  async function runTrip(socket: Socket, { bytes, answeredBefore }: Trip): Promise<Answer> {
+    const released = statements.release();
+    if (released !== null) await session.execProtocolRawStream(released, { onRawData() {} });
+    const answer = new Answer();
+    if (answeredBefore !== null && socket.writable) socket.write(answeredBefore);
+    await session.execProtocolRawStream(bytes, {
+      onRawData: (data) => {
+        const copy = Buffer.from(data); // the engine reuses its memory
+        answer.read(copy);
+        if (socket.writable) socket.write(copy);
+      },
+    });
+    return answer;
   }
 
   async function drain(): Promise<void> {
@@ -114,17 +122,6 @@ function createTurns(session: Session, onBroken: (error: unknown) => void) {
   };
 }
 
-/** What a server would have ended for, such as a full disk under its log; this engine goes on, out of step. Null = none. */
-function panicIn(bytes: Uint8Array): string | null {
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at + MESSAGE_HEADER_BYTES <= view.length; at += 1 + view.readUInt32BE(at + 1)) {
-    if (view[at] !== ERROR_RESPONSE) continue;
-    const text = view.toString('utf8', at + MESSAGE_HEADER_BYTES, at + 1 + view.readUInt32BE(at + 1));
-    if (/(?:^|\0)V(?:PANIC|FATAL)\0/.test(text)) return text.replaceAll('\0', ' ').trim();
-  }
-  return null;
-}
-
 /** Cuts the byte stream of a connection into round trips. */
 function acceptConnection(socket: Socket, onRoundTrip: (message: Uint8Array) => void): void {
   let bytes: Buffer = Buffer.alloc(0);
@@ -140,15 +137,13 @@ function acceptConnection(socket: Socket, onRoundTrip: (message: Uint8Array) => 
       bytes = rest;
       started = true;
     }
-    while (bytes.length >= scanned + MESSAGE_HEADER_BYTES) {
-      const type = bytes[scanned];
-      const end = scanned + 1 + bytes.readUInt32BE(scanned + 1);
-      if (bytes.length < end) return;
-      scanned = end;
-      if (type === TERMINATE) socket.end();
-      if (type !== QUERY && type !== SYNC) continue;
-      onRoundTrip(Uint8Array.from(bytes.subarray(0, end)));
-      bytes = bytes.subarray(end);
+    for (let next = messageAt(bytes, scanned); next !== null; next = messageAt(bytes, scanned)) {
+      const { type, to } = next;
+      scanned = to;
+      if (type === MESSAGE.terminate) socket.end();
+      if (type !== MESSAGE.query && type !== MESSAGE.sync) continue;
+      onRoundTrip(Uint8Array.from(bytes.subarray(0, to)));
+      bytes = bytes.subarray(to);
       scanned = 0;
     }
   });
@@ -170,12 +165,4 @@ function readStartup(socket: Socket, bytes: Buffer, onRoundTrip: (message: Uint8
   if (bytes.length < length) return null;
   onRoundTrip(Uint8Array.from(bytes.subarray(0, length)));
   return bytes.subarray(length);
-}
-
-function queryMessage(sql: string): Uint8Array {
-  const text = Buffer.from(`${sql}\0`);
-  const header = Buffer.alloc(MESSAGE_HEADER_BYTES);
-  header[0] = QUERY;
-  header.writeUInt32BE(4 + text.length, 1);
-  return Uint8Array.from(Buffer.concat([header, text]));
 }

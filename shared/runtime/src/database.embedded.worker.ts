@@ -2,8 +2,10 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import { setFlagsFromString } from 'node:v8';
 import { PGlite } from '@electric-sql/pglite';
 import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
+import { MESSAGE, messageOf } from './database.embedded.messages.ts';
 import { writeTemplate } from './database.embedded.template.ts';
 import { serveWire } from './database.embedded.wire.ts';
 import { releaseGarbageWhenIdle } from './garbage-of-start.ts';
@@ -20,8 +22,33 @@ export type EngineReport =
 
 const SETTINGS = { shared_buffers: '32MB', TimeZone: 'UTC' };
 
+/** Nothing but the parser sees it. */
+const NO_STATEMENT = Uint8Array.from(messageOf(MESSAGE.query, ';'));
+
 function report(message: EngineReport): void {
   parentPort?.postMessage(message); // oxlint-disable-line unicorn/require-post-message-target-origin -- not a window
+}
+
+/**
+ * The parser is one function with so many branches that V8 takes 600 MB and a second of a core to optimise it, and would do
+ * so in each start. What is compiled while the filter stands is never optimised. That is all that parses, because what else
+ * the session needs for no statement at all has run before.
+ */
+class Session extends PGlite {
+  #hasParsed = false;
+
+  override execProtocolRawSync(message: Uint8Array): Uint8Array {
+    if (!this.#hasParsed) {
+      this.#hasParsed = true;
+      setFlagsFromString('--wasm-tier-up-filter=0');
+      try {
+        super.execProtocolRawSync(NO_STATEMENT);
+      } finally {
+        setFlagsFromString('--wasm-tier-up-filter=-1');
+      }
+    }
+    return super.execProtocolRawSync(message);
+  }
 }
 
 /**
@@ -38,13 +65,14 @@ async function openDirectory(directory: string): Promise<PGlite> {
     writeFileSync(marker, '');
     writeTemplate(await (await dataDir()).bytes(), files);
   }
-  const db = await PGlite.create({
+  const db = new Session({
     dataDir: files,
     startParams: [
       ...PGlite.defaultStartParams,
       ...Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
   });
+  await db.waitReady;
   if (isNew) rmSync(marker);
   releaseGarbageWhenIdle();
   return db;

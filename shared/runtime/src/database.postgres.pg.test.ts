@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeMigrations } from '@svc/testing/migrations.contract.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { startOwnPostgres } from '@svc/testing/servers/postgres.ts';
 import { describeSnapshots } from '@svc/testing/snapshot.contract.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { openPostgresDatabase } from './database.postgres.ts';
 import type { Database, SqlClient } from './database.ts';
 import { poolClient, type TransactionOptions, withPgTransaction } from './transaction.ts';
 
-const server = await startPostgres();
+const server = await startOwnPostgres();
 afterAll(() => server?.stop());
 
 const log = { warn() {}, fatal() {} };
@@ -143,7 +143,7 @@ test('a server that accepts and says nothing is away', async () => {
   silent.close();
 });
 
-describe.skipIf(server?.control === undefined)('PostgreSQL that goes away', () => {
+describe.skipIf(server === null)('PostgreSQL that goes away', () => {
   const url = server?.url ?? '';
   const control = server?.control;
   const insert = (database: Database, id: number) =>

@@ -10,6 +10,7 @@ import { createMetrics } from './metrics.ts';
 
 interface Deps {
   readonly seen: unknown[];
+  readonly keyOwners?: string[];
 }
 
 const defineTool = toolFor<Deps>();
@@ -37,7 +38,10 @@ const tools = [
     },
     async handler(input, { deps, take, idempotency }) {
       deps.seen.push(input);
-      if (idempotency !== null) deps.seen.push(idempotency.argsHash);
+      if (idempotency !== null) {
+        deps.seen.push(idempotency.argsHash);
+        deps.keyOwners?.push(idempotency.principal);
+      }
       if (input.name === 'locked') take(deny('E_LOCKED', { holder: 'a' }));
       return { echoed: input.name };
     },
@@ -71,7 +75,7 @@ const tools = [
 ] satisfies Tool<Deps>[];
 
 function setUp() {
-  const deps: Deps = { seen: [] };
+  const deps = { seen: [] as unknown[], keyOwners: [] as string[] };
   const platform = { clock: { now: () => 1000 }, log: pino({ level: 'silent' }), metrics: createMetrics() };
   const dispatch = createDispatch({ tools, deps, platform });
   async function call(tool: string, args: Record<string, unknown>, over: Partial<Envelope> = {}) {
@@ -153,6 +157,17 @@ describe('dispatch', () => {
     const hashes = deps.seen.filter((item) => typeof item === 'string');
     expect(hashes[0]).toBe(hashes[1]);
     expect(hashes[2]).not.toBe(hashes[0]);
+  });
+
+  it('keeps the keys of agents apart that act behind the door of one operator', async () => {
+    const { call, deps } = setUp();
+    const keyed = (over: Partial<Envelope>) => call('echo', { name: 'a' }, { idempotencyKey: 'k', ...over });
+    const behindKey = { principal: 'key:node', operator: true };
+    await keyed({ ...behindKey, subject: { agentId: 'ann' } });
+    await keyed({ ...behindKey, subject: { userId: 'ben' } });
+    await keyed({ ...behindKey, subject: { workspace: 'acme' } });
+    await keyed({ principal: 'tok:ann', subject: { agentId: 'ann', verified: true } });
+    expect(deps.keyOwners).toEqual(['key:node as ann', 'key:node as ben', 'key:node', 'tok:ann']);
   });
 
   it('answers a bug, also a result that breaks its promise, with a fixed sentence', async () => {

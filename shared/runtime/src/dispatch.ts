@@ -4,7 +4,7 @@ import { sortedJson } from '@svc/contract/canonical.ts';
 import { CallError, type CallErrorCode, Refusal, type RefusalCode } from '@svc/contract/codes.ts';
 import type { Decision } from '@svc/contract/decision.ts';
 import { createEnvelopeDecoder, encodeReply, type Envelope, failureOf } from '@svc/contract/rpc.ts';
-import { DEFAULT_WORKSPACE, isAnonymous } from '@svc/contract/subject.ts';
+import { DEFAULT_WORKSPACE, identityOf, isAnonymous } from '@svc/contract/subject.ts';
 import type { Role } from '@svc/contract/registry.ts';
 import {
   type Access,
@@ -151,7 +151,13 @@ function workspaceIn(input: unknown, { subject }: Caller): string {
 function idempotencyScope<Deps>(tool: Tool<Deps>, envelope: Envelope, input: unknown): IdempotencyScope | null {
   if (envelope.idempotencyKey === undefined || tool.effect === 'read') return null;
   const argsHash = hash('sha256', sortedJson(input), 'hex');
-  return { principal: envelope.principal, tool: tool.name, key: envelope.idempotencyKey, argsHash };
+  return { principal: keyOwner(envelope), tool: tool.name, key: envelope.idempotencyKey, argsHash };
+}
+
+/** Behind the door of an operator many agents may act, who know nothing of each other's keys. */
+function keyOwner({ principal, operator, subject }: Envelope): string {
+  const agent = operator ? identityOf(subject) : null;
+  return agent === null ? principal : `${principal} as ${agent}`;
 }
 
 function take<Value>(decision: Decision<Value, RefusalCode>, shown: Record<string, unknown> = {}): Value {

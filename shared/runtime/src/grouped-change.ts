@@ -36,6 +36,7 @@ type GroupedUnit = Pick<Unit, 'tx' | 'lastly'>;
 interface Asked<Wish> {
   readonly wish: Wish;
   readonly now: number;
+  readonly repeatable: boolean;
   readonly scope: IdempotencyScope | null;
 }
 
@@ -56,6 +57,7 @@ export function createGroupedChange<Work extends GroupedUnit, Wish, Value, Code 
         caller: { subject: {}, operator: false, deadlineAt },
         idempotency: null,
         now: Math.min(...asked.map(({ now }) => now)),
+        repeatable: asked.some(({ repeatable }) => repeatable),
       };
       const hasKeys = asked.some(isKeyed);
       const work = async (unit: Work) => allow(await runAll(unit, asked, kind));
@@ -67,12 +69,14 @@ export function createGroupedChange<Work extends GroupedUnit, Wish, Value, Code 
     most,
   );
   return async (call, wish) => {
-    const { idempotency: scope, now = clock.now() } = call;
+    const { idempotency: scope, now = clock.now(), repeatable = true } = call;
     if (scope !== null && keys === undefined) {
       const turn = turnOf === undefined ? {} : { inTurnOf: turnOf(wish) };
       return change<Value, Code>(call, async (unit) => only(await run(unit, [wish])), turn);
     }
-    const result = await group.submit(laneOf(wish), { wish, now, scope }, call.caller.deadlineAt);
+    // What is late for one kind, because it may be at work elsewhere, is not for the other, which nobody sends again.
+    const lane = `${laneOf(wish)} ${repeatable ? 'repeatable' : 'once'}`;
+    const result = await group.submit(lane, { wish, now, repeatable, scope }, call.caller.deadlineAt);
     if ('rejected' in result) throw result.rejected;
     return result;
   };

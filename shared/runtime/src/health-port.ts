@@ -2,10 +2,11 @@
  * A small HTTP port of every process: `/health`, `/ready`, `/metrics`, without credentials. It is answered by the process
  * itself, so a hung one does not answer. Whoever reaches it may read how much is done here, never for whom or what.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import type { Check } from '@svc/contract/discovery.ts';
 import type { Logger } from 'pino';
+import { createServer } from './http-server.ts';
 import type { Metrics } from './metrics.ts';
 import type { Platform } from './platform.ts';
 import { listenProblem } from './start-problem.ts';

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describeJobs } from '@svc/testing/jobs.contract.ts';
-import { startRedis } from '@svc/testing/servers/redis.ts';
+import { startOwnRedis } from '@svc/testing/servers/redis.ts';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import type { Jobs } from './jobs.ts';
 import { connectRedis } from './redis.ts';
 
 const log = pino({ level: 'silent' });
-const server = await startRedis();
+const server = await startOwnRedis();
 const { url, control } = server ?? { url: '', control: undefined };
 const connections: Redis[] = [];
 
@@ -29,7 +29,7 @@ async function connect(): Promise<Redis> {
 
 describeJobs('BullMQ', server === null ? null : async () => createBullmqJobs({ redis: await connect(), log }));
 
-describe.skipIf(control === undefined)('BullMQ jobs of several replicas', () => {
+describe.skipIf(server === null)('BullMQ jobs of several replicas', () => {
   const EVERY_MS = 200;
   const opened: Jobs[] = [];
   const replica = async () => {
@@ -73,6 +73,64 @@ describe.skipIf(control === undefined)('BullMQ jobs of several replicas', () => 
     await until(() => slots.length > 0);
     await delay(200);
     expect(slots).toEqual([at]);
+  });
+
+  test('what waits behind a run goes to another replica when its own ends', async () => {
+    const end = Promise.withResolvers<void>();
+    const [here, there]: [number[], number[]] = [[], []];
+    const job = { ...collect('test.handed', []), everyMs: 3_600_000 };
+    const one = await replica();
+    await one.schedule({
+      ...job,
+      run: async ({ scheduledAt }) => {
+        here.push(scheduledAt);
+        await end.promise;
+      },
+    });
+    await one.wake(job.id, 0);
+    await until(() => here.length === 1);
+    await one.wake(job.id, 0);
+    await delay(200); // taken, and waiting
+    const two = await replica();
+    await two.schedule({ ...job, run: collect(job.id, there).run });
+    const closed = one.close();
+    end.resolve();
+    await closed;
+    await until(() => there.length === 1);
+    expect(here).toHaveLength(1);
+  });
+
+  test('slots that come due behind a long run are one', async () => {
+    const end = Promise.withResolvers<void>();
+    const slots: number[] = [];
+    const jobs = await replica();
+    await jobs.schedule({
+      ...collect('test.long', []),
+      run: async ({ scheduledAt }) => {
+        slots.push(scheduledAt);
+        if (slots.length === 1) await end.promise;
+      },
+    });
+    await until(() => slots.length === 1);
+    await delay(EVERY_MS * 10);
+    end.resolve();
+    await until(() => slots.length >= 3);
+    const [first = 0, behind = 0, next = 0] = slots;
+    // A loaded machine may skip some.
+    expect(behind - first).toBeLessThanOrEqual(EVERY_MS * 5);
+    expect(next - behind).toBeGreaterThanOrEqual(EVERY_MS * 3);
+  });
+
+  test('however many jobs a service has, they take a connection between them', async () => {
+    const admin = await connect();
+    const count = async () =>
+      String(await admin.call('CLIENT', 'LIST'))
+        .trim()
+        .split('\n').length;
+    const jobs = await replica();
+    const before = await count();
+    for (let number = 0; number < 20; number += 1) await jobs.schedule(collect(`many.${number}`, []));
+    expect((await count()) - before).toBeLessThanOrEqual(2);
   });
 
   test('a job cancelled by one replica is not put back by the others', async () => {

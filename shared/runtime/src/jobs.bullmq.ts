@@ -1,17 +1,22 @@
-/** Jobs of a cluster: slots and wakes in Redis (BullMQ), so that one replica runs each. */
+/**
+ * Jobs of a cluster: slots and wakes in Redis (BullMQ), so that one replica runs each. The jobs of one service share a
+ * queue: each queue takes a connection of its own to every replica, and asks Redis all the time.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Job, Queue, Worker } from 'bullmq';
+import { type Job, type JobSchedulerJson, Queue, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { IdleGate } from './idle-gate.ts';
+import { JobLog } from './job-log.ts';
 import { createLocalJobs } from './jobs.local.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
 import { duplicateForBlocking, isRedisAway } from './redis.ts';
+import { createTurn } from './turns.ts';
 
 interface BullmqJobsOptions {
   /** A connection whose commands fail fast; workers get connections of their own. It is left open at close. */
   readonly redis: Redis;
-  readonly log: Pick<Logger, 'error' | 'warn'>;
+  readonly log: Pick<Logger, 'error' | 'info' | 'warn'>;
   /** Start of all keys. Braces keep the keys of one queue together on Redis Cluster. */
   readonly prefix?: string;
   /** How often each replica looks whether its schedules still stand. */
@@ -27,11 +32,10 @@ const STALLED_CHECK_MS = 5_000;
 const MAX_STALLED = 100;
 /** How long closing waits for a Redis that is away. */
 const CLOSE_LIMIT_MS = 2_000;
-const SLOT = 'slot';
-const WAKE = 'wake';
-const SCHEDULER_ID = 'slots';
-/** Delayed jobs looked at to find an earlier wish: a schedule has one, wishes are few. */
-const WISHES_SEEN = 20;
+/** More than a service has of jobs, so that none waits for another one. */
+const RUNS_AT_ONCE = 100;
+/** Delayed jobs looked at to find an earlier wish: each schedule has one, wishes are few. */
+const WISHES_SEEN = 100;
 
 const repeatStrategy = (nowMs: number, options: { readonly pattern?: string }) =>
   slotAfter(nowMs, Number(options.pattern));
@@ -39,128 +43,130 @@ const repeatStrategy = (nowMs: number, options: { readonly pattern?: string }) =
 export function createBullmqJobs(options: BullmqJobsOptions): Jobs {
   const { redis, log, rebuildEveryMs = DEFAULT_REBUILD_MS } = options;
   const local = createLocalJobs({ log });
-  const cluster = new Map<string, ClusterJob>();
-  const ending = new Set<Promise<void>>();
+  const queues = new Map<string, ServiceQueue>();
   let closed = false;
   const workerRedis = duplicateForBlocking(redis);
 
   const rebuild = () => {
-    for (const job of cluster.values()) void job.rebuild();
+    for (const queue of queues.values()) void queue.rebuild();
   };
   const timer = setInterval(rebuild, rebuildEveryMs);
   redis.on('ready', rebuild);
+  const holding = (id: string) => [...queues.values()].find((queue) => queue.has(id));
 
   return {
     async schedule(job) {
       if (closed) throw new Error('jobs are closed');
       if (job.scope === 'process') return local.schedule(job);
-      const known = cluster.get(job.id);
-      if (known !== undefined) return known.replace(job);
-      const created = new ClusterJob(job, workerRedis, options);
-      cluster.set(job.id, created);
-      await created.declare();
+      const [service = ''] = job.id.split('.', 1);
+      const queue = queues.get(service) ?? new ServiceQueue(service, workerRedis, options);
+      queues.set(service, queue);
+      await queue.declare(job);
     },
     async wake(id, at) {
-      const job = cluster.get(id);
-      await (job === undefined ? local.wake(id, at) : job.wake(at));
+      await (holding(id) ?? local).wake(id, at);
     },
     async cancel(id) {
-      const job = cluster.get(id);
-      if (job === undefined) return local.cancel(id);
-      await job.cancel();
-      cluster.delete(id);
-      // Not awaited: a job may cancel itself. `close` waits for it.
-      const ended = job.close().finally(() => ending.delete(ended));
-      ending.add(ended);
+      await (holding(id) ?? local).cancel(id);
     },
     async close() {
       closed = true;
       clearInterval(timer);
       redis.off('ready', rebuild);
-      await Promise.all([local.close(), ...ending, ...[...cluster.values()].map((job) => job.close())]);
+      await Promise.all([local.close(), ...[...queues.values()].map((queue) => queue.close())]);
       workerRedis.disconnect();
     },
   };
 }
 
-/** One queue per job: its single worker per process keeps runs from overlapping. */
-class ClusterJob {
+type Run = Job<{ readonly at?: number }>;
+
+/** The jobs of one service in this process, and what Redis holds of them. A run bears the id of its job as its name. */
+class ServiceQueue {
   readonly #redis: Redis;
   readonly #log: BullmqJobsOptions['log'];
   readonly #queue: Queue;
   readonly #worker: Worker;
-  readonly #drain = new AbortController();
   readonly #runs = new IdleGate();
   readonly #cancelledKey: string;
-  #job: JobDeclaration;
+  readonly #jobs = new Map<string, DeclaredJob>();
 
-  constructor(job: JobDeclaration, workerRedis: Redis, { redis, log, prefix = DEFAULT_PREFIX }: BullmqJobsOptions) {
-    this.#job = job;
+  constructor(service: string, workerRedis: Redis, { redis, log, prefix = DEFAULT_PREFIX }: BullmqJobsOptions) {
     this.#redis = redis;
     this.#log = log;
     this.#cancelledKey = `${prefix}:cancelled`;
-    this.#queue = new Queue(job.id, {
+    const name = `${service}.jobs`;
+    this.#queue = new Queue(name, {
       connection: redis,
       prefix,
       settings: { repeatStrategy },
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    this.#worker = new Worker(job.id, (run) => this.#process(run), {
+    this.#worker = new Worker(name, (run: Run, token) => this.#process(run, token), {
       connection: workerRedis,
       prefix,
       settings: { repeatStrategy },
-      concurrency: 1,
+      concurrency: RUNS_AT_ONCE,
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_CHECK_MS,
       maxStalledCount: MAX_STALLED,
     });
     const report = (error: Error) => {
-      if (!isRedisAway(error)) log.warn({ err: error, job: job.id }, 'the job queue reports an error');
+      if (!isRedisAway(error)) log.warn({ err: error, queue: name }, 'the job queue reports an error');
     };
     this.#queue.on('error', report);
     this.#worker.on('error', report);
   }
 
+  has(id: string): boolean {
+    return this.#jobs.has(id);
+  }
+
   /** Without Redis, `rebuild` does it when Redis is back. */
-  async declare(): Promise<void> {
+  async declare(declaration: JobDeclaration): Promise<void> {
+    const known = this.#jobs.get(declaration.id);
+    if (known === undefined) this.#jobs.set(declaration.id, new DeclaredJob(declaration, this.#log));
+    else known.declaration = declaration;
     await this.#attempt('declare', async () => {
-      await this.#redis.srem(this.#cancelledKey, this.#job.id);
-      await this.#putSchedule();
+      await this.#redis.srem(this.#cancelledKey, declaration.id);
+      await this.#putSchedule(declaration, await this.#queue.getJobScheduler(declaration.id));
     });
   }
 
-  async replace(job: JobDeclaration): Promise<void> {
-    this.#job = job;
-    await this.declare();
-  }
-
-  /** Puts the schedule back when it was lost, unless a replica cancelled the job. */
+  /** Puts schedules back that were lost, unless a replica cancelled the job. */
   async rebuild(): Promise<void> {
     await this.#attempt('rebuild', async () => {
-      const cancelled = await this.#redis.sismember(this.#cancelledKey, this.#job.id);
-      if (cancelled === 0) await this.#putSchedule();
-    });
-  }
-
-  async wake(at: number): Promise<void> {
-    await this.#attempt('wake', async () => {
-      const now = Date.now();
-      if (at <= now) {
-        await this.#queue.add(WAKE, { at: now }, { deduplication: { id: WAKE } });
-      } else if (!(await this.#hasWishBefore(at))) {
-        await this.#queue.add(WAKE, { at }, { delay: at - now, deduplication: { id: `${WAKE}-${at}` } });
+      const cancelled = await this.#redis.smembers(this.#cancelledKey);
+      const schedules = await this.#queue.getJobSchedulers();
+      for (const { declaration } of this.#jobs.values()) {
+        const known = schedules.find(({ key }) => key === declaration.id);
+        if (!cancelled.includes(declaration.id)) await this.#putSchedule(declaration, known);
       }
     });
   }
 
-  async cancel(): Promise<void> {
-    await this.#redis.sadd(this.#cancelledKey, this.#job.id);
-    await this.#queue.removeJobScheduler(SCHEDULER_ID);
-    await this.#queue.drain(true);
+  async wake(id: string, at: number): Promise<void> {
+    await this.#attempt('wake', async () => {
+      const now = Date.now();
+      if (at <= now) {
+        await this.#queue.add(id, { at: now }, { deduplication: { id } });
+      } else if (!(await this.#hasWishBefore(id, at))) {
+        await this.#queue.add(id, { at }, { delay: at - now, deduplication: { id: `${id}-${at}` } });
+      }
+    });
+  }
+
+  async cancel(id: string): Promise<void> {
+    await this.#redis.sadd(this.#cancelledKey, id);
+    await this.#queue.removeJobScheduler(id);
+    const pending = await this.#queue.getJobs(['waiting', 'delayed']);
+    for (const run of pending) if (run?.name === id) await run.remove();
+    this.#jobs.get(id)?.end();
+    this.#jobs.delete(id);
   }
 
   async close(): Promise<void> {
-    this.#drain.abort();
+    for (const job of this.#jobs.values()) job.end();
     const closed = this.#worker.close().then(() => this.#queue.close());
     closed.catch(() => {});
     // Without Redis the worker waits for it to come back; then its runs are what counts.
@@ -169,35 +175,42 @@ class ClusterJob {
     await this.#runs.idle();
   }
 
-  async #process(run: Job<{ readonly at?: number }>): Promise<void> {
-    // From here on a new wish must lead to a new run: this one may have looked already.
-    if (run.deduplicationId === WAKE) await this.#attempt('wake', () => this.#forgetWish());
+  async #process(run: Run, token: string | undefined): Promise<void> {
+    // One that only other replicas declare, as while they are replaced by newer ones, waits for its next slot.
+    const job = this.#jobs.get(run.name);
+    if (job === undefined) return;
     const scheduledAt = run.data.at ?? run.opts.prevMillis ?? run.timestamp;
     this.#runs.enter();
     try {
-      await this.#job.run({ scheduledAt, signal: this.#drain.signal });
-    } catch (error) {
-      this.#log.error({ err: error, job: this.#job.id }, 'a job failed; its next slot comes');
+      const isOver = await job.run(scheduledAt, {
+        isSlot: run.deduplicationId === undefined,
+        // From here on a new wish must lead to a new run: this one may have looked already.
+        begins: () => this.#forgetWish(run),
+      });
+      if (isOver) return;
+    } finally {
+      this.#runs.leave();
     }
-    this.#runs.leave();
+    await run.moveToWait(token); // another replica runs it
+    throw new WaitingError();
   }
 
   /** Leaves a schedule alone that is as it should be, so that replicas do not move each other's slots. */
-  async #putSchedule(): Promise<void> {
-    const pattern = String(this.#job.everyMs);
-    const known = await this.#queue.getJobScheduler(SCHEDULER_ID);
+  async #putSchedule({ id, everyMs }: JobDeclaration, known: JobSchedulerJson | undefined): Promise<void> {
+    const pattern = String(everyMs);
     const overdueMs = Date.now() - (known?.next ?? 0);
-    if (known?.pattern === pattern && overdueMs < this.#job.everyMs + LOCK_MS + STALLED_CHECK_MS) return;
-    await this.#queue.upsertJobScheduler(SCHEDULER_ID, { pattern }, { name: SLOT });
+    if (known?.pattern === pattern && overdueMs < everyMs + LOCK_MS + STALLED_CHECK_MS) return;
+    await this.#queue.upsertJobScheduler(id, { pattern }, { name: id });
   }
 
-  async #hasWishBefore(at: number): Promise<boolean> {
+  async #hasWishBefore(id: string, at: number): Promise<boolean> {
     const delayed = await this.#queue.getDelayed(0, WISHES_SEEN - 1);
-    return delayed.some((job) => job?.name === WAKE && job.data.at <= at);
+    return delayed.some((run) => run?.name === id && run.data.at <= at);
   }
 
-  async #forgetWish(): Promise<void> {
-    await this.#queue.removeDeduplicationKey(WAKE);
+  async #forgetWish({ name, deduplicationId }: Run): Promise<void> {
+    if (deduplicationId !== name) return;
+    await this.#attempt('wake', async () => void (await this.#queue.removeDeduplicationKey(name)));
   }
 
   /** The database knows what is due, so a Redis that is away delays work and loses none. */
@@ -207,7 +220,46 @@ class ClusterJob {
       await action();
     } catch (error) {
       if (error instanceof Error && isRedisAway(error)) return;
-      this.#log.warn({ err: error, job: this.#job.id, what }, 'Redis failed: the job waits');
+      this.#log.warn({ err: error, queue: this.#queue.name, what }, 'Redis failed: the job waits');
     }
+  }
+}
+
+interface Occasion {
+  readonly isSlot: boolean;
+  begins(): Promise<void>;
+}
+
+/** A job as this process declares it; its runs do not overlap. */
+class DeclaredJob {
+  declaration: JobDeclaration;
+  readonly #log: JobLog;
+  readonly #drain = new AbortController();
+  readonly #inTurn = createTurn();
+  #slotWaits = false;
+
+  constructor(declaration: JobDeclaration, log: BullmqJobsOptions['log']) {
+    this.declaration = declaration;
+    this.#log = new JobLog(log);
+  }
+
+  /** Tells the run under way; no other begins. */
+  end(): void {
+    this.#drain.abort();
+  }
+
+  /** False when it did not begin because of the end. */
+  async run(scheduledAt: number, { isSlot, begins }: Occasion): Promise<boolean> {
+    // The one that waits already will see what is due by then.
+    if (isSlot && this.#slotWaits) return true;
+    if (isSlot) this.#slotWaits = true;
+    return this.#inTurn(async () => {
+      if (isSlot) this.#slotWaits = false;
+      const { signal } = this.#drain;
+      if (signal.aborted) return false;
+      await begins();
+      await this.#log.run(this.declaration, { scheduledAt, signal });
+      return true;
+    });
   }
 }

@@ -1,10 +1,11 @@
 /** Jobs on timers of this process. */
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
+import { JobLog } from './job-log.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
 
 interface LocalJobsOptions {
-  readonly log: Pick<Logger, 'error'>;
+  readonly log: Pick<Logger, 'error' | 'info'>;
   readonly clock?: Clock;
 }
 
@@ -43,7 +44,7 @@ export function createLocalJobs({ log, clock = systemClock }: LocalJobsOptions):
 /** One job: at most one timer and one run at a time. */
 class JobLoop {
   readonly #clock: Clock;
-  readonly #log: Pick<Logger, 'error'>;
+  readonly #log: JobLog;
   readonly #drain = new AbortController();
   #job: JobDeclaration;
   #nextSlot: number;
@@ -51,10 +52,10 @@ class JobLoop {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
-  constructor(job: JobDeclaration, clock: Clock, log: Pick<Logger, 'error'>) {
+  constructor(job: JobDeclaration, clock: Clock, log: Pick<Logger, 'error' | 'info'>) {
     this.#job = job;
     this.#clock = clock;
-    this.#log = log;
+    this.#log = new JobLog(log);
     this.#nextSlot = slotAfter(clock.now(), job.everyMs);
     this.#arm();
   }
@@ -101,10 +102,6 @@ class JobLoop {
   }
 
   async #run(scheduledAt: number): Promise<void> {
-    try {
-      await this.#job.run({ scheduledAt, signal: this.#drain.signal });
-    } catch (error) {
-      this.#log.error({ err: error, job: this.#job.id }, 'a job failed; its next slot comes');
-    }
+    await this.#log.run(this.#job, { scheduledAt, signal: this.#drain.signal });
   }
 }

@@ -1,5 +1,6 @@
 /** Structured logs without secrets. */
 import { pino, type DestinationStream, type Logger } from 'pino';
+import { createLineWriter } from './line-writer.ts';
 
 /** Paths of everything that could carry a credential, wherever it stands in a logged object. */
 const SECRET_FIELDS = ['authorization', 'x-api-key', 'x-habitat-token', 'apiKey', 'token', 'password', 'secret'];
@@ -9,6 +10,11 @@ const REDACTED = SECRET_FIELDS.flatMap((field) => {
   return [key, below, `*.${below}`];
 });
 
+const STDERR = 2;
+
 export function createLog(level: string, base: Record<string, unknown>, destination?: DestinationStream): Logger {
-  return pino({ level, base, redact: { paths: REDACTED, censor: '[redacted]' } }, destination ?? pino.destination(2));
+  return pino(
+    { level, base, redact: { paths: REDACTED, censor: '[redacted]' } },
+    destination ?? createLineWriter(STDERR, Date.now),
+  );
 }

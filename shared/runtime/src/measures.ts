@@ -11,6 +11,15 @@ import type { StatelessPlatform } from './platform.ts';
 import { shareRun } from './turns.ts';
 
 /**
+ * Delays of the event loop that the defaults tell in vain: their instrument wakes the process a hundred times a second, and
+ * counts the time between its looks as delay. `svc_event_loop_delay_seconds` is what it is.
+ */
+const LOOP_DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
+  (of) => `nodejs_eventloop_lag_${of}_seconds`,
+);
+const HARDLY_EVER_MS = 3_600_000;
+
+/**
  * Processor, memory, handles and garbage under the names that dashboards know, and the servers it hangs on: one to which
  * any of its links is down counts as down.
  */
@@ -18,7 +27,8 @@ export function measureProcess(
   { metrics, node, links }: Pick<StatelessPlatform, 'metrics' | 'node' | 'links'>,
   roles: readonly string[],
 ): void {
-  collectDefaultMetrics({ register: metrics.registry });
+  collectDefaultMetrics({ register: metrics.registry, eventLoopMonitoringPrecision: HARDLY_EVER_MS });
+  for (const name of LOOP_DELAYS) metrics.registry.removeSingleMetric(name);
   const info = metrics.gauge('svc_process_info', 'This process: its roles and version.', ['role', 'version']);
   for (const role of roles) info.set({ role, version: node.version }, 1);
   metrics.gauge('svc_connected', 'Whether the connection to a server stands.', ['server'], (gauge) => {

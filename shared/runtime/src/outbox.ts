@@ -10,12 +10,11 @@ import type { z } from 'zod';
 import { batchesOf, insertionOf } from './batches.ts';
 import type { Bus, Subscription } from './bus.ts';
 import type { SqlClient } from './database.ts';
-import { answerPage, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
+import { answerPage, EVENTS_KEPT_ROWS, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
 import type { Statement } from './transaction.ts';
 import { repeatGathered } from './turns.ts';
 
-const EVENTS_KEPT_ROWS = 1_000_000;
 /** Rows that are numbered at once. */
 const RELAY_ROWS = 50;
 /** A message of the bus that carries several rows ends here. */
@@ -77,6 +76,7 @@ interface OutboxOptions {
 export function createOutbox<Event extends EventIn<EventTable> = NewEvent>(options: OutboxOptions): Outbox<Event> {
   const { platform, service, schema, client } = options;
   const relay = createRelay(options);
+  const { SVC_KEEP_EVENTS_DAYS: keptDays } = platform.config;
   const subscriptions: Subscription[] = [];
   let heartbeat: NodeJS.Timeout | null = null;
 
@@ -98,7 +98,7 @@ export function createOutbox<Event extends EventIn<EventTable> = NewEvent>(optio
     flush: relay.flush,
     sweep: () => deleteOldEvents(options),
     async start() {
-      const answer = (payload: string) => answerPage(client, schema, payload);
+      const answer = (payload: string) => answerPage({ client, schema, keptDays }, payload);
       subscriptions.push(await platform.bus.respond(SUBJECTS.eventsAfter(service), answer, { queue: service }));
       heartbeat = setInterval(() => void beat(), HEARTBEAT_MS);
       await relay.flush();

@@ -1,14 +1,14 @@
-import { startRedis } from '@svc/testing/servers/redis.ts';
+import { startOwnRedis } from '@svc/testing/servers/redis.ts';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
 import { connectRedis, RedisRefused } from './redis.ts';
 
 const log = pino({ level: 'silent' });
-const server = await startRedis();
+const server = await startOwnRedis();
 
 afterAll(() => server?.stop());
 
-describe.skipIf(server?.control === undefined)('connectRedis', () => {
+describe.skipIf(server === null)('connectRedis', () => {
   const { url, control } = server ?? { url: '', control: undefined };
   const open = () => connectRedis({ url, name: 'test', log });
 

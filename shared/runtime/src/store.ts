@@ -63,7 +63,7 @@ export interface ServiceStore<Event = NewEvent> {
   readonly client: SqlClient;
   readonly outbox: Outbox<Event>;
   /** To be kicked after a transaction that wrote entries by itself. */
-  readonly audit: Pick<AuditRelay, 'kick'>;
+  readonly audit: Pick<AuditRelay, 'kick' | 'flush'>;
   readonly idempotency: Idempotency;
   /**
    * One transaction: the effects of `work`, its events and audit entries, and the outcome of a keyed call. A denied

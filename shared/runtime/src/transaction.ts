@@ -1,9 +1,9 @@
 /** Transactions that either commit what was asked or say why not, and single statements. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError, type CallErrorCode } from '@svc/contract/codes.ts';
-import { type CustomTypesConfig, type Pool, type PoolClient, types } from 'pg';
+import { type CustomTypesConfig, type Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg';
 import { type Clock, systemClock } from './clock.ts';
-import { isConflict, isDatabaseAway, isOutOfTime } from './database-errors.ts';
+import { isAfterFailure, isConflict, isDatabaseAway, isOutOfTime } from './database-errors.ts';
 import { allowSilence, type StatementNames, statementNamesOf } from './database.postgres.ts';
 import type { SqlClient } from './database.ts';
 
@@ -78,13 +78,14 @@ export function withPgTransaction<Result>(
     const ignore = () => {}; // a lost connection also fails the statement under way, which tells the caller
     client.on('error', ignore);
     let reusable = false;
+    const watched = watchFailures(client);
     try {
-      const result = await beforeTimeout(commitOnClient(pool, client, options, work, attempt), timeoutMs);
+      const result = await beforeTimeout(commitOnClient(pool, client, options, work, attempt, watched), timeoutMs);
       reusable = true;
       return result;
     } catch (error) {
       if (!(error instanceof TransactionTimeout)) reusable = await rollback(client);
-      throw error;
+      throw watched.causeOf(error);
     } finally {
       client.off('error', ignore);
       restoreSilence?.();
@@ -109,11 +110,12 @@ async function commitOnClient<Result>(
   { isolation = 'ReadCommitted', readsFirst = false, last }: PgTransactionOptions,
   work: (tx: SqlClient) => Promise<Result>,
   attempt: Attempt,
+  watched: Connection,
 ): Promise<Result> {
   const begun = client.query(BEGIN[isolation]);
   if (readsFirst) begun.catch(() => {});
   else await begun;
-  const tx = sqlClientOf(client, statementNamesOf(pool));
+  const tx = sqlClientOf(watched, statementNamesOf(pool));
   const result = await whileShowingLife(client, () => work(tx));
   await begun;
   const statements = last?.() ?? [];
@@ -123,6 +125,26 @@ async function commitOnClient<Result>(
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was swallowed');
   for (const [index, statement] of statements.entries()) statement.committed?.(rows[index] ?? []);
   return result;
+}
+
+interface Connection {
+  query(statement: QueryConfig): Promise<QueryResult>;
+}
+
+/** Of statements that go out together the first that fails is why: those after it only say that the transaction is over. */
+function watchFailures(client: PoolClient): Connection & { causeOf(error: unknown): unknown } {
+  let first: unknown = null;
+  return {
+    async query(statement) {
+      try {
+        return await client.query(statement);
+      } catch (error) {
+        first ??= error;
+        throw error;
+      }
+    },
+    causeOf: (error) => (isAfterFailure(error) ? (first ?? error) : error),
+  };
 }
 
 const SIGN_OF_LIFE_MS = 1000;
@@ -171,13 +193,13 @@ export function poolClient(pool: Pool): SqlClient {
 }
 
 /** Rows: bigint for int8, Date for timestamptz, parsed jsonb, bytes for bytea. */
-function sqlClientOf(client: Pick<PoolClient, 'query'>, nameOf: StatementNames): SqlClient {
+function sqlClientOf(client: Connection, nameOf: StatementNames): SqlClient {
   const run = (text: string, values: unknown[]) =>
     client.query({ name: nameOf(text, values), text, values, types: bigintForInt8 });
   return {
     async $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]) {
       const { rows } = await run(sql, values);
-      return rows as Rows;
+      return rows as unknown as Rows;
     },
     async $executeRawUnsafe(sql, ...values) {
       const { rowCount } = await run(sql, values);

@@ -1,5 +1,6 @@
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTurns, repeatWhileWanted, shareRun } from './turns.ts';
+import { createTurns, repeatGathered, repeatSpaced, repeatWhileWanted, shareRun } from './turns.ts';
 
 test('work under one key comes in turn, also after a failure; work under another does not wait', async () => {
   const inTurn = createTurns();
@@ -41,6 +42,33 @@ test('what is wanted while a round runs has a round of its own, and all that cam
   expect(rounds).toHaveLength(2);
   await repeated.flush();
   expect(rounds).toHaveLength(3);
+});
+
+test('a spaced round begins at once, the next one waits unless somebody waits for its end', async () => {
+  let rounds = 0;
+  const repeated = repeatSpaced(async () => {
+    rounds += 1;
+  }, 60_000);
+  repeated.kick();
+  await expect.poll(() => rounds).toBe(1);
+  repeated.kick();
+  await turnOfLoop();
+  expect(rounds).toBe(1);
+  await repeated.flush();
+  expect(rounds).toBe(2);
+});
+
+test('a gathered round waits for more to come, unless somebody waits for its end, also from then on', async () => {
+  let rounds = 0;
+  const repeated = repeatGathered(async () => {
+    rounds += 1;
+  }, 60_000);
+  repeated.kick();
+  repeated.kick();
+  await turnOfLoop();
+  expect(rounds).toBe(0);
+  await repeated.flush();
+  expect(rounds).toBe(1);
 });
 
 test('who asks while the work is under way shares it, also its failure; the next one begins anew', async () => {

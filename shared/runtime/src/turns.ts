@@ -49,16 +49,34 @@ export interface Repeated {
 
 /** As `repeatWhileWanted`, where a round waits for so long for more to come, unless somebody waits for the end. */
 export function repeatGathered(round: () => Promise<void>, gatherMs: number): Repeated {
-  let isUrgent = false;
+  return repeatAfter(round, () => gatherMs);
+}
+
+/** As `repeatWhileWanted`, where a round begins so long after the end of the last one, unless somebody waits for the end. */
+export function repeatSpaced(round: () => Promise<void>, spaceMs: number): Repeated {
+  let endedAt = Number.NEGATIVE_INFINITY;
+  const spaced = async () => {
+    await round();
+    endedAt = performance.now();
+  };
+  return repeatAfter(spaced, () => endedAt + spaceMs - performance.now());
+}
+
+function repeatAfter(round: () => Promise<void>, waitMs: () => number): Repeated {
+  let waitedFor = 0;
+  let hurry = new AbortController();
   const repeated = repeatWhileWanted(round, async () => {
-    if (!isUrgent) await sleep(gatherMs);
+    const ms = waitMs();
+    if (waitedFor === 0 && ms > 0) await sleep(ms, undefined, { signal: hurry.signal }).catch(() => {});
   });
   return {
     kick: repeated.kick,
     async flush() {
-      isUrgent = true;
+      waitedFor += 1;
+      hurry.abort();
+      hurry = new AbortController();
       await repeated.flush();
-      isUrgent = false;
+      waitedFor -= 1;
     },
   };
 }

@@ -14,3 +14,5 @@ import { setFlagsFromString } from 'node:v8';
 
 setFlagsFromString('--wasm-tiering-budget=100000000');
 setFlagsFromString('--no-wasm-code-gc');
+// Under memory pressure, of which it is told when garbage is released, V8 would drop the code of its baseline compiler too.
+setFlagsFromString('--no-flush-liftoff-code');

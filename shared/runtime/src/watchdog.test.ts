@@ -1,12 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 
-function watched(limitMs: number, blockMs: number, times: number): { child: ChildProcess; said: () => string } {
+function watched(
+  limitMs: number,
+  blockMs: number,
+  times: number,
+  stderr: 'pipe' | number = 'pipe',
+): { child: ChildProcess; said: () => string } {
   const child = fork(join(import.meta.dirname, 'watchdog.fixture.ts'), [limitMs, blockMs, times].map(String), {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    stdio: ['ignore', 'ignore', stderr, 'ipc'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   let text = '';
@@ -19,6 +25,13 @@ test('a process whose loop stands still is ended, with a sentence', async () => 
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
   expect([code, signal]).toEqual([null, 'SIGKILL']);
   expect(said()).toContain('the event loop has stood still for 1000 ms');
+});
+
+test.runIf(process.platform === 'linux')('also where nobody takes the sentence', async () => {
+  const full = openSync('/dev/full', 'w');
+  onTestFinished(() => closeSync(full));
+  const { child } = watched(1000, 150_000, 1, full);
+  expect(await once(child, 'close')).toEqual([null, 'SIGKILL']);
 });
 
 test('one that stands still for less, however often, is not', async () => {

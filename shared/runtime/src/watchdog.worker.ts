@@ -1,5 +1,5 @@
 /** The thread that watches. It counts its own looks and not time, so that a machine that slept, or a process that was stopped as a whole, is not mistaken. */
-import { readFileSync, writeSync } from 'node:fs';
+import { readFileSync, write } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { LOOK_EVERY_MS, type WatchdogTask } from './watchdog.ts';
 
@@ -32,6 +32,12 @@ setInterval(() => {
   looks += 1;
   // A loop that gets no processor would go on if it had one: to end it makes a machine that is too full only fuller.
   if (looks * LOOK_EVERY_MS - (waitedMs() - waitedBeforeMs) < limitMs) return;
-  writeSync(STDERR, `the event loop has stood still for ${limitMs} ms: this process ends itself (SVC_WATCHDOG_MS)\n`);
-  process.kill(process.pid, 'SIGKILL');
+  end();
 }, LOOK_EVERY_MS);
+
+/** Whether or not anybody takes the sentence: what stands still may stand for that. */
+function end(): void {
+  const kill = () => process.kill(process.pid, 'SIGKILL');
+  setTimeout(kill, LOOK_EVERY_MS);
+  write(STDERR, `the event loop has stood still for ${limitMs} ms: this process ends itself (SVC_WATCHDOG_MS)\n`, kill);
+}

@@ -1,7 +1,7 @@
 /** How the work on a text grows with the text: in processor time, because what else runs here does not count then. */
 
 interface Growth {
-  /** Processor time of the work at twice the size over that at the size. */
+  /** Processor time of the work at twice the size over that at the size, or the mean of two such doublings. */
   readonly factor: number;
   /** At twice the size, in milliseconds. */
   readonly cpuMs: number;
@@ -24,45 +24,66 @@ export interface GrowthCase {
 export const LINEAR = 2.6;
 
 const RUNS = 2;
+/** What grows too fast does so each time; only noise passes. */
 const ATTEMPTS = 6;
-/** Less than this much is mostly what a call costs anyway. */
+/** At half of the largest size. Less than this much is mostly what a call costs anyway. */
 const LEAST_MS = 4;
 
 /**
- * Tries again while it looks worse than linear: a noisy moment passes, a square does not. `prepare` comes before each
- * time the work is done and does not count.
+ * Looks again while it looks worse than linear: a noisy moment passes, a square does not. It looks more widely too: the
+ * step that a machine makes at one size, where a cache is full, is no step of the next doubling. `prepare` comes before
+ * each time the work is done and does not count. What is measured once at one size is measured twice at half of it: the
+ * same number of bytes, so that garbage, which is collected when there is enough of it, falls to both alike.
  */
 export async function growthOf(
   work: (size: number) => unknown,
   size: number,
   prepare: (size: number) => unknown = () => {},
 ): Promise<Growth> {
-  const leastCpuMs = (asked: number): Promise<number> =>
-    leastOf(
+  const meanCpuMs = async (asked: number, times: number): Promise<number> => {
+    const cpuMs = await leastOf(
+      times,
       () => prepare(asked),
       () => work(asked),
     );
+    return cpuMs / times;
+  };
+  const growthOver = async (span: number): Promise<Growth> => {
+    const part = await meanCpuMs(Math.floor((2 * size) / span), span);
+    const cpuMs = await meanCpuMs(2 * size, 1);
+    return { factor: cpuMs / Math.max(part, (2 * LEAST_MS) / span), cpuMs };
+  };
   let least: Growth = { factor: Infinity, cpuMs: Infinity };
   for (let attempt = 0; attempt < ATTEMPTS && least.factor > LINEAR; attempt += 1) {
-    const once = await leastCpuMs(size);
-    const twice = await leastCpuMs(2 * size);
-    const factor = twice / Math.max(once, LEAST_MS);
-    if (factor < least.factor) least = { factor, cpuMs: twice };
+    const doubled = await growthOver(2);
+    if (doubled.factor < least.factor) least = doubled;
+    if (doubled.factor <= LINEAR) break;
+    const wide = await growthOver(4);
+    const each = { ...wide, factor: Math.sqrt(wide.factor) };
+    if (each.factor < least.factor) least = each;
   }
   return least;
 }
 
-/** Of several runs: others can only add to what the work itself takes. */
-async function leastOf(prepare: () => unknown, work: () => unknown): Promise<number> {
+/** Of several runs of `times` times the work: others can only add to what the work itself takes. */
+async function leastOf(times: number, prepare: () => unknown, work: () => unknown): Promise<number> {
   let least = Infinity;
   for (let run = 0; run < RUNS; run += 1) {
-    await prepare();
-    const before = process.cpuUsage();
-    await work();
-    const { user, system } = process.cpuUsage(before);
-    least = Math.min(least, (user + system) / 1000);
+    let cpuMs = 0;
+    for (let time = 0; time < times; time += 1) {
+      await prepare();
+      cpuMs += await cpuMsOf(work);
+    }
+    least = Math.min(least, cpuMs);
   }
   return least;
+}
+
+async function cpuMsOf(work: () => unknown): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
 }
 
 /** Settles with whatever a call is answered; only with a bug it throws. `isAnswer` = which codes are no bugs. */

@@ -72,6 +72,27 @@ function describeSlots(open: Open, declare: Declare): void {
     expect(most).toBe(1);
   });
 
+  test('a run that takes long holds up no other job', async () => {
+    const jobs = await open();
+    const end = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    await jobs.schedule(
+      declare(EVERY_MS, () => {
+        started.resolve();
+        return end.promise;
+      }),
+    );
+    await started.promise;
+    let others = 0;
+    await jobs.schedule(
+      declare(EVERY_MS, async () => {
+        others += 1;
+      }),
+    );
+    await eventually(() => others >= 8);
+    end.resolve();
+  });
+
   test('the next slot comes after a run that threw', async () => {
     const jobs = await open();
     let runs = 0;

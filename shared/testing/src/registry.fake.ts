@@ -38,12 +38,15 @@ export class FakeRegistry {
     Question,
     number
   >;
+  /** What `attached` was asked about, in order. */
+  readonly rootsAsked: string[] = [];
   /** Entries that were handed over to the audit. */
   readonly audited: PostedAuditEntry[] = [];
   /** While true, questions wait. */
   isAway = false;
   readonly #stamp = { rev: 1, policies: 1, settings: 1 };
   readonly #workspaces = new Set(['default']);
+  readonly #unconfirmed = new Set<string>();
   readonly #roles = new Map<string, Map<string, readonly string[]>>();
   readonly #organisations = new Map<string, Organisation>();
   readonly #assignments = new Map<string, string>();
@@ -94,6 +97,16 @@ export class FakeRegistry {
     if (granted.length === 0) held.delete(workspace);
     else held.set(workspace, granted);
     this.#roles.set(agentId, held);
+  }
+
+  /** From now on as if somebody had made the workspace for itself. */
+  disown(workspace: string): void {
+    this.#raise();
+    this.#unconfirmed.add(workspace);
+  }
+
+  isConfirmed(workspace: string): boolean {
+    return this.#workspaces.has(workspace) && !this.#unconfirmed.has(workspace);
   }
 
   /** An organisation, with those who may spend its money, and those who may read its account. */
@@ -284,16 +297,20 @@ function answeringOf(registry: FakeRegistry): Answering {
     }),
     accounts: async ({ agentId }) => ({ stamp: stamp(), accounts: registry.accountsOf(agentId) }),
     agents: async ({ viewer, limit }) => ({ agents: registry.agentsSeenBy(viewer).slice(0, limit) }),
-    roles: async ({ userId, workspaceId }) => ({
+    roles: async ({ userId, workspaceId, confirmed }) => ({
       stamp: stamp(),
       known: registry.knowsWorkspace(workspaceId),
       roles: registry.rolesOf(userId)[workspaceId] ?? [],
+      ...(confirmed === true ? { confirmed: registry.isConfirmed(workspaceId) } : {}),
     }),
     policies: async ({ resources }) => ({
       stamp: stamp(),
       policies: registry.policiesAt((key) => resources.includes(key)),
     }),
-    attached: async ({ root, prefixes }) => ({ stamp: stamp(), policies: attachedTo(root, prefixes) }),
+    async attached({ root, prefixes }) {
+      registry.rootsAsked.push(root);
+      return { stamp: stamp(), policies: attachedTo(root, prefixes) };
+    },
     async claim({ resource, workspaceId, declared = false }) {
       const usual = registry.knowsWorkspace(workspaceId) ? { ...DEFAULT_POLICY, container: workspaceId } : null;
       const policy = policyOf(homeKey(workspaceId)) ?? (declared ? null : usual);

@@ -44,6 +44,17 @@ export function describeTransactions(name: string, open: () => Promise<Transacti
       await expect(amounts('undone')).resolves.toEqual([]);
     });
 
+    test('tells the first failure of statements that go out together, however late who sent it hears of it', async () => {
+      const failed = setup.transact(async (tx) => {
+        const first = tx.$queryRawUnsafe('SELECT 1/0').catch(async (error: unknown) => {
+          await new Promise(setImmediate);
+          throw error;
+        });
+        await Promise.all([first, tx.$queryRawUnsafe('SELECT 1')]);
+      });
+      await expect(failed).rejects.toMatchObject({ code: '22012' });
+    });
+
     test('does not report success when an error was swallowed and all was rolled back', async () => {
       await setup.transact((tx) => insert(tx, 'twice'));
       const swallowed = setup.transact(async (tx) => {

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { migrate, migrationsOfService } from '@svc/runtime/migrations.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/postgres.ts';
 import { afterAll, expect, test } from 'vitest';
 import { createLogRows } from './log-rows.ts';
 
-const server = await startPostgres();
+const server = await lendPostgres();
 afterAll(() => server?.stop());
 const log = { warn() {}, fatal() {}, info() {} };
 const MIGRATIONS = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');

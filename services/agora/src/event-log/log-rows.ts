@@ -112,7 +112,7 @@ async function append(client: SqlClient, holder: string, { service, events, lost
        FROM head CROSS JOIN json_to_recordset($6::json) AS told(line int, id text, name text, at float8, node text,
          workspace text, audience text, payload json)
        ON CONFLICT (id) DO NOTHING
-     )
+     ), ended AS (${UNSUBSCRIBE_ENDED})
      SELECT EXISTS (SELECT 1 FROM head) AS held`,
     rows.length,
     holder,
@@ -123,6 +123,11 @@ async function append(client: SqlClient, holder: string, { service, events, lost
   );
   return outcome?.held === true;
 }
+
+/** Who was killed hears nothing any more, and takes up no place among those who do. */
+const UNSUBSCRIBE_ENDED = `DELETE FROM agora.subscriptions s
+  USING head CROSS JOIN json_to_recordset($6::json) AS told(name text, payload json)
+  WHERE told.name = 'agent:killed' AND s.actor = told.payload ->> 'agentId'`;
 
 function rowOf({ id, name, at, node, workspace = '', payload }: EventRecord, line: number): object {
   const audience = audienceOf(name);

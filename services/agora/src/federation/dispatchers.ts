@@ -37,20 +37,23 @@ const REFUSED: Readonly<Record<AdoptRefusal, AnswerTo<'topic.push'>>> = {
 
 /** Whether a node may see a topic: everybody one without a scope or open to all, else one whose principal is a member. */
 export async function mayReceive(
-  { store, isMember }: Pick<DispatchParts, 'store' | 'isMember'>,
+  parts: Pick<DispatchParts, 'store' | 'isMember' | 'isLocal'>,
   node: string,
   { scope }: Pick<WireLedger['header'], 'scope'>,
 ): Promise<boolean> {
   if (scope === null || scope.visibility === 'public') return true;
-  const principal = await store.principalOf(node);
-  return principal !== null && (await isMember(scope.owner, principal.agentId, null));
+  const agentId = await principalOf(parts, node);
+  return agentId !== null && (await parts.isMember(scope.owner, agentId, null));
 }
 
-/** In whose name a node may vote: what the operator says, else what was claimed first, unless an agent of this node has that name. */
-async function isPrincipal({ store, isLocal }: DispatchParts, node: string, agentId: string): Promise<boolean> {
+/** In whose name a node acts: what the operator says, else what was claimed first, unless an agent of this node has that name. */
+async function principalOf(
+  { store, isLocal }: Pick<DispatchParts, 'store' | 'isLocal'>,
+  node: string,
+): Promise<string | null> {
   const principal = await store.principalOf(node);
-  if (principal === null || principal.agentId !== agentId) return false;
-  return principal.isConfigured || !(await isLocal(agentId));
+  if (principal === null) return null;
+  return principal.isConfigured || !(await isLocal(principal.agentId)) ? principal.agentId : null;
 }
 
 export function createDispatch(parts: DispatchParts): Dispatch {
@@ -80,8 +83,8 @@ export function createDispatch(parts: DispatchParts): Dispatch {
 
     async 'ballot.cast'(from, signed) {
       const { voter, node } = signed.ballot;
-      const isOwn = node === from && (await isPrincipal(parts, from, voter));
-      return ledgers.castRemote(signed, { node: from, isPrincipal: isOwn });
+      const isOwn = node === from && (await principalOf(parts, from)) === voter;
+      return ledgers.castRemote(signed, { isPrincipal: isOwn, isShown: (header) => mayReceive(parts, from, header) });
     },
   };
   return async (from, type, question) => handlers[type](from, question);

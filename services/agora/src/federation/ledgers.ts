@@ -35,6 +35,14 @@ interface OwnBallot {
   readonly votedAt: number;
 }
 
+/** The node that a ballot comes from. */
+interface CastAsker {
+  /** Whether the voter is whom it votes as. */
+  readonly isPrincipal: boolean;
+  /** Whether a topic is there for it, whomever it names. */
+  isShown(header: Pick<WireLedger['header'], 'scope'>): Promise<boolean>;
+}
+
 export interface Ledgers {
   /** The first `limit` entries after `afterSeq`, whoever asks; null = no such topic. */
   copyAfter(topic: string, afterSeq: number, limit: number): Promise<WireLedger | null>;
@@ -49,10 +57,7 @@ export interface Ledgers {
    * Judges a ballot of another node on a topic of this one. What others have to be asked for is asked at once; the gates are
    * passed, and the ballot is admitted, in the unit that the answer is given.
    */
-  castRemote(
-    signed: SignedBallot,
-    voter: { readonly node: string; readonly isPrincipal: boolean },
-  ): Promise<(unit: AgoraUnit) => Promise<AnswerTo<'ballot.cast'>>>;
+  castRemote(signed: SignedBallot, asker: CastAsker): Promise<(unit: AgoraUnit) => Promise<AnswerTo<'ballot.cast'>>>;
   /** What this node has signed already on that topic for that voter. */
   signedBallot(owner: string, topic: string, voter: string): Promise<SignedBallot | null>;
   /** Signs once for each header and voter: who asks again gets what is there, whatever the outcome. */

@@ -100,9 +100,10 @@ class Member implements FederatedNode {
   async start(): Promise<void> {
     const { platform } = this.#parts;
     const { identity, store, peers, traffic } = this.member;
-    for (const { name, agentId } of identity.peers.values()) {
-      if (agentId !== undefined && name !== identity.name) await store.configure(name, agentId, platform.clock.now());
-    }
+    const configured = [...identity.peers.values()].flatMap(({ name: node, agentId }) =>
+      agentId === undefined || node === identity.name ? [] : [{ node, agentId }],
+    );
+    await store.configure(configured, platform.clock.now());
     await peers.refresh();
     const fresh = platform.random.bytes(INSTANCE_BYTES).toString('hex');
     const instance = await store.ownInstance(identity.name, fresh);

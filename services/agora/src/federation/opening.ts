@@ -40,14 +40,10 @@ export function openFederation(platform: Platform, { store, casting, ledgers, re
       return { isMember: isIn, isQuarantined: quarantined, weight };
     },
   });
-  const node = createNode({
-    platform,
-    store,
-    ledgers: federatedLedgers,
-    isMember,
-    isLocal: async (agentId) => (await registry.context({ agentId })).subject !== null,
-  });
-  const syncing = new Syncing({ node, ledgers: federatedLedgers, now: () => platform.clock.now(), registry, isMember });
+  const isLocal = async (agentId: string): Promise<boolean> => (await registry.context({ agentId })).subject !== null;
+  const asked = { ledgers: federatedLedgers, isMember, isLocal };
+  const node = createNode({ platform, store, ...asked });
+  const syncing = new Syncing({ node, ...asked, now: () => platform.clock.now(), registry });
   return { node, syncing, federatedLedgers };
 }
 

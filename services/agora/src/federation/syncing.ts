@@ -8,13 +8,7 @@ import { headerHash } from '../ledger/domain/ledger.ts';
 import type { Registry } from '../registry.ts';
 import { mayReceive } from './dispatchers.ts';
 import { pageOf, type Reading, readOn } from './domain/copies.ts';
-import {
-  type AnswerTo,
-  MAX_ENTRIES,
-  MAX_ENTRIES_A_PAGE,
-  type SignedBallot,
-  type WireLedger,
-} from './domain/messages.ts';
+import { type AnswerTo, MAX_ENTRIES, MAX_ENTRIES_A_PAGE, type SignedBallot, WireLedger } from './domain/messages.ts';
 import {
   denied,
   type PullReason,
@@ -34,6 +28,8 @@ interface SyncParts {
   readonly now: () => number;
   readonly registry: Pick<Registry, 'membership'>;
   isMember(owner: string, agentId: string, stamp: RegistryStamp | null): Promise<boolean>;
+  /** Whether the registry of this node knows the agent as its own. */
+  isLocal(agentId: string): Promise<boolean>;
 }
 
 type Denied<Reasons extends keyof typeof REASONS> = (typeof REASONS)[Reasons];
@@ -52,10 +48,15 @@ export interface Asking {
   readonly family: string;
 }
 
-const SILENT = { offline: 'offline', timeout: 'timeout', quota: 'quota', size: 'quota' } as const satisfies Record<
-  Silence,
-  PullReason
->;
+const SILENT = {
+  offline: 'offline',
+  timeout: 'timeout',
+  garbled: 'timeout',
+  quota: 'quota',
+  size: 'quota',
+} as const satisfies Record<Silence, PullReason>;
+/** Of a question that changes nothing: what came as an answer is no ledger that anybody signed. */
+const UNREAD = { ...SILENT, garbled: 'bad_signature' } as const satisfies Record<Silence, PullReason>;
 const NOT_MERGED = { E_TOPIC_CONFLICT: 'conflict', E_SIGNATURE: 'bad_signature', E_LEDGER_FORK: 'disputed' } as const;
 
 export class Syncing {
@@ -72,13 +73,23 @@ export class Syncing {
     const self = reached.value;
     if (voter !== self.identity.agentId) return denied('not_registered');
     const before = await this.#parts.ledgers.signedBallot(node, topic, voter);
-    if (before !== null) return this.#cast(self, node, before, outcome);
+    if (before !== null && !(await this.#isOfAnother(node, before))) {
+      const again = await this.#cast(self, node, before, outcome);
+      // Its owner may have opened another one of that name since.
+      if (again.ok || again.code !== 'E_TOPIC_ABSENT') return again;
+    }
     const header = await this.#headerOf(self, node, topic);
     if (!header.ok) return header;
     if (!header.value.ballot.includes(outcome)) return denied('outcome', { options: header.value.ballot });
     const ballot = { owner: node, header: headerHash(header.value), topic, voter, outcome, votedAt: this.#parts.now() };
     const signed = await self.store.change(async (unit) => allow(await this.#parts.ledgers.signOnce(unit, ballot)));
     return this.#cast(self, node, signed, outcome, header.value.ballot);
+  }
+
+  /** Whether what is known here under that name is not the topic that the ballot was signed for. */
+  async #isOfAnother(node: string, { ballot: { topic, header } }: SignedBallot): Promise<boolean> {
+    const here = await this.#parts.ledgers.copyAfter(topic, 0, 0);
+    return here !== null && here.header.owner === node && headerHash(here.header) !== header;
   }
 
   /** Brings what is here up to date with what `node` has. */
@@ -89,10 +100,15 @@ export class Syncing {
     const { ledgers } = this.#parts;
     const total = { created: false, adopted: 0 };
     const known = (await ledgers.lastSeq(topic)) ?? 0;
-    for (let reading: Reading = { afterSeq: known, isWhole: known === 0 }; ; ) {
+    // From the last entry that is here: an owner that was put back to what it had before may have another one there by now.
+    for (let reading: Reading = { afterSeq: Math.max(0, known - 1), isWhole: known <= 1 }; ; ) {
       const asked = await self.asker.ask(node, 'topic.get', topic, { topic, afterSeq: reading.afterSeq });
       const copy = await this.#copyIn(asked, topic, asking);
       if (!copy.ok) return copy;
+      // Or none any more, and whoever admits ballots takes none back.
+      if (known > reading.afterSeq && copy.value.entries.length === 0 && copy.value.header.owner === node) {
+        return denied('disputed');
+      }
       const next = readOn(reading, copy.value);
       if (next === 'stuck') return denied('bad_signature');
       const arrived = { copy: copy.value, isLast: next === null, arrival: { from: node, family: asking.family } };
@@ -133,8 +149,12 @@ export class Syncing {
     if (copy === null || !isShown) return denied('not_found');
     if (copy.header.owner === LOCAL) return denied('local');
     if (!(await this.#maySend(self, copy.header, asking))) throw new CallError('FORBIDDEN');
-    const isForIt = await mayReceive({ store: self.store, isMember: this.#parts.isMember }, node, copy.header);
-    return isForIt ? allow(pageOf(copy)) : denied('scope');
+    const { isMember, isLocal } = this.#parts;
+    const isForIt = await mayReceive({ store: self.store, isMember, isLocal }, node, copy.header);
+    if (!isForIt) return denied('scope');
+    // What this node has not signed nobody takes, nor answers.
+    const page = WireLedger.safeParse(pageOf(copy));
+    return page.success ? allow(page.data) : denied('bad_signature');
   }
 
   async #pushed(self: NodeMember, node: string, topic: string, total: Adopted): Promise<Decision<Adopted, never>> {
@@ -159,7 +179,7 @@ export class Syncing {
 
   async #headerOf(self: NodeMember, node: string, topic: string): Outcome<WireLedger['header'], VoteReason> {
     const asked = await self.asker.ask(node, 'topic.get', topic, { topic, afterSeq: MAX_ENTRIES });
-    if (!asked.ok) return denied(SILENT[asked.silence]);
+    if (!asked.ok) return denied(UNREAD[asked.silence]);
     if ('absent' in asked.answer) return denied('not_found');
     const { header, headerSig } = asked.answer;
     const isSigned = self.keyring.verify(header.owner, 'svc-agora-header', header, headerSig);
@@ -188,7 +208,7 @@ export class Syncing {
 
   /** What came, when it is a copy of that topic that may be kept here and that `asking` may see. */
   async #copyIn(asked: Asked<'topic.get'>, topic: string, asking: Asking): Outcome<WireLedger, PullReason> {
-    if (!asked.ok) return denied(SILENT[asked.silence]);
+    if (!asked.ok) return denied(UNREAD[asked.silence]);
     const copy = asked.answer;
     if ('absent' in copy) return denied('not_found');
     if (copy.header.topic !== topic) return denied('bad_signature');

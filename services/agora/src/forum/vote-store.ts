@@ -1,5 +1,5 @@
 /** Votes of the forum: a topic, the thread that it belongs to, and the record of it that the ledger of money keeps. */
-import { CallError } from '@svc/contract/codes.ts';
+import { CallError, type RefusalCode } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
@@ -46,19 +46,20 @@ export function createVoteStore(parts: Parts) {
   const { client } = store;
   const settle = (topic: string) => settleRecord(parts, topic);
   return {
-    async open(call: ChangeCall, wish: VoteWish): Promise<Once<Tally, OpeningRefusal | 'E_THREAD_LINKED'>> {
-      const outcome = await store.change(call, (unit) => openVote(unit, ledgers, wish));
+    async open<Code extends RefusalCode>(
+      call: ChangeCall,
+      wish: Decision<VoteWish, Code>,
+    ): Promise<Once<Tally, Code | OpeningRefusal | 'E_THREAD_LINKED'>> {
+      const outcome = await store.change<Tally, Code | OpeningRefusal | 'E_THREAD_LINKED'>(call, async (unit) =>
+        wish.ok ? openVote(unit, ledgers, wish.value) : wish,
+      );
       if (outcome.decision.ok) await settle(outcome.decision.value.topic);
       return outcome;
     },
     /** Places or voids the record of a vote, as far as the ledger of money answers; what it does not is done by the sweep. */
     settle,
     /** Of a thread, the newest first. */
-    ofThread: (thread: string): Promise<VoteRow[]> =>
-      client.$queryRawUnsafe<VoteRow[]>(
-        `SELECT ${COLUMNS} FROM agora.forum_votes WHERE thread = $1 ORDER BY forum_votes.ordinal DESC LIMIT ${MAX_EARLIER}`,
-        thread,
-      ),
+    ofThread: (thread: string): Promise<VoteRow[]> => client.$queryRawUnsafe<VoteRow[]>(OF_THREAD, thread),
     /** Those with a thread, the newest first. */
     linked: (after: string | null, limit: number): Promise<VoteRow[]> =>
       client.$queryRawUnsafe<VoteRow[]>(
@@ -69,17 +70,18 @@ export function createVoteStore(parts: Parts) {
         limit,
       ),
     /** Whether the ledger of money holds the record of the vote; null = it does not say. */
-    async isHeld(topic: string): Promise<boolean | null> {
-      try {
-        const { holds } = await money.states({ holdIds: [holdOf(topic)] });
-        return holds[holdOf(topic)]?.state === 'held';
-      } catch (error) {
-        if (error instanceof CallError) return null;
-        throw error;
-      }
-    },
+    isHeld: (topic: string) => isHeld(money, topic),
     /** How many votes there are of each scope. */
     counts: (): Promise<VoteCount[]> => client.$queryRawUnsafe<VoteCount[]>(COUNTS),
+    /** How many threads have votes of these scopes; null = those that everybody sees. */
+    async threads(scopes: readonly (string | null)[]): Promise<number> {
+      const [row] = await client.$queryRawUnsafe<{ threads: number }[]>(
+        THREADS,
+        scopes.includes(null),
+        scopes.filter((scope) => scope !== null),
+      );
+      return row?.threads ?? 0;
+    },
     /** What was cut off. */
     async finish(): Promise<void> {
       const rows = await client.$queryRawUnsafe<{ topic: string }[]>(OWED);
@@ -93,21 +95,45 @@ export function createVoteStore(parts: Parts) {
   };
 }
 
-/** A thread has no more votes than are shown of it. */
+async function isHeld(money: Money, topic: string): Promise<boolean | null> {
+  try {
+    const { holds } = await money.states({ holdIds: [holdOf(topic)] });
+    return holds[holdOf(topic)]?.state === 'held';
+  } catch (error) {
+    if (error instanceof CallError) return null;
+    throw error;
+  }
+}
+
+/** So many votes are read of a thread: of those that everybody sees, and of those that some see. */
 const MAX_EARLIER = 1000;
+/** Of the latter of one family: they take no place from what others see there. */
+const MAX_HIDDEN = 100;
+
+/** Who may see them is not known yet. */
+const OF_THREAD = `WITH votes AS (
+    SELECT v.*, t.hidden,
+      row_number() OVER (PARTITION BY t.hidden, CASE WHEN t.hidden THEN t.family END ORDER BY v.ordinal DESC) AS nth
+    FROM agora.forum_votes v JOIN agora.topics t USING (topic) WHERE v.thread = $1
+  ), shown AS (
+    (SELECT * FROM votes WHERE NOT hidden AND nth <= ${MAX_EARLIER})
+    UNION ALL (SELECT * FROM votes WHERE hidden AND nth <= ${MAX_HIDDEN} ORDER BY votes.ordinal DESC LIMIT ${MAX_EARLIER})
+  ) SELECT ${COLUMNS} FROM shown ORDER BY shown.ordinal DESC`;
 
 interface VoteCount {
   /** Null = everybody reads it. */
   readonly scopeOwner: string | null;
   readonly open: number;
   readonly decided: number;
-  readonly threads: number;
 }
 
 const COUNTS = `SELECT CASE WHEN t.hidden THEN t.scope_owner END AS "scopeOwner",
-  count(*) FILTER (WHERE t.status = 'open')::int AS open, count(*) FILTER (WHERE t.status <> 'open')::int AS decided,
-  count(DISTINCT v.thread)::int AS threads
+  count(*) FILTER (WHERE t.status = 'open')::int AS open, count(*) FILTER (WHERE t.status <> 'open')::int AS decided
   FROM agora.forum_votes v JOIN agora.topics t USING (topic) GROUP BY 1 LIMIT 1000`;
+
+const THREADS = `SELECT count(DISTINCT v.thread)::int AS threads
+  FROM agora.forum_votes v JOIN agora.topics t USING (topic)
+  WHERE CASE WHEN t.hidden THEN t.scope_owner = ANY($2::text[]) ELSE $1::boolean END`;
 
 /** Not yet placed, or placed although the vote is over. Whoever opened it is about to place it. */
 const OWED = `SELECT v.topic FROM agora.forum_votes v JOIN agora.topics t USING (topic)

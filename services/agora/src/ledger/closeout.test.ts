@@ -27,6 +27,16 @@ test('a closeout opens, casts and decides at once, and is the same when it is as
   if (first?.ok === true) expect(ledger).toMatchObject({ hash: first.value.hash, deadline: first.value.decidedAt });
 });
 
+test('nobody opens a topic under the name of one that a crew will have', async () => {
+  const topic = `crew-${'a'.repeat(32)}-2`;
+  const wish = { topic, options: ['yes', 'no'], agentId: 'ann' };
+  await expect(tests.bed.call('consensus_create', wish)).rejects.toThrow('VAF_INPUT_INVALID');
+  expect(await universe().closeout({ ...vote, topic })).toMatchObject({ ok: true, value: { winner: 'yes' } });
+  for (const free of ['crew-lunch', `crew-${'a'.repeat(31)}-2`]) {
+    expect(await tests.bed.call('consensus_create', { ...wish, topic: free })).toMatchObject({ status: 'open' });
+  }
+});
+
 test('without a quorum it has expired', async () => {
   const answer = await universe().closeout({ ...vote, topic: 'crew-2', minQuorum: 4 });
   expect(answer).toMatchObject({ ok: true, value: { status: 'expired', winner: null, votes: 3 } });

@@ -1,5 +1,5 @@
 /** What topics hold, and who is asked for, on the real database. */
-import type { Fields } from '@svc/testing/service-bed.ts';
+import { callTool, type Fields } from '@svc/testing/service-bed.ts';
 import { expect, test } from 'vitest';
 import { agoraTests } from '../../testing/agora-tests.ts';
 import { MAX_BALLOTS } from './domain/ballot-gates.ts';
@@ -25,6 +25,19 @@ test('an author has so many open topics, and room again when one is decided', as
   expect(await open('of-another')).toMatchObject({ status: 'open' });
   expect(await vote('first', 'ann')).toMatchObject({ status: 'passed' });
   expect(await open('one-more', { agentId: 'busy' })).toMatchObject({ status: 'open' });
+});
+
+test('a vote that was refused under a key stays refused, also where the topic has come to be', async () => {
+  const cast = async (key: string) => {
+    const args = { topic: 'later', agentId: 'ann', choice: 'yes' };
+    return (await callTool(tests.bed.platform.bus, 'agora', 'consensus_vote', args, { idempotencyKey: key })).fields;
+  };
+  expect(await cast('early')).toMatchObject({ voted: false, code: 'E_TOPIC_ABSENT' });
+  await open('later', { minQuorum: 2 });
+  expect(await cast('early')).toMatchObject({ voted: false, code: 'E_TOPIC_ABSENT' });
+  const voted = await cast('in time');
+  expect(voted).toMatchObject({ voted: true, votes: 1 });
+  expect(await cast('in time')).toEqual(voted);
 });
 
 test('a topic has so many ballots', async () => {

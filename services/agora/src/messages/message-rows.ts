@@ -217,13 +217,21 @@ export async function deleteSubscription(tx: SqlClient, actor: string, channel: 
   return row?.fromSeq ?? null;
 }
 
-/** Up to `seq` the actor has seen what it subscribed to. */
-export async function markRead(client: SqlClient, actor: string, channel: string, seq: number): Promise<void> {
+/** The actor has seen the messages from `first` to `last` of what it subscribed to: of use when it saw all that are before. */
+export async function markRead(
+  client: SqlClient,
+  { actor, channel, first, last }: Record<'actor' | 'channel', string> & Record<'first' | 'last', number>,
+): Promise<void> {
   await client.$executeRawUnsafe(
-    'UPDATE agora.subscriptions SET read_seq = $3 WHERE actor = $1 AND channel = $2 AND read_seq < $3',
+    `UPDATE agora.subscriptions s SET read_seq = $4 FROM agora.channels c
+     WHERE s.actor = $1 AND s.channel = $2 AND c.channel = s.channel AND s.read_seq < $4
+       AND NOT EXISTS (
+         SELECT 1 FROM agora.messages m WHERE m.channel = s.channel AND m.seq > s.read_seq AND m.seq < $3 AND ${KEPT}
+       )`,
     actor,
     channel,
-    seq,
+    first,
+    last,
   );
 }
 

@@ -65,7 +65,7 @@ export function createMessageStore({ client, change }: ServiceStore<AgoraEvent>,
       change(call, async ({ tx }) => allow(await deleteSubscription(tx, wish.actor, wish.channel.channel))),
     messages: (viewer: Viewer, wish: Parameters<typeof readMessages>[2]) => readMessages(client, viewer, wish),
     channels: (viewer: Viewer, page: Parameters<typeof readChannels>[2]) => readChannels(client, viewer, page),
-    markRead: (actor: string, channel: string, seq: number) => markRead(client, actor, channel, seq),
+    markRead: (seen: Parameters<typeof markRead>[1]) => markRead(client, seen),
     unread: (viewer: Viewer) => countUnread(client, viewer),
     async sweep(): Promise<void> {
       while ((await sweepMessages(client)) > 0);

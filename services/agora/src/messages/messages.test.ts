@@ -137,6 +137,33 @@ test('what somebody spawned subscribes to a channel as one, so that a message th
   expect(await tests.bed.call('msg_subscribe', { channel: 'crowded' }, 'stranger')).toMatchObject({ subscribed: true });
 });
 
+test('agents that were killed take up no place in a channel', async () => {
+  const { agentId: root } = await tests.bed.of('habitat', 'agent_spawn', { team: 'mortal', name: 'root' });
+  const subscribed = async (name: string) => {
+    const { agentId } = await tests.bed.of('habitat', 'agent_spawn', { team: 'mortal', name, parent: root });
+    const answer = await tests.bed.call('msg_subscribe', { channel: 'mortal' }, String(agentId), String(root));
+    return { agentId, ...answer };
+  };
+  const all: Fields[] = [];
+  for (let n = 0; n < MAX_SUBSCRIPTIONS_THERE; n += 1) all.push(await subscribed(`child-${n}`));
+  await tests.bed.of('habitat', 'agent_kill', { id: all[0]?.['agentId'] });
+  let made = 0;
+  await expect.poll(() => subscribed(`late-${(made += 1)}`), { timeout: 15_000 }).toMatchObject({ subscribed: true });
+});
+
+test('who looks at the last messages alone has not read those before', async () => {
+  const as = (tool: string, args: Fields) => tests.bed.call(tool, args, 'reader');
+  const unread = async () => (await as('forum_status', {}))['unread'];
+  await as('msg_subscribe', { channel: 'unread' });
+  for (const n of [1, 2, 3, 4, 5]) await say('unread', `m${n}`);
+  await as('msg_list', { channel: 'unread', limit: 1 });
+  expect(await unread()).toBe(5);
+  await as('msg_list', { channel: 'unread', after: 0, limit: 2 });
+  expect(await unread()).toBe(3);
+  await as('msg_list', { channel: 'unread', limit: 3 });
+  expect(await unread()).toBe(0);
+});
+
 test('nobody pushes out of an inbox what others said there', async () => {
   await say('agent:bob', 'a task', 'boss');
   await sql(

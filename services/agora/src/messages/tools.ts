@@ -99,7 +99,9 @@ const list = defineTool({
     const from = position.after === null ? (after ?? null) : seqOf(position.after);
     const { messages, lastSeq } = await store.messages(viewer, { channel: name, after: from, limit });
     const last = messages.at(-1)?.seq ?? lastSeq;
-    if (viewer.agentId !== null && messages.length > 0) await store.markRead(viewer.agentId, name, last);
+    const [first] = messages;
+    if (viewer.agentId !== null && first !== undefined)
+      await store.markRead({ actor: viewer.agentId, channel: name, first: first.seq, last });
     return {
       channel: name,
       messages: [...messages],

@@ -142,8 +142,8 @@ export const JOINING: readonly Law[] = [
     if (decision === null || decision.decision.entries === 0) return;
     const gone = which % decision.decision.entries;
     const rest = piecesOf(story).filter((piece) => !('entry' in piece) || piece.entry !== entries[gone]);
-    const { status, entries: held } = ledgerOf(joined(header, [parcelOf(header, rest)]));
-    same({ status, held: held.length }, { status: 'open', held: gone }, 'without an entry');
+    const { status, disputed, entries: held } = ledgerOf(joined(header, [parcelOf(header, rest)]));
+    same({ status, disputed, held: held.length }, { status: 'open', disputed: false, held: gone }, 'without an entry');
   }),
 ];
 

@@ -101,12 +101,16 @@ export const MUTANTS: readonly Mutant[] = [
     'bySeq.get(entries.length + 1) ?? []',
     '[...bySeq.entries()].sort(([a], [b]) => a - b)[entries.length]?.[1] ?? []',
   ),
-  merge('later lies change what is decided', 'new Set(decision.decision.voided)', 'voided'),
+  merge(
+    'later lies change what is decided',
+    'return decidedHash(header, entries, decision.decision);',
+    'return decidedHash(header, entries, { ...decision.decision, voided: [...voided] });',
+  ),
   merge('a hash without what is void', 'void: voided.has(voter)', 'void: false'),
   merge(
     'ballots of a sealed topic are hashed',
-    'if (header.sealed && decision === null)',
-    'if (header.sealed && decision === null && entries.length < 0)',
+    'if (header.sealed) return',
+    'if (header.sealed && entries.length < 0) return',
   ),
   merge('any header', "if (headerHash(incoming.header) !== hash) return 'conflict';", ''),
   gates('a ballot at the deadline', 'now >= header.deadline', 'now > header.deadline'),
@@ -129,4 +133,5 @@ export const MUTANTS: readonly Mutant[] = [
     "canonicalJson(entry)).digest('hex')",
     "canonicalJson({ ...entry, weight: 0 })).digest('hex')",
   ),
+  merge('a decision that was taken on something else', 'return isOfThese && ', 'return '),
 ];

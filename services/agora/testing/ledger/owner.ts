@@ -3,7 +3,15 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '@svc/contract/canonical.ts';
 import { decideBallot } from '../../src/ledger/domain/ballot-gates.ts';
 import { type Ballot, type Decision, type Entry, type Header, headerHash } from '../../src/ledger/domain/ledger.ts';
-import type { Evidence, SignedBallot, SignedDecision, SignedEntry, Verify } from '../../src/ledger/domain/merge.ts';
+import {
+  boundBytes,
+  decidedHash,
+  type Evidence,
+  type SignedBallot,
+  type SignedDecision,
+  type SignedEntry,
+  type Verify,
+} from '../../src/ledger/domain/merge.ts';
 import {
   type Closing,
   closingByBallot,
@@ -52,16 +60,28 @@ export const signEntry = (owner: string, entry: Entry): SignedEntry => ({
   entry,
   sig: signedBy(owner, 'entry', entry),
 });
-export const signDecision = (owner: string, decision: Decision): SignedDecision => ({
-  decision,
-  sig: signedBy(owner, 'decision', decision),
-});
+/** As the owner binds it to the ledger that it was taken on. */
+export function signDecision(
+  header: Header,
+  decision: Decision,
+  entries: readonly SignedEntry[] = [],
+  owner = header.owner,
+): SignedDecision {
+  const ledger = decidedHash(header, entries, decision);
+  const sig = signedBy(owner, 'binding', boundBytes(headerHash(header), decision, ledger));
+  return { decision, sig: signedBy(owner, 'decision', decision), bound: { ledger, sig } };
+}
 
-export function verifyFor({ owner }: Header): Verify {
+export function verifyFor(header: Header): Verify {
+  const { owner } = header;
+  const hash = headerHash(header);
   return {
     ballot: ({ ballot, sig }) => sig === signBallot(ballot).sig,
     entry: ({ entry, sig }) => sig === signEntry(owner, entry).sig,
-    decision: ({ decision, sig }) => sig === signDecision(owner, decision).sig,
+    decision: ({ decision, sig, bound }) =>
+      sig === signedBy(owner, 'decision', decision) &&
+      bound !== undefined &&
+      bound.sig === signedBy(owner, 'binding', boundBytes(hash, decision, bound.ledger)),
   };
 }
 
@@ -97,7 +117,7 @@ function closed(header: Header, turn: Turn, closing: Closing | null): Turn {
   if (turn.decision !== null || closing === null) return turn;
   const { entries, sums } = turn;
   const decision = decisionOf(header, sums, closing, { entries: entries.length, voided: turn.voided });
-  return { ...turn, decision: signDecision(header.owner, decision) };
+  return { ...turn, decision: signDecision(header, decision, entries) };
 }
 
 function voted(

@@ -61,7 +61,7 @@ async function lived(steps: readonly Step[], header: Story['header']): Promise<v
     if (step.kind === 'wait') continue;
     const signed = signBallot(ballotOf(row.header, step.voter, step.option, now));
     const weight = step.kind === 'vote' ? step.weight : 1000;
-    const facts = { isMember: true, isRegistered: true, isQuarantined: false, weight };
+    const facts = { isShown: true, isMember: true, isRegistered: true, isQuarantined: false, weight };
     await inUnit(node, (unit) => castRemoteIn(unit, casting, { ...signed }, facts));
   }
 }

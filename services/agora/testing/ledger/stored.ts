@@ -11,7 +11,7 @@ import { readEquivocations } from '../../src/ledger/store/equivocation-rows.ts';
 import { createLedgerHashes } from '../../src/ledger/store/ledger-hash.ts';
 import { readEntries, readTopic } from '../../src/ledger/store/topic-rows.ts';
 import type { BedNode } from '../node-bed.ts';
-import { signedBy, verifyFor } from './owner.ts';
+import { signDecision, signedBy, verifyFor } from './owner.ts';
 import { parcelOf, type Piece } from './stories.ts';
 
 const LABEL = 'svc-agora-';
@@ -92,7 +92,7 @@ export async function piecesIn(node: BedNode, topic: string): Promise<{ header: 
     const pieces: Piece[] = [
       ...entries.map(({ entry, sig }) => ({ entry: { entry, sig } })),
       ...(await readEquivocations(tx, topic)).map((pair) => ({ pair })),
-      ...(row.decision === null ? [] : [{ decision: row.decision }]),
+      ...(row.decision === null ? [] : [{ decision: signDecision(row.header, row.decision.decision, entries) }]),
     ];
     return { header: row.header, pieces };
   });

@@ -102,8 +102,19 @@ export function forgeriesOf({ header, turns }: Story): Piece[] {
     { pair: [signBallot(honest), signBallot(ballotOf(elsewhere, 'ivy', 1, now))] },
     { pair: [signBallot(honest), signBallot(ballotOf(header, 'joe', 1, now, honest.node))] },
     { pair: [signBallot(honest), signBallot(ballotOf(header, 'ivy', 1, now, 'mallory'))] },
-    { decision: signDecision('mallory', passed) },
+    { decision: signDecision(header, passed, [], 'mallory') },
+    { decision: signDecision(elsewhere, passed) },
+    { decision: { ...signDecision(header, passed), bound: undefined } },
+    ...elsewhereDecided({ header, turns }, elsewhere),
   ];
+}
+
+/** What the owner decided, as it would be of a ledger that looks the same. */
+function elsewhereDecided({ turns }: Pick<Story, 'header' | 'turns'>, elsewhere: Header): Piece[] {
+  const last = turns.at(-1);
+  return last === undefined || last.decision === null
+    ? []
+    : [{ decision: signDecision(elsewhere, last.decision.decision, last.entries) }];
 }
 
 /** What a node proves of voters that are another one's: everybody may keep it, and nothing follows from it. */
@@ -127,10 +138,11 @@ export function contradictionsOf({ header, turns }: Story): Piece[] {
     lies.push({ entry: signEntry(header.owner, { ...first.entry, weight: first.entry.weight + 1 }) });
   }
   if (decision !== undefined) {
-    lies.push({ decision: signDecision(header.owner, { ...decision, votes: decision.votes + 1 }) });
+    lies.push({ decision: signDecision(header, { ...decision, votes: decision.votes + 1 }, last?.entries) });
     const [option = ''] = header.ballot;
     const counts = { ...decision.counts, [option]: (decision.counts[option] ?? 0) + 1 };
-    lies.push({ decision: signDecision(header.owner, { ...decision, counts }) });
+    lies.push({ decision: signDecision(header, { ...decision, counts }, last?.entries) });
+    if (decision.entries > 0) lies.push({ decision: signDecision(header, decision, last?.entries.slice(1)) });
   }
   return lies;
 }

@@ -33,6 +33,8 @@ export const Manifest = z.strictObject({
   refs: z.array(z.strictObject({ ref: z.string().regex(/^refs\/[^\0\n]+$/), oid: ObjectId })),
   /** Commits that hold what was uncommitted; nothing but this names them. */
   work: z.array(z.strictObject({ branch: z.string(), commit: ObjectId })),
+  /** Commits whose parents it has not, of a brain that a person cloned without all of its history. */
+  shallow: z.array(ObjectId).optional(),
   /** In the working tree of main. */
   files: z.int(),
   rows: z.int(),

@@ -11,6 +11,7 @@ import type { OpenBrain } from '../brain/open-brain.ts';
 import { readTreeEntries } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { objectId } from '../git/run.ts';
+import { unkeyed } from '../operations/operation.ts';
 import type { OpContext } from '../writer/context.ts';
 import { type Manifest, type Piece, writeArchive } from './archive.ts';
 import { backupsFolder, nameFor, publish, sweepUnfinished, unfinishedPath } from './backup-files.ts';
@@ -27,7 +28,7 @@ export const BackedUp = z.strictObject({
 });
 export type BackedUp = z.output<typeof BackedUp>;
 
-export const BACKUP_REFUSALS = ['E_FILE_EXISTS'] as const;
+export const BACKUP_REFUSALS = ['E_FILE_EXISTS', 'E_BRAIN_DIVERTED'] as const;
 type BackupRefusal = (typeof BACKUP_REFUSALS)[number];
 type Answer = Decision<BackedUp, BackupRefusal>;
 
@@ -53,14 +54,15 @@ export async function makeBackup(
   const folder = unfinishedPath(dataDir, process, platform.ids.next('bak'));
   await mkdir(folder, { recursive: true });
   try {
-    const moment = await captureMoment(brain, { context, assertShown });
-    if (moment === null) throw new CallError('E_BUSY');
+    const captured = await captureMoment(brain, { context, assertShown });
+    if (!captured.ok) return unkeyed(captured);
+    const moment = captured.value;
     const at = platform.clock.now();
-    const { refs, work, commit } = moment;
+    const { refs, work, commit, shallow } = moment;
     const rows = await exportMoment(moment, join(folder, 'rows'));
     const files = await countFiles(brain.context.repository, moment);
     const { workspace } = brain.context.homes.home;
-    const manifest: Manifest = { brain: brainName, at, workspace, isBounded, refs, work, commit, files, rows };
+    const manifest: Manifest = { brain: brainName, at, workspace, isBounded, refs, work, commit, shallow, files, rows };
     const bundle = await bundleOf(brain.context.repository, moment, folder);
     const pieces = {
       manifest: [Buffer.from(JSON.stringify(manifest))],

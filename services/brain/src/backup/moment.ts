@@ -1,17 +1,20 @@
 /** A brain as it is at one moment: nobody writes to any of its branches meanwhile. */
+import { CallError } from '@svc/contract/codes.ts';
+import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Snapshot } from '@svc/runtime/snapshot.ts';
 import type { OpenBrain } from '../brain/open-brain.ts';
 import { attribution } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { readRefs } from '../git/refs.ts';
+import { readShallow } from '../git/shallow.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { OpContext } from '../writer/context.ts';
 import type { StoredFiles } from '../git/worktree-files.ts';
 import type { Manifest } from './archive.ts';
 import { rowsOfNow } from './copied-rows.ts';
 
-export interface Moment extends Pick<Manifest, 'refs' | 'work' | 'commit'> {
+export interface Moment extends Pick<Manifest, 'refs' | 'work' | 'commit' | 'shallow'> {
   /** Ended by whoever has the moment. */
   readonly rows: Snapshot;
 }
@@ -24,24 +27,27 @@ export interface MomentWish {
   assertShown(): Promise<void>;
 }
 
+type Captured = Decision<Moment, 'E_BRAIN_DIVERTED'>;
+
 /**
  * What is uncommitted is in commits that nothing names. Writers wait for as long as it takes to see what changed since just
- * before. Null when branches come and go all the time.
+ * before. Denied while a person has a tree elsewhere, whose files are not what is uncommitted on its branch; throws E_BUSY
+ * when branches come and go all the time.
  */
-export async function captureMoment(brain: OpenBrain, { context, assertShown }: MomentWish): Promise<Moment | null> {
+export async function captureMoment(brain: OpenBrain, { context, assertShown }: MomentWish): Promise<Captured> {
   for (let round = 0; round < TRIES; round += 1) {
-    const trees = await brain.openTrees();
+    const trees = await brain.trees.all();
     const known = await storeWork(brain, trees);
     const moment = await holding([...trees.values()], context.deadlineAt, () =>
       brain.context.rwLock.exclusive(async () => {
-        const now = await brain.openTrees();
+        const now = await brain.trees.all();
         const isSame = now.size === trees.size && [...now].every(([branch, writer]) => trees.get(branch) === writer);
         return isSame ? capture(brain, trees, known, { context, assertShown }) : null;
       }),
     );
     if (moment !== null) return moment;
   }
-  return null;
+  throw new CallError('E_BUSY');
 }
 
 /** By the branch. */
@@ -72,10 +78,11 @@ async function capture(
   trees: ReadonlyMap<string, BranchWriter>,
   known: KnownWork,
   { context, assertShown }: MomentWish,
-): Promise<Moment> {
+): Promise<Captured> {
   const { name, homes, platform, repository } = brain.context;
-  for (const [branch, { tree }] of trees) {
-    await tree.look();
+  for (const [branch, writer] of trees) {
+    if (await writer.isDiverted()) return deny('E_BRAIN_DIVERTED', { branch });
+    await writer.tree.look();
     await brain.headOf(branch);
   }
   await assertShown();
@@ -88,7 +95,8 @@ async function capture(
     .map(([ref, oid]) => ({ ref: `refs/${ref}`, oid }))
     .sort((a, b) => (a.ref < b.ref ? -1 : 1));
   const commit = refs.find(({ ref }) => ref === 'refs/heads/main')?.oid ?? '';
-  return { refs, work, commit, rows: await rowsOfNow(platform.database, { id: homes.home.id, name }) };
+  const shallow = readShallow(repository);
+  return allow({ refs, work, commit, shallow, rows: await rowsOfNow(platform.database, { id: homes.home.id, name }) });
 }
 
 /** What a commit would take of the working tree; null = nothing. */

@@ -30,7 +30,7 @@ async function requireWhole({ brain, context, rows }: Served): Promise<void> {
 /** Boundaries of islands are those of all brains: this one may have none of them, in no commit and in no tree. */
 async function holdsHiddenIslands(brain: OpenBrain, rows: RowView): Promise<boolean> {
   const hidden = rows.unreadable();
-  const trees = await brain.openTrees();
+  const trees = await brain.trees.all();
   if ([...trees.values()].some(({ tree }) => hidden.some((path) => tree.table.get(path) !== undefined))) return true;
   return isInAnyCommit(brain.context.repository, hidden.flatMap(spellings));
 }

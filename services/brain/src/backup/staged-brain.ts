@@ -6,6 +6,7 @@ import { fsyncTree, isPresent } from '../files/fsync.ts';
 import { moveRefs, readHead, readHeads, readRefs, type RefMove, rescueStamp } from '../git/refs.ts';
 import { createRepository, gitDate, openRepository, type Repository } from '../git/repository.ts';
 import { type Git, GitError } from '../git/run.ts';
+import { writeShallow } from '../git/shallow.ts';
 import { fillWorktree, makeWorktree } from '../git/worktrees.ts';
 import { DamagedArchive, extractArchive, type Manifest, readManifest } from './archive.ts';
 import { countRows } from './copied-rows.ts';
@@ -46,10 +47,11 @@ export async function stageBrain(git: Git, archive: string, folder: string, at: 
 async function unpack(
   repository: Repository,
   bundle: string,
-  { refs, commit, work }: Manifest,
+  { refs, commit, work, shallow }: Manifest,
   at: Date,
 ): Promise<void> {
   const { git, gitDir } = repository;
+  if (shallow !== undefined) await writeShallow(repository, shallow);
   await git.run({
     args: ['bundle', 'unbundle', bundle],
     gitDir,

@@ -19,12 +19,18 @@ export class BrainFolders {
     return join(this.#dir, brain);
   }
 
-  /** Every brain, by name. */
-  async names(): Promise<string[]> {
+  /** Every brain that is there, by name. */
+  names(): Promise<string[]> {
+    return this.namesWith([]);
+  }
+
+  /** As `names`, with some more. */
+  async namesWith(others: readonly string[]): Promise<string[]> {
     const children = await readdir(this.#dir, { withFileTypes: true }).catch(() => []);
-    return children
-      .flatMap((child) => (child.isDirectory() && BrainName.safeParse(child.name).success ? [child.name] : []))
-      .sort();
+    const names = children.flatMap((child) =>
+      child.isDirectory() && BrainName.safeParse(child.name).success ? [child.name] : [],
+    );
+    return [...new Set([...names, ...others])].sort();
   }
 
   async exists(brain: string): Promise<boolean> {

@@ -15,7 +15,7 @@ import { CommitHandles } from '../rules/commit-handles.ts';
 import type { ClaimBoundary } from '../rules/copy-boundaries.ts';
 import type { DenialLog } from '../rules/denial-log.ts';
 import { IndexMemory } from '../search/index-memory.ts';
-import { openHome, readHome } from '../store/home-store.ts';
+import { openHome, readArriving, readHome } from '../store/home-store.ts';
 import { FileHomes } from '../store/file-homes.ts';
 import { createLeaseRow } from '../store/lease-store.ts';
 import { claim, type Owner, release } from '../store/ownership.ts';
@@ -106,12 +106,16 @@ export class BrainHost {
     return this.#options.platform.node.instance;
   }
 
-  /** Every brain in the data directory, by name. */
-  names(): Promise<string[]> {
-    return this.folders.names();
+  /** Every brain, by name. */
+  async names(): Promise<string[]> {
+    const arriving = await readArriving(poolClient(this.#options.platform.database.pool));
+    return this.folders.namesWith(arriving);
   }
 
-  exists(name: string): Promise<boolean> {
+  /** Also one whose folder is on its way: it is put in its place first. Throws the error of the disk. */
+  async exists(name: string): Promise<boolean> {
+    if (await this.folders.exists(name)) return true;
+    await this.#moves.finish(name);
     return this.folders.exists(name);
   }
 
@@ -209,7 +213,7 @@ export class BrainHost {
     for (const [name, { opening }] of this.#entries) {
       const held = await opening.catch(() => null);
       if (held === null) continue;
-      await held.brain.settled();
+      await held.brain.trees.settled();
       this.#entries.delete(name);
       await held.brain.close();
       await release(client, name, held.owner);
@@ -242,7 +246,7 @@ export class BrainHost {
       this.#entries.delete(name);
       await brain.close();
       const rescue = (await wish.replacement?.rescue()) ?? null;
-      const ground = { ...this.#options, moves: this.#moves, names: () => this.names() };
+      const ground = { ...this.#options, moves: this.#moves, folders: this.folders };
       return await retireBrain(brain.context, ground, { ...wish, rescue });
     } finally {
       this.#retiring.delete(name);

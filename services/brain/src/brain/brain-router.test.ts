@@ -105,7 +105,7 @@ const QUESTIONS: Record<string, object> = {
   identifyNames: { names: ['x'] },
   listCitations: aPage,
   findCitation: { text: '0000' },
-  listResolutions: { file: null, branch: null, ...aPage },
+  listResolutions: { file: null, branch: null, workspaces: null, ...aPage },
   countLinks: {},
   listConnections: { start: 'x', depth: 2 },
   listAttention: { workspace: '', now: 0 },

@@ -23,7 +23,7 @@ import { GitError } from '../git/run.ts';
 import { readLiveProcesses, readOwner } from '../store/ownership.ts';
 import { operations } from '../operations/all.ts';
 import { type AnyOperation, noteDenial, type Operation, type Served } from '../operations/operation.ts';
-import { NotOwner, OpContext } from '../writer/context.ts';
+import { NotOwner, OpContext, TreeClosed } from '../writer/context.ts';
 import type { BrainHost } from './brain-host.ts';
 import { withShownIds } from './shown-ids.ts';
 
@@ -176,6 +176,7 @@ export class BrainRouter {
       return { answer };
     } catch (error) {
       if (error instanceof CallError || error instanceof Refusal) throw error;
+      if (error instanceof TreeClosed) return null;
       if (error instanceof NotOwner) {
         await this.#host.lose(name);
         return null;

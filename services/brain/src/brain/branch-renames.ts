@@ -3,6 +3,8 @@ import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
 import { moveWorktree } from '../git/branch-removal.ts';
 import { readHead } from '../git/refs.ts';
+import { isWhole, readWorktreeState } from '../git/worktree-state.ts';
+import { listWorktrees } from '../git/worktrees.ts';
 import { renameBranchRows } from '../store/branch-rows.ts';
 import type { BrainContext } from '../writer/context.ts';
 
@@ -24,6 +26,38 @@ export function openRename(
 ): Promise<Journal> {
   const record: RenameRecord = { brain: name, from, to };
   return openJournal(places.journal, `${name}.${platform.ids.next('ren')}`, record);
+}
+
+/**
+ * A working tree of ours whose branch a person gave another name: git leaves it where it is, under the old one. Null when
+ * there is none but those of the branches `except`.
+ */
+export async function leftByHand(
+  { repository }: Pick<BrainContext, 'repository'>,
+  { worktrees }: Pick<Places, 'worktrees'>,
+  except: ReadonlySet<string>,
+): Promise<Omit<RenameRecord, 'brain'> | null> {
+  const trees = await listWorktrees(worktrees);
+  for (const [from, dir] of trees) {
+    if (except.has(from) || (await readHead(repository, from)) !== null || !(await isWhole(repository, dir))) continue;
+    const state = await readWorktreeState(repository, dir);
+    const to = state.unfinished === null ? state.branch : null;
+    if (to !== null && !trees.has(to) && (await readHead(repository, to)) !== null) return { from, to };
+  }
+  return null;
+}
+
+/** The working tree follows, with all that is known of the branch. Nobody is at work on it any more. */
+export async function followByHand(
+  brain: BrainContext,
+  places: Places,
+  { from, to }: Omit<RenameRecord, 'brain'>,
+): Promise<void> {
+  const { repository, platform, name } = brain;
+  const journal = await openRename(brain, places, { from, to });
+  await moveWorktree(repository, places.worktrees, { from, to });
+  await withPgTransaction(platform.database.pool, (transaction) => renameBranchRows(transaction, name, from, to));
+  await journal.close();
 }
 
 /** Finishes what a killed process left, before any working tree is opened. */

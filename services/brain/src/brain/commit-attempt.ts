@@ -78,7 +78,7 @@ async function tryCommit(
     lock ??= await lockIndex(repository, root);
     if (lock.status === 'held') return { decision: indexHeld(lock.ageMs), replayed: false };
     const isIndexUnchanged = isHeldEarly || (await indexStamp(repository, root)) === ready.indexStamp;
-    if (!isStillSo(root, ready, isIndexUnchanged)) return null;
+    if (!isStillSo(writer.tree, ready, isIndexUnchanged)) return null;
     return await publish(brain, writer, wish, ready, lock.index);
   } finally {
     if (lock?.status === 'locked') lock.index.release();

@@ -43,16 +43,21 @@ async function surelyGone(tree: Worktree, changes: readonly TreeChange[]): Promi
   const goneAt = Math.max(0, ...deleted.map(({ file }) => tree.goneSince(file) ?? 0));
   const waitMs = goneAt + GONE_MS - Date.now();
   if (waitMs > 0) await delay(Math.min(waitMs, GONE_MS));
-  return deleted.map(({ onDisk }) => onDisk).filter((path) => isGone(tree.root, path));
+  return deleted.map(({ onDisk }) => onDisk).filter((path) => isGone(tree.root, path, tree.table.headOf(path)?.mode));
 }
 
 /**
- * Whether the disk is still as the edits have it. What is gone must still be gone; the rest only when somebody else
- * changed the index meanwhile, which may have been a checkout that changed the files too.
+ * Whether the disk is still as the edits have it. What is gone must still be gone, and by the index that was read: one
+ * that somebody changed meanwhile may say that it is not to be there. The rest only when somebody else changed the index,
+ * which may have been a checkout that changed the files too.
  */
-export function isStillSo(root: string, { edits, stored }: GatheredEdits, isIndexUnchanged: boolean): boolean {
+export function isStillSo(
+  { root, table }: Pick<Worktree, 'root' | 'table'>,
+  { edits, stored }: GatheredEdits,
+  isIndexUnchanged: boolean,
+): boolean {
   const isTrue = ({ path, entry }: CommitEdit): boolean => {
-    if (entry === null) return isGone(root, path);
+    if (entry === null) return isIndexUnchanged && isGone(root, path, table.headOf(path)?.mode);
     return isIndexUnchanged || hasStamp(root, path, stored.get(path)?.stamp ?? '');
   };
   return edits.every(isTrue);

@@ -14,7 +14,15 @@ import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { createRepository } from '../git/repository.ts';
 import type { Git } from '../git/run.ts';
 import type { ClaimBoundary } from '../rules/copy-boundaries.ts';
-import { countHomes, isMoving, lockNames, replaceRows, writeHome, writeMove } from '../store/home-store.ts';
+import {
+  countHomes,
+  isMoving,
+  lockNames,
+  readArriving,
+  replaceRows,
+  writeHome,
+  writeMove,
+} from '../store/home-store.ts';
 import type { OpContext } from '../writer/context.ts';
 import type { BrainFolders } from './brain-folders.ts';
 import type { BrainMoves } from './brain-moves.ts';
@@ -192,7 +200,7 @@ async function lookAhead(ground: FoundingGround, name: string, maker: Maker): Pr
 /** For the rest of the transaction nobody else takes it. */
 async function takeName(ground: FoundingGround, transaction: SqlClient, name: string, maker: Maker): Promise<Free> {
   await lockNames(transaction);
-  const names = await ground.folders.names();
+  const names = await ground.folders.namesWith(await readArriving(transaction));
   if (names.includes(name) || (await isMoving(transaction, name))) return 'exists';
   const quota = await fullFor(ground, transaction, maker, names.length);
   if (quota !== null) return quota;

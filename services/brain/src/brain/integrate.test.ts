@@ -84,6 +84,45 @@ it('keeps what lies in the way and no commit takes, and tells of it', async () =
   expect(await node.call('brain_read', { name: 'fine' })).toMatchObject({ content: 'fine' });
 });
 
+it('commits nothing of what lies in the way until somebody makes room or takes a side', async () => {
+  put(root(), '.gitignore', 'private.md\ndir.md/\n');
+  git(root(), 'add', '-A');
+  git(root(), 'commit', '-qm', 'by hand');
+  await theirs({ 'private.md': 'theirs', 'link.md': 'theirs', 'dir.md': 'theirs', 'd/x.md': 'theirs' }, (clone) =>
+    rmSync(join(clone, '.gitignore')),
+  );
+  put(root(), 'private.md', 'MY-PASSWORD');
+  put(root(), 'dir.md/mine.md', 'mine');
+  symlinkSync('../secret', join(root(), 'link.md'));
+  symlinkSync(outside, join(root(), 'd'));
+  const inTheWay = ['d/x.md', 'dir.md', 'link.md', 'private.md'];
+  const { conflicts } = (await pull()) as { conflicts: { file: string }[] };
+  expect(conflicts.map(({ file }) => file).toSorted()).toEqual(inTheWay);
+  const theirsStand = async () => {
+    expect(inTheWay.map(committed)).toEqual(inTheWay.map(() => 'theirs'));
+    expect(await node.call('svc_branch_is_dirty', {})).toMatchObject({ files: [] });
+  };
+  await node.call('brain_save', { name: 'next', content: 'next' });
+  await theirsStand();
+  await node.stop();
+  node = await bed.start({ SVC_SYNC_ALLOW_FILE: 'on', SVC_SYNC_REMOTES: `r=file://${join(outside, 'remote.git')}` });
+  await node.call('svc_commit', { message: 'all' });
+  await theirsStand();
+  // One makes room, and is given what the commit has; the other stays ours.
+  rmSync(join(root(), 'link.md'));
+  await node.call('svc_commit', { message: 'all' });
+  await theirsStand();
+  git(root(), 'checkout', '-q', '--', 'link.md');
+  await node.call('svc_commit', { message: 'all' });
+  const mine = conflicts.find(({ file }) => file === 'private.md') as { file: string; id: string } | undefined;
+  await node.call('svc_conflict_resolve', { id: mine?.id, take: 'ours' });
+  expect(readFileSync(join(root(), 'private.md'), 'utf8')).toBe('MY-PASSWORD');
+  const left = (await node.call('svc_conflicts', {}))['conflicts'] as { file: string }[];
+  expect(left.map(({ file }) => file).toSorted()).toEqual(['d/x.md', 'dir.md']);
+  await node.call('svc_commit', { message: 'all' });
+  expect([committed('private.md'), committed('dir.md')]).toEqual(['MY-PASSWORD', 'theirs']);
+});
+
 it('merges an untracked file of a person with what a remote brings under its name', async () => {
   const large = (letter: string) => letter.repeat(2 * 1024 * 1024);
   await theirs({ 'note.md': 'same\n', 'other.md': 'theirs\n', 'big.md': large('t') });
@@ -198,9 +237,7 @@ it('finishes a pull that was cut off after the branch had moved, with what a per
     conflicts: [{ file: 'edited.md', kind: 'in-the-way', rescue }],
   });
   expect(readFileSync(join(root(), 'edited.md'), 'utf8')).toBe('by a person, after the kill');
-  expect(await node.call('svc_branch_is_dirty', {})).toMatchObject({
-    files: [{ file: 'edited.md', change: 'modified' }],
-  });
+  expect(await node.call('svc_branch_is_dirty', {})).toMatchObject({ files: [], left: [{ file: 'edited.md' }] });
   expect(await node.call('brain_read', { name: 'base', branch: 'main' })).toMatchObject({ content: 'theirs' });
   expect(git(root(), 'status', '--porcelain')).toBe('M edited.md');
   expect(git(root(), 'rev-parse', `refs/rescue/${rescue}/ours`)).toBe(before);

@@ -205,7 +205,7 @@ async function applyInPieces<Value>(
   const done = await followPlan(brain.context, writer, plan);
   const answer = await publish(brain, writer, wish, plan, done);
   await plan.journal.close();
-  for (const { file } of done.conflicts) writer.openConflicts.add(file);
+  writer.openConflicts.add(done.conflicts);
   await brain.headOf(writer.tree.branch);
   await tellMoves(brain, writer, wish, done.placed);
   return answer;

@@ -1,5 +1,5 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { simpleGit } from 'simple-git';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -19,8 +19,9 @@ afterEach(async () => {
 });
 
 const tree = () => join(bed.dataDir, 'worktrees', 'svc', 'side');
+const linkOf = (branch: string) => join(bed.dataDir, 'brains', 'svc', '.git', 'worktrees', branch);
 async function closeIdle(): Promise<void> {
-  for (const brain of node.openBrains()) await brain.closeIdleTrees(Number.MAX_SAFE_INTEGER);
+  for (const brain of node.openBrains()) await brain.trees.closeIdle(Number.MAX_SAFE_INTEGER);
 }
 
 it('closes a clean working tree and opens it again when it is needed', async () => {
@@ -43,12 +44,47 @@ it('never closes one that holds what the branch does not, also what is never ser
 });
 
 it('loses no acknowledged write to a closing working tree', async () => {
-  const names = Array.from({ length: 12 }, (_, index) => `w/${index}`);
-  for (const name of names) {
-    await Promise.all([closeIdle(), node.call('brain_write', { name, content: name })]);
-    await node.call('svc_commit', { message: name });
+  const names = Array.from({ length: 24 }, (_, index) => `w/${index}`);
+  for (const [index, name] of names.entries()) {
+    // At every stage of the closing: while it looks, while the files go, and when another tree takes their place.
+    const written = setTimeout(index * 0.8).then(() => node.call('brain_write', { name, content: name }));
+    await Promise.all([closeIdle(), written]);
+    expect(await written).toMatchObject({ saved: true });
+    expect(await node.call('brain_read', { name })).toMatchObject({ content: name });
+    expect(await node.call('svc_commit', { message: name })).toMatchObject({ committed: true, count: 1 });
   }
   for (const name of names) expect(await node.call('brain_read', { name })).toMatchObject({ content: name });
+});
+
+it('opens beside a working tree whose link a person broke, and keeps what is in it', async () => {
+  for (const broken of [() => rmSync(join(tree(), '.git')), () => rmSync(linkOf('side'), { recursive: true })]) {
+    await node.call('brain_save', { name: 'kept', content: 'kept' });
+    await node.call('brain_write', { name: 'uncommitted', content: 'x' });
+    await node.stop();
+    broken();
+    node = await bed.start();
+    expect(await node.call('brain_read', { branch: 'main', name: 'kept' })).toMatchObject({ code: 'E_FILE_ABSENT' });
+    expect(await node.call('brain_read', { branch: 'side', name: 'kept' })).toMatchObject({ content: 'kept' });
+    // Where git cannot mend it, the tree is set aside.
+    const places = readdirSync(dirname(tree())).filter((name) => name === 'side' || name.startsWith('.lost-side-'));
+    expect(places.filter((name) => existsSync(join(dirname(tree()), name, 'uncommitted.md')))).toHaveLength(1);
+  }
+});
+
+it('opens beside a working tree that cannot be made, because a person has its branch elsewhere', async () => {
+  await node.call('brain_save', { name: 'kept', content: 'kept' });
+  await node.stop();
+  rmSync(join(linkOf('side'), 'index')); // as a process leaves it that was killed while it made the tree
+  const person = simpleGit({ baseDir: join(bed.dataDir, 'brains', 'svc') });
+  await person.raw('worktree', 'add', '--force', join(bed.dataDir, 'hers'), 'side');
+  node = await bed.start();
+  expect(await node.call('brain_read', { branch: 'side', name: 'kept' })).toMatchObject({ content: 'kept' });
+  const write = { branch: 'side', name: 'more', content: 'more' };
+  expect(await node.call('brain_write', write)).toMatchObject({ code: 'E_BRAIN_DIVERTED', branch: 'side' });
+  const { problems } = (await node.call('svc_health', {})) as { problems?: { code: string }[] };
+  expect(problems).toContainEqual(expect.objectContaining({ code: 'E_WORKTREE_LOST' }));
+  await person.raw('worktree', 'remove', '--force', join(bed.dataDir, 'hers'));
+  expect(await node.call('brain_write', write)).toMatchObject({ saved: true });
 });
 
 it('finds a branch absent that is deleted while its working tree is made', async () => {

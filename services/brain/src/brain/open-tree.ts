@@ -1,8 +1,8 @@
 /** A working tree that is open: who writes it, who watches it, and where its branch stands. */
 import { createTurn } from '@svc/runtime/turns.ts';
 import { readTreeChanges, readTreeEntries } from '../git/objects.ts';
+import { shownPath } from '../git/path-bytes.ts';
 import { isHeadUnmoved, readStampedHead } from '../git/refs.ts';
-import { readSkipped } from '../git/worktree-index.ts';
 import type { HeadEntry } from '../files/file-table.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext } from '../writer/context.ts';
@@ -35,9 +35,10 @@ export class OpenTree {
 
   /** Brings the file table up to the branch's head, which a person may have moved; answers that head. */
   async compareWithHead(): Promise<string> {
-    if (this.isHeadUnmoved()) return this.#head;
     // One after the other: each brings the table from one head to the next.
-    return this.#inTurn(() => this.#compareNow());
+    if (!this.isHeadUnmoved()) await this.#inTurn(() => this.#compareNow());
+    await this.writer.skipped.note();
+    return this.#head;
   }
 
   async #compareNow(): Promise<string> {
@@ -50,12 +51,19 @@ export class OpenTree {
     const before = this.#head;
     const changes = before === '' ? null : await readTreeChanges(repository, before, head);
     if (changes === null) table.setHead(await readTreeEntries(repository, head));
-    else table.advanceHead(changes);
-    if (changes !== null && this.#head === before) this.#tellHandCommit(before, head, [...changes.keys()]);
+    else this.#advance(changes);
+    if (changes !== null && this.#head === before)
+      this.#tellHandCommit(before, head, [...changes.keys()].map(shownPath));
     this.#head = head;
     this.#headStamp = stamp;
-    await this.noteSkipped();
     return head;
+  }
+
+  #advance(changes: ReadonlyMap<string, HeadEntry | null>): void {
+    const { tree } = this.writer;
+    tree.table.advanceHead(changes);
+    // What a person has taken out of git may be ignored from then on.
+    for (const [onDisk, entry] of changes) if (entry === null) tree.take(tree.table.pathOf(onDisk), onDisk, 'passed');
   }
 
   /** Nobody waits for it: the head is asked for inside transactions too. */
@@ -64,15 +72,6 @@ export class OpenTree {
     tellHandCommit(this.#context, move).catch((error: unknown) => {
       this.#context.platform.log.warn({ err: error, brain: this.#context.name }, 'a commit by hand was not told');
     });
-  }
-
-  /** What of the commit was never put into the working tree is no deletion. */
-  async noteSkipped(): Promise<void> {
-    const { table, root } = this.writer.tree;
-    const missing = table.missing();
-    if (missing.length === 0) return table.setSkipped(new Set());
-    const skipped = await readSkipped(this.#context.repository, root);
-    table.setSkipped(new Set(missing.filter((onDisk) => skipped.has(onDisk))));
   }
 
   /** A commit of our own: the file table follows without reading the tree again. */

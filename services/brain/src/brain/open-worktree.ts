@@ -54,7 +54,6 @@ export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
     const writer = new BranchWriter(context, tree, await readOpenConflicts(client, name, branch));
     await recordOpening(context, writer);
     const opened = new OpenTree(context, writer, head);
-    await opened.noteSkipped();
     await opened.compareWithHead();
     return opened;
   } catch (error) {

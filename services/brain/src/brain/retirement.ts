@@ -14,6 +14,7 @@ import {
   isMoving,
   lockNames,
   noteDeleted,
+  readArriving,
   readDeleted,
   readHome,
   renameRows,
@@ -23,6 +24,7 @@ import {
 import { enterWriteSection } from '../store/lease-store.ts';
 import { forgetBrain, renameBrain } from '../store/session-brains.ts';
 import { type BrainContext, NotOwner, type OpContext } from '../writer/context.ts';
+import type { BrainFolders } from './brain-folders.ts';
 import { type BrainMoves, forgetAbsent } from './brain-moves.ts';
 
 export interface RetireWish {
@@ -74,8 +76,7 @@ interface RetireGround {
   readonly dataDir: string;
   readonly defaultBrain: string;
   readonly moves: BrainMoves;
-  /** Of every brain in the data directory. */
-  names(): Promise<string[]>;
+  readonly folders: Pick<BrainFolders, 'namesWith'>;
 }
 
 interface ClosedWish extends RetireWish {
@@ -142,9 +143,10 @@ async function giveName(
   name: string,
   to: string,
   transaction: SqlClient,
-  { names }: RetireGround,
+  { folders }: RetireGround,
 ): Promise<Decision<Kept, 'E_DUPLICATE'>> {
-  const isTaken = (await names()).some((other) => other !== name && foldCase(other) === foldCase(to));
+  const names = await folders.namesWith(await readArriving(transaction));
+  const isTaken = names.some((other) => other !== name && foldCase(other) === foldCase(to));
   if (isTaken || to === name || (await isMoving(transaction, to))) return deny('E_DUPLICATE', { name: to });
   await renameRows(transaction, name, to);
   await renameBrain(transaction, name, to);

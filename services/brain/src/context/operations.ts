@@ -74,7 +74,7 @@ async function keyNow(
 }
 
 async function stateOf(brain: OpenBrain, branch: string, workspace: string): Promise<unknown[]> {
-  const tree = (await brain.openTrees()).get(branch)?.tree;
+  const tree = (await brain.trees.all()).get(branch)?.tree;
   await tree?.look();
   const changes = tree?.table.changes().map(({ file, change }) => [file, change, tree.table.get(file)?.hash]) ?? [];
   const { context } = brain;

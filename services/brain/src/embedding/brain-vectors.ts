@@ -76,7 +76,7 @@ export class BrainVectors {
    * `wantsMissing` false nothing, and only what changed is looked at.
    */
   async look(brain: OpenBrain, chains: RowChains, wantsMissing: boolean): Promise<MissingTexts> {
-    const trees = await brain.openTrees();
+    const trees = await brain.trees.all();
     const closed = [...this.#branches.keys()].filter((branch) => !trees.has(branch));
     for (const branch of closed) this.#branches.delete(branch);
     let isChanged = closed.length > 0;

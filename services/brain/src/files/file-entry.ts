@@ -18,6 +18,8 @@ import { isAbsent, readIfPresent } from './fsync.ts';
 export const EntryKind = z.enum(['text', 'large', 'binary', 'link', 'other']);
 export type EntryKind = z.output<typeof EntryKind>;
 export type EntryMode = '100644' | '100755' | '120000';
+/** Of an entry that is a repository of its own: git has its commit, and none of its files. */
+export const REPOSITORY_MODE = '160000';
 
 /** Whether a commit takes the entry: when a person has tracked it, only then. */
 export type Committing = 'always' | 'tracked' | 'never';
@@ -69,6 +71,10 @@ export function committingOf({ path, kind, blob }: FileEntry): Committing {
 /** Stands where a name on disk is not UTF-8: such an entry cannot be named again. */
 const REPLACED = '\uFFFD';
 
+export function isUnspeakable(onDisk: string): boolean {
+  return onDisk.includes(REPLACED);
+}
+
 const NOT_TEXT = 'is not UTF-8 text';
 const NOT_A_FILE = 'is neither a file nor a link';
 const TOO_LARGE = 'is larger than 50 MiB';
@@ -88,6 +94,14 @@ export function statEntry(root: string, onDisk: string): BigIntStats | null {
 
 function isRepository(root: string, onDisk: string): boolean {
   return onDisk !== '' && lstatSync(join(root, onDisk, '.git'), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Whether a directory above is a repository of its own. */
+export function isInRepository(root: string, onDisk: string): boolean {
+  for (let slash = onDisk.indexOf('/'); slash !== -1; slash = onDisk.indexOf('/', slash + 1)) {
+    if (isRepository(root, onDisk.slice(0, slash))) return true;
+  }
+  return false;
 }
 
 /** What is there now; null when it went meanwhile. Files over 1 MiB are described without their bytes: see `readLarge`. */
@@ -144,6 +158,13 @@ function describeLink(place: EntryPlace, stat: BigIntStats, now: number): Descri
     text: null,
     lookedTooEarly: now - modifiedAt < CLOCK_STEP_MS,
   };
+}
+
+/** What a walk found under a name that is not UTF-8, so that it cannot be looked at. */
+export function describeUnspeakable({ path, onDisk }: EntryPlace, now: number): DescribedFile {
+  const names = { path, onDisk, kind: 'other', mode: '100644', hash: '', blob: '' } as const;
+  const entry = { ...names, bytes: 0, stat: '', modifiedAt: now, problem: 'has a name that is not UTF-8' };
+  return { entry, text: null, lookedTooEarly: false };
 }
 
 function unread(place: EntryPlace, stat: BigIntStats, kind: EntryKind, problem: string): DescribedFile {

@@ -67,11 +67,51 @@ describe('the file table', () => {
     const table = new FileTable();
     table.setHead(new Map([['far/link', { mode: '120000', oid: 'l' }]]));
     expect(shown(table)).toEqual([{ file: 'far/link', change: 'deleted' }]);
-    expect(table.missing()).toEqual(['far/link']);
+    expect(table.isIncomplete).toBe(true);
     table.setSkipped(new Set(['far/link']));
     expect(shown(table)).toEqual([]);
     expect(table.left()).toMatchObject([{ file: 'far/link', kind: 'link' }]);
     expect(table.unserved()).toMatchObject([{ file: 'far/link' }]);
+  });
+
+  it('takes a repository inside for deleted only when not even its directory is there', () => {
+    const directories = new Set(['lib']);
+    const table = new FileTable((onDisk) => directories.has(onDisk));
+    table.setHead(new Map([['lib', { mode: '160000', oid: 'c' }]]));
+    expect(shown(table)).toEqual([]);
+    expect(table.left()).toEqual([{ file: 'lib', kind: 'other', problem: 'is a git repository of its own' }]);
+    expect(table.unserved()).toEqual(table.left());
+    directories.clear();
+    expect(shown(table)).toEqual([{ file: 'lib', change: 'deleted' }]);
+  });
+
+  it('leaves what lies in the way of an entry of the last commit, at its place, below it and above it', () => {
+    const table = new FileTable();
+    table.set(entry('own.md', 'mine'));
+    table.set(entry('dir.md/below.md', 'mine'));
+    table.set(entry('above', 'mine'));
+    table.set(entry('other.md', 'mine'));
+    table.setHead(
+      new Map(['own.md', 'dir.md', 'above/x.md', 'cafe\u0301.md', 'gone.md'].map((path) => [path, plain('o')])),
+    );
+    for (const path of ['own.md', 'dir.md', 'above/x.md', 'caf\u00e9.md']) table.inTheWay.add(path);
+    expect(shown(table)).toEqual([
+      { file: 'gone.md', change: 'deleted' },
+      { file: 'other.md', change: 'added' },
+    ]);
+    expect(table.dirtyCount).toBe(2);
+    expect(table.left().map(({ file }) => file)).toEqual([
+      'above',
+      'above/x.md',
+      'caf\u00e9.md',
+      'dir.md',
+      'dir.md/below.md',
+      'own.md',
+    ]);
+    table.set(entry('own.md', 'o'));
+    expect([table.isCleared('own.md'), table.isCleared('dir.md')]).toEqual([true, false]);
+    table.advanceHead(new Map([['dir.md', null]]));
+    expect(shown(table)).toContainEqual({ file: 'dir.md/below.md', change: 'added' });
   });
 
   it('looks a name up by its NFC form and keeps the spelling of the disk', () => {

@@ -1,6 +1,14 @@
 /** What one working tree holds, every entry that git would not ignore, and how it differs from the last commit. */
 import { z } from 'zod';
-import { type Committing, committingOf, EntryKind, type EntryMode, type FileEntry } from './file-entry.ts';
+import {
+  type Committing,
+  committingOf,
+  EntryKind,
+  type EntryMode,
+  type FileEntry,
+  REPOSITORY_MODE,
+} from './file-entry.ts';
+import { isSpeakable, shownPath } from '../git/path-bytes.ts';
 import { createNameIndex } from './name-index.ts';
 
 export const ChangeKind = z.enum(['added', 'modified', 'deleted']);
@@ -35,20 +43,37 @@ export interface HeadEntry {
   readonly oid: string;
 }
 
+const REPOSITORY = 'is a git repository of its own';
+const NOT_UTF8 = 'has a name that is not UTF-8';
+const NOT_PUT = 'is in the last commit and was not put into the working tree';
+const IN_THE_WAY = 'lies in the way of what a merge brought into the last commit';
+
 export class FileTable {
   readonly #files = new Map<string, FileEntry>();
   readonly #names = createNameIndex();
   /** Spellings that are not their entry's path. */
   readonly #paths = new Map<string, string>();
+  /** NFC path that two spellings share -> the one that goes by its own while the other has the path. */
+  readonly #displaced = new Map<string, string>();
   /** By the spelling on disk: of entries that differ from the last commit, whether or not a commit takes them. */
   readonly #different = new Set<string>();
   /** Entries of the last commit, by their spelling there. */
   #head = new Map<string, HeadEntry>();
-  /** Of those, what was never put into the working tree. */
+  /** Of those, what the working tree does not hold as they are spelled. */
+  readonly #missing = new Set<string>();
+  /** Of the index: what was never put into the working tree. */
   #skipped: ReadonlySet<string> = new Set();
+  /** Paths of the last commit in whose place lies what no commit holds: until that is settled, both stay as they are. */
+  readonly inTheWay = new Set<string>();
+  readonly #hasDirectory: (onDisk: string) => boolean;
   #totalBytes = 0;
   #unserved = 0;
   #sorted: readonly string[] | null = null;
+
+  /** `hasDirectory`: whether the disk has one there, which is all that a repository inside need have. */
+  constructor(hasDirectory: (onDisk: string) => boolean = () => false) {
+    this.#hasDirectory = hasDirectory;
+  }
 
   get size(): number {
     return this.#files.size;
@@ -88,7 +113,15 @@ export class FileTable {
     this.#files.set(entry.path, entry);
     this.#judge(entry.onDisk, entry);
     // Who is spelled like the path has it; another spelling that had it goes by its own.
-    if (before !== undefined && before.onDisk !== entry.onDisk) this.set({ ...before, path: before.onDisk });
+    if (before === undefined || before.onDisk === entry.onDisk) return;
+    this.#displaced.set(entry.path, before.onDisk);
+    this.set({ ...before, path: before.onDisk });
+  }
+
+  /** Another spelling of a path that nothing has any more, which goes by its own still. */
+  displacedFrom(path: string): string | null {
+    const onDisk = this.#displaced.get(path);
+    return onDisk === undefined || this.#files.has(path) || !this.#files.has(onDisk) ? null : onDisk;
   }
 
   delete(path: string): void {
@@ -124,10 +157,10 @@ export class FileTable {
   /** Compares with another commit. */
   setHead(head: ReadonlyMap<string, HeadEntry>): void {
     this.#head = new Map(head);
-    this.#skipped = new Set();
     this.#different.clear();
+    this.#missing.clear();
     for (const entry of this.#files.values()) this.#judge(entry.onDisk, entry);
-    for (const onDisk of this.#head.keys()) if (!this.#isThere(onDisk)) this.#different.add(onDisk);
+    for (const onDisk of this.#head.keys()) if (!this.#isThere(onDisk)) this.#judge(onDisk, undefined);
   }
 
   /** The last commit changed these; null = removed. */
@@ -147,14 +180,53 @@ export class FileTable {
     return this.#head.keys();
   }
 
-  /** Names what of the last commit was never put into the working tree, so that its absence is no deletion. */
+  /** Names what was never put into the working tree, so that its absence is no deletion. */
   setSkipped(skipped: ReadonlySet<string>): void {
     this.#skipped = skipped;
   }
 
-  /** Entries of the last commit that are not in the working tree. */
-  missing(): string[] {
-    return [...this.#different].filter((onDisk) => !this.#isThere(onDisk) && this.#head.has(onDisk));
+  /** Whether something of the last commit is not in the working tree. */
+  get isIncomplete(): boolean {
+    return this.#missing.size > 0;
+  }
+
+  /** Whether what lay in the place of an entry of the last commit has made room for it. */
+  isCleared(path: string): boolean {
+    const onDisk = this.#files.get(path)?.onDisk;
+    return onDisk !== undefined && this.#head.has(onDisk) && !this.#different.has(onDisk);
+  }
+
+  /**
+   * What of the last commit stays as it is although it is not in the working tree, at this place, above it or below it.
+   * What lay in the way and is gone may be written again.
+   */
+  keptAt(onDisk: string): LeftEntry | null {
+    for (const missing of this.#missing) {
+      const kept = isOneWay(missing, onDisk) ? this.#kept(missing) : null;
+      if (kept !== null && !(kept === IN_THE_WAY && missing === onDisk)) return this.#absent(missing, kept);
+    }
+    return null;
+  }
+
+  /** Why the last commit's entry stays as it is, whatever the working tree holds; null = it does not. */
+  #kept(onDisk: string): string | null {
+    if (this.#isInTheWay(onDisk)) return IN_THE_WAY;
+    if (!isSpeakable(onDisk)) return NOT_UTF8;
+    if (!this.#missing.has(onDisk)) return null;
+    if (this.#skipped.has(onDisk)) return NOT_PUT;
+    return this.#head.get(onDisk)?.mode === REPOSITORY_MODE && this.#hasDirectory(onDisk) ? REPOSITORY : null;
+  }
+
+  #isInTheWay(onDisk: string): boolean {
+    if (this.inTheWay.size === 0) return false;
+    const name = onDisk.normalize('NFC');
+    return [...this.inTheWay].some((path) => isOneWay(path, name) && this.#isCommitted(path));
+  }
+
+  #isCommitted(path: string): boolean {
+    if (this.#head.has(path)) return true;
+    for (const onDisk of this.#head.keys()) if (onDisk.normalize('NFC') === path) return true;
+    return false;
   }
 
   isDirty(path: string): boolean {
@@ -175,8 +247,9 @@ export class FileTable {
     const path = this.pathOf(onDisk);
     const entry = this.#files.get(path);
     const isCommitted = this.#head.has(onDisk);
+    if (this.#kept(onDisk) !== null) return null;
     if (entry === undefined || entry.onDisk !== onDisk) {
-      if (!isCommitted || this.#skipped.has(onDisk)) return null;
+      if (!isCommitted) return null;
       return { file: path, onDisk, change: 'deleted', kind: null, mode: null };
     }
     if (!isTaken(committingOf(entry), isCommitted)) return null;
@@ -189,10 +262,11 @@ export class FileTable {
     const left: LeftEntry[] = [];
     for (const onDisk of this.#different) {
       const entry = this.#files.get(this.pathOf(onDisk));
+      const kept = this.#kept(onDisk);
       if (entry === undefined || entry.onDisk !== onDisk) {
-        if (this.#skipped.has(onDisk)) left.push(skippedEntry(this.pathOf(onDisk), this.#head.get(onDisk)));
-      } else if (!isTaken(committingOf(entry), this.#head.has(onDisk))) {
-        const problem = entry.problem ?? 'has a name that is committed only when a person has added it';
+        if (kept !== null && !this.#isListed(onDisk)) left.push(this.#absent(onDisk, kept));
+      } else if (kept !== null || !isTaken(committingOf(entry), this.#head.has(onDisk))) {
+        const problem = kept ?? entry.problem ?? 'has a name that is committed only when a person has added it';
         left.push({ file: entry.path, kind: entry.kind, problem });
       }
     }
@@ -201,8 +275,10 @@ export class FileTable {
 
   /** Entries that are not served, on disk or in the last commit alone. */
   unserved(): LeftEntry[] {
-    const skipped = [...this.#skipped].filter((onDisk) => !this.#isThere(onDisk));
-    const found = skipped.map((onDisk) => skippedEntry(this.pathOf(onDisk), this.#head.get(onDisk)));
+    const found = [...this.#missing].flatMap((onDisk) => {
+      const kept = this.#kept(onDisk);
+      return kept === null || this.#isListed(onDisk) ? [] : [this.#absent(onDisk, kept)];
+    });
     if (this.#unserved === 0) return found;
     for (const { path, kind, problem } of this.#files.values()) {
       if (kind !== 'text') found.push({ file: path, kind, problem: problem ?? 'is not served' });
@@ -222,16 +298,28 @@ export class FileTable {
     return count;
   }
 
+  /** The disk shows what has a name that is no UTF-8 as we do. */
+  #isListed(onDisk: string): boolean {
+    return !isSpeakable(onDisk) && this.#files.has(shownPath(onDisk));
+  }
+
+  #absent(onDisk: string, problem: string): LeftEntry {
+    const kind = this.#head.get(onDisk)?.mode === '120000' ? 'link' : 'other';
+    return { file: shownPath(this.pathOf(onDisk)), kind, problem };
+  }
+
   #isThere(onDisk: string): boolean {
     return this.#files.get(this.pathOf(onDisk))?.onDisk === onDisk;
   }
 
   #judge(onDisk: string, entry: FileEntry | undefined): void {
     const head = this.#head.get(onDisk);
-    const isSame =
-      entry === undefined || entry.onDisk !== onDisk
-        ? head === undefined
-        : head !== undefined && entry.blob === head.oid && entry.mode === head.mode;
+    const isThere = entry !== undefined && entry.onDisk === onDisk;
+    if (head === undefined || isThere) this.#missing.delete(onDisk);
+    else this.#missing.add(onDisk);
+    const isSame = isThere
+      ? head !== undefined && entry.blob === head.oid && entry.mode === head.mode
+      : head === undefined;
     if (isSame) this.#different.delete(onDisk);
     else this.#different.add(onDisk);
   }
@@ -241,7 +329,7 @@ function isTaken(committing: Committing, isCommitted: boolean): boolean {
   return committing === 'always' || (committing === 'tracked' && isCommitted);
 }
 
-function skippedEntry(file: string, head: HeadEntry | undefined): LeftEntry {
-  const kind = head?.mode === '120000' ? 'link' : 'other';
-  return { file, kind, problem: 'is in the last commit and was not put into the working tree' };
+/** Whether one of the two is the other, or a directory above it. */
+function isOneWay(path: string, other: string): boolean {
+  return path === other || path.startsWith(`${other}/`) || other.startsWith(`${path}/`);
 }

@@ -1,5 +1,5 @@
 /** Fsync by path, and what people may remove or put there at any time. */
-import { closeSync, fsync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fsync, lstatSync, openSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -56,12 +56,31 @@ export function isPresent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }
 
+/** A directory that is not empty stands where another one was to be put. */
+export function isOccupied(error: unknown): boolean {
+  return isPresent(error) || (error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY');
+}
+
+/** Itself, not what a link leads to. */
+export function isDirectory(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch (error) {
+    return ignoreAbsent(error) ?? false;
+  }
+}
+
 export function readIfPresent(path: string): Buffer | null {
   try {
     return readFileSync(path);
   } catch (error) {
     return ignoreAbsent(error) ?? null;
   }
+}
+
+/** A few plain reads cost less than as many trips through the thread pool. */
+export function readTextIfPresent(path: string): string | null {
+  return readIfPresent(path)?.toString('utf8') ?? null;
 }
 
 /** For what a person may remove at any time. */

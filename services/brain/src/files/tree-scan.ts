@@ -9,12 +9,13 @@ import type { FileTable } from './file-table.ts';
 import type { Ignores } from './ignores.ts';
 import { walkTree } from './tree-walk.ts';
 import type { TreeWatch } from './tree-watch.ts';
+import type { Sight } from './worktree.ts';
 
 /** The tree that is looked at. */
 interface ScannedTree {
   readonly root: string;
   readonly table: FileTable;
-  take(path: string, onDisk: string, isSuspectedIgnored?: boolean): FileEntry | null;
+  take(path: string, onDisk: string, sight?: Sight): FileEntry | null;
   takeHeldBack(): void;
   readLargeFiles(): Promise<void>;
 }
@@ -137,12 +138,12 @@ export class TreeScan {
         continue;
       }
       seen.add(onDisk);
-      this.#tree.take(path, onDisk);
+      this.#tree.take(path, onDisk, 'walked');
       if (seen.size % FILES_PER_TURN === 0) await nextTurn();
     }
     const prefix = directory === '' ? '' : `${directory}/`;
     for (const { path, onDisk } of Array.from(table.entries())) {
-      if (onDisk.startsWith(prefix) && !seen.has(onDisk)) this.#tree.take(path, onDisk, true);
+      if (onDisk.startsWith(prefix) && !seen.has(onDisk)) this.#tree.take(path, onDisk, 'passed');
     }
   }
 

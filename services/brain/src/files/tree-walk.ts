@@ -4,6 +4,7 @@ import { lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEMP_PREFIX } from './durable-write.ts';
+import { isUnspeakable } from './file-entry.ts';
 import { isAbsent } from './fsync.ts';
 
 /** Deeper directories are an entry of their own that is not looked into. */
@@ -26,7 +27,7 @@ export async function* walkTree(tree: WalkedTree, directory: string): AsyncGener
     if (isOurs(child.name, directory)) continue;
     const isDirectory = child.isDirectory();
     if (tree.isSkipped(onDisk, isDirectory)) continue;
-    if (!isDirectory || isNestedRepository(tree.root, onDisk)) yield onDisk;
+    if (!isDirectory || isNestedRepository(tree.root, onDisk) || !isReachable(tree.root, onDisk)) yield onDisk;
     else yield* walkTree(tree, onDisk);
   }
 }
@@ -49,6 +50,11 @@ export async function holdsNothingElse(
 /** Git's own directory, and files of ours that are not yet in place. */
 function isOurs(name: string, directory: string): boolean {
   return (directory === '' && name === '.git') || name.startsWith(TEMP_PREFIX);
+}
+
+/** What has a name that is not UTF-8 cannot be asked for by the name that is shown. */
+function isReachable(root: string, onDisk: string): boolean {
+  return !isUnspeakable(onDisk) || lstatSync(join(root, onDisk), { throwIfNoEntry: false }) !== undefined;
 }
 
 function isNestedRepository(root: string, onDisk: string): boolean {

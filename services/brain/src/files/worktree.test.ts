@@ -114,6 +114,26 @@ describe('what lies in a working tree', () => {
     expect(tree.refresh('\u00dcbung/caf\u00e9.md')?.onDisk).toBe('U\u0308bung/cafe\u0301.md');
     expect(tree.onDisk('\u00dcbung/new.md')).toBe('U\u0308bung/new.md');
   });
+
+  it('has that form again once the other spelling of it is gone', async () => {
+    const [nfc, nfd] = ['caf\u00e9.md', 'cafe\u0301.md'];
+    put(nfd, 'first');
+    const tree = await openTree();
+    put(nfc, 'second');
+    await tree.look();
+    expect([tree.read(nfc)?.text, tree.read(nfd)?.text]).toEqual(['second', 'first']);
+    rmSync(join(root, nfc));
+    await tree.look();
+    expect([tree.table.sortedPaths(), tree.read(nfc)?.text, tree.onDisk(nfc)]).toEqual([[nfc], 'first', nfd]);
+    put(nfc, 'third');
+    await tree.look();
+    tree.applying.add(nfc);
+    rmSync(join(root, nfc));
+    tree.accept(nfc, null);
+    tree.applying.delete(nfc);
+    await tree.look();
+    expect([tree.table.sortedPaths(), tree.read(nfc)?.text]).toEqual([[nfc], 'first']);
+  });
 });
 
 describe('what was just written', () => {

@@ -12,14 +12,17 @@ import {
   describeBytes,
   describeVanished,
   describeOnDisk,
+  describeUnspeakable,
   type FileEntry,
+  isInRepository,
+  isUnspeakable,
   readLarge,
   statEntry,
 } from './file-entry.ts';
 import { obstacleAt } from './durable-write.ts';
 import { readPieceOf } from './file-piece.ts';
 import { fileStamp } from './file-stamp.ts';
-import { readIfPresent } from './fsync.ts';
+import { isDirectory, readIfPresent } from './fsync.ts';
 import { FileTable, type HeadEntry } from './file-table.ts';
 import type { Ignores } from './ignores.ts';
 import { NoticedChanges, type NoticedDifferences } from './noticed-changes.ts';
@@ -54,11 +57,14 @@ const GONE_LATELY_MS = 10_000;
 /** A file that changes while it is read is read again, this often. */
 const READINGS = 3;
 
+/** How an entry came to our notice: touched or asked for, found by a walk from the root, or known and not found by one. */
+export type Sight = 'touched' | 'walked' | 'passed';
+
 export class Worktree {
   readonly branch: string;
   readonly root: string;
   readonly index: BranchIndex;
-  readonly table = new FileTable();
+  readonly table: FileTable;
   /** Paths that the writer is changing right now; they are no news until it is done. */
   readonly applying = new Set<string>();
   readonly #ignores: Ignores;
@@ -77,6 +83,7 @@ export class Worktree {
   private constructor({ branch, root, index, ignores, watch, now }: WorktreeOptions) {
     this.branch = branch;
     this.root = root;
+    this.table = new FileTable((onDisk) => isDirectory(join(root, onDisk)));
     this.index = index({ text: async (path) => this.read(path)?.text ?? null });
     this.#ignores = ignores;
     this.#now = now;
@@ -108,20 +115,27 @@ export class Worktree {
     return this.#scan.spelled(path);
   }
 
-  /** As `refresh`, by the spelling on disk; an entry that git ignores by now is let go when that is suspected. */
-  take(path: string, onDisk: string, isSuspectedIgnored = false): FileEntry | null {
+  /** As `refresh`, by the spelling on disk; an entry that is left out by now is let go when a walk did not come by. */
+  take(path: string, onDisk: string, sight: Sight = 'touched'): FileEntry | null {
     const before = this.table.get(path) ?? null;
     if (this.applying.has(path)) {
       this.#heldBack.set(path, onDisk);
       return before;
     }
     const stat = statEntry(this.root, onDisk);
-    if (stat === null) return before === null ? null : this.#takeIn(path, null);
-    if (before === null || isSuspectedIgnored) {
-      if (this.#isIgnored(onDisk)) return this.#takeIn(path, null);
-    }
+    if (stat === null) return this.#takeAbsent(path, onDisk, sight);
+    const isSuspect = before === null || sight === 'passed';
+    if (isSuspect && this.#isLeftOut(onDisk, sight)) return this.#takeIn(path, null);
     if (fileStamp(stat) === before?.stat && !this.#untrusted.has(path)) return before;
     return this.#describe(path, onDisk, stat);
+  }
+
+  /** What has a name that is not UTF-8 only a walk finds: nobody can ask the disk for it by the name that is shown. */
+  #takeAbsent(path: string, onDisk: string, sight: Sight): FileEntry | null {
+    const before = this.table.get(path) ?? null;
+    if (sight === 'passed' || !isUnspeakable(onDisk)) return before === null ? null : this.#takeIn(path, null);
+    if (sight === 'touched' || before !== null) return before;
+    return this.#takeIn(path, describeUnspeakable({ root: this.root, path, onDisk }, this.#now()));
   }
 
   /** What was touched while the writer was changing it, where it has done so by now. */
@@ -149,12 +163,13 @@ export class Worktree {
   #takeIn(path: string, described: DescribedFile | null): FileEntry | null {
     const before = this.#unread.get(path) ?? this.table.get(path) ?? null;
     const after = described?.entry ?? null;
-    this.accept(path, described);
+    this.#accept(path, described);
     if (after !== null && after.kind === 'large' && after.hash === '') this.#unread.set(path, before);
     else {
       this.#unread.delete(path);
       this.#notice(path, before, after);
     }
+    if (after === null) this.#giveBack(path);
     return after;
   }
 
@@ -174,6 +189,12 @@ export class Worktree {
       this.#goneAt.delete(other);
     }
     this.#goneAt.set(path, now);
+  }
+
+  /** What the last commit has never is. */
+  #isLeftOut(onDisk: string, sight: Sight): boolean {
+    if (this.table.headOf(onDisk) !== undefined) return false;
+    return this.#isIgnored(onDisk) || (sight !== 'walked' && isInRepository(this.root, onDisk));
   }
 
   /** What the last commit has is never ignored. */
@@ -264,6 +285,19 @@ export class Worktree {
 
   /** Takes in what is in place; null = nothing. */
   accept(path: string, described: DescribedFile | null): void {
+    this.#accept(path, described);
+    if (described === null) this.#giveBack(path);
+  }
+
+  /** Of two spellings of one path, the one that is left has it again. */
+  #giveBack(path: string): void {
+    const onDisk = this.table.displacedFrom(path);
+    if (onDisk === null) return;
+    this.#takeIn(onDisk, null);
+    this.take(path, onDisk);
+  }
+
+  #accept(path: string, described: DescribedFile | null): void {
     this.#goneAt.delete(path);
     if (described === null) {
       this.table.delete(path);

@@ -27,7 +27,7 @@ export const writeBatch = defineOperation({
       // Denied whatever is there: no working tree is opened for it.
       if (denied !== undefined) throw new CallError(served.rows.writeDenial(denied.path) ?? 'RLS_DENIED');
       const writer = await served.brain.writer(branch);
-      if (writer.ok) await writer.value.tree.catchUp();
+      if (writer.ok) await writer.value.catchUp();
       return (await inStep(write, (staging) => staged(write, staging, files))).decision;
     } catch (error) {
       if (denied !== undefined) noteDenial(served, denied.path, 'write');

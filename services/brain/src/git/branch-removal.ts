@@ -1,5 +1,5 @@
 /** What deleting and renaming branches asks of git, and of the working trees on disk. */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { foldCase } from '@svc/contract/names.ts';
@@ -37,23 +37,6 @@ export async function isNameTaken(repository: Repository, name: string, except: 
     const isNear = existing === folded || existing.startsWith(`${folded}/`) || folded.startsWith(`${existing}/`);
     return isNear && other !== except;
   });
-}
-
-/** Whether a person works on the branch in another working tree than `own`, which need not exist. */
-export async function isInUseElsewhere(repository: Repository, branch: string, own: string): Promise<boolean> {
-  const { stdout } = await repository.git.run({
-    args: ['worktree', 'list', '--porcelain', '-z'],
-    gitDir: repository.gitDir,
-  });
-  const ours = existsSync(own) ? realpathSync(own) : own;
-  return stdout
-    .toString('utf8')
-    .split('\0\0')
-    .some((text) => {
-      const lines = text.split('\0');
-      const place = lines.find((line) => line.startsWith('worktree '))?.slice('worktree '.length) ?? '';
-      return lines.includes(`branch ${branchRef(branch)}`) && place !== ours && existsSync(place);
-    });
 }
 
 /** Takes a working tree that holds what no commit does out of use; the files stay, beside the others. */

@@ -1,10 +1,12 @@
 /** The extension of git's index that remembers the tree ids of directories, so that `git commit` need not make them again. */
 
+import { encodePath } from './path-bytes.ts';
+
 /** The extension with the directories of these paths marked as changed; null when it cannot be understood. */
 export function invalidateCacheTree(extension: Buffer, paths: readonly string[]): Buffer | null {
   const touched = new Set<string>(['']);
   for (const path of paths) {
-    const name = Buffer.from(path, 'utf8').toString('latin1');
+    const name = encodePath(path).toString('latin1');
     for (let slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
       touched.add(name.slice(0, slash));
     }

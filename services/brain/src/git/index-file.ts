@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { invalidateCacheTree } from './index-cache-tree.ts';
+import { decodePath, encodePath } from './path-bytes.ts';
 
 /** How a file lay on disk when its bytes were read; from `lstat` with `bigint`. */
 interface IndexStat {
@@ -58,7 +59,7 @@ export function editIndexFile(current: Buffer | null, edits: readonly IndexEdit[
   const extensions = index === null ? null : parseExtensions(index);
   if (index === null || extensions === null) return null;
   const wanted = [...new Map(edits.map((edit) => [edit.path, edit])).values()]
-    .map((edit) => ({ ...edit, name: Buffer.from(edit.path, 'utf8') }))
+    .map((edit) => ({ ...edit, name: encodePath(edit.path) }))
     .sort((a, b) => Buffer.compare(a.name, b.name));
   const { kept, count } = mergeEntries(index, wanted);
   const isExtended = index.version === 3 || wanted.some(({ entry }) => entry?.isAbsent === true);
@@ -91,6 +92,21 @@ function checksumOf(parts: readonly Buffer[]): Buffer {
   const hash = createHash('sha1');
   for (const part of parts) hash.update(part);
   return hash.digest();
+}
+
+/** Paths that were never put into the working tree; null where only git itself can read the index. */
+export function skippedIn(current: Buffer): string[] | null {
+  const index = parseIndex(current);
+  if (index === null || parseExtensions(index) === null) return null;
+  const { bytes, starts, names, nameEnds } = index;
+  const skipped: string[] = [];
+  for (const [number, name] of names.entries()) {
+    const start = starts[number] ?? 0;
+    const isExtended = (bytes.readUInt16BE(start + FLAGS_AT) & EXTENDED) !== 0;
+    if (!isExtended || (bytes.readUInt16BE(start + FIXED_BYTES) & SKIP_WORKTREE) === 0) continue;
+    skipped.push(decodePath(bytes.subarray(name, nameEnds[number])));
+  }
+  return skipped;
 }
 
 function parseIndex(bytes: Buffer): ParsedIndex | null {

@@ -3,21 +3,11 @@
  * `git checkout` of a person begins to change anything there, and what it holds is in place before the branch moves:
  * whoever sees the new head sees the new index, and a killed process leaves at worst what `git add` would have left.
  */
-import {
-  existsSync,
-  linkSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-  type Stats,
-} from 'node:fs';
+import { existsSync, linkSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileStamp } from '../files/file-stamp.ts';
-import { ignoreAbsent, isAbsent, isPresent } from '../files/fsync.ts';
+import { ignoreAbsent, isPresent, readIfPresent } from '../files/fsync.ts';
 import { editIndexFile, type IndexEdit } from './index-file.ts';
 import { scratchPath } from './journal.ts';
 import type { Repository } from './repository.ts';
@@ -162,14 +152,5 @@ function unlinkPresent(path: string): void {
     unlinkSync(path);
   } catch (error) {
     ignoreAbsent(error);
-  }
-}
-
-function readIfPresent(path: string): Buffer | null {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
   }
 }

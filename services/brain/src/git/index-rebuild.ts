@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { IndexEdit } from './index-file.ts';
 import { editIndex, resetIndex } from './objects.ts';
+import { encodePath } from './path-bytes.ts';
 import type { Repository } from './repository.ts';
 import { worktreeGitDir } from './worktree-state.ts';
 
@@ -24,7 +25,7 @@ export async function rebuildIndex(repository: Repository, worktree: string, wis
   const place = { gitDir: await worktreeGitDir(repository, worktree), workTree: worktree, indexFile };
   const absent = edits.filter(({ entry }) => entry?.isAbsent === true).map(({ path }) => `${path}\0`);
   if (absent.length > 0) {
-    const stdin = absent.join('');
+    const stdin = encodePath(absent.join(''));
     await repository.git.run({ ...place, args: ['update-index', '-z', '--skip-worktree', '--stdin'], stdin });
   }
   // exit 1: some files differ from the index

@@ -2,11 +2,11 @@
  * Moves one branch that lies in a file of its own as git does, without starting git: lock, look, write, log, rename.
  * Whatever is not that simple is left to git.
  */
-import { appendFileSync, existsSync, linkSync, lstatSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAbsent, isPresent } from '../files/fsync.ts';
+import { isPresent, readTextIfPresent } from '../files/fsync.ts';
 import { scratchPath } from './journal.ts';
 import { gitDate, type Repository } from './repository.ts';
 import { isObjectId } from './run.ts';
@@ -44,7 +44,7 @@ export async function moveLooseRef(repository: Repository, move: LooseMove): Pro
 function moveLocked(repository: Repository, path: string, logs: readonly string[], move: LooseMove): boolean | null {
   let isMoved = false;
   try {
-    const now = readIfPresent(path)?.trim() ?? '';
+    const now = readTextIfPresent(path)?.trim() ?? '';
     if (!isObjectId(now)) return null;
     if (now !== move.from) return false;
     for (const log of logs) appendFileSync(log, logLine(repository, move));
@@ -72,7 +72,7 @@ async function takeLock(token: string, lock: string): Promise<boolean> {
 
 /** The logs that git would write to; null when one is not there yet, which is for git to judge. */
 function logsOf({ gitDir }: Repository, ref: string): readonly string[] | null {
-  const isHead = readIfPresent(join(gitDir, 'HEAD'))?.trim() === `ref: ${ref}`;
+  const isHead = readTextIfPresent(join(gitDir, 'HEAD'))?.trim() === `ref: ${ref}`;
   const logs = [join(gitDir, 'logs', ref), ...(isHead ? [join(gitDir, 'logs', 'HEAD')] : [])];
   return logs.every((log) => existsSync(log)) ? logs : null;
 }
@@ -84,13 +84,4 @@ function logLine({ git }: Repository, { from, to, at }: LooseMove): string {
 
 function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
-}
-
-function readIfPresent(path: string): string | null {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
-  }
 }

@@ -5,6 +5,7 @@ import { writeLooseObjects } from './loose-objects.ts';
 import { noteWritten, readCached } from './object-cache.ts';
 import type { GitObject } from './object-id.ts';
 import { writePack } from './pack-file.ts';
+import { decodePaths, encodePath } from './path-bytes.ts';
 import type { Repository } from './repository.ts';
 import { GitError, objectId } from './run.ts';
 import { editTree, type TreeEdit } from './tree-edit.ts';
@@ -32,7 +33,7 @@ export async function readTree(repository: Repository, commit: string): Promise<
     maxOutputBytes: MAX_TREE_BYTES,
   });
   const entries = new Map<string, TreeEntry>();
-  for (const line of stdout.toString('utf8').split('\0')) {
+  for (const line of decodePaths(stdout)) {
     const tab = line.indexOf('\t');
     if (tab < 0) continue;
     const [mode = '', , oid = '', size = '-'] = line.slice(0, tab).split(/ +/);
@@ -52,7 +53,7 @@ export async function readTreeEntries(
     maxOutputBytes: MAX_TREE_BYTES,
   });
   const entries = new Map<string, { mode: string; oid: string }>();
-  for (const line of stdout.toString('utf8').split('\0')) {
+  for (const line of decodePaths(stdout)) {
     const tab = line.indexOf('\t');
     if (tab < 0) continue;
     const [mode = '', , oid = ''] = line.slice(0, tab).split(' ');
@@ -72,7 +73,7 @@ export async function readTreeChanges(
     gitDir: repository.gitDir,
     maxOutputBytes: MAX_TREE_BYTES,
   });
-  const fields = stdout.toString('utf8').split('\0');
+  const fields = decodePaths(stdout);
   const changes = new Map<string, { mode: string; oid: string } | null>();
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [, mode = '', , oid = ''] = (fields[at] ?? '').split(' ');
@@ -122,7 +123,7 @@ export async function editIndex(repository: Repository, indexFile: string, edits
     args: ['update-index', '-z', '--index-info'],
     gitDir: repository.gitDir,
     indexFile,
-    stdin: [...gone, ...set].join(''),
+    stdin: encodePath([...gone, ...set].join('')),
   });
   // git skips a path it finds illegal and still ends well
   if (stderr !== '') throw new GitError('unsafe-argument', 'git refuses a path', 0, stderr);

@@ -1,8 +1,8 @@
 /** References read from git's own files, which costs no process: loose ones win over packed ones. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileStamp } from '../files/file-stamp.ts';
-import { isAbsent } from '../files/fsync.ts';
+import { isAbsent, readTextIfPresent } from '../files/fsync.ts';
 import { isObjectId } from './run.ts';
 
 interface PackedRefs {
@@ -28,7 +28,7 @@ function readLoose(gitDir: string, directory: string, refs: Map<string, string>)
     if (child.isDirectory()) {
       if (!readLoose(gitDir, name, refs)) return false;
     } else if (!child.name.endsWith('.lock')) {
-      const oid = readIfThere(join(gitDir, name))?.trim();
+      const oid = readTextIfPresent(join(gitDir, name))?.trim();
       if (oid === undefined) continue;
       if (!isObjectId(oid)) return false;
       refs.set(name, oid);
@@ -53,7 +53,7 @@ function readPacked(gitDir: string): ReadonlyMap<string, string> {
   const stamp = fileStamp(stat);
   const known = packed.get(file);
   if (known?.stamp === stamp) return known.refs;
-  const refs = parsePacked(readIfThere(file) ?? '');
+  const refs = parsePacked(readTextIfPresent(file) ?? '');
   if (packed.size >= KEPT_FILES) packed.clear();
   packed.set(file, { stamp, refs });
   return refs;
@@ -66,13 +66,4 @@ function parsePacked(text: string): Map<string, string> {
     if (isObjectId(oid) && line[40] === ' ') refs.set(line.slice(41), oid);
   }
   return refs;
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
-  }
 }

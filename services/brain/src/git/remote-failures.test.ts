@@ -17,6 +17,7 @@ import { fetchRemote, pushBranch, type Remote } from './remote.ts';
 import { GitError } from './run.ts';
 import type { TransferProgress } from './transfer-output.ts';
 
+/** Of the remotes that are to be given up; all others have the product's own patience, for a busy machine. */
 const SILENCE_MS = 700;
 let bed: TestBed;
 let bare: string;
@@ -30,7 +31,7 @@ afterEach(() => bed[Symbol.asyncDispose]());
 function remoteAt(url: string, rest: Partial<Remote> = {}): Remote {
   const address = parseRemoteUrl(url, { allowFile: true });
   if (typeof address === 'string') throw new Error(address);
-  return { name: 'origin', address, silenceMs: SILENCE_MS, ...rest };
+  return { name: 'origin', address, ...rest };
 }
 
 const pull = (remote: Remote) => fetchRemote(bed.repository, remote);
@@ -296,7 +297,9 @@ describe('a port', () => {
     async (transport) => {
       const ended = Promise.withResolvers<undefined>();
       const port = await listen((socket) => socket.on('close', () => ended.resolve(undefined)).resume());
-      const error = await failure(pull(remoteAt(`${transport}://127.0.0.1:${port}/a/b.git`)));
+      const error = await failure(
+        pull(remoteAt(`${transport}://127.0.0.1:${port}/a/b.git`, { silenceMs: SILENCE_MS })),
+      );
       expect(error).toMatchObject({ kind: 'silent', code: 'E_REMOTE_UNREACHABLE', stage: null });
       expect(error.message).toContain('before it answered anything');
       await ended.promise; // the process that held the connection is gone too

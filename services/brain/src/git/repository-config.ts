@@ -2,7 +2,7 @@
 import { lstat, mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEMP_PREFIX } from '../files/durable-write.ts';
-import { isAbsent } from '../files/fsync.ts';
+import { fsyncPath, isAbsent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
 
 /**
@@ -76,8 +76,16 @@ function isDangerous(key: string, value: string): boolean {
 }
 
 /** True when `gitDir/info/attributes` already says exactly what we need. */
-export async function hasAttributes(gitDir: string): Promise<boolean> {
+async function hasAttributes(gitDir: string): Promise<boolean> {
   return (await readOptional(join(gitDir, 'info', 'attributes'))) === ATTRIBUTES;
+}
+
+/** Makes them say it again where a person changed them. */
+export async function restoreAttributes(gitDir: string): Promise<void> {
+  if (await hasAttributes(gitDir)) return;
+  await mkdir(join(gitDir, 'info'), { recursive: true });
+  await writeDurable(join(gitDir, 'info', 'attributes'), ATTRIBUTES, 'w');
+  await fsyncPath(join(gitDir, 'info'));
 }
 
 /** A person's `git add -A` beside a write must not pick up what is not yet in its place. */

@@ -7,9 +7,9 @@ import { fsyncPath, fsyncTree, isAbsent } from '../files/fsync.ts';
 import {
   ATTRIBUTES,
   configurationProblem,
-  hasAttributes,
   hideDrafts,
   REPOSITORY_CONFIG,
+  restoreAttributes,
   writeDurable,
 } from './repository-config.ts';
 import { type Git, GitError } from './run.ts';
@@ -109,11 +109,7 @@ export async function openRepository(git: Git, dir: string): Promise<Repository>
     if (isAbsent(error)) throw await missingIn(dir);
     throw error;
   }
-  if (!(await hasAttributes(gitDir))) {
-    await mkdir(join(gitDir, 'info'), { recursive: true });
-    await writeDurable(join(gitDir, 'info', 'attributes'), ATTRIBUTES, 'w');
-    await fsyncPath(join(gitDir, 'info'));
-  }
+  await restoreAttributes(gitDir);
   // A full disk is no reason not to serve what is there.
   await hideDrafts(gitDir).catch(() => undefined);
   return repositoryAt(git, dir);
@@ -137,9 +133,23 @@ function repositoryAt(git: Git, dir: string): Repository {
     dir,
     gitDir,
     scratchDir: join(gitDir, 'svc'),
-    git,
+    git: withoutFilters(git, gitDir),
     blobs,
     objectDirectories: new ObjectDirectories(join(gitDir, 'objects')),
     [Symbol.dispose]: () => blobs[Symbol.dispose](),
+  };
+}
+
+/**
+ * Whatever looks at files of a working tree could run programs that a person has configured since the repository was
+ * opened: what forbids it is there again before each of them.
+ */
+function withoutFilters(git: Git, gitDir: string): Git {
+  return {
+    ...git,
+    async run(call) {
+      if (call.workTree !== undefined) await restoreAttributes(gitDir);
+      return git.run(call);
+    },
   };
 }

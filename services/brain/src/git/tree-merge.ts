@@ -2,6 +2,7 @@
 import { type Conflict, type ContentMerge, mergeTrees } from '../domain/merge/tree.ts';
 import { type MergeLimits, MergeThread } from './merge-thread.ts';
 import { readBlob, readTree, type TreeEntry, writeBlobs, writeEditedTree } from './objects.ts';
+import { shownPath } from './path-bytes.ts';
 import type { Repository } from './repository.ts';
 import { isCheckedOut, isKeptWhereItIs, MAX_FILE_BYTES } from './worktrees.ts';
 
@@ -81,7 +82,7 @@ export async function mergeSides(
       ),
     ],
     conflicts: [
-      ...merge.conflicts,
+      ...merge.conflicts.map((conflict) => ({ ...conflict, file: shownPath(conflict.file) })),
       ...clashing.map(({ path, base: baseId, ours: ourId, theirs: theirId }) => ({
         file: path,
         kind: 'content' as const,

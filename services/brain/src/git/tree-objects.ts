@@ -1,5 +1,7 @@
 /** Git's tree objects, read and written byte for byte: one directory each. */
 
+import { encodePath } from './path-bytes.ts';
+
 /** `40000` is a directory. */
 export const DIRECTORY = '40000';
 
@@ -20,7 +22,7 @@ export function isDirectoryRow({ mode }: TreeRow): boolean {
 
 /** The name of a path's segment as it stands in a tree. */
 export function treeName(segment: string): string {
-  return Buffer.from(segment, 'utf8').toString('latin1');
+  return encodePath(segment).toString('latin1');
 }
 
 export function parseTree(body: Buffer): TreeRows {

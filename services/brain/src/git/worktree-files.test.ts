@@ -70,13 +70,10 @@ it('takes a path for gone when nothing is there, or a directory, or the way to i
   mkdirSync(join(root, 'dir'));
   writeFileSync(join(root, 'dir', 'x'), '');
   symlinkSync('dir', join(root, 'link'));
-  expect(['dir', 'dir/x', 'dir/y', 'dir/x/y', 'link', 'link/x', 'no'].filter((path) => isGone(root, path))).toEqual([
-    'dir',
-    'dir/y',
-    'dir/x/y',
-    'link/x',
-    'no',
-  ]);
+  expect(
+    ['dir', 'dir/x', 'dir/y', 'dir/x/y', 'link', 'link/x', 'no'].filter((path) => isGone(root, path, '100644')),
+  ).toEqual(['dir', 'dir/y', 'dir/x/y', 'link/x', 'no']);
+  expect(['dir', 'no', 'link'].filter((path) => isGone(root, path, '160000'))).toEqual(['no']);
   rmSync(join(root, 'dir'), { recursive: true });
 });
 

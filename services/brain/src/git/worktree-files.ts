@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { MAX_COMMITTED_BYTES } from '../files/file-entry.ts';
+import { MAX_COMMITTED_BYTES, REPOSITORY_MODE } from '../files/file-entry.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { isAbsent } from '../files/fsync.ts';
 import type { IndexEntry } from './index-file.ts';
@@ -140,10 +140,13 @@ function leadsThroughDirectories(root: string, path: string): boolean {
   return true;
 }
 
-/** Whether a commit may take the path for removed: nothing is there, or a directory, or the way to it is no longer one. */
-export function isGone(root: string, path: string): boolean {
+/**
+ * Whether a commit may take the path for removed: nothing is there, or the way to it is no longer one, or a directory
+ * takes its place, unless that is all there need be of a repository inside (`mode`: of the last commit's entry).
+ */
+export function isGone(root: string, path: string, mode: string | undefined): boolean {
   const stat = leadsThroughDirectories(root, path) ? statOf(join(root, path)) : null;
-  return stat === null || stat.isDirectory();
+  return stat === null || (stat.isDirectory() && mode !== REPOSITORY_MODE);
 }
 
 function readFileEntry(place: string): ReadEntry | null {

@@ -2,22 +2,29 @@
 import { lstatSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { IndexEdit } from './index-file.ts';
+import { REPOSITORY_MODE } from '../files/file-entry.ts';
+import { isDirectory, readIfPresent } from '../files/fsync.ts';
+import { type IndexEdit, type IndexEntry, skippedIn } from './index-file.ts';
 import { lockIndex } from './index-lock.ts';
 import { readTreeChanges } from './objects.ts';
+import { decodePaths, encodePath } from './path-bytes.ts';
 import type { Repository } from './repository.ts';
 import { objectId } from './run.ts';
 import { worktreeGitDir } from './worktree-state.ts';
 
 /** Entries of the index that were never put into the working tree, as git spells them. */
 export async function readSkipped(repository: Repository, worktree: string): Promise<Set<string>> {
+  const gitDir = await worktreeGitDir(repository, worktree);
+  const index = readIfPresent(join(gitDir, 'index'));
+  const known = index === null ? [] : skippedIn(index);
+  if (known !== null) return new Set(known);
   const { stdout } = await repository.git.run({
     args: ['ls-files', '-t', '-z', '--cached'],
-    gitDir: await worktreeGitDir(repository, worktree),
+    gitDir,
     workTree: worktree,
     maxOutputBytes: 96 * 1024 * 1024,
   });
-  const lines = stdout.toString('utf8').split('\0');
+  const lines = decodePaths(stdout);
   return new Set(lines.filter((line) => line.startsWith('S ')).map((line) => line.slice(2)));
 }
 
@@ -34,7 +41,7 @@ export async function markSkipped(
     gitDir: await worktreeGitDir(repository, worktree),
     workTree: worktree,
     indexFile,
-    stdin: absent.map((path) => `${path}\0`).join(''),
+    stdin: encodePath(absent.map((path) => `${path}\0`).join('')),
   });
 }
 
@@ -85,12 +92,15 @@ export async function editsToward(
   return Array.from(changed, ([path, entry]) => ({
     path,
     entry:
-      entry === null ? null : { ...entry, stat: null, isAbsent: away.has(path) && isMissing(join(worktree, path)) },
+      entry === null
+        ? null
+        : { ...entry, stat: null, isAbsent: away.has(path) && isMissing(join(worktree, path), entry) },
   }));
 }
 
-/** Also what lies below a file, or has a name that no directory here can hold. */
-function isMissing(path: string): boolean {
+/** Also what lies below a file, or has a name that no directory here can hold; of a repository inside, a directory. */
+function isMissing(path: string, { mode }: Pick<IndexEntry, 'mode'>): boolean {
+  if (mode === REPOSITORY_MODE) return !isDirectory(path);
   try {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined;
   } catch {
@@ -137,7 +147,7 @@ async function indexDifference(
 
 /** `:<mode> <mode> <oid> <oid> <status>` NUL `<path>` NUL; the first of each pair is the commit's. */
 function parseRaw(stdout: Buffer): Map<string, { mode: string; oid: string } | null> {
-  const fields = stdout.toString('utf8').split('\0');
+  const fields = decodePaths(stdout);
   const entries = new Map<string, { mode: string; oid: string } | null>();
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [mode = '', , oid = ''] = (fields[at] ?? '').slice(1).split(' ');

@@ -1,8 +1,8 @@
 /** What a working tree says about itself, read from its files without starting git. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isAbsent } from '../files/fsync.ts';
+import { isAbsent, readTextIfPresent } from '../files/fsync.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 
 const UNFINISHED = {
@@ -26,7 +26,7 @@ interface WorktreeState {
 /** The git directory of a working tree. Throws RepositoryProblem when `worktree` does not belong to the repository. */
 export async function worktreeGitDir(repository: Repository, worktree: string): Promise<string> {
   if (worktree === repository.dir) return repository.gitDir;
-  const pointer = readIfPresent(join(worktree, '.git')) ?? '';
+  const pointer = readTextIfPresent(join(worktree, '.git')) ?? '';
   const gitDir = resolve(worktree, pointer.replace(/^gitdir: /, '').trimEnd());
   if (!pointer.startsWith('gitdir: ') || dirname(gitDir) !== join(resolve(repository.gitDir), 'worktrees')) {
     throw new RepositoryProblem('absent', `${basename(worktree)} is not a working tree of this repository`);
@@ -37,7 +37,7 @@ export async function worktreeGitDir(repository: Repository, worktree: string): 
 /** Throws RepositoryProblem when the directory is no working tree of the repository (deleted by hand, half made). */
 export async function readWorktreeState(repository: Repository, worktree: string): Promise<WorktreeState> {
   const gitDir = await worktreeGitDir(repository, worktree);
-  const head = readIfPresent(join(gitDir, 'HEAD'));
+  const head = readTextIfPresent(join(gitDir, 'HEAD'));
   if (head === null) throw new RepositoryProblem('absent', `${basename(worktree)} has no HEAD`);
   const branch = /^ref: refs\/heads\/(.+)\n?$/.exec(head)?.[1] ?? null;
   for (const [file, unfinished] of Object.entries(UNFINISHED)) {
@@ -57,16 +57,6 @@ export async function isWhole(repository: Repository, worktree: string): Promise
     return (await stat(join(await worktreeGitDir(repository, worktree), 'index'))).isFile();
   } catch (error) {
     if (isAbsent(error) || error instanceof RepositoryProblem) return false;
-    throw error;
-  }
-}
-
-/** Looked at before every write: a few plain reads cost less than as many trips through the thread pool. */
-function readIfPresent(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (isAbsent(error)) return null;
     throw error;
   }
 }

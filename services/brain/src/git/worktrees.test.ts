@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   AT,
@@ -13,8 +15,31 @@ import {
 } from '../../testing/git-test-bed.ts';
 import { createBranch } from './refs.ts';
 import { RepositoryProblem } from './repository.ts';
+import { CheckedOutElsewhere } from './worktree-links.ts';
 import { isOnBranch, readWorktreeState } from './worktree-state.ts';
 import { discardWorktree, listWorktrees, openWorktree, relinkWorktrees } from './worktrees.ts';
+
+/** Looks at the links until all are there, as other gits do, and tells what it saw of halves. */
+const OBSERVER = `
+  const { readdirSync, readFileSync } = require('node:fs');
+  const { parentPort, workerData: { links, count } } = require('node:worker_threads');
+  const whole = new Set();
+  const halves = new Set();
+  const deadline = Date.now() + 20000;
+  while (whole.size < count && Date.now() < deadline) {
+    let names = [];
+    try { names = readdirSync(links); } catch {}
+    for (const name of names) {
+      if (whole.has(name)) continue;
+      let isWhole = true;
+      for (const file of ['HEAD', 'commondir', 'gitdir']) {
+        try { isWhole &&= readFileSync(links + '/' + name + '/' + file, 'utf8').endsWith('\\n'); } catch { isWhole = false; }
+      }
+      if (isWhole) whole.add(name); else halves.add(name);
+    }
+  }
+  parentPort.postMessage([...halves]);
+`;
 
 let bed: TestBed;
 beforeEach(async () => {
@@ -60,6 +85,55 @@ describe('working trees', () => {
     const lost = (await readdir(worktreesDir)).find((name) => name.startsWith('.lost-feat-')) ?? '';
     expect(await readFile(join(worktreesDir, lost, 'x.md'), 'utf8')).toBe('not committed');
     expect([...(await listWorktrees(worktreesDir)).keys()]).toEqual(['feat']);
+  });
+
+  it('is never seen half made, whoever looks and however many are made at once', async () => {
+    const { repository, worktreesDir } = bed;
+    const branches = Array.from({ length: 12 }, (_, index) => `b${index}`);
+    const commit = await mustRead(repository, 'main');
+    for (const branch of branches) await createBranch(repository, { branch, commit, at: AT });
+    const links = join(repository.gitDir, 'worktrees');
+    const observer = new Worker(OBSERVER, { eval: true, workerData: { links, count: branches.length } });
+    const told = Promise.withResolvers<string[]>();
+    observer.on('message', told.resolve).on('error', told.reject);
+    await once(observer, 'online');
+    const person = personGit(repository.dir);
+    await Promise.all([
+      ...branches.map((branch) => openWorktree(repository, worktreesDir, branch)),
+      person.raw(['rev-list', '--all']),
+    ]);
+    expect(await told.promise).toEqual([]);
+    expect((await listWorktrees(worktreesDir)).size).toBe(branches.length);
+    expect(await person.raw(['worktree', 'list'])).toContain('[b11]');
+  });
+
+  it('takes another name where a link of that name is there', async () => {
+    const { repository, root, worktreesDir } = bed;
+    await personGit(repository.dir).raw(['worktree', 'add', '-q', join(root, 'feat'), '-b', 'hers']);
+    await createBranch(repository, { branch: 'feat', commit: await mustRead(repository, 'main'), at: AT });
+    const dir = await openWorktree(repository, worktreesDir, 'feat');
+    expect((await personGit(dir).status()).current).toBe('feat');
+    expect((await personGit(join(root, 'feat')).status()).current).toBe('hers');
+    await createBranch(repository, { branch: 'side', commit: await mustRead(repository, 'main'), at: AT });
+    await personGit(join(root, 'feat')).checkout('side');
+    await expect(openWorktree(repository, worktreesDir, 'side')).rejects.toThrow(CheckedOutElsewhere);
+    expect([...(await listWorktrees(worktreesDir)).keys()]).toEqual(['feat']);
+  });
+
+  it('makes one anew that a killed process began, also where the repository does not know of it', async () => {
+    const { repository, worktreesDir } = bed;
+    await saveFiles(repository, { 'x.md': '1' });
+    await createBranch(repository, { branch: 'feat', commit: await mustRead(repository, 'main'), at: AT });
+    const dir = join(worktreesDir, 'feat');
+    for (const files of [{}, { '.git': '' }, { '.git': `gitdir: ${join(repository.gitDir, 'worktrees', 'feat')}\n` }]) {
+      await mkdir(dir, { recursive: true });
+      for (const [file, content] of Object.entries(files)) await writeFile(join(dir, file), content);
+      await relinkWorktrees(repository, worktreesDir);
+      await openWorktree(repository, worktreesDir, 'feat');
+      expect(await readFile(join(dir, 'x.md'), 'utf8')).toBe('1');
+      await discardWorktree(repository, dir);
+    }
+    expect(await readdir(worktreesDir)).toEqual([]);
   });
 
   it('leaves foreign entries out and the status clean', async () => {

@@ -12,6 +12,7 @@ import { readHead } from './refs.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { branchRef } from './run.ts';
 import { placeIndex, markSkipped } from './worktree-index.ts';
+import { linkWorktree } from './worktree-links.ts';
 import { isWhole, worktreeGitDir } from './worktree-state.ts';
 
 export const MAX_FILE_BYTES = 1024 * 1024;
@@ -41,10 +42,10 @@ export function isKeptWhereItIs(path: string, { mode, bytes }: EntryShape): bool
 const DOT_ENTRY = /(?:^|\/)\./;
 
 /**
- * Names that are `.git` to some file system (with characters that it ignores, or in its short form), and U+FFFD, which
- * stands for bytes that are no UTF-8, so that the name cannot be given back.
+ * Names that are `.git` to some file system (with characters that it ignores, or in its short form), and what stands for
+ * bytes that are no UTF-8, so that nobody can ask for them: in names of git a lone surrogate, in those of the disk U+FFFD.
  */
-const UNPLACEABLE = /^\p{Cf}*$|^\p{Cf}+\.|^(?:\.git|git~\d+)[ .]*$|[\u{FFFD}\u{0}]/iu;
+const UNPLACEABLE = /^\p{Cf}*$|^\p{Cf}+\.|^(?:\.git|git~\d+)[ .]*$|[\u{FFFD}\u{0}\p{Cs}]/iu;
 
 function isPlaceable(path: string): boolean {
   if (Buffer.byteLength(path) > MAX_DISK_PATH_BYTES) return false;
@@ -67,7 +68,7 @@ export function worktreeName(branch: string): string {
  * Opens the working tree of `branch` under `worktreesDir` and answers its directory. An existing whole one is kept as it
  * is; a half-made or hand-deleted one is made again from the last commit. Files in a directory that lost its link to the
  * repository are set aside as `.lost-<name>-<uuid>`, never deleted. Throws RepositoryProblem when the branch does not
- * exist, GitError when a person has it checked out elsewhere.
+ * exist, CheckedOutElsewhere when a person has it in another working tree.
  */
 export async function openWorktree(repository: Repository, worktreesDir: string, branch: string): Promise<string> {
   const dir = join(worktreesDir, worktreeName(branch));
@@ -89,22 +90,18 @@ export async function makeWorktree(
 ): Promise<void> {
   const dir = join(worktreesDir, worktreeName(branch));
   makeFolder(worktreesDir);
-  await withJournal(repository, [], () =>
-    repository.git.run({
-      args: ['worktree', 'add', '--no-checkout', '--quiet', dir, branch],
-      gitDir: repository.gitDir,
-      cwd: worktreesDir,
-    }),
-  );
+  await linkWorktree(repository, dir, branch);
   await fillWorktree(repository, dir, (await readHead(repository, branch)) ?? shown, shown);
 }
 
 /** Only a tree that we began and did not finish can hold nothing of anybody's. */
 async function clearPlace(repository: Repository, dir: string): Promise<void> {
+  if (!existsSync(dir)) return;
   const gitDir = await worktreeGitDir(repository, dir).catch(() => null);
-  const isHalfMade = gitDir !== null && existsSync(gitDir);
+  const isLinked = gitDir !== null && existsSync(gitDir);
+  const isHalfMade = isLinked || (await readdir(dir)).every((name) => name === '.git');
   if (isHalfMade) await rm(dir, { recursive: true, force: true });
-  else if (existsSync(dir)) await rename(dir, join(dirname(dir), `.lost-${basename(dir)}-${randomUUID()}`));
+  else await rename(dir, join(dirname(dir), `.lost-${basename(dir)}-${randomUUID()}`));
 }
 
 /** The files of `shown` and the index of `head`, which comes last: a tree without one is known to be half made. */
@@ -163,6 +160,7 @@ export async function listWorktrees(worktreesDir: string): Promise<Map<string, s
 export async function relinkWorktrees(repository: Repository, worktreesDir: string): Promise<void> {
   const dirs = [...(await listWorktrees(worktreesDir)).values()];
   if (dirs.length === 0) return;
-  await repository.git.run({ args: ['worktree', 'repair', ...dirs], gitDir: repository.gitDir });
+  // 1: one of them has no link that could be mended; its branch finds it so.
+  await repository.git.run({ args: ['worktree', 'repair', ...dirs], gitDir: repository.gitDir, answers: [0, 1] });
   await fsyncPath(worktreesDir);
 }

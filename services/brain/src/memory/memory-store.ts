@@ -1,12 +1,25 @@
 /** Values under keys, by workspace. What is past its time is never shown; its row goes with the next sweep. */
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import type { Clock } from '@svc/runtime/clock.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import { giveRoomBack, takeRoom } from '../store/usage.ts';
 import { storedKey } from './domain/key.ts';
-import { decideState, isLive, type Kept, MEMORY_LIMITS, type StateWish } from './domain/state.ts';
+import { decideStates, isLive, type Kept, type KeyedWish, MEMORY_LIMITS, type StateWish } from './domain/state.ts';
+import {
+  AT_MS,
+  deleteValues,
+  insertValues,
+  lockValues,
+  readUse,
+  readValue,
+  updateOf,
+  workspaceColumn,
+  type WrittenValue,
+} from './value-rows.ts';
 
 /** Where a value lies. `workspace` null = the space that all callers share. */
 export interface MemoryPlace {
@@ -25,30 +38,28 @@ interface ClearWish {
   readonly by: string;
 }
 
-interface KeptValue extends Kept {
-  /** JSON. */
-  readonly value: string;
-}
-
-interface MemoryUse {
-  readonly keys: number;
-  /** Of the values. */
-  readonly bytes: number;
-  /** Keys that end by themselves. */
-  readonly expiring: number;
-}
-
 /** A call whose time decides what has expired. */
 export type TimedCall = ChangeCall & { readonly now: number };
 
 export type MemoryStore = ReturnType<typeof createMemoryStore>;
 
-export function createMemoryStore({ client, change }: Pick<ServiceStore, 'client' | 'change'>) {
+export function createMemoryStore(
+  { client, change, idempotency: keys }: Pick<ServiceStore, 'client' | 'change' | 'idempotency'>,
+  clock: Clock,
+) {
+  const together = createGroupedChange<Unit, StoredWish, Kept, 'E_CONFLICT' | 'E_QUOTA'>(change, clock, {
+    laneOf: ({ wish }) => workspaceColumn(wish.workspace),
+    run: stateAll,
+    keys,
+    readsFirst: true,
+  });
   return {
-    state: (call: TimedCall, wish: NewValue): Promise<Once<Kept, 'E_CONFLICT' | 'E_QUOTA'>> =>
-      change(call, (unit) => state(unit, wish, call.now), { inTurnOf: `memory of ${wish.workspace}` }),
+    state: (call: TimedCall, wish: NewValue): Promise<Once<Kept, 'E_CONFLICT' | 'E_QUOTA'>> => {
+      const { ifVersion, ttlMs } = wish;
+      return together(call, { key: storedKey(wish.workspace, wish.key), now: call.now, ifVersion, ttlMs, wish });
+    },
     /** Null when there is none, or no more. */
-    async recall({ workspace, key }: MemoryPlace, now: number): Promise<KeptValue | null> {
+    async recall({ workspace, key }: MemoryPlace, now: number) {
       const kept = await readValue(client, storedKey(workspace, key));
       return kept !== null && isLive(kept, now) ? kept : null;
     },
@@ -59,92 +70,91 @@ export function createMemoryStore({ client, change }: Pick<ServiceStore, 'client
   };
 }
 
-const EXPIRES_MS = '(extract(epoch from expires_at) * 1000)::double precision AS "expiresAt"';
-const AT_MS = (parameter: string): string => `to_timestamp(${parameter}::double precision / 1000)`;
-
-interface Row {
-  readonly version: bigint;
-  readonly expiresAt: number | null;
-  readonly value: string;
+/** `key`: as it is stored. */
+interface StoredWish extends KeyedWish {
+  readonly wish: NewValue;
 }
 
-function keptOf({ version, expiresAt, value }: Row): KeptValue {
-  return { version: Number(version), expiresAt: expiresAt === null ? null : Math.round(expiresAt), value };
+/** All of one workspace. */
+async function stateAll(
+  { tx, emit, lastly }: Unit,
+  wishes: readonly StoredWish[],
+): Promise<readonly Decision<Kept, 'E_CONFLICT' | 'E_QUOTA'>[]> {
+  const workspace = workspaceColumn(wishes[0]?.wish.workspace ?? null);
+  const { found, made } = await takePlaces(tx, workspace, wishes);
+  const beyond = await withoutRoom(tx, { workspace, now: Math.max(...wishes.map((wish) => wish.now)), found, made });
+  const quota = deny('E_QUOTA', { limit: MEMORY_LIMITS.keys });
+  const { decisions, kept } = decideStates(found, wishes, (key) => (beyond.has(key) ? quota : null));
+  const changed = writtenOf(kept).filter(({ key }) => found.has(key));
+  if (changed.length > 0) lastly(updateOf(changed));
+  for (const [index, { wish }] of wishes.entries()) if (decisions[index]?.ok === true) emit(stated(wish));
+  return decisions;
 }
 
-async function readValue(client: SqlClient, key: string): Promise<KeptValue | null> {
-  const sql = `SELECT version, ${EXPIRES_MS}, value FROM brain.brain_memory WHERE key = $1`;
-  const [row] = await client.$queryRawUnsafe<Row[]>(sql, key);
-  return row === undefined ? null : keptOf(row);
+function writtenOf(kept: ReturnType<typeof decideStates<StoredWish>>['kept']): WrittenValue[] {
+  return [...kept].map(([key, { kept: last, wish }]) => ({
+    key,
+    kept: last,
+    value: wish.wish.value,
+    by: wish.wish.by,
+  }));
 }
 
-async function lockValue(tx: SqlClient, key: string): Promise<Kept | null> {
-  const sql = `SELECT version, ${EXPIRES_MS}, '' AS value FROM brain.brain_memory WHERE key = $1 FOR UPDATE`;
-  const [row] = await tx.$queryRawUnsafe<Row[]>(sql, key);
-  return row === undefined ? null : keptOf(row);
-}
-
-async function state(
-  { tx, emit }: Pick<Unit, 'tx' | 'emit'>,
-  wish: NewValue,
-  now: number,
-): Promise<Decision<Kept, 'E_CONFLICT' | 'E_QUOTA'>> {
-  const stored = storedKey(wish.workspace, wish.key);
+/** `found`: those that were there, held until the end. `made`: new ones, in the order of the wishes, already as they will be. */
+async function takePlaces(tx: SqlClient, workspace: string, wishes: readonly StoredWish[]) {
+  const found = await lockValues(tx, [...new Set(wishes.map(({ key }) => key))]);
+  const made = new Set<string>();
   for (;;) {
-    const kept = await lockValue(tx, stored);
-    const decided = decideState(kept, wish, now);
-    if (!decided.ok) return decided;
-    if (kept === null) {
-      // A twin may have made the row meanwhile; then this one is judged again on it.
-      if (!(await insertValue(tx, stored, wish, decided.value))) continue;
-      if (!(await takeKey(tx, wish.workspace ?? '', now))) return deny('E_QUOTA', { limit: MEMORY_LIMITS.keys });
-    } else await updateValue(tx, stored, wish, decided.value);
-    emit(stated(wish));
-    return allow(decided.value);
+    const missing = wishes.filter(({ key }) => !found.has(key) && !made.has(key));
+    const written = writtenOf(decideStates(found, missing).kept);
+    if (written.length === 0) return { found, made };
+    const inserted = await insertValues(tx, workspace, written);
+    // A twin in another process may have made one meanwhile; then it is judged again on that.
+    const lost = written.flatMap(({ key }) => (inserted.has(key) ? made.add(key) && [] : [key]));
+    if (lost.length > 0) for (const [key, kept] of await lockValues(tx, lost)) found.set(key, kept);
   }
 }
 
-async function insertValue(tx: SqlClient, key: string, { workspace, value, by }: NewValue, kept: Kept) {
-  const inserted = await tx.$executeRawUnsafe(
-    `INSERT INTO brain.brain_memory (key, workspace, value, version, expires_at, by, at)
-     VALUES ($1, $2, $3, $4::bigint, ${AT_MS('$5')}, $6, clock_timestamp()) ON CONFLICT DO NOTHING`,
-    key,
-    workspace ?? '',
-    value,
-    kept.version,
-    kept.expiresAt,
-    by,
-  );
-  return inserted === 1;
+interface Places {
+  readonly workspace: string;
+  readonly now: number;
+  readonly found: ReadonlyMap<string, Kept>;
+  readonly made: ReadonlySet<string>;
 }
 
-async function updateValue(tx: SqlClient, key: string, { value, by }: NewValue, kept: Kept): Promise<void> {
-  await tx.$executeRawUnsafe(
-    `UPDATE brain.brain_memory SET value = $2, version = $3::bigint, expires_at = ${AT_MS('$4')}, by = $5,
-       at = clock_timestamp() WHERE key = $1`,
-    key,
-    value,
-    kept.version,
-    kept.expiresAt,
-    by,
-  );
+/** Takes room for what was made. What there is none for is gone again, and returned. */
+async function withoutRoom(tx: SqlClient, places: Places): Promise<ReadonlySet<string>> {
+  const { workspace, made } = places;
+  if (made.size === 0 || (await takeKeys(tx, workspace, made.size))) return new Set();
+  await sweepOthers(tx, places);
+  let isFull = false;
+  const beyond: string[] = [];
+  for (const key of made) {
+    isFull ||= !(await takeKeys(tx, workspace, 1));
+    if (isFull) beyond.push(key);
+  }
+  await deleteValues(tx, beyond);
+  return new Set(beyond);
 }
 
-/** Room for one key more; what is past its time makes room. */
-async function takeKey(tx: SqlClient, workspace: string, now: number): Promise<boolean> {
-  const room = { kind: 'memory', scope: workspace } as const;
-  const one = { items: 1, bytes: 0 };
+/** False = there is not that much room. */
+function takeKeys(tx: SqlClient, workspace: string, items: number): Promise<boolean> {
   const limit = { items: MEMORY_LIMITS.keys, bytes: 0 };
-  if (await takeRoom(tx, room, one, limit)) return true;
+  return takeRoom(tx, { kind: 'memory', scope: workspace }, { items, bytes: 0 }, limit);
+}
+
+/** What is past its time makes room, except for what is being written. */
+async function sweepOthers(tx: SqlClient, { workspace, now, found, made }: Places): Promise<void> {
   // Rows that others hold are theirs to count: waiting for them, with the count in hand, would be a circle.
   const items = await tx.$executeRawUnsafe(
     `DELETE FROM brain.brain_memory WHERE key IN (
-       SELECT key FROM brain.brain_memory WHERE workspace = $1 AND expires_at <= ${AT_MS('$2')} FOR UPDATE SKIP LOCKED)`,
+       SELECT key FROM brain.brain_memory WHERE workspace = $1 AND expires_at <= ${AT_MS('$2')} AND key <> ALL($3::text[])
+       FOR UPDATE SKIP LOCKED)`,
     workspace,
     now,
+    [...found.keys(), ...made],
   );
-  await giveRoomBack(tx, room, { items, bytes: 0 });
-  return items > 0 && (await takeRoom(tx, room, one, limit));
+  await giveRoomBack(tx, { kind: 'memory', scope: workspace }, { items, bytes: 0 });
 }
 
 function stated({ key, workspace, by }: NewValue): NewEvent {
@@ -156,31 +166,21 @@ async function clear(
   { workspace, by }: ClearWish,
   now: number,
 ): Promise<Decision<number, never>> {
+  const column = workspaceColumn(workspace);
   const rows = await tx.$queryRawUnsafe<{ live: boolean }[]>(
     `DELETE FROM brain.brain_memory WHERE workspace = $1
      RETURNING expires_at IS NULL OR expires_at > ${AT_MS('$2')} AS live`,
-    workspace ?? '',
+    column,
     now,
   );
   if (rows.length === 0) return allow(0);
-  await giveRoomBack(tx, { kind: 'memory', scope: workspace ?? '' }, { items: rows.length, bytes: 0 });
+  await giveRoomBack(tx, { kind: 'memory', scope: column }, { items: rows.length, bytes: 0 });
   emit({
     name: 'memory:cleared',
     ...(workspace === null ? {} : { workspace }),
     payload: { what: 'state', by, resources: [] },
   });
   return allow(rows.filter(({ live }) => live).length);
-}
-
-async function readUse(client: SqlClient, workspace: string | null, now: number): Promise<MemoryUse> {
-  const [row] = await client.$queryRawUnsafe<MemoryUse[]>(
-    `SELECT count(*)::int AS keys, coalesce(sum(octet_length(value)), 0)::double precision AS bytes,
-       count(expires_at)::int AS expiring
-     FROM brain.brain_memory WHERE workspace = $1 AND (expires_at IS NULL OR expires_at > ${AT_MS('$2')})`,
-    workspace ?? '',
-    now,
-  );
-  return row ?? { keys: 0, bytes: 0, expiring: 0 };
 }
 
 const SWEPT_AT_ONCE = 1000;

@@ -7,7 +7,8 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { guardWrite } from '../domain/lease.ts';
-import { countUnmerged, deletionMoves, isInUseElsewhere, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
+import { isInUseElsewhere } from '../git/worktree-links.ts';
+import { countUnmerged, deletionMoves, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { moveRefs, readHead, rescueStamp } from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
@@ -67,18 +68,25 @@ export const deleteBranch = defineOperation({
         const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
         return allow({ commit: head, rescue, uncommitted, unmerged, setAside });
       });
-      if (outcome.decision.ok && !outcome.replayed) await endTree(brain, branch, kept);
+      if (outcome.decision.ok && !outcome.replayed) await endTree(brain, { branch, writer, kept });
       return outcome;
     });
     return answer as Once<BranchDeleted, CommitRefusal | 'E_BRANCH_PROTECTED'>;
   },
 });
 
+interface Ended {
+  readonly branch: string;
+  /** In whose queue that is; null = the branch had no working tree. */
+  readonly writer: BranchWriter | null;
+  readonly kept: KeptWork;
+}
+
 /** The branch is gone already; a directory that cannot be removed is no working tree any more and harms nobody. */
-async function endTree(brain: OpenBrain, branch: string, kept: KeptWork): Promise<void> {
+async function endTree(brain: OpenBrain, { branch, writer, kept }: Ended): Promise<void> {
   const { repository, platform, name } = brain.context;
   try {
-    await brain.releaseTree(branch);
+    await brain.trees.release(branch, writer);
     await dropWorktree(repository, treeOf(brain, branch), kept);
   } catch (error) {
     platform.log.error({ err: error, brain: name, branch }, 'a working tree could not be removed');
@@ -113,9 +121,10 @@ async function withBranch<Value>(
   if (stored !== null) return { decision: stored, replayed: true };
   if (branch === MAIN) return refused(deny('E_BRANCH_PROTECTED', { branch }));
   const head = await readHead(repository, branch);
-  if (head === null) return refused(deny('E_BRANCH_ABSENT', { branch }));
+  if (head === null) return keyed(brain, { context, writer: null }, async () => deny('E_BRANCH_ABSENT', { branch }));
+  await brain.followHandRenames();
   const own = treeOf(brain, branch);
-  if (await isInUseElsewhere(repository, branch, own)) return refused(deny('E_BRAIN_DIVERTED', { branch }));
+  if (isInUseElsewhere(repository, branch, own)) return refused(deny('E_BRAIN_DIVERTED', { branch }));
   if (!existsSync(own)) return work(null, head);
   const found = await brain.writer(branch);
   if (!found.ok) return refused(found);
@@ -187,16 +196,18 @@ export const renameBranch = defineOperation({
         return { decision: deny('E_BRANCH_EXISTS', { name: to }), replayed: false };
       }
       const journal = await openRename(brain.context, brain.places, { from: branch, to });
+      brain.renaming.add(branch);
       const moved = Promise.withResolvers<boolean>();
-      if (writer !== null) brain.expectTree(to, moved.promise);
+      if (writer !== null) brain.trees.expect(to, moved.promise);
       try {
         const outcome = await renameRefs(served, question, writer, head);
         const isDone = outcome.decision.ok && !outcome.replayed;
-        if (isDone) await followBranch(brain, branch, to);
+        if (isDone) await followBranch(brain, { from: branch, to, writer });
         await journal.close();
         moved.resolve(isDone);
         return outcome;
       } finally {
+        brain.renaming.delete(branch);
         moved.resolve(false); // of no effect when it is settled
       }
     });
@@ -225,10 +236,13 @@ function renameRefs(
 }
 
 /** Where that fails the journal stays, and the next opening of the brain does it. */
-async function followBranch(brain: OpenBrain, from: string, to: string): Promise<void> {
+async function followBranch(
+  brain: OpenBrain,
+  { from, to, writer }: { readonly from: string; readonly to: string; readonly writer: BranchWriter | null },
+): Promise<void> {
   const { repository, platform, name } = brain.context;
   try {
-    await brain.releaseTree(from);
+    await brain.trees.release(from, writer);
     await moveWorktree(repository, brain.places.worktrees, { from, to });
   } catch (error) {
     platform.log.error({ err: error, brain: name, from, to }, 'a working tree could not follow its branch');

@@ -55,7 +55,7 @@ export const listBranches = defineOperation({
 
 async function branchRows(brain: OpenBrain, heads: readonly [string, string][], rows: RowView): Promise<BranchRow[]> {
   const divergence = await divergenceFor(brain, rows);
-  const trees = await brain.openTrees();
+  const trees = await brain.trees.all();
   const times = await readRefTimes(brain.context.repository);
   const branches: BranchRow[] = [];
   for (const [name, commit] of heads) {
@@ -89,6 +89,7 @@ export const createBranch = defineOperation({
     const found = await brain.writer(branch);
     if (!found.ok) return unkeyed(found);
     const writer = found.value;
+    await brain.followHandRenames(); // a name that a person left may be given anew
     const { idempotency, outbox, repository, platform } = brain.context;
     const told = await eventRulesOf(brain.context);
     return writer.alone(context.deadlineAt, () =>
@@ -140,7 +141,9 @@ export const openBranch = defineOperation({
     }
     if (!create) return head === null ? deny('E_BRANCH_ABSENT', { branch }) : allow({ commit: head });
     const writer = await brain.writer(branch);
-    return writer.ok ? allow({ commit: await brain.headOf(branch) }) : writer;
+    // What a person has in hand can be read meanwhile.
+    if (!writer.ok && writer.code !== 'E_BRAIN_DIVERTED') return { ...writer, code: writer.code };
+    return allow({ commit: await brain.headOf(branch) });
   },
 });
 
@@ -256,7 +259,7 @@ export async function dirtyState(
   branch: string,
   rows: RowView,
 ): Promise<Decision<z.output<typeof DirtyState>, ReadRefusal>> {
-  const writer = (await brain.openTrees()).get(branch);
+  const writer = (await brain.trees.all()).get(branch);
   if (writer === undefined) {
     const view = await brain.view(branch, null);
     return view.ok ? allow({ files: [], count: 0, left: [], leftCount: 0 }) : view;
@@ -282,7 +285,7 @@ export const listChanged = defineOperation({
   answer: list(z.strictObject({ branch: z.string(), files: z.number() })),
   async run({ brain, rows }) {
     const changed: { branch: string; files: number }[] = [];
-    for (const branch of (await brain.openTrees()).keys()) {
+    for (const branch of (await brain.trees.all()).keys()) {
       const state = await dirtyState(brain, branch, rows);
       if (state.ok && state.value.count > 0) changed.push({ branch, files: state.value.count });
     }

@@ -203,7 +203,8 @@ async function textToTake(
   rows: RowView,
 ): Promise<Decision<string | null | typeof AS_IT_IS, 'E_NOT_TEXT'>> {
   const oid = take === 'ours' ? row.ours : row.theirs;
-  if (oid === null) return allow(null);
+  // What no commit holds is ours where it lies in the way: not to be replaced by nothing.
+  if (oid === null) return allow(take === 'ours' && row.kind === 'in-the-way' ? AS_IT_IS : null);
   const bytes = (await readBlobSizes(brain.context.repository, [oid])).get(oid);
   const text = bytes === undefined ? null : await textOf(brain, oid, bytes);
   const shown = text === null ? null : rows.shown(row.file, text);

@@ -163,7 +163,7 @@ function textOf(side: Side | null): string | null | undefined {
 
 /** What a commit of the branch would take now. */
 async function uncommittedOf(brain: OpenBrain, branch: string): Promise<ReadonlyMap<string, ChangeKind>> {
-  const writer = (await brain.openTrees()).get(branch);
+  const writer = (await brain.trees.all()).get(branch);
   if (writer === undefined) return new Map();
   await writer.tree.look();
   await brain.headOf(branch);

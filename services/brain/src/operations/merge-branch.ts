@@ -105,7 +105,7 @@ async function forecast({ brain, context, writer, op, rows, theirs }: Merge): Pr
 
 /** What is uncommitted on the branch that is merged stays there. */
 async function leftBehind(brain: OpenBrain, { from, branch }: MergeQuestion, rows: RowView): Promise<number> {
-  const source = from === branch ? undefined : (await brain.openTrees()).get(from);
+  const source = from === branch ? undefined : (await brain.trees.all()).get(from);
   return source === undefined ? 0 : dirtyCount(source, rows);
 }
 

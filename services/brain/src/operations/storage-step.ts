@@ -30,7 +30,7 @@ export async function inTreeStep<Value, Code extends string>(
   judge: (staging: Staging, writer: BranchWriter) => Decision<Step<Value>, Code>,
 ): ReturnType<typeof inStep<Value, Code>> {
   const writer = await write.brain.writer(write.branch);
-  if (writer.ok) await writer.value.tree.catchUp();
+  if (writer.ok) await writer.value.catchUp();
   try {
     return await inStep(write, judge);
   } catch (error) {

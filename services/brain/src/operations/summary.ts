@@ -42,7 +42,7 @@ export const summarise = defineOperation({
   question: z.strictObject({}),
   answer: BrainSummary,
   async run({ brain, rows }) {
-    const trees = [...(await brain.openTrees()).values()];
+    const trees = [...(await brain.trees.all()).values()];
     const main = trees.find(({ tree }) => tree.branch === 'main');
     const files = Array.from(main?.tree.table.entries() ?? []).filter(({ path }) => rows.mayRead(path));
     const heads = await readHeads(brain.context.repository);
@@ -83,7 +83,7 @@ export const settle = defineOperation({
     const timer = Promise.withResolvers<false>();
     const handle = setTimeout(() => timer.resolve(false), waitMs);
     try {
-      return await Promise.race([brain.settled().then(() => true), timer.promise]);
+      return await Promise.race([brain.trees.settled().then(() => true), timer.promise]);
     } finally {
       clearTimeout(handle);
     }

@@ -96,12 +96,17 @@ export const listResolutions = defineOperation({
   name: 'listResolutions',
   effect: 'read',
   namesCommits: false,
-  question: z.strictObject({ file: z.string().nullable(), branch: z.string().nullable(), ...page }),
+  question: z.strictObject({
+    file: z.string().nullable(),
+    branch: z.string().nullable(),
+    workspaces: list(z.string()).nullable(),
+    ...page,
+  }),
   /** One more than the limit when there are more. */
   answer: list(Resolution),
-  async run(served, { file, branch, after, limit }) {
+  async run(served, { file, branch, workspaces, after, limit }) {
     const { client, brainId } = placeOf(served);
-    const wish = { files: file === null ? null : spellingsOf(file), branch };
+    const wish = { files: file === null ? null : spellingsOf(file), branch, workspaces };
     const ids = await readableIds(served, wish, { after, limit: limit + 1 });
     const names = await served.brain.namesFor(served.rows);
     const rows = ids.length === 0 ? [] : await readResolutions(client, brainId, ids);

@@ -84,7 +84,8 @@ async function track(
   const limit = { items: RESOLUTION_LIMITS.resolutions, bytes: 0 };
   if (!(await takeRoom(tx, { kind: 'resolutions', scope: brainId }, ONE, limit)))
     return deny('E_QUOTA', { limit: limit.items });
-  const { file, branch } = resolution;
-  emit({ name: 'resolution:tracked', payload: { brain, branch, id, file, by, resources: [...resources] } });
+  const { file, branch, workspace } = resolution;
+  const meant = workspace === null ? {} : { workspace };
+  emit({ name: 'resolution:tracked', ...meant, payload: { brain, branch, id, file, by, resources: [...resources] } });
   return allow({ id, at });
 }

@@ -2,14 +2,17 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Resolution } from './domain/resolution.ts';
 
-export type NewResolution = Omit<Resolution, 'at'>;
+export interface NewResolution extends Omit<Resolution, 'at'> {
+  /** For those of it alone; null = for whoever may read the brain. */
+  readonly workspace: string | null;
+}
 
 /** Answers when it was noted, in ms since the epoch. */
 export async function insertResolution(tx: SqlClient, brainId: string, noted: NewResolution): Promise<number> {
-  const { id, file, change, changedBy, by, branch } = noted;
+  const { id, file, change, changedBy, by, branch, workspace } = noted;
   const [row] = await tx.$queryRawUnsafe<{ at: number }[]>(
-    `INSERT INTO brain.brain_resolutions (brain_id, id, file, change, changed_by, by, branch, at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
+    `INSERT INTO brain.brain_resolutions (brain_id, id, file, change, changed_by, by, branch, workspace, at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
      RETURNING (extract(epoch from at) * 1000)::double precision AS at`,
     brainId,
     id,
@@ -18,6 +21,7 @@ export async function insertResolution(tx: SqlClient, brainId: string, noted: Ne
     changedBy,
     by,
     branch,
+    workspace,
   );
   return Math.round(row?.at ?? 0);
 }
@@ -26,24 +30,28 @@ export interface ResolutionWish {
   /** Spellings of one file; null = of every file. */
   readonly files: readonly string[] | null;
   readonly branch: string | null;
+  /** Of which workspaces those are shown that are for one alone; null = of all. */
+  readonly workspaces: readonly string[] | null;
 }
 
 /** What they are about alone: the whole rows are long, and not all of them are shown. Newest first. */
 export function readSubjects(
   client: SqlClient,
   brainId: string,
-  { files, branch }: ResolutionWish,
+  { files, branch, workspaces }: ResolutionWish,
   { after, limit }: { readonly after: string | null; readonly limit: number },
 ): Promise<Pick<Resolution, 'id' | 'file'>[]> {
   return client.$queryRawUnsafe(
     `SELECT id, file FROM brain.brain_resolutions
      WHERE brain_id = $1 AND ($2::text[] IS NULL OR file = ANY($2::text[])) AND ($3::text IS NULL OR branch = $3)
+       AND ($6::text[] IS NULL OR workspace IS NULL OR workspace = ANY($6::text[]))
        AND ($4::text IS NULL OR id < $4) ORDER BY id DESC LIMIT $5::int`,
     brainId,
     files,
     branch,
     after,
     limit,
+    workspaces,
   );
 }
 

@@ -2,24 +2,18 @@ import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
 import type { Subject } from '@svc/contract/subject.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
+import { testCaller } from '../../testing/brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+let node = await bed.start();
 const events: Content[] = [];
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   await listen();
-});
-
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 async function listen(): Promise<void> {

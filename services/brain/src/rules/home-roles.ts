@@ -10,7 +10,28 @@ export type Acting = Pick<Caller, 'subject' | 'token' | 'registry' | 'operator'>
 /** Throws SERVICE_UNAVAILABLE when the registry does not answer. */
 export type HomeRoles = (caller: Acting, workspace: string) => Promise<readonly string[]>;
 
+/** Where the caller holds a role and may act; null = an operator, who may everywhere. Throws SERVICE_UNAVAILABLE as well. */
+export type WorkspacesOf = (caller: Acting) => Promise<readonly string[] | null>;
+
 const REMEMBERED = 10_000;
+
+export function createWorkspacesOf(registry: Pick<RegistryClient<'brain'>, 'context' | 'revision'>): WorkspacesOf {
+  const held = createStampedCache<readonly string[]>({
+    hangsOn: 'rev',
+    max: REMEMBERED,
+    async read(agentId) {
+      const { stamp, roles } = await registry.context({ agentId });
+      return { stamp, value: Object.keys(roles) };
+    },
+  });
+  return async ({ subject, token, operator, registry: stamp }) => {
+    if (operator) return null;
+    const identity = identityOf(subject);
+    if (identity === null || subject.verified !== true) return [];
+    const workspaces = await held.get(identity, stamp ?? (await registry.revision()).stamp);
+    return workspaces.filter((workspace) => mayActIn({ token }, workspace));
+  };
+}
 
 export function createHomeRoles(registry: Pick<RegistryClient<'brain'>, 'roles' | 'revision'>): HomeRoles {
   const roles = createStampedCache<readonly string[], readonly [string, string]>({

@@ -1,23 +1,14 @@
 /** Files that are made so that telling their hidden fields apart goes wrong. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
+import { testCaller } from '../../testing/brain-test-bed.ts';
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+const node = await bed.start();
 let brain = '';
 let brains = 0;
-
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
 
 const ADA = testCaller(() => node, { userId: 'ada', workspace: 'acme', roles: ['admin'] });
 const OPERATOR = testCaller(() => node, null);

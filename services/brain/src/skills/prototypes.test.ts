@@ -1,17 +1,10 @@
 /** Skill prototypes through the dispatcher. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+import { expect, test } from 'vitest';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
+import { testCaller } from '../../testing/brain-test-bed.ts';
 
-let bed: BrainTestBed;
-let node: BrainNode;
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const bed = await bedOfFile();
+const node = await bed.start();
 
 const operator = testCaller(() => node, null);
 const eve = testCaller(() => node, { agentId: 'eve', userId: 'eve', roles: ['editor'], verified: true });

@@ -1,31 +1,18 @@
 /** The branch as an area of files, through the dispatcher and against the disk. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import {
-  type BrainNode,
-  type BrainTestBed,
-  openBrainTestBed,
-  type TestCaller,
-  testCaller,
-} from '../../testing/brain-test-bed.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
+import { type TestCaller, testCaller } from '../../testing/brain-test-bed.ts';
 import { fullDatabase } from '../../testing/refusing-disk.ts';
 import { BRAIN_LIMITS } from '../domain/brain-size.ts';
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+const node = await bed.start();
 let user: TestCaller;
 let brain = '';
 let count = 0;
 
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
 beforeEach(async () => {
   count += 1;
   brain = `b${count}`;

@@ -167,6 +167,14 @@ export async function readMoves(client: SqlClient): Promise<BrainMove[]> {
   return client.$queryRawUnsafe<BrainMove[]>(`${MOVE} ORDER BY at`);
 }
 
+/** Brains that are there as far as the database says, though their folders may still be on the way. */
+export async function readArriving(client: SqlClient): Promise<string[]> {
+  const rows = await client.$queryRawUnsafe<{ name: string }[]>(
+    `SELECT coalesce("to", brain) AS name FROM brain.brain_moves WHERE "to" IS NOT NULL OR staged IS NOT NULL`,
+  );
+  return rows.map(({ name }) => name);
+}
+
 /** From or to that name, locked for whoever carries it out. */
 export async function lockMove(transaction: SqlClient, brain: string): Promise<BrainMove | null> {
   const rows = await transaction.$queryRawUnsafe<BrainMove[]>(

@@ -4,6 +4,8 @@ import { readConfig } from '@svc/runtime/config.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
+import { answerPage } from '@svc/runtime/event-log.ts';
 import { createOutbox, type NewEvent } from '@svc/runtime/outbox.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -95,7 +97,32 @@ describe('the outbox', () => {
       JSON.parse(
         await bus.request(SUBJECTS.eventsAfter('brain'), JSON.stringify(request), { deadlineAt: Date.now() + 5000 }),
       ) as EventPage;
+  const pageOf = async (client: SqlClient, request: object) =>
+    JSON.parse(await answerPage({ client, schema: 'brain', keptDays: 7 }, JSON.stringify(request))) as EventPage;
   const eventsOf = (page: EventPage) => ('events' in page ? page.events : []);
+
+  it.each([1, 2, 3])('says of no event that came behind statement %i of a page that it was told', async (last) => {
+    const { outbox } = replica();
+    await outbox.start();
+    const write = async (files: number) => {
+      await bed.transact((transaction) => outbox.write(transaction, [saved(files)]));
+      await outbox.flush();
+    };
+    await write(1);
+    const [known] = await pageOf(bed.client, { position: 0, limit: 1 }).then(eventsOf);
+    let statement = 0;
+    const meanwhile = async (sql: string, ...values: unknown[]) => {
+      const rows = await bed.client.$queryRawUnsafe(sql, ...values);
+      statement += 1;
+      if (statement === last) await write(2);
+      return rows;
+    };
+    const client = { ...bed.client, $queryRawUnsafe: meanwhile } as SqlClient;
+    const page = await pageOf(client, { id: known?.event.id, limit: 1 });
+    const [next] = eventsOf(page);
+    const goesOnBehind = next === undefined ? 'head' in page && page.head : next.position - 1;
+    expect(goesOnBehind).toBe(known?.position);
+  });
 
   it('answers what came after a position or an event, and says when that is gone', async () => {
     const { bus, outbox } = replica();
@@ -118,6 +145,35 @@ describe('the outbox', () => {
     for (const id of [first, third, 'evt_1', `evt_${'0'.repeat(32)}`])
       expect(await ask({ id, limit: 10 })).toEqual({ gone: true });
     expect(eventsOf(await ask({ id: fourth, limit: 10 })).map(({ position }) => position)).toEqual([5, 6]);
+    await outbox.close();
+  });
+
+  it('answers what may have come after an event of another service, by the time in its id', async () => {
+    const { bus, outbox } = replica();
+    await outbox.start();
+    for (const files of [[1, 2], [3], [4]]) {
+      await bed.transact((transaction) => outbox.write(transaction, files.map(saved)));
+    }
+    await outbox.flush();
+    const ask = asking(bus);
+    const all = eventsOf(await ask({ position: 0, limit: 100 }));
+    const idAt = (ms: number) => `evt_${ms.toString(16).padStart(12, '0')}${'7'.repeat(20)}`;
+    const firstAt = Number.parseInt(all[0]?.event.id.slice(4, 16) ?? '', 16);
+    const [daysAgo, longAgo] = [firstAt - 86_400_000, firstAt - 8 * 86_400_000];
+    // Whoever had an event just before or after these may have missed them; whoever had a much later one has not.
+    for (const at of [firstAt - 1000, firstAt + 10_000]) {
+      expect(await ask({ since: idAt(at), limit: 10 })).toEqual({ head: 4, events: all });
+    }
+    expect(await ask({ since: idAt(firstAt + 60_000), limit: 10 })).toEqual({ head: 4, events: [] });
+    expect(await ask({ since: idAt(longAgo), limit: 10 })).toEqual({ head: 4, events: all });
+    expect(await ask({ since: 'evt_1', limit: 10 })).toEqual({ gone: true });
+    await bed.pool.query("UPDATE brain.event_batches SET at = now() - interval '9 days' WHERE count = 2");
+    expect(await outbox.sweep()).toBe(1);
+    expect(eventsOf(await ask({ since: idAt(daysAgo), limit: 10 }))).toEqual(all.slice(2));
+    expect(await ask({ since: idAt(longAgo), limit: 10 })).toEqual({ gone: true });
+    // As after a sweep that left only so many.
+    await bed.pool.query('UPDATE brain.outbox_head SET head = 1000002');
+    expect(await ask({ since: idAt(daysAgo), limit: 10 })).toEqual({ gone: true });
     await outbox.close();
   });
 

@@ -49,14 +49,18 @@ export async function writeConflicts(
   );
 }
 
-/** Files of a branch with an open conflict. */
-export async function readOpenConflicts(client: SqlClient, brain: string, branch: string): Promise<Set<string>> {
-  const rows = await client.$queryRawUnsafe<{ file: string }[]>(
-    'SELECT DISTINCT file FROM brain.brain_conflicts WHERE brain = $1 AND branch = $2 AND resolved_at IS NULL',
+/** Of a branch. */
+export function readOpenConflicts(
+  client: SqlClient,
+  brain: string,
+  branch: string,
+): Promise<Pick<NewConflict, 'file' | 'kind'>[]> {
+  return client.$queryRawUnsafe(
+    `SELECT DISTINCT file, kind FROM brain.brain_conflicts
+     WHERE brain = $1 AND branch = $2 AND resolved_at IS NULL`,
     brain,
     branch,
   );
-  return new Set(rows.map(({ file }) => file));
 }
 
 /** A later write to a file settles its conflicts. */

@@ -135,7 +135,7 @@ async function unpushed(brain: OpenBrain, rows: RowView): Promise<Unpushed> {
     (one) => one ?? [],
   );
   const names = remotes.map((remote) => remote.name);
-  const trees = await brain.openTrees();
+  const trees = await brain.trees.all();
   const branches: Unpushed['branches'][number][] = [];
   for (const [branch, head] of await readHeads(repository)) {
     const state = trees.has(branch) ? await dirtyState(brain, branch, rows) : null;

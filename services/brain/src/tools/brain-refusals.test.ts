@@ -3,24 +3,18 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
+import { testCaller } from '../../testing/brain-test-bed.ts';
 import { fullDatabase } from '../../testing/refusing-disk.ts';
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+let node = await bed.start();
 let brains = 0;
 let brain = '';
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   bed.registry.grant('boss', 'acme', 'admin');
-});
-
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 /** Made by an editor of acme, so that it is at home there. */

@@ -6,26 +6,20 @@ import { BRAIN } from '@svc/contract/operations.brain.ts';
 import { systemClock } from '@svc/runtime/clock.ts';
 import { createOperationClient } from '@svc/runtime/operations.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sweepHomes } from '../store/file-homes.ts';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
+import { testCaller } from '../../testing/brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+let node = await bed.start();
 let brains = 0;
 let brain = '';
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   bed.registry.grant('boss', 'acme', 'admin');
-});
-
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 /** Made by an editor of acme, so that it is at home there. */

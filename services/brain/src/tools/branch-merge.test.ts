@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
@@ -212,6 +212,14 @@ it('settles by what stands, by a content of the caller, and by deleting', async 
   expect(await call('svc_conflicts', { branch: 'main' })).toMatchObject({ conflicts: [] });
 });
 
+it('a deletion that was refused under a key stays refused, also where the branch has come to be', async () => {
+  const absent = await keyed('svc_branch_delete', { name: 'fresh' }, 'too early');
+  expect(absent).toMatchObject({ code: 'E_BRANCH_ABSENT' });
+  await call('svc_create_branch', { name: 'fresh' });
+  expect(await keyed('svc_branch_delete', { name: 'fresh' }, 'too early')).toEqual(absent);
+  expect(await keyed('svc_branch_delete', { name: 'fresh' }, 'in time')).toMatchObject({ deleted: true });
+});
+
 it('deletes a branch so that all of it can be had back', async () => {
   await diverge();
   writeFileSync(join(root('side'), '.ignored-by-commits'), 'mine');
@@ -270,6 +278,24 @@ it('leaves alone a branch that a person has checked out somewhere else', async (
   git('worktree', 'add', '-q', join(bed.dataDir, `person-${brain}`), '-b', 'hers');
   expect(await call('svc_branch_delete', { name: 'hers' })).toMatchObject({ code: 'E_BRAIN_DIVERTED' });
   expect(await call('svc_branch_rename', { name: 'hers', to: 'ours' })).toMatchObject({ code: 'E_BRAIN_DIVERTED' });
+});
+
+it('only reads a branch that a person has in hand somewhere else', async () => {
+  await write('x', 'x');
+  await commit('main');
+  const hers = join(bed.dataDir, `person-${brain}`);
+  git('worktree', 'add', '-q', hers, '-b', 'hers');
+  const refused = { code: 'E_BRAIN_DIVERTED', branch: 'hers' };
+  expect(await call('brain_write', { name: 'y', content: 'y', branch: 'hers' })).toMatchObject(refused);
+  expect(await call('svc_switch_branch', { name: 'hers' })).toMatchObject({ status: 'switched', branch: 'hers' });
+  expect(await read('x')).toBe('x');
+  // A rebase detaches its HEAD; it comes back to the branch.
+  execFileSync('git', ['commit', '-q', '--allow-empty', '-m', 'more'], { cwd: hers });
+  spawnSync('git', ['rebase', '-q', '--exec', 'false', 'main'], { cwd: hers, stdio: 'ignore' });
+  expect(await call('brain_write', { name: 'y', content: 'y', branch: 'hers' })).toMatchObject(refused);
+  execFileSync('git', ['rebase', '--abort'], { cwd: hers });
+  execFileSync('git', ['checkout', '-q', '--detach'], { cwd: hers });
+  await write('y', 'y', 'hers');
 });
 
 it('renames a branch with what is uncommitted on it and its conflicts', async () => {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { CallErrorCode, RefusalCode } from '@svc/contract/codes.ts';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import { simpleGit } from 'simple-git';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { leaveConflict } from '../../testing/brain-conflict.ts';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
 import { brainTools } from './all.ts';
 
 type Fields = Record<string, unknown>;
@@ -126,8 +126,8 @@ const SINGLE: readonly (readonly [tool: string, code: Code, args: Fields])[] = [
 /** A PNG of 8 × 8 pixels. */
 const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAADElEQVR42mNgGB4AAADIAAGTvaWOAAAAAElFTkSuQmCC';
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+const node = await bed.start();
 
 async function prepare(brain: string): Promise<void> {
   await node.call('brain_switch', { name: brain, create: true });
@@ -140,8 +140,6 @@ async function prepare(brain: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   for (const name of ['diverted', 'leased', 'shut', 'plain']) await prepare(name);
   await node.call('svc_lock', { action: 'acquire', agentId: 'holder', ttlMs: 600_000, brain: 'leased' });
   await node.call('brain_load', { brains: 'plain', type: 'public' }, { session: READER });
@@ -149,10 +147,6 @@ beforeAll(async () => {
   await person.raw('checkout', '--quiet', '--detach');
   for (const name of ['shut', 'kept-for-others'])
     bed.registry.setPolicy(`brain:${name}`, { writableBy: ['user:nobody'] });
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 function codeOf({ name, input, example }: Tool, { args, over }: Kind): Promise<unknown> {

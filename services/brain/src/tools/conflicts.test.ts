@@ -2,22 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { leaveConflict } from '../../testing/brain-conflict.ts';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
 
 type Content = Record<string, unknown>;
 
-let bed: BrainTestBed;
-let node: BrainNode;
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const bed = await bedOfFile();
+let node = await bed.start();
 
 function caller(subject: Subject | null) {
   const session = hash('sha256', JSON.stringify(subject), 'hex');

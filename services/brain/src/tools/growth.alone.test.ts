@@ -1,21 +1,16 @@
 /** No call costs more than in proportion to what it was given; the large form of this table is in the bench. */
 import { GROWTH_CASES, MASKED_FOLDER } from '@svc/testing/growth-cases.ts';
 import { answered, casesToldBy, LINEAR, type ToolCall } from '@svc/testing/growth.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
+import { testCaller } from '../../testing/brain-test-bed.ts';
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+const node = await bed.start();
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   bed.registry.setPolicy(`brain:svc/${MASKED_FOLDER}`, { mask: ['k5', 'salary'] });
   await tell(['brain_write', { name: 'plain/first', content: 'value' }]);
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 const tell = ([tool, args]: ToolCall): Promise<void> =>

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Subject } from '@svc/contract/subject.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
+import { testCaller } from '../../testing/brain-test-bed.ts';
 
 type Content = Record<string, unknown>;
 interface Row {
@@ -15,20 +16,10 @@ interface Row {
   readonly count: number;
 }
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+const node = await bed.start();
 let brains = 0;
 let brain = '';
-
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
 
 beforeEach(async () => {
   brains += 1;

@@ -1,25 +1,19 @@
 /** What lies in a brain's folder of islands without being one, or beside one, as people and other programs leave it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
 
 type Fields = Record<string, unknown>;
 
 const NO_TEXT = Buffer.from([0xff, 0xfe, 0x00, 0x80]);
 const ANN = { operator: false, subject: { workspace: 'acme', userId: 'ann', roles: ['editor'], verified: true } };
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+const node = await bed.start();
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   await node.call('svc_create_island', { name: 'ops', triggers: ['a'], content: 'b' });
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 function leave(file: string, content: string | Buffer): void {

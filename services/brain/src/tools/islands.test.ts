@@ -272,7 +272,7 @@ it('a file beyond what a file may be is refused before anything happens', async 
 it('a file that a step is making is read when the step is done', async () => {
   await node.call('svc_create_island', { name: 'first' });
   const [brain] = node.openBrains();
-  const tree = (await brain?.openTrees())?.get('main')?.tree;
+  const tree = (await brain?.trees.all())?.get('main')?.tree;
   const islands = Array.from({ length: 200 }, (_, n) => ({ name: `n${n}`, content: 'x'.repeat(2000) }));
   let isOver = false;
   const making = node.call('svc_bulk_create_islands', { islands }).finally(() => (isOver = true));

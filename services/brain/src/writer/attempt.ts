@@ -21,6 +21,7 @@ import { resolveConflicts } from '../store/sync-store.ts';
 import { eventResources } from '../domain/resource-keys.ts';
 import type { HidesFields } from '../ports.ts';
 import type { BrainContext } from './context.ts';
+import type { OpenConflicts } from './open-conflicts.ts';
 import { Staging } from './staging.ts';
 import { needsJournal, openStepJournal } from './step-journal.ts';
 
@@ -30,8 +31,7 @@ export type ChangeSource = EventPayload<'brain:change'>['source'];
 interface AttemptPlace {
   readonly brain: BrainContext;
   readonly tree: Worktree;
-  /** Files with an open sync conflict; writing one settles it. */
-  readonly openConflicts: Set<string>;
+  readonly openConflicts: OpenConflicts;
   /** Where several files are journalled, so that a killed process leaves all of the change or none; null = they are not. */
   readonly journalDir: string | null;
 }

@@ -9,9 +9,12 @@ import { ChangedUnderneath, DiskRefusal } from '../files/durable-write.ts';
 import type { FileText, Worktree } from '../files/worktree.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import type { WriteSection } from '../store/lease-store.ts';
+import { resolveConflicts } from '../store/sync-store.ts';
 import { Attempt, type ChangeSource, recordNoticed } from './attempt.ts';
-import { type BrainContext, NotOwner, type OpContext, writeSection } from './context.ts';
+import { type BrainContext, type OpContext, TreeClosed, writeSection } from './context.ts';
+import { type OpenConflict, OpenConflicts } from './open-conflicts.ts';
 import { type QueuedCall, WriteQueue } from './queue.ts';
+import { SkippedEntries } from './skipped-entries.ts';
 import type { FileOutcome, FileRequest, Staging } from './staging.ts';
 
 export const GUARD_REFUSALS = ['E_LOCKED', 'E_FENCED', 'E_BRAIN_DIVERTED'] as const;
@@ -40,8 +43,8 @@ type Verdict = { readonly call: Queued } & ({ readonly answer: FileAnswer } | { 
 
 export class BranchWriter {
   readonly tree: Worktree;
-  /** Files with an open sync conflict; writing one settles it. */
-  readonly openConflicts: Set<string>;
+  readonly openConflicts: OpenConflicts;
+  readonly skipped: SkippedEntries;
   /** Milliseconds since the epoch of the last call. */
   usedAt: number;
   readonly #brain: BrainContext;
@@ -49,10 +52,11 @@ export class BranchWriter {
   #applied: Promise<void> = Promise.resolve();
   #retired: Error | null = null;
 
-  constructor(brain: BrainContext, tree: Worktree, openConflicts: Set<string>) {
+  constructor(brain: BrainContext, tree: Worktree, openConflicts: readonly OpenConflict[]) {
     this.#brain = brain;
     this.tree = tree;
-    this.openConflicts = openConflicts;
+    this.openConflicts = new OpenConflicts(tree.table, openConflicts);
+    this.skipped = new SkippedEntries(brain.repository, tree);
     const now = (): number => brain.platform.clock.now();
     this.usedAt = now();
     this.#queue = new WriteQueue({
@@ -74,12 +78,18 @@ export class BranchWriter {
     return this.#queue.settled();
   }
 
+  /** Takes in what anybody changed before the call, where that costs no more than what changed. */
+  async catchUp(): Promise<void> {
+    await this.tree.catchUp();
+    await this.skipped.note(); // what has gone may have been narrowed away
+  }
+
   /** The working tree is going away; whoever still comes here gets `reason`, or is sent to look for the branch again. */
-  retire(reason: Error = new NotOwner(this.#brain.name)): void {
+  retire(reason: Error = new TreeClosed(this.tree.branch)): void {
     this.#retired = reason;
   }
 
-  /** Writes or removes one file. Rejects with CallError, NotOwner or a database error. */
+  /** Writes or removes one file. Rejects with CallError, NotOwner, TreeClosed or a database error. */
   change(request: FileRequest, context: OpContext): Promise<FileAnswer> {
     this.usedAt = this.#brain.platform.clock.now();
     return this.#queue.enqueue({ request, context }, request.content?.byteLength ?? 0, context.deadlineAt);
@@ -158,26 +168,32 @@ export class BranchWriter {
 
   /** Records and tells what others changed; called in the queue or at boot. */
   async tellNoticed(source: ChangeSource, deadlineAt: number): Promise<void> {
-    if (!this.tree.hasNoticed) return;
+    const cleared = this.openConflicts.cleared();
+    if (!this.tree.hasNoticed && cleared.length === 0) return;
     const brain = this.#brain;
     const place = { brain, branch: this.tree.branch, hides: await brain.rules.hiding(brain.name) };
     const noticed = this.tree.takeNoticed();
     try {
-      await writeSection(brain, deadlineAt, ({ transaction }) => recordNoticed(place, transaction, noticed, source));
+      await writeSection(brain, deadlineAt, async ({ transaction }) => {
+        await recordNoticed(place, transaction, noticed, source);
+        if (cleared.length > 0) await resolveConflicts(transaction, brain.name, this.tree.branch, cleared);
+      });
     } catch (error) {
       this.tree.putBackNoticed(noticed);
       throw error;
     }
+    for (const file of cleared) this.openConflicts.delete(file);
   }
 
   /** Everything a guarded change must pass besides its own rules. */
   async guard(section: WriteSection, context: OpContext): Promise<Decision<null, GuardRefusal>> {
     const guarded = guardWrite(section.lease, context, section.now);
     if (!guarded.ok) return guarded;
-    return (await this.#isDiverted()) ? deny('E_BRAIN_DIVERTED', { branch: this.tree.branch }) : guarded;
+    return (await this.isDiverted()) ? deny('E_BRAIN_DIVERTED', { branch: this.tree.branch }) : guarded;
   }
 
-  async #isDiverted(): Promise<boolean> {
+  /** A person has its tree on another branch, or in the middle of something. */
+  async isDiverted(): Promise<boolean> {
     const state = await readWorktreeState(this.#brain.repository, this.tree.root);
     return !isOnBranch(state, this.tree.branch);
   }
@@ -204,7 +220,7 @@ export class BranchWriter {
 
   /** Judges, puts in place, records and commits; on any failure the disk is as before (or the error says unsure). */
   async #commitBatch(calls: readonly Queued[]): Promise<Verdict[]> {
-    await this.tree.catchUp(); // a name that somebody has just given may be in the way
+    await this.catchUp(); // a name that somebody has just given may be in the way
     const deadlineAt = Math.max(...calls.map((call) => call.deadlineAt));
     return this.#attempt(deadlineAt, null, async (section, attempt) => {
       const verdicts = await this.#judge(calls, section, attempt.staging);
@@ -254,7 +270,7 @@ export class BranchWriter {
 
   async #judge(calls: readonly Queued[], section: WriteSection, staging: Staging): Promise<Verdict[]> {
     const verdicts: Verdict[] = [];
-    const diverted = await this.#isDiverted();
+    const diverted = await this.isDiverted();
     for (const call of calls) {
       const { request, context } = call.request;
       const judge = async (): Promise<Decision<FileOutcome, FileRefusal>> => {

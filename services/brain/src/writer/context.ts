@@ -90,8 +90,11 @@ export interface BrainContext {
   readonly homes: FileHomes;
 }
 
-/** The brain moved to another process, or its working tree was closed; whoever asked looks for it again. */
+/** The brain moved to another process; whoever asked looks for it again. */
 export class NotOwner extends Error {}
+
+/** The working tree was closed; whoever asked gets another one. */
+export class TreeClosed extends Error {}
 
 /**
  * One transaction in which the brain's owner and lease rows stay as they are. `work` may run again after a conflict; it

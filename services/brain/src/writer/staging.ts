@@ -226,10 +226,10 @@ export class Staging {
   }
 
   /** Why nothing is written over what lies there: its bytes are a person's, and not served. Null when nothing lies there. */
-  #unserved(path: string, { rows, isOfBytes }: FileRequest): string | null {
+  #unserved(path: string, { rows, isOfBytes, content }: FileRequest): string | null {
     if (this.#states.has(path)) return null;
     const entry = this.#tree.refresh(path);
-    if (entry === null) return null;
+    if (entry === null) return content === null ? null : this.#keptInCommit(path, rows);
     if (entry.kind === 'text' || (isOfBytes === true && entry.kind === 'binary')) {
       const other = this.#tree.table.collision(path);
       if (other !== null) throw this.#isSeen(other, rows) ? confusedPath(path, other) : new CallError('RLS_DENIED');
@@ -237,6 +237,14 @@ export class Staging {
     }
     const problem = rows.mayRead(path) ? (entry.problem ?? 'is not served') : 'is not served';
     return `What lies at ${path} ${problem}; a tool never writes over it.`;
+  }
+
+  /** As `#unserved`, where it lies in the last commit and not in the working tree. */
+  #keptInCommit(path: string, rows: RowView): string | null {
+    const kept = this.#tree.table.keptAt(this.#tree.onDisk(path));
+    if (kept === null) return null;
+    if (!rows.mayRead(kept.file)) throw new CallError('RLS_DENIED');
+    return `What the last commit has at ${kept.file} ${kept.problem}; a tool never writes over it.`;
   }
 
   /** Whether the name in use, of a file or of a directory, is one that the caller may know of. */

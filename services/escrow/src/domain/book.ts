@@ -179,8 +179,10 @@ export class Book {
     const key = holdKey(hold);
     if (claimOf(hold) !== null) this.#named.set(key, hold);
     else if (this.#named.get(key)?.seq === hold.seq) this.#named.delete(key);
+    // What is past its time was not counted any more.
+    const isCounted = hold.ownerKind === 'caller' && hold.expiresAt > this.now;
     const change = hold.state !== 'held' ? -1 : isNew ? 1 : 0;
-    if (hold.ownerKind === 'caller') this.#holdCounts.set(hold.owner, this.liveHolds(hold.owner) + change);
+    if (isCounted) this.#holdCounts.set(hold.owner, this.liveHolds(hold.owner) + change);
   }
 
   #applyEntry(entry: Entry): void {

@@ -88,6 +88,19 @@ describe('a denied request', () => {
 });
 
 describe('a hold', () => {
+  it('that is past its time frees no place when it is tidied up: it was counted no more', () => {
+    const ofCaller = { ownerKind: 'caller', owner: 'tok:ann', payer: null, amount: 0n } as const;
+    const placing = bookOf();
+    ruled(placing, (at) => decideHold(at, holdWish({ ...ofCaller, holdId: 'r' })));
+    const [placed] = placing.changes().holds;
+    if (placed === undefined) throw new Error('a hold was placed');
+    const due = { ...placed, seq: 1n, expiresAt: NOW };
+    const book = bookOf({ holds: [due], holdCounts: new Map([['tok:ann', 1000]]) });
+    book.apply(expire(book, due) ?? {});
+    const again = decideHold(book, holdWish({ ...ofCaller, holdId: 'r' }));
+    expect(again).toMatchObject({ ok: false, code: 'E_HOLD_LIMIT' });
+  });
+
   it('is placed before its deadline or not at all; one that is there is answered again', () => {
     const book = bookOf({ accounts: [account('a', 10n)] });
     const late = holdWish({ deadlineAt: NOW });

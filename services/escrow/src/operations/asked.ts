@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { sortedJson } from '@svc/contract/canonical.ts';
 import type { RefusalCode } from '@svc/contract/codes.ts';
-import { type Decision, deny } from '@svc/contract/decision.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { OperationOf } from '@svc/contract/operation.ts';
 import type { ESCROW, Payer as NamedPayer } from '@svc/contract/operations.escrow.ts';
 import type { Handlers, OperationContext } from '@svc/runtime/operations.ts';
 import type { EscrowDeps } from '../deps.ts';
-import { poolOf } from '../domain/account.ts';
+import { isSink, poolOf } from '../domain/account.ts';
 import type { Payer } from '../domain/funds.ts';
 import { rolesOrUnknown } from '../ports.ts';
 import type { MoveCall } from '../store/move.ts';
@@ -28,23 +28,30 @@ export function hashOf(question: object): string {
   return createHash('sha256').update(sortedJson(question)).digest('hex');
 }
 
-/** Null = the workspace is not known, or the member has no role there; operators pay for anybody. */
-export async function payerOf(payer: NamedPayer, { deps, operator }: Asked): Promise<Payer | null> {
+/**
+ * Not for a workspace that is unknown, or where the member has no role; nor for somebody else to be paid by a pool that
+ * anybody could open for itself. Operators pay for anybody.
+ */
+export async function payerOf(
+  payer: NamedPayer,
+  payee: string,
+  { deps, operator }: Asked,
+): Promise<Decision<Payer, 'E_UNKNOWN_WORKSPACE' | 'E_POOL_EXCEEDED'>> {
   if ('workspace' in payer) {
-    const { known, roles } = await rolesOrUnknown(deps.registry, null, payer.agent, payer.workspace);
-    const mayDraw = known && (operator || roles.length > 0);
-    return mayDraw ? { account: poolOf(payer.workspace), member: payer.agent, opensWith: null } : null;
+    const { known, confirmed, roles } = await rolesOrUnknown(deps.registry, null, payer.agent, payer.workspace);
+    if (!known || !(operator || roles.length > 0)) return deny('E_UNKNOWN_WORKSPACE', { reason: 'unknown_workspace' });
+    if (!confirmed && !operator && !isSink(payee)) return deny('E_POOL_EXCEEDED', POOL_OF_ITS_OWN);
+    return allow({ account: poolOf(payer.workspace), member: payer.agent, opensWith: null });
   }
   const account = 'org' in payer ? payer.org : payer.agent;
-  return { account, member: null, opensWith: await deps.accountOpening.ofPayer(account, { operator, stamp: null }) };
+  const opensWith = await deps.accountOpening.ofPayer(account, { operator, stamp: null });
+  return allow({ account, member: null, opensWith });
 }
+
+const POOL_OF_ITS_OWN = { reason: 'workspace_not_confirmed', available: 0, poolAvailable: 0 };
 
 export function payeeOpensWith(payee: string, { deps, operator }: Asked): Promise<bigint> {
   return deps.accountOpening.ofPayee(payee, { operator, stamp: null });
-}
-
-export function unknownWorkspace() {
-  return deny('E_UNKNOWN_WORKSPACE', { reason: 'unknown_workspace' });
 }
 
 /** The decision with what its answer begins with. */

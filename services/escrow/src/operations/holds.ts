@@ -1,16 +1,18 @@
 /** Holds of services: each takes effect once, named by its id, and belongs to the service that placed it. */
 import { microsOf } from '@svc/contract/amount.ts';
+import { allow } from '@svc/contract/decision.ts';
 import { DEFAULT_SINK } from '../domain/account.ts';
-import { type EscrowHandlers, hashOf, moveCall, payeeOpensWith, payerOf, unknownWorkspace } from './asked.ts';
+import { type EscrowHandlers, hashOf, moveCall, payeeOpensWith, payerOf } from './asked.ts';
 
 export const holdOperations: EscrowHandlers<'hold' | 'capture' | 'void' | 'state' | 'states' | 'live'> = {
-  async hold({ deadlineAt = null, ...what }, asked) {
+  async hold({ deadlineAt = null, payee = DEFAULT_SINK, ...what }, asked) {
     const { holdId, amount, ttlMs, condition } = what;
-    const payer = what.payer === null ? null : await payerOf(what.payer, asked);
-    if (what.payer !== null && payer === null) return unknownWorkspace();
+    const payer =
+      what.payer === null ? allow(null) : await payerOf(what.payer, amount === 0 ? DEFAULT_SINK : payee, asked);
+    if (!payer.ok) return payer;
     const { decision } = await asked.deps.ledger.placeHold(moveCall(asked), {
       holdId,
-      payer,
+      payer: payer.value,
       amount: amount === null ? 0n : microsOf(amount),
       condition,
       ttlMs,

@@ -8,10 +8,11 @@ import { type EscrowNode, registryOf, startEscrowNode } from '../../testing/escr
 import { readViolations } from '../store/invariants.ts';
 
 const database = await migratedDatabase();
+const registry = registryOf({ acme: { ann: ['admin'], bob: ['viewer'] } });
 let node: EscrowNode;
 let market: EscrowNode['market'];
 beforeAll(async () => {
-  node = await startEscrowNode(database, { registry: registryOf({ acme: { ann: ['admin'], bob: ['viewer'] } }) });
+  node = await startEscrowNode(database, { registry });
   market = node.market;
 });
 afterAll(async () => {
@@ -227,6 +228,29 @@ describe('payments', () => {
       pool: { spent: 30 },
       members: [{ agentId: 'bob', spent: 30, pending: 0 }],
     });
+  });
+});
+
+describe('a pool that somebody opened for itself', () => {
+  it('pays nobody, serves its own workspace, and pays when an operator asks for it', async () => {
+    const workspace = `own${names}`;
+    registry.grant('maker', workspace, 'admin');
+    registry.disown(workspace);
+    await node.as('maker')('escrow_setWorkspaceBudget', { workspaceId: workspace, amount: 1_000_000 });
+    const [payer, payee, own] = [{ workspace, agent: 'maker' }, 'friend', { operator: false }];
+    const refused = {
+      ok: false,
+      code: 'E_POOL_EXCEEDED',
+      details: { reason: 'workspace_not_confirmed', available: 0 },
+    };
+    expect(await market.hold(hold({ payer, payee, amount: 5 }), own)).toMatchObject(refused);
+    expect(await market.debit({ payer, payee, amount: 5, ref: `own ${names}` }, own)).toMatchObject(refused);
+    expect(await market.debit({ payer, amount: 5, ref: `sink ${names}` }, own)).toMatchObject({ ok: true });
+    expect(await market.hold(hold({ payer, payee, amount: 0 }), own)).toMatchObject({ ok: true });
+    expect(await node.as('maker')('escrow_workspaceRecordSpend', { workspaceId: workspace, amount: 1 })).toMatchObject({
+      recorded: true,
+    });
+    expect(await market.debit({ payer, payee, amount: 5, ref: `operator ${names}` })).toMatchObject({ ok: true });
   });
 });
 

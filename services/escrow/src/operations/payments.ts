@@ -1,15 +1,15 @@
 /** Money that moves at once, for services: once for each reference. */
 import { microsOf } from '@svc/contract/amount.ts';
 import { DEFAULT_SINK } from '../domain/account.ts';
-import { answered, type EscrowHandlers, hashOf, moveCall, payeeOpensWith, payerOf, unknownWorkspace } from './asked.ts';
+import { answered, type EscrowHandlers, hashOf, moveCall, payeeOpensWith, payerOf } from './asked.ts';
 
 export const paymentOperations: EscrowHandlers<'debit' | 'refund'> = {
   async debit({ ref, ...what }, asked) {
     const { amount, payee = DEFAULT_SINK } = what;
-    const payer = await payerOf(what.payer, asked);
-    if (payer === null) return unknownWorkspace();
+    const payer = await payerOf(what.payer, payee, asked);
+    if (!payer.ok) return payer;
     const { decision } = await asked.deps.ledger.debit(moveCall(asked), {
-      payer,
+      payer: payer.value,
       amount: microsOf(amount),
       payee,
       payeeOpensWith: await payeeOpensWith(payee, asked),

@@ -1,9 +1,9 @@
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/postgres.ts';
 import { afterAll, test } from 'vitest';
 import { describeCrashes } from './crash.contract.ts';
 
-const server = await startPostgres();
+const server = await lendPostgres();
 afterAll(() => server?.stop());
 const log = { warn() {}, fatal() {} };
 

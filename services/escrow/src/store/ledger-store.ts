@@ -1,6 +1,6 @@
 /** Everything that changes the ledger. Each method is one unit of work: durable when it resolves, or nothing happened. */
 import type { RefusalCode } from '@svc/contract/codes.ts';
-import { allow } from '@svc/contract/decision.ts';
+import { allow, type Denial } from '@svc/contract/decision.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { writeAudit } from '@svc/runtime/audit.ts';
@@ -97,11 +97,12 @@ export class LedgerStore {
     return this.#submit(call, needs, (book) => decideDebit(book, named));
   }
 
-  draw(call: MoveCall, wish: Named<DrawWish>) {
+  /** Denied already, nothing is moved: a keyed call stays refused, and one that was done is answered as it was then. */
+  draw(call: MoveCall, denied: Denial<'E_UNKNOWN_WORKSPACE'> | null, wish: Named<DrawWish>) {
     const named = { ...wish, entryId: this.#ids.next('ent') };
     const { workspaceId, member: agentId, payee } = wish;
     const needs = { accounts: [poolOf(workspaceId), payee], members: [{ workspaceId, agentId }] };
-    return this.#submit(call, needs, (book) => decideDraw(book, named));
+    return this.#submit(call, denied === null ? needs : {}, (book) => denied ?? decideDraw(book, named));
   }
 
   refund(call: MoveCall, wish: Omit<RefundWish, 'refundEntryId'>) {

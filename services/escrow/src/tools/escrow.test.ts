@@ -101,6 +101,15 @@ describe('amounts', () => {
 });
 
 describe('holds of callers', () => {
+  it('are not of what an agent has itself when its token is bound to a workspace', async () => {
+    const holding = (bound?: string) =>
+      node.as('ann', bound)('escrow_hold', { holdId: newHold(), condition: { amount: 1, agent: 'ann' } });
+    await expect(holding('acme')).rejects.toThrow('FORBIDDEN');
+    expect(await holding()).toMatchObject({ held: true, reserved: 1 });
+    const record = { holdId: newHold(), condition: { agent: 'ann' } };
+    expect(await node.as('ann', 'acme')('escrow_hold', record)).toMatchObject({ held: true, reserved: 0 });
+  });
+
   it('reserve, never spend, and give back', async () => {
     const org = newOrg();
     await call('escrow_create', { org });

@@ -175,6 +175,19 @@ describe('draws', () => {
     await expect(node.as('stranger')('escrow_workspaceCanSpend', { workspaceId })).rejects.toThrow('FORBIDDEN');
   });
 
+  it('that are refused under a key stay refused, also where the workspace has come to be', async () => {
+    const [key, done] = [{ idempotencyKey: 'before it was' }, { idempotencyKey: 'while it was' }];
+    const spend = { workspaceId: `w${names + 1}`, agentId: 'a1', amount: 2 };
+    const refused = await call('escrow_workspaceRecordSpend', spend, key);
+    expect(refused).toMatchObject({ recorded: false, code: 'E_UNKNOWN_WORKSPACE', reason: 'unknown_workspace' });
+    expect(await pool(100)).toBe(spend.workspaceId);
+    expect(await call('escrow_workspaceRecordSpend', spend, key)).toEqual({ ...refused, replayed: true });
+    expect(await call('escrow_workspaceRecordSpend', spend, done)).toMatchObject({ recorded: true, spent: 2 });
+    await expect(call('escrow_workspaceRecordSpend', { ...spend, amount: 3 }, key)).rejects.toThrow(
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+  });
+
   it('keep what holds reserve, member by member', async () => {
     const workspaceId = await pool(100);
     const condition = { amount: 60, workspace: workspaceId, agent: 'a1' };

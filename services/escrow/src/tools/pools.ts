@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { actorName } from '@svc/contract/actor.ts';
 import { LimitCredits, microsOf, PositiveCredits } from '@svc/contract/amount.ts';
 import { CallError } from '@svc/contract/codes.ts';
+import { deny } from '@svc/contract/decision.ts';
 import { holdsAtLeast } from '@svc/contract/registry.ts';
 import { IdentityId, WorkspaceName } from '@svc/contract/names.ts';
 import { page } from '@svc/contract/params.ts';
@@ -244,10 +245,9 @@ const recordSpend = defineTool({
   async handler({ workspaceId, agentId, amount, memo }, context) {
     const { deps, caller } = context;
     const member = agentOrSelf(agentId, caller);
-    if ((await drawFor(deps.registry, caller, workspaceId, member)) === 'unknown') {
-      throw context.refuse('E_UNKNOWN_WORKSPACE', { reason: 'unknown_workspace' });
-    }
-    const outcome = await deps.ledger.draw(moveCall(context), {
+    const isUnknown = (await drawFor(deps.registry, caller, workspaceId, member)) === 'unknown';
+    const denial = isUnknown ? deny('E_UNKNOWN_WORKSPACE', { reason: 'unknown_workspace' }) : null;
+    const outcome = await deps.ledger.draw(moveCall(context), denial, {
       workspaceId,
       member,
       amount: microsOf(amount),

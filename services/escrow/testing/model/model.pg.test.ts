@@ -1,11 +1,11 @@
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/postgres.ts';
 import { runs } from '@svc/testing/counts.ts';
 import { afterAll, test } from 'vitest';
 import { openModelPlace } from './model-place.ts';
 import { runModel } from './run-model.ts';
 
-const server = await startPostgres();
+const server = await lendPostgres();
 afterAll(() => server?.stop());
 const log = { warn() {}, fatal() {} };
 

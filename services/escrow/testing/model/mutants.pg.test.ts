@@ -1,14 +1,14 @@
 /** Each seeded mistake is noticed by the model test; the source as it is passes with the same seed. */
 import { join } from 'node:path';
 import { isNoticed, triedOf } from '@svc/testing/mutants.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/postgres.ts';
 import { afterAll, expect, test } from 'vitest';
 import { MUTANTS } from './mutants.ts';
 
 const FIXTURE = join(import.meta.dirname, 'model-run.fixture.ts');
 const SEED = 7;
 
-const server = await startPostgres();
+const server = await lendPostgres();
 afterAll(() => server?.stop());
 const noticed = (mutant: number): Promise<boolean> =>
   isNoticed({ url: server?.url ?? '' }, { fixture: FIXTURE, mutant, seed: SEED });

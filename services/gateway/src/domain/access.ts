@@ -1,7 +1,7 @@
 /** What the door itself decides about a call: the limits of a token, static access, the subject. */
 import { CallError } from '@svc/contract/codes.ts';
 import { WorkspaceName } from '@svc/contract/names.ts';
-import type { VerifiedToken } from '@svc/contract/registry.ts';
+import { rolesIn, type VerifiedToken } from '@svc/contract/registry.ts';
 import { DEFAULT_WORKSPACE, isAnonymous, type Subject } from '@svc/contract/subject.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import { z } from 'zod';
@@ -41,14 +41,15 @@ function subjectIn({ subject, roles, limits }: VerifiedToken, workspace: string 
   const verified: Subject = { ...subject, verified: true };
   if (workspace === null || !Object.hasOwn(roles, workspace)) return verified;
   if (limits.bound !== null && limits.bound !== workspace) return verified;
-  return { ...verified, workspace, roles: [...(roles[workspace] ?? [])] };
+  return { ...verified, workspace, roles: [...rolesIn(roles, workspace)] };
 }
 
 /** Throws FORBIDDEN when the token's own limits exclude the tool. */
 export function assertTokenAllows(token: VerifiedToken | null, card: ToolCard, profiles: SetProfiles): void {
   if (token === null) return;
   const { readOnly, profile } = token.limits;
-  if (readOnly && card.effect !== 'read') throw new CallError('FORBIDDEN', 'The token may only read.');
+  if (readOnly && card.effect !== 'read' && !card.openToReaders)
+    throw new CallError('FORBIDDEN', 'The token may only read.');
   if (!isAllowedBy(profile, card, profiles))
     throw new CallError('FORBIDDEN', "The token's profile does not include this tool.");
 }

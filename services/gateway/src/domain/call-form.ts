@@ -73,7 +73,8 @@ function metaKeyOf(meta: unknown): unknown {
   return meta.idempotencyKey ?? undefined;
 }
 
-function argumentsOf(holder: Fields, problem: (message: string) => CallError): Record<string, unknown> {
+/** Those of a call, under either name, at every door; null is none. Throws the problem, told in the words of the door. */
+export function argumentsOf(holder: Fields, problem: (message: string) => Error): Record<string, unknown> {
   if (isGiven(holder.arguments) && isGiven(holder.args)) throw problem('Give arguments or args, not both.');
   const args = holder.arguments ?? holder.args ?? {};
   if (!isObject(args)) throw problem('arguments must be an object.');

@@ -4,7 +4,7 @@ import { isNamedBy } from '@svc/contract/event-visibility.ts';
 export interface EventFilter {
   /** Names and `area:*` patterns; null = every name. */
   readonly names: readonly string[] | null;
-  /** Names taken out of "every name". */
+  /** Names taken out of what `names` covers. */
   readonly except: readonly string[];
   readonly workspaces: readonly string[] | null;
   readonly narrowed: boolean;
@@ -27,7 +27,7 @@ export function withSubscription(
 ): EventFilter {
   const before = filter.narrowed ? filter.names : [];
   const names = events === undefined || before === null ? null : [...new Set([...before, ...events])];
-  const except = events === undefined ? [] : filter.except.filter((name) => !events.includes(name));
+  const except = events === undefined ? [] : filter.except.filter((name) => !isNamedByAny(events, name));
   const workspaces =
     workspace === undefined ? filter.workspaces : [...new Set([...(filter.workspaces ?? []), workspace])];
   return { names, except, workspaces, narrowed: true };
@@ -36,11 +36,17 @@ export function withSubscription(
 export function withoutSubscription(filter: EventFilter, events: readonly string[] | undefined): EventFilter {
   if (events === undefined) return { ...filter, names: [], except: [], narrowed: true };
   if (filter.names === null) return { ...filter, except: [...new Set([...filter.except, ...events])], narrowed: true };
-  return { ...filter, names: filter.names.filter((name) => !events.includes(name)), narrowed: true };
+  const names = filter.names.filter((name) => !isNamedByAny(events, name));
+  const covered = events.filter((name) => isNamedByAny(names, name));
+  return { ...filter, names, except: [...new Set([...filter.except, ...covered])], narrowed: true };
+}
+
+function isNamedByAny(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => isNamedBy(pattern, name));
 }
 
 export function isWanted(filter: EventFilter, name: string, workspace: string | undefined): boolean {
-  if (filter.names !== null && !filter.names.some((pattern) => isNamedBy(pattern, name))) return false;
-  if (filter.except.some((pattern) => isNamedBy(pattern, name))) return false;
+  if (filter.names !== null && !isNamedByAny(filter.names, name)) return false;
+  if (isNamedByAny(filter.except, name)) return false;
   return filter.workspaces === null || workspace === undefined || filter.workspaces.includes(workspace);
 }

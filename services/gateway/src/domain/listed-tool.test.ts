@@ -11,10 +11,12 @@ const card = {
   outputSchema: {},
   access: 'public',
   effect: 'read',
+  openToReaders: false,
   refusals: [],
   callErrors: [],
   bare: false,
   deadlineMs: 1,
+  secrets: [],
   example: null,
 } as const;
 

@@ -120,7 +120,11 @@ function byPath(main: McpProtocol, fixtures: McpProtocol): Protocol {
   };
 }
 
+const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
+
+/** Of a request's target, which may name the host too, as what is said to a proxy does. */
 export function pathOf(url: string): string {
-  const query = url.indexOf('?');
-  return query < 0 ? url : url.slice(0, query);
+  const local = url.startsWith('/') ? url : url.replace(ABSOLUTE, '');
+  const query = local.indexOf('?');
+  return query < 0 ? local : local.slice(0, query);
 }

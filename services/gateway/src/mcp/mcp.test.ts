@@ -161,6 +161,19 @@ describe('the newer era', () => {
     expect((await modern('tools/call', params)).result).toMatchObject({ structuredContent: { key: 'k-1' } });
     const { result } = await call('probe_write', { amount: 1 }, { 'idempotency-key': 'k-2' });
     expect(result).toMatchObject({ structuredContent: { key: 'k-2' } });
+    const again = await call('probe_write', { amount: 1 }, { 'idempotency-key': 'seen-before' });
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  test('arguments are taken under either name, never under both, and null is none', async () => {
+    const asArgs = await modern('tools/call', { name: 'probe_echo', args: { text: 'dropped?' } });
+    expect(asArgs.result).toMatchObject({ structuredContent: { text: 'dropped?' } });
+    const nothing = await modern('tools/call', { name: 'probe_echo', arguments: null, task: {} });
+    expect([nothing.status, nothing.result['isError']]).toEqual([200, false]);
+    for (const params of [{ arguments: {}, args: {} }, { args: [] }, { arguments: 'x' }]) {
+      const { error } = await modern('tools/call', { name: 'probe_echo', ...params });
+      expect(error).toMatchObject({ code: -32_602, data: { code: 'INVALID_REQUEST' } });
+    }
   });
 
   test.each([

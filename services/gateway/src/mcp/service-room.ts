@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
 import { DEFAULT_DEADLINE_MS } from '@svc/contract/tool.ts';
 import { resourcePlace } from '../domain/brain-resources.ts';
-import { isObject } from '../domain/call-form.ts';
+import { argumentsOf, isObject } from '../domain/call-form.ts';
 import { type Answered, answeredObject, toolError, toolResult } from '../domain/mcp-results.ts';
 import { INVALID_PARAMS, isProtocolError, McpError, speaksOfTasks } from '../domain/mcp-wire.ts';
 import { headerText } from '../header-text.ts';
@@ -86,15 +86,19 @@ function profileIn({ url = '', headers }: IncomingMessage): string | undefined {
 
 function callTool(parts: ServiceRoomParts): Answering {
   return async (asked) => {
-    const { name, arguments: args = {}, _meta } = asked.message.params;
-    if (typeof name !== 'string' || name === '')
-      throw new McpError(INVALID_PARAMS, 'params.name must be the name of a tool.');
-    if (!isObject(args)) throw new McpError(INVALID_PARAMS, 'params.arguments must be an object.');
+    const { params } = asked.message;
+    const { name, _meta } = params;
+    if (typeof name !== 'string' || name === '') throw invalidParams('params.name must be the name of a tool.');
+    const args = argumentsOf(params, invalidParams);
     const metaKey = isObject(_meta) ? _meta['idempotencyKey'] : undefined;
     const called = { name, args, metaKey };
     const isTask = speaksOfTasks(asked.message) && mayTakeLong(parts, called);
     return isTask ? callAsTask(parts, called, asked) : resultOf(parts.prepare(called, asked), asked);
   };
+}
+
+function invalidParams(message: string): McpError {
+  return new McpError(INVALID_PARAMS, message);
 }
 
 function mayTakeLong({ directory }: ServiceRoomParts, { name, args }: CalledTool): boolean {
@@ -105,7 +109,8 @@ function mayTakeLong({ directory }: ServiceRoomParts, { name, args }: CalledTool
 
 async function resultOf(preparing: Promise<PreparedCall>, { tally, exchange }: Calling): Promise<Answered> {
   try {
-    const { body, refusal, card } = await (await preparing).send();
+    const { body, refusal, card, replayed } = await (await preparing).send();
+    exchange.replayed = replayed;
     return toolResult(answeredObject(body, card, refusal), refusal);
   } catch (error) {
     if (!(error instanceof CallError) || isProtocolError(error.code)) throw error;

@@ -17,7 +17,6 @@ export class StreamMember implements EventMember {
   readonly stream: Stream;
   readonly credential: StreamRights['credential'];
   rights: SocketRights;
-  readonly #mayRead: boolean;
   readonly #tellsResources: boolean;
   /** What every notification of this stream carries. */
   readonly #shared: object;
@@ -28,7 +27,7 @@ export class StreamMember implements EventMember {
 
   constructor(
     stream: Stream,
-    { credential, rights, mayRead }: StreamRights,
+    { credential, rights }: StreamRights,
     lists: readonly ListName[],
     shared: object,
     bye?: object,
@@ -36,14 +35,13 @@ export class StreamMember implements EventMember {
     this.stream = stream;
     this.credential = credential;
     this.rights = rights;
-    this.#mayRead = mayRead;
-    this.#tellsResources = mayRead && lists.includes('resources');
+    this.#tellsResources = lists.includes('resources');
     this.#shared = shared;
     this.#bye = bye;
   }
 
   want(uris: readonly string[]): void {
-    this.#wanted = new WantedResources(this.#mayRead ? uris : []);
+    this.#wanted = new WantedResources(uris);
   }
 
   /** At most once in a while: whoever hears it reads the whole list. */
@@ -59,6 +57,7 @@ export class StreamMember implements EventMember {
   }
 
   hear(_service: string, events: readonly JudgedEvent[]): void {
+    if (!this.rights.mayRead) return;
     for (const { event, policies } of events) {
       if (!RESOURCE_EVENTS.has(event.name)) continue;
       const payload = visiblePayload(event, this.rights.listener, policies);

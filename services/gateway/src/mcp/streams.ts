@@ -39,8 +39,8 @@ export function createMcpStreams(parts: StreamParts): McpStreams {
     async listen(message, calling) {
       const wanted = wantedPart(message, parts.room);
       const rights = await parts.rightsOf(calling);
-      const resources = rights.mayRead ? wanted.resources : [];
-      const lists = wanted.lists.filter((list) => list !== 'resources' || rights.mayRead);
+      const resources = rights.rights.mayRead ? wanted.resources : [];
+      const lists = wanted.lists.filter((list) => list !== 'resources' || rights.rights.mayRead);
       const _meta = { [SUBSCRIPTION_KEY]: message.id };
       const bye = { jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', _meta } };
       const named = resources.length === 0 ? {} : { resourceSubscriptions: resources };

@@ -44,6 +44,13 @@ const begin = (args: object, sent?: Sent) => send('tools/call', { name: 'probe_l
 const get = (taskId: unknown, sent?: Sent) => send('tasks/get', { taskId }, sent);
 const taskId = async (args: object, sent?: Sent) => (await begin(args, sent)).result['taskId'];
 
+/** Tools that may take long do, until the answered function is called. */
+function holdLongOnes(): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  harness.probe.deps.mayEnd = promise;
+  return resolve;
+}
+
 async function over(id: unknown, sent?: Sent): Promise<Record<string, unknown>> {
   let result: Record<string, unknown> = {};
   await expect
@@ -57,12 +64,14 @@ async function over(id: unknown, sent?: Sent): Promise<Record<string, unknown>> 
 
 describe('a tool that may take long', () => {
   test('is answered with a task, whose result comes with it once it is there', async () => {
-    const { result } = await begin({ forMs: 100 });
+    const letGo = holdLongOnes();
+    const { result } = await begin({ forMs: 1 });
     expect(result).toMatchObject({ resultType: 'task', status: 'working', ttlMs: 3_600_000, pollIntervalMs: 1000 });
     expect(result['taskId']).toMatch(/^[0-9a-f]{32}$/);
     const working = await get(result['taskId']);
     expect(working.result).toMatchObject({ resultType: 'complete', status: 'working', taskId: result['taskId'] });
     expect(working.result).not.toHaveProperty('result');
+    letGo();
     expect(await over(result['taskId'])).toMatchObject({
       status: 'completed',
       result: { isError: false, structuredContent: { key: `task-${String(result['taskId'])}` } },
@@ -135,13 +144,15 @@ describe('a task', () => {
   });
 
   test('that was cancelled stays so, and its result is dropped', async () => {
-    const id = await taskId({ forMs: 200 });
+    const letGo = holdLongOnes();
+    const id = await taskId({ forMs: 1 });
     expect((await send('tasks/cancel', { taskId: id })).result).toEqual({
       resultType: 'complete',
       _meta: expect.anything(),
     });
     const before = harness.probe.deps.ran.length;
     expect((await get(id)).result).toMatchObject({ status: 'cancelled' });
+    letGo();
     await expect.poll(() => harness.probe.deps.ran.length).toBe(before + 1);
     expect((await get(id)).result).toMatchObject({ status: 'cancelled' });
     expect((await get(id)).result).not.toHaveProperty('result');

@@ -32,6 +32,18 @@ export interface TeamClaim {
   readonly held: readonly string[];
   /** An operator has made the spawner an admin there. */
   readonly isAppointed: boolean;
+  /** The team was given to the spawner itself when it was spawned, and it still holds it. */
+  readonly given: TeamHeld | null;
+}
+
+/** Row rules see the team as long as `from` holds it by its own standing; null = an operator gave it. */
+export interface TeamHeld {
+  readonly from: string | null;
+}
+
+/** The same of a brain, as long as `from` is an admin in `home`. */
+export interface BrainHeld extends TeamHeld {
+  readonly home: string | null;
 }
 
 /**
@@ -42,14 +54,20 @@ export function sharesTeamName(actor: Actor, { isOwnId, isOwnName, held }: TeamC
   return actor.operator || isOwnId || isOwnName || held.length > 0;
 }
 
-/** Whether row rules see the team that a spawner gives: nobody becomes what others have made rules for. `own`: the spawner's. */
-export function passesTeamOn(actor: Actor, claim: TeamClaim, team: string, own: string | undefined): boolean {
-  return actor.operator || own === team || claim.isOwnId || claim.isAppointed;
+/** By whom row rules see the team that a spawner gives; null = they do not: nobody becomes what others have made rules for. */
+export function passTeamOn({ operator, identity }: Actor, { given, isOwnId, isAppointed }: TeamClaim): TeamHeld | null {
+  if (operator) return { from: null };
+  return given?.from !== null && (isOwnId || isAppointed) ? { from: identity } : given;
 }
 
-/** The same for a brain. `isHomeAdmin`: the spawner is an admin where the brain is at home. */
-export function passesBrainOn(actor: Actor, brain: string, own: string | undefined, isHomeAdmin: boolean): boolean {
-  return actor.operator || own === brain || isHomeAdmin;
+/** The same for a brain. `adminIn`: its home, if the spawner is an admin there. */
+export function passBrainOn(
+  { operator, identity }: Actor,
+  given: BrainHeld | null,
+  adminIn: string | null,
+): BrainHeld | null {
+  if (operator) return { from: null, home: null };
+  return given?.from !== null && adminIn !== null ? { from: identity, home: adminIn } : given;
 }
 
 /** Said of agents that are unknown, killed or not to be seen, all in the same words. */
@@ -60,23 +78,25 @@ export function agentNotFound(agentId: string): Denial<'AGENT_NOT_FOUND'> {
 /** What an actor has to do with a live agent. */
 export interface Relation {
   readonly agentId: string;
-  /** Its home. */
+  /** Where it was spawned. */
   readonly workspace: string;
   readonly createdBy: string;
-  /** Roles of the actor in its home. */
+  /** Roles of the actor in the workspace that has a say over it now. */
   readonly held: readonly string[];
   /** Both hold a role in some workspace. */
   readonly sharesWorkspace: boolean;
 }
 
 /** Anybody else is answered as if there were no such agent. */
-export function maySeeAgent(actor: Actor, { agentId, createdBy, held, sharesWorkspace }: Relation): boolean {
-  if (actor.operator || isSelf(actor, agentId) || isSelf(actor, createdBy)) return true;
-  return sharesWorkspace || held.length > 0;
+export function maySeeAgent(actor: Actor, { agentId, workspace, createdBy, held, sharesWorkspace }: Relation): boolean {
+  if (actor.operator || isSelf(actor, agentId)) return true;
+  return isCreatorAt(actor, { createdBy, workspace }) || sharesWorkspace || held.length > 0;
 }
 
+/** The end of an agent is its home's business: a token that is bound elsewhere does not end even its own. */
 export function mayKill(actor: Actor, relation: Relation): boolean {
-  return isSelf(actor, relation.agentId) || commands(actor, relation, 'admin');
+  const { agentId, workspace } = relation;
+  return (isSelf(actor, agentId) && mayActIn(actor, workspace)) || commands(actor, relation, 'admin');
 }
 
 export function mayDelegateTo(actor: Actor, relation: Relation): boolean {
@@ -85,5 +105,10 @@ export function mayDelegateTo(actor: Actor, relation: Relation): boolean {
 
 function commands(actor: Actor, { workspace, createdBy, held }: Relation, role: Role): boolean {
   if (actor.operator || holdsAtLeast(held, role)) return true;
+  return isCreatorAt(actor, { createdBy, workspace });
+}
+
+/** As far as the creator acts in the home of the agent. */
+function isCreatorAt(actor: Actor, { createdBy, workspace }: Pick<Relation, 'createdBy' | 'workspace'>): boolean {
   return isSelf(actor, createdBy) && mayActIn(actor, workspace);
 }

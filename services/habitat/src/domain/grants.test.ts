@@ -20,8 +20,8 @@ function actor(identity: string | null, over: Partial<Actor> = {}): Actor {
 
 const OPERATOR = actor(null, { operator: true, name: 'operator' });
 
-function boundTo(workspace: string): Pick<Actor, 'token'> {
-  return { token: { tokenId: 'tok_1', bound: workspace, readOnly: false, profile: null, expiresAt: NOW + 100 } };
+function boundTo(workspace: string, expiresAt = NOW + 100): Pick<Actor, 'token'> {
+  return { token: { tokenId: 'tok_1', bound: workspace, readOnly: false, profile: null, expiresAt } };
 }
 
 const AGENT: IdentityRows = {
@@ -67,6 +67,10 @@ describe('who may', () => {
     [actor('a'), 'w', ['editor'], false],
     [actor('a'), null, ['admin'], false],
     [actor(null), 'w', [], false],
+    [actor('agt_1', boundTo('w')), 'w', [], true],
+    [actor('agt_1', boundTo('w')), 'x', [], false],
+    [actor('agt_1', boundTo('w')), null, [], false],
+    [actor('minter', boundTo('w')), 'x', [], false],
   ] as const)('end a token of agt_1: %j, bound to %s', (who, bound, held, expected) => {
     expect(mayRevokeToken(who, { agentId: 'agt_1', bound, mintedBy: 'minter' }, held)).toBe(expected);
   });
@@ -76,6 +80,8 @@ describe('who may', () => {
     expect(visibleWorkspaces(actor('agt_1'), AGENT, [])).toEqual(['away', 'home']);
     expect(visibleWorkspaces(actor('agt_1', boundTo('home')), AGENT, [])).toEqual(['home']);
     expect(visibleWorkspaces(actor('maker'), AGENT, [])).toEqual(['home']);
+    expect(visibleWorkspaces(actor('maker', boundTo('home')), AGENT, [])).toEqual(['home']);
+    expect(visibleWorkspaces(actor('maker', boundTo('away')), AGENT, [])).toBeNull();
     expect(visibleWorkspaces(actor('fellow'), AGENT, ['away'])).toEqual(['away']);
     expect(visibleWorkspaces(actor('x'), AGENT, [])).toBeNull();
     expect(visibleWorkspaces(OPERATOR, { ...AGENT, roles: [] }, [])).toBeNull();
@@ -86,7 +92,7 @@ describe('who may', () => {
 
 describe('minting', () => {
   const wish = { ttlMs: undefined, workspace: undefined, readOnly: undefined, profile: undefined };
-  const facts = { rows: AGENT, shared: ['home'], heldAtHome: [] as string[], now: NOW };
+  const facts = { rows: AGENT, shared: ['home'], heldAtHome: [] as string[], passedOn: ['editor'], now: NOW };
 
   test('an agent without a home of its own making is nobody that an admin may mint for', () => {
     const user: IdentityRows = { ...AGENT, agent: null };
@@ -102,6 +108,29 @@ describe('minting', () => {
     expect(mintTerms({ ...wish, workspace: 'away' }, operator)).toMatchObject({ value: { bound: 'away' } });
     expect(mintTerms({ ...wish, workspace: 'else' }, operator)).toMatchObject({ code: 'AGENT_NOT_FOUND' });
     expect(mintTerms(wish, operator)).toMatchObject({ value: { bound: null } });
+  });
+
+  test('who acts when its token has ended mints for nobody', () => {
+    for (const identity of ['agt_1', 'maker', 'adm']) {
+      const held = { ...facts, heldAtHome: ['admin'] };
+      const asked = (expiresAt: number) =>
+        mintTerms(wish, { ...held, actor: actor(identity, boundTo('home', expiresAt)) });
+      expect(asked(NOW + 1)).toMatchObject({ ok: true });
+      expect(asked(NOW)).toMatchObject({ code: 'FORBIDDEN' });
+    }
+  });
+
+  test('a creator mints for no agent that is more than the creator there', () => {
+    const maker = { ...facts, actor: actor('maker') };
+    const asked = (...passedOn: string[]) => mintTerms(wish, { ...maker, passedOn });
+    for (const role of ['editor', 'admin']) expect(asked(role)).toMatchObject({ ok: true, value: { bound: 'home' } });
+    expect(asked()).toMatchObject({ code: 'FORBIDDEN' });
+    expect(asked('viewer')).toMatchObject({ code: 'FORBIDDEN' });
+    const promoted: IdentityRows = {
+      ...AGENT,
+      roles: [...AGENT.roles, { workspace: 'home', role: 'admin', source: 'outside' }],
+    };
+    expect(mintTerms(wish, { ...maker, rows: promoted })).toMatchObject({ code: 'FORBIDDEN' });
   });
 
   test('nobody but an operator gives more than they have', () => {

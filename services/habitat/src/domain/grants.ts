@@ -1,6 +1,6 @@
 /** Who may grant what: nobody more than they hold themselves, in that workspace. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import { holdsAtLeast } from '@svc/contract/registry.ts';
+import { holdsAtLeast, ROLES } from '@svc/contract/registry.ts';
 import { type Actor, isSelf, mayActIn } from './actor.ts';
 import { homeOf, type IdentityRows } from './identity.ts';
 
@@ -35,7 +35,7 @@ export function visibleWorkspaces(actor: Actor, rows: IdentityRows, shared: read
   if (actor.operator || isSelf(actor, rows.id)) return all.filter((workspace) => mayActIn(actor, workspace));
   const known = new Set(shared);
   const home = homeOf(rows);
-  if (home !== null && isCreator(actor, rows)) known.add(home);
+  if (home !== null && isCreator(actor, rows, home)) known.add(home);
   const visible = all.filter((workspace) => known.has(workspace));
   return visible.length === 0 ? null : visible;
 }
@@ -54,6 +54,8 @@ interface MintFacts {
   readonly shared: readonly string[];
   /** Roles of the actor in the home of the agent. */
   readonly heldAtHome: readonly string[];
+  /** Those that it may pass on there to agents that it spawned; of no interest to others. */
+  readonly passedOn: readonly string[];
   /** Clock of the database, ms since the epoch. */
   readonly now: number;
 }
@@ -70,7 +72,7 @@ export const DEFAULT_TTL_MS = 86_400_000;
 
 /** FORBIDDEN = the agent may be known, but no token of it, or none with these terms, is the actor's to mint. */
 export function mintTerms(wish: MintWish, facts: MintFacts): Decision<MintTerms, 'AGENT_NOT_FOUND' | 'FORBIDDEN'> {
-  const { actor, rows, shared, now } = facts;
+  const { actor, rows, shared } = facts;
   const home = homeOf(rows);
   if (home === null || visibleWorkspaces(actor, rows, shared) === null) return deny('AGENT_NOT_FOUND');
   const right = rightToMint(facts, home);
@@ -79,7 +81,7 @@ export function mintTerms(wish: MintWish, facts: MintFacts): Decision<MintTerms,
   if (wish.workspace !== undefined && wish.workspace !== bound) return deny('FORBIDDEN');
   if (bound !== null && !rows.roles.some(({ workspace }) => workspace === bound)) return deny('AGENT_NOT_FOUND');
   const limits = withinLimits(actor, wish);
-  const expiresAt = expiryOf(wish.ttlMs, now, right.notBeyond);
+  const expiresAt = expiryOf(wish.ttlMs, facts, right.notBeyond);
   return limits === null || expiresAt === null ? deny('FORBIDDEN') : allow({ bound, ...limits, expiresAt });
 }
 
@@ -90,14 +92,21 @@ interface MintRight {
 }
 
 /** Only the operator mints for a user: an admin could otherwise give anybody a role and act as them. */
-function rightToMint({ actor, rows, heldAtHome }: MintFacts, home: string): MintRight | null {
+function rightToMint({ actor, rows, heldAtHome, passedOn }: MintFacts, home: string): MintRight | null {
   if (actor.operator) return { bound: null, notBeyond: null };
   const ownExpiry = actor.token?.expiresAt ?? null;
   if (isSelf(actor, rows.id)) return { bound: actor.token?.bound ?? null, notBeyond: ownExpiry };
   if (rows.agent === null) return null;
   const atHome = rows.agent.workspace === home;
   if (atHome && isAdmin(actor, heldAtHome)) return { bound: home, notBeyond: null };
-  return isCreator(actor, rows) && mayActIn(actor, home) ? { bound: home, notBeyond: ownExpiry } : null;
+  const isGiven = isCreator(actor, rows, home) && isWithin(rows, home, passedOn);
+  return isGiven ? { bound: home, notBeyond: ownExpiry } : null;
+}
+
+/** Others may have made more of an agent than its creator is, or less of the creator. */
+function isWithin({ roles }: IdentityRows, home: string, held: readonly string[]): boolean {
+  const theirs = roles.filter(({ workspace }) => workspace === home).map(({ role }) => role);
+  return ROLES.every((role) => !theirs.includes(role) || holdsAtLeast(held, role));
 }
 
 /** A token gives no token with fewer limits; what is not asked for is passed on. */
@@ -111,14 +120,21 @@ function withinLimits(
   return { readOnly: readOnly ?? own.readOnly, profile: profile ?? own.profile };
 }
 
-function expiryOf(ttlMs: number | undefined, now: number, notBeyond: number | null): number | null {
+/** Who acts when its token has ended, as a job does, mints nothing at all. */
+function expiryOf(
+  ttlMs: number | undefined,
+  { actor: { token }, now }: Pick<MintFacts, 'actor' | 'now'>,
+  notBeyond: number | null,
+): number | null {
+  if (token !== null && token.expiresAt <= now) return null;
   const wanted = now + (ttlMs ?? DEFAULT_TTL_MS);
   if (notBeyond === null || wanted <= notBeyond) return wanted;
   return ttlMs === undefined ? notBeyond : null;
 }
 
-function isCreator(actor: Actor, { agent }: IdentityRows): boolean {
-  return agent !== null && isSelf(actor, agent.createdBy);
+/** As far as the creator acts in the home of the agent. */
+export function isCreator(actor: Actor, { agent }: IdentityRows, home: string): boolean {
+  return agent !== null && isSelf(actor, agent.createdBy) && mayActIn(actor, home);
 }
 
 interface TokenFacts {
@@ -127,8 +143,13 @@ interface TokenFacts {
   readonly mintedBy: string;
 }
 
-/** `heldWhereBound`: roles of the actor in the workspace the token is bound to. Whoever has the raw value may in any case. */
+/**
+ * `heldWhereBound`: roles of the actor in the workspace the token is bound to. A bound token reaches those that act in its
+ * workspace alone, one that only reads none. Whoever has the raw value may in any case.
+ */
 export function mayRevokeToken(actor: Actor, token: TokenFacts, heldWhereBound: readonly string[]): boolean {
+  const { bound = null, readOnly = false } = actor.token ?? {};
+  if (readOnly || (bound !== null && token.bound !== bound)) return false;
   if (actor.operator || isSelf(actor, token.agentId) || isSelf(actor, token.mintedBy)) return true;
   return token.bound !== null && holdsAtLeast(heldWhereBound, 'admin');
 }

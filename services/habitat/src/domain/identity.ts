@@ -36,20 +36,31 @@ export interface IdentityRows {
   } | null;
 }
 
+/** Anybody gives roles where they are admin themselves, so what was given from outside is nobody's home while there is another. */
+const NEAREST_FIRST: readonly RoleSource[] = ['operator', 'family', 'outside'];
+
 /** The workspace in which an identity acts when it asks for no other; null = it has no role anywhere. */
-export function homeOf({ agent, roles }: IdentityRows): string | null {
-  const home = agent?.workspace;
-  if (home !== undefined && roles.some(({ workspace }) => workspace === home)) return home;
-  return roles[0]?.workspace ?? null;
+export function homeOf(rows: IdentityRows): string | null {
+  const given = NEAREST_FIRST.map((source) => oldestFrom(rows, source));
+  return birthplaceOf(rows) ?? given.find((workspace) => workspace !== null) ?? null;
 }
 
 /**
- * The workspace whose admins have a say over an identity; null = none. Who spawned an agent chose its home; of a user it is
- * where an operator gave the first role, because anybody may give roles where they are admin themselves.
+ * The workspace whose admins have a say over an identity; null = none but operators. Who spawned an agent chose its home,
+ * and of others an operator did: what an identity joined by somebody else's giving, or made itself, decides nothing.
  */
 export function guardOf(rows: IdentityRows): string | null {
-  if (rows.agent !== null) return homeOf(rows);
-  return rows.roles.find(({ source }) => source === 'operator')?.workspace ?? homeOf(rows);
+  return birthplaceOf(rows) ?? oldestFrom(rows, 'operator');
+}
+
+/** Where an agent was spawned, while it holds a role there. */
+function birthplaceOf({ agent, roles }: IdentityRows): string | null {
+  const home = agent?.workspace;
+  return home !== undefined && roles.some(({ workspace }) => workspace === home) ? home : null;
+}
+
+function oldestFrom({ roles }: IdentityRows, source: RoleSource): string | null {
+  return roles.find((role) => role.source === source)?.workspace ?? null;
 }
 
 /** Roles of each workspace, sorted. */

@@ -12,6 +12,7 @@ import {
   shownScore,
   TRUST,
   UNRATED,
+  wardOf,
 } from './trust.ts';
 
 const NOW = 1_767_225_600_000;
@@ -20,6 +21,7 @@ const at = (score: number, over: Partial<Standing> = {}): Standing => ({ ...UNRA
 const peer = (over: Partial<Rater> = {}): Rater => ({
   name: 'ann',
   operator: false,
+  ward: 'ward',
   score: 500_000,
   isSelf: false,
   isKin: false,
@@ -122,12 +124,22 @@ test('a quarantine counts as a negative once set, is kept when set again, and en
       turned: 'released',
       delta: 0,
       counts: false,
-      standing: { ...standing, quarantinedAt: null, quarantinedBy: null },
+      standing: { ...standing, quarantinedAt: null, quarantinedBy: null, quarantinedIn: null },
     },
   });
   expect(decideRating(UNRATED, { type: 'release' }, operator, NOW)).toMatchObject({
     value: { turned: null, delta: 0, standing: UNRATED },
   });
+});
+
+test('a quarantine is lifted where it was set, whoever has the say by then', () => {
+  const decided = decideRating(UNRATED, { type: 'quarantine' }, peer({ ward: 'then', sharesWorkspace: false }), NOW);
+  if (!decided.ok) throw new Error('refused');
+  const { standing } = decided.value;
+  const ward = (type: string, of: Standing = standing) => wardOf(of, { type }, 'now');
+  expect([ward('release'), ward('quarantine'), ward('release', UNRATED)]).toEqual(['then', 'now', 'now']);
+  // One of which nobody kept where.
+  expect(ward('release', { ...standing, quarantinedIn: null })).toBe('now');
 });
 
 test('a required score of zero means zero', () => {
@@ -146,13 +158,33 @@ test('a required score of zero means zero', () => {
 });
 
 test('trades move the seller, or leave everything as it is', () => {
-  expect(afterTrade(UNRATED, 'confirmed', NOW)).toMatchObject({
+  expect(afterTrade(UNRATED, { outcome: 'confirmed' }, null, NOW)).toMatchObject({
     delta: 20_000,
     standing: { score: 520_000, karma: 0 },
   });
-  expect(afterTrade(UNRATED, 'refuted', NOW)).toMatchObject({ delta: -20_000, standing: { score: 480_000 } });
+  expect(afterTrade(UNRATED, { outcome: 'refuted' }, null, NOW)).toMatchObject({
+    delta: -20_000,
+    standing: { score: 480_000 },
+  });
   for (const outcome of ['expired', 'cancelled'] as const)
-    expect(afterTrade(at(900_000), outcome, NOW + 99 * DAY_MS)).toEqual({ delta: 0, standing: at(900_000) });
+    expect(afterTrade(at(900_000), { outcome }, null, NOW + 99 * DAY_MS)).toEqual({ delta: 0, standing: at(900_000) });
+});
+
+test('the trades of a family speak once a day, whole ones each, and what was for nothing raises nobody', () => {
+  const first = { isKin: false, hasStanding: true, hasCounted: false };
+  const again = { ...first, hasCounted: true };
+  const moved = (outcome: 'confirmed' | 'refuted', amount: number, buyer = first) =>
+    Math.sign(afterTrade(UNRATED, { outcome, amount }, buyer, NOW).delta);
+  expect([moved('confirmed', 0), moved('confirmed', 0.000001), moved('confirmed', 1_000_000)]).toEqual([0, 1, 1]);
+  expect([moved('refuted', 0), moved('refuted', 1_000_000)]).toEqual([-1, -1]);
+  expect([moved('confirmed', 99.999999, again), moved('confirmed', 100, again)]).toEqual([0, 1]);
+  expect([moved('refuted', 0, again), moved('refuted', 1_000_000, again)]).toEqual([0, 0]);
+  for (const nobody of [
+    { ...first, isKin: true },
+    { ...first, hasStanding: false },
+  ]) {
+    expect([moved('confirmed', 100, nobody), moved('refuted', 100, nobody)]).toEqual([0, 0]);
+  }
 });
 
 test('whatever happens, scores are whole millionths between nothing and one', () => {

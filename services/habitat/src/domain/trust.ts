@@ -13,6 +13,8 @@ export const TRUST = {
   /** What an action requires that nobody has set a score for. */
   required: 300_000,
   trade: 20_000,
+  /** Credits. Only trades for at least as much raise their seller as often as there are some. */
+  wholeTrade: 100,
   ratingsAMinute: 20,
   ratingsOfOneADay: 5,
 } as const;
@@ -28,15 +30,13 @@ export interface Standing {
   readonly lastAt: number | null;
   readonly quarantinedAt: number | null;
   readonly quarantinedBy: string | null;
+  /** Workspace whose admins had a say over it then; null = none, or nobody kept it. */
+  readonly quarantinedIn: string | null;
 }
 
-export const UNRATED: Standing = {
-  score: TRUST.start,
-  karma: 0,
-  lastAt: null,
-  quarantinedAt: null,
-  quarantinedBy: null,
-};
+const NOT_QUARANTINED = { quarantinedAt: null, quarantinedBy: null, quarantinedIn: null } as const;
+
+export const UNRATED: Standing = { score: TRUST.start, karma: 0, lastAt: null, ...NOT_QUARANTINED };
 
 /** Millionths <-> the number that callers see. */
 export function shownScore(millionths: number): number {
@@ -75,6 +75,8 @@ export function judgeTrust(
 export interface Rater {
   readonly name: string;
   readonly operator: boolean;
+  /** Workspace whose admins have a say over the entity; null = none. */
+  readonly ward: string | null;
   /** Effective score of the rater. */
   readonly score: number;
   readonly isSelf: boolean;
@@ -122,15 +124,31 @@ export function decideRating(
   if (rating.type !== QUARANTINE || standing.quarantinedAt !== null) {
     return allow({ standing: moved, delta, counts, turned: null });
   }
-  const quarantined = { ...moved, lastAt: moved.lastAt ?? now, quarantinedAt: now, quarantinedBy: rater.name };
+  const quarantined = { ...moved, lastAt: moved.lastAt ?? now, quarantinedAt: now, ...setBy(rater) };
   return allow({ standing: quarantined, delta, counts, turned: 'quarantined' });
+}
+
+function setBy({ name, ward }: Rater): Pick<Standing, 'quarantinedBy' | 'quarantinedIn'> {
+  return { quarantinedBy: name, quarantinedIn: ward };
+}
+
+/**
+ * The workspace whose admins may put an entity into quarantine, or out of it; null = operators alone. Whoever had the say
+ * when it was put in keeps it: it is not lifted by moving elsewhere. `guard`: whose admins have a say over the entity now.
+ */
+export function wardOf(
+  { quarantinedAt, quarantinedIn }: Standing,
+  { type }: Rating,
+  guard: string | null,
+): string | null {
+  return type === RELEASE && quarantinedAt !== null ? (quarantinedIn ?? guard) : guard;
 }
 
 /** Quarantine and release are for admins to give, whoever it is and however often; they are not an opinion. */
 function denialOf({ type }: Rating, rater: Rater): RatingDenial | null {
   const isOpinion = type !== QUARANTINE && type !== RELEASE;
   if (rater.isSelf || (isOpinion && rater.isKin)) return 'E_SELF_TRUST';
-  if (!rater.sharesWorkspace) return 'E_NOT_RELATED';
+  if (isOpinion && !rater.sharesWorkspace) return 'E_NOT_RELATED';
   if (rater.ratingsLastMinute >= TRUST.ratingsAMinute) return 'E_RATE_LIMIT';
   return isOpinion && rater.ratingsOfEntityLastDay >= TRUST.ratingsOfOneADay ? 'E_RATE_LIMIT' : null;
 }
@@ -162,18 +180,49 @@ function move(standing: Standing, delta: number, now: number): Standing {
 
 function released(standing: Standing): Rated {
   const turned = standing.quarantinedAt === null ? null : 'released';
-  return { standing: { ...standing, quarantinedAt: null, quarantinedBy: null }, delta: 0, counts: false, turned };
+  return { standing: { ...standing, ...NOT_QUARANTINED }, delta: 0, counts: false, turned };
 }
 
 export type TradeOutcome = 'confirmed' | 'refuted' | 'expired' | 'cancelled';
 
-/** What a closed trade does to its seller. */
+export interface ClosedTrade {
+  readonly outcome: TradeOutcome;
+  /** Credits that it was for; undefined = that was not told. */
+  readonly amount?: number | undefined;
+}
+
+/** What matters of the buyer of a trade. */
+export interface Buyer extends Pick<Rater, 'isKin' | 'hasStanding'> {
+  /** A trade of its family has moved the seller in the same direction within a day. */
+  readonly hasCounted: boolean;
+}
+
+/** What a closed trade does to its seller. `buyer` null = it was not told who bought. */
 export function afterTrade(
   standing: Standing,
-  outcome: TradeOutcome,
+  trade: ClosedTrade,
+  buyer: Buyer | null,
   now: number,
 ): { readonly standing: Standing; readonly delta: number } {
-  if (outcome === 'expired' || outcome === 'cancelled') return { standing, delta: 0 };
-  const delta = outcome === 'confirmed' ? TRUST.trade : -TRUST.trade;
+  const direction = directionOf(trade.outcome);
+  if (direction === 0 || !isHeard(trade, buyer)) return { standing, delta: 0 };
+  const delta = direction * TRUST.trade;
   return { standing: move(standing, delta, now), delta };
+}
+
+/** In which direction it may move its seller. */
+export function directionOf(outcome: TradeOutcome): -1 | 0 | 1 {
+  if (outcome === 'confirmed') return 1;
+  return outcome === 'refuted' ? -1 : 0;
+}
+
+/**
+ * To refute costs nothing, and neither does to be content with what was free: so the trades of a family speak once a day, and
+ * what was for nothing raises nobody.
+ */
+function isHeard({ outcome, amount = TRUST.wholeTrade }: ClosedTrade, buyer: Buyer | null): boolean {
+  if (outcome === 'confirmed' && amount === 0) return false;
+  if (buyer === null) return true;
+  if (buyer.isKin || !buyer.hasStanding) return false;
+  return !buyer.hasCounted || (outcome === 'confirmed' && amount >= TRUST.wholeTrade);
 }

@@ -100,6 +100,42 @@ test('the workspace of an undone crew stays for others who have come there, and 
   expect((await left('crew-elsewhere'))[1]).toEqual([{ agent_id: stranger?.agentId }]);
 });
 
+test('a workspace that was not made for the crew stays with whoever it belongs to, whoever asks', async () => {
+  await enrol('dan');
+  const workspace = 'crew-dans';
+  await node.call('svc_habitat_createWorkspace', { workspaceId: workspace, options: { owner: 'dan' } });
+  const crew = { ...crewOf('dans'), owner: 'ann' };
+  const dans = [[{ workspace_id: workspace }], [], [{ user_id: 'dan' }]];
+  const undone = { workspace, agentIds: crew.agents.map(({ agentId }) => agentId) };
+  for (const asker of [by('ann'), by('dan'), asOperator]) {
+    expect(await universe().assemble(crew, by('ann'))).toMatchObject({ ok: false, code: 'HABITAT_WORKSPACE_EXISTS' });
+    await universe().disband(undone, asker);
+    expect(await left(workspace)).toEqual(dans);
+  }
+});
+
+test('what is undone again takes no workspace that somebody has made under the name since', async () => {
+  await enrol('eve');
+  const crew = { ...crewOf('reborn'), owner: 'ann' };
+  const { workspace } = crew;
+  const undone = { workspace, agentIds: crew.agents.map(({ agentId }) => agentId) };
+  await universe().assemble(crew, by('ann'));
+  await universe().disband(undone, by('ann'));
+  await node.call('svc_habitat_createWorkspace', { workspaceId: workspace, options: { owner: 'eve' } });
+  await universe().disband(undone, by('ann'));
+  expect(await left(workspace)).toEqual([[{ workspace_id: workspace }], [], [{ user_id: 'eve' }]]);
+});
+
+test('a crew of which an agent was killed while it was assembled is there as it is, and is undone whole', async () => {
+  const crew = { ...crewOf('thinned'), owner: 'ann' };
+  await universe().assemble(crew, by('ann'));
+  await node.call('agent_kill', { id: crew.agents[0]?.agentId });
+  expect((await universe().assemble(crew, by('ann'))).ok).toBe(true);
+  const agentIds = crew.agents.map(({ agentId }) => agentId);
+  await universe().disband({ workspace: crew.workspace, agentIds }, by('ann'));
+  expect(await left(crew.workspace)).toEqual([[], [], []]);
+});
+
 test('of each agent it is told whether it lives, is in quarantine by itself or one above it, and what it is worth', async () => {
   const parent = String((await node.call('agent_spawn')).agentId);
   const crew = { ...crewOf('states'), owner: parent };

@@ -35,9 +35,10 @@ export const identityOperations: HabitatHandlers<
     const rows = await readAgents(store.client, { ...view, workspace: null, after: null, limit });
     return { agents: rows.slice(0, limit).map(({ agentId: id, name, role, team }) => ({ id, name, role, team })) };
   },
-  async roles({ userId, workspaceId }, { deps: { store } }) {
+  async roles({ userId, workspaceId, confirmed: isAsked }, { deps: { store } }) {
     const { stamp, value } = await readRoles(store.client, userId, workspaceId);
-    return { stamp, ...value };
+    const { confirmed, ...rest } = value;
+    return { stamp, ...rest, ...(isAsked === true ? { confirmed } : {}) };
   },
   async policies({ resources }, { deps: { store } }) {
     const { stamp, value } = await readPolicies(store.client, resources);

@@ -1,5 +1,6 @@
 /** Tasks and messages of agents as rows: kept until somebody carries them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { IS_AT_HOME } from './agent-rows.ts';
 import { OF_FAMILY } from './family-rows.ts';
 
 export async function countOpenTasks(client: SqlClient, agentId: string): Promise<number> {
@@ -59,13 +60,13 @@ export interface NewMessage {
   readonly by: string;
 }
 
-/** Addressed to every live agent whose home the workspace is. */
+/** Addressed to every live agent that was spawned in the workspace and is still there. */
 export async function insertMessage(
   tx: SqlClient,
   { messageId, workspace, message, by }: NewMessage,
 ): Promise<readonly Recipient[]> {
   const recipients = await tx.$queryRawUnsafe<Recipient[]>(
-    `SELECT agent_id AS "agentId", name FROM habitat.agents WHERE workspace = $1 AND killed_at IS NULL
+    `SELECT agent_id AS "agentId", name FROM habitat.agents a WHERE workspace = $1 AND killed_at IS NULL AND ${IS_AT_HOME}
      ORDER BY agent_id COLLATE "C"`,
     workspace,
   );

@@ -1,8 +1,10 @@
 /** Agents as rows. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Actor } from '../domain/actor.ts';
-import type { Relation } from '../domain/agent-rights.ts';
+import type { BrainHeld, Relation, TeamHeld } from '../domain/agent-rights.ts';
 import type { Lineage } from '../domain/family.ts';
+import { guardOf } from '../domain/identity.ts';
+import { readIdentity } from './identity-rows.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 
 /** Times in ms since the epoch. */
@@ -13,7 +15,7 @@ export interface AgentRow {
   readonly parent: string | null;
   readonly brain: string | null;
   readonly team: string | null;
-  /** Its home. */
+  /** Where it was spawned: its home while it holds a role there. */
   readonly workspace: string;
   readonly roleId: string | null;
   readonly reportsTo: string | null;
@@ -24,6 +26,10 @@ export interface AgentRow {
 const COLUMNS = `agent_id AS "agentId", name, role, parent, brain, team, workspace, role_id AS "roleId",
   reports_to AS "reportsTo", created_by AS "createdBy", ${epochMs('created_at')} AS "createdAt"`;
 
+/** Condition on a row `a` of agents: it still holds a role where it was spawned. */
+export const IS_AT_HOME = `EXISTS (SELECT 1 FROM habitat.roles own
+  WHERE own.workspace_id = a.workspace AND own.user_id = a.agent_id)`;
+
 /** A live agent, kept as it is until the transaction ends; null = unknown or killed. `SHARE` lets others keep it too. */
 export async function lockAgent(tx: SqlClient, agentId: string, mode: 'UPDATE' | 'SHARE'): Promise<AgentRow | null> {
   const [row] = await tx.$queryRawUnsafe<AgentRow[]>(
@@ -31,6 +37,15 @@ export async function lockAgent(tx: SqlClient, agentId: string, mode: 'UPDATE' |
     agentId,
   );
   return row ?? null;
+}
+
+/** Of an agent; it is neither killed nor comes to be until the transaction ends. False for users, and for whom there is not. */
+export async function isKilled(tx: SqlClient, agentId: string): Promise<boolean> {
+  const [row] = await tx.$queryRawUnsafe<{ killed: boolean }[]>(
+    'SELECT killed_at IS NOT NULL AS killed FROM habitat.agents WHERE agent_id = $1 FOR SHARE',
+    agentId,
+  );
+  return row?.killed === true;
 }
 
 /** Whether one of them has ever lived. */
@@ -51,12 +66,13 @@ export async function readLiving(client: SqlClient, agentIds: readonly string[])
   return new Set(rows.map(({ id }) => id));
 }
 
-/** What the actor has to do with the agent, as the roles are now. */
+/** What the actor has to do with the agent, as the roles are now: who put it out has no more to do with it. */
 export async function readRelation(
   client: SqlClient,
   { identity, token }: Actor,
   { agentId, workspace, createdBy }: AgentRow,
 ): Promise<Relation> {
+  const guard = guardOf((await readIdentity(client, agentId)).value);
   const [row] = await client.$queryRawUnsafe<Pick<Relation, 'held' | 'sharesWorkspace'>[]>(
     `WITH mine AS (SELECT workspace_id, role FROM habitat.roles
        WHERE user_id = $1 AND ($2::text IS NULL OR workspace_id = $2))
@@ -66,7 +82,7 @@ export async function readRelation(
     identity,
     token?.bound ?? null,
     agentId,
-    workspace,
+    guard,
   );
   if (row === undefined) throw new Error('a read of one relation found no row');
   return { agentId, workspace, createdBy, ...row };
@@ -90,10 +106,10 @@ export async function countSpawnsLastMinute(client: SqlClient, family: string): 
   return row?.spawned ?? 0;
 }
 
-/** What nobody is shown: its family, and whether row rules see its team and its brain. */
+/** What nobody is shown: its family, and by whom row rules see its team and its brain; null = they do not. */
 interface Belonging extends Lineage {
-  readonly teamHeld: boolean;
-  readonly brainHeld: boolean;
+  readonly teamHeld: TeamHeld | null;
+  readonly brainHeld: BrainHeld | null;
 }
 
 export async function insertAgent(
@@ -105,8 +121,8 @@ export async function insertAgent(
   const [row] = await tx.$queryRawUnsafe<AgentRow[]>(
     `INSERT INTO habitat.agents
        (agent_id, name, role, parent, brain, team, workspace, role_id, reports_to, created_by, created_at,
-        family, ancestors, team_held, brain_held)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), $11, $12, $13, $14) RETURNING ${COLUMNS}`,
+        family, ancestors, team_held, team_from, brain_held, brain_from, brain_home)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), $11, $12, $13, $14, $15, $16, $17) RETURNING ${COLUMNS}`,
     agentId,
     name,
     role,
@@ -119,8 +135,11 @@ export async function insertAgent(
     createdBy,
     family,
     ancestors,
-    teamHeld,
-    brainHeld,
+    teamHeld !== null,
+    teamHeld?.from ?? null,
+    brainHeld !== null,
+    brainHeld?.from ?? null,
+    brainHeld?.home ?? null,
   );
   if (row === undefined) throw new Error('an inserted agent was not returned');
   return row;
@@ -158,8 +177,8 @@ export function readAgents(
     `SELECT ${COLUMNS}, CASE WHEN EXISTS (SELECT 1 FROM habitat.agent_tasks t
          WHERE t.agent_id = a.agent_id AND t.ended_at IS NULL) THEN 'working' ELSE 'idle' END AS state
      FROM habitat.agents a
-     WHERE killed_at IS NULL AND ($1::text IS NULL OR workspace = $1) AND ($2::text IS NULL OR agent_id COLLATE "C" > $2)
-       AND ($3::boolean OR workspace IN (SELECT workspace_id FROM habitat.roles
+     WHERE killed_at IS NULL AND ($1::text IS NULL OR workspace = $1 AND ${IS_AT_HOME}) AND ($2::text IS NULL OR agent_id COLLATE "C" > $2)
+       AND ($3::boolean OR ${IS_AT_HOME} AND workspace IN (SELECT workspace_id FROM habitat.roles
          WHERE user_id = $4 AND ($5::text IS NULL OR workspace_id = $5)))
      ORDER BY agent_id COLLATE "C" LIMIT $6::int`,
     workspace,
@@ -169,4 +188,20 @@ export function readAgents(
     bound,
     limit + 1,
   );
+}
+
+export type AgentEnd = 'killed' | 'no role';
+
+/** Those of the agents that nobody can act as any more. */
+export async function readEnded(
+  client: SqlClient,
+  agentIds: readonly string[],
+): Promise<ReadonlyMap<string, AgentEnd>> {
+  const rows = await client.$queryRawUnsafe<{ id: string; ended: AgentEnd }[]>(
+    `SELECT agent_id AS id, CASE WHEN killed_at IS NULL THEN 'no role' ELSE 'killed' END AS ended FROM habitat.agents
+     WHERE agent_id = ANY($1::text[])
+       AND (killed_at IS NOT NULL OR NOT EXISTS (SELECT 1 FROM habitat.roles WHERE user_id = agent_id))`,
+    agentIds,
+  );
+  return new Map(rows.map(({ id, ended }) => [id, ended]));
 }

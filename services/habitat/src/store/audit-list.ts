@@ -13,14 +13,19 @@ export interface AuditView {
   readonly kind: AuditKind | null;
 }
 
+export interface AuditPage {
+  readonly limit: number;
+  /** Id of the entry that the page before ended with. */
+  readonly after: string | null;
+}
+
 /**
- * Newest first, one more than the limit when there are more; `after` = id of the entry that the page before ended with.
- * Null when the view holds no such entry.
+ * Newest first, one more than the limit when there are more. Null when the view holds no such entry as the page is to come after.
  */
 export async function listEntries(
   client: SqlClient,
   { workspace, actor, event, kind }: AuditView,
-  { limit, after }: { readonly limit: number; readonly after: string | null },
+  { limit, after }: AuditPage,
 ): Promise<AuditRow[] | null> {
   const values: unknown[] = [];
   const value = (given: unknown): string => `$${values.push(given)}`;

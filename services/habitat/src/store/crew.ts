@@ -80,16 +80,19 @@ async function giveRoles(
   return allow(null);
 }
 
-/** There is a workspace of that name: the crew's own, or somebody else's. */
+/**
+ * There is a workspace of that name. It is the crew's own where one of its agents lives: they come into being with it and
+ * end with it, so that it has not been another one meanwhile.
+ */
 async function judgeThere(
   tx: SqlClient,
   { workspace, agents }: CrewWish,
 ): Promise<Decision<null, 'HABITAT_WORKSPACE_EXISTS'>> {
   for (const { agentId } of agents) {
     const agent = await lockAgent(tx, agentId, 'SHARE');
-    if (agent?.workspace !== workspace) return deny('HABITAT_WORKSPACE_EXISTS');
+    if (agent?.workspace === workspace) return allow(null);
   }
-  return allow(null);
+  return deny('HABITAT_WORKSPACE_EXISTS');
 }
 
 interface Room {
@@ -137,7 +140,7 @@ async function bear(
   const by = actorOf(unit.caller).name;
   const born = { agentId, name, role, brain: null, team: null, workspace, createdBy: by, parent };
   const place = { roleId: null, reportsTo: null };
-  await insertAgent(unit.tx, { ...born, ...place }, { ...lineage.value, teamHeld: false, brainHeld: false });
+  await insertAgent(unit.tx, { ...born, ...place }, { ...lineage.value, teamHeld: null, brainHeld: null });
   unit.touch();
   unit.emit({ name: 'agent:spawned', workspace, payload: { agentId, name, role, by } });
   unit.audit({ event: 'agent:spawned', workspace, data: { agentId, name, role, parent, by } });
@@ -145,8 +148,8 @@ async function bear(
 }
 
 /**
- * As if the crew had never been; its workspace stays where somebody else has come to live meanwhile. Again = nothing is
- * left to be done.
+ * As if the crew had never been; a workspace that was not made for it stays, and so does its own where somebody else has
+ * come to live meanwhile. Again = nothing is left to be done.
  */
 export async function disbandCrew(
   unit: HabitatUnit,
@@ -154,11 +157,14 @@ export async function disbandCrew(
 ): Promise<Decision<null, never>> {
   const { tx } = unit;
   const row = await lockWorkspace(tx, workspace);
+  let lived = 0;
   for (const agentId of [...agentIds].sort()) {
     const agent = await lockAgent(tx, agentId, 'UPDATE');
-    if (agent?.workspace === workspace) await endOf(unit, agent);
+    if (agent?.workspace !== workspace) continue;
+    await endOf(unit, agent);
+    lived += 1;
   }
-  if (row === null) return allow(null);
+  if (row === null || lived === 0) return allow(null);
   const { name: by } = actorOf(unit.caller);
   const held = await readHolders(tx, workspace);
   if (held.some(({ userId }) => userId !== row.owner)) return allow(null);

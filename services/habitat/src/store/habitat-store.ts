@@ -1,4 +1,5 @@
 /** The registry's store: rows to read, and each way in which they change as a method that is one unit of work. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decision } from '@svc/contract/decision.ts';
 import { createGroupCommit } from '@svc/runtime/group-commit.ts';
 import { type Change as GroupedOf, createGroupedChange } from '@svc/runtime/grouped-change.ts';
@@ -8,6 +9,7 @@ import type { ServiceStore } from '@svc/runtime/store.ts';
 import { assign, leave } from './assign.ts';
 import { assembleCrew, type CrewWish, disbandCrew } from './crew.ts';
 import { appendAudit, logEntry, tellOfBroken } from './audit-entries.ts';
+import { type AuditPage, type AuditView, listEntries } from './audit-list.ts';
 import { broadcast, delegate } from './delegate.ts';
 import { decideTopic } from './governance-rows.ts';
 import { kill } from './kill.ts';
@@ -23,9 +25,12 @@ import { escalateTask, grantToTask, openTask, revokeFromTask } from './sudo-task
 import { confirmOrg, makeDept, makeOrg, makeTeam, makeTeamRole } from './team-making.ts';
 import { mintAuthToken, mintToken, revokeToken } from './token-changes.ts';
 import { type Pair, type PairNow, readPairs, readStandings, type StandingNow } from './trust-rows.ts';
-import { rate, type RatingWish, recordTrades, setRequired, type Trade, type TradeRecorded } from './trust-store.ts';
+import { recordTrades, type Trade, type TradeRecorded } from './trade-store.ts';
+import { rate, type RatingWish, setRequired } from './trust-store.ts';
 import { type Change, type ChangeParts, createChange, type HabitatCall, type HabitatUnit } from './unit.ts';
 import { createWorkspace } from './workspace-changes.ts';
+
+const MOST_WAIT_FOR_AUDIT_MS = 500;
 
 export type HabitatStore = ReturnType<typeof createHabitatStore>;
 
@@ -35,9 +40,21 @@ type StoreParts = Omit<ChangeParts, 'platform'> & {
 };
 
 export function createHabitatStore(parts: StoreParts) {
-  const { client, checks, start, close } = parts.store;
+  const { client, checks, start, close, audit } = parts.store;
   const change = createChange(parts);
-  return { client, checks, start, close, ...unitsOfWork(change), ...askedByMany(parts, change) };
+  return {
+    client,
+    checks,
+    start,
+    close,
+    /** With what the registry itself had committed when it was asked, unless the chains do not take it now. */
+    async auditEntries(view: AuditView, page: AuditPage) {
+      await Promise.race([audit.flush(), sleep(MOST_WAIT_FOR_AUDIT_MS, undefined, { ref: false })]);
+      return listEntries(client, view, page);
+    },
+    ...unitsOfWork(change),
+    ...askedByMany(parts, change),
+  };
 }
 
 /** What a busy market asks so often that those who ask at once share statements and commits. */

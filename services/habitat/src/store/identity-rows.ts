@@ -10,9 +10,21 @@ import { epochMs } from '@svc/runtime/sql-time.ts';
 export const IN_QUARANTINE = (id: string) => `EXISTS (SELECT 1 FROM habitat.trust WHERE quarantined_at IS NOT NULL
   AND entity_id = ANY(array_append((SELECT ancestors FROM habitat.agents WHERE agent_id = ${id}), ${id})))`;
 
+/** Condition on a row of agents: whoever it has its team from is in the team, owns its organisation or was appointed by an operator. */
+export const HOLDS_TEAM = `team_held AND (team_from IS NULL
+  OR EXISTS (SELECT 1 FROM habitat.assignments s WHERE s.agent_id = agents.team_from AND s.team = agents.team)
+  OR EXISTS (SELECT 1 FROM habitat.teams t JOIN habitat.orgs o ON o.id = t.org
+    WHERE t.id = agents.team AND o.owner = agents.team_from)
+  OR EXISTS (SELECT 1 FROM habitat.roles r WHERE r.workspace_id = 'org-' || agents.team
+    AND r.user_id = agents.team_from AND r.role = 'admin' AND r.source = 'operator'))`;
+
+/** The same of its brain. */
+export const HOLDS_BRAIN = `brain_held AND (brain_from IS NULL OR EXISTS (SELECT 1 FROM habitat.roles r
+  WHERE r.workspace_id = agents.brain_home AND r.user_id = agents.brain_from AND r.role = 'admin'))`;
+
 const IDENTITY = (id: string) => `
-  (SELECT row_to_json(a) FROM (SELECT name, CASE WHEN team_held THEN team END AS team,
-     CASE WHEN brain_held THEN brain END AS brain, workspace, killed_at IS NOT NULL AS killed, coalesce(family, agent_id) AS family,
+  (SELECT row_to_json(a) FROM (SELECT name, CASE WHEN ${HOLDS_TEAM} THEN team END AS team,
+     CASE WHEN ${HOLDS_BRAIN} THEN brain END AS brain, workspace, killed_at IS NOT NULL AS killed, coalesce(family, agent_id) AS family,
      created_by AS "createdBy" FROM habitat.agents WHERE agent_id = ${id}) a) AS agent,
   ${IN_QUARANTINE(id)} AS quarantined,
   (SELECT coalesce(json_agg(json_build_object('workspace', workspace_id, 'role', role, 'source', source)
@@ -118,19 +130,26 @@ export async function readAccounts(client: SqlClient, id: string): Promise<Stamp
   return { stamp: stampOf(row), value: row.accounts };
 }
 
+/** The node, or an operator, made it, or an operator made somebody admin there: nobody opens such a one for itself. */
+const CONFIRMED = (workspace: string) => `(
+  EXISTS (SELECT 1 FROM habitat.workspaces WHERE workspace_id = ${workspace} AND created_by IN ('operator', 'system'))
+  OR EXISTS (SELECT 1 FROM habitat.roles WHERE workspace_id = ${workspace} AND role = 'admin' AND source = 'operator'))`;
+
+interface RolesThere {
+  readonly known: boolean;
+  readonly confirmed: boolean;
+  readonly roles: string[];
+}
+
 /** Roles of an identity in one workspace; `known`: the workspace exists. */
-export async function readRoles(
-  client: SqlClient,
-  userId: string,
-  workspaceId: string,
-): Promise<Stamped<{ known: boolean; roles: string[] }>> {
-  const [row] = await client.$queryRawUnsafe<(StampRow & { known: boolean; roles: string[] })[]>(
-    `SELECT ${STAMP}, EXISTS (SELECT 1 FROM habitat.workspaces WHERE workspace_id = $2) AS known,
+export async function readRoles(client: SqlClient, userId: string, workspaceId: string): Promise<Stamped<RolesThere>> {
+  const [row] = await client.$queryRawUnsafe<(StampRow & RolesThere)[]>(
+    `SELECT ${STAMP}, EXISTS (SELECT 1 FROM habitat.workspaces WHERE workspace_id = $2) AS known, ${CONFIRMED('$2')} AS confirmed,
        ARRAY(SELECT role FROM habitat.roles WHERE workspace_id = $2 AND user_id = $1 ORDER BY role) AS roles
      FROM habitat.registry_revision r`,
     userId,
     workspaceId,
   );
   if (row === undefined) throw new Error('the row of the registry revision is missing');
-  return { stamp: stampOf(row), value: { known: row.known, roles: row.roles } };
+  return { stamp: stampOf(row), value: { known: row.known, confirmed: row.confirmed, roles: row.roles } };
 }

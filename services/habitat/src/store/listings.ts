@@ -74,6 +74,8 @@ interface ListedToken {
 interface TokenScope {
   readonly all: boolean;
   readonly self: string | null;
+  /** Of `self` only those that act in this workspace alone; null = all. */
+  readonly selfIn: string | null;
   readonly administered: readonly string[];
   /** Of this agent alone. */
   readonly agentId: string | null;
@@ -87,7 +89,8 @@ export function listTokens(client: SqlClient, scope: TokenScope, { limit, after 
        ${epochMs('expires_at')} AS "expiresAt", ${epochMs('revoked_at')} AS "revokedAt",
        ${epochMs('last_used_at')} AS "lastUsedAt"
      FROM habitat.tokens
-     WHERE kind = 'habitat' AND ($1::bool OR agent_id = $2::text OR workspace = ANY($3::text[]))
+     WHERE kind = 'habitat' AND ($1::bool OR workspace = ANY($3::text[])
+         OR (agent_id = $2::text AND ($7::text IS NULL OR workspace = $7::text)))
        AND ($4::text IS NULL OR agent_id = $4::text) AND ($5::text IS NULL OR token_id COLLATE "C" < $5::text)
      ORDER BY token_id COLLATE "C" DESC LIMIT $6::int`,
     scope.all,
@@ -96,5 +99,6 @@ export function listTokens(client: SqlClient, scope: TokenScope, { limit, after 
     scope.agentId,
     after,
     limit + 1,
+    scope.selfIn,
   );
 }

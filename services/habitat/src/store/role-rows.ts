@@ -5,7 +5,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { isStronger, type RoleSource } from '../domain/family.ts';
 import { partFamily } from './family-rows.ts';
 import type { HabitatUnit } from './unit.ts';
-import { principalOfAgent } from './sudo-rows.ts';
+import { endSudoOf } from './sudo-rows.ts';
 import { endTokensOf } from './token-rows.ts';
 
 export const MAX_ROLES_OF_A_WORKSPACE = 10_000;
@@ -39,12 +39,14 @@ export function readHolders(client: SqlClient, workspace: string): Promise<{ use
   );
 }
 
-/** Whether somebody else is an admin of the workspace. */
-export async function hasOtherAdmin(client: SqlClient, workspace: string, userId: string): Promise<boolean> {
+/** Whether somebody who lives is an admin of the workspace, beside whoever is named. */
+export async function hasAdmin(client: SqlClient, workspace: string, beside: string | null = null): Promise<boolean> {
   const rows = await client.$queryRawUnsafe<unknown[]>(
-    `SELECT 1 FROM habitat.roles WHERE workspace_id = $1 AND role = 'admin' AND user_id <> $2 LIMIT 1`,
+    `SELECT 1 FROM habitat.roles r
+     WHERE workspace_id = $1 AND role = 'admin' AND user_id IS DISTINCT FROM $2::text AND NOT EXISTS
+       (SELECT 1 FROM habitat.agents a WHERE a.agent_id = r.user_id AND a.killed_at IS NOT NULL) LIMIT 1`,
     workspace,
-    userId,
+    beside,
   );
   return rows.length > 0;
 }
@@ -130,7 +132,7 @@ export async function removeEveryRole(unit: HabitatUnit, userId: string, by: str
 /** What was given to an identity ends with it, and does not come back with a later role. */
 async function endRightsOf(unit: HabitatUnit, userId: string, by: string): Promise<void> {
   await endTokensOf(unit, userId, by);
-  await unit.tx.$executeRawUnsafe('DELETE FROM habitat.sudo_grants WHERE principal = $1', principalOfAgent(userId));
+  await endSudoOf(unit.tx, userId);
 }
 
 /** Two that take the last two roles of an identity, each in a workspace of its own, come one after the other. */

@@ -18,8 +18,9 @@ import {
 import { readPlaced } from './family-rows.ts';
 import type { HabitatUnit } from './unit.ts';
 import { lockNames } from './name-lock.ts';
+import { rolesToPassOn } from './passing-on.ts';
 import { provision } from './provision.ts';
-import { holdsBrain, placeInTeam, type TeamPlace } from './team-claim.ts';
+import { holdBrain, placeInTeam, type TeamPlace } from './team-claim.ts';
 import { findOne } from './team-rows.ts';
 import { hasRoomForWorkspace, lockWorkspace } from './workspace-rows.ts';
 
@@ -62,7 +63,7 @@ export async function spawn(unit: HabitatUnit, wish: SpawnWish): Promise<Decisio
   const { workspace, teamHeld } = place;
   const settled = await settle(unit, { agentId, role: workspaceRoleOf(wish.role) }, place);
   if (!settled.ok) return settled;
-  const brainHeld = await holdsBrain(unit.tx, caller, wish);
+  const brainHeld = await holdBrain(unit.tx, caller, wish);
   const { name = `agent-${agentId.slice(-NAME_TAIL)}`, role = null, brain = null, team = null } = wish;
   const roles = settled.value;
   const by = actor.name;
@@ -149,20 +150,16 @@ async function settle(
 
 async function requireSpawner(tx: SqlClient, caller: Acting, place: TeamPlace, role: Role): Promise<void> {
   const { workspace } = place;
-  const row = await lockWorkspace(tx, workspace);
-  const held = row === null ? null : await rolesOfSpawner(tx, caller, place, row.owner);
+  const isThere = (await lockWorkspace(tx, workspace)) !== null;
+  const held = isThere ? await rolesOfSpawner(tx, caller, place) : null;
   if (!maySpawn(actorOf(caller), { workspace, held }, role)) throw new CallError('FORBIDDEN');
 }
 
 /** In a workspace of the family whoever is above its owner spawns as the owner may. */
-async function rolesOfSpawner(
+function rolesOfSpawner(
   tx: SqlClient,
   caller: Acting,
   { workspace, isFamilys }: TeamPlace,
-  owner: string | null,
 ): Promise<readonly string[]> {
-  const { identity } = actorOf(caller);
-  const isAboveOwner =
-    isFamilys && owner !== null && identity !== null && isAbove(identity, await readPlaced(tx, owner));
-  return isAboveOwner ? ['admin'] : heldRoles(tx, caller, workspace);
+  return isFamilys ? rolesToPassOn(tx, caller, workspace) : heldRoles(tx, caller, workspace);
 }

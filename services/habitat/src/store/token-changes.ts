@@ -4,11 +4,12 @@ import { allow, type Decision } from '@svc/contract/decision.ts';
 import { shownSubject } from '@svc/contract/subject.ts';
 import { actorOf } from '../domain/actor.ts';
 import { agentNotFound } from '../domain/agent-rights.ts';
-import { type MintTerms, mintTerms, type MintWish, mayRevokeToken } from '../domain/grants.ts';
+import { isCreator, type MintTerms, mintTerms, type MintWish, mayRevokeToken } from '../domain/grants.ts';
 import { contextOf, homeOf, type IdentityRows } from '../domain/identity.ts';
 import { holdsNamed } from '../domain/permissions.ts';
 import { attestedRoles, heldRoles, memberships } from '../roles.ts';
 import { readIdentity } from './identity-rows.ts';
+import { rolesToPassOn } from './passing-on.ts';
 import { endToken, findToken, holdRolesOf, insertToken, readClock } from './token-rows.ts';
 import type { HabitatUnit } from './unit.ts';
 
@@ -70,8 +71,10 @@ async function termsFor(
 ): Promise<Decision<MintTerms, 'AGENT_NOT_FOUND' | 'FORBIDDEN'>> {
   const held = await memberships(tx, caller);
   const shared = rows.roles.map(({ workspace }) => workspace).filter((workspace) => held.has(workspace));
-  const heldAtHome = held.get(homeOf(rows) ?? '') ?? [];
-  return mintTerms(asked, { actor: actorOf(caller), rows, shared, heldAtHome, now });
+  const home = homeOf(rows) ?? '';
+  const actor = actorOf(caller);
+  const passedOn = isCreator(actor, rows, home) ? await rolesToPassOn(tx, caller, home) : [];
+  return mintTerms(asked, { actor, rows, shared, heldAtHome: held.get(home) ?? [], passedOn, now });
 }
 
 /** Whoever has the raw value may end it; false also when the caller may not, or there is none like that. */

@@ -13,16 +13,23 @@ import {
 import type { Actor } from '../domain/actor.ts';
 import { isKin } from '../domain/family.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
+import { type AgentEnd, readEnded } from './agent-rows.ts';
 import { readAllPlaced, readBothPlaced } from './family-rows.ts';
 import { IN_QUARANTINE } from './identity-rows.ts';
 import { lockNames } from './name-lock.ts';
+
+/** Who trades are recorded by: nobody can have that name. */
+export const SYSTEM = 'system';
+const OPINION = `"by" <> '${SYSTEM}'`;
+/** Of a role that somebody outside the family has given. */
+export const GIVEN_OUTSIDE = `source <> 'family'`;
 
 /** Rows keep milliseconds, so a time that is to be compared with them has no more either. */
 const NOW = `${epochMs("date_trunc('milliseconds', clock_timestamp())")} AS now`;
 const standingOf = (
   id: string,
 ) => `${IN_QUARANTINE(id)} AS quarantined, t.entity_id IS NOT NULL AS known, t.score, t.karma, ${epochMs('t.last_at')} AS "lastAt",
-  ${epochMs('t.quarantined_at')} AS "quarantinedAt", t.quarantined_by AS "quarantinedBy"`;
+  ${epochMs('t.quarantined_at')} AS "quarantinedAt", t.quarantined_by AS "quarantinedBy", t.quarantined_in AS "quarantinedIn"`;
 
 interface StandingRow {
   readonly now: number;
@@ -32,6 +39,7 @@ interface StandingRow {
   readonly lastAt: number | null;
   readonly quarantinedAt: number | null;
   readonly quarantinedBy: string | null;
+  readonly quarantinedIn: string | null;
   readonly quarantined: boolean;
 }
 
@@ -73,9 +81,9 @@ export async function readStandings(
 
 function standingNow(row: StandingRow | undefined): StandingNow {
   if (row === undefined) throw new Error('a read of one standing found no row');
-  const { now, known, quarantined, score, karma, lastAt, quarantinedAt, quarantinedBy } = row;
+  const { now, known, quarantined, score, karma, lastAt, quarantinedAt, quarantinedBy, quarantinedIn } = row;
   if (score === null || karma === null) return { now, known, quarantined, standing: UNRATED };
-  return { now, known, quarantined, standing: { score, karma, lastAt, quarantinedAt, quarantinedBy } };
+  return { now, known, quarantined, standing: { score, karma, lastAt, quarantinedAt, quarantinedBy, quarantinedIn } };
 }
 
 export async function isQuarantined(client: SqlClient, entityId: string): Promise<boolean> {
@@ -107,6 +115,8 @@ interface PartyNow {
   readonly id: string;
   readonly family: string;
   readonly standing: StandingNow;
+  /** How it ended; null = it is an identity, or never was an agent. */
+  readonly ended: AgentEnd | null;
 }
 
 export interface PairNow {
@@ -114,14 +124,18 @@ export interface PairNow {
   readonly parties: readonly PartyNow[];
 }
 
-/** Whether those of each pair are kin, and how both stand. */
+/** Whether those of each pair are kin, and how both stand, if they still do. */
 export async function readPairs(client: SqlClient, pairs: readonly Pair[]): Promise<PairNow[]> {
   const ids = [...new Set(pairs.flatMap(({ one, other }) => [one, other]))];
-  const [placed, standings] = await Promise.all([readAllPlaced(client, ids), readStandings(client, ids)]);
+  const [placed, standings, ended] = await Promise.all([
+    readAllPlaced(client, ids),
+    readStandings(client, ids),
+    readEnded(client, ids),
+  ]);
   const party = (id: string): PartyNow => {
     const standing = standings.get(id);
     if (standing === undefined) throw new Error('the standings of all pairs were read');
-    return { id, family: placed(id).family, standing };
+    return { id, family: placed(id).family, standing, ended: ended.get(id) ?? null };
   };
   return pairs.map(({ one, other }) => ({
     kin: isKin(placed(one), placed(other)),
@@ -200,28 +214,28 @@ export function lockEntities(tx: SqlClient, entityIds: readonly string[]): Promi
 }
 
 type RaterRow = StandingRow &
-  Omit<Rater, 'name' | 'operator' | 'score' | 'isSelf' | 'isKin'> & { readonly isRelative: boolean };
+  Omit<Rater, 'name' | 'operator' | 'ward' | 'score' | 'isSelf' | 'isKin'> & { readonly isRelative: boolean };
 
 /** The caller as a rater of the entity. `bound`: the only workspace in which it acts, or null. */
 export async function readRater(
   tx: SqlClient,
   { name, bound }: { readonly name: string; readonly bound: string | null },
   entityId: string,
-): Promise<Rater & { readonly family: string }> {
+): Promise<Omit<Rater, 'ward'> & { readonly family: string }> {
   const [placed, entity] = await readBothPlaced(tx, name, entityId);
   const [row] = await tx.$queryRawUnsafe<RaterRow[]>(
     `SELECT ${NOW}, ${standingOf('$1')},
        EXISTS (SELECT 1 FROM habitat.agents
          WHERE (agent_id = $2 AND parent = $1) OR (agent_id = $1 AND parent = $2)) AS "isRelative",
        ${shareWorkspace('$1', '$2', '$3')} AS "sharesWorkspace",
-       EXISTS (SELECT 1 FROM habitat.roles WHERE user_id = $1 AND source <> 'family') AS "hasStanding",
+       EXISTS (SELECT 1 FROM habitat.roles WHERE user_id = $1 AND ${GIVEN_OUTSIDE}) AS "hasStanding",
        (SELECT count(*) FROM habitat.trust_records
-         WHERE family = $4 AND at > clock_timestamp() - interval '1 minute')::int AS "ratingsLastMinute",
+         WHERE family = $4 AND ${OPINION} AND at > clock_timestamp() - interval '1 minute')::int AS "ratingsLastMinute",
        (SELECT count(*) FROM habitat.trust_records
-         WHERE entity_id = $2 AND family = $4 AND at > clock_timestamp() - interval '24 hours')::int
+         WHERE entity_id = $2 AND family = $4 AND ${OPINION} AND at > clock_timestamp() - interval '24 hours')::int
          AS "ratingsOfEntityLastDay",
        EXISTS (SELECT 1 FROM habitat.trust_records WHERE entity_id = $2 AND family = $4 AND counted
-         AND at > clock_timestamp() - interval '24 hours') AS "hasCounted"
+         AND ${OPINION} AND at > clock_timestamp() - interval '24 hours') AS "hasCounted"
      FROM (SELECT) one LEFT JOIN habitat.trust t ON t.entity_id = $1`,
     name,
     entityId,
@@ -241,18 +255,21 @@ export async function writeStandings(tx: SqlClient, standings: ReadonlyMap<strin
   if (standings.size === 0) return;
   const all = [...standings.values()];
   await tx.$executeRawUnsafe(
-    `INSERT INTO habitat.trust (entity_id, score, karma, last_at, quarantined_at, quarantined_by)
-     SELECT entity, score, karma, to_timestamp(last_at / 1000), to_timestamp(quarantined_at / 1000), quarantined_by
-     FROM unnest($1::text[], $2::int[], $3::int[], $4::float8[], $5::float8[], $6::text[])
-       AS r(entity, score, karma, last_at, quarantined_at, quarantined_by)
+    `INSERT INTO habitat.trust (entity_id, score, karma, last_at, quarantined_at, quarantined_by, quarantined_in)
+     SELECT entity, score, karma, to_timestamp(last_at / 1000), to_timestamp(quarantined_at / 1000), quarantined_by,
+       quarantined_in
+     FROM unnest($1::text[], $2::int[], $3::int[], $4::float8[], $5::float8[], $6::text[], $7::text[])
+       AS r(entity, score, karma, last_at, quarantined_at, quarantined_by, quarantined_in)
      ON CONFLICT (entity_id) DO UPDATE SET score = excluded.score, karma = excluded.karma, last_at = excluded.last_at,
-       quarantined_at = excluded.quarantined_at, quarantined_by = excluded.quarantined_by`,
+       quarantined_at = excluded.quarantined_at, quarantined_by = excluded.quarantined_by,
+       quarantined_in = excluded.quarantined_in`,
     [...standings.keys()],
     all.map(({ score }) => score),
     all.map(({ karma }) => karma),
     all.map(({ lastAt }) => lastAt),
     all.map(({ quarantinedAt }) => quarantinedAt),
     all.map(({ quarantinedBy }) => quarantinedBy),
+    all.map(({ quarantinedIn }) => quarantinedIn),
   );
 }
 
@@ -263,7 +280,7 @@ export interface TrustRecord {
   readonly delta: number;
   readonly note: string | null;
   readonly by: string;
-  /** Of the rater; null = no opinion of an identity. */
+  /** Of the rater, or of the buyer of a trade; null = of no identity. */
   readonly family: string | null;
   readonly counted: boolean;
 }
@@ -284,26 +301,6 @@ export async function insertRecords(tx: SqlClient, records: readonly TrustRecord
     records.map(({ family }) => family),
     records.map(({ counted }) => counted),
   );
-}
-
-interface ReportedTrade {
-  readonly tradeId: string;
-  readonly seller: string;
-  readonly outcome: string;
-}
-
-/** Ids of those that were not reported before. */
-export async function insertTrades(tx: SqlClient, trades: readonly ReportedTrade[]): Promise<Set<string>> {
-  if (trades.length === 0) return new Set();
-  const rows = await tx.$queryRawUnsafe<{ trade_id: string }[]>(
-    `INSERT INTO habitat.trust_trades (trade_id, seller, outcome, at)
-     SELECT trade_id, seller, outcome, clock_timestamp() FROM unnest($1::text[], $2::text[], $3::text[])
-       AS r(trade_id, seller, outcome) ORDER BY trade_id ON CONFLICT (trade_id) DO NOTHING RETURNING trade_id`,
-    trades.map(({ tradeId }) => tradeId),
-    trades.map(({ seller }) => seller),
-    trades.map(({ outcome }) => outcome),
-  );
-  return new Set(rows.map((row) => row.trade_id));
 }
 
 /** `effectiveScore` in SQL, for lists that are ordered by it. */

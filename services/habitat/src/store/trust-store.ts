@@ -1,10 +1,9 @@
-/** Ratings and reported trades: each one transaction, with its record, events and audit entries. */
+/** Ratings: each one transaction, with its record, events and audit entries. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import { actorOf } from '../domain/actor.ts';
 import { guardOf } from '../domain/identity.ts';
 import {
-  afterTrade,
   decideRating,
   effectiveScore,
   millionthsOf,
@@ -16,7 +15,7 @@ import {
   RELEASE,
   type Standing,
   shownScore,
-  type TradeOutcome,
+  wardOf,
 } from '../domain/trust.ts';
 import { holdsRole } from '../roles.ts';
 import { readPlaced } from './family-rows.ts';
@@ -24,12 +23,10 @@ import type { HabitatUnit } from './unit.ts';
 import { readIdentity } from './identity-rows.ts';
 import {
   insertRecords,
-  insertTrades,
   isQuarantined,
   lockEntities,
   readRater,
   readStanding,
-  readStandings,
   type TrustRecord,
   writeRequired,
   writeStandings,
@@ -57,9 +54,10 @@ export async function rate(unit: HabitatUnit, wish: RatingWish): Promise<Decisio
   const { name, operator, token } = actorOf(caller);
   const family = operator ? null : (await readPlaced(tx, name)).family;
   await lockEntities(tx, family === null ? [entityId] : [entityId, name, family]);
-  const home = wish.type === QUARANTINE || wish.type === RELEASE ? await requireWarden(unit, entityId) : null;
   const { standing, now } = await readStanding(tx, entityId);
-  const rater = operator ? operatorAs(name) : await readRater(tx, { name, bound: token?.bound ?? null }, entityId);
+  const ward = wish.type === QUARANTINE || wish.type === RELEASE ? await requireWarden(unit, wish, standing) : null;
+  const read = operator ? operatorAs(name) : await readRater(tx, { name, bound: token?.bound ?? null }, entityId);
+  const rater = { ...read, ward };
   const decision = decideRating(standing, wish, rater, now);
   if (!decision.ok) return decision;
   const { value } = decision;
@@ -77,26 +75,30 @@ export async function rate(unit: HabitatUnit, wish: RatingWish): Promise<Decisio
   if (value.standing.lastAt !== null) await writeStandings(tx, new Map([[entityId, value.standing]]));
   const score = effectiveScore(value.standing, now);
   if (wish.type !== RELEASE) tellOfRating(unit, record, score);
-  tellOfQuarantine(unit, value.turned, record, home);
+  tellOfQuarantine(unit, value.turned, record, ward);
   const quarantined = await isQuarantined(tx, entityId);
   return allow({ id: record.id, standing: value.standing, quarantined, score, delta: value.delta });
 }
 
 /** No limit holds for it, and it weighs fully. */
-function operatorAs(name: string): Rater {
+function operatorAs(name: string): Omit<Rater, 'ward'> {
   const nothing = { isSelf: false, isKin: false, ratingsLastMinute: 0, ratingsOfEntityLastDay: 0, hasCounted: false };
   return { name, operator: true, score: millionthsOf(1), sharesWorkspace: true, hasStanding: true, ...nothing };
 }
 
-/** Answers the entity's home. */
-async function requireWarden({ tx, caller }: HabitatUnit, entityId: string): Promise<string | null> {
-  const home = guardOf((await readIdentity(tx, entityId)).value);
-  const entitled = caller.operator || (home !== null && (await holdsRole(tx, caller, home, 'admin')));
+/** Answers whose admins may. */
+async function requireWarden(
+  { tx, caller }: HabitatUnit,
+  wish: RatingWish,
+  standing: Standing,
+): Promise<string | null> {
+  const ward = wardOf(standing, wish, guardOf((await readIdentity(tx, wish.entityId)).value));
+  const entitled = caller.operator || (ward !== null && (await holdsRole(tx, caller, ward, 'admin')));
   if (!entitled) throw new CallError('FORBIDDEN');
-  return home;
+  return ward;
 }
 
-function tellOfRating(unit: HabitatUnit, { entityId, type, delta, by }: TrustRecord, score: number): void {
+export function tellOfRating(unit: HabitatUnit, { entityId, type, delta, by }: TrustRecord, score: number): void {
   unit.emit({
     name: 'trust:recorded',
     payload: { entityId, type, delta: shownScore(delta), score: shownScore(score), by, parties: [entityId, by] },
@@ -114,61 +116,6 @@ function tellOfQuarantine(
   const name = turned === 'quarantined' ? 'trust:quarantined' : 'trust:released';
   unit.emit({ name, payload: { entityId, by, parties: [entityId, by] } });
   unit.audit({ event: name, workspace, data: { entityId, record: id, by } });
-}
-
-export interface Trade {
-  readonly tradeId: string;
-  readonly seller: string;
-  readonly buyer?: string | undefined;
-  readonly outcome: TradeOutcome;
-}
-
-export interface TradeRecorded {
-  readonly recorded: boolean;
-  /** Millionths. */
-  readonly score: number;
-}
-
-/** Who trades are recorded by: nobody can have that name. */
-const SYSTEM = 'system';
-
-/** Each moves its seller once, from where those before it have left that one. */
-export async function recordTrades(
-  unit: HabitatUnit,
-  trades: readonly Trade[],
-): Promise<Decision<TradeRecorded, never>[]> {
-  const { tx } = unit;
-  const sellers = [...new Set(trades.map(({ seller }) => seller))];
-  await lockEntities(tx, sellers);
-  const standings = new Map(await readStandings(tx, sellers));
-  const unheard = await insertTrades(
-    tx,
-    trades.filter(({ seller, buyer }) => seller !== buyer),
-  );
-  const records: TrustRecord[] = [];
-  const moved = new Map<string, Standing>();
-  const decisions = trades.map(({ tradeId, seller, buyer, outcome }) => {
-    const now = standings.get(seller);
-    if (now === undefined) throw new Error('the standings of all sellers were read');
-    const recorded = seller !== buyer && unheard.delete(tradeId);
-    if (!recorded) return allow({ recorded, score: effectiveScore(now.standing, now.now) });
-    const { standing, delta } = afterTrade(now.standing, outcome, now.now);
-    const score = effectiveScore(standing, now.now);
-    if (delta === 0) return allow({ recorded, score });
-    const record = recordOf(unit, { entityId: seller, delta, note: tradeId });
-    records.push(record);
-    moved.set(seller, standing);
-    standings.set(seller, { ...now, standing });
-    tellOfRating(unit, record, score);
-    return allow({ recorded, score });
-  });
-  await insertRecords(tx, records);
-  await writeStandings(tx, moved);
-  return decisions;
-}
-
-function recordOf({ ids }: HabitatUnit, what: Pick<TrustRecord, 'entityId' | 'delta' | 'note'>): TrustRecord {
-  return { id: ids.next('trr'), type: 'trade', by: SYSTEM, family: null, counted: true, ...what };
 }
 
 /** From this score on the action is open to whoever has it; `minTrust` in millionths. The score as callers see it. */

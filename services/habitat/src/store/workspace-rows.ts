@@ -46,6 +46,11 @@ export function readWorkspaceNamed(tx: SqlClient, workspaceId: string): Promise<
   return readOne(tx, 'folded = $1', foldCase(workspaceId));
 }
 
+/** Null = nobody owns it, or there is none. */
+export async function readOwner(client: SqlClient, workspaceId: string): Promise<string | null> {
+  return (await readOne(client, 'workspace_id = $1', workspaceId))?.owner ?? null;
+}
+
 export async function workspaceExists(client: SqlClient, workspaceId: string): Promise<boolean> {
   return (await readOne(client, 'workspace_id = $1', workspaceId)) !== null;
 }

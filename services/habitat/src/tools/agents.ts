@@ -58,7 +58,7 @@ const agentSpawn = defineTool({
     role: spawnRole,
     parent: IdentityId.optional().describe('Agent above it; default: the caller, if it is an agent.'),
     brain: BrainName.optional().describe(
-      'Brain it works with; row rules see it when the caller has it too, or is admin of its home.',
+      'Brain it works with; row rules see it when the caller has it too, or is admin of its home, and as long as that is so.',
     ),
     team: z
       .string()
@@ -66,7 +66,7 @@ const agentSpawn = defineTool({
       .optional()
 
       .describe(
-        'Its workspace is org-<team>, for operators and those of the team; for others one of their own, which the answer names.',
+        'Its workspace is org-<team>, for operators and those of the team; for others one of their own, which the answer names. Row rules see it as long as whoever gave it belongs to the team.',
       ),
     roleId: Reference.optional().describe('Team role it is meant for.'),
     reportsTo: IdentityId.optional().describe('Agent it reports to.'),

@@ -136,6 +136,17 @@ describe('who logs much', () => {
   });
 });
 
+test('what was granted a moment ago is listed, one after the other', async () => {
+  await enrol(node, 'granted', { workspace: 'granting' });
+  const seen: number[] = [];
+  for (let n = 0; n < 20; n += 1) {
+    await operator('svc_habitat_addRole', { workspaceId: 'granting', userId: `granted-${n}`, role: 'viewer' });
+    const entries = await entriesOf({ event: 'role:granted', workspace: 'granting', limit: 200 });
+    seen.push(entries.filter(({ data }) => String((data as Fields)['userId']).startsWith('granted-')).length);
+  }
+  expect(seen).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+});
+
 test('where an entry stands is shown to admins of the workspace alone', async () => {
   const viewer = await enrol(node, 'placed-viewer', { workspace: 'placed', role: 'viewer' });
   const admin = await enrol(node, 'placed-admin', { workspace: 'placed', role: 'admin' });

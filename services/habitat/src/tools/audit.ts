@@ -10,7 +10,7 @@ import { actorOf, mayActIn } from '../domain/actor.ts';
 import { type ChainedEntry, workspaceOfChain } from '../domain/audit-chain.ts';
 import { isSound } from '../domain/audit-verdict.ts';
 import { holdsRole } from '../roles.ts';
-import { type AuditView, listEntries } from '../store/audit-list.ts';
+import type { AuditView } from '../store/audit-list.ts';
 import { currentWorkspace } from './current.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 
@@ -140,7 +140,7 @@ const svcAuditList = defineTool({
   async handler({ limit = DEFAULT_LIMIT, cursor, workspace: named, event = null, kind = null }, { deps, caller }) {
     const { isAdmin, ...view } = await viewOf(deps, caller, named ?? null);
     const after = cursor === undefined ? null : lastIdIn(cursor);
-    const found = await listEntries(deps.store.client, { ...view, event, kind }, { limit, after });
+    const found = await deps.store.auditEntries({ ...view, event, kind }, { limit, after });
     if (found === null) throw problem('cursor', 'is not a cursor');
     const rows = found.slice(0, limit);
     const last = rows.at(-1);

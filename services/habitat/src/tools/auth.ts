@@ -38,6 +38,7 @@ const create = defineTool({
   }),
   access: 'identified',
   effect: 'write',
+  secrets: ['token'],
   refuses: [],
   example: { userId: 'ada', roles: ['editor'] },
   async handler({ userId, roles = [] }, context) {

@@ -137,6 +137,44 @@ test('row rules see a team or a brain only when whoever gives it has it, or runs
   expect(await codeOf(gus('agent_spawn', { brain: 'vault' }))).toBe('SERVICE_UNAVAILABLE');
 });
 
+test('a team or a brain that a spawner gives ends with what the spawner holds it by, down the whole line', async () => {
+  const { bus } = node.deps.platform;
+  const telling = await serveBrain(bus, { home: async () => ({ own: 'cellar', brain: 'cellar' }) });
+  const bob = await enrol(node, 'bob', { role: 'admin' });
+  const org = String((await bob.call('teams_createOrg', { name: 'Bobs' })).id);
+  const dept = String((await bob.call('teams_createDept', { name: 'D', org })).id);
+  const team = String((await bob.call('teams_createTeam', { name: 'T', dept })).id);
+  await node.call('svc_habitat_createWorkspace', { workspaceId: 'cellar' });
+  const member = await idOf(node.call('agent_spawn'));
+  await node.call('teams_assign', { agentId: member, team });
+  await give(member, 'cellar', 'admin');
+  const child = await idOf((await withTokenOf(node, member))('agent_spawn', { team, brain: 'wine' }));
+  const below = await idOf((await withTokenOf(node, child))('agent_spawn', { team, brain: 'wine' }));
+  await give(bob.id, `org-${team}`, 'editor');
+  const ofOwner = await idOf(bob.call('agent_spawn', { team }));
+  const seen = async (id: string) => {
+    const { subject } = await node.registry.context({ agentId: id });
+    return [subject?.team, subject?.brain];
+  };
+  expect(await Promise.all([child, below].map(seen))).toEqual([
+    [team, 'wine'],
+    [team, 'wine'],
+  ]);
+
+  await bob.call('teams_leave', { agentId: member });
+  await node.call('svc_habitat_removeRole', { workspaceId: 'cellar', userId: member, role: 'admin' });
+  const late = await idOf((await withTokenOf(node, below))('agent_spawn', { team, brain: 'wine' }));
+  for (const id of [member, child, below, late]) expect(await seen(id)).toEqual([undefined, undefined]);
+  // Whom somebody else brings into the team holds it itself; the owner goes on holding what it owns.
+  await node.call('teams_assign', { agentId: below, team });
+  expect(await Promise.all([below, late, ofOwner].map(seen))).toEqual([
+    [team, undefined],
+    [undefined, undefined],
+    [team, undefined],
+  ]);
+  await telling.drain();
+});
+
 test('a spawn into the workspace of a team tells nobody which teams there are', async () => {
   const hidden = ['taken', 'org-like'];
   for (const team of hidden) await node.call('agent_spawn', { team });
@@ -152,6 +190,31 @@ test('a spawn into the workspace of a team tells nobody which teams there are', 
     expect(String(workspace).length).toBeLessThanOrEqual(64);
     expect(await hal('agent_spawn', { team })).toMatchObject({ workspace, roles: ['editor'] });
   }
+});
+
+test('who spawned the owner of a workspace has there what the owner has, and nothing once others put the owner out', async () => {
+  await give('pia', 'default', 'editor');
+  const pia = await withTokenOf(node, 'pia');
+  const spawn = (role?: string) => pia('agent_spawn', { team: 'lead', ...(role === undefined ? {} : { role }) });
+  const { agentId: lead, workspace } = await spawn();
+  const minted = async (agentId: unknown) => codeOf(pia('svc_habitat_mintToken', { agentId }));
+  const { agentId: second } = await spawn('admin');
+  expect([await minted(lead), await minted(second)]).toEqual([null, null]);
+
+  await give('quinn', String(workspace), 'admin');
+  const quinn = await withTokenOf(node, 'quinn');
+  const change = (tool: string, role: string) => quinn(tool, { workspaceId: workspace, userId: lead, role });
+  await change('svc_habitat_addRole', 'editor');
+  await change('svc_habitat_removeRole', 'admin');
+  expect([await codeOf(spawn('admin')), await minted(second)]).toEqual(['FORBIDDEN', 'FORBIDDEN']);
+  expect([await codeOf(spawn()), await minted(lead)]).toEqual([null, null]);
+  await change('svc_habitat_removeRole', 'editor');
+  expect([await codeOf(spawn('viewer')), await minted(second)]).toEqual(['FORBIDDEN', 'FORBIDDEN']);
+  const { agents } = await node.call('agent_list', { workspace });
+  for (const { id } of agents as Fields[]) await node.call('agent_kill', { id });
+  expect(await codeOf(spawn())).toBe('FORBIDDEN');
+  await node.call('svc_habitat_removeRole', { workspaceId: workspace, userId: 'quinn', role: 'admin' });
+  expect(await spawn('admin')).toMatchObject({ workspace, roles: ['admin'] });
 });
 
 test('however many agents a family spawns, it has one voice, none about itself, and tells strangers nothing', async () => {

@@ -83,8 +83,9 @@ test('a grant opens nothing for others, nor for a task of a child', async () => 
 });
 
 test('a later role does not bring back what ended with the last one', async () => {
-  const { owner } = await bed.cast();
+  const { owner, taskId } = await bed.cast(['write']);
   await node.call('sudo_grant', { agentId: owner.id, capability: 'network' });
+  await node.call('svc_sudo_grant', { taskId, scope: 'exec' });
   const { roles } = await node.registry.context({ agentId: owner.id });
   const held = Object.entries(roles).flatMap(([workspaceId, some]) => some.map((role) => ({ workspaceId, role })));
   for (const tool of ['svc_habitat_removeRole', 'svc_habitat_addRole']) {
@@ -92,6 +93,8 @@ test('a later role does not bring back what ended with the last one', async () =
   }
   const { allowed } = await node.registry.sudo({ principal: `agent:${owner.id}`, scope: 'network' });
   expect(allowed).toBe(false);
+  for (const scope of ['write', 'exec']) expect(await bed.can(owner, taskId, scope)).toMatchObject({ allowed: false });
+  expect(await codeOf(node.call('svc_sudo_grant', { taskId, scope: 'exec' }))).toBe('E_SUDO_TASK_ABSENT');
 });
 
 test('what an identity held ends with its last role', async () => {

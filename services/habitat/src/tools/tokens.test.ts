@@ -116,10 +116,15 @@ describe('minting', () => {
     const { workspace } = await tenant();
     const creator = (await tenant()).admin;
     await agent('agt_made', workspace, creator);
+    const there = { workspaceId: workspace, userId: creator, role: 'editor' };
+    await node.call('svc_habitat_addRole', there);
     const asCreator = node.as(await mint(creator, { ttlMs: 60_000 }));
-    const minted = await asCreator('svc_habitat_mintToken', { agentId: 'agt_made' });
+    const minting = () => asCreator('svc_habitat_mintToken', { agentId: 'agt_made' });
+    const minted = await minting();
     expect(minted).toMatchObject({ bound: true, workspace });
     expect(Number(minted.ttlMs)).toBeLessThanOrEqual(60_000);
+    await node.call('svc_habitat_removeRole', there);
+    await expect(minting()).rejects.toThrow('FORBIDDEN');
   });
 });
 
@@ -161,6 +166,39 @@ describe('the end of a token', () => {
     expect(await revoke(asAdmin, unbound.tokenId)).toEqual({ revoked: false });
     expect(await revoke(node.as(await mint('agt_r')), unbound.tokenHash)).toEqual({ revoked: true });
   });
+});
+
+test('a token that only reads ends itself by its raw value, and no other', async () => {
+  const { admin } = await tenant();
+  const [raw, spare] = [
+    await mint(admin, { readOnly: true }),
+    await node.call('svc_habitat_mintToken', { agentId: admin }),
+  ];
+  const revoke = (tokenOrHash: unknown) => node.as(raw)('svc_habitat_revokeToken', { tokenOrHash });
+  expect(await revoke(spare.tokenId)).toEqual({ revoked: false });
+  expect(await revoke(raw)).toEqual({ revoked: true });
+});
+
+test('a bound token sees and ends no token that acts elsewhere, nor the agent at its home', async () => {
+  const [home, other] = [await tenant(), await tenant()];
+  await agent('agt_b', home.workspace, 'operator');
+  await node.call('svc_habitat_addRole', { workspaceId: other.workspace, userId: 'agt_b', role: 'viewer' });
+  const minted = async (over: Fields) => node.call('svc_habitat_mintToken', { agentId: 'agt_b', ...over });
+  const [free, there] = [await minted({}), await minted({ workspace: home.workspace })];
+  const [bound, spare] = [await minted({ workspace: other.workspace }), await minted({ workspace: other.workspace })];
+  const hand = node.as(String(bound.token));
+  const listed = (await hand('svc_habitat_listTokens')).tokens as Fields[];
+  expect(listed.map(({ tokenId }) => tokenId)).toEqual([spare.tokenId, bound.tokenId]);
+  const revoke = async (tokenOrHash: unknown) => (await hand('svc_habitat_revokeToken', { tokenOrHash })).revoked;
+  expect([await revoke(free.tokenId), await revoke(there.tokenHash), await revoke(spare.tokenId)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  await expect(hand('agent_kill', { id: 'agt_b' })).rejects.toThrow('FORBIDDEN');
+  expect(await revoke(there.token)).toBe(true);
+  const atHome = node.as(String((await minted({ workspace: home.workspace })).token));
+  expect(await atHome('agent_kill', { id: 'agt_b' })).toMatchObject({ killed: true });
 });
 
 test('verifying never fails, whatever it is given', async () => {

@@ -51,6 +51,7 @@ const mint = defineTool({
   }),
   access: 'identified',
   effect: 'write',
+  secrets: ['token'],
   refuses: ['AGENT_NOT_FOUND'],
   example: { agentId: 'ada', ttlMs: 3_600_000 },
   async handler({ agentId, ...wish }, context) {
@@ -107,6 +108,7 @@ const revoke = defineTool({
   access: 'public',
   effect: 'write-idempotent',
   destructive: true,
+  openToReaders: true,
   refuses: [],
   async handler({ tokenOrHash }, context) {
     const given = { tokenOrHash, hashOfGiven: hash('sha256', tokenOrHash, 'hex') };
@@ -141,11 +143,11 @@ const list = defineTool({
   effect: 'read',
   refuses: [],
   async handler({ agentId = null, limit, cursor }, { deps: { store }, caller }) {
-    const { identity } = actorOf(caller);
+    const { identity, token: shown } = actorOf(caller);
     const held = await memberships(store.client, caller);
     const administered = [...held].filter(([, roles]) => holdsAtLeast(roles, 'admin')).map(([workspace]) => workspace);
     const position = positionOf(limit, cursor);
-    const scope = { all: caller.operator, self: identity, administered, agentId };
+    const scope = { all: caller.operator, self: identity, selfIn: shown?.bound ?? null, administered, agentId };
     const rows = await listTokens(store.client, scope, position);
     const { items, next } = nextPage(rows, position, ({ tokenId }) => tokenId);
     const tokens = items.map(({ revokedAt, lastUsedAt, ...token }) => ({

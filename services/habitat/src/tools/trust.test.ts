@@ -208,7 +208,8 @@ test('a keyed rating counts once', async () => {
 
 test('a trade counts once, for its seller, and not with oneself', async () => {
   const seller = fresh();
-  const tell = (tradeId: string, outcome: 'confirmed' | 'refuted' | 'expired', buyer = 'b') =>
+  const { id: stranger } = await enrol(node, fresh());
+  const tell = (tradeId: string, outcome: 'confirmed' | 'refuted' | 'expired', buyer = stranger) =>
     node.registry.recordTrade({ tradeId, seller, buyer, outcome });
   const twice = await Promise.all([tell('t1', 'confirmed'), tell('t1', 'confirmed')]);
   expect(twice.filter(({ recorded }) => recorded)).toHaveLength(1);
@@ -221,6 +222,37 @@ test('a trade counts once, for its seller, and not with oneself', async () => {
   const untouched = fresh();
   await node.registry.recordTrade({ tradeId: 't5', seller: untouched, outcome: 'cancelled' });
   expect(await node.call('trust_getScore', { entityId: untouched })).toMatchObject({ known: false });
+});
+
+test('a buyer who refutes again and again counts once a day, and its family with it', async () => {
+  const [seller, friend] = [fresh(), fresh()];
+  const { id: buyer } = await enrol(node, fresh());
+  const { id: other } = await enrol(node, fresh());
+  const tell = (n: string, outcome: 'confirmed' | 'refuted', amount: number, over = {}) =>
+    node.registry.recordTrade({ tradeId: `${seller}-${n}`, seller, buyer, outcome, amount, ...over });
+  await Promise.all([1, 2, 3, 4, 5].map((n) => tell(`r${n}`, 'refuted', 10)));
+  expect(await tell('r6', 'refuted', 10)).toEqual({ recorded: true, score: 0.48 });
+  expect(await tell('r7', 'refuted', 10, { buyer: fresh() })).toEqual({ recorded: true, score: 0.48 });
+  expect(await tell('r8', 'refuted', 10, { buyer: other })).toEqual({ recorded: true, score: 0.46 });
+  await node.deps.store.client.$executeRawUnsafe(
+    `UPDATE habitat.trust_records SET at = at - interval '24 hours' WHERE entity_id = $1`,
+    seller,
+  );
+  expect(await tell('r9', 'refuted', 10)).toEqual({ recorded: true, score: 0.44 });
+  await Promise.all([1, 2, 3].map((n) => tell(`f${n}`, 'confirmed', 0, { seller: friend })));
+  expect(await tell('c1', 'confirmed', 5, { seller: friend })).toEqual({ recorded: true, score: 0.52 });
+  expect(await tell('c2', 'confirmed', 5, { seller: friend })).toEqual({ recorded: true, score: 0.52 });
+  expect(await tell('c3', 'confirmed', 100, { seller: friend })).toEqual({ recorded: true, score: 0.54 });
+});
+
+test('who has traded with somebody still rates it', async () => {
+  const [rater, seller] = [await enrol(node, fresh()), await enrol(node, fresh())];
+  for (let n = 0; n < 6; n += 1) {
+    const what = { tradeId: `${seller.id}-${n}`, seller: seller.id, buyer: rater.id, amount: 100 };
+    await node.registry.recordTrade({ ...what, outcome: 'confirmed' });
+  }
+  const rated = await rater.call('trust_record', { entityId: seller.id, type: 'task' });
+  expect(rated).toMatchObject({ delta: 0.025 });
 });
 
 test('the leaderboard shows who shares a workspace, by score, karma and id, without the quarantined', async () => {

@@ -29,7 +29,7 @@ const addRole = defineTool({
   output: z.strictObject({ ...about, role, roles, added: z.boolean() }),
   access: 'workspace:admin',
   effect: 'write-idempotent',
-  refuses: ['HABITAT_UNKNOWN_WORKSPACE', 'E_QUOTA'],
+  refuses: ['HABITAT_UNKNOWN_WORKSPACE', 'AGENT_NOT_FOUND', 'E_QUOTA'],
   example: { workspaceId: 'acme', role: 'editor', userId: 'ada' },
   async handler(input, context) {
     const { deps, caller } = context;

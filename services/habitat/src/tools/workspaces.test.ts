@@ -125,6 +125,24 @@ describe('roles', () => {
     ).toMatchObject({ removed: true, roles: [] });
   });
 
+  test('a killed agent gets no role, and is no admin beside the last one', async () => {
+    await create('k1', { owner: 'kim' });
+    const kim = await tokenOf('kim');
+    const { agentId } = await node.call('agent_spawn', { team: 'k1' });
+    await node.call('agent_kill', { id: agentId });
+    const add = { workspaceId: 'k1', userId: agentId, role: 'admin' };
+    expect(await kim('svc_habitat_addRole', add)).toEqual({
+      error: `AGENT_NOT_FOUND: ${String(agentId)}`,
+      code: 'AGENT_NOT_FOUND',
+    });
+    await node.rows(
+      `INSERT INTO habitat.roles (workspace_id, user_id, role, granted_by, granted_at, source)
+       VALUES ('k1', $1, 'admin', 'test', now(), 'family')`,
+      agentId,
+    );
+    expect(await kim('svc_habitat_removeRole', { ...add, userId: 'kim' })).toMatchObject({ code: 'E_LAST_ADMIN' });
+  });
+
   test('members see the roles of members; capabilities are those of one workspace', async () => {
     await create('s1', { owner: 'sam' });
     await node.call('svc_habitat_addRole', { workspaceId: 's1', userId: 'sue', role: 'editor' });

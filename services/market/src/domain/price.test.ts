@@ -16,14 +16,21 @@ it.each([
   expect(price && amountOf(price)).toBe(micros);
 });
 
-it.each(['2 hours of review', 'за рецензию', 'ab', 'x'.repeat(200), '1e3 words', 'nan or so'])(
-  '%j is barter, for which no money moves',
-  (text) => {
-    const price = readPrice(text);
-    expect(price).toEqual({ kind: 'barter' });
-    expect(price && amountOf(price)).toBe(0n);
-  },
-);
+it.each([
+  '2 hours of review',
+  'за рецензию',
+  'ab',
+  'x'.repeat(200),
+  '1e3 words',
+  'nan or so',
+  '0xff coffees',
+  'corn',
+  'beef',
+])('%j is barter, for which no money moves', (text) => {
+  const price = readPrice(text);
+  expect(price).toEqual({ kind: 'barter' });
+  expect(price && amountOf(price)).toBe(0n);
+});
 
 it.each([
   '1e3',
@@ -47,6 +54,13 @@ it.each([
   'Infinity',
   '-infinity',
   ' NaN ',
+  '0xff',
+  '0xFFn',
+  '-0xBEEF',
+  '0xde_ad',
+  ' 0XAB ',
+  'ＮａＮ',
+  '０xｆｆ',
   'x',
   '5 x',
   '???',

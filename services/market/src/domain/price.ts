@@ -12,14 +12,24 @@ const MAX_CREDITS = 1_000_000;
 const MAX_BARTER_LENGTH = 200;
 const TWO_LETTERS = /\p{L}.*\p{L}/su;
 /** Words that programs write where a number failed them. */
-const NO_OFFER = /^[+-]?(nan|infinity)$/i;
+const NO_NUMBER = /^(nan|infinity)$/i;
 
 /** Null = neither an amount nor words. */
 export function readPrice(text: string | null): Price | null {
   if (text === null || text === '') return { kind: 'free' };
   if (MONEY.test(text)) return readMoney(Number(text));
-  const isOffer = text.length <= MAX_BARTER_LENGTH && TWO_LETTERS.test(text) && !NO_OFFER.test(text.trim());
+  const isOffer = text.length <= MAX_BARTER_LENGTH && TWO_LETTERS.test(text) && !isNumber(text);
   return isOffer ? { kind: 'barter' } : null;
+}
+
+/** As some language writes one: hexadecimal, with a sign, with lines between the digits, in full width. */
+function isNumber(text: string): boolean {
+  const unsigned = text
+    .normalize('NFKC')
+    .trim()
+    .replace(/^[+-]\s*/u, '');
+  const digits = unsigned.replaceAll('_', '').replace(/n$/i, '');
+  return NO_NUMBER.test(unsigned) || !Number.isNaN(Number(digits));
 }
 
 function readMoney(credits: number): Price | null {

@@ -57,6 +57,20 @@ export function outcomeOf(state: ClosedState): 'confirmed' | 'refuted' | 'cancel
   return state === 'completed' ? 'confirmed' : state;
 }
 
+/**
+ * Whether it matters that a party is no identity any more: who is no more neither pays nor is paid, but for what was
+ * delivered before.
+ */
+export function mayLapse(trade: Trade, now: number): boolean {
+  return trade.state === 'pending' || (trade.state === 'pending_delivery' && now < trade.dueAt);
+}
+
+/** What becomes of a trade a party of which is no identity any more. */
+export function lapsedClosing(trade: Trade, now: number): Closing | null {
+  if (!mayLapse(trade, now)) return dueClosing(trade, now);
+  return { state: 'cancelled', by: trade.kind === 'plain' ? 'timer' : 'sweep' };
+}
+
 /** What time alone has decided by now, whether or not anybody looked. */
 export function dueClosing({ state, dueAt, unsettled }: Trade, now: number): Closing | null {
   if (now < dueAt) return null;

@@ -1,11 +1,11 @@
 import { runs } from '@svc/testing/counts.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/postgres.ts';
 import { afterAll, test } from 'vitest';
 import { describeTradeCrashes } from './crash.contract.ts';
 
 /** As many as the longest of them has, the statements of the ledger included. */
 const MOST = 22;
-const server = await startPostgres();
+const server = await lendPostgres();
 afterAll(() => server?.stop());
 
 /** All of them in the soak run, spread over all of it otherwise: two starts for each take their time. */

@@ -114,6 +114,21 @@ export async function countOffers(tx: SqlClient, family: string): Promise<number
   return row?.count ?? 0;
 }
 
+/** Those of which something was left: none of them can be bought any more. */
+export async function closeListings(
+  tx: SqlClient,
+  seller: string,
+): Promise<Pick<ListingRow, 'listingId' | 'type' | 'scope'>[]> {
+  return tx.$queryRawUnsafe(
+    `WITH locked AS MATERIALIZED (
+       SELECT listing_id FROM market.listings WHERE seller = $1 AND taken < supply ORDER BY listing_id FOR UPDATE
+     )
+     UPDATE market.listings l SET supply = taken FROM locked WHERE l.listing_id = locked.listing_id
+     RETURNING l.listing_id AS "listingId", type, scope`,
+    seller,
+  );
+}
+
 /** In the order of the ids. */
 export async function readListings(client: SqlClient, listingIds: readonly string[]): Promise<(ListingRow | null)[]> {
   const rows = await client.$queryRawUnsafe<ListingRow[]>(
@@ -255,7 +270,8 @@ interface MarketCounts {
   readonly volume: bigint;
 }
 
-export async function countMarket(client: SqlClient, view: View): Promise<MarketCounts> {
+/** Of trades those of `identity`, and those of the workspaces in the view: nobody else knows of a trade. */
+export async function countMarket(client: SqlClient, view: View, identity: string | null): Promise<MarketCounts> {
   const seen = visibleTo(view);
   const [types, [bids], trades] = await Promise.all([
     client.$queryRawUnsafe<{ type: string; count: number; active: number }[]>(
@@ -270,8 +286,10 @@ export async function countMarket(client: SqlClient, view: View): Promise<Market
     client.$queryRawUnsafe<{ kind: string; state: string; count: number; paid: string }[]>(
       `SELECT kind, state, count(*)::int AS count,
          (coalesce(sum(amount) FILTER (WHERE state IN ('completed', 'confirmed')), 0))::text AS paid
-       FROM market.trades WHERE ${VISIBLE(1)} AND state NOT IN ('opening', 'undoing') GROUP BY kind, state`,
+       FROM market.trades WHERE ($1::boolean OR scope = ANY($2::text[]) OR $3 IN (buyer, seller))
+         AND state NOT IN ('opening', 'undoing') GROUP BY kind, state`,
       ...seen,
+      identity,
     ),
   ]);
   const byState = (kind: string) =>

@@ -1,4 +1,7 @@
-/** Offers and bids: made, taken back, looked for. */
+/**
+ * Offers and bids: made, taken back, looked for. A wish that was denied is one too, so that a keyed call is answered as it
+ * was the first time, whatever would be decided now.
+ */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { createGroupCommit } from '@svc/runtime/group-commit.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
@@ -9,6 +12,7 @@ import type { View } from '../access.ts';
 import { BID_OPEN_MS, OPEN_AT_ONCE } from '../domain/offer.ts';
 import {
   type BidRow,
+  closeListings,
   countBids,
   countMarket,
   countOffers,
@@ -39,17 +43,32 @@ const bidsOf = (family: string): string => `bids of ${family}`;
 export function createOfferStore({ client, change }: MarketStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
   const reading = createGroupCommit<string, ListingRow | null>(clock, (listingIds) => readListings(client, listingIds));
   return {
-    offer: (call: ChangeCall, wish: Omit<NewListing, 'listingId'>): Promise<Once<ShownListing, 'E_QUOTA'>> =>
-      change(call, (unit) => offer(unit, { ...wish, listingId: ids.next('lst') }), {
-        inTurnOf: listingsOf(wish.family),
-      }),
-    bid: (call: ChangeCall, wish: Omit<NewBid, 'bidId' | 'openMs'>): Promise<Once<ShownBid, 'E_QUOTA'>> =>
-      change(call, (unit) => bid(unit, { ...wish, bidId: ids.next('bid'), openMs: BID_OPEN_MS }), {
-        inTurnOf: bidsOf(wish.family),
-      }),
+    offer<Code extends string>(
+      call: ChangeCall,
+      wish: Decision<Omit<NewListing, 'listingId'>, Code>,
+    ): Promise<Once<ShownListing, Code | 'E_QUOTA'>> {
+      if (!wish.ok) return change<ShownListing, Code>(call, async () => wish);
+      const { value } = wish;
+      return change(call, (unit) => offer(unit, { ...value, listingId: ids.next('lst') }), {
+        inTurnOf: listingsOf(value.family),
+      });
+    },
+    bid<Code extends string>(
+      call: ChangeCall,
+      wish: Decision<Omit<NewBid, 'bidId' | 'openMs'>, Code>,
+    ): Promise<Once<ShownBid, Code | 'E_QUOTA'>> {
+      if (!wish.ok) return change<ShownBid, Code>(call, async () => wish);
+      const { value } = wish;
+      return change(call, (unit) => bid(unit, { ...value, bidId: ids.next('bid'), openMs: BID_OPEN_MS }), {
+        inTurnOf: bidsOf(value.family),
+      });
+    },
     /** By its bidder; for others it is not there. */
     withdraw: (call: ChangeCall, wish: Withdrawal): Promise<Once<ShownBid, 'E_BID_ABSENT' | 'E_BID_CLOSED'>> =>
       change(call, (unit) => withdraw(unit, wish)),
+    /** Of a seller who is no more: nothing more of them is to be had. */
+    closeListings: async (seller: string): Promise<void> =>
+      void (await change<null, never>(SYSTEM, (unit) => closeOffers(unit, seller))),
     listing: (listingId: string): Promise<ListingRow | null> => reading.submit('listings', listingId, Infinity),
     bidOf: (bidId: string): Promise<BidRow | null> => readBid(client, bidId),
     listings: (view: View, filter: ListingFilter, page: { readonly after: After | null; readonly limit: number }) =>
@@ -59,8 +78,20 @@ export function createOfferStore({ client, change }: MarketStore, { ids, clock }
       filter: { readonly listingId: string | null; readonly status: string | null },
       page: { readonly after: string | null; readonly limit: number },
     ) => findBids(client, view, filter, page),
-    counts: (view: View) => countMarket(client, view),
+    counts: (view: View, identity: string | null) => countMarket(client, view, identity),
   };
+}
+
+const SYSTEM: ChangeCall = {
+  caller: { subject: {}, operator: false, deadlineAt: Number.MAX_SAFE_INTEGER },
+  idempotency: null,
+};
+
+async function closeOffers({ tx, emit }: Work, seller: string): Promise<Decision<null, never>> {
+  for (const { listingId, type: kind, scope } of await closeListings(tx, seller)) {
+    emit({ name: 'listing:sold-out', ...inWorkspace(scope), payload: { listingId, kind, seller } });
+  }
+  return allow(null);
 }
 
 interface Withdrawal {

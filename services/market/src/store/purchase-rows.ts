@@ -1,5 +1,6 @@
 /** The rows that many purchases are judged by, read under their locks, and what comes of them, each in one statement. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { IDEMPOTENCY_KEPT_MS } from '@svc/runtime/idempotency.ts';
 import { nameLock } from '@svc/runtime/name-lock.ts';
 import type { Statement } from '@svc/runtime/transaction.ts';
 import type { Trade } from '../domain/trade.ts';
@@ -51,7 +52,7 @@ export async function lockForPurchases(tx: SqlClient, trades: readonly NewTrade[
     ...new Set(trades.map(of).filter((one) => one !== null)),
   ];
   const keys = named(({ openKey }) => openKey);
-  const [, begun, [row]] = await Promise.all([
+  const [, known, [row]] = await Promise.all([
     keys.length === 0 ? null : lockNames(tx, keys),
     keys.length === 0 ? [] : lockBegun(tx, keys),
     tx.$queryRawUnsafe<LockedRow[]>(
@@ -63,6 +64,7 @@ export async function lockForPurchases(tx: SqlClient, trades: readonly NewTrade[
   ]);
   if (row === undefined) throw new Error('a statement without a condition gave no row');
   const { listings, bids, open, now } = row;
+  const begun = await forgetting(tx, known);
   return { begun: byKey(begun), listings: listings ?? [], bids: bids ?? [], open: open ?? {}, now };
 }
 
@@ -95,7 +97,26 @@ export async function readBegun(
   client: SqlClient,
   openKeys: readonly string[],
 ): Promise<ReadonlyMap<string, TradeRow>> {
-  return byKey(await begunWith(client, openKeys, ''));
+  return byKey((await begunWith(client, openKeys, '')).filter((trade) => !isForgotten(trade)));
+}
+
+/**
+ * Its outcome is kept for as long as any other, and then the key stands for something new. Until it was opened a trade goes on
+ * under its key, whenever that was used.
+ */
+function isForgotten({ state, createdAt, now }: TradeRow): boolean {
+  return state !== 'opening' && state !== 'undoing' && createdAt < now - IDEMPOTENCY_KEPT_MS;
+}
+
+/** Those whose keys still stand for them; the keys of the others are free. */
+async function forgetting(tx: SqlClient, begun: readonly TradeRow[]): Promise<readonly TradeRow[]> {
+  const forgotten = begun.filter(isForgotten).map(({ tradeId }) => tradeId);
+  if (forgotten.length === 0) return begun;
+  await tx.$executeRawUnsafe(
+    'UPDATE market.trades SET open_key = NULL, args_hash = NULL WHERE trade_id = ANY($1::text[])',
+    forgotten,
+  );
+  return begun.filter((trade) => !isForgotten(trade));
 }
 
 function lockBegun(tx: SqlClient, openKeys: readonly string[]): Promise<TradeRow[]> {

@@ -5,9 +5,8 @@ import { isDatabaseAway } from '@svc/runtime/database-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { Settling } from './settling.ts';
 import type { MarketStore } from './trade-events.ts';
-import type { MoveTrade } from './trade-moves.ts';
 import type { TradeRow } from './trade-rows.ts';
-import { closeDue } from './trade-store.ts';
+import { closeDue, type ClosingParts } from './trade-store.ts';
 
 /** A purchase that nobody goes on with is given up after this long; by then its hold is refused. */
 const GIVEN_UP_AFTER = "interval '30 seconds'";
@@ -33,9 +32,8 @@ const OWED = pageOf(
 );
 const DUE = pageOf('due_at', 'state = ANY($4::text[])');
 
-interface Parts {
+interface Parts extends ClosingParts {
   readonly store: MarketStore;
-  readonly move: MoveTrade;
   readonly settling: Settling;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Pick<Platform['log'], 'warn' | 'error'>;
@@ -46,7 +44,7 @@ const OPEN_OF = { plain: ['pending'], skill: ['pending_delivery', 'delivered'] }
 export type Reconciler = ReturnType<typeof createReconciler>;
 
 export function createReconciler(parts: Parts) {
-  const { move, settling } = parts;
+  const { settling } = parts;
   return {
     /** `atStart`: nobody else is about to do it. */
     async finish({ atStart = false } = {}): Promise<void> {
@@ -60,7 +58,7 @@ export function createReconciler(parts: Parts) {
     async closeDue(kind: keyof typeof OPEN_OF, withinMs = RUN_WITHIN_MS): Promise<TradeRow[]> {
       const closed: TradeRow[] = [];
       await inPages(parts, { sql: DUE, values: [OPEN_OF[kind]], withinMs }, async (tradeId) => {
-        const judged = await tried(parts, tradeId, () => closeDue(move, tradeId));
+        const judged = await tried(parts, tradeId, () => closeDue(parts, tradeId));
         if (judged === null || judged.value === null) return judged;
         const { before, after } = judged.value;
         closed.push(before);

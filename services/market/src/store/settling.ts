@@ -110,10 +110,11 @@ async function hold(
   trade: NewTrade,
   triedAt: number,
 ): Promise<Decision<null, HoldRefusal | 'given up'>> {
-  const { tradeId, kind, buyer, amount, windowMs, operator } = trade;
+  const { tradeId, kind, buyer, seller: payee, amount, windowMs, operator } = trade;
   const question = {
     holdId: holdIdOf(tradeId),
     payer: payerOf(trade),
+    payee,
     amount: creditsFromAmount(amount as AmountMicros),
     ttlMs: holdLifeMs(kind, windowMs),
     condition: { type: 'trade', ref: `${tradeId}:hold` },

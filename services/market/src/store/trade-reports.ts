@@ -1,4 +1,5 @@
 /** The trust of sellers hears of each closed trade, once. */
+import { type AmountMicros, creditsFromAmount } from '@svc/contract/amount.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import { createGroupCommit } from '@svc/runtime/group-commit.ts';
@@ -45,9 +46,15 @@ const REPORTED = `
   )
   UPDATE market.trades SET reported = true WHERE trade_id = ANY($1::text[]) AND trade_id IN (SELECT trade_id FROM locked)`;
 
-async function isTold(trust: Trust, { tradeId, seller, buyer, state }: ClosedTrade): Promise<boolean> {
+async function isTold(trust: Trust, { tradeId, seller, buyer, state, amount }: ClosedTrade): Promise<boolean> {
   try {
-    await trust.recordTrade({ tradeId, seller, buyer, outcome: outcomeOf(state) });
+    await trust.recordTrade({
+      tradeId,
+      seller,
+      buyer,
+      outcome: outcomeOf(state),
+      amount: creditsFromAmount(amount as AmountMicros),
+    });
     return true;
   } catch (error) {
     if (error instanceof CallError && error.code !== 'INTERNAL') return false;

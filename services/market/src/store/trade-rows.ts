@@ -47,6 +47,15 @@ export function readTrade(tx: SqlClient, tradeId: string): Promise<TradeRow | nu
   return readOne(tx, 'WHERE trade_id = $1', tradeId);
 }
 
+/** By their ids, as they are. */
+export async function readTrades(client: SqlClient, tradeIds: readonly string[]): Promise<Map<string, TradeRow>> {
+  const rows = await client.$queryRawUnsafe<TradeRow[]>(
+    `SELECT ${COLUMNS} FROM market.trades WHERE trade_id = ANY($1::text[])`,
+    tradeIds,
+  );
+  return new Map(rows.map((row) => [row.tradeId, row]));
+}
+
 /** By their ids, in one order for everybody. The clock of each is read after its lock is there: nobody who waited is judged by the time at which it came. */
 export async function lockTrades(tx: SqlClient, tradeIds: readonly string[]): Promise<Map<string, TradeRow>> {
   const rows = await tx.$queryRawUnsafe<TradeRow[]>(

@@ -7,8 +7,9 @@ import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { View } from '../access.ts';
-import { type Closing, dueClosing, restoresSupply } from '../domain/trade.ts';
+import { type Closing, dueClosing, lapsedClosing, restoresSupply } from '../domain/trade.ts';
 import { createBuying } from './buying.ts';
+import type { IsLapsed } from './lapsing.ts';
 import type { Settling } from './settling.ts';
 import { eventOf, type MarketStore } from './trade-events.ts';
 import type { Moved, MoveOutcome, MoveTrade } from './trade-moves.ts';
@@ -37,15 +38,15 @@ export interface Delivery {
 
 export type TradeStore = ReturnType<typeof createTradeStore>;
 
-interface TradeStoreParts {
+interface TradeStoreParts extends ClosingParts {
   readonly store: MarketStore;
-  readonly move: MoveTrade;
   readonly steps: TradeSteps;
   readonly settling: Settling;
   readonly clock: Clock;
 }
 
-export function createTradeStore({ store, move, steps, settling, clock }: TradeStoreParts) {
+export function createTradeStore(parts: TradeStoreParts) {
+  const { store, move, steps, settling, clock } = parts;
   const { client } = store;
   /**
    * Time has decided something that nobody acted on yet. Whoever comes by is no party to its money: what cannot follow now
@@ -53,7 +54,7 @@ export function createTradeStore({ store, move, steps, settling, clock }: TradeS
    */
   const touch = async (tradeId: string): Promise<void> => {
     try {
-      const closed = await closeDue(move, tradeId);
+      const closed = await closeDue(parts, tradeId);
       if (closed !== null) await settling.settle(tradeId, closed.after);
     } catch (error) {
       if (!(error instanceof CallError) || error.code === 'INTERNAL') throw error;
@@ -91,6 +92,8 @@ export function createTradeStore({ store, move, steps, settling, clock }: TradeS
       tradeId: string,
       decide: Decide<Delivery, Code>,
     ): Promise<MoveOutcome<Delivered, Code>> {
+      // Nobody is left who could take it, or refute it.
+      if (await parts.isLapsed(tradeId)) await touch(tradeId);
       const outcome = await move(call, { tradeId, decide: (trade) => delivered(trade, decide(trade)) });
       if (!outcome.decision.ok) await touchDue(tradeId, outcome);
       return outcome;
@@ -148,13 +151,19 @@ interface ClosedByTime {
   readonly after: TradeRow;
 }
 
-/** Closes what time has closed; null when there was nothing to do. */
-export async function closeDue(move: MoveTrade, tradeId: string): Promise<ClosedByTime | null> {
+export interface ClosingParts {
+  readonly move: MoveTrade;
+  readonly isLapsed: IsLapsed;
+}
+
+/** Closes what time has closed, or the end of a party; null when there was nothing to do. */
+export async function closeDue({ move, isLapsed }: ClosingParts, tradeId: string): Promise<ClosedByTime | null> {
+  const lapsed = await isLapsed(tradeId);
   let before: TradeRow | null = null;
   const { trade: after } = await move(NOBODY, {
     tradeId,
     decide(trade): Decision<Moved<Named>, never> {
-      const closing = dueClosing(trade, trade.now);
+      const closing = lapsed ? lapsedClosing(trade, trade.now) : dueClosing(trade, trade.now);
       before = closing === null ? null : trade;
       return closing === null ? allow({ answer: { tradeId }, to: null }) : closed(trade, allow(closing));
     },

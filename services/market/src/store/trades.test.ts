@@ -80,6 +80,23 @@ describe('at once', () => {
     expect(await violations()).toEqual([]);
   });
 
+  it('a key that was used more than a day ago stands for something new, whatever became of its trade', async () => {
+    const offered = offer('plain', 1, 3);
+    await here.market.list(0, offered);
+    const call = here.market.keyed('buy');
+    const [first, second] = [here.market.nextTradeId(), here.market.nextTradeId()];
+    expect(await here.market.buy(first, 0, offered, 'b', call)).toBeNull();
+    expect(await here.market.buy(second, 0, offered, 'b', call)).toBeNull();
+    expect(Object.keys((await here.market.state()).trades)).toEqual([first]);
+    expect(await here.market.act(first, 'complete', 'b')).toBeNull();
+    await sql(`UPDATE market.trades SET created_at = created_at - interval '25 hours' WHERE trade_id = $1`, first);
+    await sql(`UPDATE market.idempotency SET at = at - interval '25 hours' WHERE key = $1`, call.idempotency?.key);
+    expect(await here.market.buy(second, 0, offered, 'b', call)).toBeNull();
+    expect(await here.market.buy(here.market.nextTradeId(), 0, offered, 'b', call)).toBeNull();
+    expect((await here.market.state()).trades).toEqual({ [first]: 'completed done', [second]: 'pending none' });
+    expect(await violations()).toEqual([]);
+  });
+
   const TRADES = runs(40);
   const RACERS = runs(50);
   it.each(['plain', 'skill'] as const)(

@@ -1,5 +1,6 @@
 /** Bids: a price for what is offered, or a question for what nobody offers yet. */
-import { actingAs } from '@svc/contract/actor.ts';
+import { actingAs, maySpendOwn } from '@svc/contract/actor.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { page } from '@svc/contract/params.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
@@ -9,6 +10,7 @@ import type { ToolContext } from '@svc/contract/tool.ts';
 import { z } from 'zod';
 import { maySee, viewOf, viewOfAgent } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
+import type { NewBid } from '../store/offer-rows.ts';
 import { familyOfActor, priceOf } from './offering.ts';
 import { actor, BidId, BidShown, Description, ListingId, PriceText, shownBid, Tags, Title } from './shapes.ts';
 
@@ -59,31 +61,34 @@ async function placed(wish: z.output<typeof input>, bidder: string, call: Call) 
   if ((wish.listingId === undefined) === (title === undefined)) {
     throw invalidArguments([{ path: 'listingId', message: 'either listingId or title is needed, and not both' }]);
   }
-  const offered = wish.listingId === undefined ? NOTHING : await bidOn(wish.listingId, bidder, call);
-  const placing = {
-    ...offered,
-    title: title ?? offered.title,
-    description,
-    tags,
-    ...priceOf(price),
-    bidder,
-    family: familyOfActor(call.caller, bidder),
-  };
+  const offer = priceOf(price);
+  if (offer.amount > 0n && !maySpendOwn(call.caller)) {
+    throw call.fail('FORBIDDEN', 'price: a token that is bound to a workspace pays nothing out of the own budget');
+  }
+  const said = { description, tags, ...offer, bidder, family: familyOfActor(call.caller, bidder) };
+  const on = wish.listingId === undefined ? allow(NOTHING) : await bidOn(wish.listingId, bidder, call);
+  const placing = on.ok ? allow({ ...on.value, title: title ?? on.value.title, ...said }) : on;
   return settled(call, await call.deps.offers.bid(call, placing));
 }
 
 /** Of what nobody offers yet. */
-const NOTHING = { listingId: null, title: '', scope: null };
+const NOTHING: BidOn = { listingId: null, title: '', scope: null };
 
-async function bidOn(wanted: string, bidder: string, { deps, caller, refuse }: Call) {
+type BidOn = Pick<NewBid, 'listingId' | 'title' | 'scope'>;
+
+async function bidOn(
+  wanted: string,
+  bidder: string,
+  { deps, caller }: Call,
+): Promise<Decision<BidOn, 'E_LISTING_ABSENT' | 'E_SELF_TRADE'>> {
   const listing = await deps.offers.listing(wanted);
   // Also an operator bids only on what the one it names may see.
   if (listing === null || !maySee(await viewOfAgent(deps.registry, caller, bidder), listing.scope)) {
-    throw refuse('E_LISTING_ABSENT');
+    return deny('E_LISTING_ABSENT');
   }
-  if (listing.seller === bidder) throw refuse('E_SELF_TRADE');
+  if (listing.seller === bidder) return deny('E_SELF_TRADE');
   const { listingId, title, scope } = listing;
-  return { listingId, title, scope };
+  return allow({ listingId, title, scope });
 }
 
 const getBids = defineTool({

@@ -34,6 +34,21 @@ async function call(tool: string, args: Fields): Promise<Fields> {
   return fields;
 }
 
+test('what was offered or refused under a key stays so, whatever is open now', async () => {
+  const under = (key: string, tool: string, args: Fields) =>
+    callTool(bed.platform.bus, 'market', tool, args, { idempotencyKey: key }).then(({ fields }) => fields);
+  const skill = { title: 'knots', context: { seller: 'ada' } };
+  const offered = await under('open', 'market_skill_list', skill);
+  expect(offered).toMatchObject({ title: 'knots' });
+  await call('market_skill_gate', { value: false });
+  expect(await under('open', 'market_skill_list', skill)).toEqual(offered);
+  expect(await under('shut', 'market_skill_list', skill)).toMatchObject({ code: 'E_SKILL_DISABLED' });
+  await call('market_skill_gate', { value: true });
+  expect(await under('shut', 'market_skill_list', skill)).toMatchObject({ code: 'E_SKILL_DISABLED' });
+  const own = { listingId: offered['id'], bidderId: 'ada' };
+  for (const _ of [1, 2]) expect(await under('own', 'market_bid', own)).toMatchObject({ code: 'E_SELF_TRADE' });
+});
+
 test('one family has so many offers and bids open at once, and no more', async () => {
   const by = 'busy';
   await client.$executeRawUnsafe(

@@ -1,6 +1,6 @@
 /** What is offered: made, looked for, counted. */
 import { type AmountMicros, creditsFromAmount } from '@svc/contract/amount.ts';
-import { actorOf } from '@svc/contract/actor.ts';
+import { actingAs, actorOf } from '@svc/contract/actor.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { IdentityId } from '@svc/contract/names.ts';
 import { encodeCursor, page, PlainText } from '@svc/contract/params.ts';
@@ -38,7 +38,7 @@ const list = defineTool({
   raises: ['FORBIDDEN'],
   example: { type: 'knowledge', title: 'How the harbour was dredged', price: '2.5' },
   async handler({ type, title, price, context, limit, cursor }, call) {
-    const { deps, caller, take } = call;
+    const { deps, caller } = call;
     if ([type, title, price, context].every((argument) => argument === undefined)) {
       return await foundListings(deps, caller, ALL_ACTIVE, { limit, cursor });
     }
@@ -49,7 +49,7 @@ const list = defineTool({
       throw invalidArguments([{ path: 'type', message: 'a skill is offered with market_skill_list' }]);
     const said = context ?? {};
     const offer = { type, title, price: price ?? null, payloadKind: null, capabilityTag: null };
-    const wish = take(await decideOffering(deps, caller, said, offer));
+    const wish = await decideOffering(deps, caller, said, offer);
     return shownListing(settled(call, await deps.offers.offer(call, wish)));
   },
 });
@@ -141,7 +141,8 @@ const counts = z.record(z.string(), z.int());
 const stats = defineTool({
   name: 'market_stats',
   area: 'market',
-  description: 'How much is offered, asked for and traded.',
+  description:
+    'How much is offered, asked for and traded, as far as the caller may see it; of trades its own and those of its workspaces.',
   input: z.strictObject({}),
   output: z.strictObject({
     listings: z.int(),
@@ -156,7 +157,7 @@ const stats = defineTool({
   effect: 'read',
   refuses: [],
   async handler(_input, { deps, caller }) {
-    const counted = await deps.offers.counts(await viewOf(deps.registry, caller));
+    const counted = await deps.offers.counts(await viewOf(deps.registry, caller), actingAs(caller));
     const { listings, active, bids, types, skillTrades, trades, volume } = counted;
     const { pending = 0, completed = 0, cancelled = 0 } = trades;
     return {

@@ -52,6 +52,17 @@ test('what is traded in a workspace is told of there', async () => {
   expect(told).toEqual(names.map((name) => ({ name, workspace: WORKSPACE })));
 });
 
+test('a trade of a workspace that bears a word which every object has is there for its members alone', async () => {
+  await habitat('svc_habitat_createWorkspace', { workspaceId: 'constructor', options: { owner: 'master' } });
+  await habitat('svc_habitat_addRole', { workspaceId: 'constructor', role: 'editor', userId: 'member' });
+  const listingId = await offered({ workspace: 'constructor' });
+  const { tradeId } = await call('market_trade', { listingId, buyerId: 'member' });
+  const seenBy = (agentId: string) =>
+    call('market_getTrade', { tradeId }, { subject: { userId: agentId, agentId, verified: true }, operator: false });
+  expect(await seenBy('member')).toMatchObject({ tradeId });
+  expect(await seenBy('stranger')).toMatchObject({ code: 'E_TRADE_ABSENT' });
+});
+
 test('a bid of somebody who has left the workspace since is not accepted any more', async () => {
   const listingId = await offered({ workspace: WORKSPACE, supply: 2 });
   const bid = async () => String((await call('market_bid', { listingId, bidderId: 'member', price: '1' }))['id']);
@@ -73,6 +84,45 @@ test('supply is asked for before the purse of a workspace is', async () => {
   expect(await buy()).toMatchObject({ code: 'E_UNKNOWN_WORKSPACE' });
   expect(await call('market_trade', { listingId, buyerId: 'member' })).toMatchObject({ state: 'pending' });
   expect(await buy()).toMatchObject({ code: 'E_SOLD_OUT' });
+});
+
+test('a bound token pays out of the pool of its workspace, and nothing of what its agent has itself', async () => {
+  const token = { tokenId: 'tok', bound: WORKSPACE, readOnly: false, profile: null, expiresAt: Date.now() + 60_000 };
+  const subject = { userId: 'member', agentId: 'member', workspace: WORKSPACE, verified: true };
+  const over = { subject, operator: false, principal: 'tok:member', token };
+  await bed.escrow('escrow_setWorkspaceBudget', { workspaceId: WORKSPACE, amount: 10, adminId: 'master' });
+  const listingId = await offered({ seller: 'outsider', supply: 3 });
+  expect(await call('market_trade', { listingId }, over)).toMatchObject({ code: 'E_BUDGET', reason: 'bound_token' });
+  expect(await call('market_trade', { listingId, workspace: WORKSPACE }, over)).toMatchObject({ state: 'pending' });
+  await expect(call('market_bid', { listingId, price: '1' }, over)).rejects.toThrow('FORBIDDEN');
+  expect(await call('market_bid', { listingId, price: 'two hours' }, over)).toMatchObject({ status: 'open' });
+  expect(await call('market_trade', { listingId }, { ...over, token: { ...token, bound: null } })).toMatchObject({
+    buyer: 'member',
+  });
+});
+
+test('of what others trade with each other nobody counts anything', async () => {
+  const as = (agentId: string) => ({
+    subject: { userId: agentId, agentId, workspace: 'default', verified: true },
+    operator: false,
+    principal: `tok:${agentId}`,
+  });
+  const counted = async (over: Partial<Envelope>) => {
+    const { trades, volume } = await call('market_stats', {}, over);
+    return [(trades as Fields).completed, volume];
+  };
+  const strangers = [as('bystander'), { subject: {}, operator: false, principal: 'anon:::1' }];
+  const [all, theirs] = [await counted({}), await counted(as('stranger'))];
+  const others = await Promise.all(strangers.map(counted));
+  const { tradeId } = await call('market_trade', { listingId: await offered({}), buyerId: 'stranger' });
+  await call('market_trade', { tradeId, buyerId: 'stranger' });
+  expect(await Promise.all(strangers.map(counted))).toEqual(others);
+  for (const [before, over] of [
+    [all, {}],
+    [theirs, as('stranger')],
+  ] as const) {
+    expect(await counted(over)).toEqual([Number(before[0]) + 1, Number(before[1]) + 2]);
+  }
 });
 
 test('what was not delivered in time can be bought again for whoever looks, before anybody sweeps', async () => {

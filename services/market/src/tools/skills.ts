@@ -2,7 +2,7 @@
 import { actingAs, actingAsNamed } from '@svc/contract/actor.ts';
 import { hash } from 'node:crypto';
 import { type AmountMicros, creditsFromAmount } from '@svc/contract/amount.ts';
-import { allow } from '@svc/contract/decision.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
@@ -59,15 +59,20 @@ const list = defineTool({
   raises: ['FORBIDDEN'],
   example: { title: 'Reading tide tables', price: '60', capabilityTag: 'tides' },
   async handler({ title, description, payloadKind = 'text', price = null, capabilityTag = null, context = {} }, call) {
-    const { deps, caller, refuse, take } = call;
-    if (!(await deps.registry.setting('market.skillsEnabled', caller.registry))) throw refuse('E_SKILL_DISABLED');
-    if (isLaunch(payloadKind, context)) throw refuse('E_SKILL_LAUNCH');
+    const { deps, caller } = call;
     const offer = { type: 'skill' as const, title, price, payloadKind: payloadKind.toLowerCase(), capabilityTag };
     const said = { ...context, ...(description === undefined ? {} : { description }) };
-    const wish = take(await decideOffering(deps, caller, said, offer));
+    const isOpen = await deps.registry.setting('market.skillsEnabled', caller.registry);
+    const may = decideSkillOffer(isOpen, isLaunch(payloadKind, context));
+    const wish = may.ok ? await decideOffering(deps, caller, said, offer) : may;
     return shownListing(settled(call, await deps.offers.offer(call, wish)));
   },
 });
+
+function decideSkillOffer(isOpen: boolean, launches: boolean): Decision<null, 'E_SKILL_DISABLED' | 'E_SKILL_LAUNCH'> {
+  if (!isOpen) return deny('E_SKILL_DISABLED');
+  return launches ? deny('E_SKILL_LAUNCH') : allow(null);
+}
 
 const buy = defineTool({
   name: 'market_skill_buy',

@@ -1,6 +1,6 @@
 /** Trades of what is no skill, and what is the same for both kinds. */
 import type { CallErrorCode } from '@svc/contract/codes.ts';
-import { holdsAtLeast } from '@svc/contract/registry.ts';
+import { holdsAtLeast, rolesIn } from '@svc/contract/registry.ts';
 import { actingAs, actingAsNamed, mayActIn } from '@svc/contract/actor.ts';
 import type { Caller, ToolContext } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
@@ -22,6 +22,7 @@ export const PURCHASE_REFUSES = [
   'E_LEDGER_FROZEN',
   'E_LISTING_ABSENT',
   'E_MEMBER_LIMIT',
+  'E_NO_AGENT',
   'E_POOL_EXCEEDED',
   'E_QUOTA',
   'E_QUARANTINED',
@@ -34,7 +35,6 @@ export const PURCHASE_REFUSES = [
 
 const TRADE_REFUSES = [
   ...PURCHASE_REFUSES,
-  'E_NO_AGENT',
   'E_BID_ABSENT',
   'E_BID_CLOSED',
   'E_NOT_SELLER',
@@ -145,7 +145,9 @@ async function sightOf(
   if (identity === null) return null;
   const roles = await registry.roles(identity, caller.registry);
   const places = [workspace, workspaceOfScope(scope)].filter((place) => place !== null);
-  return places.some((place) => mayActIn(caller, place) && holdsAtLeast(roles[place] ?? [], 'admin')) ? 'trade' : null;
+  return places.some((place) => mayActIn(caller, place) && holdsAtLeast(rolesIn(roles, place), 'admin'))
+    ? 'trade'
+    : null;
 }
 
 const cancel = defineTool({

@@ -40,10 +40,14 @@ export const GUEST = `(function (outputLimit, consoleLimit) {
   const guest = bare(null);
   guest.told = function (value) {
     const told = bare(null);
-    const result = stringify(value);
+    let isWhole = true;
+    const result = stringify(value, (key, one) => {
+      if (typeof one === 'number' && one - one !== 0) isWhole = false;
+      return one;
+    });
     told.kind = 'value';
     told.tooLarge = typeof result === 'string' && result.length > outputLimit;
-    if (typeof result === 'string' && !told.tooLarge) told.result = result;
+    if (typeof result === 'string' && !told.tooLarge && isWhole) told.result = result;
     told.logs = logs;
     return stringify(told);
   };

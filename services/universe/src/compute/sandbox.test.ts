@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '@svc/runtime/clock.ts';
 import { afterAll, expect, test } from 'vitest';
 import { createCompute } from './compute.ts';
-import { decideRun } from './domain/outcome.ts';
+import { decideRun, NO_JSON } from './domain/outcome.ts';
 import { createSandbox } from './sandbox.ts';
 
 const sandbox = createSandbox();
@@ -108,6 +108,21 @@ test('each run is alone, what it throws is told with its line, and its threads a
   expect(await call('async function (x) { return x.n }', [{ n: 4 }])).toMatchObject({ value: { result: 4 } });
   for (const none of ['nothing', '1', 'a b', '']) expect(await call(none, [])).toMatchObject({ code: 'E_FUNCTION' });
   await expect.poll(() => sandbox.running()).toBe(0);
+});
+
+test.each(['1 / 0', 'NaN', '({ a: [1, -Infinity] })', '({ toJSON: () => NaN })', 'Promise.resolve([0 / 0])'])(
+  'a number that JSON has not is no result, and not told as null: %s',
+  async (code) => {
+    const lost = { ok: false, code: 'E_COMPUTE_OUTPUT', details: { problem: NO_JSON } };
+    expect(decideRun(await sandbox.run({ kind: 'evaluate', code }, PATIENT_MS, CANARY))).toEqual(lost);
+  },
+);
+
+test('what is null, or no value of JSON inside of one, is told as ever', async () => {
+  const code = '({ a: null, b: undefined, c: [undefined, null, -0, 1e308] })';
+  expect(decideRun(await sandbox.run({ kind: 'evaluate', code }, PATIENT_MS, CANARY))).toMatchObject({
+    value: { result: { a: null, c: [null, null, 0, 1e308] } },
+  });
 });
 
 test('a workspace runs two at once; what is ended is counted', async () => {

@@ -8,6 +8,7 @@ import type { UniverseStore } from '../universe-store.ts';
 import {
   type CrewRow,
   deleteUndone,
+  deleteUnmade,
   insertCrew,
   moveAssembly,
   type NewCrew,
@@ -99,12 +100,18 @@ async function goOn(parts: Parts, crewId: string): Promise<Decision<null, Assemb
     // Nobody takes it for abandoned while an answer may still come.
     if (!(await moveAssembly(client, crewId, { from: step, to: step }))) continue;
     const done = step === 'spawn' ? await spawn(parts, crew) : await openPool(parts, crew);
-    if (done.ok) continue;
-    // Somebody else got further with it: what was refused here is there.
-    if (!(await moveAssembly(client, crewId, { from: step, to: 'undo' }))) continue;
-    await undo(parts, crewId);
+    if (done.ok || !(await takeBack(parts, crew))) continue;
     return done;
   }
+}
+
+/** What its steps have made until one was refused, and no more. False = somebody else got further: what was refused is there. */
+async function takeBack(parts: Parts, { crewId, step: from }: CrewRow): Promise<boolean> {
+  const { client } = parts.store;
+  if (from === 'spawn') return deleteUnmade(client, crewId);
+  if (!(await moveAssembly(client, crewId, { from, to: 'undo' }))) return false;
+  await undo(parts, crewId);
+  return true;
 }
 
 async function spawn(

@@ -113,6 +113,15 @@ export async function moveAssembly(
   return moved === 1;
 }
 
+/** Of which nothing was made. False = it is not at its first step any more. */
+export async function deleteUnmade(client: SqlClient, crewId: string): Promise<boolean> {
+  const deleted = await client.$executeRawUnsafe(
+    `DELETE FROM universe.crews WHERE crew_id = $1 AND step = 'spawn'`,
+    crewId,
+  );
+  return deleted === 1;
+}
+
 export async function deleteUndone(client: SqlClient, crewId: string): Promise<void> {
   await client.$executeRawUnsafe(`DELETE FROM universe.crews WHERE crew_id = $1 AND step = 'undo'`, crewId);
 }

@@ -1,8 +1,9 @@
 import { CallError } from '@svc/contract/codes.ts';
-import { deny } from '@svc/contract/decision.ts';
+import { allow, deny } from '@svc/contract/decision.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openCrewBed } from '../../testing/crew-bed.ts';
+import { topicOf } from './domain/task.ts';
 
 type Bed = Awaited<ReturnType<typeof openCrewBed>>;
 const database = await migratedDatabase();
@@ -23,14 +24,20 @@ const crewOf = async (name: string) => {
 const status = (crew: string) => bed.call('svc_scenario_status', { crew });
 const UNTOUCHED = { spent: 0, pending: 0, available: 120 };
 
-test('a note that the brain refuses undoes its task', async () => {
+test('a note that the brain refuses undoes its task; one that it takes is for those of the crew', async () => {
   const wish = await crewOf('noteless');
   bed.takeNotes(async () => deny('E_QUOTA'));
   const refused = await bed.call('svc_scenario_task', wish);
   expect(refused).toMatchObject({ ok: false, code: 'E_STATE_WRITE', cause: 'E_QUOTA' });
-  bed.takeNotes();
+  const told: unknown[] = [];
+  bed.takeNotes(async ({ id, workspace }) => {
+    told.push(workspace);
+    return allow({ id, at: 1 });
+  });
   expect(await status('noteless')).toMatchObject({ phase: 'ready', pool: UNTOUCHED, tasks: { done: 0, refused: 1 } });
   expect(await bed.call('svc_scenario_task', wish)).toMatchObject({ no: 2, pool: { spent: 60 } });
+  expect(told).toEqual(['crew-noteless']);
+  bed.takeNotes();
 });
 
 test('a task whose vote has passed is finished by whoever comes next, and paid once', async () => {
@@ -47,6 +54,25 @@ test('a task whose vote has passed is finished by whoever comes next, and paid o
     pool: { spent: 60, pending: 0, available: 60 },
     tasks: { done: 1, refused: 0 },
   });
+});
+
+test("a name that meets somebody's workspace makes no crew of it, and it stays whosever it is", async () => {
+  for (const userId of ['ann', 'bob']) {
+    const given = { workspaceId: 'default', role: 'editor', userId };
+    await bed.call('svc_habitat_addRole', given, 'habitat');
+  }
+  const as = (agentId: string) => ({ subject: { agentId, verified: true }, operator: false, principal: agentId });
+  const workspaceId = 'crew-pier';
+  const made = await bed.call('svc_habitat_createWorkspace', { workspaceId }, 'habitat', as('ann'));
+  expect(made).toMatchObject({ created: true });
+  const annsRoles = () => bed.call('svc_habitat_getUserRoles', { workspaceId, userId: 'ann' }, 'habitat');
+  for (const caller of ['bob', 'ann']) {
+    const refused = await bed.call('svc_scenario_crew', { name: 'pier' }, 'universe', as(caller));
+    expect(refused).toMatchObject({ code: 'E_SCENARIO_SPAWN', reason: 'HABITAT_WORKSPACE_EXISTS' });
+    await bed.universe.deps.crews.reconciler.finish({ alone: true });
+    expect(await bed.universe.deps.crews.find('pier')).toBeNull();
+    expect(await annsRoles()).toMatchObject({ roles: ['admin'] });
+  }
 });
 
 test('who waits too long for its turn is told so', async () => {
@@ -70,6 +96,17 @@ test('who waits too long for its turn is told so', async () => {
   bed.takeNotes();
   await bed.universe.deps.crews.reconciler.finish({ alone: true });
   expect(await status('busy')).toMatchObject({ tasks: { done: 1 }, pool: { spent: 60, pending: 0 } });
+});
+
+test('a vote whose name somebody else has is told as that, and undoes its task', async () => {
+  const wish = await crewOf('squatted');
+  const { crewId } = (await bed.universe.deps.crews.find('squatted')) ?? { crewId: '' };
+  const vote = { options: ['soup', 'salad'], minQuorum: 1, scope: null, author: 'ann', ballots: [] };
+  const topic = topicOf(crewId, 1);
+  expect(await bed.votes.closeout({ ...vote, topic })).toMatchObject({ ok: true });
+  const refused = await bed.call('svc_scenario_task', wish);
+  expect(refused).toMatchObject({ ok: false, code: 'E_COLLISION', topic });
+  expect(await status('squatted')).toMatchObject({ phase: 'ready', pool: UNTOUCHED });
 });
 
 test('while the registry is silent nothing is held', async () => {

@@ -18,7 +18,12 @@ import { poolOf, statesOf } from './judging.ts';
 import type { CrewPorts } from './ports.ts';
 import { moveTask, readTask, type TaskChange, type TaskRefusal, type TaskRow } from './task-rows.ts';
 
-export type RunRefusal = 'E_SCENARIO_BUDGET' | 'E_SCENARIO_DELEGATE' | 'E_SCENARIO_NO_QUORUM' | 'E_STATE_WRITE';
+export type RunRefusal =
+  | 'E_SCENARIO_BUDGET'
+  | 'E_SCENARIO_DELEGATE'
+  | 'E_SCENARIO_NO_QUORUM'
+  | 'E_COLLISION'
+  | 'E_STATE_WRITE';
 
 export interface RunParts {
   readonly store: UniverseStore;
@@ -147,7 +152,10 @@ async function vote(step: Step): Promise<void> {
     author: executor,
     ballots: voters.map((voter) => ({ voter, outcome: ACCEPT })),
   });
-  if (!closed.ok) return refuse(step, 'E_SCENARIO_NO_QUORUM', { eligible, required, reason: closed.code });
+  if (!closed.ok) {
+    if (closed.code === 'E_COLLISION') return refuse(step, closed.code, closed.details);
+    throw new Error(`the vote on ${task.taskId} is none: ${closed.code}`);
+  }
   const { winner, votes, percentage, decidedAt } = closed.value;
   if (winner !== ACCEPT) return refuse(step, 'E_SCENARIO_NO_QUORUM', { eligible, required });
   return move(step, 'tracking', { decision: { winner, votes, percentage, decidedAt } });
@@ -156,7 +164,13 @@ async function vote(step: Step): Promise<void> {
 async function track(step: Step): Promise<void> {
   const { parts, task, crew } = step;
   const { executor } = delegated(task);
-  const note = { id: task.deltaId, file: fileOfCrew(crew.name), change: noteText(task, crew), changedBy: executor };
+  const note = {
+    id: task.deltaId,
+    file: fileOfCrew(crew.name),
+    change: noteText(task, crew),
+    changedBy: executor,
+    workspace: crew.workspace,
+  };
   const noted = await parts.ports.notes.noteResolution(note, { by: task.by });
   if (!noted.ok) return refuse(step, 'E_STATE_WRITE', { cause: noted.code });
   return move(step, 'capturing', {});

@@ -4,6 +4,8 @@ import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DoorsBed, openDoorsBed } from '../../testing/doors-bed.ts';
+import { sessionOfJob } from './domain/run.ts';
+import { MOST_JOBS } from './domain/schedule.ts';
 
 const database = await migratedDatabase();
 const client = poolClient(database.pool);
@@ -55,6 +57,21 @@ describe('a job', () => {
     expect(pending).toBeGreaterThanOrEqual(2);
   });
 
+  test('mints no token: none stands behind it any more', async () => {
+    const task = { tool: 'svc_habitat_mintToken', arguments: { agentId: 'ann', ttlMs: 1000 } };
+    await schedule({ id: 'mint', task }, 'ann');
+    expect(await run('mint', 'ann')).toMatchObject({ status: 'refused', code: 'FORBIDDEN' });
+  });
+
+  test('shows a secret to whoever waits for the run, and keeps it nowhere', async () => {
+    await schedule({ id: 'secret', task: { tool: 'svc_habitat_mintToken', arguments: { agentId: 'ann' } } });
+    const again = () => bed.callAs({ idempotencyKey: 'secret' }, 'cron_run', { id: 'secret' });
+    expect(await again()).toMatchObject({ run: { status: 'ok', result: { token: expect.stringMatching(/^svc_/) } } });
+    expect(await again()).toMatchObject({ run: { status: 'ok', result: { agentId: 'ann', token: null } } });
+    const kept = await client.$queryRawUnsafe('SELECT result::text AS result FROM universe.cron_runs');
+    expect(JSON.stringify(kept)).not.toMatch(/svc_[0-9a-f]{64}/);
+  });
+
   test('is of who made it: others neither take its id, run nor cancel it; an admin sees and cancels it', async () => {
     await schedule({ id: 'own', task: probeTask() }, 'ann');
     expect(await schedule({ id: 'own' }, 'bob')).toMatchObject({ code: 'E_CRON_TAKEN' });
@@ -87,6 +104,23 @@ describe('a job', () => {
     }
     expect(bed.probe.keys).toEqual([]);
     expect(await bed.callAs({ hops: 8 }, 'cron_run', { id: 'x' })).toMatchObject({ code: 'E_LIMIT' });
+  });
+
+  test('makes and runs no job inside of the calls that it makes either', async () => {
+    const inner: Record<string, Fields> = { cron_schedule: { id: 'child' }, cron_run: { id: 'nested' } };
+    for (const [tool, args] of Object.entries(inner)) {
+      await bed.call('recursion_register', { name: 'again', type: 'tool', tool }, 'ann');
+      for (const operation of [tool, 'again']) {
+        const task = { tool: 'recursion_retry', arguments: { operation, arguments: args } };
+        await schedule({ id: 'nested', task }, 'ann');
+        expect(await run('nested', 'ann')).toMatchObject({ status: 'failed', code: 'E_RETRY_FAILED' });
+        expect(await bed.callAs({ session: sessionOfJob('default/nested') }, tool, args)).toMatchObject({
+          code: 'E_CRON_TOOL',
+        });
+      }
+    }
+    expect((await jobOf('child', 'ann')).job).toBeUndefined();
+    await bed.call('cron_cancel', { id: 'nested' }, 'ann');
   });
 
   test('whose ticks were missed runs the latest of them once, and counts the others', async () => {
@@ -157,6 +191,27 @@ describe('a job', () => {
       `SELECT payload FROM universe.outbox WHERE name = 'cron:ticked'`,
     );
     expect(rows.map(({ payload }) => payload)).toContainEqual({ id: 'heart', tick: 1, parties: ['operator'] });
+  });
+
+  test('is one of so many of a family, and of all members: operators find room', async () => {
+    const { ofMembers, ofFamily } = MOST_JOBS;
+    const families = ['f1', 'f2', 'f3', 'f4', 'f5'];
+    for (const family of families) await bed.enrol(family, 'editor');
+    const made: [string, string][] = [];
+    const codes: unknown[] = [];
+    for (const family of families) {
+      for (let n = 0; n <= ofFamily; n += 1) {
+        const job = await schedule({ id: `${family}-${n}`, enabled: false }, family);
+        if (job['scheduled'] === true) made.push([`${family}-${n}`, family]);
+        else codes.push([family, job['code'], job['limit'], job['of']]);
+      }
+    }
+    expect(codes).toContainEqual(['f1', 'E_QUOTA', ofFamily, 'family']);
+    expect(codes).toContainEqual(['f5', 'E_QUOTA', ofMembers, 'workspace']);
+    expect(await schedule({ id: 'f1-0', enabled: false }, 'f1')).toMatchObject({ replaced: true });
+    expect(await schedule({ id: 'of-operator', enabled: false })).toMatchObject({ scheduled: true });
+    for (const [id, family] of [...made, ['of-operator', undefined] as const])
+      await bed.call('cron_cancel', { id }, family);
   });
 
   test('beyond a hundred of a workspace there is none, and a list comes in pages', async () => {

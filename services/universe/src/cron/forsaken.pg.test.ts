@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Database } from '@svc/runtime/database.ts';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { startPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/postgres.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CronBed, openCronBed } from '../../testing/cron-bed.ts';
 import { FORSAKEN_AFTER_MS } from './domain/run.ts';
 
 const FIXTURE = join(import.meta.dirname, '..', '..', 'testing', 'cron.fixture.ts');
 const log = { warn() {}, fatal() {} };
-const server = await startPostgres();
+const server = await lendPostgres();
 const children: ChildProcess[] = [];
 const keys: string[] = [];
 let database: Database;
@@ -24,7 +24,7 @@ else {
     database = await openPostgresDatabase({ url, log, poolSize: 8 });
     bed = await openCronBed(database, 'survivor', async ({ key }) => {
       keys.push(String(key));
-      return { ok: true, result: null, bytes: 4 };
+      return { ok: true, result: null, kept: null, bytes: 4 };
     });
   });
   afterAll(async () => {

@@ -1,7 +1,7 @@
 /** Statements on jobs. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
-import type { Schedule } from './domain/schedule.ts';
+import type { JobCounts, Schedule } from './domain/schedule.ts';
 import type { RunRow } from './run-rows.ts';
 
 export interface Task {
@@ -70,16 +70,25 @@ export async function lockWorkspace(tx: SqlClient, workspace: string): Promise<v
   );
 }
 
-export async function countJobs(tx: SqlClient, workspace: string): Promise<number> {
-  const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
-    'SELECT count(*)::float8 AS count FROM universe.cron_jobs WHERE workspace = $1',
+export async function countJobs(
+  tx: SqlClient,
+  { workspace, family }: Pick<NewJob, 'workspace' | 'family'>,
+): Promise<JobCounts> {
+  const [row] = await tx.$queryRawUnsafe<JobCounts[]>(
+    `SELECT count(*)::int AS "ofWorkspace", count(family)::int AS "ofMembers",
+       count(*) FILTER (WHERE family = $2)::int AS "ofFamily"
+     FROM universe.cron_jobs WHERE workspace = $1`,
     workspace,
+    family,
   );
-  return row?.count ?? 0;
+  if (row === undefined) throw new Error('a count without a row');
+  return row;
 }
 
 export interface NewJob extends JobPlace, Scheduler {
   readonly jobKey: string;
+  /** Under whom it is counted; null = an operator made it. */
+  readonly family: string | null;
   readonly intervalMs: number;
   readonly task: Task | null;
   readonly enabled: boolean;
@@ -89,12 +98,12 @@ export interface NewJob extends JobPlace, Scheduler {
 export async function putJob(tx: SqlClient, job: NewJob): Promise<number> {
   const [row] = await tx.$queryRawUnsafe<{ nextAt: number }[]>(
     `INSERT INTO universe.cron_jobs AS j (job_key, workspace, job_id, identity, agent_id, bound, profile, interval_ms, tool,
-       args, enabled, anchor_at, next_at)
-     SELECT $1, $2, $3, $4, $5, $6, $7, $8::int, $9, $10::json, $11, now, now + $8::int * interval '1 millisecond'
+       args, enabled, family, anchor_at, next_at)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8::int, $9, $10::json, $11, $12, now, now + $8::int * interval '1 millisecond'
      FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS now) moment
      ON CONFLICT (workspace, job_id) DO UPDATE SET identity = excluded.identity, agent_id = excluded.agent_id,
        bound = excluded.bound, profile = excluded.profile, interval_ms = excluded.interval_ms, tool = excluded.tool,
-       args = excluded.args, enabled = excluded.enabled, anchor_at = excluded.anchor_at, next_at = excluded.next_at,
+       args = excluded.args, enabled = excluded.enabled, family = excluded.family, anchor_at = excluded.anchor_at, next_at = excluded.next_at,
        last_tick = 0
      RETURNING ${epochMs('j.next_at')} AS "nextAt"`,
     job.jobKey,
@@ -108,6 +117,7 @@ export async function putJob(tx: SqlClient, job: NewJob): Promise<number> {
     job.task?.tool ?? null,
     job.task === null ? null : JSON.stringify(job.task.args),
     job.enabled,
+    job.family,
   );
   if (row === undefined) throw new Error('a job that was not put anywhere');
   return row.nextAt;

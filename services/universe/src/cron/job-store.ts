@@ -3,7 +3,7 @@ import { allow, deny } from '@svc/contract/decision.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { UniverseStore } from '../universe-store.ts';
-import { MAX_JOBS } from './domain/schedule.ts';
+import { decideNewJob } from './domain/schedule.ts';
 import {
   countJobs,
   deleteJob,
@@ -35,7 +35,8 @@ export function createJobStore({ client, change }: UniverseStore, ids: Ids) {
         await lockWorkspace(tx, workspace);
         const known = await lockJob(tx, job);
         if (known !== null && known.agentId !== job.agentId) return deny('E_CRON_TAKEN');
-        if (known === null && (await countJobs(tx, workspace)) >= MAX_JOBS) return deny('E_QUOTA', { limit: MAX_JOBS });
+        const room = known === null ? decideNewJob(await countJobs(tx, job), job.family) : allow(null);
+        if (!room.ok) return room;
         const nextAt = await putJob(tx, { ...job, jobKey: ids.next('cron') });
         const replaced = known !== null;
         emit({

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openCronBed } from '../../testing/cron-bed.ts';
 
 const MANY = 250;
-const ended = async () => ({ ok: true, result: null, bytes: 4 }) as const;
+const ended = async () => ({ ok: true, result: null, kept: null, bytes: 4 }) as const;
 
 test('all that ran before a start is lost', async () => {
   const database = await migratedDatabase();

@@ -2,7 +2,6 @@
  * Makes due ticks happen. Whoever claims a tick in the database runs it; who is woken only looks what is due, so that it does
  * no harm when many look at once, or when nobody does for a while.
  */
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError } from '@svc/contract/codes.ts';
 import type { HABITAT } from '@svc/contract/operations.habitat.ts';
@@ -12,7 +11,7 @@ import type { JobDeclaration } from '@svc/runtime/jobs.ts';
 import type { OperationClient } from '@svc/runtime/operations.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { InnerCalls } from '../inner-calls.ts';
-import { endOf, heartbeatEnd, LOST, RAN, type RunEnd } from './domain/run.ts';
+import { endOf, heartbeatEnd, LOST, RAN, type RunEnd, sessionOfJob } from './domain/run.ts';
 import { type DueJob, type JobRow, jobPlaceKey, type Scheduler } from './job-rows.ts';
 import type { Presence } from './presence.ts';
 import type { ClaimedRun, RunStore } from './run-store.ts';
@@ -21,10 +20,17 @@ export interface CronRunner {
   readonly jobs: readonly JobDeclaration[];
   /** Looks again when that tick is due. */
   wakeAt(nextAt: number): void;
-  /** Makes a claimed run; resolves when it is over. Its call is so many calls inside of others. */
-  run(claimed: ClaimedRun, hops: number): Promise<void>;
+  /**
+   * Makes a claimed run; resolves when it is over, with what its tool said, secrets too; null = nothing, or too much. Its call is
+   * so many calls inside of others.
+   */
+  run(claimed: ClaimedRun, hops: number): Promise<Said | null>;
   /** Begins nothing more, and lets what runs end; what does not is lost. */
   drain(): Promise<void>;
+}
+
+interface Said {
+  readonly result: unknown;
 }
 
 export interface RunnerParts {
@@ -54,10 +60,10 @@ const MOST_RESULT_BYTES = 65_536;
 
 export function createCronRunner(parts: RunnerParts): CronRunner {
   const { platform, runs, presence } = parts;
-  const inHand = new Map<string, Promise<void>>();
+  const inHand = new Map<string, Promise<unknown>>();
   let isDraining = false;
 
-  function run(claimed: ClaimedRun, hops: number): Promise<void> {
+  function run(claimed: ClaimedRun, hops: number): Promise<Said | null> {
     const running = made(parts, claimed, hops).finally(() => inHand.delete(claimed.runId));
     inHand.set(claimed.runId, running);
     return running;
@@ -129,7 +135,7 @@ function presenceJobs({ runs, presence, inHand }: Presented): JobDeclaration[] {
 }
 
 /** Resolves when all are over, or the time is. */
-async function within(ms: number, works: Iterable<Promise<void>>): Promise<void> {
+async function within(ms: number, works: Iterable<Promise<unknown>>): Promise<void> {
   const patience = new AbortController();
   const over = sleep(ms, undefined, patience).catch(() => undefined);
   await Promise.race([Promise.all(works), over]);
@@ -147,19 +153,23 @@ async function heartbeat(
 
 interface Made {
   readonly how: RunEnd;
-  /** JSON text, for whoever asked for the run. */
-  readonly result: string | null;
+  /** For whoever asked for the run and waits for it. */
+  readonly said: Said | null;
+  /** JSON text, for whoever asks for it again. */
+  readonly kept: string | null;
 }
 
-async function made(parts: RunnerParts, claimed: ClaimedRun, hops: number): Promise<void> {
+async function made(parts: RunnerParts, claimed: ClaimedRun, hops: number): Promise<Said | null> {
   const { platform, runs } = parts;
-  const { how, result } = await outcomeOf(parts, claimed, hops);
+  const { how, said, kept } = await outcomeOf(parts, claimed, hops);
   for (let retry = 0; ; retry += 1) {
     try {
-      return await runs.end(claimed.runId, how, result);
+      await runs.end(claimed.runId, how, kept);
+      return said;
     } catch (error) {
       if (retry >= RETRIES) {
-        return platform.log.error({ err: error, runId: claimed.runId }, 'the end of a run could not be written down');
+        platform.log.error({ err: error, runId: claimed.runId }, 'the end of a run could not be written down');
+        return null;
       }
       await sleep(RETRY_MS);
     }
@@ -168,20 +178,21 @@ async function made(parts: RunnerParts, claimed: ClaimedRun, hops: number): Prom
 
 async function outcomeOf(parts: RunnerParts, { runId, tick, job }: ClaimedRun, hops: number): Promise<Made> {
   const { calls, platform } = parts;
-  if (job.task === null) return { how: await heartbeatNow(parts, job), result: null };
+  if (job.task === null) return { how: await heartbeatNow(parts, job), said: null, kept: null };
   const name = jobPlaceKey(job);
   const outcome = await calls.make({
     ...job.task,
     as: actingFor(job, job.workspace),
-    session: createHash('sha256').update(`cron ${name}`).digest('hex'),
+    session: sessionOfJob(name),
     requestId: runId,
     hops,
     key: `cron:${name}:${job.anchorAt}:${tick ?? runId}`,
     mostBytes: tick === null ? MOST_RESULT_BYTES : 0,
     deadlineAt: platform.clock.now() + MAX_DEADLINE_MS,
   });
-  const isKept = tick === null && outcome.ok && outcome.bytes <= MOST_RESULT_BYTES;
-  return { how: endOf(outcome), result: isKept ? JSON.stringify(outcome.result) : null };
+  const how = endOf(outcome);
+  if (tick !== null || !outcome.ok || outcome.bytes > MOST_RESULT_BYTES) return { how, said: null, kept: null };
+  return { how, said: { result: outcome.result }, kept: JSON.stringify(outcome.kept) };
 }
 
 async function heartbeatNow(parts: RunnerParts, job: JobRow): Promise<RunEnd> {
@@ -195,5 +206,5 @@ async function heartbeatNow(parts: RunnerParts, job: JobRow): Promise<RunEnd> {
 
 function actingFor({ agentId, bound, profile }: Scheduler, workspace: string): ActingAs {
   if (agentId === null) return { kind: 'operator', agentId: null };
-  return { kind: 'identity', id: agentId, workspace, limits: { bound, profile, readOnly: false } };
+  return { kind: 'identity', id: agentId, workspace, limits: { bound, profile, readOnly: false, expiresAt: null } };
 }

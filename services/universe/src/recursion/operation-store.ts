@@ -32,7 +32,7 @@ const MAX_OPERATIONS = 100;
 
 export function createOperationStore({ client, change, idempotency }: UniverseStore) {
   return {
-    find: (place: OperationPlace) => readOperation(client, place).then((row) => row?.spec ?? null),
+    find: (place: OperationPlace) => readOperation(client, place),
     /** Returns whether it took the place of one. */
     put: (call: ChangeCall, wish: NewOperation) =>
       change<boolean, 'E_RECURSION_TAKEN' | 'E_QUOTA'>(call, async ({ tx }) => {
@@ -46,16 +46,19 @@ export function createOperationStore({ client, change, idempotency }: UniverseSt
         await putOperation(tx, wish);
         return allow(known !== null);
       }),
-    /** What came of a keyed call before, or what `work` says now: its effects are elsewhere. */
+    /** What was kept of a keyed call before, or what `work` says now: its effects are elsewhere. */
     async once<Value>(
       call: ChangeCall,
       scope: IdempotencyScope | null,
-      work: () => Promise<Value>,
+      work: () => Promise<{ readonly value: Value; readonly kept: Value }>,
     ): Promise<Once<Value, never>> {
       const known = await idempotency.find<Value, never>(client, scope);
       if (known !== null) return { decision: known, replayed: true };
-      const value = await work();
-      return scope === null ? { decision: allow(value), replayed: false } : change(call, async () => allow(value));
+      const { value, kept } = await work();
+      const said = { decision: allow(value), replayed: false };
+      if (scope === null) return said;
+      const stored = await change<Value, never>(call, async () => allow(kept));
+      return stored.replayed ? stored : said;
     },
   };
 }

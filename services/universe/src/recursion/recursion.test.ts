@@ -1,10 +1,12 @@
 /** Work over data of callers, and tools called in their name: limits, one bad item, attempts that take effect once. */
+import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DoorsBed, openDoorsBed } from '../../testing/doors-bed.ts';
 
 const database = await migratedDatabase();
+const client = poolClient(database.pool);
 let bed: DoorsBed;
 
 beforeAll(async () => {
@@ -198,6 +200,22 @@ describe('a retry', () => {
     expect(bed.probe.keys).toEqual([]);
   });
 
+  test('shows a secret once, and keeps it nowhere', async () => {
+    const minted = (idempotencyKey: string, args: Fields) => bed.callAs({ idempotencyKey }, 'recursion_retry', args);
+    const mint = { operation: 'svc_habitat_mintToken', arguments: { agentId: 'ann' } };
+    const first = await minted('mint', mint);
+    const token = (first['result'] as Fields)['token'];
+    expect(token).toMatch(/^svc_/);
+    expect(await minted('mint', mint)).toEqual({ ...first, result: { ...(first['result'] as Fields), token: null } });
+    const nested = { operation: 'recursion_retry', arguments: mint };
+    expect(await minted('deep', nested)).toMatchObject({
+      result: { result: { token: expect.stringMatching(/^svc_/) } },
+    });
+    expect(await minted('deep', nested)).toMatchObject({ result: { success: true, result: null } });
+    const kept = await client.$queryRawUnsafe('SELECT outcome::text AS outcome FROM universe.idempotency');
+    expect(JSON.stringify(kept)).not.toMatch(/svc_[0-9a-f]{64}/);
+  });
+
   test('is of a tool that does not act on the world outside, and not too deep inside of others', async () => {
     for (const operation of ['probe_external', 'upper', 'nothing']) {
       expect(await retry(operation)).toMatchObject({ success: false, code: 'E_RECURSION_OPERATION' });
@@ -211,6 +229,35 @@ describe('a retry', () => {
     expect(await bed.call('recursion_retry', nested(7))).toMatchObject({ success: true });
     expect(await bed.call('recursion_retry', nested(8))).toMatchObject({ success: false });
     expect(bed.probe.keys).toHaveLength(1);
+  });
+});
+
+describe('a token', () => {
+  const MINUTE = 60_000;
+  const MONTH = 30 * 86_400_000;
+  const minting = (more: Fields = {}) => ({
+    operation: 'svc_habitat_mintToken',
+    arguments: { agentId: 'ann', ...more },
+  });
+  const ann = (expiresAt: number) => ({
+    subject: { userId: 'ann', agentId: 'ann', workspace: 'default', roles: ['editor'], verified: true },
+    token: { tokenId: 'tok_ann', bound: null, readOnly: false, profile: null, expiresAt },
+    operator: false,
+    principal: 'tok:ann',
+  });
+
+  test('gives no longer one through calls inside of calls', async () => {
+    const expiresAt = Date.now() + MINUTE;
+    const asked = (args: Fields) => bed.callAs(ann(expiresAt), 'recursion_retry', args);
+    const long = minting({ ttlMs: MONTH });
+    expect(await asked(long)).toMatchObject({ code: 'E_RETRY_FAILED', last: 'FORBIDDEN' });
+    expect(await asked({ operation: 'recursion_retry', arguments: long })).toMatchObject({ code: 'E_RETRY_FAILED' });
+    expect(await asked(minting())).toMatchObject({ success: true, result: { agentId: 'ann', expiresAt } });
+  });
+
+  test('that has ended meanwhile gives none', async () => {
+    const asked = await bed.callAs(ann(Date.now() - 1), 'recursion_retry', minting({ ttlMs: 1 }));
+    expect(asked).toMatchObject({ code: 'E_RETRY_FAILED', last: 'FORBIDDEN' });
   });
 });
 
@@ -235,6 +282,26 @@ describe('a registered operation', () => {
     await expect(register({ name: 'x', type: 'pipeline', steps: ['upper'], workspace: 'else' })).rejects.toThrow(
       'FORBIDDEN',
     );
+  });
+
+  test('changes something for who registered it and for all when an operator did, whatever it was before', async () => {
+    for (const tool of ['probe_write', 'probe_write_idempotent']) {
+      await register({ name: 'tidy', type: 'tool', tool: 'probe_read', arguments: { text: 'a' } }, 'bob');
+      expect(await retry('tidy', {}, 'ann')).toMatchObject({ success: true });
+      expect(await register({ name: 'tidy', type: 'tool', tool }, 'bob')).toMatchObject({ replaced: true });
+      bed.probe.keys.splice(0);
+      for (const other of ['ann', undefined]) {
+        const refused = { success: false, code: 'E_RECURSION_OPERATION', attempts: 0, owner: 'bob' };
+        expect(await retry('tidy', {}, other)).toMatchObject(refused);
+        const nested = { arguments: { operation: 'tidy' } };
+        expect(await retry('recursion_retry', nested, other)).toMatchObject({ success: false });
+      }
+      expect(bed.probe.keys).toEqual([]);
+      expect(await retry('tidy', {}, 'bob')).toMatchObject({ success: true });
+    }
+    const tidy = { name: 'tidy', type: 'tool', tool: 'probe_write' };
+    expect(await bed.call('recursion_register', tidy)).toMatchObject({ replaced: true });
+    expect(await retry('tidy', {}, 'ann')).toMatchObject({ success: true });
   });
 
   test('has a name that is nobody else’s, and a form', async () => {

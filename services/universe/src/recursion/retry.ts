@@ -26,11 +26,17 @@ export interface Tried {
   readonly isExhausted: boolean;
 }
 
+/** Said to whoever waits, and what may be kept of it. */
+interface Told {
+  readonly value: Tried;
+  readonly kept: Tried;
+}
+
 export async function retry(
   { calls, random }: Pick<UniverseDeps, 'calls' | 'random'>,
   caller: Caller,
   wish: RetryWish,
-): Promise<Tried> {
+): Promise<Told> {
   const { tool, args, maxRetries, backoffMs, hops, key } = wish;
   const delaysMs: number[] = [];
   for (let attempt = 1; ; attempt += 1) {
@@ -47,12 +53,19 @@ export async function retry(
     });
     if (outcome.ok) {
       const isCut = outcome.bytes > MAX_RESULT_BYTES;
-      return { outcome: { ok: true, result: outcome.result, isCut }, attempts: attempt, delaysMs, isExhausted: false };
+      const tried = (result: unknown): Tried => ({
+        outcome: { ok: true, result, isCut },
+        attempts: attempt,
+        delaysMs,
+        isExhausted: false,
+      });
+      return { value: tried(outcome.result), kept: tried(outcome.kept) };
     }
     const pauseMs = delayMs(backoffMs, attempt, (random.bytes(1)[0] ?? 0) / 255);
     const mayGoOn = isWorthAnother(outcome.code);
     if (!mayGoOn || attempt > maxRetries || Date.now() + pauseMs >= caller.deadlineAt) {
-      return { outcome, attempts: attempt, delaysMs, isExhausted: mayGoOn };
+      const failed: Tried = { outcome, attempts: attempt, delaysMs, isExhausted: mayGoOn };
+      return { value: failed, kept: failed };
     }
     delaysMs.push(pauseMs);
     await sleep(pauseMs);

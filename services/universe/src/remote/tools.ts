@@ -193,6 +193,8 @@ const call = defineDoorTool({
   dress: { ok: false },
   aliases: { arguments: 'args' },
   deadlineMs: REMOTE_LIMITS.withinMs + 5000,
+  // The result is that of any tool of the other node.
+  secrets: ['result'],
   example: { host: 'b', tool: 'svc_health', args: {} },
   async handler({ host, tool, args = {} }, context) {
     const { deps, caller, refuse, take, now, idempotency } = context;

@@ -20,6 +20,13 @@ import {
 import { ensure, type Putting, putAll, type Wish } from './put.ts';
 import { MOST_TOGETHER, type NewWork, readWork, readWorkOf } from './work-rows.ts';
 
+interface Remover {
+  readonly name: string;
+  readonly sees: boolean;
+  /** What others have made too. */
+  readonly mayAll: boolean;
+}
+
 export type StreamStore = ReturnType<typeof createStreamStore>;
 
 export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
@@ -41,10 +48,11 @@ export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Pla
       }),
     enqueue: (call: ChangeCall, wish: Wish, work: Omit<NewWork, 'workId'>) =>
       enqueue(call, { wish, work: { ...work, workId: ids.next('wrk') } }),
-    remove: (call: ChangeCall, place: StreamPlace, who: { readonly name: string; readonly mayAll: boolean }) =>
+    /** Of what somebody does not see there is nothing to remove; a keyed call that did remove it says so again. */
+    remove: (call: ChangeCall, place: StreamPlace, who: Remover) =>
       change<number, 'E_STREAM_ABSENT' | 'E_NOT_CREATOR'>(call, async ({ tx, emit, audit }) => {
         const row = await readStream(tx, place, 'FOR UPDATE');
-        if (row === null) return deny('E_STREAM_ABSENT');
+        if (row === null || !who.sees) return deny('E_STREAM_ABSENT');
         if (!who.mayAll && row.createdBy !== who.name) return deny('E_NOT_CREATOR');
         const removed = await deleteStream(tx, row.streamId);
         const { parties, ...where } = hearersOf(place);

@@ -1,7 +1,7 @@
 /** Queues on the real database: each item goes to one holder at a time, is offered again, and is kept when it is over. */
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
-import type { Fields } from '@svc/testing/service-bed.ts';
+import { callTool, type Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openUniverseBed, type UniverseBed } from '../../testing/universe-bed.ts';
 import { MOST_QUEUES } from './domain/stream.ts';
@@ -116,6 +116,22 @@ describe('a queue', () => {
     ] as const) {
       expect(await bed.call(tool, args, 'w1')).toMatchObject({ code: 'E_WORK_ABSENT' });
     }
+  });
+
+  test('that was removed under a key is so when asked again, whatever has its name now', async () => {
+    const remove = async (key: string) => {
+      const over = { idempotencyKey: key };
+      return (await callTool(bed.platform.bus, 'universe', 'stream_delete', { stream: 'twice' }, over)).fields;
+    };
+    expect(await remove('too early')).toMatchObject({ code: 'E_STREAM_ABSENT' });
+    await put('twice', 1);
+    const removed = await remove('in time');
+    expect(removed).toMatchObject({ deleted: true, removed: 1 });
+    expect(await remove('in time')).toEqual(removed);
+    await put('twice', 2);
+    expect(await remove('too early')).toMatchObject({ code: 'E_STREAM_ABSENT' });
+    expect(await remove('in time')).toEqual(removed);
+    expect((await poll('twice')).work).toMatchObject({ task: 2 });
   });
 });
 

@@ -4,8 +4,9 @@ import { type CommandContext, type CommandDeclaration, textArgument } from '../c
 import { edit, openDraft } from '../editor.ts';
 import { explain } from '../explain.ts';
 import { showObject } from '../output.ts';
-import { PLACE_OPTIONS, type Place, placeOf } from '../place.ts';
+import { optionsFor, PLACE_OPTIONS, type Place, placeOf } from '../place.ts';
 import { Problem, UsageProblem } from '../problems.ts';
+import { shellWord } from '../shell-word.ts';
 import { writtenText } from './files.ts';
 
 export const editCommand: CommandDeclaration = {
@@ -37,7 +38,7 @@ export const editCommand: CommandDeclaration = {
       await draft.discard();
       showObject(terminal, written, () => writtenText(terminal, written));
     } catch (error) {
-      throw notWritten(error, read.file, draft.path);
+      throw notWritten(error, read, draft.path);
     }
   },
 };
@@ -70,14 +71,16 @@ async function readState({ client, signal }: CommandContext, name: string, place
   }
 }
 
-/** Whatever went wrong, the person's text is still there. */
-function notWritten(error: unknown, file: string, path: string): Problem {
+/** Whatever went wrong, the person's text is still there, and what is proposed means the place where it was read. */
+function notWritten(error: unknown, { file, place }: ReadState, path: string): Problem {
   const { exit, message, advice } = explain(error);
   if (error instanceof RefusalError && error.code === 'E_CONFLICT') {
+    const here = [shellWord(file), ...optionsFor(place)].join(' ');
+    const text = shellWord(path);
     return new Problem(`Somebody wrote ${file} while you edited it; theirs is kept, and so is yours.`, exit, [
-      `Your text: ${path}`,
-      `Compare:   svc get ${file} | diff - ${path}`,
-      `Then:      svc edit ${file}   or, to put yours in place of theirs:  svc set ${file} -f ${path}`,
+      `Your text: ${text}`,
+      `Compare:   svc get ${here} | diff - ${text}`,
+      `Then:      svc edit ${here}   or, to put yours in place of theirs:  svc set ${here} -f ${text}`,
     ]);
   }
   return new Problem(`${file} was not written: ${message}`, exit, [...advice, `Your text is in ${path}`]);

@@ -36,6 +36,7 @@ export const watchCommand: CommandDeclaration = {
     const listening = listen({
       url: client.url,
       ...credentialOf(surroundings.env),
+      agent: textOption(input, 'agent'),
       ...(events.length === 0 ? {} : { events: events as EventName[] }),
       workspace: textOption(input, 'workspace'),
       after: textOption(input, 'after'),

@@ -1,9 +1,25 @@
 /** The node at the address: does it answer, does it know us, how is it. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, UnreachableError } from '@svc/client/client.ts';
 import { credentialOf } from '../connection.ts';
 import { explain } from '../explain.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { type Finding, fail, look, ok } from './finding.ts';
+
+type Readiness = Awaited<ReturnType<Client['ready']>>;
+
+/** A node that is starting, or was busy for a second, is asked again before it is told of. */
+const LOOKS = 6;
+const LOOK_AGAIN_MS = 500;
+
+async function readiness(client: Client, signal: AbortSignal): Promise<Readiness> {
+  let seen = await client.ready(signal);
+  for (let looks = 1; !seen.ready && looks < LOOKS; looks += 1) {
+    await sleep(LOOK_AGAIN_MS, undefined, { signal });
+    seen = await client.ready(signal);
+  }
+  return seen;
+}
 
 export async function examineNode(
   surroundings: Surroundings,
@@ -11,9 +27,9 @@ export async function examineNode(
   isLocal: boolean,
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  let ready: Awaited<ReturnType<Client['ready']>>;
+  let ready: Readiness;
   try {
-    ready = await client.ready(signal);
+    ready = await readiness(client, signal);
   } catch (error) {
     return [silence(error, client.url, isLocal)];
   }
@@ -31,13 +47,13 @@ function silence(error: unknown, url: string, isLocal: boolean): Finding {
   );
 }
 
-function standing(url: string, { ready, checks, degraded }: Awaited<ReturnType<Client['ready']>>): Finding {
+function standing(url: string, { ready, checks, degraded }: Readiness): Finding {
   const failing = checks.filter(({ status }) => status === 'fail').map(({ name }) => name);
   if (!ready)
     return fail(
       'node',
       `at ${url} is not ready: ${failing.join(', ')}`,
-      'It may be starting: again in a moment; then its log tells.',
+      'It may be starting, or too busy: again in a moment; then its log tells.',
     );
   if (degraded.length > 0)
     return look(

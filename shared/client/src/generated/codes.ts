@@ -18,7 +18,7 @@ export type CallErrorCode =
   | 'FORBIDDEN'
   /** A row rule denies access. */
   | 'RLS_DENIED'
-  /** The caller, or an agent it descends from, is in quarantine and may only read, until an operator or an admin of its home releases it. */
+  /** The caller, or an agent it descends from, is in quarantine and may only read, until an operator releases it, or an admin of the workspace that was its home when it was put there. */
   | 'E_QUARANTINED'
   /** The island is gated and the caller is anonymous. */
   | 'E_ISLAND_WRITE_DENIED'
@@ -72,7 +72,7 @@ export type RefusalCode =
   | 'E_BID_ABSENT'
   /** The bid was accepted or withdrawn, or its time is over. */
   | 'E_BID_CLOSED'
-  /** A person has another branch checked out, or a merge in progress, in this working tree; only reads work meanwhile. */
+  /** A person has the branch checked out elsewhere, or another branch or a merge in progress in its working tree; only reads work meanwhile. */
   | 'E_BRAIN_DIVERTED'
   /** No such branch; svc_list_branches shows those there are. */
   | 'E_BRANCH_ABSENT'

@@ -519,7 +519,7 @@ export interface Tools {
   cron_run: {
     arguments: { id: string; workspace?: string | undefined };
     result: { id: string; run: { at: number; status: "running" | "ok" | "failed" | "refused" | "skipped" | "lost"; durationMs: number | null; code?: string; result?: unknown } };
-    refusals: 'E_CRON_ABSENT' | 'E_CRON_BUSY' | 'E_LIMIT';
+    refusals: 'E_CRON_TOOL' | 'E_CRON_ABSENT' | 'E_CRON_BUSY' | 'E_LIMIT';
     dress: unknown;
     callErrors: never;
   };
@@ -839,7 +839,7 @@ export interface Tools {
   market_skill_buy: {
     arguments: { listingId: string; buyerId: string; workspace?: string | undefined; context?: { consentGiven?: boolean | undefined } & Record<string, unknown> | undefined };
     result: { tradeId: string; state: "pending_delivery"; listingId: string; buyer: string; seller: string; price: string | null; holdId: string; held: true; deliverBy: number };
-    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_QUOTA' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NOT_SKILL';
+    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_NO_AGENT' | 'E_POOL_EXCEEDED' | 'E_QUOTA' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NOT_SKILL';
     dress: unknown;
     callErrors: 'FORBIDDEN';
   };
@@ -891,7 +891,7 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** How much is offered, asked for and traded. */
+  /** How much is offered, asked for and traded, as far as the caller may see it; of trades its own and those of its workspaces. */
   market_stats: {
     arguments: Record<string, never>;
     result: { listings: number; active: number; bids: number; trades: { pending: number; completed: number; cancelled: number }; skillTrades: Record<string, number>; types: Record<string, number>; volume: number };
@@ -903,7 +903,7 @@ export interface Tools {
   market_trade: {
     arguments: { listingId?: string | undefined; bidId?: string | undefined; tradeId?: string | undefined; buyerId?: string | undefined; sellerId?: string | undefined; workspace?: string | undefined; context?: { consentGiven?: boolean | undefined } & Record<string, unknown> | undefined };
     result: { id: string; tradeId: string; kind: "plain" | "skill"; listingId: string | null; bidId: string | null; seller: string; buyer: string; price: string | null; amount: number | null; workspace: string | null; holdId: string; state: string; settlement: "none" | "pending" | "done" | "failed"; version: number; createdAt: number; completesAt?: number; deliverBy?: number; settleBy?: number; closedAt?: number; closedBy?: string; completed: boolean; cancelled: boolean; payloadSha256?: string; payload?: unknown };
-    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_POOL_EXCEEDED' | 'E_QUOTA' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_NO_AGENT' | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER' | 'E_NOT_BUYER' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED';
+    refusals: 'E_BUDGET' | 'E_CONSENT' | 'E_LEDGER_FROZEN' | 'E_LISTING_ABSENT' | 'E_MEMBER_LIMIT' | 'E_NO_AGENT' | 'E_POOL_EXCEEDED' | 'E_QUOTA' | 'E_QUARANTINED' | 'E_SELF_TRADE' | 'E_SELLER_TRUST' | 'E_SKILL_DISABLED' | 'E_SOLD_OUT' | 'E_UNKNOWN_WORKSPACE' | 'E_BID_ABSENT' | 'E_BID_CLOSED' | 'E_NOT_SELLER' | 'E_NOT_BUYER' | 'E_TRADE_ABSENT' | 'E_TRADE_CLOSED';
     dress: unknown;
     callErrors: 'FORBIDDEN';
   };
@@ -987,7 +987,7 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** Gives a name to a tool with some of its arguments, or to several built-in operations one after the other. */
+  /** Gives a name to a tool with some of its arguments, or to several built-in operations one after the other; one that changes something runs for whoever registered it, and for all when an operator did. */
   recursion_register: {
     arguments: { name: string; type: "tool" | "pipeline"; tool?: string | undefined; arguments?: Record<string, unknown> | undefined; steps?: readonly ("identity" | "length" | "upper" | "lower" | "double" | "json" | "sha256" | "type")[] | undefined; workspace?: string | undefined };
     result: { registered: true; name: string; type: "tool" | "pipeline"; replaced: boolean };
@@ -1255,7 +1255,7 @@ export interface Tools {
   svc_brain_backup: {
     arguments: { path?: string | undefined; brain?: string | undefined };
     result: { status: "backed_up"; path: string; bytes: number; sha256: string; brain: string; commit: string; files: number; rows: number };
-    refusals: 'E_FILE_EXISTS' | 'E_STATE_WRITE';
+    refusals: 'E_FILE_EXISTS' | 'E_BRAIN_DIVERTED' | 'E_STATE_WRITE';
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL' | 'VAF_PATH_BLOCKED' | 'FORBIDDEN';
   };
@@ -1719,7 +1719,7 @@ export interface Tools {
   svc_habitat_addRole: {
     arguments: { workspaceId?: string | undefined; role: "viewer" | "editor" | "admin"; userId: string };
     result: { workspace: string; workspaceId: string; userId: string; role: "viewer" | "editor" | "admin"; roles: string[]; added: boolean };
-    refusals: 'HABITAT_UNKNOWN_WORKSPACE' | 'E_QUOTA';
+    refusals: 'HABITAT_UNKNOWN_WORKSPACE' | 'AGENT_NOT_FOUND' | 'E_QUOTA';
     dress: unknown;
     callErrors: never;
   };
@@ -2071,7 +2071,7 @@ export interface Tools {
   svc_scenario_task: {
     arguments: { crew: string; task: string; cost?: number | undefined; universe?: string | undefined };
     result: { ok: true; crew: string; taskId: string; no: number; task: string; executor: string; cost: number; topic: string; decision: { winner: string; votes: number; percentage: number; decidedAt: number }; quorum: { required: number; reached: boolean }; votes: ({ voter: string; outcome: string; basis: "rule" })[]; delta: { id: string; file: string }; pool: { limit: number; spent: number; pending: number; available: number }; phase: "assembling" | "ready" | "quarantined" | "working" | "closing" | "closed" };
-    refusals: 'E_SCENARIO_ABSENT' | 'E_SCENARIO_TASK' | 'E_SCENARIO_QUARANTINED' | 'E_SCENARIO_BUDGET' | 'E_SCENARIO_DELEGATE' | 'E_SCENARIO_NO_QUORUM' | 'E_STATE_WRITE' | 'E_SNAPSHOT_UNIVERSE';
+    refusals: 'E_SCENARIO_ABSENT' | 'E_SCENARIO_TASK' | 'E_SCENARIO_QUARANTINED' | 'E_SCENARIO_BUDGET' | 'E_SCENARIO_DELEGATE' | 'E_SCENARIO_NO_QUORUM' | 'E_COLLISION' | 'E_STATE_WRITE' | 'E_SNAPSHOT_UNIVERSE';
     dress: { ok: false };
     callErrors: 'E_BUSY';
   };

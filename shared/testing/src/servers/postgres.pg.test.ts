@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { startPostgres } from './postgres.ts';
+import { lendPostgres, startOwnPostgres, startPostgres } from './postgres.ts';
 
-const server = await startPostgres();
+const server = await startOwnPostgres();
 afterAll(() => server?.stop());
 
 async function query(url: string, sql: string): Promise<unknown[]> {
@@ -15,7 +15,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-describe.skipIf(server?.control === undefined)('a private PostgreSQL', () => {
+describe.skipIf(server === null)('a PostgreSQL of our own', () => {
   const { url, control } = server ?? { url: '' };
 
   test('keeps what was committed over kill -9', async () => {
@@ -47,4 +47,16 @@ describe.skipIf(server === null)('a PostgreSQL given by its URL', () => {
     await lent?.stop();
     expect(await query(url, `SELECT 1 FROM pg_database WHERE datname = '${name}'`)).toEqual([]);
   });
+});
+
+test.skipIf(server === null)('a server that is lent gives each its own database, and takes it back', async () => {
+  const [one, other] = [await lendPostgres(), await lendPostgres()];
+  const [first, second] = [new URL(one?.url ?? ''), new URL(other?.url ?? '')];
+  expect(first.host).toBe(second.host);
+  expect(first.pathname).not.toBe(second.pathname);
+  await query(first.href, 'CREATE TABLE mine (id int)');
+  await one?.stop();
+  const gone = `SELECT 1 FROM pg_database WHERE datname = '${first.pathname.slice(1)}'`;
+  expect(await query(second.href, gone)).toEqual([]);
+  await other?.stop();
 });

@@ -16,16 +16,37 @@ import {
   temporaryFolder,
   type TestServer,
 } from './processes.ts';
-import { firstThatStarts } from './sources.ts';
+import { firstThatStarts, ourOwn } from './sources.ts';
 
+const WHAT = 'PostgreSQL server';
+const GIVEN = 'SVC_TEST_DATABASE_URL';
+const SOURCES = [containerPostgres, localPostgres];
 const USER = 'svc';
 const DATABASE = 'svc';
 
 /** An empty database of its own. Null, after one loud line, when no PostgreSQL can be had. */
 export async function startPostgres(): Promise<TestServer | null> {
-  const given = process.env['SVC_TEST_DATABASE_URL'];
-  if (given !== undefined && given !== '') return databaseAt(given);
-  return firstThatStarts('PostgreSQL server', [containerPostgres, localPostgres]);
+  const given = givenUrl();
+  if (given !== null) return databaseAt(given);
+  return firstThatStarts(WHAT, SOURCES);
+}
+
+/** The same on a server of our own, which may be broken. */
+export function startOwnPostgres(): Promise<TestServer | null> {
+  return ourOwn(WHAT, GIVEN, SOURCES);
+}
+
+let shared: Promise<TestServer | null> | null = null;
+
+/**
+ * The same on a server that the files of a worker share, and that ends with the worker: to make one takes two seconds. For
+ * suites that break no server, and make no roles, which belong to all its databases.
+ */
+export async function lendPostgres(): Promise<TestServer | null> {
+  if (givenUrl() !== null) return startPostgres();
+  shared ??= startPostgres();
+  const server = await shared;
+  return server === null ? null : databaseAt(server.url);
 }
 
 /** A fresh database on a server that runs already; everything else there stays as it is. */
@@ -33,7 +54,7 @@ export async function databaseAt(serverUrl: string): Promise<TestServer> {
   const database = `svc_test_${randomBytes(6).toString('hex')}`;
   await withClient(serverUrl, async (client) => {
     const { rows } = await client.query<{ version: string }>('SELECT version()');
-    if (!/^PostgreSQL \d/.test(rows[0]?.version ?? '')) throw new Error('SVC_TEST_DATABASE_URL is no PostgreSQL');
+    if (!/^PostgreSQL \d/.test(rows[0]?.version ?? '')) throw new Error(`${GIVEN} is no PostgreSQL`);
     await client.query(`CREATE DATABASE ${database}`);
   });
   const url = new URL(serverUrl);
@@ -45,6 +66,10 @@ export async function databaseAt(serverUrl: string): Promise<TestServer> {
         await client.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
       }),
   };
+}
+
+function givenUrl(): string | null {
+  return process.env[GIVEN] || null;
 }
 
 function containerPostgres(): Promise<TestServer | null> {

@@ -10,17 +10,25 @@ import {
   temporaryFolder,
   type TestServer,
 } from './processes.ts';
-import { firstThatStarts } from './sources.ts';
+import { firstThatStarts, ourOwn } from './sources.ts';
 
+const WHAT = 'Redis server';
+const GIVEN = 'SVC_TEST_REDIS_URL';
+const SOURCES = [containerRedis, localRedis];
 const SETTINGS = ['--maxmemory-policy', 'noeviction', '--appendonly', 'yes', '--save', ''];
 /** Databases of a Redis server as it comes. */
 const DATABASES = 16;
 
 /** An empty Redis. Null, after one loud line, when none can be had. */
 export async function startRedis(): Promise<TestServer | null> {
-  const given = process.env['SVC_TEST_REDIS_URL'];
+  const given = process.env[GIVEN];
   if (given !== undefined && given !== '') return databaseAt(given);
-  return firstThatStarts('Redis server', [containerRedis, localRedis]);
+  return firstThatStarts(WHAT, SOURCES);
+}
+
+/** The same, of our own: it may be broken. */
+export function startOwnRedis(): Promise<TestServer | null> {
+  return ourOwn(WHAT, GIVEN, SOURCES);
 }
 
 /** An empty numbered database of a server we were given; refuses when all of them hold something. */
@@ -29,7 +37,7 @@ async function databaseAt(serverUrl: string): Promise<TestServer> {
     const url = new URL(serverUrl);
     url.pathname = `/${index}`;
     const mine = await withClient(url.href, async (client) => {
-      if (!(await client.info('server')).includes('redis_version:')) throw new Error('SVC_TEST_REDIS_URL is no Redis');
+      if (!(await client.info('server')).includes('redis_version:')) throw new Error(`${GIVEN} is no Redis`);
       return (await client.dbsize()) === 0 && (await client.set('svc-test:owner', process.pid, 'NX')) === 'OK';
     });
     if (mine) {
@@ -42,7 +50,7 @@ async function databaseAt(serverUrl: string): Promise<TestServer> {
       };
     }
   }
-  throw new Error('every database of SVC_TEST_REDIS_URL holds something; none is used');
+  throw new Error(`every database of ${GIVEN} holds something; none is used`);
 }
 
 function containerRedis(): Promise<TestServer | null> {

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { findExecutable } from './processes.ts';
-import { startRedis } from './redis.ts';
+import { startOwnRedis, startRedis } from './redis.ts';
 
-const server = await startRedis();
+const server = await startOwnRedis();
 afterAll(() => server?.stop());
 
 async function answers(url: string): Promise<boolean> {
@@ -23,7 +23,7 @@ async function answers(url: string): Promise<boolean> {
   return answered;
 }
 
-describe.skipIf(server?.control === undefined)('private servers', () => {
+describe.skipIf(server === null)('servers of our own', () => {
   test('keep port and data over a restart and a kill', async () => {
     const { url, control } = server ?? { url: '' };
     const client = new Redis(url);
@@ -42,7 +42,7 @@ describe.skipIf(server?.control === undefined)('private servers', () => {
   test('end and leave nothing when stopped', async () => {
     const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`svc-test-redis-${process.pid}-`));
     const before = folders();
-    const short = await startRedis();
+    const short = await startOwnRedis();
     const [folder] = folders().filter((name) => !before.includes(name));
     await short?.stop();
     expect(await answers(short?.url ?? '')).toBe(false);
@@ -76,6 +76,9 @@ describe.skipIf(server === null)('a Redis given by its URL', () => {
     const [one, two] = [await startRedis(), await startRedis()];
     expect([one?.url, two?.url]).toEqual([`${url}/2`, `${url}/3`]);
     expect(one?.control).toBeUndefined();
+    const own = await startOwnRedis();
+    expect(new URL(own?.url ?? '').host).not.toBe(new URL(url).host);
+    await own?.stop();
     await one?.stop();
     expect(await other.get('precious')).toBe('yes');
     await other.select(2);

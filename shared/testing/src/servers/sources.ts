@@ -23,3 +23,18 @@ export async function firstThatStarts(
   }
   return skipped(what, failure instanceof Error ? failure.message : 'no container engine and no local binary');
 }
+
+/**
+ * A server of our own whatever `setting` gives, for suites that break it. Where none can be had they are skipped, unless one
+ * was given: whoever gave it means them to run.
+ */
+export async function ourOwn(
+  what: string,
+  setting: string,
+  sources: readonly (() => Promise<TestServer | null>)[],
+): Promise<TestServer | null> {
+  const server = await firstThatStarts(what, sources);
+  if (server === null && process.env[setting])
+    throw new Error(`the ${what} of ${setting} may not be broken, and there is no other`);
+  return server;
+}

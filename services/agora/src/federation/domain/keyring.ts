@@ -13,7 +13,12 @@ import {
 } from './keys.ts';
 import { LOCAL, type NodeIdentity } from './settings.ts';
 
-type LedgerLabel = 'svc-agora-header' | 'svc-agora-ballot' | 'svc-agora-entry' | 'svc-agora-decision';
+type LedgerLabel =
+  | 'svc-agora-header'
+  | 'svc-agora-ballot'
+  | 'svc-agora-entry'
+  | 'svc-agora-decision'
+  | 'svc-agora-binding';
 
 /** What a ledger needs of the node it belongs to. */
 export interface NodeSigner {

@@ -1,7 +1,7 @@
 /** What nodes ask each other, and the forms of it. */
 import { z } from 'zod';
 import { IdentityId } from '@svc/contract/names.ts';
-import { isCountable } from '../../ledger/domain/topic.ts';
+import { OPTIONS, optionsOf, problemOfOptions } from '../../ledger/domain/topic.ts';
 import { NODE_NAME } from './envelope.ts';
 
 /** Of one topic. */
@@ -14,7 +14,13 @@ export const TopicName = z.string().regex(/^[a-zA-Z0-9_-]{1,100}$/);
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const Signature = z.string().min(1).max(100);
 const Moment = z.int().min(0);
-const Option = z.string().min(1).max(100).refine(isCountable);
+/** As a database can keep it. */
+const Text = z.string().refine((text) => text.isWellFormed() && !text.includes('\0'));
+/** As a topic is opened with them. */
+const areOptions = (options: readonly string[]): boolean =>
+  problemOfOptions(options) === null && optionsOf(options).every((option, index) => option === options[index]);
+const Option = z.string().refine((option) => areOptions([option]));
+const Count = z.int().min(0).max(MAX_ENTRIES);
 const Owner = z.string().regex(NODE_NAME);
 
 const WireBallot = z.strictObject({
@@ -31,19 +37,19 @@ const WireHeader = z.strictObject({
   topic: TopicName,
   owner: Owner,
   author: IdentityId,
-  ballot: z.array(Option).min(2).max(20),
+  ballot: z.array(z.string()).min(OPTIONS.least).max(OPTIONS.most).refine(areOptions),
   minQuorum: z.int().min(1).max(1000),
   threshold: z.int().min(50).max(100),
   weighting: z.enum(['equal', 'trust']),
   sealed: z.boolean(),
   deadline: Moment,
   createdAt: Moment,
-  scope: z.strictObject({ owner: z.string().min(1).max(200), visibility: z.enum(['scope', 'public']) }).nullable(),
-  thread: z.string().min(1).max(128).nullable(),
+  scope: z.strictObject({ owner: Text.min(1).max(200), visibility: z.enum(['scope', 'public']) }).nullable(),
+  thread: Text.min(1).max(128).nullable(),
 });
 
 const WireEntry = z.strictObject({
-  seq: z.int().min(1),
+  seq: z.int().min(1).max(MAX_ENTRIES),
   ballot: WireBallot,
   ballotSig: Signature,
   weight: z.int().min(1).max(1000),
@@ -53,13 +59,16 @@ const WireEntry = z.strictObject({
 const WireDecision = z.strictObject({
   status: z.enum(['passed', 'rejected', 'expired']),
   winner: Option.nullable(),
-  votes: z.int().min(0),
+  votes: Count,
   percentage: z.number().min(0).max(100),
-  counts: z.record(z.string(), z.int().min(0)),
+  counts: z.record(z.string(), Count),
   decidedAt: Moment,
-  entries: z.int().min(0),
+  entries: Count,
   voided: z.array(IdentityId),
 });
+
+/** Of which ledger it is; a node that is older than this says nothing of it. */
+const WireBinding = z.strictObject({ ledger: Hash, sig: Signature });
 
 const SignedBallot = z.strictObject({ ballot: WireBallot, sig: Signature });
 
@@ -70,8 +79,8 @@ export const WireLedger = z.strictObject({
   entries: z.array(z.strictObject({ entry: WireEntry, sig: Signature })).max(MAX_ENTRIES_A_PAGE),
   more: z.boolean(),
   evidence: z.array(z.tuple([SignedBallot, SignedBallot])).max(MAX_EVIDENCE),
-  decision: z.strictObject({ decision: WireDecision, sig: Signature }).nullable(),
-  count: z.int().min(0).optional(),
+  decision: z.strictObject({ decision: WireDecision, sig: Signature, bound: WireBinding.optional() }).nullable(),
+  count: Count.optional(),
 });
 export type WireLedger = z.output<typeof WireLedger>;
 export type SignedBallot = z.output<typeof SignedBallot>;

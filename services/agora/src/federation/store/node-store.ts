@@ -11,9 +11,11 @@ import {
   configurePrincipal,
   forgetNonces,
   lockPeer,
+  type Named,
   ownInstance,
   type PeerRow,
   principalOf,
+  releaseConfigured,
   takeLeft,
   writePeer,
 } from './peer-rows.ts';
@@ -40,8 +42,12 @@ export function createNodeStore(store: ServiceStore<EventIn<typeof AGORA_EVENTS>
     change,
     principalOf: (node: string) => principalOf(client, node),
     ownInstance: (self: string, fresh: string) => ownInstance(client, self, fresh),
-    configure: (node: string, agentId: string, now: number) =>
-      store.transact((tx) => configurePrincipal(tx, { node, agentId, isConfigured: true }, now)),
+    /** These, and no others any more. */
+    configure: (principals: readonly Named[], now: number) =>
+      store.transact(async (tx) => {
+        await releaseConfigured(tx, principals);
+        for (const named of principals) await configurePrincipal(tx, named, now);
+      }),
     forgetNonces: (before: number) => forgetNonces(client, before),
     /** Tells of those that are not heard any more. */
     async tellLeft(now: number): Promise<void> {

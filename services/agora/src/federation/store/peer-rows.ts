@@ -69,9 +69,13 @@ export async function readPrincipals(client: SqlClient): Promise<Map<string, str
   return new Map(rows.map(({ node, agentId }) => [node, agentId]));
 }
 
-export interface Principal {
+/** A node and the agent in whose name it votes. */
+export interface Named {
   readonly agentId: string;
   readonly node: string;
+}
+
+interface Principal extends Named {
   readonly isConfigured: boolean;
 }
 
@@ -98,9 +102,26 @@ export async function bindPrincipal(tx: SqlClient, principal: Principal, at: num
 }
 
 /** What the operator says takes the place of what was heard. */
-export async function configurePrincipal(tx: SqlClient, { agentId, node }: Principal, at: number): Promise<void> {
+export async function configurePrincipal(tx: SqlClient, { agentId, node }: Named, at: number): Promise<void> {
   await tx.$executeRawUnsafe('DELETE FROM agora.node_principal WHERE agent_id = $1 OR node = $2', agentId, node);
   await bindPrincipal(tx, { agentId, node, isConfigured: true }, at);
+}
+
+/** What the operator does not say any more is what the node says of itself, or nothing. */
+export async function releaseConfigured(tx: SqlClient, still: readonly Named[]): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `WITH gone AS (
+       SELECT p.agent_id, EXISTS (
+         SELECT 1 FROM agora.node_peer n WHERE n.node = p.node AND n.agent_id = p.agent_id
+       ) AS heard FROM agora.node_principal p
+       WHERE p.is_configured AND (p.node, p.agent_id) NOT IN (SELECT * FROM unnest($1::text[], $2::text[]))
+     ), released AS (
+       DELETE FROM agora.node_principal p USING gone WHERE p.agent_id = gone.agent_id AND NOT gone.heard
+     )
+     UPDATE agora.node_principal p SET is_configured = false FROM gone WHERE p.agent_id = gone.agent_id AND gone.heard`,
+    still.map(({ node }) => node),
+    still.map(({ agentId }) => agentId),
+  );
 }
 
 /** False = it came before. */

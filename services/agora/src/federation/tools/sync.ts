@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { actorOfCall } from '../../acting.ts';
 import { type AgoraDeps, defineTool } from '../../deps.ts';
 import { TopicName } from '../domain/messages.ts';
+import { outcomeOf } from '../../ledger/domain/topic.ts';
 import { PULL_CODES, PUSH_CODES, VOTE_CODES } from '../domain/refusals.ts';
 import type { Asking } from '../syncing.ts';
 
@@ -41,7 +42,8 @@ const vote = defineTool({
   raises: ['FORBIDDEN'],
   aliases: { choice: 'outcome' },
   example: { node: 'beta', topic: 'lunch', outcome: 'yes' },
-  async handler({ node, topic, outcome, agentId }, { deps, caller, take, refuse }) {
+  async handler({ node, topic, outcome: said, agentId }, { deps, caller, take, refuse }) {
+    const outcome = outcomeOf(said);
     const voter = actorOfCall(deps, caller, agentId);
     if (voter === null) throw refuse('E_NO_AGENT');
     const { duplicate, tally } = take(await deps.syncing.vote(node, topic, voter, outcome));

@@ -9,8 +9,8 @@ import { type Seal, subjectOf } from './wire.ts';
 
 const ROUND_TRIP_MS = 8000;
 
-/** Why there is no answer. After `timeout` it may have had its effect. */
-export type Silence = 'offline' | 'timeout' | 'quota' | 'size';
+/** Why there is no answer, or (`garbled`) none that can be read. After `timeout` and `garbled` it may have had its effect. */
+export type Silence = 'offline' | 'timeout' | 'garbled' | 'quota' | 'size';
 
 export type Asked<Type extends MessageType> =
   | { readonly ok: true; readonly answer: AnswerTo<Type> }
@@ -49,6 +49,7 @@ export function createAsker({ now, bus, seal, receiver, traffic }: AskerParts) {
     traffic.sent();
     const reply = await on.request(subjectOf(node), text, { deadlineAt: now() + ROUND_TRIP_MS });
     const answer = receiver.onReply(reply, node, type, nonce);
+    if (answer === 'garbled') return { ok: false, silence: answer };
     // What somebody else answered in its place says nothing about what it did.
     return answer === null ? { ok: false, silence: 'timeout' } : { ok: true, answer: answer as AnswerTo<Type> };
   }

@@ -94,14 +94,16 @@ export class Receiver {
   }
 
   /** The body of the reply of `node` to the question with that nonce; null = it is none, and was dropped. */
-  onReply(text: string, node: string, type: MessageType, nonce: string): Record<string, unknown> | null {
+  onReply(text: string, node: string, type: MessageType, nonce: string): Record<string, unknown> | 'garbled' | null {
     const { keyring, nonces, traffic } = this.#parts;
     const read = this.#judged(text, keyring.name, (from) => from === node);
     if (read === null) return null;
     const { re, ...answer } = read.envelope.body;
     const parsed = DISPATCHED[type].answer.safeParse(answer);
-    if (read.envelope.type !== replyType(type) || re !== nonce || !parsed.success) {
-      return this.#dropped(node, 'schema');
+    if (read.envelope.type !== replyType(type) || re !== nonce) return this.#dropped(node, 'schema');
+    if (!parsed.success) {
+      this.#dropped(node, 'schema');
+      return 'garbled';
     }
     nonces.add(node, read.envelope.nonce);
     traffic.accepted();

@@ -16,8 +16,9 @@ async function votesFor(deps: Pick<AgoraDeps, 'registry' | 'votes'>, caller: Cal
     ),
   );
   const seen = counts.filter((_, index) => shown[index] === true);
-  const sum = (of: 'open' | 'decided' | 'threads'): number => seen.reduce((total, count) => total + count[of], 0);
-  return { openVotes: sum('open'), decidedVotes: sum('decided'), threads: sum('threads') };
+  const sum = (of: 'open' | 'decided'): number => seen.reduce((total, count) => total + count[of], 0);
+  const threads = await deps.votes.threads(seen.map(({ scopeOwner }) => scopeOwner));
+  return { openVotes: sum('open'), decidedVotes: sum('decided'), threads };
 }
 
 const status = defineTool({

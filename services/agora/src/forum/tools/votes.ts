@@ -1,10 +1,12 @@
 /** forum_vote, forum_castVote: a proposal to vote on, also of a thread. */
+import { allow, deny } from '@svc/contract/decision.ts';
 import { PlainText } from '@svc/contract/params.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
 import { actorOfCall } from '../../acting.ts';
 import { type AgoraDeps, defineTool } from '../../deps.ts';
+import { outcomeOf } from '../../ledger/domain/topic.ts';
 import { decideScope, familyOfAuthor } from '../../ledger/proposing.ts';
 import { Tally } from '../../ledger/store/views.ts';
 import { CAST_REFUSES, OPENING_REFUSES, RAISES } from '../../ledger/tools/consensus.ts';
@@ -30,6 +32,21 @@ export async function shownThreads(
   const [posts, others] = [threads.filter(isPost), threads.filter((thread) => !isPost(thread))];
   if (posts.length === 0) return new Set(others);
   return new Set([...others, ...(await deps.posts.known(await tenancyOf(deps, caller), posts))]);
+}
+
+/**
+ * Who sees a vote on a post is who sees the post, unless its author says otherwise. Null = the thread is not there for the caller,
+ * `{}` = it is everybody's.
+ */
+async function scopeOfThread(
+  deps: Pick<AgoraDeps, 'registry' | 'posts'>,
+  caller: Caller,
+  thread: string | null,
+): Promise<{ readonly scope?: { readonly owner: string } } | null> {
+  if (thread === null || !isPost(thread)) return {};
+  const post = await deps.posts.post(await tenancyOf(deps, caller), thread);
+  if (post === null) return null;
+  return post.workspace === null ? {} : { scope: { owner: `workspace:${post.workspace}` } };
 }
 
 const isPost = (thread: string): boolean => thread.startsWith('pub_');
@@ -67,21 +84,22 @@ const vote = defineTool({
     const { deps, caller } = call;
     const author = actorOfCall(deps, caller, agentId);
     if (author === null) throw call.refuse('E_NO_AGENT', { reason: reasonOf('E_NO_AGENT') });
-    if (thread !== null && !(await shownThreads(deps, caller, [thread])).has(thread)) {
-      throw call.refuse('E_FORUM_ABSENT', { reason: reasonOf('E_FORUM_ABSENT') });
-    }
+    const usual = await scopeOfThread(deps, caller, thread);
     const ballot = readOptions(options);
-    const scope = await decideScope(deps, caller, { author, scope: wish.scope });
-    const outcome = await deps.votes.open(call, {
+    const scope =
+      usual === null
+        ? deny('E_FORUM_ABSENT')
+        : await decideScope(deps, caller, { author, scope: wish.scope ?? usual.scope });
+    const said = {
       topic: voteName(proposal, deps.ids.next('vote').slice('vote_'.length)),
       proposal,
       author,
       ballot,
       ...chosenIn(wish),
-      scope: call.take(scope, whyNot(scope)),
       thread,
       family: familyOfAuthor(caller, author),
-    });
+    };
+    const outcome = await deps.votes.open(call, scope.ok ? allow({ ...said, scope: scope.value }) : scope);
     const tally = settled(call, outcome, whyNot(outcome.decision));
     return { voted: true as const, voteId: tally.topic, topic: tally.topic, thread, tally };
   },
@@ -112,9 +130,8 @@ const castVote = defineTool({
     if (voter === null) throw call.refuse('E_NO_AGENT', { reason: reasonOf('E_NO_AGENT') });
     const row = voteId.startsWith(VOTE_PREFIX) ? await deps.ledgers.read(voteId) : null;
     const facts = await voterFacts(deps, caller, row?.header ?? headerOfNothing(voteId), voter);
-    if (row === null) throw call.refuse('E_TOPIC_ABSENT', { reason: reasonOf('E_TOPIC_ABSENT') });
-    const wish = { topic: voteId, voter, outcome: choice.normalize('NFC').trim(), signed: null };
-    const outcome = await deps.ledgers.cast(call, wish, facts);
+    const wish = { topic: voteId, voter, outcome: outcomeOf(choice), signed: null };
+    const outcome = await deps.ledgers.cast(call, wish, row === null ? null : facts);
     const result = settled(call, outcome, whyNot(outcome.decision));
     if (result.status !== 'open') await deps.votes.settle(voteId);
     return { cast: true as const, voteId, voter, outcome: wish.outcome, result };

@@ -31,10 +31,24 @@ export interface SignedBallot {
 /** Two outcomes of one voter on one topic, both signed by one node: nothing else than ballots of that node can be void by it. */
 export type Evidence = readonly [SignedBallot, SignedBallot];
 
+/**
+ * A decision names no ledger, and what an owner decided on one topic may look like what it could decide on another. So it also
+ * signs to which it belongs: `ledger` is the hash of the decided ledger.
+ */
+interface Binding {
+  readonly ledger: string;
+  readonly sig: string;
+}
+
 export interface SignedDecision {
   readonly decision: Decision;
   readonly sig: string | null;
+  /** Absent where only the owner itself has said of which ledger it is. */
+  readonly bound?: Binding | undefined;
 }
+
+/** What the owner signs to bind a decision. */
+export const boundBytes = (header: string, decision: Decision, ledger: string) => ({ decision, header, ledger });
 
 /** A copy as it was collected: sets, so that joining two of them knows no order. */
 export interface Copy {
@@ -82,7 +96,8 @@ export function join(copy: Copy, incoming: Incoming, verify: Verify): Joined {
   const decisions = new Map(copy.decisions);
   if (incoming.decision !== null) {
     const told = incoming.decision;
-    if (verify.decision(told)) keepLeast(decisions, canonicalJson(told.decision), told, sigOf);
+    if (verify.decision(told))
+      keepLeast(decisions, `${canonicalJson(told.decision)} ${told.bound?.ledger ?? ''}`, told, nameOfDecision);
     else rejected += 1;
   }
   return { copy: { header: copy.header, entries, evidence, decisions }, rejected };
@@ -123,7 +138,9 @@ function keepLeast<Kept>(kept: Map<string, Kept>, key: string, one: Kept, nameOf
   if (before === undefined || nameOf(one) < nameOf(before)) kept.set(key, one);
 }
 
-const sigOf = ({ sig }: SignedEntry | SignedDecision): string => sig ?? '';
+const sigOf = ({ sig }: SignedEntry): string => sig ?? '';
+
+const nameOfDecision = ({ sig, bound }: SignedDecision): string => `${sig ?? ''} ${bound?.sig ?? ''}`;
 
 const nameOfPair = (pair: Evidence): string => pair.map(({ ballot, sig }) => `${ballotHash(ballot)} ${sig}`).join(' ');
 
@@ -163,11 +180,18 @@ export function ledgerOf(copy: Copy): Ledger {
 
 /** Null = its owner told none, or not all yet of what it was taken on. */
 function decisionIn({ header, decisions }: Copy, entries: readonly SignedEntry[]): SignedDecision | null | 'disputed' {
-  const [only, ...others] = decisions.values();
+  const [only, ...others] = toldIn([...decisions.values()]);
   if (only === undefined) return null;
   if (others.length > 0) return 'disputed';
   if (entries.length < only.decision.entries) return null;
-  return holds(header, entries, only.decision) ? only : 'disputed';
+  return holds(header, entries, only) ? only : 'disputed';
+}
+
+/** One that does not say of which ledger it is says nothing beside the same that does. */
+function toldIn(decisions: readonly SignedDecision[]): SignedDecision[] {
+  const bound = decisions.filter((one) => one.bound !== undefined);
+  const named = new Set(bound.map(({ decision }) => canonicalJson(decision)));
+  return [...bound, ...decisions.filter((one) => one.bound === undefined && !named.has(canonicalJson(one.decision)))];
 }
 
 function hasTwice(entries: Iterable<SignedEntry>): boolean {
@@ -186,13 +210,14 @@ function prefixOf(bySeq: ReadonlyMap<number, readonly SignedEntry[]>): SignedEnt
 }
 
 /** Voided as the decision says: what became known after it changes nothing any more. */
-function holds(header: Header, entries: readonly SignedEntry[], decision: Decision): boolean {
+function holds(header: Header, entries: readonly SignedEntry[], { decision, bound }: SignedDecision): boolean {
   const voided = new Set(decision.voided);
   const counted = entries
     .slice(0, decision.entries)
     .filter(({ entry }) => !voided.has(entry.ballot.voter))
     .map(({ entry }) => ({ outcome: entry.ballot.outcome, weight: entry.weight }));
-  return isDecisionOf(header, sumOf(header, counted), decision);
+  const isOfThese = bound === undefined || bound.ledger === decidedHash(header, entries, decision);
+  return isOfThese && isDecisionOf(header, sumOf(header, counted), decision);
 }
 
 function hashOf(
@@ -201,14 +226,23 @@ function hashOf(
   voided: ReadonlySet<string>,
   decision: SignedDecision | null,
 ): string {
+  if (decision !== null) return decidedHash(header, entries, decision.decision);
   const hash = headerHash(header);
-  if (header.sealed && decision === null) return sealedHash(hash, entries.length);
-  const of = decision === null ? voided : new Set(decision.decision.voided);
-  const covered = decision === null ? entries : entries.slice(0, decision.decision.entries);
+  if (header.sealed) return sealedHash(hash, entries.length);
   return ledgerHash(
     hash,
-    covered.map(({ entry }) => hashedEntry(entry, of)),
-    decision?.decision ?? null,
+    entries.map(({ entry }) => hashedEntry(entry, voided)),
+    null,
+  );
+}
+
+/** Of the admissions that the decision was taken on. */
+export function decidedHash(header: Header, entries: readonly SignedEntry[], decision: Decision): string {
+  const voided = new Set(decision.voided);
+  return ledgerHash(
+    headerHash(header),
+    entries.slice(0, decision.entries).map(({ entry }) => hashedEntry(entry, voided)),
+    decision,
   );
 }
 

@@ -23,7 +23,12 @@ export function decideRoom(open: number): Decision<null, 'E_QUOTA'> {
 
 /** Options as they are kept: NFC, without blanks around them. */
 export function optionsOf(written: readonly string[]): readonly string[] {
-  return written.map((option) => option.normalize('NFC').trim());
+  return written.map(outcomeOf);
+}
+
+/** What was voted for, written as the options are. */
+export function outcomeOf(written: string): string {
+  return written.normalize('NFC').trim();
 }
 
 /** What is wrong with them; null = nothing. */
@@ -31,11 +36,12 @@ export function problemOfOptions(options: readonly string[]): string | null {
   if (options.some((option) => option === '' || option.length > OPTIONS.longest || !option.isWellFormed())) {
     return `each option has 1 to ${OPTIONS.longest} characters`;
   }
+  if (options.some((option) => option.includes('\0'))) return 'an option has a character that cannot be kept';
   if (options.some((option) => !isCountable(option))) return '__proto__ is no option';
   return new Set(options).size === options.length ? null : 'two options are the same';
 }
 
 /** Ballots are counted by option, and that name is nobody's own key of an object once it was read from JSON. */
-export function isCountable(option: string): boolean {
+function isCountable(option: string): boolean {
   return option !== '__proto__';
 }

@@ -3,6 +3,7 @@ import { canonicalJson } from '@svc/contract/canonical.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { NodeSigner } from '../../federation/domain/keyring.ts';
+import { LOCAL } from '../../federation/domain/settings.ts';
 import { type BallotRefusal, decideBallot, type Voter } from '../domain/ballot-gates.ts';
 import { type Ballot, ballotHash, type Entry, type Status } from '../domain/ledger.ts';
 import type { Evidence, SignedBallot } from '../domain/merge.ts';
@@ -56,10 +57,18 @@ export async function castIn(
   const before = await readEntryOf(tx, row, voter);
   const previous = before?.entry.ballot.outcome ?? null;
   const decision = decideBallot(polling, { ...facts, previous }, outcome);
-  if (row.replica && facts.isMember) return deny('E_NOT_OWNER', { owner: header.owner });
+  if (!decidesHere(casting, row) && facts.isMember) return deny('E_NOT_OWNER', { owner: header.owner });
   if (!decision.ok) return decision;
   const sig = signed?.sig ?? casting.signer.sign('svc-agora-ballot', ballot);
   return admit({ tx, emit }, casting, row, { ballot, sig, weight });
+}
+
+/**
+ * A deployment that was started under another name, or without one, signs nothing that others would believe: its topics wait
+ * until it has its name again.
+ */
+function decidesHere({ signer }: Casting, { replica, header: { owner } }: TopicRow): boolean {
+  return !replica && (owner === LOCAL || owner === signer.name);
 }
 
 interface Admission {
@@ -108,7 +117,7 @@ export function statusNow({ header, sums, status, replica, now }: TopicRow): Sta
 /** What time has closed. Null = there was nothing to do. */
 export async function closeIn(unit: AgoraUnit, casting: Casting, topic: string): Promise<TopicRow | null> {
   const row = await lockTopic(unit.tx, topic);
-  if (row === null || row.replica || row.status !== 'open') return null;
+  if (row === null || !decidesHere(casting, row) || row.status !== 'open') return null;
   const closing = closingByTime(row.header, row.sums, row.now);
   return closing === null ? null : decideIn(unit, casting, row, closing);
 }
@@ -147,7 +156,7 @@ export async function voidIn(
   await updateTopic(tx, header.topic, { voided, sums });
   for (const voter of gone) emit({ name: 'vote:voided', payload: { ...told(header), voter, votes: sums.votes } });
   const after = { ...row, voided, sums };
-  const closing = row.replica ? null : closingByBallot(header, sums, row.now);
+  const closing = decidesHere(casting, row) ? closingByBallot(header, sums, row.now) : null;
   return closing === null ? after : decideIn({ tx, emit }, casting, after, closing);
 }
 

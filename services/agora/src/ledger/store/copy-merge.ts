@@ -13,6 +13,7 @@ import { type AgoraUnit, told } from './events.ts';
 import { type Sifted, siftCopy } from './copy-sifting.ts';
 import { strayBallots } from './stray-rows.ts';
 import {
+  deleteEntriesAfter,
   insertEntries,
   type NewEntry,
   insertTopic,
@@ -43,7 +44,7 @@ export async function adoptIn(
   const row = await lockTopic(unit.tx, header.topic);
   if (row === null || row.headerHash !== headerHash(header)) return deny('E_TOPIC_CONFLICT');
   if (row.disputed) return deny('E_LEDGER_FORK');
-  const sifted = await siftCopy(unit.tx, signer, row, copy);
+  const sifted = await siftCopy(unit.tx, signer, row, copy, way.from);
   const merged = row.replica ? await mergeEntries(unit, row, sifted) : allow({ row, adopted: 0 });
   if (!merged.ok) return merged;
   const voided = await voidIn(unit, casting, merged.value.row, await provenIn(unit, row, copy, sifted));
@@ -118,7 +119,10 @@ async function mergeEntries(
   // One admission of one voter; a decision covers all that there is to be admitted.
   if (fresh === 'other' || (fresh.length > 0 && row.decision !== null)) return forked(unit, row);
   const kept = await insertEntries(unit.tx, header.topic, fresh);
-  if (kept.size < fresh.length) return forked(unit, row);
+  if (kept.size < fresh.length) {
+    await deleteEntriesAfter(unit.tx, header.topic, row.entries);
+    return forked(unit, row);
+  }
   if (fresh.length === 0) return allow({ row, adopted: 0 });
   const isVoid = ({ entry }: NewEntry): boolean => kept.get(entry.seq) === 'void';
   const voided = [...row.voided, ...fresh.filter(isVoid).map(({ entry }) => entry.ballot.voter)].sort();
@@ -184,11 +188,8 @@ async function decideAs(
 ): Promise<Decision<TopicRow, 'E_LEDGER_FORK'>> {
   if (signed === null) return allow(row);
   const { header } = row;
-  const { decision, sig } = signed;
-  if (row.decision !== null) {
-    const isSame = canonicalJson(row.decision.decision) === canonicalJson(decision);
-    return isSame ? allow(row) : forked(unit, row);
-  }
+  const { decision, sig, bound } = signed;
+  if (row.decision !== null) return isDecidedAs(row, signed) ? bindAs(unit, row, signed) : forked(unit, row);
   if (row.entries < decision.entries) return allow(row);
   if (row.entries > decision.entries) return forked(unit, row);
   const sums = await sumWithout(unit.tx, row, decision.voided);
@@ -196,14 +197,31 @@ async function decideAs(
   const { status, winner, votes, decidedAt } = decision;
   const decided = { ...row, status, sums, voided: decision.voided, decision: signed };
   const hash = await hashes.of(unit.tx, decided);
-  const text = canonicalJson(decision);
+  if (bound !== undefined && bound.ledger !== hash) return forked(unit, row);
   await updateTopic(unit.tx, header.topic, {
     status,
     sums,
     voided: decision.voided,
     hash,
-    decision: { text, sig },
+    decision: { text: canonicalJson(decision), sig, boundSig: bound?.sig },
   });
   unit.emit({ name: 'vote:decided', payload: { ...told(header), status, winner, votes, decidedAt } });
   return allow({ ...decided, hash });
+}
+
+/** The same decision, on the same ledger as far as it says so. */
+function isDecidedAs({ decision: here, hash }: TopicRow, { decision, bound }: SignedDecision): boolean {
+  const isSame = here !== null && canonicalJson(here.decision) === canonicalJson(decision);
+  return isSame && (bound === undefined || bound.ledger === hash);
+}
+
+/** What was taken from the owner before it was bound may be passed on from now on. */
+async function bindAs(
+  { tx }: AgoraUnit,
+  row: TopicRow,
+  { decision, sig, bound }: SignedDecision,
+): Promise<Decision<TopicRow, never>> {
+  if (bound === undefined || row.decision?.bound !== undefined) return allow(row);
+  await updateTopic(tx, row.header.topic, { decision: { text: canonicalJson(decision), sig, boundSig: bound.sig } });
+  return allow({ ...row, decision: { decision, sig, bound } });
 }

@@ -3,23 +3,35 @@ import { canonicalJson } from '@svc/contract/canonical.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { NodeSigner } from '../../federation/domain/keyring.ts';
 import type { WireLedger } from '../../federation/domain/messages.ts';
-import { type Ballot, ballotHash, type Header } from '../domain/ledger.ts';
-import { isEntryOf, type SignedDecision, type SignedEntry, type Verify } from '../domain/merge.ts';
+import { type Ballot, ballotHash } from '../domain/ledger.ts';
+import { boundBytes, isEntryOf, type SignedDecision, type SignedEntry, type Verify } from '../domain/merge.ts';
 import { readOwnSignatures, signatureKey } from './stray-rows.ts';
 import { readEntries, type TopicRow } from './topic-rows.ts';
 
-/** `kept`: ballots of this node's own as they lie in its tables, whatever key they were signed with in their time. */
+interface Source {
+  /** The node that says it; null = nobody's word counts. */
+  readonly from: string | null;
+  /** Ballots of this node's own as they lie in its tables, whatever key they were signed with in their time. */
+  readonly kept: ReadonlySet<string>;
+}
+
+/** A decision that is not bound to its ledger may be of any other one of its owner: nobody else than that one is believed. */
 export function verifierFor(
   signer: NodeSigner,
-  { owner }: Pick<Header, 'owner'>,
-  kept: ReadonlySet<string> = new Set(),
+  { header: { owner }, headerHash }: Pick<TopicRow, 'header' | 'headerHash'>,
+  { from, kept }: Source = { from: null, kept: new Set() },
 ): Verify {
   return {
     entry: ({ entry, sig }) => sig !== null && signer.verify(owner, 'svc-agora-entry', entry, sig),
     ballot: ({ ballot, sig }) =>
       signer.verify(ballot.node, 'svc-agora-ballot', ballot, sig) ||
       (ballot.node === signer.name && kept.has(signatureKey(ballotHash(ballot), sig))),
-    decision: ({ decision, sig }) => sig !== null && signer.verify(owner, 'svc-agora-decision', decision, sig),
+    decision: ({ decision, sig, bound }) =>
+      sig !== null &&
+      signer.verify(owner, 'svc-agora-decision', decision, sig) &&
+      (bound === undefined
+        ? from === owner
+        : signer.verify(owner, 'svc-agora-binding', boundBytes(headerHash, decision, bound.ledger), bound.sig)),
   };
 }
 
@@ -37,10 +49,11 @@ export async function siftCopy(
   signer: NodeSigner,
   row: TopicRow,
   { entries, evidence, decision: told }: WireLedger,
+  from: string,
 ): Promise<Sifted> {
   const { header, headerHash } = row;
   const ballots = [...entries.map(({ entry }) => entry.ballot), ...evidence.flat().map(({ ballot }) => ballot)];
-  const verify = verifierFor(signer, header, await keptSignatures(tx, signer, row, ballots));
+  const verify = verifierFor(signer, row, { from, kept: await keptSignatures(tx, signer, row, ballots) });
   if (!row.replica) {
     const isWhole = isOwnDecision(row, told) && (await areOwn(tx, row, entries));
     return { entries: [], decision: null, isWhole, verify };

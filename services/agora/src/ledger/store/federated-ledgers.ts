@@ -5,6 +5,7 @@ import { LOCAL } from '../../federation/domain/settings.ts';
 import type { WireLedger } from '../../federation/domain/messages.ts';
 import type { Ledgers } from '../../federation/ledgers.ts';
 import type { Header } from '../domain/ledger.ts';
+import { boundBytes } from '../domain/merge.ts';
 import { headerOfNothing } from '../voters.ts';
 import type { Casting, VoterFacts } from './casting.ts';
 import { adoptIn } from './copy-merge.ts';
@@ -39,10 +40,12 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
       return (await readTopic(client, topic))?.entries ?? null;
     },
     adopt: (unit, copy, arrival) => adoptIn(unit, casting, copy, arrival),
-    async castRemote(signed, { isPrincipal }) {
+    async castRemote(signed, { isPrincipal, isShown }) {
       const { topic, voter } = signed.ballot;
       const row = await ledgers.read(topic);
-      const facts = { ...(await remoteFacts(row?.header ?? headerOfNothing(topic), voter)), isRegistered: isPrincipal };
+      const header = row?.header ?? headerOfNothing(topic);
+      const [known, mayAsk] = await Promise.all([remoteFacts(header, voter), isShown(header)]);
+      const facts = { ...known, isRegistered: isPrincipal, isShown: mayAsk };
       if (row === null) return async () => NO_TOPIC;
       return (unit) => castRemoteIn(unit, casting, signed, facts);
     },
@@ -59,9 +62,10 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
   };
 
   async function copyOf(row: TopicRow, afterSeq: number, limit: number): Promise<WireLedger> {
-    const { header, headerSig, decision } = row;
+    const { header, headerSig } = row;
+    const decision = boundBy(casting, row);
     const whole = { header, headerSig: headerSig ?? '' };
-    if (header.sealed && decision === null) {
+    if (header.sealed && row.decision === null) {
       return asWritten({ ...whole, entries: [], more: false, evidence: [], decision: null, count: headsOf(row) });
     }
     const found = await readEntries(client, row, afterSeq, limit + 1);
@@ -75,6 +79,14 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
       decision,
     });
   }
+}
+
+/** Its own ones this node binds as it tells them; of others it passes on what it can prove. */
+function boundBy({ signer }: Casting, { header, headerHash, replica, decision: signed, hash }: TopicRow) {
+  if (signed === null || (replica && signed.bound === undefined)) return null;
+  if (replica || header.owner !== signer.name || hash === null) return signed;
+  const sig = signer.sign('svc-agora-binding', boundBytes(headerHash, signed.decision, hash));
+  return sig === null ? signed : { ...signed, bound: { ledger: hash, sig } };
 }
 
 /** What is signed is what is sent; on a node that signs nothing it goes nowhere. */

@@ -1,9 +1,11 @@
 /** Topics and what is decided on them. Each method that changes something is one transaction. */
-import { allow, type Decision } from '@svc/contract/decision.ts';
+import type { RefusalCode } from '@svc/contract/codes.ts';
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
+import { LOCAL } from '../../federation/domain/settings.ts';
 import {
   castIn,
   type Casting,
@@ -50,17 +52,22 @@ export function createLedgerStore(store: AgoraStore, casting: Casting, log: Pick
     ...reading,
 
     /** With its ledger as the author sees it. */
-    open: (call: ChangeCall, wish: TopicWish): Promise<Once<LedgerShown, OpeningRefusal>> =>
-      store.change(call, async (unit) => {
-        const opened = await openIn(unit, signer, wish);
-        return opened.ok ? allow(await shownIn(casting, unit.tx, opened.value, wish.author)) : opened;
+    open: <Code extends RefusalCode>(
+      call: ChangeCall,
+      wish: Decision<TopicWish, Code>,
+    ): Promise<Once<LedgerShown, Code | OpeningRefusal>> =>
+      store.change<LedgerShown, Code | OpeningRefusal>(call, async (unit) => {
+        if (!wish.ok) return wish;
+        const opened = await openIn(unit, signer, wish.value);
+        return opened.ok ? allow(await shownIn(casting, unit.tx, opened.value, wish.value.author)) : opened;
       }),
     openIn: (unit: AgoraUnit, wish: TopicWish) => openIn(unit, signer, wish),
     tallyIn: async ({ tx }: Pick<AgoraUnit, 'tx'>, row: TopicRow) => tallyOf(row, await casting.hashes.of(tx, row)),
 
-    /** With the tally that it led to. */
-    async cast(call: ChangeCall, wish: CastWish, facts: VoterFacts): Promise<Once<Tally, CastRefusal>> {
-      const work = async (unit: AgoraUnit) => tallied(casting, unit, await castIn(unit, casting, wish, facts));
+    /** With the tally that it led to. `facts` are null where there is no topic, so that a keyed call stays refused. */
+    async cast(call: ChangeCall, wish: CastWish, facts: VoterFacts | null): Promise<Once<Tally, CastRefusal>> {
+      const work = async (unit: AgoraUnit) =>
+        facts === null ? deny('E_TOPIC_ABSENT') : tallied(casting, unit, await castIn(unit, casting, wish, facts));
       const cast = await store.change(call, work, inTurnOf(wish.topic));
       if (!cast.decision.ok && cast.decision.code === 'E_CLOSED') await reading.touch(wish.topic);
       return cast;
@@ -77,7 +84,7 @@ export function createLedgerStore(store: AgoraStore, casting: Casting, log: Pick
 
     /** Closes what of this node's topics time has closed; one that cannot be closed does not keep the others open. */
     async closeOverdue(): Promise<void> {
-      for (const topic of await overdueTopics(store.client, SWEPT_AT_ONCE)) {
+      for (const topic of await overdueTopics(store.client, [LOCAL, signer.name], SWEPT_AT_ONCE)) {
         await reading.touch(topic).catch((error: unknown) => log.error({ err: error, topic }, 'a topic is not closed'));
       }
     },

@@ -20,18 +20,22 @@ export const NO_TOPIC: Answer = {
   hash: null,
 };
 
+interface RemoteFacts extends VoterFacts {
+  /** To the node that sends the ballot: in whose name it comes says nothing of who hears the answer. */
+  readonly isShown: boolean;
+}
+
 export async function castRemoteIn(
   unit: AgoraUnit,
   casting: Casting,
   signed: SignedBallot,
-  facts: VoterFacts,
+  { isShown, ...facts }: RemoteFacts,
 ): Promise<Answer> {
   const { ballot } = signed;
   const row = await lockTopic(unit.tx, ballot.topic);
-  const isHidden = !facts.isMember && row?.header.scope?.visibility !== 'public';
-  if (row === null || isHidden || row.headerHash !== ballot.header) return NO_TOPIC;
+  if (row === null || !isShown || row.headerHash !== ballot.header) return NO_TOPIC;
   if (facts.isRegistered !== true) return refused(unit, casting, row, 'E_NOT_REGISTRY');
-  if (!verifierFor(casting.signer, row.header).ballot(signed)) return refused(unit, casting, row, 'E_SIGNATURE');
+  if (!verifierFor(casting.signer, row).ballot(signed)) return refused(unit, casting, row, 'E_SIGNATURE');
   const before = await readEntryOf(unit.tx, row, ballot.voter);
   if (before !== null) return again(unit, casting, row, { signed, before });
   if (row.replica) {
@@ -60,7 +64,7 @@ async function again(
     return { voted: true, duplicate: true, ...(await standing(unit, casting, row)) };
   }
   const first = entry.ballotSig === null ? null : { ballot: entry.ballot, sig: entry.ballotSig };
-  const verify = verifierFor(casting.signer, row.header);
+  const verify = verifierFor(casting.signer, row);
   const pair = first === null ? null : provenPair(row.headerHash, [first, signed], verify);
   const after = pair === null ? row : await voidIn(unit, casting, row, [pair]);
   return refused(unit, casting, after, 'E_ALREADY_VOTED', { previous: entry.ballot.outcome });

@@ -31,6 +31,7 @@ interface Stored extends Omit<TopicRow, 'header' | 'decision' | 'synced'> {
   readonly header: string;
   readonly decision: string | null;
   readonly decisionSig: string | null;
+  readonly boundSig: string | null;
   readonly syncedFrom: string | null;
   readonly syncedAt: number | null;
 }
@@ -39,14 +40,15 @@ const ms = (column: string): string => `round(${epochMs(column)})`;
 
 /** The ordinal is text: bare behind ORDER BY it would be sorted as one. */
 const COLUMNS = `header, header_hash AS "headerHash", header_sig AS "headerSig", replica, status, entries, told, sums, voided, decision,
-  decision_sig AS "decisionSig", hash, disputed, synced_from AS "syncedFrom", ${ms('synced_at')} AS "syncedAt",
+  decision_sig AS "decisionSig", decision_bound_sig AS "boundSig", hash, disputed, synced_from AS "syncedFrom", ${ms('synced_at')} AS "syncedAt",
   ${ms('clock_timestamp()')} AS now, ordinal::text AS ordinal`;
 
-function topicRow({ header, decision, decisionSig, syncedFrom, syncedAt, ...row }: Stored): TopicRow {
+function topicRow({ header, decision, decisionSig, boundSig, syncedFrom, syncedAt, ...row }: Stored): TopicRow {
+  const bound = boundSig === null || row.hash === null ? {} : { bound: { ledger: row.hash, sig: boundSig } };
   return {
     ...row,
     header: JSON.parse(header) as Header,
-    decision: decision === null ? null : { decision: JSON.parse(decision) as Decision, sig: decisionSig },
+    decision: decision === null ? null : { decision: JSON.parse(decision) as Decision, sig: decisionSig, ...bound },
     synced: syncedFrom === null || syncedAt === null ? null : { from: syncedFrom, at: syncedAt },
   };
 }
@@ -94,11 +96,12 @@ export function listTopics(
   );
 }
 
-/** Own ones whose time is over, the longest first. */
-export async function overdueTopics(client: SqlClient, limit: number): Promise<string[]> {
+/** Own ones under these names whose time is over, the longest first. */
+export async function overdueTopics(client: SqlClient, owners: readonly string[], limit: number): Promise<string[]> {
   const rows = await client.$queryRawUnsafe<{ topic: string }[]>(
     `SELECT topic FROM agora.topics WHERE status = 'open' AND NOT replica AND deadline <= clock_timestamp()
-     ORDER BY deadline LIMIT $1::int`,
+       AND owner = ANY($1::text[]) ORDER BY deadline LIMIT $2::int`,
+    owners,
     limit,
   );
   return rows.map(({ topic }) => topic);
@@ -165,7 +168,7 @@ export async function insertTopic(tx: SqlClient, topic: NewTopic): Promise<boole
 
 /** What changes of a topic; the row is locked. */
 type TopicChange = Partial<Pick<TopicRow, 'status' | 'entries' | 'told' | 'sums' | 'voided' | 'hash' | 'disputed'>> & {
-  readonly decision?: { readonly text: string; readonly sig: string | null };
+  readonly decision?: { readonly text: string; readonly sig: string | null; readonly boundSig?: string | undefined };
   /** Heard of from this node, now. */
   readonly syncedFrom?: string;
 };
@@ -178,7 +181,8 @@ export async function updateTopic(tx: SqlClient, topic: string, change: TopicCha
        sums = coalesce($4::json, sums), voided = coalesce($5::text[], voided), hash = coalesce($6, hash),
        disputed = coalesce($7::boolean, disputed), decision = coalesce($8, decision),
        decision_sig = coalesce($9, decision_sig), synced_from = coalesce($10, synced_from),
-       synced_at = CASE WHEN $10::text IS NULL THEN synced_at ELSE clock_timestamp() END, told = greatest(told, $11::int)
+       synced_at = CASE WHEN $10::text IS NULL THEN synced_at ELSE clock_timestamp() END, told = greatest(told, $11::int),
+       decision_bound_sig = coalesce($12, decision_bound_sig)
      WHERE topic = $1`,
     topic,
     orNull(change.status),
@@ -191,6 +195,7 @@ export async function updateTopic(tx: SqlClient, topic: string, change: TopicCha
     orNull(decision?.sig),
     orNull(change.syncedFrom),
     orNull(change.told),
+    orNull(decision?.boundSig),
   );
   if (updated !== 1) throw new Error('a locked topic changed');
 }
@@ -291,4 +296,9 @@ export async function insertEntries(
     rows.map(({ sig }) => sig),
   );
   return new Map(inserted.map(({ seq, isVoid }) => [seq, isVoid ? 'void' : 'counted']));
+}
+
+/** Those that are not counted in the row of the topic. */
+export async function deleteEntriesAfter(tx: SqlClient, topic: string, seq: number): Promise<void> {
+  await tx.$executeRawUnsafe('DELETE FROM agora.ballot_entries WHERE topic = $1 AND seq > $2::int', topic, seq);
 }

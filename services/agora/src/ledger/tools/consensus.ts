@@ -1,5 +1,6 @@
 /** Topics: opened, voted on, counted. */
 import type { CallErrorCode } from '@svc/contract/codes.ts';
+import { allow } from '@svc/contract/decision.ts';
 import { page } from '@svc/contract/params.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
@@ -8,10 +9,21 @@ import { readerOf, shownTo } from '../../access.ts';
 import { actorOfCall } from '../../acting.ts';
 import { defineTool } from '../../deps.ts';
 import { pageOfTopics } from '../listing.ts';
+import { outcomeOf } from '../domain/topic.ts';
 import { decideScope, familyOfAuthor } from '../proposing.ts';
 import { LedgerShown, StatusShown, Tally, TopicShown, topicShown } from '../store/views.ts';
 import { headerOfNothing, voterFacts } from '../voters.ts';
-import { actor, chosenIn, opening, Options, Outcome, readOptions, TopicName, viewerId } from './shapes.ts';
+import {
+  actor,
+  chosenIn,
+  NewTopicName,
+  opening,
+  Options,
+  Outcome,
+  readOptions,
+  TopicName,
+  viewerId,
+} from './shapes.ts';
 
 export const CAST_REFUSES = [
   'E_TOPIC_ABSENT',
@@ -33,7 +45,7 @@ const create = defineTool({
   area: 'consensus',
   description: 'Opens a topic to vote on: it passes as soon as a quorum agrees, and time closes it otherwise.',
   input: z.strictObject({
-    topic: TopicName,
+    topic: NewTopicName,
     options: Options,
     ...opening,
   }),
@@ -48,16 +60,9 @@ const create = defineTool({
     const author = actorOfCall(deps, caller, agentId);
     if (author === null) throw context.refuse('E_NO_AGENT');
     const ballot = readOptions(options);
-    const scope = context.take(await decideScope(deps, caller, { author, scope: wish.scope }));
-    const outcome = await deps.ledgers.open(context, {
-      topic,
-      author,
-      ballot,
-      ...chosenIn(wish),
-      scope,
-      thread: null,
-      family: familyOfAuthor(caller, author),
-    });
+    const scope = await decideScope(deps, caller, { author, scope: wish.scope });
+    const said = { topic, author, ballot, ...chosenIn(wish), thread: null, family: familyOfAuthor(caller, author) };
+    const outcome = await deps.ledgers.open(context, scope.ok ? allow({ ...said, scope: scope.value }) : scope);
     return settled(context, outcome);
   },
 });
@@ -81,9 +86,8 @@ const vote = defineTool({
     if (voter === null) throw context.refuse('E_NO_AGENT');
     const row = await deps.ledgers.read(topic);
     const facts = await voterFacts(deps, caller, row?.header ?? headerOfNothing(topic), voter);
-    if (row === null) throw context.refuse('E_TOPIC_ABSENT');
-    const wish = { topic, voter, outcome: choice.normalize('NFC').trim(), signed: null };
-    const tally = settled(context, await deps.ledgers.cast(context, wish, facts));
+    const wish = { topic, voter, outcome: outcomeOf(choice), signed: null };
+    const tally = settled(context, await deps.ledgers.cast(context, wish, row === null ? null : facts));
     return { voted: true as const, voter, outcome: wish.outcome, ...tally };
   },
 });

@@ -1,5 +1,6 @@
 /** Arguments and answers that the tools of topics share. */
 import { IdentityId } from '@svc/contract/names.ts';
+import { isServiceTopic } from '@svc/contract/operations.agora.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { z } from 'zod';
 import { type Header, VISIBILITIES } from '../domain/ledger.ts';
@@ -9,6 +10,10 @@ export const TopicName = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,100}$/, 'must be 1-100 letters, digits, underscores or dashes')
   .describe('Topic name.');
+
+export const NewTopicName = TopicName.refine((topic) => !isServiceTopic(topic), {
+  message: 'begins like the topic of a service',
+});
 
 export const Outcome = z.string().min(1).max(1000).describe('One of the options.');
 

@@ -83,6 +83,28 @@ async function furnish(): Promise<void> {
   await OPERATOR.ok('svc_commit', { brain, branch: 'still', message: 'nothing' });
 }
 
+test('what a person has elsewhere is not taken for uncommitted work: the backup waits until they are back', async () => {
+  await OPERATOR.ok('brain_save', { brain, name: 'a.md', content: 'on main' });
+  git(root(), 'switch', '-qc', 'other');
+  expect(await OPERATOR.ok('svc_brain_backup', { brain })).toMatchObject({ code: 'E_BRAIN_DIVERTED', branch: 'main' });
+  git(root(), 'switch', '-q', 'main');
+  expect(await OPERATOR.ok('svc_brain_backup', { brain })).toMatchObject({ status: 'backed_up' });
+});
+
+test('a brain that a person cloned without its older history comes back as it was', async () => {
+  for (const content of ['one', 'two', 'three']) await OPERATOR.ok('brain_save', { brain, name: 'a.md', content });
+  const name = `${brain}clone`;
+  git(bed.dataDir, 'clone', '-q', '--depth', '1', `file://${root()}`, root(name));
+  git(root(name), 'remote', 'remove', 'origin');
+  await OPERATOR.ok('brain_save', { brain: name, name: 'b.md', content: 'four' });
+  const made = await OPERATOR.ok('svc_brain_backup', { brain: name });
+  const path = String(made['path']);
+  expect(await OPERATOR.ok('svc_brain_restore', { path, brain: `${name}2` })).toMatchObject({ status: 'restored' });
+  const history = (of: string) => git(root(of), 'log', '--format=%H %s', 'main');
+  expect(history(`${name}2`)).toBe(history(name));
+  expect(await OPERATOR.ok('brain_read', { brain: `${name}2`, name: 'a.md' })).toMatchObject({ content: 'three' });
+});
+
 test('references, files, uncommitted work and rows come back as they were, and what was there stays readable', async () => {
   await furnish();
   const before = await stateOf(brain);

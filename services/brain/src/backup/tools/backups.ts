@@ -45,7 +45,7 @@ const backup = defineTool({
   }),
   access: 'operator',
   effect: 'write',
-  refuses: ['E_FILE_EXISTS', 'E_STATE_WRITE'],
+  refuses: ['E_FILE_EXISTS', 'E_BRAIN_DIVERTED', 'E_STATE_WRITE'],
   raises: [...PATH_RAISES, 'FORBIDDEN'],
   deadlineMs: 120_000,
   example: { path: 'before-the-move' },

@@ -172,6 +172,34 @@ test('a keyed repeat is answered as before, and one brain comes of many restores
   expect(leftovers(other)).toEqual([]);
 });
 
+test('one whose folder is still on its way is there, for whoever asks, and its name is taken', async () => {
+  other.registry.grant('zoe', 'acme', 'admin');
+  const path = await carried();
+  await THERE.ok('svc_brain_restore', { path });
+  await there.stop();
+  there = await other.start();
+  const staged = unfinishedPath(other.dataDir, 'other', 'rst_8');
+  const decided = async () => {
+    mkdirSync(join(staged, 'worktrees'), { recursive: true });
+    renameSync(join(other.dataDir, 'brains', brain), join(staged, 'brain'));
+    await other.database.pool.query(
+      `INSERT INTO brain.brain_moves (brain, staged, by, at) VALUES ($1, '.svc-other~rst_8', 'x', now())`,
+      [brain],
+    );
+  };
+  await decided();
+  expect((await THERE.ok('brain_list'))['names']).toContain(brain);
+  expect(await THERE.no('brain_push', { name: brain.toUpperCase(), create: true })).toMatchObject({
+    code: 'VAF_INPUT_INVALID',
+  });
+  expect(await THERE.ok('brain_read', { brain, name: 'pay' })).toMatchObject({ content: 'a secret' });
+  await there.stop();
+  there = await other.start();
+  await decided();
+  expect(await THERE.ok('svc_brain_restore', { path })).toMatchObject({ kept: expect.any(String) as string });
+  expect(leftovers(other)).toEqual([]);
+});
+
 test('what was decided is there when a process that was killed before it placed it is followed by another', async () => {
   other.registry.grant('zoe', 'acme', 'admin');
   const path = await carried();

@@ -1,6 +1,7 @@
 /** Keys of a brain's own, as its `config.json` holds them: an object from keys to values, which people edit too. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { isReservedSetting, isSecretSetting, isSettingKey, MAX_VALUE_BYTES } from '@svc/contract/settings.ts';
+import { JsonMembers } from '../../domain/json-text.ts';
 
 export const CONFIG_FILE = 'config.json';
 export const MASKED = '[masked]';
@@ -51,23 +52,56 @@ function fits(value: unknown): boolean {
   }
 }
 
-/** The file with another value under the key, null = with none; what else stands there stays. */
+/** The file with another value under the key, null = with none; what else stands there stays byte for byte. */
 export function withBrainKey(
   text: string | null,
   key: string,
   value: unknown,
 ): Decision<{ readonly text: string; readonly changed: boolean }, 'E_CONFIG_FILE'> {
-  const content = text === null || text.trim() === '' ? {} : contentOf(text);
+  const isNew = text === null || text.trim() === '';
+  const content = isNew ? {} : contentOf(text);
   if (content === null) return deny('E_CONFIG_FILE', { file: CONFIG_FILE });
   const before = Object.hasOwn(content, key) ? content[key] : null;
-  const others = Object.entries(content).filter(([other]) => other !== key);
-  const entries = value === null ? others : [...others, [key, value] as const];
   try {
     if (JSON.stringify(before) === JSON.stringify(value)) return allow({ text: text ?? '', changed: false });
-    const written = `${JSON.stringify(Object.fromEntries(entries), null, INDENT)}\n`;
+    const written = isNew ? `{\n  ${entryOf(key, value, '\n')}\n}\n` : edited(text, key, value);
     if (Buffer.byteLength(written) <= MAX_FILE_BYTES) return allow({ text: written, changed: true });
   } catch {
     // nested deeper than can be written again
   }
   return deny('E_CONFIG_FILE', { file: CONFIG_FILE });
+}
+
+/** `text` is an object. Of a repeated key the last counts. */
+function edited(text: string, key: string, value: unknown): string {
+  const members = new JsonMembers(text, text.indexOf('{'));
+  if (value === null) return without(members, key);
+  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
+  const present = members.lastOf(key);
+  if (present !== null)
+    return `${text.slice(0, members.valueStart(present))}${valueOf(value, lineEnd)}${text.slice(members.valueEnd(present))}`;
+  const entry = entryOf(key, value, lineEnd);
+  const { opener, count } = members;
+  if (count === 0) return `${text.slice(0, opener + 1)}${entry}${text.slice(opener + 1)}`;
+  const margin = text.slice(opener + 1, members.keyStart(0));
+  const end = members.valueEnd(count - 1);
+  return `${text.slice(0, end)},${margin === '' ? ' ' : margin}${entry}${text.slice(end)}`;
+}
+
+/** Each member takes along what separates it from the one before it. */
+function without(members: JsonMembers, key: string): string {
+  const { text, opener, count, end } = members;
+  const kept = Array.from({ length: count }, (_, place) => place).filter((place) => members.name(place) !== key);
+  if (kept.length === 0) return `${text.slice(0, opener + 1)}${text.slice(end - 1)}`;
+  const texts = kept.map((place, index) =>
+    text.slice(index === 0 ? members.keyStart(place) : members.valueEnd(place - 1), members.valueEnd(place)),
+  );
+  return `${text.slice(0, members.keyStart(0))}${texts.join('')}${text.slice(members.valueEnd(count - 1))}`;
+}
+
+const entryOf = (key: string, value: unknown, lineEnd: string): string =>
+  `${JSON.stringify(key)}: ${valueOf(value, lineEnd)}`;
+
+function valueOf(value: unknown, lineEnd: string): string {
+  return JSON.stringify(value, null, INDENT).replaceAll('\n', `${lineEnd}${' '.repeat(INDENT)}`);
 }

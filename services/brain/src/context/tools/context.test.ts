@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Subject } from '@svc/contract/subject.ts';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
-let bed: BrainTestBed;
-let node: BrainNode;
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const bed = await bedOfFile();
+const node = await bed.start();
 
 const LATER = { deadlineAt: Number.MAX_SAFE_INTEGER };
 const operator = testCaller(() => node, null);

@@ -1,20 +1,15 @@
 /** What a context that was built before costs, counted: a time would say more of the machine. And when it counts no more. */
 import type { Subject } from '@svc/contract/subject.ts';
-import { watchTraffic } from '@svc/testing/traffic.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { type Traffic, watchTraffic } from '@svc/testing/traffic.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+const node = await bed.start();
 let counted: ReturnType<typeof watchTraffic>;
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   counted = watchTraffic({ database: bed.database, bus: node.bus });
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 const LATER = { deadlineAt: Number.MAX_SAFE_INTEGER };
@@ -26,8 +21,14 @@ const stateOf = async (args: object, who = operator) => {
   return { state: (cache as { state: string }).state, assembled: String(assembled) };
 };
 
-/** What time brings round, whoever builds. */
-const UPKEEP = /outbox|brain_owners|processes|brain_heartbeats WHERE NOT|island_denials|audit/;
+/** Of several times the least: what time brings round, whoever builds, only adds to it. */
+async function leastCounted(work: () => Promise<void>): Promise<Traffic> {
+  const seen: Traffic[] = [];
+  for (let time = 0; time < 5; time += 1) seen.push(await counted(work));
+  const sizeOf = ({ statements, transactions, asked }: Traffic) =>
+    statements.length + transactions.length + asked.length;
+  return seen.reduce((least, one) => (sizeOf(one) < sizeOf(least) ? one : least));
+}
 
 test('is answered after one statement that reads and one that notes it, and nobody else is asked', async () => {
   await operator.ok('brain_push', { name: 'kept', create: true }, LATER);
@@ -38,14 +39,14 @@ test('is answered after one statement that reads and one that notes it, and nobo
   for (const who of [operator, bob]) {
     expect(await stateOf(wish, who)).toMatchObject({ state: 'miss' });
     expect(await stateOf(wish, who)).toMatchObject({ state: 'hit' });
-    const { statements, transactions, asked } = await counted(async () => {
+    const { statements, transactions, asked } = await leastCounted(async () => {
       expect(await stateOf(wish, who)).toMatchObject({ state: 'hit' });
     });
-    expect(statements.filter((text) => !UPKEEP.test(text))).toEqual([
+    expect(statements).toEqual([
       expect.stringMatching(/^SELECT .*FROM brain\.brain_leases/s),
       expect.stringMatching(/INSERT INTO brain\.brain_contexts/),
     ]);
-    expect(transactions.filter(({ statements: all }) => !all.some((text) => UPKEEP.test(text)))).toEqual([]);
+    expect(transactions).toEqual([]);
     // The call itself.
     expect(asked).toHaveLength(1);
   }

@@ -4,19 +4,12 @@ import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
 import type { Subject } from '@svc/contract/subject.ts';
 import { runs } from '@svc/testing/counts.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { expect, test } from 'vitest';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
-let bed: BrainTestBed;
-let node: BrainNode;
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const bed = await bedOfFile();
+const node = await bed.start();
 
 const patiently = () => ({ deadlineAt: Date.now() + 60_000 });
 const ANN: Subject = { workspace: 'acme', userId: 'ann', agentId: 'ann', roles: ['admin'], verified: true };

@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { Subject } from '@svc/contract/subject.ts';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
 type Rows = { id: string; score: number; preview: string }[];
 
 const ANN: Subject = { workspace: 'acme', userId: 'ann', agentId: 'ann', roles: ['editor'], verified: true };
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+const node = await bed.start();
 const ann = testCaller(() => node, ANN);
 const nobody = testCaller(() => node, {});
 const ids = (found: Record<string, unknown>, kind: string) => (found[kind] as Rows).map(({ id }) => id);
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   for (const who of ['ann', 'harbour-pilot']) bed.registry.grant(who, 'acme', 'editor');
   bed.registry.grant('harbour-stranger', 'elsewhere', 'editor');
   await ann.ok('brain_switch', { name: 'harbour-notes', create: true });
@@ -28,10 +27,6 @@ beforeAll(async () => {
   });
   await ann.ok('brain_share', { insight: 'The harbour master answers on channel 12.', tags: ['radio'] });
   await ann.ok('brain_share', { insight: 'Bread keeps for three days.' });
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 it('finds of each kind what has to do with the query, and nothing else', async () => {

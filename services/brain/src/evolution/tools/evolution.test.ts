@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Subject } from '@svc/contract/subject.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
 type Row = Record<string, unknown>;
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+let node = await bed.start();
 let brains = 0;
 let brain = '';
 
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
 beforeEach(async () => {
   brains += 1;
   brain = `b${brains}`;

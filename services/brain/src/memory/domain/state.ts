@@ -1,5 +1,5 @@
 /** What a writer makes of a value, and what a reader finds. Times are milliseconds since the epoch. */
-import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { allow, deny, type Decision, type Denial } from '@svc/contract/decision.ts';
 
 export const MEMORY_LIMITS = { keys: 10_000, valueBytes: 64 * 1024, ttlMs: 315_360_000_000 } as const;
 
@@ -30,4 +30,37 @@ export function decideState(
   if (ifVersion !== null && ifVersion !== version)
     return deny('E_CONFLICT', { version }, 'The value has another version; recall it first.');
   return allow({ version: version + 1, expiresAt: ttlMs === null ? null : now + ttlMs });
+}
+
+/** A wish for one of several values. */
+export interface KeyedWish extends StateWish {
+  readonly key: string;
+  /** When it was wished. */
+  readonly now: number;
+}
+
+interface States<Wish extends KeyedWish, Code extends string> {
+  /** In the order of the wishes. */
+  readonly decisions: readonly Decision<Kept, 'E_CONFLICT' | Code>[];
+  /** By key what is kept in the end, and the wish that made it so. */
+  readonly kept: ReadonlyMap<string, { readonly kept: Kept; readonly wish: Wish }>;
+}
+
+/** Of many wishes, each on what those before it left. `mayNot` says no to a key as a whole. */
+export function decideStates<Wish extends KeyedWish, Code extends string = never>(
+  found: ReadonlyMap<string, Kept>,
+  wishes: readonly Wish[],
+  mayNot: (key: string) => Denial<Code> | null = () => null,
+): States<Wish, Code> {
+  const last = new Map<string, { readonly kept: Kept; readonly wish: Wish }>();
+  const decisions = wishes.map((wish): Decision<Kept, 'E_CONFLICT' | Code> => {
+    const { key, now } = wish;
+    const decided = decideState(last.get(key)?.kept ?? found.get(key) ?? null, wish, now);
+    if (!decided.ok) return decided;
+    const denial = mayNot(key);
+    if (denial !== null) return denial;
+    last.set(key, { kept: decided.value, wish });
+    return decided;
+  });
+  return { decisions, kept: last };
 }

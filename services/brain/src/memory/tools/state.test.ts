@@ -54,6 +54,21 @@ it('keeps what a workspace stores apart from what all share, and tells the key a
   expect(await operator.recall({ key: 'k', userCtx: { workspace: 'acme' } })).toMatchObject({ found: true });
 });
 
+it('stores at once for all and for a workspace that bears the word for none, each in its own place', async () => {
+  const ofNull = as({ ...ANN, workspace: 'null' });
+  const stored = [operator, ofNull, operator, ofNull].map((who, number) =>
+    who.state({ key: `k${number}`, value: number }),
+  );
+  await Promise.all(stored);
+  const sql = 'SELECT key, workspace FROM brain.brain_memory ORDER BY key';
+  expect(await poolClient(bed.database.pool).$queryRawUnsafe(sql)).toEqual([
+    { key: 'k0', workspace: '' },
+    { key: 'k2', workspace: '' },
+    { key: 'ws4.null.k1', workspace: 'null' },
+    { key: 'ws4.null.k3', workspace: 'null' },
+  ]);
+});
+
 it('lets nobody into a workspace in which it has no role', async () => {
   await as(ANN).state({ key: 'k', value: 'secret' });
   bed.registry.grant('eve', 'beta', 'admin');
@@ -139,6 +154,56 @@ it('takes as many keys as there is room for, and no more; what is past its time 
   expect(second.filter(({ stored }) => stored)).toHaveLength(10);
   const kept = await client.$queryRawUnsafe<{ n: number }[]>('SELECT count(*)::int AS n FROM brain.brain_memory');
   expect(kept).toEqual([{ n: 10_000 }]);
+});
+
+it('judges each of many on what those before it left, whatever else is asked at once', async () => {
+  await operator.state({ key: 'kept', value: 0 });
+  const asked = [
+    { key: 'kept', value: 'a', ifVersion: 1 },
+    { key: 'new', value: 'b', ifVersion: 0 },
+    { key: 'kept', value: 'c', ifVersion: 1 },
+    { key: 'new', value: 'd', ttl: 10 },
+    { key: 'absent', value: 'e', ifVersion: 7 },
+    { key: 'kept', value: 'f', ifVersion: 2 },
+  ];
+  const answers = await Promise.all(asked.map((wish) => operator.state(wish)));
+  expect(answers).toMatchObject([
+    { version: 2 },
+    { version: 1 },
+    { code: 'E_CONFLICT', version: 2 },
+    { version: 2, expiresAt: now + 10 },
+    { code: 'E_CONFLICT', version: 0 },
+    { version: 3 },
+  ]);
+  expect(await operator.recall({ key: 'kept' })).toMatchObject({ value: 'f', version: 3, expiresAt: null });
+  expect(await operator.recall({ key: 'new' })).toMatchObject({ value: 'd', version: 2 });
+  expect(await rows()).toEqual([{ key: 'kept' }, { key: 'new' }]);
+});
+
+it('writes what was past its time anew, also where its going makes room for others', async () => {
+  const client = poolClient(bed.database.pool);
+  await client.$executeRawUnsafe(
+    `INSERT INTO brain.brain_memory (key, workspace, value, version, expires_at, by, at)
+     SELECT 'old-' || n, '', '1', 7, CASE WHEN n <= 2 THEN to_timestamp($1::double precision / 1000) END, 'x', now()
+     FROM generate_series(1, 10000) n`,
+    now,
+  );
+  await client.$executeRawUnsafe("INSERT INTO brain.brain_usage VALUES ('memory', '', 10000, 0)");
+  const answers = await Promise.all(['new-1', 'old-1', 'new-2'].map((key) => operator.state({ key, value: key })));
+  expect(answers).toMatchObject([{ version: 1 }, { version: 1 }, { code: 'E_QUOTA' }]);
+  expect(await operator.recall({ key: 'old-1' })).toMatchObject({ value: 'old-1', version: 1 });
+  expect(await operator.recall({ key: 'new-2' })).toMatchObject({ found: false });
+  expect((await rows()).length).toBe(10_000);
+});
+
+it('does what nobody sends again after a short standstill, and leaves to others what was sent to them', async () => {
+  const stoodStill = (repeatable: boolean) => (repeatable ? 0 : Number.POSITIVE_INFINITY);
+  node.bus.sinceGivenUpMs = stoodStill;
+  const caller = testCaller(() => node, null);
+  const keyed = caller.ok('svc_memory_state', { key: 'sent on', value: 1 }, { ...LATER, idempotencyKey: 'again' });
+  const [once, again] = await Promise.allSettled([operator.state({ key: 'once', value: 1 }), keyed]);
+  expect(once).toMatchObject({ status: 'fulfilled', value: { version: 1 } });
+  expect(again).toMatchObject({ status: 'rejected', reason: { message: 'SERVICE_UNAVAILABLE' } });
 });
 
 it('stores once under a key of the call', async () => {

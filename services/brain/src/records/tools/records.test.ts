@@ -1,26 +1,19 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { REFUSALS } from '@svc/contract/codes.ts';
 import type { Subject } from '@svc/contract/subject.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
 type Row = Record<string, unknown>;
 
-let bed: BrainTestBed;
-let node: BrainNode;
+const bed = await bedOfFile();
+let node = await bed.start();
 let brains = 0;
 let brain = '';
 
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
 beforeEach(async () => {
   brains += 1;
   brain = `b${brains}`;

@@ -52,7 +52,12 @@ const track = defineTool({
     const { actor, verifiedAgent: by } = target.op;
     const resolution = { file: subject, change, changedBy: named ?? actor, by, branch };
     const place = { brain: target.brain, brainId };
-    const outcome = await context.deps.records.track(context, { place, resolution, actor, resources });
+    const outcome = await context.deps.records.track(context, {
+      place,
+      resolution: { ...resolution, workspace: null },
+      actor,
+      resources,
+    });
     const noted = context.take(settled(context, outcome));
     return { tracked: true as const, ...shown({ ...resolution, ...noted }) };
   },
@@ -82,7 +87,8 @@ const list = defineTool({
   async handler({ file: subject = null, branch = null, limit, cursor, brain: named }, context) {
     const position = positionOf(limit, cursor);
     const { ask } = await resolveTarget(context, { brain: named });
-    const rows = await ask(listResolutions, { file: subject, branch, ...position });
+    const workspaces = await context.deps.workspacesOf(context.caller);
+    const rows = await ask(listResolutions, { file: subject, branch, workspaces, ...position });
     const { items, next } = nextPage(rows, position, ({ id }) => id);
     return { file: subject, deltas: items.map(shown), count: items.length, ...next };
   },

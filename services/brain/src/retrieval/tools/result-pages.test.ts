@@ -1,12 +1,13 @@
 /** Pages of search results while others write. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
 const FILES = 40;
 const PAGE = 7;
 
-let bed: BrainTestBed;
-let node: Awaited<ReturnType<BrainTestBed['start']>>;
+const bed = await bedOfFile();
+const node = await bed.start();
 const { ok, no } = testCaller(() => node, null);
 
 interface Row {
@@ -16,14 +17,8 @@ interface Row {
 }
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   await ok('brain_push', { name: 'tides', create: true });
   for (let number = 0; number < FILES; number += 1) await write(number, '');
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 /** Longer files have lower scores. */

@@ -1,22 +1,17 @@
 /** Words that are corrected where several brains are searched. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
-let bed: BrainTestBed;
-let node: Awaited<ReturnType<BrainTestBed['start']>>;
+const bed = await bedOfFile();
+const node = await bed.start();
 const { ok } = testCaller(() => node, null);
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   await ok('brain_push', { name: 'far', create: true });
   await ok('brain_write', { name: 'a', content: 'The pilots wait in the harbourside inn; a lantern burns.' });
   await ok('brain_push', { name: 'near', create: true });
   await ok('brain_write', { name: 'b', content: 'The pilow is soft; the lanterm is dark.' });
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 const search = async (query: string, mode = 'hybrid') => {

@@ -1,19 +1,18 @@
 /** When a file was written, where its working tree was made later than it. */
 import { readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
-let bed: BrainTestBed;
-let node: Awaited<ReturnType<BrainTestBed['start']>>;
+const bed = await bedOfFile();
+const node = await bed.start();
 const { ok } = testCaller(() => node, null);
 
 /** As a clone, a pull or a new working tree leaves a file that is older. */
 const LATER = Date.UTC(2090, 0, 5) / 1_000;
 
 beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
   await ok('brain_push', { name: 'tides', create: true });
   await ok('brain_write', { name: 'old', content: 'The tide turns.' });
   await ok('svc_commit', { message: 'old' });
@@ -21,10 +20,6 @@ beforeAll(async () => {
   for (const entry of readdirSync(bed.dataDir, { recursive: true, withFileTypes: true })) {
     if (['old.md', 'new.md'].includes(entry.name)) utimesSync(join(entry.parentPath, entry.name), LATER, LATER);
   }
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
 });
 
 const filesFor = async (query: string, more: object = {}) => {

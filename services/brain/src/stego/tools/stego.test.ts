@@ -5,22 +5,14 @@ import * as fc from 'fast-check';
 import { PNG } from 'pngjs';
 import { runs } from '@svc/testing/counts.ts';
 import { pngOf } from '@svc/testing/pictures.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from '../../../testing/brain-test-bed.ts';
+import { expect, test } from 'vitest';
+import { bedOfFile } from '../../../testing/bed-of-file.ts';
+import { testCaller } from '../../../testing/brain-test-bed.ts';
 
 type Row = Record<string, unknown>;
 
-let bed: BrainTestBed;
-let node: BrainNode;
-
-beforeAll(async () => {
-  bed = await openBrainTestBed();
-  node = await bed.start();
-});
-afterAll(async () => {
-  await node.stop();
-  await bed[Symbol.asyncDispose]();
-});
+const bed = await bedOfFile();
+const node = await bed.start();
 
 const user = testCaller(() => node, null);
 const put = (path: string, bytes: Uint8Array) =>

@@ -46,6 +46,22 @@ test('what a function does not take is an error of the caller, and there is none
   expect(LISTED_FUNCTIONS.map(({ name }) => name)).toContain('diff');
 });
 
+test('a number that JSON has not is no value, wherever it stands', () => {
+  const beyond = [
+    ['sum', [1e308, 1e308]],
+    ['mean', [1e308, 1e308]],
+    ['median', [-1e308, -1e308]],
+    ['max', [Infinity, 1]],
+    ['sort', [[2, Infinity]]],
+  ] as const;
+  for (const [name, args] of beyond) {
+    expect(runListed(name, args), name).toMatchObject({
+      code: 'E_COMPUTE_OUTPUT',
+      details: { problem: 'The value has no JSON form.' },
+    });
+  }
+});
+
 test('many values cost in step with their number', () => {
   const many = Array.from({ length: 200_000 }, (_, at) => at % 1000);
   expect(runListed('max', [many])).toEqual({ ok: true, value: 999 });

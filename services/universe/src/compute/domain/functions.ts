@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '@svc/contract/canonical.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { NO_JSON } from './outcome.ts';
 
 interface ListedFunction {
   readonly name: string;
@@ -48,15 +49,29 @@ export function positional(args: unknown): readonly unknown[] {
 }
 
 /** Null = no function of that name. */
-export function runListed(name: string, args: unknown): Decision<unknown, 'E_COMPUTE_ERROR'> | null {
+export function runListed(
+  name: string,
+  args: unknown,
+): Decision<unknown, 'E_COMPUTE_ERROR' | 'E_COMPUTE_OUTPUT'> | null {
   const listed = LISTED.find((one) => one.name === name);
   if (listed === undefined) return null;
   try {
-    return allow(listed.run(positional(args)));
+    const value = listed.run(positional(args));
+    return hasJsonForm(value) ? allow(value) : deny('E_COMPUTE_OUTPUT', { problem: NO_JSON });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return deny('E_COMPUTE_ERROR', { name: 'TypeError', message: error.message, line: null });
   }
+}
+
+/** JSON has no number that is none or beyond all others, and would say null. */
+function hasJsonForm(value: unknown): boolean {
+  let isWhole = true;
+  JSON.stringify(value, (_key, one: unknown) => {
+    if (typeof one === 'number' && !Number.isFinite(one)) isWhole = false;
+    return one;
+  });
+  return isWhole;
 }
 
 /** One list, or what is given one after the other. */

@@ -50,6 +50,8 @@ export type ComputeDenial =
   | 'E_COMPUTE_TIMEOUT'
   | 'E_FUNCTION';
 
+/** What is told of a value that cannot be told itself. */
+export const NO_JSON = 'The value has no JSON form.';
 const MAX_NAME = 64;
 const MAX_MESSAGE = 1000;
 
@@ -77,7 +79,7 @@ function thrown(name: string, message: string, line: number | null): Decision<ne
 
 function decideValue({ result, tooLarge, logs }: Extract<Told, { kind: 'value' }>): Decision<Ran, ComputeDenial> {
   if (tooLarge) return deny('E_COMPUTE_OUTPUT', { limit: COMPUTE_LIMITS.outputBytes });
-  if (result === undefined) return deny('E_COMPUTE_OUTPUT', { problem: 'The value has no JSON form.' });
+  if (result === undefined) return deny('E_COMPUTE_OUTPUT', { problem: NO_JSON });
   if (Buffer.byteLength(result) > COMPUTE_LIMITS.outputBytes)
     return deny('E_COMPUTE_OUTPUT', { limit: COMPUTE_LIMITS.outputBytes });
   if (isDeeperThan(result, COMPUTE_LIMITS.resultDepth))
@@ -85,7 +87,7 @@ function decideValue({ result, tooLarge, logs }: Extract<Told, { kind: 'value' }
   try {
     return allow({ result: JSON.parse(result) as unknown, logs: linesOf(logs) });
   } catch {
-    return deny('E_COMPUTE_OUTPUT', { problem: 'The value has no JSON form.' });
+    return deny('E_COMPUTE_OUTPUT', { problem: NO_JSON });
   }
 }
 

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { isServiceTopic } from '@svc/contract/operations.agora.ts';
 import { expect, test } from 'vitest';
 import { universeOf, worldSeed } from '../../worlds/domain/seed-chain.ts';
 import { rosterOf } from './crew.ts';
@@ -69,6 +71,7 @@ test('the longest note that can be is one that the brain takes', () => {
   expect(noteText(task, { crewId: `crew_${'0'.repeat(32)}` }).length).toBeLessThanOrEqual(4000);
 });
 
-test('a vote is named by the crew and the number', () => {
+test('a vote is named by the crew and the number, as no other topic is', () => {
   expect(topicOf(`crew_${'a'.repeat(32)}`, 7)).toBe(`crew-${'a'.repeat(32)}-7`);
+  expect(isServiceTopic(topicOf(`crew_${randomUUID().replaceAll('-', '')}`, 100_000))).toBe(true);
 });

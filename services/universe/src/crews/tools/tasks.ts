@@ -57,6 +57,7 @@ export const task = defineTool({
     'E_SCENARIO_BUDGET',
     'E_SCENARIO_DELEGATE',
     'E_SCENARIO_NO_QUORUM',
+    'E_COLLISION',
     'E_STATE_WRITE',
     'E_SNAPSHOT_UNIVERSE',
   ],

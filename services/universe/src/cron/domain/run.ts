@@ -1,4 +1,5 @@
 /** How a run ends. */
+import { hash } from 'node:crypto';
 import type { Outcome } from '../../inner-calls.ts';
 
 /** `lost`: nobody knows what came of it. `skipped`: the run before was not over. */
@@ -13,6 +14,19 @@ export interface RunEnd {
 
 export const RAN: RunEnd = { status: 'ok', code: null, disables: false };
 export const LOST: RunEnd = { status: 'lost', code: null, disables: false };
+
+/** Of the sessions of jobs; those of callers are hashes, of which none begins so. */
+const MARK = '0'.repeat(32);
+
+/** The session of all runs of a job, also of the calls inside of those that they make. */
+export function sessionOfJob(placeKey: string): string {
+  return `${MARK}${hash('sha256', `cron ${placeKey}`, 'hex').slice(MARK.length)}`;
+}
+
+/** A job that makes or runs jobs would have no end, however deep inside of its calls it does. */
+export function isInJob(session: string): boolean {
+  return session.startsWith(MARK);
+}
 
 /** A run without a sign of life for so long is lost. */
 export const SILENT_AFTER_MS = 300_000;

@@ -1,7 +1,8 @@
-/** When a job is due. Tick n of a schedule is due at `anchorAt + n * intervalMs`; the first one is tick 1. */
+/** When a job is due: tick n at `anchorAt + n * intervalMs`, the first one being tick 1; and whether there may be one more job. */
+import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+
 export const MIN_INTERVAL_MS = 1000;
 export const MAX_INTERVAL_MS = 86_400_000;
-export const MAX_JOBS = 100;
 /** Runs of each job that are kept. */
 export const KEPT_RUNS = 200;
 
@@ -24,6 +25,31 @@ export function dueTick({ anchorAt, intervalMs, lastTick }: Schedule, now: numbe
   const tick = Math.floor((now - anchorAt) / intervalMs);
   if (tick <= lastTick) return null;
   return { tick, missed: tick - lastTick - 1, nextAt: anchorAt + (tick + 1) * intervalMs };
+}
+
+export interface JobCounts {
+  readonly ofWorkspace: number;
+  /** Those that no operator made. */
+  readonly ofMembers: number;
+  readonly ofFamily: number;
+}
+
+/** Jobs of one workspace: no family takes the place of all others, nor all of them together that of operators. */
+export const MOST_JOBS: JobCounts = { ofWorkspace: 100, ofMembers: 80, ofFamily: 20 };
+
+/** Whether the family may have one more; operators are no family. */
+export function decideNewJob(
+  { ofWorkspace, ofMembers, ofFamily }: JobCounts,
+  family: string | null,
+): Decision<null, 'E_QUOTA'> {
+  if (family !== null && ofFamily >= MOST_JOBS.ofFamily) {
+    return deny('E_QUOTA', { limit: MOST_JOBS.ofFamily, of: 'family' });
+  }
+  if (family !== null && ofMembers >= MOST_JOBS.ofMembers) {
+    return deny('E_QUOTA', { limit: MOST_JOBS.ofMembers, of: 'workspace' });
+  }
+  if (ofWorkspace >= MOST_JOBS.ofWorkspace) return deny('E_QUOTA', { limit: MOST_JOBS.ofWorkspace, of: 'workspace' });
+  return allow(null);
 }
 
 const CRON_TOOLS: ReadonlySet<string> = new Set(['cron_schedule', 'cron_run']);

@@ -2,6 +2,7 @@
 import { actorOf } from '@svc/contract/actor.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import { DEFAULT_LIMIT, page } from '@svc/contract/params.ts';
+import { familyOf } from '@svc/contract/subject.ts';
 import type { Caller } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
@@ -10,8 +11,9 @@ import { z } from 'zod';
 import { defineTool, type UniverseDeps } from '../../deps.ts';
 import { actingOf } from '../../inner-calls.ts';
 import { homeOf, type Standing, standingOf } from '../../standing.ts';
+import { isInJob } from '../domain/run.ts';
 import { MAX_INTERVAL_MS, mayBeTask, MIN_INTERVAL_MS } from '../domain/schedule.ts';
-import { jobPlaceKey, type ListedJob, type Sight, type Task } from '../job-rows.ts';
+import { jobPlaceKey, type ListedJob, type NewJob, type Scheduler, type Sight, type Task } from '../job-rows.ts';
 import { JobId, mayEnd, RunShown, shownRun, workspace } from './shapes.ts';
 
 const MAX_ARGUMENT_BYTES = 16 * 1024;
@@ -57,21 +59,14 @@ const schedule = defineTool({
   example: { id: 'beat', interval: 60_000, task: { tool: 'svc_memory_state', arguments: { key: 'k', value: 'v' } } },
   async handler({ id, interval, task: given, enabled, workspace: named }, call) {
     const { deps, caller, refuse } = call;
+    if (isInJob(caller.session)) throw refuse('E_CRON_TOOL');
     const home = homeOf(caller, named);
     await assertAtHome(deps, caller, home);
     const task = given === undefined ? null : { tool: given.tool, args: given.arguments };
     if (task !== null && !mayBeTask(task)) throw refuse('E_CRON_TOOL');
     if (task !== null) await assertFits(deps, caller, home, task);
-    const { identity, name } = actorOf(caller);
-    const { bound = null, profile = null } = caller.token ?? {};
-    const job = {
-      id: id ?? deps.cron.jobs.newId(),
-      workspace: home,
-      identity: name,
-      agentId: identity,
-      bound,
-      profile,
-    };
+    const who = schedulerOf(caller);
+    const job = { id: id ?? deps.cron.jobs.newId(), workspace: home, ...who };
     const made = await deps.cron.jobs.schedule(call, { ...job, intervalMs: interval, task, enabled });
     const { nextAt, ...scheduled } = settled(call, made);
     if (enabled) deps.cron.runner.wakeAt(nextAt);
@@ -81,10 +76,16 @@ const schedule = defineTool({
       interval,
       task: given ?? null,
       nextAt: enabled ? nextAt : null,
-      identity: name,
+      identity: who.identity,
     };
   },
 });
+
+function schedulerOf(caller: Caller): Scheduler & Pick<NewJob, 'family'> {
+  const { identity: agentId, name: identity } = actorOf(caller);
+  const { bound = null, profile = null } = caller.token ?? {};
+  return { identity, agentId, bound, profile, family: caller.operator ? null : familyOf(caller.subject) };
+}
 
 /** Throws FORBIDDEN: a job runs for who has a role in its workspace, and for operators who are nobody. */
 async function assertAtHome({ registry }: UniverseDeps, caller: Caller, home: string): Promise<void> {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { defineTool } from '../../deps.ts';
 import { hopsAfter } from '../../inner-calls.ts';
 import { homeOf, standingOf } from '../../standing.ts';
+import { isInJob } from '../domain/run.ts';
 import type { ShownRun } from '../run-rows.ts';
 import type { RunStore } from '../run-store.ts';
 import { isOwn, JobId, mayEnd, RunShown, shownRun, workspace } from './shapes.ts';
@@ -22,17 +23,25 @@ const run = defineTool({
   output: z.strictObject({
     id: z.string(),
     run: RunShown.omit({ tick: true }).extend({
-      result: z.unknown().optional().describe('What the tool said, when that is at most 64 KiB.'),
+      result: z
+        .unknown()
+        .optional()
+        .describe(
+          'What the tool said, when that is at most 64 KiB; a secret is shown once, and null when the call is repeated.',
+        ),
     }),
   }),
   access: 'identified',
   effect: 'write',
   deadlineMs: MAX_DEADLINE_MS,
-  refuses: ['E_CRON_ABSENT', 'E_CRON_BUSY', 'E_LIMIT'],
+  // The result is that of any tool.
+  secrets: ['run.result'],
+  refuses: ['E_CRON_TOOL', 'E_CRON_ABSENT', 'E_CRON_BUSY', 'E_LIMIT'],
   example: { id: 'beat' },
   async handler({ id, workspace: named }, call) {
     const { deps, caller, refuse, idempotency } = call;
     const { runs, runner } = deps.cron;
+    if (isInJob(caller.session)) throw refuse('E_CRON_TOOL');
     const hops = hopsAfter(caller);
     if (hops === null) throw refuse('E_LIMIT');
     const standing = await standingOf(deps, caller);
@@ -43,11 +52,11 @@ const run = defineTool({
     };
     const claim = await runs.claimNow({ caller, idempotency, now: call.now }, place, who);
     const claimed = settled(call, claim);
-    if (!claim.replayed) await runner.run(claimed, hops);
+    const said = claim.replayed ? null : await runner.run(claimed, hops);
     const ended = await endedRun(runs, claimed.runId, caller.deadlineAt);
     if (ended === null) throw refuse('E_CRON_ABSENT');
     const { tick: _tick, ...shown } = shownRun(ended);
-    return { id, run: { ...shown, ...(ended.hasResult ? { result: ended.result } : {}) } };
+    return { id, run: { ...shown, ...(ended.hasResult ? (said ?? { result: ended.result }) : {}) } };
   },
 });
 

@@ -19,6 +19,7 @@ import { resolveOperation } from '../operations.ts';
 import type { OperationSpec } from '../operation-store.ts';
 import { retry } from '../retry.ts';
 
+const CHOSEN = 'Somebody else chose what it changes; register it, or call its tool.';
 const MAX_ARGUMENT_BYTES = 16 * 1024;
 const workspace = WorkspaceName.optional().describe('Workspace of a registered operation; default: the current one.');
 const Operation = z.string().min(1).max(100);
@@ -68,7 +69,7 @@ const retryTool = defineTool({
   description: 'Calls a tool, and again when the trouble may be over in a moment; all its attempts take effect once.',
   input: z.strictObject({
     operation: Operation.describe(
-      'A tool, or a registered operation that is one; none that acts on the world outside.',
+      'A tool, or a registered operation that is one; none that acts on the world outside, and of others only what reads.',
     ),
     arguments: Arguments.default({}),
     maxRetries: z.int().min(0).max(5).default(3),
@@ -77,7 +78,7 @@ const retryTool = defineTool({
   }),
   output: z.strictObject({
     success: z.literal(true),
-    result: z.unknown(),
+    result: z.unknown().describe('What the tool said; a secret is shown once, and null when the call is repeated.'),
     attempts: z.int(),
     delaysMs: z.array(z.int()),
     truncated: z.literal(true).optional().describe('It took effect; what it said is larger than 1 MiB.'),
@@ -85,6 +86,8 @@ const retryTool = defineTool({
   access: 'identified',
   effect: 'write',
   deadlineMs: MAX_DEADLINE_MS,
+  // The result is that of any tool.
+  secrets: ['result'],
   dress: { success: false },
   refuses: ['E_RECURSION_OPERATION', 'E_RETRY_EXHAUSTED', 'E_RETRY_FAILED', 'E_LIMIT'],
   example: { operation: 'svc_memory_state', arguments: { key: 'k', value: 'v' } },
@@ -93,6 +96,10 @@ const retryTool = defineTool({
     const resolved = await resolveOperation(deps, caller, { operation, workspace: named });
     if (resolved?.type !== 'tool' || resolved.effect === 'external') {
       throw refuse('E_RECURSION_OPERATION', { attempts: 0 });
+    }
+    const { chosenBy } = resolved;
+    if (chosenBy !== null && resolved.effect !== 'read') {
+      throw refuse('E_RECURSION_OPERATION', { attempts: 0, owner: chosenBy }, CHOSEN);
     }
     const hops = hopsAfter(caller);
     if (hops === null) throw refuse('E_LIMIT', { attempts: 0 });
@@ -122,7 +129,7 @@ const register = defineTool({
   name: 'recursion_register',
   area: 'recursion',
   description:
-    'Gives a name to a tool with some of its arguments, or to several built-in operations one after the other.',
+    'Gives a name to a tool with some of its arguments, or to several built-in operations one after the other; one that changes something runs for whoever registered it, and for all when an operator did.',
   input: z
     .strictObject({
       name: z

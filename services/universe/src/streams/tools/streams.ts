@@ -66,8 +66,7 @@ const remove = defineTool({
   async handler({ stream, workspace: named }, call) {
     if (isInbox(stream)) throw call.refuse('E_STREAM_INBOX');
     const { standing, place, row } = await findStream(call.deps, call.caller, { stream, workspace: named });
-    if (row === null) throw call.refuse('E_STREAM_ABSENT');
-    const who = { name: standing.name, mayAll: standing.holds(place.workspace, 'admin') };
+    const who = { name: standing.name, sees: row !== null, mayAll: standing.holds(place.workspace, 'admin') };
     const removed = settled(call, await call.deps.streams.remove(call, place, who));
     return { stream, deleted: true as const, removed };
   },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { universeOf, worldSeed } from './seed-chain.ts';
-import { cellsOf, cellText, leafOf, liveBytes, rootOf, stateOf } from './state.ts';
+import { cellsOf, cellText, leafOf, liveBytes, MOST_CELL_BYTES, rootOf, stateOf } from './state.ts';
 
 const universe = universeOf({});
 if (!universe.ok) throw new Error(universe.code);
@@ -54,6 +54,18 @@ describe('a cell in a file', () => {
 
   test.each(['no json', '{"a":1', '"\\ud800"', '1e999'])('counts as its bytes where that is no value: %s', (text) => {
     expect(liveBytes(text)).toBe(text);
+  });
+
+  test('counts as its bytes where it is longer than any cell, or too deep to be read', () => {
+    const padded = (bytes: number): string => `[${' '.repeat(bytes - 2)}]`;
+    expect(liveBytes(padded(MOST_CELL_BYTES))).toBe('[]');
+    expect(liveBytes(padded(MOST_CELL_BYTES + 1))).toBe(padded(MOST_CELL_BYTES + 1));
+    const wide = `["${'é'.repeat(MOST_CELL_BYTES / 2)}" ]`;
+    expect(liveBytes(wide)).toBe(wide);
+    for (const depth of [MOST_CELL_BYTES / 2, 500_000]) {
+      const deep = '['.repeat(depth) + ']'.repeat(depth);
+      expect(liveBytes(deep)).toBe(deep);
+    }
   });
 
   test('may be no text at all', () => {

@@ -54,9 +54,12 @@ export function stateOf(whose: Whose, cells: readonly Cell[]): State {
   return cells.map((cell) => [cellPath(cell.generation), cellText(whose, cell)]);
 }
 
+/** Of a text that may be a cell, with much room for how it is laid out; what is longer is no value and is not read as one. */
+export const MOST_CELL_BYTES = 16 * 1024;
+
 /** A cell as it lies in a file: the bytes that are hashed do not depend on how a person has laid it out. */
 export function liveBytes(content: string | Uint8Array): string | Uint8Array {
-  if (typeof content !== 'string') return content;
+  if (typeof content !== 'string' || Buffer.byteLength(content) > MOST_CELL_BYTES) return content;
   try {
     return canonicalOf(JSON.parse(content)) ?? content;
   } catch {

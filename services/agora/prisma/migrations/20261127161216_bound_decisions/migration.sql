@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "agora"."topics" ADD COLUMN     "decision_bound_sig" TEXT;

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "brain"."brain_resolutions" ADD COLUMN     "workspace" TEXT;

@@ -1,0 +1,99 @@
+/**
+ * How a repository and its linked working trees know of each other (gitrepository-layout(5), `worktrees`). We make such
+ * a link ourselves: `git worktree add` lets every other git see it half made meanwhile, and those that look at all
+ * working trees die of it ("failed to read .../commondir").
+ */
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isAbsent, isOccupied, readTextIfPresent } from '../files/fsync.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { scratchPath } from './journal.ts';
+import { readHead } from './refs.ts';
+import { type Repository, RepositoryProblem } from './repository.ts';
+import { branchRef } from './run.ts';
+
+/** A person has the branch in hand in another working tree. */
+export class CheckedOutElsewhere extends Error {}
+
+/**
+ * Links the directory `dir`, which it makes, to the repository as the working tree of `branch`, without any files. Not
+ * durable before its files are. Throws CheckedOutElsewhere, RepositoryProblem when there is no such branch.
+ */
+export async function linkWorktree(repository: Repository, dir: string, branch: string): Promise<void> {
+  if ((await readHead(repository, branch)) === null) throw new RepositoryProblem('absent', 'no such branch');
+  if (isInUseElsewhere(repository, branch, dir)) throw new CheckedOutElsewhere(branch);
+  const links = linksOf(repository);
+  const staged = await scratchPath(repository, 'link');
+  await mkdir(staged);
+  try {
+    for (const [file, text] of [
+      ['HEAD', `ref: ${branchRef(branch)}`],
+      ['commondir', '../..'],
+      ['gitdir', join(dir, '.git')],
+    ] as const) {
+      await writeFile(join(staged, file), `${text}\n`);
+    }
+    makeFolder(dir);
+    for (let attempt = 0; ; attempt += 1) {
+      const link = join(links, `${basename(dir)}${attempt === 0 ? '' : attempt}`);
+      // First, because a link to no working tree is one that any `git worktree prune` removes.
+      await writeFile(join(dir, '.git'), `gitdir: ${link}\n`);
+      makeFolder(links);
+      if (await moved(staged, link)) return;
+    }
+  } finally {
+    await rm(staged, { recursive: true, force: true });
+  }
+}
+
+/** False when the name is taken, or the last `git worktree prune` has just removed the folder of all links. */
+async function moved(staged: string, link: string): Promise<boolean> {
+  try {
+    await rename(staged, link);
+    return true;
+  } catch (error) {
+    const isFolderGone = isAbsent(error) && existsSync(staged) && !existsSync(dirname(link));
+    if (isOccupied(error) || isFolderGone) return false;
+    throw error;
+  }
+}
+
+/** Whether a person works on the branch in another working tree than `own`, which need not exist. */
+export function isInUseElsewhere(repository: Repository, branch: string, own: string): boolean {
+  const ours = realOf(own);
+  return placesOf(repository).some(
+    ({ gitDir, place }) => existsSync(place) && realOf(place) !== ours && branchesInHand(gitDir).includes(branch),
+  );
+}
+
+function realOf(place: string): string {
+  return existsSync(place) ? realpathSync(place) : place;
+}
+
+/** Every working tree of the repository, with what git keeps of it. */
+function placesOf(repository: Repository): { readonly gitDir: string; readonly place: string }[] {
+  const main = { gitDir: repository.gitDir, place: repository.dir };
+  const links = linksOf(repository);
+  if (!existsSync(links)) return [main];
+  const linked = readdirSync(links).flatMap((name) => {
+    const pointer = readTextIfPresent(join(links, name, 'gitdir'))?.trimEnd();
+    return pointer === undefined ? [] : [{ gitDir: join(links, name), place: dirname(pointer) }];
+  });
+  return [main, ...linked];
+}
+
+function linksOf({ gitDir }: Repository): string {
+  return join(gitDir, 'worktrees');
+}
+
+/** The one that is checked out, and one to which a person's rebase or bisect comes back. */
+function branchesInHand(gitDir: string): string[] {
+  return ['HEAD', 'rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START'].flatMap((file) => {
+    const told = readTextIfPresent(join(gitDir, file))
+      ?.trimEnd()
+      .replace(/^ref: /, '');
+    if (told === undefined) return [];
+    return [told.replace(/^refs\/heads\//, '')];
+  });
+}

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "habitat"."trust" ADD COLUMN     "quarantined_in" TEXT;
