@@ -88,9 +88,10 @@ export async function readRelation(
   return { agentId, workspace, createdBy, ...row };
 }
 
+/** Those that were spawned there and are still there: others are out of reach of its admins. */
 export async function countLiveAgents(client: SqlClient, workspace: string): Promise<number> {
   const [row] = await client.$queryRawUnsafe<{ live: number }[]>(
-    'SELECT count(*)::int AS live FROM habitat.agents WHERE workspace = $1 AND killed_at IS NULL',
+    `SELECT count(*)::int AS live FROM habitat.agents a WHERE workspace = $1 AND killed_at IS NULL AND ${IS_AT_HOME}`,
     workspace,
   );
   return row?.live ?? 0;

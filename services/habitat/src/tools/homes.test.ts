@@ -75,3 +75,19 @@ test('who put an agent out does not reach it any more, nor does who only invited
     expect(await who.code('agent_kill', { id: guest })).toBe(code);
   }
 });
+
+test('agents that were put out, or have left, take no room where they were spawned', async () => {
+  const chief = await enrol(node, 'keeper', { workspace: 'org-room', role: 'admin' });
+  const limited = { by: 'operator', operator: true, idempotency: null } as const;
+  const limit = (value: number | null) => node.registry.changeSetting({ key: 'habitat.maxAgents', value, ...limited });
+  await limit(2);
+  try {
+    const guest = String((await chief.call('agent_spawn', { team: 'room' })).id);
+    expect(await chief.code('agent_spawn', { team: 'room' })).toBe('E_QUOTA');
+    await chief.call('svc_habitat_removeRole', { workspaceId: 'org-room', userId: guest, role: 'editor' });
+    expect(await chief.code('agent_spawn', { team: 'room' })).toBeNull();
+    expect(await chief.code('agent_spawn', { team: 'room' })).toBe('E_QUOTA');
+  } finally {
+    await limit(null);
+  }
+});
