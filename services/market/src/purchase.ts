@@ -121,7 +121,8 @@ async function decideDeal<Gone extends string>(
   if (ended.get(deal.seller) === 'killed') await offers.closeListings(deal.seller);
   if (ended.has(deal.seller)) return deny(withoutSeller, { reason: 'the seller is no agent any more' });
   if (ended.has(deal.buyer)) return deny(withoutBuyer, { reason: 'the buyer is no agent any more' });
-  const purse = decidePurse(caller, workspace, deal);
+  // Of a bid that is accepted its bidder pays, who has placed it with a token that may.
+  const purse = decidePurse(caller, { workspace, amount: deal.bidId === null ? deal.amount : 0n });
   // Supply is asked for before the purse is.
   if (!purse.ok) return soldOut ? deny('E_SOLD_OUT') : purse;
   const unsettled = await registry.setting('market.skillsUnsettled', stamp);
@@ -137,13 +138,13 @@ async function decideDeal<Gone extends string>(
   });
 }
 
-/** Of a bid that is accepted its bidder pays, who has placed it with a token that may. */
-function decidePurse(
+type PurseRefusal = 'E_BUDGET' | 'E_UNKNOWN_WORKSPACE';
+
+/** Whether the caller may pay so much out of the pool of the workspace, or, without one, out of its agent's own budget. */
+export function decidePurse(
   caller: Caller,
-  workspace: string | null,
-  { amount, bidId }: Deal,
-): Decision<null, 'E_BUDGET' | 'E_UNKNOWN_WORKSPACE'> {
+  { workspace, amount }: Pick<Purchase, 'workspace' | 'amount'>,
+): Decision<null, PurseRefusal> {
   if (workspace !== null) return mayActIn(caller, workspace) ? allow(null) : deny('E_UNKNOWN_WORKSPACE');
-  const isOwn = bidId === null && amount > 0n;
-  return isOwn && !maySpendOwn(caller) ? deny('E_BUDGET', { reason: 'bound_token', available: 0 }) : allow(null);
+  return amount > 0n && !maySpendOwn(caller) ? deny('E_BUDGET', { reason: 'bound_token', available: 0 }) : allow(null);
 }

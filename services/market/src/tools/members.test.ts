@@ -148,3 +148,31 @@ test('what was not delivered in time can be bought again for whoever looks, befo
   expect(rows).toEqual([{ state: 'pending_delivery' }]);
   expect(await call('market_skill_buy', { listingId, buyerId: 'stranger' })).toMatchObject({ held: true });
 });
+
+test('with a bound token nobody is content with what was bought out of another purse', async () => {
+  const token = { tokenId: 'tok', bound: WORKSPACE, readOnly: false, profile: null, expiresAt: Date.now() + 60_000 };
+  const subject = { userId: 'member', agentId: 'member', workspace: WORKSPACE, verified: true };
+  const bound = { operator: false, subject, token };
+  const elsewhere = { ...bound, token: { ...token, bound: 'elsewhere' } };
+  await bed.escrow('escrow_setWorkspaceBudget', { workspaceId: WORKSPACE, amount: 100, adminId: 'master' });
+  const delivered = async (over: Fields): Promise<Fields> => {
+    const listingId = await offered({}, 'market_skill_list');
+    const { tradeId } = await call('market_skill_buy', { listingId, buyerId: 'member', ...over });
+    await call('market_skill_deliver', { tradeId, payload: 1, agentId: 'master' });
+    return { tradeId, decision: 'confirm' };
+  };
+  const bought = async (over: Fields): Promise<Fields> => {
+    const { tradeId } = await call('market_trade', { listingId: await offered({}), buyerId: 'member', ...over });
+    return { tradeId };
+  };
+  const pool = { workspace: WORKSPACE };
+  for (const [tool, own, pooled] of [
+    ['market_trade', await bought({}), await bought(pool)],
+    ['market_skill_settle', await delivered({}), await delivered(pool)],
+  ] as const) {
+    expect(await call(tool, own, bound), tool).toMatchObject({ code: 'E_BUDGET', reason: 'bound_token' });
+    expect(await call(tool, pooled, elsewhere), tool).toMatchObject({ code: 'E_UNKNOWN_WORKSPACE' });
+    expect(await call(tool, pooled, bound), tool).not.toHaveProperty('code');
+    expect(await call(tool, own, { ...bound, token: { ...token, bound: null } }), tool).not.toHaveProperty('code');
+  }
+});

@@ -10,7 +10,7 @@ import { maySee, viewOf } from '../access.ts';
 import { defineTool } from '../deps.ts';
 import { decidePayload, isLaunch } from '../domain/skill.ts';
 import { decideDeliver, decideSettle } from '../domain/trade-rules.ts';
-import { decideBuySkill } from '../purchase.ts';
+import { decideBuySkill, decidePurse } from '../purchase.ts';
 import { reputationOfSeller } from '../reputation.ts';
 import { holdIdOf } from '../store/settling.ts';
 import { decideOffering } from './offering.ts';
@@ -184,13 +184,17 @@ const settle = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: [...SKILL_OVER, 'E_SKILL_NOT_BUYER', 'E_SKILL_NOT_DELIVERED'],
+  refuses: [...SKILL_OVER, 'E_SKILL_NOT_BUYER', 'E_SKILL_NOT_DELIVERED', 'E_BUDGET', 'E_UNKNOWN_WORKSPACE'],
   raises: ['FORBIDDEN'],
   async handler({ tradeId, decision: verdict, agentId }, call) {
     const agent = actingAs(call.caller, agentId);
     if (agent === null) throw call.refuse('E_NO_AGENT');
     const { trades } = call.deps;
-    const outcome = await trades.close(call, tradeId, (row) => decideSettle(row, { agentId: agent, verdict }, row.now));
+    const outcome = await trades.close(call, tradeId, (row) => {
+      const may = decideSettle(row, { agentId: agent, verdict }, row.now);
+      const purse = may.ok && verdict === 'confirm' ? decidePurse(call.caller, row) : may;
+      return purse.ok ? may : purse;
+    });
     settled(call, outcome);
     const { amount, settlement } = present(outcome.trade);
     if (verdict === 'refute') return { tradeId, state: 'refuted' as const, released: true as const };

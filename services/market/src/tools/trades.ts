@@ -10,7 +10,7 @@ import { workspaceOfScope } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
 import { dueClosing } from '../domain/trade.ts';
 import { decideCancel, decideComplete } from '../domain/trade-rules.ts';
-import { decideAccept, decideBuy, type ListingRefusal } from '../purchase.ts';
+import { decideAccept, decideBuy, decidePurse, type ListingRefusal } from '../purchase.ts';
 import type { HoldRefusal } from '../store/settling.ts';
 import type { TradeRow } from '../store/trade-rows.ts';
 import { actor, BidId, namedActor, ListingId, Pool, shownTrade, TradeContext, TradeId, TradeShown } from './shapes.ts';
@@ -80,7 +80,11 @@ async function confirmed(tradeId: string, { buyerId }: Wish, call: Call): Promis
   const agent = actingAs(call.caller, buyerId);
   if (agent === null) throw call.refuse('E_NO_AGENT');
   const { trades } = call.deps;
-  const outcome = await trades.close(call, tradeId, (row) => decideComplete(row, agent, row.now));
+  const outcome = await trades.close(call, tradeId, (row) => {
+    const may = decideComplete(row, agent, row.now);
+    const purse = may.ok ? decidePurse(call.caller, row) : may;
+    return purse.ok ? may : purse;
+  });
   settled(call, outcome);
   return present(outcome.trade);
 }

@@ -871,7 +871,7 @@ export interface Tools {
   market_skill_settle: {
     arguments: { tradeId: string; decision: "confirm" | "refute"; agentId?: string | undefined };
     result: { tradeId: string; state: "confirmed" | "refuted"; debited?: number; released?: true; settlement?: "failed" };
-    refusals: 'E_NO_AGENT' | 'E_TRADE_ABSENT' | 'E_SKILL_ALREADY_SETTLED' | 'E_SKILL_EXPIRED' | 'E_SKILL_CANCELLED' | 'E_SKILL_NOT_BUYER' | 'E_SKILL_NOT_DELIVERED';
+    refusals: 'E_NO_AGENT' | 'E_TRADE_ABSENT' | 'E_SKILL_ALREADY_SETTLED' | 'E_SKILL_EXPIRED' | 'E_SKILL_CANCELLED' | 'E_SKILL_NOT_BUYER' | 'E_SKILL_NOT_DELIVERED' | 'E_BUDGET' | 'E_UNKNOWN_WORKSPACE';
     dress: unknown;
     callErrors: 'FORBIDDEN';
   };
