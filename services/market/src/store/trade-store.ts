@@ -48,22 +48,7 @@ interface TradeStoreParts extends ClosingParts {
 export function createTradeStore(parts: TradeStoreParts) {
   const { store, move, steps, settling, clock } = parts;
   const { client } = store;
-  /**
-   * Time has decided something that nobody acted on yet. Whoever comes by is no party to its money: what cannot follow now
-   * follows later.
-   */
-  const touch = async (tradeId: string): Promise<void> => {
-    try {
-      const closed = await closeDue(parts, tradeId);
-      if (closed !== null) await settling.settle(tradeId, closed.after);
-    } catch (error) {
-      if (!(error instanceof CallError) || error.code === 'INTERNAL') throw error;
-    }
-  };
-  /** Of what was denied, when it is time that denied it. */
-  const touchDue = async (tradeId: string, { trade, replayed }: MoveOutcome<unknown, string>): Promise<void> => {
-    if (replayed || (trade !== null && dueClosing(trade, trade.now) !== null)) await touch(tradeId);
-  };
+  const { touch, touchDue, lapse } = createTouching(parts);
   return {
     ...createBuying({ store, move, steps, settling, clock, touch }),
 
@@ -93,13 +78,14 @@ export function createTradeStore(parts: TradeStoreParts) {
       decide: Decide<Delivery, Code>,
     ): Promise<MoveOutcome<Delivered, Code>> {
       // Nobody is left who could take it, or refute it.
-      if (await parts.isLapsed(tradeId)) await touch(tradeId);
+      await lapse(tradeId);
       const outcome = await move(call, { tradeId, decide: (trade) => delivered(trade, decide(trade)) });
       if (!outcome.decision.ok) await touchDue(tradeId, outcome);
       return outcome;
     },
 
     touch,
+    lapse,
 
     /** Of a trade; undefined = nothing was delivered. */
     async payload(tradeId: string): Promise<unknown> {
@@ -110,6 +96,32 @@ export function createTradeStore(parts: TradeStoreParts) {
     partnersOf: (view: View, seller: string) => readPartners(client, view, seller),
     countOpen: (listingId: string) => countOpen(client, listingId),
   };
+}
+
+/** What becomes of trades without anybody acting on them. */
+function createTouching(parts: TradeStoreParts) {
+  const { settling } = parts;
+  /**
+   * Time has decided something that nobody acted on yet. Whoever comes by is no party to its money: what cannot follow now
+   * follows later.
+   */
+  const touch = async (tradeId: string): Promise<void> => {
+    try {
+      const closed = await closeDue(parts, tradeId);
+      if (closed !== null) await settling.settle(tradeId, closed.after);
+    } catch (error) {
+      if (!(error instanceof CallError) || error.code === 'INTERNAL') throw error;
+    }
+  };
+  /** Of what was denied, when it is time that denied it. */
+  const touchDue = async (tradeId: string, { trade, replayed }: MoveOutcome<unknown, string>): Promise<void> => {
+    if (replayed || (trade !== null && dueClosing(trade, trade.now) !== null)) await touch(tradeId);
+  };
+  /** Before something is done that matters to both parties: a trade is over when one of them is no more. */
+  const lapse = async (tradeId: string): Promise<void> => {
+    if (await parts.isLapsed(tradeId)) await touch(tradeId);
+  };
+  return { touch, touchDue, lapse };
 }
 
 type Decide<Value, Code extends string> = (trade: TradeRow) => Decision<Value, Code>;

@@ -106,6 +106,19 @@ test('time charges no killed buyer, and pays no killed seller', async () => {
   }
 });
 
+test('a buyer who is content pays no killed seller', async () => {
+  const parties = { seller: await agent(), buyer: await agent() };
+  const listingId = await offered(parties.seller);
+  const [before, after] = [await bought(listingId, parties.buyer), await bought(listingId, parties.buyer)];
+  const confirm = (tradeId: string) => call('market_trade', { tradeId, buyerId: parties.buyer });
+  expect(await confirm(before)).toMatchObject({ state: 'completed', closedBy: 'buyer' });
+  await kill(parties.seller);
+  expect(await confirm(after)).toMatchObject({ code: 'E_TRADE_CLOSED', state: 'cancelled' });
+  expect(await confirm(before)).toMatchObject({ code: 'E_TRADE_CLOSED', state: 'completed' });
+  expect(await budget(parties.buyer)).toMatchObject({ spent: 2, pending: 0 });
+  expect(await budget(parties.seller)).toMatchObject({ earned: 2 });
+});
+
 test('nothing is delivered to a killed buyer; what was delivered before is paid', async () => {
   const [seller, buyer] = [await agent(), await agent()];
   const listingId = await offered(seller, 'market_skill_list');

@@ -80,6 +80,7 @@ async function confirmed(tradeId: string, { buyerId }: Wish, call: Call): Promis
   const agent = actingAs(call.caller, buyerId);
   if (agent === null) throw call.refuse('E_NO_AGENT');
   const { trades } = call.deps;
+  await trades.lapse(tradeId);
   const outcome = await trades.close(call, tradeId, (row) => {
     const may = decideComplete(row, agent, row.now);
     const purse = may.ok ? decidePurse(call.caller, row) : may;
