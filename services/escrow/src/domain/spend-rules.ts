@@ -53,11 +53,15 @@ interface DebitAnswer {
   readonly available: number;
 }
 
+/** What was paid under the reference; null = nothing yet. */
+export function decideDebited(book: Book, { ref, bodyHash }: Reference): Ruling<DebitAnswer, 'E_REF_REUSED'> | null {
+  return replayOf(book.reference('spend', ref), bodyHash) as Ruling<DebitAnswer, 'E_REF_REUSED'> | null;
+}
+
 export function decideDebit(book: Book, wish: DebitWish): Ruling<DebitAnswer, FundsCode | 'E_REF_REUSED'> {
   const { payer, amount, reference, entryId } = wish;
-  const used = reference === null ? null : book.reference('spend', reference.ref);
-  const replay = reference === null ? null : replayOf(used, reference.bodyHash);
-  if (replay !== null) return replay as Ruling<DebitAnswer, 'E_REF_REUSED'>;
+  const replay = reference === null ? null : decideDebited(book, reference);
+  if (replay !== null) return replay;
   const funds = decideFunds(book, payer, amount);
   if (!funds.ok) return funds;
   if (book.account(wish.payee)?.frozen === true) return frozen();

@@ -9,7 +9,7 @@ import type { Handlers, OperationContext } from '@svc/runtime/operations.ts';
 import type { EscrowDeps } from '../deps.ts';
 import { isSink, poolOf } from '../domain/account.ts';
 import type { Payer } from '../domain/funds.ts';
-import { rolesOrUnknown } from '../ports.ts';
+import { type RolesIn, rolesOrUnknown } from '../ports.ts';
 import type { MoveCall } from '../store/move.ts';
 
 export type EscrowHandlers<Name extends OperationOf<typeof ESCROW> = OperationOf<typeof ESCROW>> = Handlers<
@@ -28,6 +28,17 @@ export function hashOf(question: object): string {
   return createHash('sha256').update(sortedJson(question)).digest('hex');
 }
 
+type PayerRefusal = 'E_UNKNOWN_WORKSPACE' | 'E_POOL_EXCEEDED';
+
+type RolesOfMember = (deps: EscrowDeps, payer: Extract<NamedPayer, { workspace: string }>) => Promise<RolesIn>;
+
+/** While the registry is silent: as if it knew nothing. */
+const rolesOrNone: RolesOfMember = ({ registry }, { agent, workspace }) =>
+  rolesOrUnknown(registry, null, agent, workspace);
+
+/** For what stays refused: throws SERVICE_UNAVAILABLE while the registry is silent, so that it is asked again. */
+export const rolesNow: RolesOfMember = ({ registry }, { agent, workspace }) => registry.roles(null, agent, workspace);
+
 /**
  * Not for a workspace that is unknown, or where the member has no role; nor for somebody else to be paid by a pool that
  * anybody could open for itself. Operators pay for anybody.
@@ -36,9 +47,10 @@ export async function payerOf(
   payer: NamedPayer,
   payee: string,
   { deps, operator }: Asked,
-): Promise<Decision<Payer, 'E_UNKNOWN_WORKSPACE' | 'E_POOL_EXCEEDED'>> {
+  rolesOf: RolesOfMember = rolesOrNone,
+): Promise<Decision<Payer, PayerRefusal>> {
   if ('workspace' in payer) {
-    const { known, confirmed, roles } = await rolesOrUnknown(deps.registry, null, payer.agent, payer.workspace);
+    const { known, confirmed, roles } = await rolesOf(deps, payer);
     if (!known || !(operator || roles.length > 0)) return deny('E_UNKNOWN_WORKSPACE', { reason: 'unknown_workspace' });
     if (!confirmed && !operator && !isSink(payee)) return deny('E_POOL_EXCEEDED', POOL_OF_ITS_OWN);
     return allow({ account: poolOf(payer.workspace), member: payer.agent, opensWith: null });

@@ -231,6 +231,32 @@ describe('payments', () => {
   });
 });
 
+describe('a payment out of a pool that is asked for again', () => {
+  const payment = () => ({ payer: { workspace: `shop${names}`, agent: 'clerk' }, amount: 5, ref: `again ${names}` });
+  const asMember = { operator: false };
+
+  it('was made before its member left', async () => {
+    registry.grant('clerk', `shop${names}`, 'admin');
+    await node.as('clerk')('escrow_setWorkspaceBudget', { workspaceId: `shop${names}`, amount: 10 });
+    const paid = given(await market.debit(payment(), asMember));
+    registry.grant('clerk', `shop${names}`);
+    expect(await market.debit(payment(), asMember)).toEqual({ ok: true, value: { ...paid, replay: true } });
+    expect(await market.debit({ ...payment(), amount: 6 }, asMember)).toMatchObject({ code: 'E_REF_REUSED' });
+    const other = { ...payment(), ref: `other ${names}` };
+    expect(await market.debit(other, asMember)).toMatchObject({ code: 'E_UNKNOWN_WORKSPACE' });
+  });
+
+  it('is not refused because the registry is silent', async () => {
+    registry.grant('clerk', `shop${names}`, 'admin');
+    await node.as('clerk')('escrow_setWorkspaceBudget', { workspaceId: `shop${names}`, amount: 10 });
+    const alone = await startEscrowNode(database, { registry });
+    await alone.silenceRegistry();
+    await expect(alone.market.debit(payment(), asMember)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await alone.stop();
+    expect(await market.debit(payment(), asMember)).toMatchObject({ ok: true });
+  });
+});
+
 describe('a pool that somebody opened for itself', () => {
   it('pays nobody, serves its own workspace, and pays when an operator asks for it', async () => {
     const workspace = `own${names}`;

@@ -29,10 +29,12 @@ import {
 } from '../domain/limit-rules.ts';
 import {
   decideDebit,
+  decideDebited,
   decideDraw,
   decideRefund,
   type DebitWish,
   type DrawWish,
+  type Reference,
   type RefundWish,
 } from '../domain/spend-rules.ts';
 import { judgeGroup, type JudgedGroup } from './group-commit.ts';
@@ -95,6 +97,12 @@ export class LedgerStore {
     const references = wish.reference === null ? [] : [{ kind: 'spend' as const, ref: wish.reference.ref }];
     const needs = { ...rest, accounts: [...accounts, wish.payee], references };
     return this.#submit(call, needs, (book) => decideDebit(book, named));
+  }
+
+  /** Whoever may not pay any more is answered as before about what was paid. */
+  denyDebit(call: MoveCall, reference: Reference, denial: Denial<'E_UNKNOWN_WORKSPACE' | 'E_POOL_EXCEEDED'>) {
+    const references = [{ kind: 'spend' as const, ref: reference.ref }];
+    return this.#submit(call, { references }, (book) => decideDebited(book, reference) ?? denial);
   }
 
   /** Denied already, nothing is moved: a keyed call stays refused, and one that was done is answered as it was then. */
