@@ -2,6 +2,8 @@
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { homeKey, type Policy } from '@svc/contract/policy.ts';
 import { actorOf } from '../domain/actor.ts';
+import { agentNotFound } from '../domain/agent-rights.ts';
+import { isKilled } from './agent-rows.ts';
 import { lockPolicy, storePolicy } from './policy-rows.ts';
 import { grantRole } from './role-rows.ts';
 import type { HabitatUnit } from './unit.ts';
@@ -18,7 +20,7 @@ interface CreateWish {
 
 type Created = Decision<
   { readonly row: WorkspaceRow; readonly isNew: boolean },
-  'HABITAT_WORKSPACE_EXISTS' | 'E_QUOTA'
+  'HABITAT_WORKSPACE_EXISTS' | 'AGENT_NOT_FOUND' | 'E_QUOTA'
 >;
 
 /** Making the same one again changes nothing. */
@@ -28,6 +30,8 @@ export async function createWorkspace(unit: HabitatUnit, wish: CreateWish): Prom
   const by = actor.name;
   const found = await readWorkspaceNamed(unit.tx, workspaceId);
   if (found !== null) return existing(found, wish);
+  // Nobody would ever administer it.
+  if (owner !== null && (await isKilled(unit.tx, owner))) return agentNotFound(owner);
   if (!(await hasRoomForWorkspace(unit.tx, actor))) return deny('E_QUOTA');
   const row = await insertWorkspace(unit, { ...wish, by });
   if (row === null) {

@@ -141,6 +141,9 @@ describe('roles', () => {
       agentId,
     );
     expect(await kim('svc_habitat_removeRole', { ...add, userId: 'kim' })).toMatchObject({ code: 'E_LAST_ADMIN' });
+    const owned = { workspaceId: 'k2', options: { owner: agentId } };
+    expect(await node.call('svc_habitat_createWorkspace', owned)).toMatchObject({ code: 'AGENT_NOT_FOUND' });
+    expect(await node.rows(`SELECT 1 FROM habitat.workspaces WHERE workspace_id = 'k2'`)).toEqual([]);
   });
 
   test('members see the roles of members; capabilities are those of one workspace', async () => {

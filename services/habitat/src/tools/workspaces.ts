@@ -112,7 +112,7 @@ const create = defineTool({
   output: created,
   access: 'identified',
   effect: 'write',
-  refuses: ['HABITAT_WORKSPACE_EXISTS', 'E_QUOTA'],
+  refuses: ['HABITAT_WORKSPACE_EXISTS', 'AGENT_NOT_FOUND', 'E_QUOTA'],
   example: { workspaceId: 'acme' },
   async handler({ workspaceId, options = {} }, context) {
     const actor = actorOf(context.caller);

@@ -1751,7 +1751,7 @@ export interface Tools {
   svc_habitat_createWorkspace: {
     arguments: { workspaceId: string; options?: { name?: string | undefined; owner?: string | undefined; policy?: { readableBy?: readonly string[] | undefined; writableBy?: readonly string[] | undefined; container?: "public" | string | undefined; filter?: readonly string[] | string | undefined; mask?: readonly string[] | string | undefined } | undefined } | undefined };
     result: { workspaceId: string; id: string; name: string; owner: string | null; policy: { readableBy: string[]; writableBy: string[]; container: "public" | string; filter: string[] | string; mask: string[] | string }; geometry: string | null; createdAt: number; created: boolean };
-    refusals: 'HABITAT_WORKSPACE_EXISTS' | 'E_QUOTA';
+    refusals: 'HABITAT_WORKSPACE_EXISTS' | 'AGENT_NOT_FOUND' | 'E_QUOTA';
     dress: unknown;
     callErrors: never;
   };
