@@ -17,6 +17,11 @@ export interface OperationDeclaration {
   readonly askers?: readonly string[];
   /** What is asked for in one turn of the event loop crosses the bus as one message; each question has its own outcome. */
   readonly gathered?: true;
+  /**
+   * Members of the question that the version before refuses. Beside a process of that version it is asked without them, so
+   * what they are for has to be no more than missing then.
+   */
+  readonly newer?: readonly string[];
 }
 
 type Declarations = Readonly<Record<string, OperationDeclaration>>;

@@ -75,6 +75,7 @@ export const ESCROW = defineOperations('escrow', {
     effect: 'write-idempotent',
     askers,
     gathered: true,
+    newer: ['payee'],
     question: z.strictObject({
       holdId: ServiceHoldId,
       payer: Payer.nullable(),

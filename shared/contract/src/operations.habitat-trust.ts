@@ -32,6 +32,7 @@ export const HABITAT_TRUST = {
     effect: 'read',
     askers: ['market'],
     gathered: true,
+    newer: ['ended'],
     question: z.strictObject({
       one: z.string().max(128),
       other: z.string().max(128),

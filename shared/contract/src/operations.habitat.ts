@@ -75,6 +75,7 @@ export const HABITAT = defineOperations('habitat', {
   /** `known`: the workspace exists. With `confirmed` also whether an operator made it, or made somebody admin there. */
   roles: {
     effect: 'read',
+    newer: ['confirmed'],
     question: z.strictObject({
       userId: z.string().max(128),
       workspaceId: z.string().max(128),

@@ -182,10 +182,11 @@ export function createOperationClient<Of extends Operations, const Asker extends
         const asked = messageOf(platform, question, options);
         const { process, deadlineAt } = options;
         const isGathered = declaration.gathered === true && process === undefined && deadlineAt === undefined;
-        const reply = isGathered
-          ? gather(asked)
-          : request<OperationReply>(platform, subject, declaration, asked, options);
-        return outcomeOf(await reply, declaration, subject);
+        const send = (message: RequestMessage) =>
+          isGathered ? gather(message) : request<OperationReply>(platform, subject, declaration, message, options);
+        const reply = await send(asked);
+        const older = isNotUnderstood(reply) ? inOlderWords(asked, declaration) : null;
+        return outcomeOf(older === null ? reply : await send(older), declaration, subject);
       };
       return [name, ask] as const;
     });
@@ -205,6 +206,18 @@ function messageOf(
     ...(operator === true ? { operator } : {}),
     question,
   };
+}
+
+/** Nothing was begun. */
+function isNotUnderstood(reply: OperationReply): boolean {
+  return 'failure' in reply && reply.failure.code === 'VAF_INPUT_INVALID';
+}
+
+/** As the version before is asked; null = that was no other question. */
+function inOlderWords(message: RequestMessage, { newer = [] }: OperationDeclaration): RequestMessage | null {
+  const members = Object.entries(message.question ?? {});
+  const older = members.filter(([name]) => !newer.includes(name));
+  return older.length === members.length ? null : { ...message, question: Object.fromEntries(older) };
 }
 
 /** Those that together are more than a message may be go one by one. */
