@@ -71,6 +71,22 @@ it('opens beside a working tree whose link a person broke, and keeps what is in 
   }
 });
 
+it('serves, saves and tells of a branch whose working tree a person removes, or unlinks, while it is open', async () => {
+  await node.call('brain_save', { name: 'kept', content: 'kept' });
+  for (const [round, gone] of [tree(), linkOf('side')].entries()) {
+    await node.call('brain_write', { name: 'uncommitted', content: 'x' });
+    rmSync(gone, { recursive: true });
+    expect(await node.call('svc_brain_backup', { path: `backup${round}` })).toMatchObject({ status: 'backed_up' });
+    expect(await node.call('svc_branch_is_dirty', {})).toMatchObject({ dirty: false, files: [] });
+    const { problems } = (await node.call('svc_health', {})) as { problems?: { code: string }[] };
+    expect(problems).toContainEqual(expect.objectContaining({ code: 'E_WORKTREE_LOST' }));
+    expect(await node.call('brain_write', { name: 'more', content: `${round}` })).toMatchObject({ saved: true });
+    expect(await node.call('brain_save', {})).toMatchObject({ committed: true, files: 1 });
+  }
+  const [aside = ''] = readdirSync(dirname(tree())).filter((name) => name.startsWith('.lost-side-'));
+  expect(existsSync(join(dirname(tree()), aside, 'uncommitted.md'))).toBe(true);
+});
+
 it('opens beside a working tree that cannot be made, because a person has its branch elsewhere', async () => {
   await node.call('brain_save', { name: 'kept', content: 'kept' });
   await node.stop();

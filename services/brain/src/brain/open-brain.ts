@@ -198,6 +198,7 @@ export class OpenBrain {
 
   /** Losses of the past, and working trees in which a person has something else in hand. */
   async problems(): Promise<BrainProblem[]> {
-    return [...this.trees.losses, ...(await treeProblems(this.context.repository, await this.trees.all()))];
+    const problems = await treeProblems(this.context.repository, await this.trees.all());
+    return [...this.trees.losses, ...problems];
   }
 }

@@ -1,6 +1,4 @@
 /** The working trees of a brain that are open: at most one for each branch, whoever asks for it and however often. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { holdsNothingElse } from '../files/tree-walk.ts';
@@ -8,6 +6,7 @@ import { readHead } from '../git/refs.ts';
 import { RepositoryProblem } from '../git/repository.ts';
 import { GitError } from '../git/run.ts';
 import { CheckedOutElsewhere } from '../git/worktree-links.ts';
+import { isLinked } from '../git/worktree-state.ts';
 import { discardWorktree } from '../git/worktrees.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type BrainContext, type BrainProblem, TreeClosed } from '../writer/context.ts';
@@ -83,11 +82,12 @@ export class OpenTrees {
     }
   }
 
+  /** One that a person removed from disk is none of them. */
   async all(): Promise<Map<string, BranchWriter>> {
     const trees = new Map<string, BranchWriter>();
-    for (const branch of this.#trees.keys()) {
-      const open = await this.opened(branch);
-      if (open !== undefined) trees.set(branch, open.writer);
+    for (const [branch, opening] of this.#trees) {
+      const open = await opening.catch(() => undefined);
+      if (open !== undefined && !(await this.#isLost(branch, opening, open))) trees.set(branch, open.writer);
     }
     return trees;
   }
@@ -158,20 +158,23 @@ export class OpenTrees {
 
   /** One that a person removed from disk is opened again from the last commit. */
   async #onDisk(branch: string): Promise<OpenTree | null> {
-    const open = this.#trees.get(branch);
-    if (open === undefined) return null;
-    const tree = await open;
-    if (existsSync(join(tree.writer.tree.root, '.git'))) return tree;
-    if (this.#trees.get(branch) === open) {
-      this.#trees.delete(branch);
-      tree.writer.retire();
-      await this.#closed(branch, tree);
-      this.losses.push({
-        code: 'E_WORKTREE_LOST',
-        text: `the working tree of ${branch} was removed; it was opened again from its last commit`,
-      });
-    }
-    return this.open(branch);
+    const opening = this.#trees.get(branch);
+    if (opening === undefined) return null;
+    const tree = await opening;
+    return (await this.#isLost(branch, opening, tree)) ? this.open(branch) : tree;
+  }
+
+  /** Whether a person removed it, or its link to the repository: it is let go, so that the next call opens another one. */
+  async #isLost(branch: string, opening: Promise<OpenTree>, tree: OpenTree): Promise<boolean> {
+    const { writer } = tree;
+    if (await isLinked(this.#context.repository, writer.tree.root)) return false;
+    if (this.#trees.get(branch) !== opening) return true;
+    this.#trees.delete(branch);
+    writer.retire();
+    await this.#closed(branch, tree);
+    const text = `the working tree of ${branch} was removed, or its link to the repository; a new one is made of its last commit, and files that were left stay beside it`;
+    if (!this.losses.some((loss) => loss.text === text)) this.losses.push({ code: 'E_WORKTREE_LOST', text });
+    return true;
   }
 
   /** What happens at one moment, an editor's or a git's, is taken in together. */

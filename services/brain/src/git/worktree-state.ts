@@ -51,6 +51,16 @@ export function isOnBranch(state: WorktreeState, branch: string): boolean {
   return state.branch === branch && state.unfinished === null;
 }
 
+/** Whether the directory and the repository still know of each other. */
+export async function isLinked(repository: Repository, worktree: string): Promise<boolean> {
+  try {
+    return existsSync(join(await worktreeGitDir(repository, worktree), 'HEAD'));
+  } catch (error) {
+    if (error instanceof RepositoryProblem) return false;
+    throw error;
+  }
+}
+
 /** A linked working tree is whole once its index exists: that file is written last. */
 export async function isWhole(repository: Repository, worktree: string): Promise<boolean> {
   try {
