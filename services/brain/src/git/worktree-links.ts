@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { isAbsent, isOccupied, readTextIfPresent } from '../files/fsync.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { scratchPath } from './journal.ts';
@@ -78,7 +78,8 @@ function placesOf(repository: Repository): { readonly gitDir: string; readonly p
   if (!existsSync(links)) return [main];
   const linked = readdirSync(links).flatMap((name) => {
     const pointer = readTextIfPresent(join(links, name, 'gitdir'))?.trimEnd();
-    return pointer === undefined ? [] : [{ gitDir: join(links, name), place: dirname(pointer) }];
+    // With `worktree.useRelativePaths` it is told from where it stands.
+    return pointer === undefined ? [] : [{ gitDir: join(links, name), place: dirname(resolve(links, name, pointer)) }];
   });
   return [main, ...linked];
 }

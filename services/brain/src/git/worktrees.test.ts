@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../../testing/git-test-bed.ts';
 import { createBranch } from './refs.ts';
 import { RepositoryProblem } from './repository.ts';
-import { CheckedOutElsewhere } from './worktree-links.ts';
+import { CheckedOutElsewhere, isInUseElsewhere } from './worktree-links.ts';
 import { isOnBranch, readWorktreeState } from './worktree-state.ts';
 import { discardWorktree, listWorktrees, openWorktree, relinkWorktrees } from './worktrees.ts';
 
@@ -117,6 +117,9 @@ describe('working trees', () => {
     await createBranch(repository, { branch: 'side', commit: await mustRead(repository, 'main'), at: AT });
     await personGit(join(root, 'feat')).checkout('side');
     await expect(openWorktree(repository, worktreesDir, 'side')).rejects.toThrow(CheckedOutElsewhere);
+    const link = join(repository.gitDir, 'worktrees', 'feat');
+    await writeFile(join(link, 'gitdir'), `${relative(link, join(root, 'feat', '.git'))}\n`);
+    expect(isInUseElsewhere(repository, 'side', join(worktreesDir, 'side'))).toBe(true);
     expect([...(await listWorktrees(worktreesDir)).keys()]).toEqual(['feat']);
   });
 
