@@ -52,6 +52,14 @@ it('answers a question of another process, and none that is not in its form', as
   expect(await asked({ ...READ, context: { ...SERVICE, since: 0, deadlineAt: 'soon' } })).toMatchObject(refused);
 });
 
+it('answers a process of the version before, which names no workspaces, with what is for everybody', async () => {
+  for (const change of ['kept', 'hers']) await node.call('svc_resolution_track', { file: 'a.md', change });
+  await bed.database.pool.query("UPDATE brain.brain_resolutions SET workspace = 'acme' WHERE change = 'hers'");
+  const question = { file: null, branch: null, limit: 10, after: null };
+  const answer = await asked({ brain: 'svc', operation: 'listResolutions', question });
+  expect(answer).toEqual({ answer: [expect.objectContaining({ change: 'kept' })] });
+});
+
 const definition = { type: 'static', triggers: ['deploy'], enabled: true, description: '', source: ['x'] };
 const island = { name: 'ops', definition, content: { kind: 'text', text: 'How' } };
 const main = { branch: 'main' };

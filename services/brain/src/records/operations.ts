@@ -99,7 +99,8 @@ export const listResolutions = defineOperation({
   question: z.strictObject({
     file: z.string().nullable(),
     branch: z.string().nullable(),
-    workspaces: list(z.string()).nullable(),
+    /** Absent: a process of the version before asks, which does not know whose the caller is. */
+    workspaces: list(z.string()).nullable().default([]),
     ...page,
   }),
   /** One more than the limit when there are more. */
