@@ -1,4 +1,5 @@
 /** What is said: each message numbered without gaps in its channel, kept for a while, told to who may read it. */
+import type { RefusalCode } from '@svc/contract/codes.ts';
 import type { AGORA_EVENTS } from '@svc/contract/events.agora.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
@@ -43,8 +44,16 @@ const turnOf = ({ channel }: Channel): string => `channel ${channel}`;
 
 export function createMessageStore({ client, change }: ServiceStore<AgoraEvent>, ids: Ids) {
   return {
-    send: (call: ChangeCall, wish: Omit<NewMessage, 'id'>): Promise<Once<Sent, 'E_QUOTA'>> =>
-      change(call, (unit) => say(unit, { ...wish, id: ids.next('msg') }), { inTurnOf: turnOf(wish.channel) }),
+    /** What was refused under a key stays refused, and what was said stays said. */
+    send: <Code extends RefusalCode>(
+      call: ChangeCall,
+      wish: Decision<Omit<NewMessage, 'id'>, Code>,
+    ): Promise<Once<Sent, Code | 'E_QUOTA'>> =>
+      change<Sent, Code | 'E_QUOTA'>(
+        call,
+        async (unit) => (wish.ok ? say(unit, { ...wish.value, id: ids.next('msg') }) : wish),
+        wish.ok ? { inTurnOf: turnOf(wish.value.channel) } : {},
+      ),
     /** What another service hands over; sent again it is the same message. */
     async carry(call: ChangeCall, handover: Handover, wish: Omit<NewMessage, 'id'>): Promise<Sent> {
       const { decision } = await change<Sent>(

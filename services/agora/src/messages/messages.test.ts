@@ -1,7 +1,7 @@
 /** Messages on the real database: numbered without gaps, handed over once, kept for a while. */
 import { createOperationClient } from '@svc/runtime/operations.ts';
 import { AGORA } from '@svc/contract/operations.agora.ts';
-import type { Fields } from '@svc/testing/service-bed.ts';
+import { callTool, type Fields } from '@svc/testing/service-bed.ts';
 import { describe, expect, test } from 'vitest';
 import { agoraTests } from '../../testing/agora-tests.ts';
 import {
@@ -65,6 +65,33 @@ describe('a channel', () => {
     }
     expect(seqs).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
     expect((await read('large', { limit: 1000 })).messages.at(-1)?.seq).toBe(200);
+  });
+
+  test('answers a keyed call again as it did, whatever became of its reader since', async () => {
+    const keyed = async (tool: string, args: Fields, idempotencyKey: string) => {
+      const as = { subject: { agentId: 'ann', verified: true }, operator: false, principal: 'ann', idempotencyKey };
+      return (await callTool(tests.bed.platform.bus, 'agora', tool, args, as)).fields;
+    };
+    const { agentId } = await tests.bed.of('habitat', 'agent_spawn', { name: 'reader' });
+    const word = { agent: String(agentId), content: 'once' };
+    const sent = await keyed('forum_message', word, 'word');
+    await tests.bed.of('habitat', 'agent_kill', { agentId: String(agentId) });
+    expect(sent).toMatchObject({ sent: true });
+    expect(await keyed('forum_message', word, 'word')).toEqual(sent);
+    const gone = { sent: false, code: 'AGENT_NOT_FOUND' };
+    expect(await keyed('forum_message', word, 'late')).toMatchObject(gone);
+
+    await tests.bed.of('habitat', 'svc_habitat_createWorkspace', { workspaceId: 'later' });
+    const role = { workspaceId: 'later', userId: 'ann', role: 'editor' };
+    const note = { channel: 'ws:later:notes', content: 'x' };
+    expect(await keyed('msg_send', note, 'early')).toMatchObject({ sent: false, code: 'E_CHANNEL_ABSENT' });
+    await tests.bed.of('habitat', 'svc_habitat_addRole', role);
+    expect(await keyed('msg_send', note, 'early')).toMatchObject({ sent: false, code: 'E_CHANNEL_ABSENT' });
+    const first = await keyed('msg_send', note, 'in time');
+    expect(first).toMatchObject({ sent: true, seq: 1 });
+    await tests.bed.of('habitat', 'svc_habitat_removeRole', role);
+    expect(await keyed('msg_send', note, 'in time')).toEqual(first);
+    expect(await keyed('msg_send', note, 'again')).toMatchObject({ sent: false, code: 'E_CHANNEL_ABSENT' });
   });
 
   test('keeps so many messages and no older ones, and its numbers go on', async () => {

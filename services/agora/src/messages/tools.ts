@@ -1,4 +1,5 @@
 /** msg_*: messages in channels. */
+import { allow, deny } from '@svc/contract/decision.ts';
 import { IdentityId } from '@svc/contract/names.ts';
 import { DEFAULT_LIMIT, encodeCursor, page, PlainText } from '@svc/contract/params.ts';
 import { familyOf } from '@svc/contract/subject.ts';
@@ -45,9 +46,10 @@ const send = defineTool({
     const from = actorOfCall(deps, caller, named);
     if (from === null) throw refuse('E_NO_AGENT');
     const channel = channelOf(name);
-    if (!mayWrite(channel, await viewerOfAgent(deps, caller, from))) throw refuse('E_CHANNEL_ABSENT');
     const family = familyOf(caller.subject) ?? from;
-    const sent = settled(call, await deps.messages.send(call, { channel, from, family, content }));
+    const isOpen = mayWrite(channel, await viewerOfAgent(deps, caller, from));
+    const wish = isOpen ? allow({ channel, from, family, content }) : deny('E_CHANNEL_ABSENT');
+    const sent = settled(call, await deps.messages.send(call, wish));
     return { sent: true as const, ...sent };
   },
 });

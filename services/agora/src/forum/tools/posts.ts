@@ -1,4 +1,5 @@
 /** forum_*: posts, a word to one agent, and who is there. */
+import { allow, deny } from '@svc/contract/decision.ts';
 import { IdentityId } from '@svc/contract/names.ts';
 import { encodeCursor, page, PlainText } from '@svc/contract/params.ts';
 import { familyOf, UserCtx } from '@svc/contract/subject.ts';
@@ -143,10 +144,10 @@ const message = defineTool({
     const { deps, caller, refuse } = call;
     const from = actorOfCall(deps, caller);
     if (from === null) throw refuse('E_NO_AGENT');
-    if ((await deps.registry.context({ agentId: to })).subject === null) throw refuse('AGENT_NOT_FOUND');
+    const isThere = (await deps.registry.context({ agentId: to })).subject !== null;
     const family = familyOf(caller.subject) ?? from;
     const wish = { channel: channelOf(`agent:${to}`), from, family, content };
-    const sent = settled(call, await deps.messages.send(call, wish));
+    const sent = settled(call, await deps.messages.send(call, isThere ? allow(wish) : deny('AGENT_NOT_FOUND')));
     await deps.presence.stay(caller.session);
     return { sent: true as const, message: { ...sent, to } };
   },
