@@ -284,6 +284,20 @@ describe('a registered operation', () => {
     );
   });
 
+  test('that took effect under a key did so, whatever its name means now', async () => {
+    const keyed = () => {
+      const subject = { agentId: 'ann', userId: 'ann', workspace: 'default', roles: ['editor'], verified: true };
+      const as = { subject, operator: false, principal: 'ann', idempotencyKey: 'then' };
+      return bed.callAs(as, 'recursion_retry', { operation: 'then' });
+    };
+    await register({ name: 'then', type: 'tool', tool: 'probe_write' });
+    const first = await keyed();
+    expect(first).toMatchObject({ success: true });
+    await register({ name: 'then', type: 'pipeline', steps: ['upper'] });
+    expect(await keyed()).toEqual(first);
+    expect(await retry('then', {}, 'ann')).toMatchObject({ success: false, code: 'E_RECURSION_OPERATION' });
+  });
+
   test('changes something for who registered it and for all when an operator did, whatever it was before', async () => {
     for (const tool of ['probe_write', 'probe_write_idempotent']) {
       await register({ name: 'tidy', type: 'tool', tool: 'probe_read', arguments: { text: 'a' } }, 'bob');

@@ -93,22 +93,22 @@ const retryTool = defineTool({
   example: { operation: 'svc_memory_state', arguments: { key: 'k', value: 'v' } },
   async handler({ operation, arguments: given, maxRetries, backoffMs, workspace: named }, call) {
     const { deps, caller, refuse, idempotency } = call;
-    const resolved = await resolveOperation(deps, caller, { operation, workspace: named });
-    if (resolved?.type !== 'tool' || resolved.effect === 'external') {
-      throw refuse('E_RECURSION_OPERATION', { attempts: 0 });
-    }
-    const { chosenBy } = resolved;
-    if (chosenBy !== null && resolved.effect !== 'read') {
-      throw refuse('E_RECURSION_OPERATION', { attempts: 0, owner: chosenBy }, CHOSEN);
-    }
-    const hops = hopsAfter(caller);
-    if (hops === null) throw refuse('E_LIMIT', { attempts: 0 });
-    const wish = { tool: resolved.tool, args: { ...resolved.args, ...given }, maxRetries, backoffMs, hops };
-    const key = keyFor(deps, caller, idempotency?.key);
-    const tried = settled(
-      call,
-      await deps.operations.once(call, idempotency, () => retry(deps, caller, { ...wish, key })),
-    );
+    const makeCall = async () => {
+      const resolved = await resolveOperation(deps, caller, { operation, workspace: named });
+      if (resolved?.type !== 'tool' || resolved.effect === 'external') {
+        throw refuse('E_RECURSION_OPERATION', { attempts: 0 });
+      }
+      const { chosenBy } = resolved;
+      if (chosenBy !== null && resolved.effect !== 'read') {
+        throw refuse('E_RECURSION_OPERATION', { attempts: 0, owner: chosenBy }, CHOSEN);
+      }
+      const hops = hopsAfter(caller);
+      if (hops === null) throw refuse('E_LIMIT', { attempts: 0 });
+      const wish = { tool: resolved.tool, args: { ...resolved.args, ...given }, maxRetries, backoffMs, hops };
+      return retry(deps, caller, { ...wish, key: keyFor(deps, caller, idempotency?.key) });
+    };
+    // What took effect under a key did so, whatever its operation is now.
+    const tried = settled(call, await deps.operations.once(call, idempotency, makeCall));
     const { outcome, isExhausted, ...counts } = tried;
     if (outcome.ok) {
       const { result, isCut } = outcome;
