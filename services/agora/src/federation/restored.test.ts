@@ -95,6 +95,8 @@ test('without its name a deployment neither admits nor decides what it could not
   );
   await alpha.deps().ledgers.closeOverdue();
   expect(await alpha.agora('consensus_get', { topic: due })).toMatchObject({ status: 'open' });
+  const { topics } = (await alpha.agora('consensus_list', {})) as { topics?: { topic: string }[] };
+  expect(topics?.find(({ topic: listed }) => listed === due)).toMatchObject({ status: 'open' });
   await alpha.restart();
   await alpha.deps().ledgers.closeOverdue();
   expect(await alpha.agora('consensus_get', { topic: due })).toMatchObject({ status: 'expired' });

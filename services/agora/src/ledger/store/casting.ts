@@ -53,7 +53,7 @@ export async function castIn(
   const { header, headerHash, entries, now } = row;
   const own = { header: headerHash, topic, voter, node: casting.signer.name, outcome, votedAt: now };
   const ballot = signed?.ballot ?? own;
-  const polling = { header, status: statusNow(row), entries, now, votedAt: ballot.votedAt };
+  const polling = { header, status: statusNow(casting, row), entries, now, votedAt: ballot.votedAt };
   const before = await readEntryOf(tx, row, voter);
   const previous = before?.entry.ballot.outcome ?? null;
   const decision = decideBallot(polling, { ...facts, previous }, outcome);
@@ -108,9 +108,10 @@ export async function admit(
   return allow(closing === null ? cast : await decideIn({ tx, emit }, casting, cast, closing));
 }
 
-/** Also where time has closed it and nobody has looked yet. */
-export function statusNow({ header, sums, status, replica, now }: TopicRow): Status {
-  if (status !== 'open' || replica) return status;
+/** Also where time has closed it and nobody has looked yet; what waits for the name of its owner is open until then. */
+export function statusNow(casting: Casting, row: TopicRow): Status {
+  const { header, sums, status, now } = row;
+  if (status !== 'open' || !decidesHere(casting, row)) return status;
   return closingByTime(header, sums, now)?.status ?? 'open';
 }
 
@@ -150,7 +151,7 @@ export async function voidIn(
   const liars = await insertEquivocations(tx, header.topic, pairs);
   const gone = liars.filter(({ hasVoted }) => hasVoted).map(({ voter }) => voter);
   // What becomes known later is listed and changes nothing any more.
-  if (gone.length === 0 || status !== 'open' || statusNow(row) !== 'open') return row;
+  if (gone.length === 0 || status !== 'open' || statusNow(casting, row) !== 'open') return row;
   const voided = [...row.voided, ...gone].sort();
   const sums = await sumWithout(tx, row, voided);
   await updateTopic(tx, header.topic, { voided, sums });

@@ -100,7 +100,7 @@ function createReading({ client, change }: AgoraStore, casting: Casting) {
   /** As it stands now; null = there is none. */
   async function read(topic: string): Promise<TopicRow | null> {
     const row = await readTopic(client, topic);
-    if (row === null || statusNow(row) === row.status) return row;
+    if (row === null || statusNow(casting, row) === row.status) return row;
     await touch(topic);
     return readTopic(client, topic);
   }
@@ -108,7 +108,7 @@ function createReading({ client, change }: AgoraStore, casting: Casting) {
   /** Those that there are, as they stand now, by name. */
   async function readAll(topics: readonly string[]): Promise<ReadonlyMap<string, TopicRow>> {
     const rows = await readTopicsOf(client, topics);
-    const overdue = rows.filter((row) => statusNow(row) !== row.status).map(({ header }) => header.topic);
+    const overdue = rows.filter((row) => statusNow(casting, row) !== row.status).map(({ header }) => header.topic);
     for (const topic of overdue) await touch(topic);
     const closed = overdue.length === 0 ? [] : await readTopicsOf(client, overdue);
     return new Map([...rows, ...closed].map((row) => [row.header.topic, row]));
@@ -136,8 +136,10 @@ function createReading({ client, change }: AgoraStore, casting: Casting) {
     ledger: (topic: string, viewer: string | null): Promise<LedgerShown | null> =>
       look(topic, (row, tx) => shownIn(casting, tx, row, viewer)),
 
-    list: (filter: TopicFilter, page: { readonly after: string | null; readonly limit: number }) =>
-      listTopics(client, filter, page),
+    async list(filter: TopicFilter, page: { readonly after: string | null; readonly limit: number }) {
+      const rows = await listTopics(client, filter, page);
+      return rows.map((row) => ({ ...row, status: statusNow(casting, row) }));
+    },
   };
 }
 

@@ -72,10 +72,10 @@ async function again(
 
 async function standing(
   { tx }: AgoraUnit,
-  { hashes }: Casting,
+  casting: Casting,
   row: TopicRow,
 ): Promise<Pick<Answer, 'status' | 'votes' | 'hash'>> {
-  return { status: statusNow(row), votes: row.sums.votes, hash: await hashes.of(tx, row) };
+  return { status: statusNow(casting, row), votes: row.sums.votes, hash: await casting.hashes.of(tx, row) };
 }
 
 async function refused(

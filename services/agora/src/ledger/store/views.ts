@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { VISIBILITIES, WEIGHTINGS } from '../domain/ledger.ts';
 import type { Evidence } from '../domain/merge.ts';
 import { countedOf } from '../domain/tally.ts';
-import { statusNow } from './casting.ts';
 import type { EntryRow, TopicRow } from './topic-rows.ts';
 
 export const StatusShown = z.enum(['open', 'passed', 'rejected', 'expired']);
@@ -163,5 +162,5 @@ export const TopicShown = z.strictObject({
 export function topicShown(row: TopicRow): z.output<typeof TopicShown> {
   const { topic, minQuorum, deadline, owner, scope, thread } = row.header;
   const scoped = scope !== null;
-  return { topic, status: statusNow(row), votes: votesOf(row), minQuorum, deadline, owner, scoped, thread };
+  return { topic, status: row.status, votes: votesOf(row), minQuorum, deadline, owner, scoped, thread };
 }
