@@ -57,8 +57,10 @@ export function createInnerCalls(platform: Pick<Platform, 'bus' | 'clock' | 'log
       try {
         const { result, bytes, refusal, secrets } = await gateway.dispatch(call, { deadlineAt });
         const said: unknown = result === null ? null : JSON.parse(result);
+        // Doors of the version before do not say what is secret.
+        const kept = secrets === undefined ? null : withoutSecrets(said, secrets);
         return refusal === null
-          ? { ok: true, result: said, kept: withoutSecrets(said, secrets), bytes }
+          ? { ok: true, result: said, kept, bytes }
           : { ok: false, code: refusal, error: errorIn(said) };
       } catch (error) {
         if (error instanceof CallError) return { ok: false, code: error.code, error: error.message };
@@ -79,8 +81,8 @@ export function actingOf({ subject, operator, token, principal }: Caller): Actin
   const id = identityOf(subject);
   if (operator) return { kind: 'operator', agentId: id };
   if (id === null) return { kind: 'anonymous', address: principal.replace(/^anon:/, '') };
-  const { bound = null, readOnly = false, profile = null, expiresAt = null } = token ?? {};
-  const limits = { bound, readOnly, profile, expiresAt };
+  const { bound = null, readOnly = false, profile = null, expiresAt } = token ?? {};
+  const limits = { bound, readOnly, profile, ...(expiresAt === undefined ? {} : { expiresAt }) };
   return { kind: 'identity', id, workspace: subject.workspace ?? 'default', limits };
 }
 

@@ -16,8 +16,8 @@ export const ActingAs = z.discriminatedUnion('kind', [
     id: IdentityId,
     workspace: WorkspaceName,
     limits: TokenLimits.pick({ bound: true, readOnly: true, profile: true }).extend({
-      /** Null = no token stands behind the call any more. */
-      expiresAt: TokenLimits.shape.expiresAt.nullable(),
+      /** Absent = no token stands behind the call any more. */
+      expiresAt: TokenLimits.shape.expiresAt.optional(),
     }),
   }),
   /** Of these doors, for the agent if one is named. */
@@ -57,8 +57,8 @@ export const GATEWAY = defineOperations('gateway', {
       result: z.string().nullable(),
       bytes: z.int(),
       refusal: z.string().nullable(),
-      /** Fields of the result that nobody stores, by their paths. */
-      secrets: z.array(z.string()),
+      /** Fields of the result that nobody stores, by their paths; absent = doors of a version that does not tell. */
+      secrets: z.array(z.string()).optional(),
     }),
   },
 });

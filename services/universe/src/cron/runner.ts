@@ -206,5 +206,5 @@ async function heartbeatNow(parts: RunnerParts, job: JobRow): Promise<RunEnd> {
 
 function actingFor({ agentId, bound, profile }: Scheduler, workspace: string): ActingAs {
   if (agentId === null) return { kind: 'operator', agentId: null };
-  return { kind: 'identity', id: agentId, workspace, limits: { bound, profile, readOnly: false, expiresAt: null } };
+  return { kind: 'identity', id: agentId, workspace, limits: { bound, profile, readOnly: false } };
 }
