@@ -1,5 +1,6 @@
 /** The catalogue: what each branch's working tree held when the service last looked, and who wrote it. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Statement } from '@svc/runtime/transaction.ts';
 import type { EntryKind, EntryMode, FileEntry } from '../files/file-entry.ts';
 
 export type CatalogueChange = { readonly entry: FileEntry; readonly by: string } | { readonly removed: string };
@@ -19,6 +20,19 @@ interface CatalogueRow {
 /** Rows that one statement carries. */
 const CHUNK = 2000;
 
+const WRITE = `
+  INSERT INTO brain.brain_files (brain, branch, path, hash, blob, bytes, stat, by, at, kind, on_disk, problem)
+   SELECT $1, $2, r.path, r.hash, r.blob, r.bytes, r.stat, r.by, to_timestamp(r.at_ms / 1000), r.kind, r.on_disk, r.problem
+   FROM json_to_recordset($3::json) AS r(path text, hash text, blob text, bytes bigint, stat text, by text,
+     at_ms double precision, kind text, on_disk text, problem text)
+   ON CONFLICT (brain, branch, path) DO UPDATE SET hash = excluded.hash, blob = excluded.blob, bytes = excluded.bytes,
+     stat = excluded.stat, by = excluded.by, at = excluded.at, kind = excluded.kind, on_disk = excluded.on_disk,
+     problem = excluded.problem`;
+
+const REMOVE = `
+  DELETE FROM brain.brain_files WHERE brain = $1 AND branch = $2
+   AND path IN (SELECT json_array_elements_text($3::json))`;
+
 export async function readCatalogue(client: SqlClient, brain: string, branch: string): Promise<Map<string, FileEntry>> {
   const rows = await client.$queryRawUnsafe<CatalogueRow[]>(
     `SELECT path, hash, blob, bytes::double precision, stat, (extract(epoch from at) * 1000)::double precision AS at_ms,
@@ -29,13 +43,19 @@ export async function readCatalogue(client: SqlClient, brain: string, branch: st
   return new Map(rows.map((row) => [row.path, entryOf(row)]));
 }
 
-/** Of several changes of one path the last one counts. */
 export async function writeCatalogue(
   transaction: SqlClient,
   brain: string,
   branch: string,
   changes: readonly CatalogueChange[],
 ): Promise<void> {
+  for (const { sql, values } of catalogueStatements(brain, branch, changes)) {
+    await transaction.$executeRawUnsafe(sql, ...values);
+  }
+}
+
+/** Of several changes of one path the last one counts. */
+export function catalogueStatements(brain: string, branch: string, changes: readonly CatalogueChange[]): Statement[] {
   const last = new Map(changes.map((change) => ['removed' in change ? change.removed : change.entry.path, change]));
   const present: Record<string, unknown>[] = [];
   const removed: string[] = [];
@@ -43,28 +63,12 @@ export async function writeCatalogue(
     if ('removed' in change) removed.push(change.removed);
     else present.push(rowOf(change.entry, change.by));
   }
+  const statements: Statement[] = [];
   for (let start = 0; start < present.length; start += CHUNK) {
-    await transaction.$executeRawUnsafe(
-      `INSERT INTO brain.brain_files (brain, branch, path, hash, blob, bytes, stat, by, at, kind, on_disk, problem)
-       SELECT $1, $2, r.path, r.hash, r.blob, r.bytes, r.stat, r.by, to_timestamp(r.at_ms / 1000), r.kind, r.on_disk, r.problem
-       FROM json_to_recordset($3::json) AS r(path text, hash text, blob text, bytes bigint, stat text, by text,
-         at_ms double precision, kind text, on_disk text, problem text)
-       ON CONFLICT (brain, branch, path) DO UPDATE SET hash = excluded.hash, blob = excluded.blob, bytes = excluded.bytes,
-         stat = excluded.stat, by = excluded.by, at = excluded.at, kind = excluded.kind, on_disk = excluded.on_disk,
-         problem = excluded.problem`,
-      brain,
-      branch,
-      JSON.stringify(present.slice(start, start + CHUNK)),
-    );
+    statements.push({ sql: WRITE, values: [brain, branch, JSON.stringify(present.slice(start, start + CHUNK))] });
   }
-  if (removed.length === 0) return;
-  await transaction.$executeRawUnsafe(
-    `DELETE FROM brain.brain_files WHERE brain = $1 AND branch = $2
-       AND path IN (SELECT json_array_elements_text($3::json))`,
-    brain,
-    branch,
-    JSON.stringify(removed),
-  );
+  if (removed.length > 0) statements.push({ sql: REMOVE, values: [brain, branch, JSON.stringify(removed)] });
+  return statements;
 }
 
 export interface CatalogueSize {

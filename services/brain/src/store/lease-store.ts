@@ -1,14 +1,20 @@
 /** The lease rows, and the section in which a brain is written: its row locked, so no lease can change meanwhile. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Statement } from '@svc/runtime/transaction.ts';
 import type { LeaseRow } from '../domain/lease.ts';
 
 /** What a transaction that may write sees of its brain. `now` is the database's clock, ms since the epoch. */
-export interface WriteSection {
+export interface EnteredSection {
   readonly transaction: SqlClient;
   readonly lease: LeaseRow;
   readonly now: number;
   /** A session of work goes on in the brain, of whomever. */
   readonly isEvolving: boolean;
+}
+
+export interface WriteSection extends EnteredSection {
+  /** What nobody in the section reads goes out with its end, in this order, instead of being waited for one by one. */
+  lastly(statements: readonly Statement[]): void;
 }
 
 interface LeaseColumns {
@@ -69,7 +75,7 @@ export async function enterWriteSection(
   transaction: SqlClient,
   brain: string,
   owner: { process: string; epoch: number },
-): Promise<WriteSection | null> {
+): Promise<EnteredSection | null> {
   const rows = await transaction.$queryRawUnsafe<(LeaseColumns & { evolving: boolean })[]>(
     `SELECT ${COLUMNS}, EXISTS (
        SELECT 1 FROM brain.brain_homes h JOIN brain.evolution_sessions e ON e.brain_id = h.id

@@ -14,7 +14,7 @@ import type { Journal } from '../files/journal-file.ts';
 import type { DescribedFile } from '../files/file-entry.ts';
 import { NoticedDifferences } from '../files/noticed-changes.ts';
 import type { Worktree } from '../files/worktree.ts';
-import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
+import { type CatalogueChange, catalogueStatements, writeCatalogue } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import type { HomeNote } from '../store/file-homes.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
@@ -58,14 +58,15 @@ export class Attempt {
   }
 
   /** Puts what is staged in place, and records it together with what others changed. */
-  async carryOut({ transaction, isEvolving }: WriteSection): Promise<void> {
+  async carryOut(section: WriteSection): Promise<void> {
     const { brain, tree } = this.#place;
+    const { transaction, isEvolving } = section;
     this.#noticed = tree.takeNoticed();
     const hides = brain.rules.lastHiding(brain.name);
     await recordNoticed({ brain, branch: tree.branch, hides }, transaction, this.#noticed, 'external');
     await this.#noteHomes(transaction);
     await this.#apply();
-    await this.#record(transaction);
+    await this.#record(section);
     const { homes } = brain;
     if (isEvolving) await noteChanges(transaction, homes.home.id, this.staging.events);
     this.#isCarriedOut = true;
@@ -101,22 +102,22 @@ export class Attempt {
     }
   }
 
-  async #record(transaction: WriteSection['transaction']): Promise<void> {
+  async #record({ transaction, lastly }: WriteSection): Promise<void> {
     const { brain, tree, openConflicts } = this.#place;
     const rows: CatalogueChange[] = [...this.#described].map(([path, file]) =>
       file === null ? { removed: path } : { entry: file.entry, by: this.staging.lastActor(path) },
     );
-    await writeCatalogue(transaction, brain.name, tree.branch, rows);
+    lastly(catalogueStatements(brain.name, tree.branch, rows));
     const { events } = this.staging;
     // A file that was just made may have hidden fields because of where it is at home.
     const hides = brain.rules.lastHiding(brain.name);
     const shown = (path: string, hash: string | null): string | null => (hash === null || hides(path) ? null : hash);
-    await brain.outbox.write(
-      transaction,
+    const told = brain.outbox.statement(
       events.map(({ path, change, hash, by }) =>
         changeEvent(brain, tree.branch, { file: path, change, hash: shown(path, hash), by, source: 'tool' }),
       ),
     );
+    lastly(told === null ? [] : [told]);
     const settled = rows.length === 0 ? [] : events.map(({ path }) => path).filter((path) => openConflicts.has(path));
     if (settled.length > 0) await resolveConflicts(transaction, brain.name, tree.branch, settled);
   }

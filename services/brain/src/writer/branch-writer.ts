@@ -114,7 +114,8 @@ export class BranchWriter {
           const unkept = await judged.value.record?.(section.transaction);
           if (unkept) return unkept;
           await attempt.carryOut(section);
-          await outbox.write(section.transaction, judged.value.events);
+          const told = outbox.statement(judged.value.events);
+          section.lastly(told === null ? [] : [told]);
           return allow(judged.value.value);
         }),
       ),

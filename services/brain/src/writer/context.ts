@@ -8,7 +8,7 @@ import type { AuditRelay } from '@svc/runtime/audit-relay.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { withPgTransaction } from '@svc/runtime/transaction.ts';
+import { type Statement, withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { KeptContexts } from '../context/kept-contexts.ts';
 import type { Meaning } from '../embedding/meaning.ts';
 import type { Repository } from '../git/repository.ts';
@@ -112,6 +112,8 @@ export async function writeSection<Value>(
   const irrevocable = (): void => {
     isDone = true;
   };
+  /** Of the last attempt. */
+  let statements: Statement[] = [];
   try {
     const value = await rwLock.shared(() =>
       withPgTransaction(
@@ -120,9 +122,10 @@ export async function writeSection<Value>(
           const section = await enterWriteSection(transaction, brain.name, brain.owner);
           if (section === null) throw new NotOwner(brain.name);
           leave ??= counters.entered(() => platform.clock.now());
-          return work(section, irrevocable);
+          const ofAttempt: Statement[] = (statements = []);
+          return work({ ...section, lastly: (more) => ofAttempt.push(...more) }, irrevocable);
         },
-        { deadlineAt, clock: platform.clock },
+        { deadlineAt, clock: platform.clock, readsFirst: true, last: () => statements },
       ),
     );
     finish(leave, false);
