@@ -13,8 +13,8 @@ export interface EnteredSection {
 }
 
 export interface WriteSection extends EnteredSection {
-  /** What nobody in the section reads goes out with its end, in this order, instead of being waited for one by one. */
-  lastly(statements: readonly Statement[]): void;
+  /** As that of a unit of work. */
+  lastly(statement: Statement): void;
 }
 
 interface LeaseColumns {

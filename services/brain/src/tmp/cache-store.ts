@@ -1,10 +1,10 @@
 /** The cache of a workspace as rows: what is past its time is not there, and what is soonest to expire makes room. */
 import { CallError } from '@svc/contract/codes.ts';
-import { allow } from '@svc/contract/decision.ts';
+import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
-import type { ServiceStore } from '@svc/runtime/store.ts';
+import type { ServiceStore, Unit } from '@svc/runtime/store.ts';
 import { lockNames } from '../store/name-lock.ts';
 import { type Amount, CACHE_QUOTA } from './domain/quota.ts';
 import { mayReplace, mayWriteIn, type Member } from './domain/space.ts';
@@ -45,14 +45,17 @@ export class TmpCache {
   set(call: TimedCall, member: Member, { key, value, ttlMs }: NewCached): Promise<Once<number, never>> {
     const { workspace, actor, family } = member;
     const expiresAt = call.now + ttlMs;
-    return this.#store.change(call, async ({ tx }) => {
-      await lockNames(tx, [`tmp cache of ${workspace}`]);
-      const [present] = await tx.$queryRawUnsafe<{ by: string }[]>(
-        `SELECT "by" FROM brain.tmp_cache WHERE workspace = $1 AND key = $2 AND expires_at > ${timestampOf('$3')}`,
-        workspace,
-        key,
-        call.now,
-      );
+    const put = async ({ tx }: Unit): Promise<Decision<number, never>> => {
+      // They go out together, and each sees what was there when the lock was had.
+      const [, [present]] = await Promise.all([
+        lockNames(tx, [`tmp cache of ${workspace}`]),
+        tx.$queryRawUnsafe<{ by: string }[]>(
+          `SELECT "by" FROM brain.tmp_cache WHERE workspace = $1 AND key = $2 AND expires_at > ${timestampOf('$3')}`,
+          workspace,
+          key,
+          call.now,
+        ),
+      ]);
       if (present !== undefined && !mayReplace(present, member)) throw new CallError('FORBIDDEN');
       await tx.$executeRawUnsafe(
         `INSERT INTO brain.tmp_cache (workspace, key, value, bytes, "by", family, expires_at)
@@ -69,7 +72,8 @@ export class TmpCache {
       );
       await makeRoom(tx, workspace, key);
       return allow(expiresAt);
-    });
+    };
+    return this.#store.change(call, put, { readsFirst: true });
   }
 
   /** Everything that the workspace keeps. Throws FORBIDDEN to a member that may not write there. Returns how many. */

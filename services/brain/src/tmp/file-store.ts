@@ -7,7 +7,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { Position } from '@svc/runtime/paging.ts';
 import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
-import type { ChangeCall, ServiceStore } from '@svc/runtime/store.ts';
+import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import { confusedPath } from '../blocked-path.ts';
 import { lockNames } from '../store/name-lock.ts';
 import { type Amount, decideRoom, type Use } from './domain/quota.ts';
@@ -58,6 +58,13 @@ const SEEN = `workspace = $1 AND space = $2 AND (owner = ANY($3::text[]) OR (spa
 /** No name holds a slash; equal names are told apart by whose they are. */
 const PLACE = `(name || '/' || owner) COLLATE "C"`;
 
+const PUT = `
+  INSERT INTO brain.tmp_files (workspace, space, owner, slot, name, content, bytes, hash, "by", family, at, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${timestampOf('$11')}, ${timestampOf('$12')})
+  ON CONFLICT (workspace, space, owner, slot) DO UPDATE SET name = excluded.name, content = excluded.content,
+    bytes = excluded.bytes, hash = excluded.hash, "by" = excluded."by", family = excluded.family,
+    at = excluded.at, expires_at = excluded.expires_at`;
+
 export class TmpFiles {
   readonly #store: ServiceStore;
 
@@ -76,40 +83,28 @@ export class TmpFiles {
       hash: hash('sha256', content, 'hex'),
       expiresAt: call.now + file.ttlMs,
     };
-    return this.#store.change(call, async ({ tx, emit }) => {
+    const put = async ({ tx, emit, lastly }: Unit): Promise<Decision<Stored, 'E_QUOTA' | 'AGENT_NOT_FOUND'>> => {
       if (to?.isKnown === false) return deny('AGENT_NOT_FOUND');
-      await lockNames(tx, [`tmp:${workspace}/${space}/${owner}`, ...(family === null ? [] : [`tmp of ${family}`])]);
       const key = { workspace, space, owner, slot, now: call.now };
-      const present = await readPresent(tx, key);
+      // They go out together, and each sees what was there when the lock was had.
+      const [, present, use] = await Promise.all([
+        lockNames(tx, [`tmp:${workspace}/${space}/${owner}`, ...(family === null ? [] : [`tmp of ${family}`])]),
+        readPresent(tx, key),
+        readUse(tx, key, family),
+      ]);
       if (present !== null && !mayReplace(present, member)) throw new CallError('FORBIDDEN');
       if (present !== null && present.name !== name) throw confusedPath(name, present.name);
-      const room = decideRoom(await readUse(tx, key, family), stored.bytes);
+      const room = decideRoom(use, stored.bytes);
       if (!room.ok) return room;
-      await tx.$executeRawUnsafe(
-        `INSERT INTO brain.tmp_files
-           (workspace, space, owner, slot, name, content, bytes, hash, "by", family, at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${timestampOf('$11')}, ${timestampOf('$12')})
-         ON CONFLICT (workspace, space, owner, slot) DO UPDATE SET name = excluded.name, content = excluded.content,
-           bytes = excluded.bytes, hash = excluded.hash, "by" = excluded."by", family = excluded.family,
-           at = excluded.at, expires_at = excluded.expires_at`,
-        workspace,
-        space,
-        owner,
-        slot,
-        name,
-        content,
-        stored.bytes,
-        stored.hash,
-        actor,
-        family,
-        call.now,
-        stored.expiresAt,
-      );
-      const { expiresAt } = stored;
+      const { bytes, expiresAt } = stored;
+      const times = [call.now, expiresAt];
+      const values = [workspace, space, owner, slot, name, content, bytes, stored.hash, actor, family, ...times];
+      lastly({ sql: PUT, values });
       const parties = hearersOf(member, { owner, by: actor });
       emit({ name: 'tmp:put', payload: { workspace, space, name, by: actor, expiresAt, parties } });
       return allow(stored);
-    });
+    };
+    return this.#store.change(call, put, { readsFirst: true });
   }
 
   /** Of several that the member sees under the name: what it was handed, then everybody's, then what it handed over last. */

@@ -107,7 +107,7 @@ export class Attempt {
     const rows: CatalogueChange[] = [...this.#described].map(([path, file]) =>
       file === null ? { removed: path } : { entry: file.entry, by: this.staging.lastActor(path) },
     );
-    lastly(catalogueStatements(brain.name, tree.branch, rows));
+    for (const statement of catalogueStatements(brain.name, tree.branch, rows)) lastly(statement);
     const { events } = this.staging;
     // A file that was just made may have hidden fields because of where it is at home.
     const hides = brain.rules.lastHiding(brain.name);
@@ -117,7 +117,7 @@ export class Attempt {
         changeEvent(brain, tree.branch, { file: path, change, hash: shown(path, hash), by, source: 'tool' }),
       ),
     );
-    lastly(told === null ? [] : [told]);
+    if (told !== null) lastly(told);
     const settled = rows.length === 0 ? [] : events.map(({ path }) => path).filter((path) => openConflicts.has(path));
     if (settled.length > 0) await resolveConflicts(transaction, brain.name, tree.branch, settled);
   }

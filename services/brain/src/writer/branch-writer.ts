@@ -115,7 +115,7 @@ export class BranchWriter {
           if (unkept) return unkept;
           await attempt.carryOut(section);
           const told = outbox.statement(judged.value.events);
-          section.lastly(told === null ? [] : [told]);
+          if (told !== null) section.lastly(told);
           return allow(judged.value.value);
         }),
       ),

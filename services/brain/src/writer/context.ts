@@ -123,7 +123,7 @@ export async function writeSection<Value>(
           if (section === null) throw new NotOwner(brain.name);
           leave ??= counters.entered(() => platform.clock.now());
           const ofAttempt: Statement[] = (statements = []);
-          return work({ ...section, lastly: (more) => ofAttempt.push(...more) }, irrevocable);
+          return work({ ...section, lastly: (statement) => ofAttempt.push(statement) }, irrevocable);
         },
         { deadlineAt, clock: platform.clock, readsFirst: true, last: () => statements },
       ),
