@@ -104,12 +104,11 @@ export class EventSession {
   #begin(service: string, position: number): Place {
     const place = placeAt(position);
     this.#places.set(service, place);
+    if (this.#resumedAfter !== null) place.missed = { since: this.#resumedAfter };
+    // What is being resumed catches up with all places when it is done.
     if (!this.#started || this.#resuming > 0) return place;
-    place.live = this.#resumedAfter === null;
-    if (this.#resumedAfter !== null) {
-      place.missed = { since: this.#resumedAfter };
-      this.#enqueue(() => this.#catchUp(service, place));
-    }
+    place.live = place.missed === null;
+    if (place.missed !== null) this.#enqueue(() => this.#catchUp(service, place));
     return place;
   }
 

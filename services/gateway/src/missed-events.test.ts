@@ -60,6 +60,29 @@ test('tells what was missed of every service, also of one that is heard of later
   await other.stop();
 });
 
+test('tells what was missed of a service that is first heard of while the others are being resumed', async () => {
+  const { bus } = harness.platform;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let asked = 0;
+  await bus.respond(SUBJECTS.eventsAfter('slow'), async (question) => {
+    if (!question.includes('"id"')) {
+      asked += 1;
+      await released;
+    }
+    return JSON.stringify({ head: 7, events: [] });
+  });
+  bus.publish(SUBJECTS.events('slow'), JSON.stringify({ service: 'slow', head: 7, events: [] }));
+  log.emit(2);
+  const client = resuming('evt_1');
+  await until(() => asked > 0);
+  const late = await startEventLog(harness.platform, 3, { service: 'late', numberedFrom: 1000 });
+  late.emit(1);
+  release();
+  await until(() => client.heard.includes(1004));
+  expect(client.heard).toEqual([2, ...upTo(1004, 1001)]);
+  await late.stop();
+});
+
 test('says so when one of the services does not keep all that was missed, and tells the rest', async () => {
   const { bus } = harness.platform;
   await bus.respond(SUBJECTS.eventsAfter('forgetful'), async () => JSON.stringify({ gone: true }));
