@@ -5,6 +5,8 @@ import { growthOf, LINEAR } from '@svc/testing/growth.ts';
 import { expect, test } from 'vitest';
 import { mergeFile } from './domain/merge/file.ts';
 import { readYamlDocument } from './domain/yaml-document.ts';
+import type { FileEntry } from './files/file-entry.ts';
+import { FileTable } from './files/file-table.ts';
 import { composeMessage, parseMessage } from './git/commit-message.ts';
 import { compress } from './search/compress.ts';
 import { rerank } from './search/rerank.ts';
@@ -47,6 +49,7 @@ const WORK: readonly [string, number, (size: number) => unknown][] = [
     (size) => applyTransforms({ filter: [], mask: 'email' }, { a: `x@${repeated('.a', size)} ` }),
   ],
   ['one long document', 400_000, (size) => rerank('cats', [repeated('Cats sat here. ', size)], 10)],
+  ['files where a commit had another one', 1_000, (size) => manyBelow(size).changes()],
   [
     'a context of many lines',
     200_000,
@@ -54,6 +57,20 @@ const WORK: readonly [string, number, (size: number) => unknown][] = [
       compress({ query: 'cats', passages: [{ text: repeated('Dogs.\n\nCats sat.\n\n', size) }], budgetTokens: size }),
   ],
 ];
+
+/** As many that a commit takes as it has others, and beside them an open conflict about what it has no more. */
+function manyBelow(size: number): FileTable {
+  const table = new FileTable();
+  const names = Array.from({ length: size }, (_, number) => `${number}.md`);
+  table.setHead(new Map(names.map((name) => [name, { mode: '100644', oid: 'o' }])));
+  const rest = { hash: 'h', blob: 'b', bytes: 1, stat: '', modifiedAt: 0, kind: 'text', mode: '100644', problem: null };
+  for (const name of names) {
+    const path = `gone.md/${name}`;
+    table.set({ ...rest, path, onDisk: path } as FileEntry);
+  }
+  table.inTheWay.add('gone.md');
+  return table;
+}
 
 function repeated(unit: string, size: number): string {
   return unit.repeat(Math.ceil(size / unit.length));

@@ -59,6 +59,8 @@ export class FileTable {
   readonly #different = new Set<string>();
   /** Entries of the last commit, by their spelling there. */
   #head = new Map<string, HeadEntry>();
+  /** The NFC forms of those spellings; null = not asked for since they changed. */
+  #headNames: ReadonlySet<string> | null = null;
   /** Of those, what the working tree does not hold as they are spelled. */
   readonly #missing = new Set<string>();
   /** Of the index: what was never put into the working tree. */
@@ -157,6 +159,7 @@ export class FileTable {
   /** Compares with another commit. */
   setHead(head: ReadonlyMap<string, HeadEntry>): void {
     this.#head = new Map(head);
+    this.#headNames = null;
     this.#different.clear();
     this.#missing.clear();
     for (const entry of this.#files.values()) this.#judge(entry.onDisk, entry);
@@ -165,6 +168,7 @@ export class FileTable {
 
   /** The last commit changed these; null = removed. */
   advanceHead(changes: ReadonlyMap<string, HeadEntry | null>): void {
+    this.#headNames = null;
     for (const [onDisk, entry] of changes) {
       if (entry === null) this.#head.delete(onDisk);
       else this.#head.set(onDisk, entry);
@@ -225,8 +229,8 @@ export class FileTable {
 
   #isCommitted(path: string): boolean {
     if (this.#head.has(path)) return true;
-    for (const onDisk of this.#head.keys()) if (onDisk.normalize('NFC') === path) return true;
-    return false;
+    this.#headNames ??= new Set([...this.#head.keys()].map((onDisk) => onDisk.normalize('NFC')));
+    return this.#headNames.has(path);
   }
 
   isDirty(path: string): boolean {
