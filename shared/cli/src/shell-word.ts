@@ -1,4 +1,4 @@
-/** A text as one word of a POSIX shell, and of `svc call`, where a value that begins with @ names a file. */
+/** A text as one word of a POSIX shell. */
 export function shellWord(text: string): string {
-  return /^[\w./:@-]+$/.test(text) && !text.startsWith('@') ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

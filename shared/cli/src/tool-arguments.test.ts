@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UsageProblem } from './problems.ts';
-import { toolArguments, valuesOf } from './tool-arguments.ts';
+import { toolArguments, valuesOf, writtenValue } from './tool-arguments.ts';
 
 const SCHEMA = {
   type: 'object',
@@ -115,3 +115,12 @@ test('completion knows the values of choices and of switches', () => {
   expect(valuesOf(SCHEMA, 'name')).toEqual([]);
   expect(valuesOf(SCHEMA, 'absent')).toEqual([]);
 });
+
+test.each(['home', '@home', '@@home', '@', 'two words', '', 12, { a: ['@b'] }])(
+  '%j is read as it is written',
+  async (value) => {
+    const { kind, text } = writtenValue(value);
+    const key = typeof value === 'string' ? 'name' : 'any';
+    expect(await parse(`${key}${kind}${text}`)).toEqual({ [key]: value });
+  },
+);

@@ -39,6 +39,12 @@ export async function toolArguments(
   return result;
 }
 
+/** What follows the key of an argument, so that it is read as this value. */
+export function writtenValue(value: unknown): { readonly kind: '=' | ':='; readonly text: string } {
+  if (typeof value !== 'string') return { kind: ':=', text: JSON.stringify(value) };
+  return { kind: '=', text: value.startsWith('@') ? `@${value}` : value };
+}
+
 async function textOf(value: string, readSource: ReadSource): Promise<string> {
   if (value.startsWith('@@')) return value.slice(1);
   return value.startsWith('@') && value.length > 1 ? readSource(value.slice(1)) : value;

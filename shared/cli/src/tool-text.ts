@@ -4,7 +4,7 @@ import type { DescribedTool } from './commands/tools.ts';
 import { shellWord } from './shell-word.ts';
 import { table } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { choicesOf, type Schema } from './tool-arguments.ts';
+import { choicesOf, type Schema, writtenValue } from './tool-arguments.ts';
 import { visible } from './visible.ts';
 
 interface Argument {
@@ -81,8 +81,9 @@ function typeOf(schema: Schema): string {
 }
 
 function exampleText(name: string, example: Readonly<Record<string, unknown>>): string {
-  const words = Object.entries(example).map(([key, value]) =>
-    typeof value === 'string' ? `${key}=${shellWord(value)}` : `${key}:=${shellWord(JSON.stringify(value))}`,
-  );
+  const words = Object.entries(example).map(([key, value]) => {
+    const { kind, text } = writtenValue(value);
+    return `${key}${kind}${shellWord(text)}`;
+  });
   return ['svc call', name, ...words].join(' ');
 }
