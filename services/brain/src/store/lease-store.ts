@@ -4,7 +4,7 @@ import type { Statement } from '@svc/runtime/transaction.ts';
 import type { LeaseRow } from '../domain/lease.ts';
 
 /** What a transaction that may write sees of its brain. `now` is the database's clock, ms since the epoch. */
-export interface EnteredSection {
+interface EnteredSection {
   readonly transaction: SqlClient;
   readonly lease: LeaseRow;
   readonly now: number;
