@@ -122,8 +122,8 @@ export async function writeSection<Value>(
           const section = await enterWriteSection(transaction, brain.name, brain.owner);
           if (section === null) throw new NotOwner(brain.name);
           leave ??= counters.entered(() => platform.clock.now());
-          const ofAttempt: Statement[] = (statements = []);
-          return work({ ...section, lastly: (statement) => ofAttempt.push(statement) }, irrevocable);
+          statements = [];
+          return work({ ...section, lastly: (statement) => statements.push(statement) }, irrevocable);
         },
         { deadlineAt, clock: platform.clock, readsFirst: true, last: () => statements },
       ),

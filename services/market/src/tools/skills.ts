@@ -192,7 +192,8 @@ const settle = defineTool({
     const { trades } = call.deps;
     const outcome = await trades.close(call, tradeId, (row) => {
       const may = decideSettle(row, { agentId: agent, verdict }, row.now);
-      const purse = may.ok && verdict === 'confirm' ? decidePurse(call.caller, row) : may;
+      if (!may.ok || verdict !== 'confirm') return may;
+      const purse = decidePurse(call.caller, row);
       return purse.ok ? may : purse;
     });
     settled(call, outcome);

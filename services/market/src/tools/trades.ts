@@ -83,7 +83,8 @@ async function confirmed(tradeId: string, { buyerId }: Wish, call: Call): Promis
   await trades.lapse(tradeId);
   const outcome = await trades.close(call, tradeId, (row) => {
     const may = decideComplete(row, agent, row.now);
-    const purse = may.ok ? decidePurse(call.caller, row) : may;
+    if (!may.ok) return may;
+    const purse = decidePurse(call.caller, row);
     return purse.ok ? may : purse;
   });
   settled(call, outcome);
