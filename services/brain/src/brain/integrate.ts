@@ -8,10 +8,10 @@ import { type IntegrationPlan, type IntegrationRequest, planPull } from '../git/
 import { lockIndex } from '../git/index-lock.ts';
 import type { Stage } from '../git/stage.ts';
 import type { FileMove } from '../git/tree-merge.ts';
-import { type CatalogueChange, writeCatalogue } from '../store/catalogue.ts';
+import type { CatalogueChange } from '../store/catalogue.ts';
 import type { RowView } from '../ports.ts';
 import { writeConflicts } from '../store/sync-store.ts';
-import { type ChangeSource, changeEvent } from '../writer/attempt.ts';
+import { type ChangeSource, changeEvent, recordLastly } from '../writer/attempt.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import { type Applied, beginPlan, type BegunPlan, followPlan, type PlanToApply } from './apply-plan.ts';
@@ -262,25 +262,22 @@ async function tellMoves(
   const { branch, table } = writer.tree;
   for (let start = 0; start < placed.length; start += MOVES_PER_SECTION) {
     const deadlineAt = Math.max(context.deadlineAt, brain.platform.clock.now() + AFTERWARDS_MS);
-    await writeSection(brain, deadlineAt, async ({ transaction }) => {
+    await writeSection(brain, deadlineAt, async (section) => {
       const told = placed.slice(start, start + MOVES_PER_SECTION).flatMap((move) => {
         const path = table.pathOf(move.path);
         const entry = table.get(path);
         // Somebody has written it since, and told of that.
         return (entry?.blob ?? null) === (move.to?.oid ?? null) ? [{ ...move, path, entry }] : [];
       });
-      const changes: CatalogueChange[] = told.map(({ path, entry }) =>
+      const changed: CatalogueChange[] = told.map(({ path, entry }) =>
         entry === undefined ? { removed: path } : { entry, by: context.actor },
       );
-      await writeCatalogue(transaction, brain.name, branch, changes);
-      await brain.outbox.write(
-        transaction,
-        told.map(({ path, from, to, entry }) => {
-          const change = to === null ? 'deleted' : from === null ? 'created' : 'updated';
-          const hash = rows.hides(path) ? null : (entry?.hash ?? null);
-          return changeEvent(brain, branch, { file: path, change, hash, by: context.actor, source: cause });
-        }),
-      );
+      const events = told.map(({ path, from, to, entry }) => {
+        const change = to === null ? 'deleted' : from === null ? 'created' : 'updated';
+        const hash = rows.hides(path) ? null : (entry?.hash ?? null);
+        return changeEvent(brain, branch, { file: path, change, hash, by: context.actor, source: cause });
+      });
+      recordLastly(brain, section, { branch, rows: changed, events });
     });
     await writer.letWritesPass();
   }

@@ -43,17 +43,6 @@ export async function readCatalogue(client: SqlClient, brain: string, branch: st
   return new Map(rows.map((row) => [row.path, entryOf(row)]));
 }
 
-export async function writeCatalogue(
-  transaction: SqlClient,
-  brain: string,
-  branch: string,
-  changes: readonly CatalogueChange[],
-): Promise<void> {
-  for (const { sql, values } of catalogueStatements(brain, branch, changes)) {
-    await transaction.$executeRawUnsafe(sql, ...values);
-  }
-}
-
 /** Of several changes of one path the last one counts. */
 export function catalogueStatements(brain: string, branch: string, changes: readonly CatalogueChange[]): Statement[] {
   const last = new Map(changes.map((change) => ['removed' in change ? change.removed : change.entry.path, change]));

@@ -14,7 +14,7 @@ import type { Journal } from '../files/journal-file.ts';
 import type { DescribedFile } from '../files/file-entry.ts';
 import { NoticedDifferences } from '../files/noticed-changes.ts';
 import type { Worktree } from '../files/worktree.ts';
-import { type CatalogueChange, catalogueStatements, writeCatalogue } from '../store/catalogue.ts';
+import { type CatalogueChange, catalogueStatements } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import type { HomeNote } from '../store/file-homes.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
@@ -63,7 +63,7 @@ export class Attempt {
     const { transaction, isEvolving } = section;
     this.#noticed = tree.takeNoticed();
     const hides = brain.rules.lastHiding(brain.name);
-    await recordNoticed({ brain, branch: tree.branch, hides }, transaction, this.#noticed, 'external');
+    recordNoticed({ brain, branch: tree.branch, hides }, section, this.#noticed, 'external');
     await this.#noteHomes(transaction);
     await this.#apply();
     await this.#record(section);
@@ -102,24 +102,21 @@ export class Attempt {
     }
   }
 
-  async #record({ transaction, lastly }: WriteSection): Promise<void> {
+  async #record(section: WriteSection): Promise<void> {
     const { brain, tree, openConflicts } = this.#place;
     const rows: CatalogueChange[] = [...this.#described].map(([path, file]) =>
       file === null ? { removed: path } : { entry: file.entry, by: this.staging.lastActor(path) },
     );
-    for (const statement of catalogueStatements(brain.name, tree.branch, rows)) lastly(statement);
     const { events } = this.staging;
     // A file that was just made may have hidden fields because of where it is at home.
     const hides = brain.rules.lastHiding(brain.name);
     const shown = (path: string, hash: string | null): string | null => (hash === null || hides(path) ? null : hash);
-    const told = brain.outbox.statement(
-      events.map(({ path, change, hash, by }) =>
-        changeEvent(brain, tree.branch, { file: path, change, hash: shown(path, hash), by, source: 'tool' }),
-      ),
+    const told = events.map(({ path, change, hash, by }) =>
+      changeEvent(brain, tree.branch, { file: path, change, hash: shown(path, hash), by, source: 'tool' }),
     );
-    if (told !== null) lastly(told);
+    recordLastly(brain, section, { branch: tree.branch, rows, events: told });
     const settled = rows.length === 0 ? [] : events.map(({ path }) => path).filter((path) => openConflicts.has(path));
-    if (settled.length > 0) await resolveConflicts(transaction, brain.name, tree.branch, settled);
+    if (settled.length > 0) await resolveConflicts(section.transaction, brain.name, tree.branch, settled);
   }
 
   /** The transaction committed. */
@@ -191,24 +188,40 @@ interface NoticedPlace {
 }
 
 /** Records what others changed. */
-export async function recordNoticed(
+export function recordNoticed(
   { brain, branch, hides }: NoticedPlace,
-  transaction: WriteSection['transaction'],
+  section: Pick<WriteSection, 'lastly'>,
   noticed: NoticedDifferences,
   source: ChangeSource,
-): Promise<void> {
+): void {
   if (noticed.size === 0) return;
   const changes = noticed.changes();
   const rows: CatalogueChange[] = changes.map(({ path, entry }) =>
     entry === null ? { removed: path } : { entry, by: source },
   );
-  await writeCatalogue(transaction, brain.name, branch, rows);
   const events = changes.flatMap(({ path, change, entry }) => {
     if (change === 'known') return [];
     const hash = entry === null || entry.hash === '' || hides(path) ? null : entry.hash;
     return [changeEvent(brain, branch, { file: path, change, hash, by: source, source })];
   });
-  await brain.outbox.write(transaction, events);
+  recordLastly(brain, section, { branch, rows, events });
+}
+
+interface Recorded {
+  readonly branch: string;
+  readonly rows: readonly CatalogueChange[];
+  readonly events: readonly NewEvent[];
+}
+
+/** Nothing of the section sees either. */
+export function recordLastly(
+  brain: Pick<BrainContext, 'name' | 'outbox'>,
+  { lastly }: Pick<WriteSection, 'lastly'>,
+  { branch, rows, events }: Recorded,
+): void {
+  for (const statement of catalogueStatements(brain.name, branch, rows)) lastly(statement);
+  const told = brain.outbox.statement(events);
+  if (told !== null) lastly(told);
 }
 
 /** `hash`: null of a removed file, and of one with hidden fields. */

@@ -10,7 +10,7 @@ import type { FileText, Worktree } from '../files/worktree.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
-import { Attempt, type ChangeSource, recordNoticed } from './attempt.ts';
+import { Attempt, type ChangeSource, recordLastly, recordNoticed } from './attempt.ts';
 import { type BrainContext, type OpContext, TreeClosed, writeSection } from './context.ts';
 import { type OpenConflict, OpenConflicts } from './open-conflicts.ts';
 import { type QueuedCall, WriteQueue } from './queue.ts';
@@ -103,7 +103,7 @@ export class BranchWriter {
     { context, journalDir }: { readonly context: OpContext; readonly journalDir: string },
     judge: (staging: Staging) => Decision<Step<Value, Code>, Code>,
   ): Promise<Once<Value, Code | GuardRefusal | 'E_STATE_WRITE'>> {
-    const { idempotency, outbox } = this.#brain;
+    const { idempotency } = this.#brain;
     return this.alone(context.deadlineAt, () =>
       this.#attempt(context.deadlineAt, journalDir, (section, attempt) =>
         idempotency.once<Value, Code | GuardRefusal>(section.transaction, context.idempotency, async () => {
@@ -114,8 +114,7 @@ export class BranchWriter {
           const unkept = await judged.value.record?.(section.transaction);
           if (unkept) return unkept;
           await attempt.carryOut(section);
-          const told = outbox.statement(judged.value.events);
-          if (told !== null) section.lastly(told);
+          recordLastly(this.#brain, section, { branch: this.tree.branch, rows: [], events: judged.value.events });
           return allow(judged.value.value);
         }),
       ),
@@ -175,9 +174,9 @@ export class BranchWriter {
     const place = { brain, branch: this.tree.branch, hides: await brain.rules.hiding(brain.name) };
     const noticed = this.tree.takeNoticed();
     try {
-      await writeSection(brain, deadlineAt, async ({ transaction }) => {
-        await recordNoticed(place, transaction, noticed, source);
-        if (cleared.length > 0) await resolveConflicts(transaction, brain.name, this.tree.branch, cleared);
+      await writeSection(brain, deadlineAt, async (section) => {
+        recordNoticed(place, section, noticed, source);
+        if (cleared.length > 0) await resolveConflicts(section.transaction, brain.name, this.tree.branch, cleared);
       });
     } catch (error) {
       this.tree.putBackNoticed(noticed);

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { createIds, systemClock, systemRandom } from '@svc/runtime/clock.ts';
 import type { Worktree } from '../files/worktree.ts';
-import { writeCatalogue } from '../store/catalogue.ts';
+import { catalogueStatements } from '../store/catalogue.ts';
 import { openTestBed } from '../../testing/store-test-bed.ts';
 import { finishSteps, needsJournal, openStepJournal } from './step-journal.ts';
 
@@ -37,26 +37,27 @@ async function openBrain(name = 'b') {
       ),
     /** The transaction of the step committed. */
     async record(files: Record<string, string>, removed: readonly string[] = []) {
-      await bed.transact((transaction) =>
-        writeCatalogue(transaction, name, 'main', [
-          ...Object.entries(files).map(([path, text]) => ({
-            by: 'x',
-            entry: {
-              path,
-              hash: hash('sha256', text, 'hex'),
-              blob: 'b',
-              bytes: 1,
-              stat: '',
-              modifiedAt: 0,
-              onDisk: path,
-              kind: 'text' as const,
-              mode: '100644' as const,
-              problem: null,
-            },
-          })),
-          ...removed.map((path) => ({ removed: path })),
-        ]),
-      );
+      const statements = catalogueStatements(name, 'main', [
+        ...Object.entries(files).map(([path, text]) => ({
+          by: 'x',
+          entry: {
+            path,
+            hash: hash('sha256', text, 'hex'),
+            blob: 'b',
+            bytes: 1,
+            stat: '',
+            modifiedAt: 0,
+            onDisk: path,
+            kind: 'text' as const,
+            mode: '100644' as const,
+            problem: null,
+          },
+        })),
+        ...removed.map((path) => ({ removed: path })),
+      ]);
+      await bed.transact(async (transaction) => {
+        for (const { sql, values } of statements) await transaction.$executeRawUnsafe(sql, ...values);
+      });
     },
     finish: () => finishSteps(brain, journalDir, async (branch) => (branch === 'main' ? tree : null)),
   };
