@@ -54,6 +54,8 @@ export interface Idempotency {
   reserveAll(transaction: SqlClient, scopes: readonly IdempotencyScope[]): Promise<Map<string, StoredOutcome>>;
   /** Keeps what came of those. */
   settlement(outcomes: readonly SettledKey[]): Statement;
+  /** Lets go of those that had no outcome. */
+  releases(scopes: readonly IdempotencyScope[]): Statement;
   /** Deletes outcomes past their time; returns how many. */
   sweep(client: SqlClient): Promise<number>;
 }
@@ -110,8 +112,8 @@ export function createIdempotency(schema: string): Idempotency {
   };
 }
 
-function ofMany(schema: string): Pick<Idempotency, 'findAll' | 'reserveAll' | 'settlement'> {
-  const { reserveAll, readAll, settleAll } = statementsOn(schema);
+function ofMany(schema: string): Pick<Idempotency, 'findAll' | 'reserveAll' | 'settlement' | 'releases'> {
+  const { reserveAll, readAll, settleAll, releaseAll } = statementsOn(schema);
   return {
     async findAll(client, scopes) {
       if (scopes.length === 0) return new Map();
@@ -137,6 +139,7 @@ function ofMany(schema: string): Pick<Idempotency, 'findAll' | 'reserveAll' | 's
         outcomes.map(({ decision }) => JSON.stringify(decision)),
       ],
     }),
+    releases: (scopes) => ({ sql: releaseAll, values: columnsOf(scopes) }),
   };
 }
 
@@ -168,13 +171,15 @@ function statementsOn(schema: string) {
   const readAll = `SELECT ${columns} FROM ${table}
     WHERE (principal, tool, key) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])) AND NOT (${tooOld})`;
   const release = `DELETE FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;
+  const releaseAll = `DELETE FROM ${table}
+    WHERE (principal, tool, key) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`;
   const settle = `UPDATE ${table} SET outcome = $4::json WHERE principal = $1 AND tool = $2 AND key = $3`;
   const settleAll = `UPDATE ${table} AS t SET outcome = r.outcome::json
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS r (principal, tool, key, outcome)
     WHERE (t.principal, t.tool, t.key) = (r.principal, r.tool, r.key)`;
   const fresh = `${read} AND NOT (${tooOld})`;
   const sweep = `DELETE FROM ${table} WHERE ${tooOld}`;
-  return { reserve, reserveAll, read, fresh, readAll, release, settle, settleAll, sweep };
+  return { reserve, reserveAll, read, fresh, readAll, release, releaseAll, settle, settleAll, sweep };
 }
 
 interface StoredRow<Value, Code extends string> extends IdempotencyScope {

@@ -29,6 +29,8 @@ export interface PgTransactionOptions extends TransactionOptions {
   readonly readsFirst?: boolean;
   /** Asked when the work has ended; they go out in this order. Nothing is committed when it throws. */
   readonly last?: () => readonly LastStatement[];
+  /** Asked then too: what the work has sent without waiting for it. Nothing is committed when one of these fails. */
+  readonly sent?: () => readonly Promise<unknown>[];
 }
 
 export interface Statement {
@@ -107,10 +109,10 @@ function timeLeft(client: PoolClient, attempt: Attempt): number {
 async function commitOnClient<Result>(
   pool: Pool,
   client: PoolClient,
-  { isolation = 'ReadCommitted', readsFirst = false, last }: PgTransactionOptions,
+  { isolation = 'ReadCommitted', readsFirst = false, last, sent }: PgTransactionOptions,
   work: (tx: SqlClient) => Promise<Result>,
   attempt: Attempt,
-  watched: Connection,
+  watched: WatchedConnection,
 ): Promise<Result> {
   const begun = client.query(BEGIN[isolation]);
   if (readsFirst) begun.catch(() => {});
@@ -119,9 +121,10 @@ async function commitOnClient<Result>(
   const result = await whileShowingLife(client, () => work(tx));
   await begun;
   const statements = last?.() ?? [];
+  watched.assertNothingFailed();
   attempt.committing();
-  const sent = statements.map(({ sql, values }) => tx.$queryRawUnsafe<unknown[]>(sql, ...values));
-  const [rows, { command }] = await Promise.all([Promise.all(sent), client.query('COMMIT')]);
+  const lasts = statements.map(({ sql, values }) => tx.$queryRawUnsafe<unknown[]>(sql, ...values));
+  const [rows, { command }] = await Promise.all([Promise.all(lasts), client.query('COMMIT'), ...(sent?.() ?? [])]);
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was swallowed');
   for (const [index, statement] of statements.entries()) statement.committed?.(rows[index] ?? []);
   return result;
@@ -131,8 +134,14 @@ interface Connection {
   query(statement: QueryConfig): Promise<QueryResult>;
 }
 
+interface WatchedConnection extends Connection {
+  causeOf(error: unknown): unknown;
+  /** Throws what the first that failed did. */
+  assertNothingFailed(): void;
+}
+
 /** Of statements that go out together the first that fails is why: those after it only say that the transaction is over. */
-function watchFailures(client: PoolClient): Connection & { causeOf(error: unknown): unknown } {
+function watchFailures(client: PoolClient): WatchedConnection {
   let first: unknown = null;
   return {
     async query(statement) {
@@ -144,6 +153,9 @@ function watchFailures(client: PoolClient): Connection & { causeOf(error: unknow
       }
     },
     causeOf: (error) => (isAfterFailure(error) ? (first ?? error) : error),
+    assertNothingFailed() {
+      if (first !== null) throw first;
+    },
   };
 }
 

@@ -112,6 +112,29 @@ export function describeTransactions(name: string, open: () => Promise<Transacti
       await expect(amounts('speechless')).resolves.toEqual([]);
     });
 
+    test('commits what was sent without being waited for, and nothing when one of those fails', async () => {
+      let sent: Promise<unknown>[] = [];
+      const send = (tx: SqlClient, id: string): void => {
+        sent.push(insert(tx, id));
+        for (const one of sent) one.catch(() => {});
+      };
+      await setup.transact(async (tx) => send(tx, 'sent'), { sent: () => sent });
+      await expect(amounts('sent')).resolves.toHaveLength(1);
+      for (const isHeardOfBefore of [false, true]) {
+        sent = [];
+        const failed = setup.transact(
+          async (tx) => {
+            send(tx, 'unsent');
+            send(tx, 'sent');
+            if (isHeardOfBefore) await Promise.allSettled(sent);
+          },
+          { sent: () => sent },
+        );
+        await expect(failed).rejects.toThrow('duplicate key');
+        await expect(amounts('unsent')).resolves.toEqual([]);
+      }
+    });
+
     test('starts nothing after the deadline', async () => {
       const late = setup.transact((tx) => insert(tx, 'late'), { deadlineAt: 1000, clock: { now: () => 1001 } });
       await expect(late).rejects.toMatchObject({ code: 'TIMEOUT' });

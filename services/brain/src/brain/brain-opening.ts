@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { TEMP_PREFIX } from '../files/durable-write.ts';
+import { TEMP_PREFIX } from '../files/staged-contents.ts';
 import { findDamage, repairRepository } from '../git/boot-repair.ts';
 import { openRepository, type Repository, RepositoryProblem } from '../git/repository.ts';
 import type { Git } from '../git/run.ts';

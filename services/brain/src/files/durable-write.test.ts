@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -14,11 +15,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { applyChanges, ChangedUnderneath, DiskRefusal, obstacleAt } from './durable-write.ts';
+import { StagedContents } from './staged-contents.ts';
 
 let root: string;
 let serial = 0;
 const tempName = () => `t${(serial += 1)}`;
 const bytes = (text: string) => Buffer.from(text);
+const contents = () => new StagedContents(root, tempName);
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 beforeEach(() => {
@@ -30,15 +33,11 @@ describe('applying changes', () => {
   it('creates, replaces and removes, and leaves no temp file', async () => {
     writeFileSync(join(root, 'old.md'), 'old');
     writeFileSync(join(root, 'gone.md'), 'gone');
-    await applyChanges(
-      root,
-      [
-        { path: 'a/b/new.md', content: bytes('new') },
-        { path: 'old.md', content: bytes('newer') },
-        { path: 'gone.md', content: null },
-      ],
-      tempName,
-    );
+    await applyChanges(contents(), [
+      { path: 'a/b/new.md', content: bytes('new') },
+      { path: 'old.md', content: bytes('newer') },
+      { path: 'gone.md', content: null },
+    ]);
     expect([read('a/b/new.md'), read('old.md')]).toEqual(['new', 'newer']);
     expect(readdirSync(root).sort()).toEqual(['a', 'old.md']);
   });
@@ -47,16 +46,12 @@ describe('applying changes', () => {
     mkdirSync(join(root, 'dir'));
     writeFileSync(join(root, 'dir', 'inside.md'), 'inside');
     writeFileSync(join(root, 'plain'), 'plain');
-    const applied = await applyChanges(
-      root,
-      [
-        { path: 'dir', content: bytes('now a file') },
-        { path: 'plain/below.md', content: bytes('below') },
-        { path: 'dir/inside.md', content: null },
-        { path: 'plain', content: null },
-      ],
-      tempName,
-    );
+    const applied = await applyChanges(contents(), [
+      { path: 'dir', content: bytes('now a file') },
+      { path: 'plain/below.md', content: bytes('below') },
+      { path: 'dir/inside.md', content: null },
+      { path: 'plain', content: null },
+    ]);
     expect([read('dir'), read('plain/below.md')]).toEqual(['now a file', 'below']);
     await applied.undo();
     expect([read('dir/inside.md'), read('plain')]).toEqual(['inside', 'plain']);
@@ -75,7 +70,7 @@ describe('applying changes', () => {
       { path: 'notes/new.md', content: bytes('new'), expects: null },
       { path: 'other/new.md', content: bytes('new'), expects: null },
     ];
-    await expect(applyChanges(root, changes, movingMeanwhile)).rejects.toThrow(ChangedUnderneath);
+    await expect(applyChanges(new StagedContents(root, movingMeanwhile), changes)).rejects.toThrow(ChangedUnderneath);
     expect(new Set(readdirSync(root, { recursive: true, encoding: 'utf8' }))).toEqual(
       new Set(['moved', 'moved/old.md', 'other']),
     );
@@ -85,17 +80,13 @@ describe('applying changes', () => {
     writeFileSync(join(root, 'old.md'), 'old');
     writeFileSync(join(root, 'gone.md'), 'gone');
     writeFileSync(join(root, 'kept.md'), 'before');
-    const applied = await applyChanges(
-      root,
-      [
-        { path: 'old.md', content: bytes('ours') },
-        { path: 'new.md', content: bytes('ours') },
-        { path: 'gone.md', content: null },
-        { path: 'kept.md', content: bytes('ours') },
-      ],
-      tempName,
-    );
-    await applyChanges(root, [{ path: 'old.md', content: bytes('by the next owner') }], tempName);
+    const applied = await applyChanges(contents(), [
+      { path: 'old.md', content: bytes('ours') },
+      { path: 'new.md', content: bytes('ours') },
+      { path: 'gone.md', content: null },
+      { path: 'kept.md', content: bytes('ours') },
+    ]);
+    await applyChanges(contents(), [{ path: 'old.md', content: bytes('by the next owner') }]);
     writeFileSync(join(root, 'new.md'), 'in place, by an editor');
     writeFileSync(join(root, 'gone.md'), 'made again');
     await applied.undo();
@@ -110,31 +101,55 @@ describe('applying changes', () => {
   it('puts everything back on undo', async () => {
     writeFileSync(join(root, 'old.md'), 'old');
     writeFileSync(join(root, 'gone.md'), 'gone');
-    const applied = await applyChanges(
-      root,
-      [
-        { path: 'new.md', content: bytes('new') },
-        { path: 'old.md', content: bytes('newer') },
-        { path: 'gone.md', content: null },
-      ],
-      tempName,
-    );
+    const applied = await applyChanges(contents(), [
+      { path: 'new.md', content: bytes('new') },
+      { path: 'old.md', content: bytes('newer') },
+      { path: 'gone.md', content: null },
+    ]);
     await applied.undo();
     expect([read('old.md'), read('gone.md')]).toEqual(['old', 'gone']);
     expect(readdirSync(root).sort()).toEqual(['gone.md', 'old.md']);
   });
 
+  it('puts back what was there as runnable as it was', async () => {
+    writeFileSync(join(root, 'run.sh'), 'old', { mode: 0o755 });
+    const applied = await applyChanges(contents(), [
+      { path: 'run.sh', content: bytes('new') },
+      { path: 'plain.md', content: bytes('new') },
+    ]);
+    await applied.undo();
+    expect(read('run.sh')).toBe('old');
+    expect(statSync(join(root, 'run.sh')).mode & 0o777).toBe(0o755);
+  });
+
+  it('takes what had begun where it is still wanted, and leaves nothing of the rest', async () => {
+    writeFileSync(join(root, 'old.md'), 'old');
+    const begun = contents();
+    const [wanted, other] = [bytes('wanted'), bytes('other')];
+    begun.begin([
+      { path: 'new.md', content: wanted },
+      { path: 'old.md', content: other },
+      { path: 'gone.md', content: other },
+      { path: 'not/there/yet.md', content: other },
+    ]);
+    const temp = readdirSync(root).find((name) => read(name) === 'wanted') ?? '';
+    const { ino } = statSync(join(root, temp));
+    await applyChanges(begun, [
+      { path: 'new.md', content: wanted },
+      { path: 'old.md', content: bytes('newer') },
+    ]);
+    expect(statSync(join(root, 'new.md')).ino).toBe(ino);
+    expect([read('new.md'), read('old.md')]).toEqual(['wanted', 'newer']);
+    expect(readdirSync(root).sort()).toEqual(['new.md', 'old.md']);
+  });
+
   it('changes nothing when one of them is refused', async () => {
     writeFileSync(join(root, 'first.md'), 'first');
     mkdirSync(join(root, 'taken.md', 'x'), { recursive: true });
-    const attempt = applyChanges(
-      root,
-      [
-        { path: 'first.md', content: bytes('changed') },
-        { path: 'taken.md', content: bytes('no') },
-      ],
-      tempName,
-    );
+    const attempt = applyChanges(contents(), [
+      { path: 'first.md', content: bytes('changed') },
+      { path: 'taken.md', content: bytes('no') },
+    ]);
     await expect(attempt).rejects.toBeInstanceOf(DiskRefusal);
     expect(read('first.md')).toBe('first');
     expect(readdirSync(root).sort()).toEqual(['first.md', 'taken.md']);

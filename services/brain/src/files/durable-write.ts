@@ -1,22 +1,11 @@
 /** Changes files so that an acknowledged one survives a power cut: temp file, fsync, rename, fsync of the directory. */
-import {
-  closeSync,
-  existsSync,
-  fsync,
-  linkSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
-import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { existsSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 import { fileStamp } from './file-stamp.ts';
 import { fsyncPath, isAbsent, isPresent, readIfPresent } from './fsync.ts';
-import { makeFolder } from './make-folder.ts';
+import type { NewContent, StagedContents } from './staged-contents.ts';
 
 export { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 
@@ -30,14 +19,13 @@ export interface FileChange {
   readonly isExecutable?: boolean;
 }
 
-/** Leftovers of a killed process; boot removes them. */
-export const TEMP_PREFIX = '.svc-';
+const OWNER_MAY_RUN = 0o100;
 
 /** What a change left behind, so that it can be taken back. */
 interface Done {
   readonly path: string;
-  /** What was there before; null = nothing. */
-  readonly content: Uint8Array | null;
+  /** What was there; null = nothing. */
+  readonly before: Omit<NewContent, 'path'> | null;
   /** Stamp of what the change put there; null = nothing. */
   readonly placed: string | null;
 }
@@ -54,68 +42,44 @@ export interface AppliedChanges {
 export class ChangedUnderneath extends Error {}
 
 /**
- * Applies distinct changes below `root`, all or (on an error) none. `tempName` gives a fresh file name each time.
+ * Applies distinct changes below the root of `contents`, which may have begun: all or (on an error) none.
+ * `whenPlaced` is called when all are in place, before that is sure to outlast a power cut.
  * Throws DiskRefusal or ChangedUnderneath when nothing changed, any other error when even putting back failed.
  */
 export async function applyChanges(
-  root: string,
+  contents: StagedContents,
   changes: readonly FileChange[],
-  tempName: () => string,
+  whenPlaced?: () => void,
 ): Promise<AppliedChanges> {
+  const { root } = contents;
   const touched = new Set<string>();
-  const staged: string[] = [];
   const previous: Done[] = [];
   try {
     // Removals first: a file may take the place of a directory, or a directory that of a file.
     for (const change of changes) if (change.content === null) await removeFile(root, change, previous, touched);
     const writes = changes.flatMap(({ content, ...change }) => (content === null ? [] : [{ ...change, content }]));
-    const temps = await stageContents(root, writes, tempName, touched, staged);
-    for (const [index, write] of writes.entries()) placeFile(root, write, temps[index] ?? '', previous, touched);
-    await syncDirectories(touched);
+    const temps = await contents.stage(writes, touched);
+    for (const [index, write] of writes.entries()) {
+      const temp = temps[index] ?? '';
+      placeFile(root, write, temp, previous, touched);
+      contents.placed(temp);
+    }
+    const synced = syncDirectories(touched);
+    try {
+      whenPlaced?.();
+    } finally {
+      await synced;
+    }
+    await contents.discard(); // what had begun and is not wanted
   } catch (error) {
-    await discard(root, staged);
-    await putBack(root, previous, tempName);
+    await contents.discard();
+    await putBack(contents, previous);
     if (error instanceof ChangedUnderneath) throw error;
     // A directory that somebody moves meanwhile takes along what was staged in it.
     if (isAbsent(error) && existsSync(root)) throw new ChangedUnderneath();
     throw new DiskRefusal('the disk refused a write', { cause: error });
   }
-  return { undo: () => putBack(root, previous, tempName) };
-}
-
-/**
- * Writes every new content beside its target; answers the temp path of each. Plain calls, because each trip through the
- * thread pool costs more than the call; only the waiting for the disk goes there, for all files at once.
- */
-async function stageContents(
-  root: string,
-  writes: readonly PlacedFile[],
-  tempName: () => string,
-  touched: Set<string>,
-  staged: string[],
-): Promise<string[]> {
-  for (const directory of new Set(writes.map(({ path }) => dirname(path)))) makeDirectory(root, directory, touched);
-  const files: number[] = [];
-  try {
-    for (const { path, content, isExecutable = false } of writes) {
-      const temp = join(root, dirname(path), `${TEMP_PREFIX}${tempName()}.tmp`);
-      const file = openSync(temp, 'wx', isExecutable ? 0o755 : 0o644);
-      files.push(file);
-      staged.push(temp);
-      writeWhole(file, content);
-    }
-    const flushed = await Promise.allSettled(files.map((file) => flushFile(file)));
-    for (const outcome of flushed) if (outcome.status === 'rejected') throw outcome.reason;
-    return [...staged];
-  } finally {
-    for (const file of files) closeSync(file);
-  }
-}
-
-const flushFile = promisify(fsync);
-
-function writeWhole(file: number, content: Uint8Array): void {
-  for (let written = 0; written < content.byteLength; ) written += writeSync(file, content, written);
+  return { undo: () => putBack(contents, previous) };
 }
 
 type PlacedFile = Omit<FileChange, 'content'> & { readonly content: Uint8Array };
@@ -129,11 +93,11 @@ function placeFile(
 ): void {
   const target = join(root, path);
   assertExpected(target, expects);
-  const content = readIfPresent(target);
+  const before = presentAt(target);
   const isLinked = expects === null && linkNew(temp, target);
   if (isLinked) unlinkSync(temp);
   else renameSync(temp, target);
-  previous.push({ path, content, placed: stampAt(target) });
+  previous.push({ path, before, placed: stampAt(target) });
   touched.add(dirname(target));
 }
 
@@ -152,6 +116,12 @@ function assertExpected(target: string, expects: string | null | undefined): voi
   if (expects !== undefined && stampAt(target) !== expects) throw new ChangedUnderneath();
 }
 
+function presentAt(target: string): Done['before'] {
+  const content = readIfPresent(target);
+  const mode = lstatSync(target, { throwIfNoEntry: false })?.mode ?? 0;
+  return content === null ? null : { content, isExecutable: (mode & OWNER_MAY_RUN) !== 0 };
+}
+
 function stampAt(target: string): string | null {
   const stat = lstatSync(target, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? null : fileStamp(stat);
@@ -165,10 +135,10 @@ async function removeFile(
   touched: Set<string>,
 ): Promise<void> {
   assertExpected(join(root, path), expects);
-  const content = readIfPresent(join(root, path));
-  if (content === null) return;
+  const before = presentAt(join(root, path));
+  if (before === null) return;
   unlinkSync(join(root, path)); // at once, so that nobody gets in between
-  previous.push({ path, content, placed: null });
+  previous.push({ path, before, placed: null });
   await removeEmptyParents(root, path, touched);
 }
 
@@ -188,60 +158,35 @@ export async function removeIfEmpty(directory: string): Promise<boolean> {
   );
 }
 
-/** New directories are durable only when their parent is synced too. */
-function makeDirectory(root: string, directory: string, touched: Set<string>): void {
-  if (existsSync(join(root, directory))) return;
-  let path = root;
-  for (const segment of directory.split('/')) {
-    touched.add(path);
-    path = join(path, segment);
-    makeFolder(path);
-  }
-}
-
 async function syncDirectories(directories: Iterable<string>): Promise<void> {
   await Promise.all([...directories].map(fsyncPath));
 }
 
-async function putBack(root: string, previous: readonly Done[], tempName: () => string): Promise<void> {
+async function putBack(contents: StagedContents, previous: readonly Done[]): Promise<void> {
+  const { root } = contents;
   const touched = new Set<string>();
-  for (const { path, content, placed } of previous.toReversed()) {
+  for (const { path, before, placed } of previous.toReversed()) {
     const target = join(root, path);
     if (stampAt(target) !== placed) continue;
-    if (content === null) {
+    if (before === null) {
       await rm(target, { force: true });
       await removeEmptyParents(root, path, touched);
-      continue;
-    }
-    await mkdir(dirname(target), { recursive: true });
-    touched.add(dirname(target));
-    const temp = join(dirname(target), `${TEMP_PREFIX}${tempName()}.tmp`);
-    try {
-      await writeFile(temp, content, { flag: 'wx', flush: true, mode: 0o644 });
-      await rename(temp, target);
-    } catch (error) {
-      await discard(root, [temp]);
-      throw error;
-    }
+    } else await putBackOne(contents, { path, ...before }, touched);
   }
   await syncDirectories(touched);
 }
 
-async function discard(root: string, temps: readonly string[]): Promise<void> {
-  const present = temps.filter((temp) => existsSync(temp));
-  await Promise.all(present.map((temp) => rm(temp, { force: true })));
-  const lost = new Set(temps.filter((temp) => !present.includes(temp)).map((temp) => basename(temp)));
-  if (lost.size > 0) await discardBelow(root, lost);
-}
-
-/** Their names are unique; the way to them is another one now. */
-async function discardBelow(directory: string, names: ReadonlySet<string>): Promise<void> {
-  const children = await readdir(directory, { withFileTypes: true }).catch(() => []); // gone too
-  for (const child of children) {
-    const path = join(directory, child.name);
-    if (names.has(child.name)) await rm(path, { force: true });
-    else if (child.isDirectory() && child.name !== '.git') await discardBelow(path, names);
+async function putBackOne(contents: StagedContents, content: NewContent, touched: Set<string>): Promise<void> {
+  const target = join(contents.root, content.path);
+  try {
+    const [temp = ''] = await contents.stage([content], touched);
+    renameSync(temp, target);
+    contents.placed(temp);
+  } catch (error) {
+    await contents.discard();
+    throw error;
   }
+  touched.add(dirname(target));
 }
 
 /** Why nothing may be written at `path`: a link, or something that is no directory, on the way or at the end. */

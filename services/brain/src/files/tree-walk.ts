@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs';
 import { lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TEMP_PREFIX } from './durable-write.ts';
+import { TEMP_PREFIX } from './staged-contents.ts';
 import { isUnspeakable } from './file-entry.ts';
 import { isAbsent } from './fsync.ts';
 

@@ -1,7 +1,7 @@
 /** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
 import { lstat, mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TEMP_PREFIX } from '../files/durable-write.ts';
+import { TEMP_PREFIX } from '../files/staged-contents.ts';
 import { fsyncPath, isAbsent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
 

@@ -3,7 +3,8 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { Decision } from '@svc/contract/decision.ts';
 import { candidatePaths } from '@svc/contract/names.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
-import { type BranchWriter, GUARD_REFUSALS, type Step } from '../writer/branch-writer.ts';
+import type { BranchWriter, Step } from '../writer/branch-writer.ts';
+import { GUARD_REFUSALS } from '../writer/file-batch.ts';
 import type { Staging } from '../writer/staging.ts';
 import { noteDenial, type Served, unkeyed } from './operation.ts';
 

@@ -13,8 +13,8 @@ interface EnteredSection {
 }
 
 export interface WriteSection extends EnteredSection {
-  /** As that of a unit of work. */
-  lastly(statement: Statement): void;
+  /** Sends it now; whether it took effect is waited for with COMMIT, so that nothing after it may need to know. */
+  soon(statement: Statement): void;
 }
 
 interface LeaseColumns {

@@ -13,6 +13,7 @@ import { noteChanges } from '../evolution/notes.ts';
 import type { Journal } from '../files/journal-file.ts';
 import type { DescribedFile } from '../files/file-entry.ts';
 import { NoticedDifferences } from '../files/noticed-changes.ts';
+import { StagedContents } from '../files/staged-contents.ts';
 import type { Worktree } from '../files/worktree.ts';
 import { type CatalogueChange, catalogueStatements } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
@@ -39,8 +40,9 @@ interface AttemptPlace {
 const NOTHING_NOTICED = new NoticedDifferences(new Map());
 
 export class Attempt {
-  readonly staging: Staging;
+  #staging: Staging;
   readonly #place: AttemptPlace;
+  readonly #contents: StagedContents;
   #noticed = NOTHING_NOTICED;
   #changes: readonly FileChange[] = [];
   #described = new Map<string, DescribedFile | null>();
@@ -54,7 +56,27 @@ export class Attempt {
   constructor(place: AttemptPlace) {
     this.#place = place;
     this.#since = place.brain.platform.clock.now();
-    this.staging = new Staging(place.tree);
+    this.#staging = new Staging(place.tree);
+    this.#contents = new StagedContents(place.tree.root, () => place.brain.platform.ids.next('w'));
+  }
+
+  get staging(): Staging {
+    return this.#staging;
+  }
+
+  /** Of what is staged by now, before it is sure that it will be carried out. */
+  beginContents(): void {
+    const { tree } = this.#place;
+    const placed = this.#staging.changes().map((change) => placedChange(tree, change));
+    this.#contents.begin(
+      placed.flatMap(({ content, ...change }) => (content === null ? [] : [{ ...change, content }])),
+    );
+  }
+
+  /** Nothing is staged any more. */
+  async restart(): Promise<void> {
+    this.#staging = new Staging(this.#place.tree);
+    await this.#contents.discard();
   }
 
   /** Puts what is staged in place, and records it together with what others changed. */
@@ -65,8 +87,10 @@ export class Attempt {
     const hides = brain.rules.lastHiding(brain.name);
     recordNoticed({ brain, branch: tree.branch, hides }, section, this.#noticed, 'external');
     await this.#noteHomes(transaction);
-    await this.#apply();
-    await this.#record(section);
+    // While the disk is waited for, the database works.
+    this.#tell(section);
+    await this.#apply(() => this.#record(section));
+    await this.#settleConflicts(section);
     const { homes } = brain;
     if (isEvolving) await noteChanges(transaction, homes.home.id, this.staging.events);
     this.#isCarriedOut = true;
@@ -82,7 +106,8 @@ export class Attempt {
     this.#homes = await brain.homes.note(transaction, { brain: brain.name, branch: tree.branch }, notes);
   }
 
-  async #apply(): Promise<void> {
+  /** `whenPlaced`: before the disk has made sure of the places. */
+  async #apply(whenPlaced: () => void): Promise<void> {
     const { brain, tree, journalDir } = this.#place;
     this.#changes = this.staging.changes();
     if (journalDir !== null && needsJournal(tree, this.#changes)) {
@@ -91,31 +116,47 @@ export class Attempt {
     for (const { path } of this.#changes) tree.applying.add(path);
     try {
       const placed = this.#changes.map((change) => placedChange(tree, change));
-      this.#applied = await applyChanges(tree.root, placed, () => brain.platform.ids.next('w'));
+      this.#applied = await applyChanges(this.#contents, placed, () => {
+        this.#describe();
+        whenPlaced();
+      });
     } catch (error) {
       // What is on disk is unsure then: the journal stays, and the next opening of the brain undoes the rest.
       if (!(error instanceof DiskRefusal || error instanceof ChangedUnderneath)) this.#journal = null;
       throw error;
     }
+  }
+
+  #describe(): void {
+    const { tree } = this.#place;
     for (const { path, content } of this.#changes) {
       this.#described.set(path, content === null ? null : tree.describe(path, content));
     }
   }
 
-  async #record(section: WriteSection): Promise<void> {
-    const { brain, tree, openConflicts } = this.#place;
+  #tell(section: WriteSection): void {
+    const { brain, tree } = this.#place;
+    // A file that is just made may have hidden fields because of where it is at home.
+    const hides = brain.rules.lastHiding(brain.name);
+    const shown = (path: string, hash: string | null): string | null => (hash === null || hides(path) ? null : hash);
+    const events = this.staging.events.map(({ path, change, hash, by }) =>
+      changeEvent(brain, tree.branch, { file: path, change, hash: shown(path, hash), by, source: 'tool' }),
+    );
+    recordSoon(brain, section, { branch: tree.branch, rows: [], events });
+  }
+
+  #record(section: WriteSection): void {
+    const { brain, tree } = this.#place;
     const rows: CatalogueChange[] = [...this.#described].map(([path, file]) =>
       file === null ? { removed: path } : { entry: file.entry, by: this.staging.lastActor(path) },
     );
-    const { events } = this.staging;
-    // A file that was just made may have hidden fields because of where it is at home.
-    const hides = brain.rules.lastHiding(brain.name);
-    const shown = (path: string, hash: string | null): string | null => (hash === null || hides(path) ? null : hash);
-    const told = events.map(({ path, change, hash, by }) =>
-      changeEvent(brain, tree.branch, { file: path, change, hash: shown(path, hash), by, source: 'tool' }),
-    );
-    recordLastly(brain, section, { branch: tree.branch, rows, events: told });
-    const settled = rows.length === 0 ? [] : events.map(({ path }) => path).filter((path) => openConflicts.has(path));
+    recordSoon(brain, section, { branch: tree.branch, rows, events: [] });
+  }
+
+  async #settleConflicts(section: WriteSection): Promise<void> {
+    const { brain, tree, openConflicts } = this.#place;
+    const changed = this.#described.size === 0 ? [] : this.staging.events;
+    const settled = changed.map(({ path }) => path).filter((path) => openConflicts.has(path));
     if (settled.length > 0) await resolveConflicts(section.transaction, brain.name, tree.branch, settled);
   }
 
@@ -143,6 +184,7 @@ export class Attempt {
       if (this.#stoodStill()) throw new CallError('E_OUTCOME_UNKNOWN');
       await this.#applied?.undo();
     } finally {
+      await this.#contents.discard();
       this.#applied = null;
       this.#release();
       // Putting back gave the files new times; what they hold is what the table says, so this is no news.
@@ -190,7 +232,7 @@ interface NoticedPlace {
 /** Records what others changed. */
 export function recordNoticed(
   { brain, branch, hides }: NoticedPlace,
-  section: Pick<WriteSection, 'lastly'>,
+  section: Pick<WriteSection, 'soon'>,
   noticed: NoticedDifferences,
   source: ChangeSource,
 ): void {
@@ -204,7 +246,7 @@ export function recordNoticed(
     const hash = entry === null || entry.hash === '' || hides(path) ? null : entry.hash;
     return [changeEvent(brain, branch, { file: path, change, hash, by: source, source })];
   });
-  recordLastly(brain, section, { branch, rows, events });
+  recordSoon(brain, section, { branch, rows, events });
 }
 
 interface Recorded {
@@ -214,14 +256,14 @@ interface Recorded {
 }
 
 /** Nothing of the section sees either. */
-export function recordLastly(
+export function recordSoon(
   brain: Pick<BrainContext, 'name' | 'outbox'>,
-  { lastly }: Pick<WriteSection, 'lastly'>,
+  { soon }: Pick<WriteSection, 'soon'>,
   { branch, rows, events }: Recorded,
 ): void {
-  for (const statement of catalogueStatements(brain.name, branch, rows)) lastly(statement);
+  for (const statement of catalogueStatements(brain.name, branch, rows)) soon(statement);
   const told = brain.outbox.statement(events);
-  if (told !== null) lastly(told);
+  if (told !== null) soon(told);
 }
 
 /** `hash`: null of a removed file, and of one with hidden fields. */

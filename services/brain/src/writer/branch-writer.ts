@@ -10,17 +10,20 @@ import type { FileText, Worktree } from '../files/worktree.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
-import { Attempt, type ChangeSource, recordLastly, recordNoticed } from './attempt.ts';
+import { Attempt, type ChangeSource, recordSoon, recordNoticed } from './attempt.ts';
 import { type BrainContext, type OpContext, TreeClosed, writeSection } from './context.ts';
+import {
+  type FileAnswer,
+  FileBatch,
+  type FileCall,
+  type FileResult,
+  type GuardRefusal,
+  type QueuedFileCall,
+} from './file-batch.ts';
 import { type OpenConflict, OpenConflicts } from './open-conflicts.ts';
-import { type QueuedCall, WriteQueue } from './queue.ts';
+import { WriteQueue } from './queue.ts';
 import { SkippedEntries } from './skipped-entries.ts';
-import type { FileOutcome, FileRequest, Staging } from './staging.ts';
-
-export const GUARD_REFUSALS = ['E_LOCKED', 'E_FENCED', 'E_BRAIN_DIVERTED'] as const;
-type GuardRefusal = (typeof GUARD_REFUSALS)[number];
-export const FILE_REFUSALS = [...GUARD_REFUSALS, 'E_CONFLICT', 'E_FILE_ABSENT', 'E_QUOTA', 'E_STATE_WRITE'] as const;
-export type FileRefusal = (typeof FILE_REFUSALS)[number];
+import type { FileRequest, Staging } from './staging.ts';
 
 /** What a step answers and tells besides its changes of files. */
 export interface Step<Value, Code extends string = never> {
@@ -30,16 +33,16 @@ export interface Step<Value, Code extends string = never> {
   record?(transaction: SqlClient): Promise<Denial<Code> | null>;
 }
 
-interface FileCall {
-  readonly request: FileRequest;
-  readonly context: OpContext;
-}
-
-type FileAnswer = Once<FileOutcome, FileRefusal>;
-type Queued = QueuedCall<FileCall, FileAnswer>;
 const ATTEMPTS = 5;
 
-type Verdict = { readonly call: Queued } & ({ readonly answer: FileAnswer } | { readonly error: CallError });
+/** What an attempt is made of. */
+interface Trial<Value> {
+  readonly journalDir: string | null;
+  /** As that of a section. */
+  begin?(attempt: Attempt): Promise<void>;
+  /** Stages changes and carries them out. */
+  work(section: WriteSection, attempt: Attempt): Promise<Value>;
+}
 
 export class BranchWriter {
   readonly tree: Worktree;
@@ -104,21 +107,19 @@ export class BranchWriter {
     judge: (staging: Staging) => Decision<Step<Value, Code>, Code>,
   ): Promise<Once<Value, Code | GuardRefusal | 'E_STATE_WRITE'>> {
     const { idempotency } = this.#brain;
-    return this.alone(context.deadlineAt, () =>
-      this.#attempt(context.deadlineAt, journalDir, (section, attempt) =>
-        idempotency.once<Value, Code | GuardRefusal>(section.transaction, context.idempotency, async () => {
-          const guarded = await this.guard(section, context);
-          if (!guarded.ok) return guarded;
-          const judged = judge(attempt.staging);
-          if (!judged.ok) return judged;
-          const unkept = await judged.value.record?.(section.transaction);
-          if (unkept) return unkept;
-          await attempt.carryOut(section);
-          recordLastly(this.#brain, section, { branch: this.tree.branch, rows: [], events: judged.value.events });
-          return allow(judged.value.value);
-        }),
-      ),
-    );
+    const work = (section: WriteSection, attempt: Attempt) =>
+      idempotency.once<Value, Code | GuardRefusal>(section.transaction, context.idempotency, async () => {
+        const guarded = await this.guard(section, context);
+        if (!guarded.ok) return guarded;
+        const judged = judge(attempt.staging);
+        if (!judged.ok) return judged;
+        const unkept = await judged.value.record?.(section.transaction);
+        if (unkept) return unkept;
+        await attempt.carryOut(section);
+        recordSoon(this.#brain, section, { branch: this.tree.branch, rows: [], events: judged.value.events });
+        return allow(judged.value.value);
+      });
+    return this.alone(context.deadlineAt, () => this.#attempt(context.deadlineAt, { journalDir, work }));
   }
 
   /** Runs in its turn with nothing else of this branch; enter a section inside. */
@@ -202,13 +203,14 @@ export class BranchWriter {
     if (this.#retired !== null) throw this.#retired;
   }
 
-  #runBatch(calls: readonly Queued[]): Promise<void> {
+  #runBatch(calls: readonly QueuedFileCall[]): Promise<void> {
     return this.#applying(async () => {
       try {
         this.#assertInUse();
-        for (const verdict of await this.#commitBatch(calls)) {
-          if ('error' in verdict) verdict.call.reject(verdict.error);
-          else verdict.call.resolve(verdict.answer);
+        const results = await this.#commitBatch(calls);
+        for (const [index, result] of results.entries()) {
+          if ('rejected' in result) calls[index]?.reject(result.rejected);
+          else calls[index]?.resolve(result);
         }
       } catch (error) {
         if (error instanceof DiskRefusal && calls.length > 1) {
@@ -219,74 +221,48 @@ export class BranchWriter {
   }
 
   /** Judges, puts in place, records and commits; on any failure the disk is as before (or the error says unsure). */
-  async #commitBatch(calls: readonly Queued[]): Promise<Verdict[]> {
+  async #commitBatch(calls: readonly QueuedFileCall[]): Promise<FileResult[]> {
     await this.catchUp(); // a name that somebody has just given may be in the way
     const deadlineAt = Math.max(...calls.map((call) => call.deadlineAt));
-    return this.#attempt(deadlineAt, null, async (section, attempt) => {
-      const verdicts = await this.#judge(calls, section, attempt.staging);
-      await attempt.carryOut(section);
-      return verdicts;
+    const batch = new FileBatch(this.#brain.idempotency, this.tree.branch, calls);
+    return this.#attempt(deadlineAt, {
+      journalDir: null,
+      begin: async (attempt) => batch.begin(attempt, await this.isDiverted()),
+      work: (section, attempt) => batch.settle(attempt, section),
     });
   }
 
   /** Tries again when somebody changed a file between the judgement and its taking effect. */
-  async #attempt<Value>(
-    deadlineAt: number,
-    journalDir: string | null,
-    work: (section: WriteSection, attempt: Attempt) => Promise<Value>,
-  ): Promise<Value> {
-    for (let trial = 1; ; trial += 1) {
+  async #attempt<Value>(deadlineAt: number, trial: Trial<Value>): Promise<Value> {
+    for (let tried = 1; ; tried += 1) {
       try {
-        return await this.#attemptOnce(deadlineAt, journalDir, work);
+        return await this.#attemptOnce(deadlineAt, trial);
       } catch (error) {
         if (!(error instanceof ChangedUnderneath)) throw error;
-        if (trial === ATTEMPTS) throw new CallError('E_BUSY', 'Somebody keeps changing the same files.');
+        if (tried === ATTEMPTS) throw new CallError('E_BUSY', 'Somebody keeps changing the same files.');
       }
     }
   }
 
-  /** `work` stages changes and carries them out, in one section; it may run again after a conflict in the database. */
-  async #attemptOnce<Value>(
-    deadlineAt: number,
-    journalDir: string | null,
-    work: (section: WriteSection, attempt: Attempt) => Promise<Value>,
-  ): Promise<Value> {
+  /** In one section; after a conflict in the database it begins again. */
+  async #attemptOnce<Value>(deadlineAt: number, { journalDir, begin, work }: Trial<Value>): Promise<Value> {
     const place = { brain: this.#brain, tree: this.tree, openConflicts: this.openConflicts, journalDir };
-    let attempt: Attempt | null = null;
+    let attempt = new Attempt(place);
+    let hasBegun = false;
+    const beginAgain = async (): Promise<void> => {
+      if (hasBegun) await attempt.undo();
+      attempt = new Attempt(place);
+      hasBegun = true;
+      await begin?.(attempt);
+    };
     let value: Value;
     try {
-      value = await writeSection(this.#brain, deadlineAt, async (section) => {
-        await attempt?.undo();
-        attempt = new Attempt(place);
-        return work(section, attempt);
-      });
+      value = await writeSection(this.#brain, deadlineAt, (section) => work(section, attempt), beginAgain);
     } catch (error) {
-      await (attempt as Attempt | null)?.abandon(error);
+      if (hasBegun) await attempt.abandon(error);
       throw error;
     }
-    await (attempt as Attempt | null)?.confirm();
+    await attempt.confirm();
     return value;
-  }
-
-  async #judge(calls: readonly Queued[], section: WriteSection, staging: Staging): Promise<Verdict[]> {
-    const verdicts: Verdict[] = [];
-    const diverted = await this.isDiverted();
-    for (const call of calls) {
-      const { request, context } = call.request;
-      const judge = async (): Promise<Decision<FileOutcome, FileRefusal>> => {
-        const guarded = guardWrite(section.lease, context, section.now);
-        if (!guarded.ok) return guarded;
-        if (diverted) return deny('E_BRAIN_DIVERTED', { branch: this.tree.branch });
-        return staging.judge(request, context);
-      };
-      try {
-        const answer = await this.#brain.idempotency.once(section.transaction, context.idempotency, judge);
-        verdicts.push({ call, answer });
-      } catch (error) {
-        if (!(error instanceof CallError)) throw error;
-        verdicts.push({ call, error });
-      }
-    }
-    return verdicts;
   }
 }

@@ -8,6 +8,7 @@ import type { AuditRelay } from '@svc/runtime/audit-relay.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import type { SqlClient } from '@svc/runtime/database.ts';
 import { type Statement, withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { KeptContexts } from '../context/kept-contexts.ts';
 import type { Meaning } from '../embedding/meaning.ts';
@@ -98,13 +99,15 @@ export class TreeClosed extends Error {}
 
 /**
  * One transaction in which the brain's owner and lease rows stay as they are. `work` may run again after a conflict; it
- * calls `irrevocable` once it did what a rollback does not undo, such as moving a branch.
+ * calls `irrevocable` once it did what a rollback does not undo, such as moving a branch. `begin` comes before each of its
+ * runs, when it is not known yet whether there is a section, and takes the time of entering it.
  * Throws NotOwner, and what `withPgTransaction` throws.
  */
 export async function writeSection<Value>(
   brain: BrainContext,
   deadlineAt: number,
   work: (section: WriteSection, irrevocable: () => void) => Promise<Value>,
+  begin?: () => Promise<void>,
 ): Promise<Value> {
   const { platform, counters, rwLock, outbox } = brain;
   let leave: ((failed: boolean) => void) | null = null;
@@ -112,20 +115,23 @@ export async function writeSection<Value>(
   const irrevocable = (): void => {
     isDone = true;
   };
-  /** Of the last attempt. */
-  let statements: Statement[] = [];
+  /** In the last attempt. */
+  let sent: Promise<unknown>[] = [];
   try {
     const value = await rwLock.shared(() =>
       withPgTransaction(
         platform.database.pool,
         async (transaction) => {
-          const section = await enterWriteSection(transaction, brain.name, brain.owner);
+          const entering = enterWriteSection(transaction, brain.name, brain.owner);
+          entering.catch(() => {}); // awaited below, unless `begin` fails
+          await begin?.();
+          const section = await entering;
           if (section === null) throw new NotOwner(brain.name);
           leave ??= counters.entered(() => platform.clock.now());
-          statements = [];
-          return work({ ...section, lastly: (statement) => statements.push(statement) }, irrevocable);
+          sent = [];
+          return work({ ...section, soon: (statement) => sent.push(sendTo(transaction, statement)) }, irrevocable);
         },
-        { deadlineAt, clock: platform.clock, readsFirst: true, last: () => statements },
+        { deadlineAt, clock: platform.clock, readsFirst: true, sent: () => sent },
       ),
     );
     finish(leave, false);
@@ -137,6 +143,13 @@ export async function writeSection<Value>(
     const isExpected = error instanceof CallError || diskTroubleOf(error) !== null;
     throw isDone && isExpected ? new CallError('E_OUTCOME_UNKNOWN') : error;
   }
+}
+
+/** Whoever ends the transaction hears of a failure; it may come sooner. */
+function sendTo(transaction: SqlClient, { sql, values }: Statement): Promise<number> {
+  const sent = transaction.$executeRawUnsafe(sql, ...values);
+  sent.catch(() => {});
+  return sent;
 }
 
 function finish(leave: ((failed: boolean) => void) | null, failed: boolean): void {

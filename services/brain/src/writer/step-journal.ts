@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { applyChanges, type FileChange, obstacleAt, removeIfEmpty } from '../files/durable-write.ts';
+import { StagedContents } from '../files/staged-contents.ts';
 import { isAbsent } from '../files/fsync.ts';
 import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
 import type { Worktree } from '../files/worktree.ts';
@@ -72,7 +73,7 @@ async function finishStep({ name, platform }: StepBrain, root: string, record: S
     // A file that holds neither was changed by a person since; it stays.
     if (present === (happened ? from : to)) changes.push({ path, content: asBytes(happened ? to : from) });
   }
-  await applyChanges(root, changes, () => platform.ids.next('w'));
+  await applyChanges(new StagedContents(root, () => platform.ids.next('w')), changes);
   // What is finished has files in them; what is undone, or a person has cleared, leaves nothing behind.
   for (const folder of (record.folders ?? []).toReversed()) await removeIfEmpty(join(root, folder));
 }
