@@ -5,7 +5,7 @@ import type { Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DoorsBed, openDoorsBed } from '../../testing/doors-bed.ts';
 import { sessionOfJob } from './domain/run.ts';
-import { MOST_JOBS } from './domain/schedule.ts';
+import { KEPT_RUNS, MOST_JOBS } from './domain/schedule.ts';
 
 const database = await migratedDatabase();
 const client = poolClient(database.pool);
@@ -165,6 +165,22 @@ describe('a job', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]).toMatchObject({ run: { status: 'ok', result: { text: 'done' } } });
     expect(bed.probe.keys).toHaveLength(1);
+  });
+
+  test('is told to whoever repeats its call also when its job is gone, or later runs are too many', async () => {
+    const keyed = (id: string) => bed.callAs({ idempotencyKey: id }, 'cron_run', { id });
+    const ids = ['cancelled', 'busy'];
+    const firsts: Fields[] = [];
+    for (const id of ids) {
+      await schedule({ id, task: probeTask({ text: id }) });
+      firsts.push(await keyed(id));
+    }
+    await bed.call('cron_cancel', { id: 'cancelled' });
+    for (let runs = 0; runs < KEPT_RUNS; runs += 1) await run('busy');
+    for (const [index, id] of ids.entries()) {
+      expect(firsts[index]).toMatchObject({ run: { status: 'ok', result: { text: id } } });
+      expect(await keyed(id)).toEqual(firsts[index]);
+    }
   });
 
   test('fails as its tool does, and is refused and switched off when who made it has no role any more', async () => {

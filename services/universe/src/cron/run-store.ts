@@ -1,6 +1,7 @@
 /** Runs: a tick is claimed, and what came of it is written down. Rows are the truth about both. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { UniverseStore, Work } from '../universe-store.ts';
@@ -16,6 +17,7 @@ import {
   readForsaken,
   readRun,
   readSilent,
+  type ShownRun,
   touchRuns,
 } from './run-rows.ts';
 
@@ -26,6 +28,8 @@ export interface ClaimedRun {
   readonly runId: string;
   readonly tick: number | null;
   readonly job: JobRow;
+  /** What came of it, where that is known already. */
+  readonly ended?: ShownRun;
 }
 
 /** What somebody may do with the job of that agent. */
@@ -43,7 +47,7 @@ interface Claimer {
   readonly holder: string | null;
 }
 
-export function createRunStore({ client, change }: UniverseStore, claimer: Claimer) {
+export function createRunStore({ client, change, idempotency }: UniverseStore, claimer: Claimer) {
   const end = async (runId: string, how: RunEnd, result: string | null = null): Promise<void> => {
     await change(OWN, async (unit) => allow(await ended(unit, runId, how, result)));
   };
@@ -68,6 +72,11 @@ export function createRunStore({ client, change }: UniverseStore, claimer: Claim
     claimNow: (call: ChangeCall, place: JobPlace, who: Runs) =>
       change<ClaimedRun, 'E_CRON_ABSENT' | 'E_CRON_BUSY'>(call, (unit) => claimNow(unit, place, who, claimer)),
     end,
+    /** Under the key of who claimed it, because its row goes with its job, or when later runs are too many. */
+    async keep(scope: IdempotencyScope, claimed: ClaimedRun, ended: ShownRun): Promise<void> {
+      const { sql, values } = idempotency.settlement([{ scope, decision: allow({ ...claimed, ended }) }]);
+      await client.$executeRawUnsafe(sql, ...values);
+    },
     read: (runId: string) => readRun(client, runId),
     touch: (runIds: readonly string[]) => touchRuns(client, runIds),
     /** Those that were silent for so long are lost. */

@@ -118,6 +118,19 @@ describe('a queue', () => {
     }
   });
 
+  test('that is removed leaves what was taken from it under a key as it was answered', async () => {
+    const take = async () => {
+      const over = { idempotencyKey: 'taken' };
+      return (await callTool(bed.platform.bus, 'universe', 'stream_poll', { stream: 'brief' }, over)).fields;
+    };
+    await put('brief', 1);
+    const { leaseToken, ...taken } = await take();
+    expect(leaseToken).not.toBeNull();
+    await bed.call('stream_delete', { stream: 'brief' });
+    expect(await take()).toEqual({ ...taken, leaseToken: null });
+    expect(await poll('brief')).toMatchObject({ code: 'E_STREAM_ABSENT' });
+  });
+
   test('that was removed under a key is so when asked again, whatever has its name now', async () => {
     const remove = async (key: string) => {
       const over = { idempotencyKey: key };

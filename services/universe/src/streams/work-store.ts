@@ -72,6 +72,8 @@ export function createWorkStore(store: UniverseStore, clock: Clock, reportDue: (
   };
   return {
     poll: (call: ChangeCall, place: StreamPlace, taking: Taking) => poll(call, { place, taking }),
+    /** What a keyed call was answered before its queue was deleted; null = it was not. */
+    polled: ({ idempotency }: ChangeCall) => store.idempotency.find<Polled, 'E_STREAM_ABSENT'>(client, idempotency),
     lease: (call: ChangeCall, workId: string, sight: Sight, taking: Taking) =>
       change<Taken, 'E_LEASE_HELD' | 'E_WORK_ABSENT' | 'E_WORK_CLOSED' | 'E_NOT_AVAILABLE'>(call, async (unit) => {
         const locked = await lockSeen(unit, workId, sight);

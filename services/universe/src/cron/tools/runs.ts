@@ -53,8 +53,10 @@ const run = defineTool({
     const claim = await runs.claimNow({ caller, idempotency, now: call.now }, place, who);
     const claimed = settled(call, claim);
     const said = claim.replayed ? null : await runner.run(claimed, hops);
-    const ended = await endedRun(runs, claimed.runId, caller.deadlineAt);
+    const ended = claimed.ended ?? (await endedRun(runs, claimed.runId, caller.deadlineAt));
     if (ended === null) throw refuse('E_CRON_ABSENT');
+    const isNews = claimed.ended === undefined && ended.status !== 'running';
+    if (idempotency !== null && isNews) await runs.keep(idempotency, claimed, ended);
     const { tick: _tick, ...shown } = shownRun(ended);
     return { id, run: { ...shown, ...(ended.hasResult ? (said ?? { result: ended.result }) : {}) } };
   },

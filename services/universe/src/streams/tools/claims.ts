@@ -54,11 +54,13 @@ const poll = defineTool({
     if (row === null && standing.identity !== null && standing.identity === ownerOf(stream)) {
       return { stream, work: null };
     }
-    if (row === null) throw refuse('E_STREAM_ABSENT');
+    const before = row === null ? await deps.work.polled(call) : null;
+    if (row === null && before === null) throw refuse('E_STREAM_ABSENT');
     if (!mayIn(standing, place, 'editor')) throw fail('FORBIDDEN');
     const token = deps.random.bytes(TOKEN_BYTES).toString('base64url');
     const hand = { ...handOf(standing), ...(name === null ? {} : { name }) };
-    const outcome = await deps.work.poll(call, place, { hand, tokenHash: hashOf(token), ttlMs: ttl ?? null });
+    const taking = { hand, tokenHash: hashOf(token), ttlMs: ttl ?? null };
+    const outcome = before === null ? await deps.work.poll(call, place, taking) : { decision: before, replayed: true };
     const { work, retryAfterMs } = settled(call, outcome);
     if (work === null) return { stream, work, ...(retryAfterMs === null ? {} : { retryAfterMs }) };
     const { leaseExpiresAt } = work;
