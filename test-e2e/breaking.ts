@@ -22,6 +22,7 @@ export const BREAKING: readonly string[] = [
   'escrow-crash',
   'universe-boot-faults',
   'brain-sync-network',
+  'brain-sync-history',
   'semantic',
   'brain-sync-several',
 ].map((name) => `scenarios/${name}.scenario.ts`);

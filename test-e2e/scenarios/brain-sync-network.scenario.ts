@@ -1,64 +1,48 @@
-/** Sync with remotes that do not do their part: silent, slow, absent, full, refusing, rewritten. */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** Sync over a network: a host that wants a token, and remotes that do not do their part: silent, slow, absent, full, refusing. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { Caller, Fields } from '../client.ts';
-import { assertSound, filesAt, git } from '../instruments/git.ts';
+import type { Caller } from '../client.ts';
+import { assertSound, git } from '../instruments/git.ts';
+import { GitRemotes, HOST_TOKEN } from '../instruments/git-remotes.ts';
 import { HttpsGitRemote } from '../instruments/https-git-remote.ts';
 import { SilentPort } from '../instruments/slow-remote.ts';
 import { callerOf } from '../instruments/tenants.ts';
 import { mint, workspaceWith } from '../instruments/workspaces.ts';
-import { brainFolder } from '../targets/target.ts';
-import { ownTarget, type Scenario, verifies } from '../verifies.ts';
+import { brainFolder, logsOf } from '../targets/target.ts';
+import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
-const TOKEN = 'host-token-that-must-show-up-nowhere';
 const SILENCE_MS = 3000;
 /** What the contract allows a remote that hangs. */
 const PATIENCE_MS = 30_000;
-const HOSTED = ['silent', 'refs-only', 'half', 'slow', 'gone'] as const;
-const FILED = ['a', 'b', 'c', 'd', 'e', 'f', 'empty'] as const;
+const HOSTED = ['silent', 'refs-only', 'half', 'slow', 'gone', 'repo'] as const;
 
 interface Ground {
-  readonly folder: string;
-  readonly host: HttpsGitRemote;
+  readonly remotes: GitRemotes;
   readonly stranger: HttpsGitRemote;
 }
 
 let ground: Ground | null = null;
 
 const target = ownTarget(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-e2e-network-'));
-  const [host, stranger] = [await HttpsGitRemote.start(folder, TOKEN), await HttpsGitRemote.start(folder, TOKEN)];
+  const remotes = await GitRemotes.open({ filed: ['a', 'e'], hosted: HOSTED.map((name) => `owner/${name}`) });
+  const { host, folder } = remotes;
+  const stranger = await HttpsGitRemote.start(folder, HOST_TOKEN);
   const port = await SilentPort.open();
-  for (const name of [...HOSTED.map((name) => `owner/${name}`), ...FILED])
-    git(tmpdir(), 'init', '-q', '--bare', '-b', 'main', join(folder, `${name}.git`));
-  rmSync(join(folder, 'owner/gone.git'), { recursive: true });
-  writeFileSync(join(folder, 'authority.pem'), host.certificate);
-  ground = { folder, host, stranger };
-  const remotes: Record<string, string> = {
+  rmSync(remotes.bare('owner/gone'), { recursive: true });
+  ground = { remotes, stranger };
+  const settings = remotes.settings({
     ...Object.fromEntries(HOSTED.map((name) => [name, `${host.url}/owner/${name}.git`])),
-    ...Object.fromEntries(FILED.map((name) => [name, `file://${join(folder, `${name}.git`)}`])),
     port: `https://127.0.0.1:${port.port}/owner/repo.git`,
     nobody: 'https://no-such-host.invalid/owner/repo.git',
     closed: 'https://127.0.0.1:1/owner/repo.git',
     stranger: `${stranger.url}/owner/half.git`,
-  };
+  });
   return {
-    environment: {
-      SVC_SYNC_ALLOW_FILE: 'on',
-      SVC_SYNC_SILENCE_MS: String(SILENCE_MS),
-      SVC_SYNC_REMOTES: Object.entries(remotes)
-        .map(([name, url]) => `${name}=${url}`)
-        .join(','),
-      SVC_SYNC_CA_FILE: join(folder, 'authority.pem'),
-      SVC_HOST_URL: host.url,
-      HOST_TOKEN: TOKEN,
-    },
+    environment: { ...settings, HOST_REPO: 'owner/repo', SVC_SYNC_SILENCE_MS: String(SILENCE_MS) },
     async dispose() {
-      await Promise.all([host.stop(), stranger.stop(), port[Symbol.asyncDispose]()]);
-      rmSync(folder, { recursive: true, force: true });
+      await Promise.all([stranger.stop(), port[Symbol.asyncDispose]()]);
+      await remotes.close();
     },
   };
 });
@@ -68,35 +52,9 @@ function theGround(): Ground {
   return ground;
 }
 
+const theRemotes = (): GitRemotes => theGround().remotes;
 const on = { on: target } as const;
 const within = (user: Caller, ms: number): Caller => user.with({ headers: { 'x-svc-timeout-ms': String(ms) } });
-
-/** What a person pushes to the brain's branch at a remote of ours. */
-function personOf({ folder }: Ground, remote: string, brain: string) {
-  const bare = join(folder, `${remote}.git`);
-  const clone = mkdtempSync(join(folder, 'person-'));
-  const branch = `brain/${brain}/main`;
-  return {
-    bare,
-    branch,
-    push(files: Readonly<Record<string, string>>, ...options: readonly string[]): string {
-      for (const [name, content] of Object.entries(files)) {
-        mkdirSync(join(clone, name, '..'), { recursive: true });
-        writeFileSync(join(clone, name), content);
-      }
-      git(clone, 'add', '-A');
-      git(clone, 'commit', '-q', '-m', 'person');
-      git(clone, 'push', '-q', ...options, bare, `HEAD:refs/heads/${branch}`);
-      return git(clone, 'rev-parse', 'HEAD');
-    },
-    start: () => git(clone, 'init', '-q', '-b', 'main'),
-    take() {
-      git(clone, 'init', '-q', '-b', 'main');
-      git(clone, 'pull', '-q', bare, branch);
-    },
-    git: (...args: readonly string[]) => git(clone, ...args),
-  };
-}
 
 async function withFile({ fresh }: Scenario): Promise<{ user: Caller; brain: string }> {
   const { user, brain } = await fresh();
@@ -109,9 +67,9 @@ for (const remote of ['port', 'silent', 'refs-only', 'half'] as const) {
     'sync:silent',
     async (scenario) => {
       const { user, brain } = await withFile(scenario);
-      const { host } = theGround();
+      const { host } = theRemotes();
       if (remote !== 'port') {
-        const person = personOf(theGround(), `owner/${remote}`, brain);
+        const person = theRemotes().person(`owner/${remote}`, brain);
         person.start();
         person.push({ 'y.md': 'y'.repeat(50_000) });
         host.manners.set(`owner/${remote}`, remote);
@@ -152,8 +110,8 @@ verifies(
   async (scenario) => {
     const listener = await scenario.socket();
     const { user, brain } = await withFile(scenario);
-    const { host } = theGround();
-    const person = personOf(theGround(), 'owner/slow', brain);
+    const { host } = theRemotes();
+    const person = theRemotes().person('owner/slow', brain);
     person.start();
     // much enough that of each of git's packets of 64 KiB some come every second
     const words = (): string => Array.from({ length: 90_000 }, () => scenario.random.int(0, 1e9)).join('\n');
@@ -191,7 +149,7 @@ verifies(
   'sync:kinds',
   async (scenario) => {
     const { user } = await withFile(scenario);
-    const { folder, stranger } = theGround();
+    const { stranger } = theGround();
     const cases = [
       ['nobody', 'E_REMOTE_UNREACHABLE', 'dns', 'no-such-host.invalid'],
       ['closed', 'E_REMOTE_UNREACHABLE', 'refused', '127.0.0.1:1'],
@@ -203,13 +161,13 @@ verifies(
         const refusal = await user.refused(code, 'svc_sync', { remote, direction });
         expect(refusal).toMatchObject({ synced: false, remote, kind, host: expect.stringContaining(host), said: null });
         expect(refusal.error).toContain(host);
-        expect(JSON.stringify(refusal)).not.toContain(TOKEN);
+        expect(JSON.stringify(refusal)).not.toContain(HOST_TOKEN);
       }
     }
     expect(await user.refused('E_NOT_CONFIGURED', 'svc_sync', { remote: 'nowhere' })).toMatchObject({
       error: expect.stringContaining('SVC_SYNC_REMOTES'),
     });
-    const hook = join(folder, 'a.git/hooks/pre-receive');
+    const hook = join(theRemotes().bare('a'), 'hooks/pre-receive');
     const refuse = (text: string) => writeFileSync(hook, `#!/bin/sh\necho '${text}'\nexit 1\n`, { mode: 0o755 });
     refuse('policy 7: no notes about narwhals');
     expect(await user.refused('E_REMOTE_REJECTED', 'svc_sync', { remote: 'a', direction: 'push' })).toMatchObject({
@@ -233,7 +191,7 @@ verifies(
     const { user: operator, brain } = await withFile(scenario);
     const { workspace, ids } = await workspaceWith(scenario.place, 'editor');
     const editor = callerOf(scenario.place, await mint(scenario.place, ids[0]));
-    const hook = join(theGround().folder, 'e.git/hooks/pre-receive');
+    const hook = join(theRemotes().bare('e'), 'hooks/pre-receive');
     writeFileSync(hook, `#!/bin/sh\necho 'keys/master.md is too large'\nexit 1\n`, { mode: 0o755 });
     const push = { brain, remote: 'e', direction: 'push' };
     const open = await editor.refused('E_REMOTE_REJECTED', 'svc_sync', push);
@@ -248,112 +206,70 @@ verifies(
 );
 
 verifies(
-  'sync:busy',
-  async (scenario) => {
-    const { user, brain } = await withFile(scenario);
-    await user.ok('svc_sync', { remote: 'f' });
-    const person = personOf(theGround(), 'f', brain);
-    person.take();
-    let isOver = false;
-    let written = 0;
-    const write = async (writer: number): Promise<void> => {
-      for (let round = 0; !isOver; round += 1) {
-        await user.ok('brain_write', { name: `w${writer}/${round % 20}`, content: `${round}` });
-        written += 1;
-      }
-    };
-    const writers = Array.from({ length: 4 }, (_, writer) => write(writer));
-    try {
-      for (let round = 0; round < 5; round += 1) {
-        const before = written;
-        const commit = person.push({ [`theirs${round}.md`]: 'theirs' }, '--force');
-        const result = await user.ok('svc_sync', { remote: 'f', direction: 'pull' });
-        expect(result).toMatchObject({ remoteCommit: commit, conflicts: [] });
-        expect(written).toBeGreaterThan(before);
-      }
-    } finally {
-      isOver = true;
-      await Promise.all(writers);
+  'sync:unreachable',
+  async ({ fresh, place }) => {
+    const { user, brain } = await fresh();
+    await user.ok('brain_save', { name: 'x', content: 'one' });
+    const head = git(brainFolder(place, brain), 'rev-parse', 'main');
+    for (const direction of ['pull', 'push']) {
+      const refusal = await user.refused('E_REMOTE_UNREACHABLE', 'svc_sync', { remote: 'closed', direction });
+      expect(refusal).toMatchObject({ synced: false });
     }
-    const folder = brainFolder(scenario.place, brain);
-    expect(filesAt(folder, 'main')).toEqual(expect.arrayContaining(['theirs0.md', 'theirs4.md', 'x.md']));
-    assertSound(folder);
-    scenario.report(`5 pulls beside 4 writers: ${written} writes`);
-  },
-  on,
-);
-
-/** Commits without a change, as a loop of a person makes them. */
-function commitMany(folder: string, count: number): void {
-  const commits = Array.from({ length: count }, (_, index) => {
-    const from = index === 0 ? 'from refs/heads/main^0\n' : '';
-    return `commit refs/heads/main\ncommitter Person <p@example.org> ${1_700_000_000 + index} +0000\ndata 1\nx\n${from}\n`;
-  });
-  execFileSync('git', ['fast-import', '--quiet'], { cwd: folder, input: commits.join('') });
-}
-
-verifies(
-  'sync:counts',
-  async (scenario) => {
-    const { user, brain } = await withFile(scenario);
-    const sync = (args: Fields = {}) => user.ok('svc_sync', { remote: 'b', ...args });
-    const folder = brainFolder(scenario.place, brain);
-    const commits = () => Number(git(folder, 'rev-list', '--count', 'main'));
-    expect(await sync()).toMatchObject({ status: 'pushed', direction: 'both', pushed: commits(), uncommittedLeft: 0 });
-    expect(await sync()).toMatchObject({ status: 'up-to-date', pushed: 0 });
-    commitMany(folder, 1203);
-    await user.ok('brain_write', { name: 'draft', content: 'not committed' });
-    expect(await sync({ direction: 'push' })).toMatchObject({ status: 'pushed', pushed: 1203, uncommittedLeft: 1 });
-    expect(await sync({ direction: 'push' })).toMatchObject({ status: 'up-to-date', pushed: 0, uncommittedLeft: 1 });
-    // a pull commits what is there first, and a sync then pushes it
-    expect(await sync()).toMatchObject({ status: 'pushed', pushed: 1, uncommittedLeft: 0 });
-    await user.ok('svc_create_branch', { name: 'idea', switch: true });
-    await user.ok('brain_save', { name: 'idea', content: 'new' });
-    expect(await sync({ branch: 'idea' })).toMatchObject({ status: 'pushed', pushed: 1 });
+    expect(git(brainFolder(place, brain), 'rev-parse', 'main')).toBe(head);
   },
   on,
 );
 
 verifies(
-  'sync:rewritten',
-  async (scenario) => {
-    const { user, brain } = await withFile(scenario);
-    const folder = brainFolder(scenario.place, brain);
-    const pull = (remote: string) => user.ok('svc_sync', { remote, direction: 'pull' });
-    const head = () => git(folder, 'rev-parse', 'main');
-    expect(await pull('empty')).toMatchObject({ status: 'up-to-date', remoteCommit: null, rewritten: false });
+  'sync:not-configured',
+  async ({ fresh }) => {
+    const { user } = await fresh();
+    expect(await user.refused('E_NOT_CONFIGURED', 'svc_sync', { remote: 'nowhere' })).toMatchObject({ synced: false });
+  },
+  on,
+);
 
-    await user.ok('svc_sync', { remote: 'c' });
-    const person = personOf(theGround(), 'c', brain);
-    person.take();
-    const before = person.push({ 'withdrawn.md': 'pulled once' });
-    expect(await pull('c')).toMatchObject({ status: 'fast-forward', after: before });
-    await user.ok('brain_save', { name: 'ours', content: 'local work' });
-    const ours = head();
-    person.git('reset', '-q', '--hard', 'HEAD~1');
-    const rewritten = person.push({ 'theirs.md': 'instead' }, '--force');
-    const result = await pull('c');
-    expect(result).toMatchObject({ status: 'merged', rewritten: true, remoteCommit: rewritten, conflicts: [] });
-    const rescue = `refs/rescue/${String(result.rescue)}`;
-    expect(git(folder, 'rev-parse', `${rescue}/theirs`, `${rescue}/ours`)).toBe(`${before}\n${ours}`);
+verifies(
+  ['sync:https', 'sync:auth'],
+  async ({ fresh, caller, place, socket }) => {
+    const listener = await socket();
+    const { folder, host } = theRemotes();
+    const bare = theRemotes().bare('owner/repo');
+    const { user, brain } = await fresh();
+    await user.ok('brain_save', { name: 'x', content: 'over https' });
+    expect(await user.ok('svc_sync')).toMatchObject({ synced: true, remote: 'origin' });
+    expect(git(bare, 'show', `refs/heads/brain/${brain}/main:x.md`)).toBe('over https');
+    const operator = caller();
+    await operator.ok('brain_save', { name: newName('f'), content: 'of the default brain' });
+    await operator.ok('svc_sync', { direction: 'push' });
+    expect(git(bare, 'rev-parse', 'refs/heads/main')).toBe(git(brainFolder(place, 'svc'), 'rev-parse', 'main'));
+
+    const clone = join(folder, 'clone');
+    git(folder, 'clone', '-q', '-b', `brain/${brain}/main`, bare, clone);
+    writeFileSync(join(clone, 'x.md'), 'changed at the host');
+    git(clone, 'commit', '-qam', 'person');
+    git(clone, 'push', '-q');
+    expect(await user.ok('svc_sync', { direction: 'pull' })).toMatchObject({ status: 'fast-forward' });
+    expect(await user.ok('brain_read', { name: 'x' })).toMatchObject({ content: 'changed at the host' });
+
+    host.token = 'another';
+    expect(await user.refused('E_REMOTE_AUTH', 'svc_sync', { direction: 'pull' })).toMatchObject({ synced: false });
+    host.token = HOST_TOKEN;
+    await user.ok('svc_sync', { direction: 'pull' });
+    await listener.until('the error', (event) => event.brain === brain && event.name === 'sync:error');
+    const config = readFileSync(join(brainFolder(place, brain), '.git/config'), 'utf8');
+    const shown = [
+      logsOf(place),
+      config,
+      JSON.stringify(listener.heard),
+      host.asked.join('\n'),
+      (await user.call('svc_health')).text,
+    ];
     expect(
-      await user.ok('brain_read', { name: 'withdrawn', at: `rescue/${String(result.rescue)}/theirs` }),
-    ).toMatchObject({
-      content: 'pulled once',
-    });
-    expect(filesAt(folder, 'main')).toEqual(['ours.md', 'theirs.md', 'withdrawn.md', 'x.md']);
-    expect(await pull('c')).toMatchObject({ status: 'up-to-date', rewritten: false });
-
-    const unrelated = personOf(theGround(), 'd', brain);
-    unrelated.start();
-    unrelated.push({ 'elsewhere.md': 'grown apart', 'x.md': 'another one' });
-    const merged = await pull('d');
-    expect(merged).toMatchObject({ status: 'merged-with-conflicts', rewritten: false });
-    expect(filesAt(folder, 'main')).toContain('elsewhere.md');
-    expect(await user.ok('brain_read', { name: 'x' })).toMatchObject({ content: 'one' });
-    expect(await user.ok('svc_sync', { remote: 'd' })).toMatchObject({ status: 'pushed' });
-    expect(git(join(theGround().folder, 'd.git'), 'rev-parse', unrelated.branch)).toBe(head());
-    assertSound(folder);
+      shown.filter(
+        (text) => text.includes(HOST_TOKEN) || text.includes(Buffer.from(HOST_TOKEN).toString('base64').slice(0, 20)),
+      ),
+    ).toEqual([]);
   },
   on,
 );

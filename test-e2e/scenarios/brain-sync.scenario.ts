@@ -1,67 +1,28 @@
-/** Sync with remotes: a bare repository over file://, a host over https with its own certificate and a token. */
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+/** Sync with a bare repository over file://: what is pulled, merged and pushed, and what is told of it. */
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Caller, Fields } from '../client.ts';
 import { assertSound, filesAt, git } from '../instruments/git.ts';
-import { HttpsGitRemote } from '../instruments/https-git-remote.ts';
-import { brainFolder, logsOf } from '../targets/target.ts';
-import { newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
+import { GitRemotes } from '../instruments/git-remotes.ts';
+import { brainFolder } from '../targets/target.ts';
+import { ownTarget, type Scenario, verifies } from '../verifies.ts';
 
-const TOKEN = 'host-token-that-must-show-up-nowhere';
-const FILE_REMOTES = 12;
+const REMOTES = 12;
 
-interface Ground {
-  readonly folder: string;
-  readonly host: HttpsGitRemote;
-  unusedRemotes: string[];
-}
-
-let ground: Ground | null = null;
+let remotes: GitRemotes | null = null;
+const unused = Array.from({ length: REMOTES }, (_, index) => `r${index}`);
 
 const target = ownTarget(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-e2e-remotes-'));
-  const host = await HttpsGitRemote.start(folder, TOKEN);
-  const unusedRemotes = Array.from({ length: FILE_REMOTES }, (_, index) => `r${index}`);
-  for (const name of [...unusedRemotes, 'owner/repo'])
-    git(tmpdir(), 'init', '-q', '--bare', '-b', 'main', join(folder, `${name}.git`));
-  const authority = join(folder, 'authority.pem');
-  writeFileSync(authority, host.certificate);
-  const remotes = unusedRemotes.map((name) => `${name}=file://${join(folder, `${name}.git`)}`);
-  ground = { folder, host, unusedRemotes };
-  return {
-    environment: {
-      SVC_SYNC_ALLOW_FILE: 'on',
-      SVC_SYNC_REMOTES: [
-        ...remotes,
-        'closed=https://127.0.0.1:1/a/b.git',
-        `absent=file://${join(folder, 'absent.git')}`,
-      ].join(','),
-      SVC_SYNC_CA_FILE: authority,
-      SVC_HOST_URL: host.url,
-      HOST_REPO: 'owner/repo',
-      HOST_TOKEN: TOKEN,
-    },
-    async dispose() {
-      await host.stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  const opened = await GitRemotes.open({ filed: unused });
+  remotes = opened;
+  const settings = opened.settings({ absent: `file://${opened.bare('absent')}` });
+  return { environment: settings, dispose: () => opened.close() };
 });
 
-function theGround(): Ground {
-  if (ground === null) throw new Error('no remotes');
-  return ground;
+function theRemotes(): GitRemotes {
+  if (remotes === null) throw new Error('no remotes');
+  return remotes;
 }
 
 interface Pair {
@@ -81,10 +42,10 @@ interface Pair {
 /** A brain with some files, pushed to a remote of its own, and a person who cloned it. */
 async function pairUp({ fresh }: Scenario, files: Readonly<Record<string, string>>): Promise<Pair> {
   const { user, brain } = await fresh();
-  const { folder, unusedRemotes } = theGround();
-  const remote = unusedRemotes.pop();
+  const { folder } = theRemotes();
+  const remote = unused.pop();
   if (remote === undefined) throw new Error('too few remotes');
-  const bare = join(folder, `${remote}.git`);
+  const bare = theRemotes().bare(remote);
   for (const [name, content] of Object.entries(files)) await user.ok('brain_write', { name, content });
   await user.ok('svc_commit', { message: 'base' });
   await user.ok('svc_sync', { remote, direction: 'push' });
@@ -269,30 +230,6 @@ verifies(
 );
 
 verifies(
-  'sync:not-configured',
-  async ({ fresh }) => {
-    const { user } = await fresh();
-    expect(await user.refused('E_NOT_CONFIGURED', 'svc_sync', { remote: 'nowhere' })).toMatchObject({ synced: false });
-  },
-  on,
-);
-
-verifies(
-  'sync:unreachable',
-  async ({ fresh, place }) => {
-    const { user, brain } = await fresh();
-    await user.ok('brain_save', { name: 'x', content: 'one' });
-    const head = git(brainFolder(place, brain), 'rev-parse', 'main');
-    for (const direction of ['pull', 'push']) {
-      const refusal = await user.refused('E_REMOTE_UNREACHABLE', 'svc_sync', { remote: 'closed', direction });
-      expect(refusal).toMatchObject({ synced: false });
-    }
-    expect(git(brainFolder(place, brain), 'rev-parse', 'main')).toBe(head);
-  },
-  on,
-);
-
-verifies(
   'sync:rejected',
   async (scenario) => {
     const { user, bare, branch, remote } = await pairUp(scenario, { x: 'one' });
@@ -368,49 +305,6 @@ verifies(
     expect(listener.heard.slice(from)).toEqual(
       expect.arrayContaining([expect.objectContaining({ name: 'brain:change', brain, file: 'x.md', source: 'sync' })]),
     );
-  },
-  on,
-);
-
-verifies(
-  ['sync:https', 'sync:auth'],
-  async ({ fresh, caller, place, socket }) => {
-    const listener = await socket();
-    const { folder, host } = theGround();
-    const bare = join(folder, 'owner/repo.git');
-    const { user, brain } = await fresh();
-    await user.ok('brain_save', { name: 'x', content: 'over https' });
-    expect(await user.ok('svc_sync')).toMatchObject({ synced: true, remote: 'origin' });
-    expect(git(bare, 'show', `refs/heads/brain/${brain}/main:x.md`)).toBe('over https');
-    const operator = caller();
-    await operator.ok('brain_save', { name: newName('f'), content: 'of the default brain' });
-    await operator.ok('svc_sync', { direction: 'push' });
-    expect(git(bare, 'rev-parse', 'refs/heads/main')).toBe(git(brainFolder(place, 'svc'), 'rev-parse', 'main'));
-
-    const clone = join(folder, 'clone');
-    git(folder, 'clone', '-q', '-b', `brain/${brain}/main`, bare, clone);
-    writeFileSync(join(clone, 'x.md'), 'changed at the host');
-    git(clone, 'commit', '-qam', 'person');
-    git(clone, 'push', '-q');
-    expect(await user.ok('svc_sync', { direction: 'pull' })).toMatchObject({ status: 'fast-forward' });
-    expect(await contentOf(user, 'x')).toBe('changed at the host');
-
-    host.token = 'another';
-    expect(await user.refused('E_REMOTE_AUTH', 'svc_sync', { direction: 'pull' })).toMatchObject({ synced: false });
-    host.token = TOKEN;
-    await user.ok('svc_sync', { direction: 'pull' });
-    await listener.until('the error', (event) => event.brain === brain && event.name === 'sync:error');
-    const config = readFileSync(join(brainFolder(place, brain), '.git/config'), 'utf8');
-    const shown = [
-      logsOf(place),
-      config,
-      JSON.stringify(listener.heard),
-      host.asked.join('\n'),
-      (await user.call('svc_health')).text,
-    ];
-    expect(
-      shown.filter((text) => text.includes(TOKEN) || text.includes(Buffer.from(TOKEN).toString('base64').slice(0, 20))),
-    ).toEqual([]);
   },
   on,
 );
