@@ -258,6 +258,18 @@ it('takes nothing back that it put on disk before it stood still, because anothe
   expect(await node.call('svc_get_memory', { category: '', filename: 'a' })).toMatchObject({ content: 'second' });
 });
 
+it('has done nothing that could be unknown when it stood still before it knew that the brain is not its own any more', async () => {
+  const write = (content: string) => node.call('svc_set_memory', { category: '', filename: 'a', content });
+  await write('first');
+  await bed.database.pool.query('UPDATE brain.brain_owners SET epoch = epoch + 1');
+  let asked = 0;
+  node.bus.sinceGivenUpMs = () => (asked++ === 0 ? Number.POSITIVE_INFINITY : 0);
+  // Whoever is told so sends it again.
+  await expect(write('second')).rejects.toThrow('SERVICE_UNAVAILABLE');
+  node.bus.sinceGivenUpMs = () => Number.POSITIVE_INFINITY;
+  expect(await write('third')).toMatchObject({ saved: true });
+});
+
 it('does not do late what it had in hand when it stood still, because another process may have done it', async () => {
   let stoodStillAt = -Infinity;
   node.bus.sinceGivenUpMs = (repeatable) => (repeatable ? performance.now() - stoodStillAt : Number.POSITIVE_INFINITY);

@@ -181,7 +181,7 @@ export class Attempt {
     this.#noticed = NOTHING_NOTICED;
     try {
       // Another process may own the brain now, and have acknowledged what it found on disk: to it others changed that.
-      if (this.#stoodStill()) throw new CallError('E_OUTCOME_UNKNOWN');
+      if (this.#applied !== null && this.#stoodStill()) throw new CallError('E_OUTCOME_UNKNOWN');
       await this.#applied?.undo();
     } finally {
       await this.#contents.discard();
