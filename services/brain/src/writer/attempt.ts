@@ -278,13 +278,7 @@ export function changeEvent(
   return { name: 'brain:change', payload: { ...change, brain: brain.name, branch, resources } };
 }
 
-/** Put where the disk spells it, as runnable as it was, and only in the place of what was judged. */
-function placedChange(tree: Worktree, { path, content }: FileChange): FileChange {
-  const present = tree.table.get(path);
-  return {
-    path: tree.onDisk(path),
-    content,
-    expects: present?.stat ?? null,
-    isExecutable: present?.mode === '100755',
-  };
+/** Put where the disk spells it. */
+function placedChange(tree: Worktree, change: FileChange): FileChange {
+  return { ...change, path: tree.onDisk(change.path) };
 }

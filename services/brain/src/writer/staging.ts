@@ -9,7 +9,7 @@ import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { blockedPath, checkedPath, confusedPath } from '../blocked-path.ts';
 import { type FileChange, obstacleAt } from '../files/durable-write.ts';
 import { createNameIndex } from '../files/name-index.ts';
-import { decodeText } from '../files/file-entry.ts';
+import { decodeText, type FileEntry } from '../files/file-entry.ts';
 import type { Worktree } from '../files/worktree.ts';
 import { type BrainSize, decideGrowth, resized } from '../domain/brain-size.ts';
 import { homeOfMaker } from '../domain/home.ts';
@@ -69,9 +69,14 @@ interface State {
   readonly hash: string | null;
 }
 
+interface StagedState extends State {
+  /** What the first of the batch that changes the path was judged on, which the table may not hold any more; null = nothing. */
+  readonly before: FileEntry | null;
+}
+
 export class Staging {
   readonly #tree: Worktree;
-  readonly #states = new Map<string, State>();
+  readonly #states = new Map<string, StagedState>();
   readonly #newNames = createNameIndex();
   /** By the batch to what the tree holds. */
   #added: BrainSize = { files: 0, bytes: 0 };
@@ -123,11 +128,12 @@ export class Staging {
     return this.events.findLast((event) => event.path === path)?.by ?? '';
   }
 
-  /** What the disk must be made to hold; files that ended as they were are left out. */
+  /** What the disk must be made to hold, in the place of what was judged; files that ended as they were are left out. */
   changes(): FileChange[] {
     const changes: FileChange[] = [];
-    for (const [path, { content, hash: wanted }] of this.#states) {
-      if ((this.#tree.table.get(path)?.hash ?? null) !== wanted) changes.push({ path, content });
+    for (const [path, { content, hash: wanted, before }] of this.#states) {
+      if ((before?.hash ?? null) === wanted) continue;
+      changes.push({ path, content, expects: before?.stat ?? null, isExecutable: before?.mode === '100755' });
     }
     return changes;
   }
@@ -171,7 +177,9 @@ export class Staging {
 
   #stage(path: string, state: State): void {
     this.#added = resized(this.#added, this.#bytesNow(path), state.content?.byteLength ?? null);
-    this.#states.set(path, state);
+    const staged = this.#states.get(path);
+    const before = staged === undefined ? (this.#tree.table.get(path) ?? null) : staged.before;
+    this.#states.set(path, { ...state, before });
   }
 
   /** Null of what is absent. */

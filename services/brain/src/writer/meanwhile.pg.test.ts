@@ -1,0 +1,80 @@
+/** What a person does to the files of a brain while a write waits for its section. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
+import type { Fields } from '@svc/testing/service-bed.ts';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import {
+  type BrainNode,
+  type BrainTestBed,
+  openBrainTestBed,
+  type TestCaller,
+  testCaller,
+} from '../../testing/brain-test-bed.ts';
+
+await onPostgres((open) => {
+  let bed: BrainTestBed;
+  let node: BrainNode;
+  let operator: TestCaller;
+  let brain = '';
+  let serial = 0;
+  beforeAll(async () => {
+    bed = await openBrainTestBed(open);
+    node = await bed.start();
+    operator = testCaller(() => node, null);
+  }, 90_000);
+  afterAll(() => bed[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    brain = `meanwhile-${(serial += 1)}`;
+    await operator.ok('brain_switch', { name: brain, create: true });
+    await write('a.md', 'first');
+  });
+
+  const place = (file: string) => join(bed.dataDir, 'brains', brain, file);
+  const text = (file: string) => readFileSync(place(file), 'utf8');
+  const filesOf = () =>
+    readdirSync(place(''), { recursive: true, encoding: 'utf8' })
+      .filter((path) => !path.startsWith('.git'))
+      .sort();
+
+  function write(name: string, content: string, args: Fields = {}): Promise<Fields> {
+    return node
+      .call('brain_write', { brain, name, content, ...args })
+      .catch((error: Error) => ({ code: error.message }));
+  }
+
+  /** Nobody gets into a section of the brain until that is done, which `work` has begun with before. */
+  async function whileWaiting<Value>(work: () => Promise<Value>, meanwhile: () => unknown): Promise<Value> {
+    const { pool } = bed.database;
+    const client = await pool.connect();
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    try {
+      await client.query('BEGIN');
+      await client.query('SELECT FROM brain.brain_leases WHERE brain = $1 FOR UPDATE', [brain]);
+      const done = work();
+      await vi.waitFor(async () => expect((await pool.query(waiting)).rowCount).toBe(1));
+      await meanwhile();
+      await client.query('COMMIT');
+      return await done;
+    } finally {
+      client.release();
+    }
+  }
+
+  it('writes over nothing that a person wrote and a reader has seen since the write was judged', async () => {
+    const { hash: ifMatch } = await operator.ok('svc_get_memory', { brain, category: '', filename: 'a' });
+    const answers = await whileWaiting(
+      () => Promise.all([write('a.md', 'ours', { ifMatch }), write('b.md', 'ours', { ifMatch: 'none' })]),
+      async () => {
+        for (const file of ['a', 'b']) {
+          writeFileSync(place(`${file}.md`), 'by a person');
+          const seen = await operator.ok('svc_get_memory', { brain, category: '', filename: file });
+          expect(seen).toMatchObject({ content: 'by a person' });
+        }
+      },
+    );
+    expect(answers).toMatchObject([{ code: 'E_CONFLICT' }, { code: 'E_CONFLICT' }]);
+    expect([text('a.md'), text('b.md')]).toEqual(['by a person', 'by a person']);
+    expect(filesOf()).toEqual(['a.md', 'b.md']);
+  });
+});
