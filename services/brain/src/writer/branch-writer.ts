@@ -228,7 +228,7 @@ export class BranchWriter {
     return this.#attempt(deadlineAt, {
       journalDir: null,
       begin: async (attempt) => batch.begin(attempt, await this.isDiverted()),
-      work: (section, attempt) => batch.settle(attempt, section),
+      work: (section, attempt) => batch.settle(attempt, section, () => this.isDiverted()),
     });
   }
 

@@ -37,7 +37,6 @@ interface Begun {
   readonly keyed: KeyedCalls<Asked>;
   /** What comes of all that may have to be made; null = nothing is judged ahead. */
   readonly ahead: Judged | null;
-  readonly isDiverted: boolean;
 }
 
 const nobodyIsInTheWay: Guard = () => allow(null);
@@ -63,15 +62,18 @@ export class FileBatch {
     const keyed = new KeyedCalls(this.#keys, this.#asked);
     const ahead = isDiverted ? null : judgeAll(keyed.firsts, attempt, nobodyIsInTheWay);
     if (ahead !== null) attempt.beginContents();
-    this.#begun = { keyed, ahead, isDiverted };
+    this.#begun = { keyed, ahead };
   }
 
-  /** Judges, carries out and records; the results are in the order of the calls. */
-  async settle(attempt: Attempt, section: WriteSection): Promise<FileResult[]> {
+  /**
+   * Judges, carries out and records; the results are in the order of the calls. `isDiverted` is asked once nothing is waited
+   * for any more: a person may have left the branch since the batch began.
+   */
+  async settle(attempt: Attempt, section: WriteSection, isDiverted: () => Promise<boolean>): Promise<FileResult[]> {
     if (this.#begun === null) throw new Error('a batch is settled that has not begun');
-    const { keyed, ahead, isDiverted } = this.#begun;
+    const { keyed, ahead } = this.#begun;
     const calls = await keyed.reserve(section.transaction);
-    const guard = this.#guardIn(section, isDiverted);
+    const guard = this.#guardIn(section, await isDiverted());
     const isAsThought = ahead?.size === calls.length && calls.every(({ context }) => guard(context).ok);
     if (!isAsThought) await attempt.restart();
     const judged = isAsThought ? ahead : judgeAll(calls, attempt, guard);

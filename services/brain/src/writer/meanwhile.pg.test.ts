@@ -1,4 +1,5 @@
 /** What a person does to the files of a brain while a write waits for its section. */
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
@@ -76,5 +77,19 @@ await onPostgres((open) => {
     expect(answers).toMatchObject([{ code: 'E_CONFLICT' }, { code: 'E_CONFLICT' }]);
     expect([text('a.md'), text('b.md')]).toEqual(['by a person', 'by a person']);
     expect(filesOf()).toEqual(['a.md', 'b.md']);
+  });
+
+  it('leaves alone the files of a branch that a person has gone to since', async () => {
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: place('') });
+    await operator.ok('svc_commit', { brain, message: 'first' });
+    git('branch', 'aside');
+    const answer = await whileWaiting(
+      () => write('a.md', 'ours'),
+      () => git('checkout', '-q', 'aside'),
+    );
+    expect(answer).toMatchObject({ code: 'E_BRAIN_DIVERTED' });
+    expect(text('a.md')).toBe('first');
+    git('checkout', '-q', 'main');
+    expect(await write('a.md', 'ours')).toMatchObject({ saved: true });
   });
 });
