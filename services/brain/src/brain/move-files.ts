@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, createReadStream, lstatSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { obstacleAt } from '../files/durable-write.ts';
+import { LEADS_ASTRAY, obstacleAt } from '../files/durable-write.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { isAbsent } from '../files/fsync.ts';
 import { type FileReplacement, type ReplacedFiles, replaceFiles } from '../files/replace-files.ts';
@@ -119,8 +119,6 @@ async function blobOf(file: string, stat: BigIntStats, remembered: KnownFile | n
   const isKnown = isSettled && remembered?.stat === fileStamp(stat) && remembered.blob !== '';
   return isKnown ? remembered.blob : hashFile(file, stat);
 }
-
-const LEADS_ASTRAY = 'leads through something that is no directory';
 
 /** Null when it changes while it is read. */
 async function hashFile(file: string, stat: BigIntStats): Promise<string | null> {

@@ -20,6 +20,7 @@ export interface FileChange {
 }
 
 const OWNER_MAY_RUN = 0o100;
+export const LEADS_ASTRAY = 'leads through something that is no directory';
 
 /** What a change left behind, so that it can be taken back. */
 interface Done {
@@ -58,6 +59,7 @@ export async function applyChanges(
     // Removals first: a file may take the place of a directory, or a directory that of a file.
     for (const change of changes) if (change.content === null) await removeFile(root, change, previous, touched);
     const writes = changes.flatMap(({ content, ...change }) => (content === null ? [] : [{ ...change, content }]));
+    for (const write of writes) assertExpected(root, write); // before a directory is made where it does not belong
     const temps = await contents.stage(writes, touched);
     for (const [index, write] of writes.entries()) {
       const temp = temps[index] ?? '';
@@ -92,7 +94,7 @@ function placeFile(
   touched: Set<string>,
 ): void {
   const target = join(root, path);
-  assertExpected(target, expects);
+  assertExpected(root, { path, expects });
   const before = presentAt(target);
   const isLinked = expects === null && linkNew(temp, target);
   if (isLinked) unlinkSync(temp);
@@ -112,8 +114,17 @@ function linkNew(temp: string, target: string): boolean {
   }
 }
 
-function assertExpected(target: string, expects: string | null | undefined): void {
-  if (expects !== undefined && stampAt(target) !== expects) throw new ChangedUnderneath();
+interface Expected {
+  readonly path: string;
+  /** As that of a change. */
+  readonly expects?: string | null | undefined;
+}
+
+/** A file keeps its stamp when a person moves its directory away and leaves a link to it, which leads out of the tree. */
+function assertExpected(root: string, { path, expects }: Expected): void {
+  if (expects === undefined) return;
+  const isThere = stampAt(join(root, path)) === expects && obstacleAt(root, path) !== LEADS_ASTRAY;
+  if (!isThere) throw new ChangedUnderneath();
 }
 
 function presentAt(target: string): Done['before'] {
@@ -134,7 +145,7 @@ async function removeFile(
   previous: Done[],
   touched: Set<string>,
 ): Promise<void> {
-  assertExpected(join(root, path), expects);
+  assertExpected(root, { path, expects });
   const before = presentAt(join(root, path));
   if (before === null) return;
   unlinkSync(join(root, path)); // at once, so that nobody gets in between
@@ -196,8 +207,7 @@ export function obstacleAt(root: string, path: string): string | null {
     const stat = lstatSync(join(root, ...segments.slice(0, depth)), { throwIfNoEntry: false });
     if (stat === undefined) return null;
     const last = depth === segments.length;
-    if (last ? !stat.isFile() : !stat.isDirectory())
-      return last ? 'is not a plain file' : 'leads through something that is no directory';
+    if (last ? !stat.isFile() : !stat.isDirectory()) return last ? 'is not a plain file' : LEADS_ASTRAY;
   }
   return null;
 }

@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AnalysisCache } from '../search/analysis-cache.ts';
 import { BranchIndex } from '../search/branch-index.ts';
 import { IndexMemory } from '../search/index-memory.ts';
+import { CLOCK_STEP_MS } from './file-stamp.ts';
 import { InotifyWatch } from './tree-watch.ts';
 import { Worktree } from './worktree.ts';
 
@@ -236,4 +237,19 @@ it('opens without news what is as the last commit has it', async () => {
     ['a.md', 'known'],
     ['b.md', 'created'],
   ]);
+});
+
+it('sees nothing through a link that a person has put in the place of a directory', async () => {
+  const outside = mkdtempSync(join(tmpdir(), 'outside-'));
+  mkdirSync(join(root, 'd'));
+  put('d/a.md', 'moved');
+  const tree = await openTree();
+  await new Promise((resolve) => setTimeout(resolve, 2 * CLOCK_STEP_MS));
+  expect(tree.read('d/a.md')).toMatchObject({ text: 'moved' }); // and trusted from now on
+  renameSync(join(root, 'd'), join(outside, 'd'));
+  symlinkSync(join(outside, 'd'), join(root, 'd'));
+  expect(tree.read('d/a.md')).toBeNull();
+  await tree.look();
+  expect(kinds(tree)).toEqual({ d: 'link' });
+  rmSync(outside, { recursive: true });
 });

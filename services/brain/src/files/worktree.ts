@@ -19,7 +19,7 @@ import {
   readLarge,
   statEntry,
 } from './file-entry.ts';
-import { obstacleAt } from './durable-write.ts';
+import { LEADS_ASTRAY, obstacleAt } from './durable-write.ts';
 import { readPieceOf } from './file-piece.ts';
 import { fileStamp } from './file-stamp.ts';
 import { isDirectory, readIfPresent } from './fsync.ts';
@@ -122,12 +122,18 @@ export class Worktree {
       this.#heldBack.set(path, onDisk);
       return before;
     }
-    const stat = statEntry(this.root, onDisk);
+    const stat = this.#statOf(onDisk, sight);
     if (stat === null) return this.#takeAbsent(path, onDisk, sight);
     const isSuspect = before === null || sight === 'passed';
     if (isSuspect && this.#isLeftOut(onDisk, sight)) return this.#takeIn(path, null);
     if (fileStamp(stat) === before?.stat && !this.#untrusted.has(path)) return before;
     return this.#describe(path, onDisk, stat);
+  }
+
+  /** A walk follows no link; what a person moved away and linked to has the stat data that it had. */
+  #statOf(onDisk: string, sight: Sight): BigIntStats | null {
+    if (sight !== 'walked' && obstacleAt(this.root, onDisk) === LEADS_ASTRAY) return null;
+    return statEntry(this.root, onDisk);
   }
 
   /** What has a name that is not UTF-8 only a walk finds: nobody can ask the disk for it by the name that is shown. */

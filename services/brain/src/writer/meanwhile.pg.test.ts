@@ -1,6 +1,7 @@
 /** What a person does to the files of a brain while a write waits for its section. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
@@ -12,6 +13,7 @@ import {
   type TestCaller,
   testCaller,
 } from '../../testing/brain-test-bed.ts';
+import { CLOCK_STEP_MS } from '../files/file-stamp.ts';
 
 await onPostgres((open) => {
   let bed: BrainTestBed;
@@ -91,5 +93,23 @@ await onPostgres((open) => {
     expect(text('a.md')).toBe('first');
     git('checkout', '-q', 'main');
     expect(await write('a.md', 'ours')).toMatchObject({ saved: true });
+  });
+
+  it('follows no link that a person has put in the place of a directory', async () => {
+    const outside = mkdtempSync(join(tmpdir(), 'outside-'));
+    await write('d/a.md', 'first');
+    await new Promise((resolve) => setTimeout(resolve, 2 * CLOCK_STEP_MS)); // from then on stat data are trusted
+    await operator.ok('svc_get_memory', { brain, category: 'd', filename: 'a' });
+    const answers = await whileWaiting(
+      () => Promise.all([write('d/a.md', 'ours'), write('d/e/f.md', 'ours'), write('d/a.md', 'ours')]),
+      () => {
+        renameSync(place('d'), join(outside, 'd'));
+        symlinkSync(join(outside, 'd'), place('d'));
+      },
+    );
+    expect(answers.map(({ code }) => code)).toEqual(['VAF_PATH_BLOCKED', 'VAF_PATH_BLOCKED', 'VAF_PATH_BLOCKED']);
+    expect(readdirSync(outside, { recursive: true })).toEqual(['d', 'd/a.md']);
+    expect(readFileSync(join(outside, 'd', 'a.md'), 'utf8')).toBe('first');
+    rmSync(outside, { recursive: true });
   });
 });
