@@ -112,4 +112,23 @@ await onPostgres((open) => {
     expect(readFileSync(join(outside, 'd', 'a.md'), 'utf8')).toBe('first');
     rmSync(outside, { recursive: true });
   });
+
+  it('says that nothing was done when the brain went to another process while this one stood still', async () => {
+    const { sinceGivenUpMs } = node.bus;
+    let isBegun = false;
+    const answer = await whileWaiting(
+      () => {
+        node.bus.sinceGivenUpMs = () => (isBegun ? 0 : Number.POSITIVE_INFINITY);
+        return write('a.md', 'ours');
+      },
+      async () => {
+        isBegun = true;
+        await bed.database.pool.query('UPDATE brain.brain_owners SET epoch = epoch + 1 WHERE brain = $1', [brain]);
+      },
+    );
+    node.bus.sinceGivenUpMs = sinceGivenUpMs;
+    expect(answer).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(filesOf()).toEqual(['a.md']);
+    expect(text('a.md')).toBe('first');
+  });
 });
