@@ -95,7 +95,8 @@ async function runAll<Work extends GroupedUnit, Wish, Value, Code extends string
     return decisions.map((decision) => ({ decision, replayed: false }));
   }
   const calls = new KeyedCalls(keys, asked);
-  const fresh = await calls.reserve(unit.tx);
+  await calls.reserve(unit.tx);
+  const fresh = calls.fresh();
   const decisions = fresh.length === 0 ? [] : await run(unit, wishesOf(fresh));
   const made = new Map(fresh.map((one, index) => [one, only(decisions.slice(index))]));
   for (const statement of calls.settle(made)) unit.lastly(statement);

@@ -52,7 +52,7 @@ export interface Idempotency {
    * the outcomes of the others, by `idempotencyId`. Twins in flight are waited for.
    */
   reserveAll(transaction: SqlClient, scopes: readonly IdempotencyScope[]): Promise<Map<string, StoredOutcome>>;
-  /** Keeps what came of those. */
+  /** Keeps what came of those, and of which arguments: whoever held the key had others, perhaps. */
   settlement(outcomes: readonly SettledKey[]): Statement;
   /** Lets go of those that had no outcome. */
   releases(scopes: readonly IdempotencyScope[]): Statement;
@@ -67,7 +67,7 @@ export interface StoredOutcome<Value = unknown, Code extends string = RefusalCod
 }
 
 interface SettledKey {
-  readonly scope: Omit<IdempotencyScope, 'argsHash'>;
+  readonly scope: IdempotencyScope;
   readonly decision: Decision<unknown, string>;
 }
 
@@ -136,6 +136,7 @@ function ofMany(schema: string): Pick<Idempotency, 'findAll' | 'reserveAll' | 's
       sql: settleAll,
       values: [
         ...columnsOf(outcomes.map(({ scope }) => scope)),
+        outcomes.map(({ scope }) => scope.argsHash),
         outcomes.map(({ decision }) => JSON.stringify(decision)),
       ],
     }),
@@ -174,8 +175,8 @@ function statementsOn(schema: string) {
   const releaseAll = `DELETE FROM ${table}
     WHERE (principal, tool, key) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`;
   const settle = `UPDATE ${table} SET outcome = $4::json WHERE principal = $1 AND tool = $2 AND key = $3`;
-  const settleAll = `UPDATE ${table} AS t SET outcome = r.outcome::json
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS r (principal, tool, key, outcome)
+  const settleAll = `UPDATE ${table} AS t SET args_hash = r.args_hash, outcome = r.outcome::json
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) AS r (principal, tool, key, args_hash, outcome)
     WHERE (t.principal, t.tool, t.key) = (r.principal, r.tool, r.key)`;
   const fresh = `${read} AND NOT (${tooOld})`;
   const sweep = `DELETE FROM ${table} WHERE ${tooOld}`;

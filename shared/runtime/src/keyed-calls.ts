@@ -1,6 +1,6 @@
 /**
  * Calls of one transaction, some of them under keys: each key has one outcome, which is that of an earlier call, or of the
- * first that has it here.
+ * first here that comes to one.
  */
 import { CallError } from '@svc/contract/codes.ts';
 import type { Decision } from '@svc/contract/decision.ts';
@@ -18,44 +18,60 @@ type Keyed<Call extends MaybeKeyed> = Call & { readonly scope: IdempotencyScope 
 /** What came of one; a rejected one says what to throw, and the others of its transaction are unaffected. */
 export type KeyedResult<Value, Code extends string> = Once<Value, Code> | { readonly rejected: CallError };
 
+/** What came of a call that was made. */
+type Made = Decision<unknown, string> | CallError;
+
 type Keys = Pick<Idempotency, 'reserveAll' | 'settlement' | 'releases'>;
 
 export class KeyedCalls<Call extends MaybeKeyed> {
   readonly #calls: readonly Call[];
   readonly #keys: Keys;
-  /** Without those whose key another one before them has. */
-  readonly firsts: readonly Call[];
-  #known = new Map<string, StoredOutcome | CallError>();
+  /** What came of earlier calls, and of these once they are settled. */
+  #known = new Map<string, StoredOutcome>();
 
   constructor(keys: Keys, calls: readonly Call[]) {
     this.#keys = keys;
     this.#calls = calls;
-    const seen = new Set<string>();
-    this.firsts = calls.filter(({ scope }) => {
-      if (scope === null) return true;
-      const id = idempotencyId(scope);
-      return !seen.has(id) && seen.add(id);
-    });
   }
 
-  /** Holds the keys; answers those that are to be made. A twin under way is waited for. */
-  async reserve(transaction: SqlClient): Promise<readonly Call[]> {
-    const scopes = this.firsts.flatMap(({ scope }) => (scope === null ? [] : [scope]));
-    if (scopes.length === 0) return this.firsts;
-    this.#known = await this.#keys.reserveAll(transaction, scopes);
-    return this.firsts.filter(({ scope }) => scope === null || !this.#known.has(idempotencyId(scope)));
+  /** Holds the keys. A twin under way is waited for. */
+  async reserve(transaction: SqlClient): Promise<void> {
+    const scopes = this.#firsts().flatMap(({ scope }) => (scope === null ? [] : [scope]));
+    if (scopes.length > 0) this.#known = await this.#keys.reserveAll(transaction, scopes);
+  }
+
+  /** Some have the outcome of an earlier call, of another transaction. */
+  get hasKnown(): boolean {
+    return this.#known.size > 0;
+  }
+
+  /** Those that are to be made, where each is sure to have an outcome. */
+  fresh(): readonly Call[] {
+    return this.#firsts().filter((call) => !this.#isKnown(call));
+  }
+
+  /** Makes those that are to be made, in their order: of one key also the next, when the one before came to a call error. */
+  make<Outcome extends Made>(makeOne: (call: Call) => Outcome): Map<Call, Outcome> {
+    const made = new Map<Call, Outcome>();
+    const taken = new Set<string>();
+    for (const call of this.#calls) {
+      const id = idOf(call);
+      if (this.#isKnown(call) || (id !== null && taken.has(id))) continue;
+      const outcome = makeOne(call);
+      made.set(call, outcome);
+      if (id !== null && !(outcome instanceof CallError)) taken.add(id);
+    }
+    return made;
   }
 
   /** What keeps what came of those; a call error is no outcome, and lets go of its key. */
-  settle(made: ReadonlyMap<Call, Decision<unknown, string> | CallError>): Statement[] {
-    const keyed = [...made].filter((one): one is [Keyed<Call>, Decision<unknown, string> | CallError] =>
-      isKeyed(one[0]),
-    );
+  settle(made: ReadonlyMap<Call, Made>): Statement[] {
+    const keyed = [...made].filter((one): one is [Keyed<Call>, Made] => isKeyed(one[0]));
     const settled = keyed.flatMap(([{ scope }, outcome]) =>
       outcome instanceof CallError ? [] : [{ scope, decision: outcome }],
     );
-    const released = keyed.flatMap(([{ scope }, outcome]) => (outcome instanceof CallError ? [scope] : []));
-    for (const [{ scope }, outcome] of keyed) this.#known.set(idempotencyId(scope), asStored(scope, outcome));
+    for (const { scope, decision } of settled) this.#known.set(idempotencyId(scope), asStored(scope, decision));
+    const released = keyed.flatMap(([call]) => (this.#isKnown(call) ? [] : [call.scope]));
     return [
       ...(settled.length > 0 ? [this.#keys.settlement(settled)] : []),
       ...(released.length > 0 ? [this.#keys.releases(released)] : []),
@@ -76,10 +92,27 @@ export class KeyedCalls<Call extends MaybeKeyed> {
   #replayed<Value, Code extends string>({ scope }: Call): KeyedResult<Value, Code> {
     const known = scope === null ? undefined : this.#known.get(idempotencyId(scope));
     if (known === undefined) throw new Error('a call that was neither made nor known');
-    if (known instanceof CallError) return { rejected: known };
     if (known.argsHash !== scope?.argsHash) return { rejected: new CallError('IDEMPOTENCY_KEY_REUSED') };
     return { decision: known.decision as Decision<Value, Code>, replayed: true };
   }
+
+  /** Without those whose key another one before them has. */
+  #firsts(): readonly Call[] {
+    const seen = new Set<string>();
+    return this.#calls.filter((call) => {
+      const id = idOf(call);
+      return id === null || (!seen.has(id) && seen.add(id));
+    });
+  }
+
+  #isKnown(call: Call): boolean {
+    const id = idOf(call);
+    return id !== null && this.#known.has(id);
+  }
+}
+
+function idOf({ scope }: MaybeKeyed): string | null {
+  return scope === null ? null : idempotencyId(scope);
 }
 
 function isKeyed<Call extends MaybeKeyed>(call: Call): call is Keyed<Call> {
@@ -87,10 +120,6 @@ function isKeyed<Call extends MaybeKeyed>(call: Call): call is Keyed<Call> {
 }
 
 /** As whoever repeats the call reads it. */
-function asStored(
-  { argsHash }: IdempotencyScope,
-  outcome: Decision<unknown, string> | CallError,
-): StoredOutcome | CallError {
-  if (outcome instanceof CallError) return outcome;
-  return { argsHash, decision: JSON.parse(JSON.stringify(outcome)) as StoredOutcome['decision'] };
+function asStored({ argsHash }: IdempotencyScope, decision: Decision<unknown, string>): StoredOutcome {
+  return { argsHash, decision: JSON.parse(JSON.stringify(decision)) as StoredOutcome['decision'] };
 }

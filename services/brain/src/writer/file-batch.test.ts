@@ -76,3 +76,38 @@ it('leaves nothing of what was judged before it was known that somebody else hol
   expect(textOf('held', 'there.md')).toBe('holder');
   expect(filesOf('held')).toEqual(before);
 });
+
+it('gives a key to the first of a batch that comes to an outcome, which a call error is not', async () => {
+  await operator.ok('brain_switch', { name: 'freed', create: true });
+  const write = (name: string, idempotencyKey?: string) =>
+    node
+      .call(
+        'brain_write',
+        { brain: 'freed', name, content: 'x' },
+        idempotencyKey === undefined ? {} : { idempotencyKey },
+      )
+      .catch((error: Error) => ({ code: error.message }));
+  await write('there.md');
+  const answers = await Promise.all([
+    write('before.md'), // the others wait for it, and are taken together then
+    write('There.md', 'freed'), // a name that could be taken for the other
+    write('made.md', 'freed'),
+    write('made.md', 'freed'),
+    write('other.md', 'freed'),
+    write('THERE.md', 'left'),
+  ]);
+  expect(answers.map(({ code }) => code)).toEqual([
+    undefined,
+    'VAF_PATH_BLOCKED',
+    undefined,
+    undefined,
+    'IDEMPOTENCY_KEY_REUSED',
+    'VAF_PATH_BLOCKED',
+  ]);
+  expect(answers[3]).toEqual(answers[2]);
+  expect(await write('made.md', 'freed')).toEqual(answers[2]);
+  expect(await write('There.md', 'freed')).toEqual({ code: 'IDEMPOTENCY_KEY_REUSED' });
+  expect(filesOf('freed')).toEqual(['before.md', 'made.md', 'there.md']);
+  const { rows } = await bed.database.pool.query(`SELECT key FROM brain.idempotency WHERE key IN ('freed', 'left')`);
+  expect(rows).toEqual([{ key: 'freed' }]);
+});

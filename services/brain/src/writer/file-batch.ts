@@ -60,7 +60,7 @@ export class FileBatch {
    */
   begin(attempt: Attempt, isDiverted: boolean): void {
     const keyed = new KeyedCalls(this.#keys, this.#asked);
-    const ahead = isDiverted ? null : judgeAll(keyed.firsts, attempt, nobodyIsInTheWay);
+    const ahead = isDiverted ? null : judgeAll(keyed, attempt, nobodyIsInTheWay);
     if (ahead !== null) attempt.beginContents();
     this.#begun = { keyed, ahead };
   }
@@ -72,11 +72,12 @@ export class FileBatch {
   async settle(attempt: Attempt, section: WriteSection, isDiverted: () => Promise<boolean>): Promise<FileResult[]> {
     if (this.#begun === null) throw new Error('a batch is settled that has not begun');
     const { keyed, ahead } = this.#begun;
-    const calls = await keyed.reserve(section.transaction);
+    await keyed.reserve(section.transaction);
     const guard = this.#guardIn(section, await isDiverted());
-    const isAsThought = ahead?.size === calls.length && calls.every(({ context }) => guard(context).ok);
-    if (!isAsThought) await attempt.restart();
-    const judged = isAsThought ? ahead : judgeAll(calls, attempt, guard);
+    const isAsThought = !keyed.hasKnown && this.#asked.every(({ context }) => guard(context).ok);
+    const wasRight = isAsThought ? ahead : null;
+    if (wasRight === null) await attempt.restart();
+    const judged = wasRight ?? judgeAll(keyed, attempt, guard);
     await attempt.carryOut(section);
     for (const statement of keyed.settle(judged)) section.soon(statement);
     return keyed.results(judged);
@@ -91,8 +92,8 @@ export class FileBatch {
   }
 }
 
-function judgeAll(calls: readonly Asked[], { staging }: Attempt, guard: Guard): Judged {
-  return new Map(calls.map((call) => [call, judgeOne(call, staging, guard)]));
+function judgeAll(keyed: KeyedCalls<Asked>, { staging }: Attempt, guard: Guard): Judged {
+  return keyed.make((call) => judgeOne(call, staging, guard));
 }
 
 function judgeOne({ request, context }: FileCall, staging: Staging, guard: Guard): FileJudgement {
