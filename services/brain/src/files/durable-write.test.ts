@@ -143,6 +143,31 @@ describe('applying changes', () => {
     expect(readdirSync(root).sort()).toEqual(['new.md', 'old.md']);
   });
 
+  it('leaves no directory that it made for what is refused', async () => {
+    mkdirSync(join(root, 'there'));
+    mkdirSync(join(root, 'taken.md', 'x'), { recursive: true });
+    const attempt = applyChanges(contents(), [
+      { path: 'new/file.md', content: bytes('no') },
+      { path: 'taken.md', content: bytes('no') },
+      { path: 'new/deep/file.md', content: bytes('no') },
+      { path: 'there/new/file.md', content: bytes('no') },
+    ]);
+    await expect(attempt).rejects.toBeInstanceOf(DiskRefusal);
+    expect(new Set(readdirSync(root, { recursive: true, encoding: 'utf8' }))).toEqual(
+      new Set(['taken.md', 'taken.md/x', 'there']),
+    );
+  });
+
+  it('leaves a directory that was there on undo, however empty, and none that it made', async () => {
+    mkdirSync(join(root, 'there'));
+    const applied = await applyChanges(contents(), [
+      { path: 'there/file.md', content: bytes('new') },
+      { path: 'there/new/file.md', content: bytes('new') },
+    ]);
+    await applied.undo();
+    expect(readdirSync(root, { recursive: true })).toEqual(['there']);
+  });
+
   it('changes nothing when one of them is refused', async () => {
     writeFileSync(join(root, 'first.md'), 'first');
     mkdirSync(join(root, 'taken.md', 'x'), { recursive: true });

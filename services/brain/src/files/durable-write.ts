@@ -153,9 +153,16 @@ async function removeFile(
   await removeEmptyParents(root, path, touched);
 }
 
-async function removeEmptyParents(root: string, path: string, touched: Set<string>): Promise<void> {
+/** Of `among`, where only those may go. */
+async function removeEmptyParents(
+  root: string,
+  path: string,
+  touched: Set<string>,
+  among?: ReadonlySet<string>,
+): Promise<void> {
+  const mayGo = (directory: string): boolean => among === undefined || among.has(join(root, directory));
   let directory = dirname(path);
-  while (directory !== '.' && (await removeIfEmpty(join(root, directory)))) {
+  while (directory !== '.' && mayGo(directory) && (await removeIfEmpty(join(root, directory)))) {
     touched.delete(join(root, directory));
     directory = dirname(directory);
   }
@@ -176,13 +183,17 @@ async function syncDirectories(directories: Iterable<string>): Promise<void> {
 async function putBack(contents: StagedContents, previous: readonly Done[]): Promise<void> {
   const { root } = contents;
   const touched = new Set<string>();
+  const made = new Set(contents.made); // what was there before stays, however empty
   for (const { path, before, placed } of previous.toReversed()) {
     const target = join(root, path);
     if (stampAt(target) !== placed) continue;
     if (before === null) {
       await rm(target, { force: true });
-      await removeEmptyParents(root, path, touched);
+      await removeEmptyParents(root, path, touched, made);
     } else await putBackOne(contents, { path, ...before }, touched);
+  }
+  for (const directory of [...made].toReversed()) {
+    if ((await removeIfEmpty(directory)) && touched.delete(directory)) touched.add(dirname(directory));
   }
   await syncDirectories(touched);
 }

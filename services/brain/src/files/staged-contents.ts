@@ -26,6 +26,7 @@ export class StagedContents {
   readonly #tempName: () => string;
   /** All that lie there. */
   readonly #temps = new Set<string>();
+  readonly #made: string[] = [];
   readonly #ahead = new Map<string, Staged>();
 
   /** `tempName` gives a fresh file name each time. */
@@ -49,10 +50,15 @@ export class StagedContents {
     }
   }
 
+  /** Directories that were made for contents, each before those in it. */
+  get made(): readonly string[] {
+    return this.#made;
+  }
+
   /** Answers where each lies; directories that are made, and those that hold new ones, are added to `touched`. */
   async stage(contents: readonly NewContent[], touched: Set<string>): Promise<string[]> {
     for (const directory of new Set(contents.map(({ path }) => dirname(path)))) {
-      makeDirectory(this.root, directory, touched);
+      this.#makeDirectory(directory, touched);
     }
     const staged = contents.map((content) => this.#begun(content) ?? this.#write(content));
     const flushed = await Promise.allSettled(staged.map((one) => one.flushed));
@@ -74,6 +80,19 @@ export class StagedContents {
     await Promise.all(present.map((temp) => rm(temp, { force: true })));
     const lost = new Set(temps.filter((temp) => !present.includes(temp)).map((temp) => basename(temp)));
     if (lost.size > 0) await discardBelow(this.root, lost);
+  }
+
+  /** New directories are durable only when their parent is synced too. */
+  #makeDirectory(directory: string, touched: Set<string>): void {
+    if (existsSync(join(this.root, directory))) return;
+    let path = this.root;
+    for (const segment of directory.split('/')) {
+      touched.add(path);
+      path = join(path, segment);
+      if (existsSync(path)) continue;
+      makeFolder(path);
+      this.#made.push(path);
+    }
   }
 
   #begun({ path, content, isExecutable }: NewContent): Staged | null {
@@ -101,17 +120,6 @@ const flushFile = promisify(fsync);
 
 function writeWhole(file: number, content: Uint8Array): void {
   for (let written = 0; written < content.byteLength; ) written += writeSync(file, content, written);
-}
-
-/** New directories are durable only when their parent is synced too. */
-function makeDirectory(root: string, directory: string, touched: Set<string>): void {
-  if (existsSync(join(root, directory))) return;
-  let path = root;
-  for (const segment of directory.split('/')) {
-    touched.add(path);
-    path = join(path, segment);
-    makeFolder(path);
-  }
 }
 
 /** Their names are unique; the way to them is another one now. */
