@@ -101,7 +101,7 @@ export class TreeClosed extends Error {}
  * One transaction in which the brain's owner and lease rows stay as they are. `work` may run again after a conflict; it
  * calls `irrevocable` once it did what a rollback does not undo, such as moving a branch. `begin` comes before each of its
  * runs, when it is not known yet whether there is a section, and takes the time of entering it.
- * Throws NotOwner, and what `withPgTransaction` throws.
+ * Throws NotOwner, and what `withPgTransaction` throws; nothing of `work` is under way then.
  */
 export async function writeSection<Value>(
   brain: BrainContext,
@@ -117,22 +117,23 @@ export async function writeSection<Value>(
   };
   /** In the last attempt. */
   let sent: Promise<unknown>[] = [];
+  const course = new Course();
+  const attempt = async (transaction: SqlClient): Promise<Value> => {
+    const entering = enterWriteSection(transaction, brain.name, brain.owner);
+    entering.catch(() => {}); // awaited below, unless `begin` fails
+    if (begin !== undefined) await course.take(begin());
+    const section = await entering;
+    course.assertNotOver();
+    if (section === null) throw new NotOwner(brain.name);
+    leave ??= counters.entered(() => platform.clock.now());
+    sent = [];
+    const soon = (statement: Statement) => sent.push(sendTo(transaction, statement));
+    return course.take(work({ ...section, soon }, irrevocable));
+  };
+  const options = { deadlineAt, clock: platform.clock, readsFirst: true, sent: () => sent };
   try {
     const value = await rwLock.shared(() =>
-      withPgTransaction(
-        platform.database.pool,
-        async (transaction) => {
-          const entering = enterWriteSection(transaction, brain.name, brain.owner);
-          entering.catch(() => {}); // awaited below, unless `begin` fails
-          await begin?.();
-          const section = await entering;
-          if (section === null) throw new NotOwner(brain.name);
-          leave ??= counters.entered(() => platform.clock.now());
-          sent = [];
-          return work({ ...section, soon: (statement) => sent.push(sendTo(transaction, statement)) }, irrevocable);
-        },
-        { deadlineAt, clock: platform.clock, readsFirst: true, sent: () => sent },
-      ),
+      course.run(() => withPgTransaction(platform.database.pool, attempt, options)),
     );
     finish(leave, false);
     outbox.kick();
@@ -142,6 +143,33 @@ export async function writeSection<Value>(
     else finish(leave, true);
     const isExpected = error instanceof CallError || diskTroubleOf(error) !== null;
     throw isDone && isExpected ? new CallError('E_OUTCOME_UNKNOWN') : error;
+  }
+}
+
+/**
+ * A transaction ends when its time is over, though the database or a disk still lets its work wait. What is at work then is
+ * waited for, so that it can be taken back, and nothing more begins.
+ */
+class Course {
+  #atRest: Promise<unknown> = Promise.resolve();
+  #isOver = false;
+
+  async run<Value>(transact: () => Promise<Value>): Promise<Value> {
+    try {
+      return await transact();
+    } finally {
+      this.#isOver = true;
+      await this.#atRest;
+    }
+  }
+
+  take<Value>(work: Promise<Value>): Promise<Value> {
+    this.#atRest = work.catch(() => {}); // whoever began it hears of that
+    return work;
+  }
+
+  assertNotOver(): void {
+    if (this.#isOver) throw new Error('a section was entered when its time was over');
   }
 }
 

@@ -1,8 +1,20 @@
 /** What a person does to the files of a brain while a write waits for its section. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Envelope } from '@svc/contract/rpc.ts';
 import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
@@ -40,9 +52,9 @@ await onPostgres((open) => {
       .filter((path) => !path.startsWith('.git'))
       .sort();
 
-  function write(name: string, content: string, args: Fields = {}): Promise<Fields> {
+  function write(name: string, content: string, args: Fields = {}, over: Partial<Envelope> = {}): Promise<Fields> {
     return node
-      .call('brain_write', { brain, name, content, ...args })
+      .call('brain_write', { brain, name, content, ...args }, over)
       .catch((error: Error) => ({ code: error.message }));
   }
 
@@ -130,5 +142,28 @@ await onPostgres((open) => {
     expect(answer).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     expect(filesOf()).toEqual(['a.md']);
     expect(text('a.md')).toBe('first');
+  });
+
+  it('does nothing late: not when it gets into its section only then, nor when the disk lets it go on only then', async () => {
+    const late = () => write('a.md', 'late', {}, { deadlineAt: Date.now() + 700 });
+    const locked = await whileWaiting(late, () => new Promise((resolve) => setTimeout(resolve, 900)));
+    expect(locked).toHaveProperty('code');
+    const fifo = place('../fifo');
+    execFileSync('mkfifo', [fifo]);
+    let stuck: Promise<FileHandle>[] = [];
+    const slow = await whileWaiting(late, () => {
+      // Whatever waits for a disk waits behind these, which nobody answers.
+      stuck = Array.from({ length: 16 }, () => openFile(fifo, 'r'));
+    });
+    expect(slow).toHaveProperty('code');
+    expect(text('a.md')).toBe('late'); // in its place, which is not sure yet
+    const writer = openSync(fifo, 'r+');
+    for (const one of stuck) await (await one).close();
+    closeSync(writer);
+    rmSync(fifo);
+    await vi.waitFor(() => expect(text('a.md')).toBe('first'));
+    expect(await write('b.md', 'next')).toMatchObject({ saved: true });
+    expect(text('a.md')).toBe('first');
+    expect(filesOf()).toEqual(['a.md', 'b.md']);
   });
 });
