@@ -25,8 +25,9 @@ export interface Connection {
 export function connectionOf({ url, key, token, agent, session }: ConnectionOptions): Connection {
   if (key !== undefined && token !== undefined)
     throw new TypeError('A client speaks as the operator with `key` or as an agent with `token`, not as both.');
+  if (!URL.canParse(url)) throw noHttpAddress(url);
   const { protocol, origin, pathname, username, password } = new URL(url);
-  if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(`${url} is no http address.`);
+  if (protocol !== 'http:' && protocol !== 'https:') throw noHttpAddress(url);
   if (username !== '' || password !== '')
     throw new TypeError('The credential belongs into `key` or `token`, not into the address.');
   const base = `${origin}${pathname}`.endsWith('/') ? `${origin}${pathname}` : `${origin}${pathname}/`;
@@ -36,6 +37,10 @@ export function connectionOf({ url, key, token, agent, session }: ConnectionOpti
     ...given('x-svc-session', session),
   };
   return { base, shown: base.slice(0, -1), headers: Object.fromEntries(new Headers(headers)) };
+}
+
+function noHttpAddress(url: string): TypeError {
+  return new TypeError(`"${url}" is no http address such as http://127.0.0.1:3457.`);
 }
 
 export function given(name: string, value: string | undefined): Record<string, string> {
