@@ -118,7 +118,7 @@ function usageProblem({ code, message }: CommanderError, program: Command, argv:
   const [sentence = '', ...rest] = message.replace(/^error: /, '').split('\n');
   const named = program.commands.find((command) => command.name() === argv[0]);
   const advice = rest.map((line) => line.replace(/^\(|\)$/g, ''));
-  return new UsageProblem(`${sentence}.`, [
+  return new UsageProblem(sentence.replace(/\.*$/, '.'), [
     ...advice,
     `Help: svc ${named === undefined ? '' : `${named.name()} `}--help`,
   ]);
