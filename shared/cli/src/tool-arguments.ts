@@ -1,5 +1,6 @@
 /** `key=value` as the arguments of a tool: the tool's schema says what the text of each value means. */
 import { nearestNames } from '@svc/contract/nearest.ts';
+import { readJson } from './json-text.ts';
 import { UsageProblem } from './problems.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
@@ -160,17 +161,19 @@ function toList(form: Schema, text: string, root: Schema): Converted {
 
 function fromJson(text: string): Converted {
   try {
-    return { ok: true, value: JSON.parse(text) };
+    return { ok: true, value: readJson(text) };
   } catch (error) {
+    if (error instanceof RangeError) return no(error.message);
     return no(`is no JSON (${error instanceof Error ? error.message : String(error)})`);
   }
 }
 
-/** What nothing is known of: JSON where it looks like it. */
+/** What nothing is known of: JSON where it looks like it. Digits that a number would not keep are a text. */
 function guess(text: string): unknown {
   if (!/^(?:true|false|null|-?\d+(?:\.\d+)?|[[{][\s\S]*)$/.test(text)) return text;
   const parsed = fromJson(text);
-  return parsed.ok ? parsed.value : text;
+  if (!parsed.ok || (Number.isInteger(parsed.value) && !Number.isSafeInteger(parsed.value))) return text;
+  return parsed.value;
 }
 
 /** Null, or why it cannot stand there. */

@@ -7,6 +7,7 @@ import {
   textArgument,
   textOption,
 } from '../command.ts';
+import { readJson } from '../json-text.ts';
 import { during, showObject } from '../output.ts';
 import { UsageProblem } from '../problems.ts';
 import { resultText } from '../result-text.ts';
@@ -72,7 +73,7 @@ function wordsOf(input: CommandInput): { words: readonly string[]; json: string 
 async function objectOf(json: string, read: (source: string) => Promise<string>): Promise<Record<string, unknown>> {
   const text = json.startsWith('@') || json === '-' ? await read(json.replace(/^@/, '')) : json;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = readJson(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch (error) {
     throw new UsageProblem(`--json: ${error instanceof Error ? error.message : String(error)}`);
