@@ -168,11 +168,11 @@ describe('in memory', () => {
 
 describe('the budget', () => {
   async function loaded(
-    maxBytes: number,
+    limitBytes: number,
     idleMs: number,
   ): Promise<{ places: Place[]; memory: IndexMemory; at(now: number): void }> {
     let now = 0;
-    const memory = new IndexMemory({ now: () => now, maxBytes, idleMs });
+    const memory = new IndexMemory({ now: () => now, limitBytes, idleMs });
     memories.push(memory);
     const places = [0, 1, 2].map(() => new Place());
     for (const place of places) {
@@ -194,7 +194,7 @@ describe('the budget', () => {
   test('lets the longest unused go first, never one in use, and each after a while', async () => {
     const probe = await loaded(1e9, 600_000);
     const one = probe.places[0]?.index.bytes ?? 0;
-    const { places, memory, at } = await loaded(one * 2.5, 600_000);
+    const { places, memory, at } = await loaded(one * 4.4, 600_000);
     memory.tend();
     await expect.poll(() => isLoaded(places)).toEqual([true, true, true]); // all are in use
     at(16_500);

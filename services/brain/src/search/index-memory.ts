@@ -12,8 +12,6 @@ export interface TendedIndex {
 }
 
 interface IndexMemoryOptions {
-  /** Beyond this, indexes that are not in use go. */
-  readonly maxBytes: number;
   /** Beyond this nothing is taken in: the process must not die of what somebody stores. */
   readonly limitBytes: number;
   readonly idleMs: number;
@@ -24,13 +22,14 @@ interface IndexMemoryOptions {
 
 const MEBIBYTE = 1024 * 1024;
 const DEFAULTS: IndexMemoryOptions = {
-  maxBytes: 256 * MEBIBYTE,
   limitBytes: 448 * MEBIBYTE,
   idleMs: 10 * 60_000,
   onNotAnalysed: () => {},
   now: () => performance.now(),
 };
 const BEAT_MS = 250;
+/** What indexes that are not in use may take of all there is, so that others find room: 256 MiB of 448. */
+const RESTING_SHARE = 4 / 7;
 /** An index used within this time stays, whatever it takes: loading it again and again would cost more. */
 const IN_USE_MS = 15_000;
 
@@ -92,12 +91,12 @@ export class IndexMemory {
   tend(): void {
     const now = this.now();
     for (const index of this.#indexes) index.tend(now);
-    const { maxBytes, idleMs } = this.#options;
+    const { limitBytes, idleMs } = this.#options;
     const loaded = [...this.#indexes].filter(({ bytes }) => bytes > 0).sort((a, b) => a.usedAt - b.usedAt);
     let total = loaded.reduce((sum, { bytes }) => sum + bytes, 0);
     for (const index of loaded) {
       const unusedMs = now - index.usedAt;
-      if (unusedMs < idleMs && (total <= maxBytes || unusedMs < IN_USE_MS)) break;
+      if (unusedMs < idleMs && (total <= limitBytes * RESTING_SHARE || unusedMs < IN_USE_MS)) break;
       total -= index.bytes;
       void index.evict();
     }
