@@ -40,7 +40,7 @@ function take(path: string, isMade: boolean): DataDirectory {
   const isNew = isMade || readdirSync(path).length === 0;
   let isInUse = false;
   if (!existsSync(join(path, DATABASE, 'pg', 'PG_VERSION'))) refuseSmallDisk(path);
-  mkdirSync(path, { recursive: true });
+  makeFolder(path);
   const lock = takeLock(join(path, LOCK));
   return {
     path,
@@ -55,10 +55,24 @@ function take(path: string, isMade: boolean): DataDirectory {
   };
 }
 
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    // Of a file system that is read-only Node says here that the path is not there; made alone, the folder tells why it cannot be.
+    const [absent] = absentOf(path);
+    if (absent !== undefined) mkdirSync(absent);
+    throw error;
+  }
+}
+
+/** The folders of a path that are not there, the topmost first. */
+function absentOf(path: string): string[] {
+  return existsSync(path) ? [] : [...absentOf(dirname(path)), path];
+}
+
 function refuseSmallDisk(path: string): void {
-  let there = path;
-  while (!existsSync(there)) there = dirname(there);
-  const { bavail, bsize } = statfsSync(there);
+  const { bavail, bsize } = statfsSync(dirname(absentOf(path)[0] ?? join(path, LOCK)));
   const free = Math.floor((bavail * bsize) / MIB);
   if (free >= NEW_NODE_MIB) return;
   throw new StartProblem(`SVC_DATA_DIR: ${path} has ${free} MiB free, and a new node needs ${NEW_NODE_MIB}`);

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mountReadOnlyDisk } from '@svc/testing/read-only-disk.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { freePort } from '@svc/testing/servers/ports.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
@@ -123,6 +124,29 @@ describe('one process', () => {
       /^SVC_DATA_DIR: \S+ cannot be used/,
     );
     expect(await sentenceOf(node({ SVC_DATA_DIR: dataDir }))).toMatch(/^SVC_DATA_DIR: \S+ cannot be used/);
+  });
+
+  test('a read-only disk is named, by the start and by the doctor', async ({ skip }) => {
+    using disk = mountReadOnlyDisk();
+    if (disk === null) return skip();
+    for (const dataDir of [disk.path, join(disk.path, 'new', 'data')]) {
+      const said = await sentenceOf(node({ SVC_DATA_DIR: dataDir }));
+      expect(said).toBe(`SVC_DATA_DIR: ${dataDir} cannot be used: read-only`);
+      const doctor = start(['svc.ts', 'doctor'], { SVC_DATA_DIR: dataDir });
+      await doctor.ended;
+      expect(doctor.said()).toContain(`"state":"fail","found":"${disk.path} is on a read-only disk"`);
+    }
+  });
+
+  test('what only a cluster uses is said to be left aside', async () => {
+    const started = node({
+      SVC_DATA_DIR: folder(),
+      DATABASE_URL: 'postgres://127.0.0.1:9/svc',
+      REDIS_URL: 'redis://127.0.0.1:9',
+    });
+    await expect.poll(() => started.said(), { timeout: 60_000 }).toContain('listening on');
+    expect(started.said()).toContain('off: REDIS_URL, DATABASE_URL');
+    started.kill('SIGKILL');
   });
 
   test('a start that fails while a probe holds a connection ends at once', async () => {

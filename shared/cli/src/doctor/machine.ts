@@ -55,21 +55,27 @@ function settings(env: Env): Finding[] {
 }
 
 function dataDirectory(path: string): Finding[] {
-  if (!existsSync(path)) return [ok('data', `${path} is made when a node starts here`), disk(parentOf(path))];
-  if (!statSync(path).isDirectory())
-    return [fail('data', `${path} is no directory`, 'Move it away, or set SVC_DATA_DIR to another path.')];
+  const there = parentOf(path);
+  if (!statSync(there).isDirectory())
+    return [fail('data', `${there} is no directory`, 'Move it away, or set SVC_DATA_DIR to another path.')];
   try {
-    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch {
-    return [
-      fail('data', `${path} is not yours to write in`, `Own it (chown -R "$USER" ${path}), or set SVC_DATA_DIR.`),
-    ];
+    accessSync(there, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return [notWritable(there, (error as NodeJS.ErrnoException).code)];
   }
+  if (there !== path) return [ok('data', `${path} is made when a node starts here`), disk(there)];
   const holder = liveHolder(join(path, 'service.lock'));
   const use = holder === null ? 'no node uses it now' : `in use by process ${holder}`;
   return [ok('data', `${path}, ${use}`), disk(path)];
 }
 
+function notWritable(path: string, code: string | undefined): Finding {
+  if (code === 'EROFS')
+    return fail('data', `${path} is on a read-only disk`, 'Mount it for writing, or set SVC_DATA_DIR to another path.');
+  return fail('data', `${path} is not yours to write in`, `Own it (chown -R "$USER" ${path}), or set SVC_DATA_DIR.`);
+}
+
+/** The path itself, or what is there of it. */
 function parentOf(path: string): string {
   let there = path;
   while (!existsSync(there)) there = dirname(there);
