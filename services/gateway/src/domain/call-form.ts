@@ -81,20 +81,28 @@ export function argumentsOf(holder: Fields, problem: (message: string) => Error)
   return args;
 }
 
+/** Of what is wrong with one call. */
+const MAX_SAID = 10;
 const INNER_FIELDS = new Set(['name', 'args', 'arguments']);
 
-/** The call inside a `svc_call`. Throws VAF_INPUT_INVALID. */
+/** The call inside a `svc_call`. Throws VAF_INPUT_INVALID with everything that is wrong. */
 export function innerCallOf(args: Record<string, unknown>): Pick<CallForm, 'name' | 'args'> {
-  const stray = Object.keys(args).find((key) => !INNER_FIELDS.has(key));
-  if (stray !== undefined) throw badInner(stray, 'is not known');
-  if (typeof args.name !== 'string' || args.name === '') throw badInner('name', 'must be the name of a tool');
-  if (args.name === 'svc_call') throw badInner('name', 'must not be svc_call itself');
-  return { name: args.name, args: argumentsOf(args, (message) => badInner('args', message)) };
+  const { name } = args;
+  const problems = Object.keys(args)
+    .filter((key) => !INNER_FIELDS.has(key))
+    .map((key) => ({ path: key.slice(0, 100), message: 'is not known; a call has name and arguments' }));
+  if (name === 'svc_call') problems.push({ path: 'name', message: 'must not be svc_call itself' });
+  if (typeof name !== 'string' || name === '') problems.push({ path: 'name', message: 'must be the name of a tool' });
+  else if (problems.length === 0)
+    return { name, args: argumentsOf(args, (message) => badInner([{ path: 'args', message }])) };
+  throw badInner(problems);
 }
 
-function badInner(path: string, message: string): CallError {
-  const shown = path.slice(0, 100);
-  return new CallError('VAF_INPUT_INVALID', `${shown}: ${message}`, { problems: [{ path: shown, message }] });
+function badInner(problems: readonly { readonly path: string; readonly message: string }[]): CallError {
+  const said = problems.slice(0, MAX_SAID);
+  return new CallError('VAF_INPUT_INVALID', said.map(({ path, message }) => `${path}: ${message}`).join('; '), {
+    problems: said,
+  });
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
