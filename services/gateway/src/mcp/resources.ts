@@ -43,7 +43,7 @@ export async function readResource(call: CallTool, asked: Asked): Promise<string
   const { uri } = asked.message.params;
   const place = typeof uri === 'string' ? resourcePlace(uri) : null;
   if (typeof uri !== 'string' || place === null)
-    throw new McpError(INVALID_PARAMS, `uri must look like ${RESOURCE_SCHEME}main/notes/a.md.`);
+    throw new McpError(INVALID_PARAMS, `uri must look like ${RESOURCE_SCHEME}<brain>/notes/a.md.`);
   const { file, content } = await read(call, asked, 'brain_read', { ...place }, uri);
   return `"contents":${JSON.stringify([{ uri, mimeType: mimeTypeOf(String(file)), text: content }])}`;
 }
