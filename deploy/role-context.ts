@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Config, CONFIG_TABLE, ConfigProblem } from '@svc/runtime/config.ts';
 import type { ProcessContext } from './process-context.ts';
 
-const ADDRESSES = ['NATS_URL', 'REDIS_URL', 'DATABASE_URL'] as const;
+export const ADDRESSES = ['NATS_URL', 'REDIS_URL', 'DATABASE_URL'] as const;
 type Address = (typeof ADDRESSES)[number];
 
 /** Throws ConfigProblem, which names everything that is missing. */

@@ -128,7 +128,10 @@ describe('one process', () => {
 
   test('a read-only disk is named, by the start and by the doctor', async ({ skip }) => {
     using disk = mountReadOnlyDisk();
-    if (disk === null) return skip();
+    if (disk === null) {
+      skip();
+      return;
+    }
     for (const dataDir of [disk.path, join(disk.path, 'new', 'data')]) {
       const said = await sentenceOf(node({ SVC_DATA_DIR: dataDir }));
       expect(said).toBe(`SVC_DATA_DIR: ${dataDir} cannot be used: read-only`);

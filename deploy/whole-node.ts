@@ -15,11 +15,13 @@ interface WholeNode {
   readonly directory: DataDirectory;
   readonly store: EmbeddedStore;
   readonly services: readonly CataloguedService[];
+  /** Variables of a cluster that were given to a node in one process. */
+  readonly leftAside: readonly string[];
 }
 
 export async function startWholeNode(
   { context, lifecycle }: Start,
-  { directory, store, services }: WholeNode,
+  { directory, store, services, leftAside }: WholeNode,
 ): Promise<void> {
   const doors = createEmbeddedDoors(context, lifecycle);
   measureProcess(doors, ['embedded']);
@@ -38,7 +40,7 @@ export async function startWholeNode(
   lifecycle.onShutdown('readiness', async () => health?.leave());
   const url = `http://${shownHost(gateway.address)}:${gateway.port}`;
   await tellAddress(url, gateway, { context, lifecycle }, directory.path);
-  process.stdout.write(greeting(url, platform.config));
+  process.stdout.write(greeting(url, platform.config, leftAside));
 }
 
 /** From now on others find the node by its data directory; one that shall linger ends itself when they have left. */
@@ -63,12 +65,15 @@ function shownHost(address: string): string {
   return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }
 
-function greeting(url: string, config: Config): string {
+function greeting(url: string, config: Config, leftAside: readonly string[]): string {
   const keyed = config.SVC_API_KEY !== undefined;
   const off = [
     ...(keyed ? [] : ['no API key: only this machine can call (SVC_API_KEY)']),
     ...(config.HOST_REPO === undefined && config.SVC_SYNC_REMOTES === undefined
       ? ['no remote to sync with (SVC_SYNC_REMOTES)']
+      : []),
+    ...(leftAside.length > 0
+      ? [`${leftAside.join(', ')}: of a cluster; one process keeps all in its own data directory`]
       : []),
     'one process: killed, it loses nothing; a power cut can cost the last moments of its database',
   ];

@@ -6,7 +6,7 @@ import { secret, variable } from './config-variable.ts';
 export const SERVER_VARIABLES = {
   DATABASE_URL: secret(
     z.url({ protocol: /^postgres(ql)?$/ }).optional(),
-    'PostgreSQL of the cluster; embedded when absent.',
+    'PostgreSQL of the cluster; a node in one process keeps a database of its own in SVC_DATA_DIR.',
   ),
   SVC_DATABASE_POOL: variable(
     count(2, 200).default(8),
