@@ -47,6 +47,9 @@ export interface Failed {
   readonly retryAt: number | null;
 }
 
+/** Nobody's call causes it, and it is never late. */
+const OWN: ChangeCall = { caller: { subject: {}, operator: true, deadlineAt: Infinity }, idempotency: null };
+
 /** `reportDue`: called after something came of a delegated task. */
 export function createWorkStore(store: UniverseStore, clock: Clock, reportDue: () => void) {
   const { client } = store;
@@ -65,9 +68,8 @@ export function createWorkStore(store: UniverseStore, clock: Clock, reportDue: (
     readsFirst: true,
     most: MOST_TOGETHER,
   });
-  const own: ChangeCall = { caller: { subject: {}, operator: true, deadlineAt: Infinity }, idempotency: null };
   const expireSome = async (): Promise<number> => {
-    const { decision } = await change<number>(own, async (unit) => allow(await expire(unit)));
+    const { decision } = await change<number>(OWN, async (unit) => allow(await expire(unit)));
     return decision.ok ? decision.value : 0;
   };
   return {

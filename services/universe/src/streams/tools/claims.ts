@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { defineTool } from '../../deps.ts';
 import { standingOf } from '../../standing.ts';
 import { ownerOf, type StreamPlace } from '../domain/stream.ts';
+import type { Polled } from '../polling.ts';
 import {
   findStream,
   handOf,
@@ -61,17 +62,16 @@ const poll = defineTool({
     const hand = { ...handOf(standing), ...(name === null ? {} : { name }) };
     const taking = { hand, tokenHash: hashOf(token), ttlMs: ttl ?? null };
     const outcome = before === null ? await deps.work.poll(call, place, taking) : { decision: before, replayed: true };
-    const { work, retryAfterMs } = settled(call, outcome);
-    if (work === null) return { stream, work, ...(retryAfterMs === null ? {} : { retryAfterMs }) };
-    const { leaseExpiresAt } = work;
-    return {
-      stream,
-      work: shownWork(work),
-      leaseToken: outcome.replayed ? null : token,
-      ...(leaseExpiresAt === null ? {} : { leaseExpiresAt }),
-    };
+    return { stream, ...shownTaking(settled(call, outcome), outcome.replayed ? null : token) };
   },
 });
+
+/** `leaseToken` null = it was shown before. */
+function shownTaking({ work, retryAfterMs }: Polled, leaseToken: string | null) {
+  if (work === null) return { work, ...(retryAfterMs === null ? {} : { retryAfterMs }) };
+  const { leaseExpiresAt } = work;
+  return { work: shownWork(work), leaseToken, ...(leaseExpiresAt === null ? {} : { leaseExpiresAt }) };
+}
 
 const lease = defineTool({
   name: 'stream_lease',
