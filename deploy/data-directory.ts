@@ -1,8 +1,9 @@
 /** The data directory of a process that has it for itself: taken before anything is written into it. */
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, statfsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '@svc/runtime/config.ts';
-import { takeLock } from '@svc/runtime/data-lock.ts';
+import { liveHolder, takeLock } from '@svc/runtime/data-lock.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import { StartProblem } from '@svc/runtime/start-problem.ts';
 import { LOCK } from './node-address.ts';
@@ -11,6 +12,7 @@ import { LOCK } from './node-address.ts';
 const NEW_NODE_MIB = 80;
 const MIB = 1024 * 1024;
 export const DATABASE = 'database';
+const [SHARED, LOCK_ENDING] = ['cluster-', '.lock'];
 
 export interface DataDirectory {
   readonly path: string;
@@ -42,6 +44,12 @@ function take(path: string, isMade: boolean): DataDirectory {
   if (!existsSync(join(path, DATABASE, 'pg', 'PG_VERSION'))) refuseSmallDisk(path);
   makeFolder(path);
   const lock = takeLock(join(path, LOCK));
+  try {
+    refuseSharers(path);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
   return {
     path,
     isNew,
@@ -53,6 +61,49 @@ function take(path: string, isMade: boolean): DataDirectory {
       if (isNew && !isInUse) removeMade(path, isMade);
     },
   };
+}
+
+/**
+ * Tells a node in one process that those of a cluster keep their files there, as long as this one lives. Throws StartProblem
+ * when such a node has it. Each looks for the other when its own lock is there, so that of two at once not both go on.
+ */
+export function shareDataDirectory(config: Config): { release(): void } {
+  const path = resolve(config.SVC_DATA_DIR);
+  try {
+    return share(path);
+  } catch (error) {
+    if (error instanceof StartProblem) throw error;
+    // Reads go on from a disk that takes no lock; where nothing can be kept at all, the service says so.
+    return { release() {} };
+  }
+}
+
+function share(path: string): { release(): void } {
+  makeFolder(path);
+  sharersOf(path);
+  // In containers all processes may have the same number.
+  const lock = takeLock(join(path, `${SHARED}${randomUUID()}${LOCK_ENDING}`));
+  const alone = join(path, LOCK);
+  const holder = liveHolder(alone);
+  if (holder === null) return lock;
+  lock.release();
+  throw new StartProblem(`${alone} is held by process ${holder}: stop that process or use another data directory`);
+}
+
+function refuseSharers(path: string): void {
+  const [holder] = sharersOf(path);
+  if (holder !== undefined)
+    throw new StartProblem(`${path} is shared by process ${holder} of a cluster: use another data directory`);
+}
+
+/** The processes that live. What others left that were killed is removed. */
+function sharersOf(path: string): number[] {
+  const names = readdirSync(path).filter((name) => name.startsWith(SHARED) && name.endsWith(LOCK_ENDING));
+  return names.flatMap((name) => {
+    const holder = liveHolder(join(path, name));
+    if (holder === null) rmSync(join(path, name), { force: true });
+    return holder ?? [];
+  });
 }
 
 function makeFolder(path: string): void {

@@ -7,6 +7,7 @@ import { watchEventLoop } from '@svc/runtime/event-loop.ts';
 import { measurePools, measureProcess } from '@svc/runtime/measures.ts';
 import type { Link } from '@svc/runtime/platform.ts';
 import type { ServicePlace } from '@svc/runtime/service.ts';
+import { shareDataDirectory } from './data-directory.ts';
 import { startHealthPort } from './health.ts';
 import { connectCluster } from './platform.cluster.ts';
 import { runProcess, type Start } from './process.ts';
@@ -80,13 +81,17 @@ async function runConnected(
 }
 
 async function connectService({ context, lifecycle }: Start, service: CataloguedService): Promise<ConnectedRole> {
-  const { name, start } = service;
+  const { name, keepsFiles, start } = service;
   const { addStores } = await import('./stores.cluster.ts');
   const platform = await addStores(await connectCluster(roleContext(context, name), lifecycle, name), lifecycle);
   return {
     links: platform.links,
     databases: [platform.database],
     async begin(place) {
+      if (keepsFiles) {
+        const shared = shareDataDirectory(context.config);
+        lifecycle.onShutdown('data directory', async () => shared.release());
+      }
       const running = await start(platform, place);
       lifecycle.onShutdown(name, () => running.stop());
       return () => running.checks();

@@ -11,6 +11,8 @@ interface ServiceEntry<Deps> {
   /** Also that of its PostgreSQL schema and of its logins. */
   readonly name: string;
   readonly load: () => Promise<ServiceDefinition<Deps>>;
+  /** It keeps files in the data directory, which its processes share. */
+  readonly keepsFiles?: boolean;
   /** Patterns of keys in Redis beside those that begin with its name. */
   readonly redisKeys?: readonly string[];
   /** Subjects on NATS beside those that every service has. */
@@ -24,6 +26,7 @@ export interface OwnSubjects {
 
 export interface CataloguedService {
   readonly name: string;
+  readonly keepsFiles: boolean;
   readonly redisKeys: readonly string[];
   readonly subjects: OwnSubjects;
   /** Its code; starting it loads it too. */
@@ -32,9 +35,16 @@ export interface CataloguedService {
   start(platform: Platform, place?: ServicePlace): Promise<RunningService<unknown>>;
 }
 
-export function service<Deps>({ name, load, redisKeys = [], subjects }: ServiceEntry<Deps>): CataloguedService {
+export function service<Deps>({
+  name,
+  load,
+  keepsFiles = false,
+  redisKeys = [],
+  subjects,
+}: ServiceEntry<Deps>): CataloguedService {
   return {
     name,
+    keepsFiles,
     redisKeys,
     subjects: { publish: [], subscribe: [], ...subjects },
     load,
@@ -59,6 +69,7 @@ export const SERVICES: readonly CataloguedService[] = [
   }),
   service({
     name: 'brain',
+    keepsFiles: true,
     load: async () => (await import('@svc/brain/service.ts')).brainService,
     subjects: { publish: ['brain.process.*'], subscribe: ['brain.process.*'] },
   }),
