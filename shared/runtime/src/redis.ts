@@ -37,6 +37,8 @@ export async function connectRedis({ url, name, log, giveUpAt }: RedisOptions): 
     // commands of one turn share a write: a limiter sends one per request
     enableAutoPipelining: true,
     commandTimeout: COMMAND_TIMEOUT_MS,
+    // one that hangs is away: its connection is given up, so that not every command waits for it
+    socketTimeout: COMMAND_TIMEOUT_MS,
     retryStrategy: (attempt) => Math.min(attempt * 100, LONGEST_RETRY_MS),
   });
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
@@ -96,6 +98,7 @@ export function duplicateForBlocking(redis: Redis): Redis {
     enableAutoPipelining: false,
   });
   delete blocking.options.commandTimeout;
+  delete blocking.options.socketTimeout;
   // The first connection reports that Redis is away.
   blocking.on('error', () => {});
   return blocking;
