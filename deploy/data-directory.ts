@@ -1,9 +1,8 @@
 /** The data directory of a process that has it for itself: taken before anything is written into it. */
-import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, statfsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '@svc/runtime/config.ts';
-import { liveHolder, takeLock } from '@svc/runtime/data-lock.ts';
+import { liveHolder, sharerLock, sharerLocks, takeLock } from '@svc/runtime/data-lock.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import { StartProblem } from '@svc/runtime/start-problem.ts';
 import { LOCK } from './node-address.ts';
@@ -12,7 +11,6 @@ import { LOCK } from './node-address.ts';
 const NEW_NODE_MIB = 80;
 const MIB = 1024 * 1024;
 export const DATABASE = 'database';
-const [SHARED, LOCK_ENDING] = ['cluster-', '.lock'];
 
 export interface DataDirectory {
   readonly path: string;
@@ -81,8 +79,7 @@ export function shareDataDirectory(config: Config): { release(): void } {
 function share(path: string): { release(): void } {
   makeFolder(path);
   sharersOf(path);
-  // In containers all processes may have the same number.
-  const lock = takeLock(join(path, `${SHARED}${randomUUID()}${LOCK_ENDING}`));
+  const lock = takeLock(sharerLock(path));
   const alone = join(path, LOCK);
   const holder = liveHolder(alone);
   if (holder === null) return lock;
@@ -98,10 +95,8 @@ function refuseSharers(path: string): void {
 
 /** The processes that live. What others left that were killed is removed. */
 function sharersOf(path: string): number[] {
-  const names = readdirSync(path).filter((name) => name.startsWith(SHARED) && name.endsWith(LOCK_ENDING));
-  return names.flatMap((name) => {
-    const holder = liveHolder(join(path, name));
-    if (holder === null) rmSync(join(path, name), { force: true });
+  return sharerLocks(path).flatMap(({ file, holder }) => {
+    if (holder === null) rmSync(file, { force: true });
     return holder ?? [];
   });
 }

@@ -1,7 +1,7 @@
 /** One process per data directory: a lock file that names its holder and outlives no one. */
 import { execFileSync } from 'node:child_process';
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { StartProblem } from './start-problem.ts';
 
@@ -82,6 +82,19 @@ function refuseLiveHolder(file: string): void {
   if (!isLiveHolder(holder)) return;
   const pid = holder?.split(' ')[0];
   throw new DataLocked(`${file} is held by process ${pid}: stop that process or use another data directory`);
+}
+
+const [SHARED, LOCK_ENDING] = ['cluster-', '.lock'];
+
+/** The lock of one of several processes that share a directory. In containers all may have the same number. */
+export function sharerLock(directory: string): string {
+  return join(directory, `${SHARED}${randomUUID()}${LOCK_ENDING}`);
+}
+
+/** The locks of those that share it, and who holds them; null = somebody who was killed. */
+export function sharerLocks(directory: string): { readonly file: string; readonly holder: number | null }[] {
+  const names = readdirSync(directory).filter((name) => name.startsWith(SHARED) && name.endsWith(LOCK_ENDING));
+  return names.map((name) => ({ file: join(directory, name), holder: liveHolder(join(directory, name)) }));
 }
 
 /** The process that holds the lock `file` now; null = nobody. */

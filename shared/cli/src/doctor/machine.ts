@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync }
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigProblem, readConfig } from '@svc/runtime/config.ts';
-import { liveHolder } from '@svc/runtime/data-lock.ts';
+import { liveHolder, sharerLocks } from '@svc/runtime/data-lock.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { type Finding, fail, look, ok } from './finding.ts';
 
@@ -64,9 +64,14 @@ function dataDirectory(path: string): Finding[] {
     return [notWritable(there, (error as NodeJS.ErrnoException).code)];
   }
   if (there !== path) return [ok('data', `${path} is made when a node starts here`), disk(there)];
+  return [ok('data', `${path}, ${useOf(path)}`), disk(path)];
+}
+
+function useOf(path: string): string {
   const holder = liveHolder(join(path, 'service.lock'));
-  const use = holder === null ? 'no node uses it now' : `in use by process ${holder}`;
-  return [ok('data', `${path}, ${use}`), disk(path)];
+  if (holder !== null) return `in use by process ${holder}`;
+  const sharers = sharerLocks(path).flatMap((lock) => lock.holder ?? []);
+  return sharers.length === 0 ? 'no node uses it now' : `shared by processes of a cluster: ${sharers.join(', ')}`;
 }
 
 function notWritable(path: string, code: string | undefined): Finding {
