@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, createReadStream, lstatSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LEADS_ASTRAY, obstacleAt } from '../files/durable-write.ts';
+import { leadsAstray } from '../files/obstacle.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { isAbsent } from '../files/fsync.ts';
 import { type FileReplacement, type ReplacedFiles, replaceFiles } from '../files/replace-files.ts';
@@ -101,7 +101,7 @@ export async function holds(root: string, path: string, entry: NonNullable<FileM
 
 /** A directory is nothing here: whether it can make room shows when the files in it are gone. */
 async function lookAt({ root, known }: TreePlace, path: string): Promise<Present | null> {
-  if (obstacleAt(root, path) === LEADS_ASTRAY) return null;
+  if (leadsAstray(root, path)) return null;
   const stat = statOf(join(root, path));
   if (stat === null || stat.isDirectory()) return null;
   return { stamp: fileStamp(stat), mode: modeOf(stat), blob: await blobOf(join(root, path), stat, known(path)) };

@@ -8,13 +8,12 @@ import {
   renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applyChanges, ChangedUnderneath, DiskRefusal, obstacleAt } from './durable-write.ts';
+import { applyChanges, ChangedUnderneath, DiskRefusal } from './durable-write.ts';
 import { StagedContents } from './staged-contents.ts';
 
 let root: string;
@@ -204,19 +203,4 @@ describe('durability', () => {
       expect(synced(renamed, answered)).toContain(`${root}>`);
     },
   );
-});
-
-describe('obstacles', () => {
-  it('are links and things that are no directories', () => {
-    mkdirSync(join(root, 'dir'));
-    writeFileSync(join(root, 'dir', 'plain.md'), '');
-    symlinkSync('/etc', join(root, 'link'));
-    symlinkSync('/etc/hostname', join(root, 'dir', 'link.md'));
-    expect(obstacleAt(root, 'dir/plain.md')).toBeNull();
-    expect(obstacleAt(root, 'new/deep/file.md')).toBeNull();
-    expect(obstacleAt(root, 'link/hostname')).not.toBeNull();
-    expect(obstacleAt(root, 'dir/link.md')).not.toBeNull();
-    expect(obstacleAt(root, 'dir/plain.md/below.md')).not.toBeNull();
-    expect(obstacleAt(root, 'dir')).not.toBeNull();
-  });
 });

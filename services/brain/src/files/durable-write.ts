@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { DiskRefusal } from '@svc/runtime/disk-errors.ts';
 import { fileStamp } from './file-stamp.ts';
 import { fsyncPath, isAbsent, isPresent, readIfPresent } from './fsync.ts';
+import { leadsAstray } from './obstacle.ts';
 import type { NewContent, StagedContents } from './staged-contents.ts';
 
 export { DiskRefusal } from '@svc/runtime/disk-errors.ts';
@@ -20,7 +21,6 @@ export interface FileChange {
 }
 
 const OWNER_MAY_RUN = 0o100;
-export const LEADS_ASTRAY = 'leads through something that is no directory';
 
 /** What a change left behind, so that it can be taken back. */
 interface Done {
@@ -123,7 +123,7 @@ interface Expected {
 /** A file keeps its stamp when a person moves its directory away and leaves a link to it, which leads out of the tree. */
 function assertExpected(root: string, { path, expects }: Expected): void {
   if (expects === undefined) return;
-  const isThere = stampAt(join(root, path)) === expects && obstacleAt(root, path) !== LEADS_ASTRAY;
+  const isThere = stampAt(join(root, path)) === expects && !leadsAstray(root, path);
   if (!isThere) throw new ChangedUnderneath();
 }
 
@@ -209,16 +209,4 @@ async function putBackOne(contents: StagedContents, content: NewContent, touched
     throw error;
   }
   touched.add(dirname(target));
-}
-
-/** Why nothing may be written at `path`: a link, or something that is no directory, on the way or at the end. */
-export function obstacleAt(root: string, path: string): string | null {
-  const segments = path.split('/');
-  for (let depth = 1; depth <= segments.length; depth += 1) {
-    const stat = lstatSync(join(root, ...segments.slice(0, depth)), { throwIfNoEntry: false });
-    if (stat === undefined) return null;
-    const last = depth === segments.length;
-    if (last ? !stat.isFile() : !stat.isDirectory()) return last ? 'is not a plain file' : LEADS_ASTRAY;
-  }
-  return null;
 }

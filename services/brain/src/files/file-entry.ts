@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { filePathProblem } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
-import { LEADS_ASTRAY, obstacleAt } from './durable-write.ts';
+import { leadsAstray } from './obstacle.ts';
 import { CLOCK_STEP_MS, fileStamp } from './file-stamp.ts';
 import { isAbsent, readIfPresent } from './fsync.ts';
 
@@ -107,7 +107,7 @@ export function isInRepository(root: string, onDisk: string): boolean {
 /** What is there now; null when it went meanwhile. Files over 1 MiB are described without their bytes: see `readLarge`. */
 export function describeOnDisk(place: EntryPlace, stat: BigIntStats, now: number): DescribedFile | null {
   const { root, onDisk } = place;
-  if (obstacleAt(root, onDisk) === LEADS_ASTRAY) return null;
+  if (leadsAstray(root, onDisk)) return null;
   if (stat.isSymbolicLink()) return describeLink(place, stat, now);
   if (!stat.isFile()) return unread(place, stat, 'other', stat.isDirectory() ? REPOSITORY : NOT_A_FILE);
   if (stat.size > MAX_COMMITTED_BYTES) return unread(place, stat, 'other', TOO_LARGE);

@@ -16,7 +16,8 @@ import {
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DiskRefusal, obstacleAt } from './durable-write.ts';
+import { DiskRefusal } from './durable-write.ts';
+import { obstacleAt } from './obstacle.ts';
 import { fileStamp } from './file-stamp.ts';
 import { fsyncPath, ignoreAbsent, isAbsent, isPresent } from './fsync.ts';
 

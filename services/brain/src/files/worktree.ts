@@ -19,7 +19,7 @@ import {
   readLarge,
   statEntry,
 } from './file-entry.ts';
-import { LEADS_ASTRAY, obstacleAt } from './durable-write.ts';
+import { leadsAstray, obstacleAt } from './obstacle.ts';
 import { readPieceOf } from './file-piece.ts';
 import { fileStamp } from './file-stamp.ts';
 import { isDirectory, readIfPresent } from './fsync.ts';
@@ -132,7 +132,7 @@ export class Worktree {
 
   /** A walk follows no link; what a person moved away and linked to has the stat data that it had. */
   #statOf(onDisk: string, sight: Sight): BigIntStats | null {
-    if (sight !== 'walked' && obstacleAt(this.root, onDisk) === LEADS_ASTRAY) return null;
+    if (sight !== 'walked' && leadsAstray(this.root, onDisk)) return null;
     return statEntry(this.root, onDisk);
   }
 
