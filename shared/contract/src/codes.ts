@@ -152,7 +152,8 @@ export const REFUSALS = {
   E_NOT_SELLER: 'Only the seller may do this.',
   E_NOT_SKILL: 'The listing offers no skill.',
   E_NOT_TEXT: 'The file is not UTF-8 text.',
-  E_NO_AGENT: 'Nobody is named as whom the call acts.',
+  E_NO_AGENT:
+    'Nobody is named as whom the call acts: an agent calls with its token, an operator names one with x-svc-agent.',
   E_OUTCOME: 'That is none of the options.',
   E_OUTCOME_UNKNOWN: 'No answer came in time; it may have taken effect, and repeating it does no harm.',
   E_NODE: 'No such node, or none that can be asked; agora_nodes shows those there are.',

@@ -238,7 +238,7 @@ export type RefusalCode =
   | 'E_NOT_SKILL'
   /** The file is not UTF-8 text. */
   | 'E_NOT_TEXT'
-  /** Nobody is named as whom the call acts. */
+  /** Nobody is named as whom the call acts: an agent calls with its token, an operator names one with x-svc-agent. */
   | 'E_NO_AGENT'
   /** That is none of the options. */
   | 'E_OUTCOME'
