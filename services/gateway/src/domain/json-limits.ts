@@ -90,7 +90,14 @@ function isOverflown(value: unknown): boolean {
   return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
 }
 
+/** What is wrong with arguments is told as their tool tells it. */
+function namedPath(path: readonly string[]): string {
+  const inCall = path[0] === 'params' ? path.slice(1) : path;
+  const isArgument = inCall.length > 1 && (inCall[0] === 'arguments' || inCall[0] === 'args');
+  return (isArgument ? inCall.slice(1) : path).join('.');
+}
+
 function notAllowed(path: readonly string[], message: string): CallError {
-  const problem = { path: path.join('.').slice(0, 500), message };
+  const problem = { path: namedPath(path).slice(0, 500), message };
   return new CallError('VAF_INPUT_INVALID', `${problem.path}: ${problem.message}`, { problems: [problem] });
 }
