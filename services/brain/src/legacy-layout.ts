@@ -8,6 +8,7 @@ import { basename, join, resolve } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
 import { isFilePath, normalPath } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
+import { isSharerLock } from '@svc/runtime/data-lock.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { isAbsent, fsyncPath } from './files/fsync.ts';
 import { decodeText } from './files/file-entry.ts';
@@ -32,11 +33,11 @@ const OWN_ENTRIES = new Set([
   'service.address',
 ]);
 
-const DRAFTED = ['layout.json.', 'shown-hash.key.', 'service.address.'];
+const DRAFTED = ['layout.json.', 'shown-hash.key.', 'service.lock.', 'service.address.'];
 
 /** Drafts of files, `<name>.<draft>`, are ours too. */
 function isOwnEntry(name: string): boolean {
-  return OWN_ENTRIES.has(name) || DRAFTED.some((file) => name.startsWith(file));
+  return OWN_ENTRIES.has(name) || isSharerLock(name) || DRAFTED.some((file) => name.startsWith(file));
 }
 
 interface LayoutStatus {

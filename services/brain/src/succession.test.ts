@@ -7,6 +7,7 @@ import { HABITAT } from '@svc/contract/operations.habitat.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { systemClock } from '@svc/runtime/clock.ts';
+import { sharerLock } from '@svc/runtime/data-lock.ts';
 import { createLog } from '@svc/runtime/log.ts';
 import { createOperationClient, serveOperations } from '@svc/runtime/operations.ts';
 import { createRegistryClient } from '@svc/runtime/registry.ts';
@@ -102,6 +103,16 @@ it('has nothing to tell of a fresh brain, and no version before an import is com
   const node = await bed.start({ SVC_LEGACY_DIR: legacy });
   expect(await version(node)).toEqual({ version: null });
   await node.stop();
+});
+
+it('never takes the locks of the directory for an old brain', async () => {
+  const lock = sharerLock(bed.dataDir);
+  for (const file of [lock, `${lock}.17-0badcafe`, join(bed.dataDir, 'service.lock.takeover')])
+    writeFileSync(file, '1 2 3');
+  const node = await bed.start();
+  expect(await node.call('brain_list_files', {})).toMatchObject({ files: [] });
+  await node.stop();
+  expect((await begin()).inheritance()).toBeNull();
 });
 
 it('never takes the files of the audit for an old brain', async () => {

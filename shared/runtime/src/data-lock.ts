@@ -91,9 +91,14 @@ export function sharerLock(directory: string): string {
   return join(directory, `${SHARED}${randomUUID()}${LOCK_ENDING}`);
 }
 
+/** Whether it is the name of such a lock, or of the draft of one. */
+export function isSharerLock(name: string): boolean {
+  return name.startsWith(SHARED) && name.includes(LOCK_ENDING);
+}
+
 /** The locks of those that share it, and who holds them; null = somebody who was killed. */
 export function sharerLocks(directory: string): { readonly file: string; readonly holder: number | null }[] {
-  const names = readdirSync(directory).filter((name) => name.startsWith(SHARED) && name.endsWith(LOCK_ENDING));
+  const names = readdirSync(directory).filter((name) => isSharerLock(name) && name.endsWith(LOCK_ENDING));
   return names.map((name) => ({ file: join(directory, name), holder: liveHolder(join(directory, name)) }));
 }
 
