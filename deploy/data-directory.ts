@@ -118,7 +118,8 @@ function absentOf(path: string): string[] {
 }
 
 function refuseSmallDisk(path: string): void {
-  const { bavail, bsize } = statfsSync(dirname(absentOf(path)[0] ?? join(path, LOCK)));
+  const [absent] = absentOf(path);
+  const { bavail, bsize } = statfsSync(absent === undefined ? path : dirname(absent));
   const free = Math.floor((bavail * bsize) / MIB);
   if (free >= NEW_NODE_MIB) return;
   throw new StartProblem(`SVC_DATA_DIR: ${path} has ${free} MiB free, and a new node needs ${NEW_NODE_MIB}`);

@@ -7,7 +7,7 @@ import { decideWrite } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { blockedPath, checkedPath, confusedPath } from '../blocked-path.ts';
-import { type FileChange } from '../files/durable-write.ts';
+import type { FileChange } from '../files/durable-write.ts';
 import { obstacleAt } from '../files/obstacle.ts';
 import { createNameIndex } from '../files/name-index.ts';
 import { decodeText, type FileEntry } from '../files/file-entry.ts';
