@@ -10,7 +10,7 @@ const NEEDS_SERVER = '*.{pg,nats,redis}.test.ts';
 const WORKERS = Math.ceil(availableParallelism() * 1.5);
 /** Measures what the process that it runs in takes: memory, or processor time. */
 const ALONE = '*.alone.test.ts';
-const KNOWN_SEED = join(import.meta.dirname, 'shared', 'testing', 'src', 'known-seed.setup.ts');
+const SETUPS = join(import.meta.dirname, 'shared', 'testing', 'src');
 
 function suites(
   name: string,
@@ -29,7 +29,8 @@ function suites(
       // Node loads our modules itself, as it does when they run: no transform, and its compile cache.
       experimental: { viteModuleRunner: false, nodeLoader: false },
       maxWorkers: WORKERS,
-      setupFiles: [KNOWN_SEED],
+      setupFiles: [join(SETUPS, 'known-seed.setup.ts')],
+      globalSetup: [join(SETUPS, 'run-folder.setup.ts')],
       ...PATIENCE,
     },
   };

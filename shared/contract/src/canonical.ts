@@ -1,13 +1,12 @@
 /** JSON with sorted keys and no white space (RFC 8785): equal values give equal text. Linear, and without recursion. */
 
-/** What of a list or object is still to be written. */
-interface Open {
-  readonly closer: string;
-  /** Null in a list. */
-  readonly keys: readonly string[] | null;
-  readonly values: readonly unknown[];
-  written: number;
-}
+type Members = Readonly<Record<string, unknown>>;
+
+/** What of a list or an object is still to be written; an object's keys are in the order in which they are. */
+type Open = { readonly length: number; written: number } & (
+  | { readonly list: readonly unknown[]; readonly keys: null }
+  | { readonly list: null; readonly keys: readonly string[]; readonly members: Members }
+);
 
 /** Thrown for what no two programs need write alike. */
 export class NoCanonicalForm extends Error {
@@ -39,44 +38,44 @@ export function sortedJson(value: unknown): string {
 
 /** `meet` sees each value that holds nothing, and each key. */
 function sorted(value: unknown, meet: (one: unknown) => void): string {
-  const parts: string[] = [];
+  let text = '';
   const open: Open[] = [];
   const write = (one: unknown): void => {
-    const inside = openedOf(one);
-    if (inside === null) meet(one);
-    parts.push(inside === null ? JSON.stringify(one ?? null) : inside.keys === null ? '[' : '{');
-    if (inside !== null) open.push(inside);
+    if (one === null || typeof one !== 'object') {
+      meet(one);
+      text += JSON.stringify(one ?? null);
+      return;
+    }
+    text += Array.isArray(one) ? '[' : '{';
+    open.push(opened(one));
   };
   write(value);
   for (let innermost = open.at(-1); innermost !== undefined; innermost = open.at(-1)) {
-    const { keys, values, written, closer } = innermost;
-    if (written === values.length) {
-      parts.push(closer);
+    const at = innermost.written;
+    if (at === innermost.length) {
+      text += innermost.list === null ? '}' : ']';
       open.pop();
       continue;
     }
-    if (written > 0) parts.push(',');
-    if (keys !== null) {
-      meet(keys[written]);
-      parts.push(JSON.stringify(keys[written]), ':');
-    }
     innermost.written += 1;
-    write(values[written]);
+    if (at > 0) text += ',';
+    if (innermost.list === null) {
+      const key = innermost.keys[at] as string;
+      meet(key);
+      text += `${JSON.stringify(key)}:`;
+      write(innermost.members[key]);
+    } else write(innermost.list[at]);
   }
-  return parts.join('');
+  return text;
 }
 
-/** Null of what holds nothing. Members that are undefined are none. */
-function openedOf(value: unknown): Open | null {
-  if (Array.isArray(value)) return { closer: ']', keys: null, values: value, written: 0 };
-  if (value === null || typeof value !== 'object') return null;
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return {
-    closer: '}',
-    keys: members.map(([key]) => key),
-    values: members.map(([, member]) => member as unknown),
-    written: 0,
-  };
+/** Members that are undefined are none. */
+function opened(one: object): Open {
+  if (Array.isArray(one)) return { list: one, keys: null, length: one.length, written: 0 };
+  const members = one as Members;
+  // By their UTF-16 code units, as the RFC wants it.
+  const keys = Object.keys(members)
+    .filter((key) => members[key] !== undefined)
+    .sort();
+  return { list: null, keys, members, length: keys.length, written: 0 };
 }

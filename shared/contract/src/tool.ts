@@ -200,14 +200,27 @@ export interface ToolAnnotations {
   readonly openWorldHint: boolean;
 }
 
+/** To describe the schemas of a whole service takes tens of milliseconds, and a declared tool never changes. */
+const SCHEMAS = new WeakMap<Tool<never>, Pick<ToolCard, 'inputSchema' | 'outputSchema'>>();
+
+function schemasOf(tool: Tool<never>): Pick<ToolCard, 'inputSchema' | 'outputSchema'> {
+  const known = SCHEMAS.get(tool);
+  if (known !== undefined) return known;
+  const schemas = {
+    inputSchema: objectSchema(z.toJSONSchema(tool.input, { io: 'input' })),
+    outputSchema: objectSchema(z.toJSONSchema(tool.output, { io: 'output' })),
+  };
+  SCHEMAS.set(tool, schemas);
+  return schemas;
+}
+
 export function toolCard<Deps>(service: string, tool: Tool<Deps>): ToolCard {
   return {
     name: tool.name,
     service,
     area: tool.area,
     description: tool.description,
-    inputSchema: objectSchema(z.toJSONSchema(tool.input, { io: 'input' })),
-    outputSchema: objectSchema(z.toJSONSchema(tool.output, { io: 'output' })),
+    ...schemasOf(tool),
     annotations: {
       readOnlyHint: tool.effect === 'read',
       idempotentHint: tool.effect === 'read' || tool.effect === 'write-idempotent',

@@ -147,6 +147,19 @@ describe.skipIf(server === null)('BullMQ jobs of several replicas', () => {
     expect(slots.length).toBe(atCancel);
   });
 
+  test('a job is cancelled also while runs that wait for their time begin', async () => {
+    const jobs = await replica();
+    const WISHES = 80;
+    const run = async () => delay(EVERY_MS);
+    const job = { ...collect('test.beginning', []), everyMs: 3_600_000, run };
+    await jobs.schedule(job);
+    // Each before those that are there already, or it would be no wish of its own.
+    const from = Date.now() + WISHES * 5;
+    for (let number = WISHES; number > 0; number -= 1) await jobs.wake(job.id, from + number);
+    await delay(from - Date.now());
+    await jobs.cancel(job.id);
+  });
+
   test('a schedule lost with everything in Redis is rebuilt', async () => {
     const slots: number[] = [];
     await (await replica()).schedule(collect('test.flushed', slots));

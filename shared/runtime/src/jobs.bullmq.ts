@@ -160,7 +160,8 @@ class ServiceQueue {
     await this.#redis.sadd(this.#cancelledKey, id);
     await this.#queue.removeJobScheduler(id);
     const pending = await this.#queue.getJobs(['waiting', 'delayed']);
-    for (const run of pending) if (run?.name === id) await run.remove();
+    // One that has begun since then stays and ends by itself.
+    for (const run of pending) if (run?.name === id && run.id !== undefined) await this.#queue.remove(run.id);
     this.#jobs.get(id)?.end();
     this.#jobs.delete(id);
   }

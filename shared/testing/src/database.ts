@@ -1,41 +1,17 @@
 /** A database of its own for a test: embedded, in a temporary folder, gone afterwards. */
 import { hash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
 import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
 import { pingPool } from '@svc/runtime/database.postgres.ts';
 import { migrate, migrationsOfService } from '@svc/runtime/migrations.ts';
-import { endsLikeAnyProcess } from './worker-end.ts';
+import { fastFolder } from './fast-folder.ts';
 import { FirstRows } from './first-rows.ts';
+import { endsLikeAnyProcess } from './worker-end.ts';
 import { schemasOfServices } from '../../../toolchain/prisma-schemas.ts';
-
-const MEMORY_FOLDER = '/dev/shm';
-const ROOM_BYTES = 2 ** 30;
-
-/** Creating the thousand files of a database takes a second on a busy disk, a tenth of it in memory. */
-function fastFolder(): string {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
-    if (bavail * bsize >= ROOM_BYTES) return MEMORY_FOLDER;
-  } catch {
-    // not every system has one
-  }
-  return tmpdir();
-}
 
 const silent = { warn() {}, fatal() {} };
 

@@ -91,7 +91,7 @@ async function localPostgres(): Promise<TestServer | null> {
   if (bin === null) return null;
   const user = process.getuid?.() === 0 ? (systemUser('postgres') ?? systemUser('nobody')) : undefined;
   if (user === null) throw new Error('it refuses root and there is no other user');
-  const folder = temporaryFolder('postgres', user);
+  const folder = temporaryFolder('postgres', user === undefined ? {} : { owner: user });
   const data = join(folder, 'data');
   execFileSync(
     join(bin, 'initdb'),

@@ -49,13 +49,18 @@ process.once('exit', () => {
 
 const FOLDER_NAME = /^svc-test-[a-z-]+-(\d+)-/;
 
+interface FolderPlace {
+  readonly owner?: { readonly uid: number; readonly gid: number };
+  readonly inside?: string;
+}
+
 /** `svc-test-<server>-<our pid>-…` in the temporary folder, removed when this process ends; if killed, by a later one. */
-export function temporaryFolder(server: string, owner?: { readonly uid: number; readonly gid: number }): string {
-  for (const name of readdirSync(tmpdir())) {
+export function temporaryFolder(server: string, { owner, inside = tmpdir() }: FolderPlace = {}): string {
+  for (const name of readdirSync(inside)) {
     const pid = FOLDER_NAME.exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) removeFolder(join(tmpdir(), name));
+    if (pid !== undefined && !isAlive(Number(pid))) removeFolder(join(inside, name));
   }
-  const folder = mkdtempSync(join(tmpdir(), `svc-test-${server}-${process.pid}-`));
+  const folder = mkdtempSync(join(inside, `svc-test-${server}-${process.pid}-`));
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
   folders.add(folder);
   return folder;
