@@ -1,5 +1,6 @@
 /** Starts the target that the scenarios of a project share, and tells them where it is. */
 import { chmodSync } from 'node:fs';
+import { fastFolder } from '@svc/testing/fast-folder.ts';
 import { removeFolder, temporaryFolder } from '@svc/testing/servers/processes.ts';
 import type { TestProject } from 'vitest/node';
 import { SHARED_TARGET } from '../breaking.ts';
@@ -43,7 +44,8 @@ let folder: string | null = null;
 export async function setup(project: TestProject): Promise<void> {
   const kind: TargetKind = project.name === 'e2e-cluster' ? 'cluster' : 'embedded';
   // Workers are ended hard, so whatever they leave lies in one folder of the run; servers that are not root pass through it.
-  folder = temporaryFolder('run');
+  // In memory for one kind, and on the disk for the other: a system of files behaves in ways of its own.
+  folder = temporaryFolder('run', kind === 'cluster' ? { inside: fastFolder() } : {});
   chmodSync(folder, 0o711);
   process.env['TMPDIR'] = folder;
   await bundle(ENTRIES);

@@ -1,4 +1,6 @@
 /** What a service needs to run inside a test, and how a test calls its tools: an envelope on the local bus. */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
 import { decodeReply, encodeEnvelope, type Envelope } from '@svc/contract/rpc.ts';
 import type { Bus } from '@svc/runtime/bus.ts';
@@ -22,6 +24,9 @@ export interface ToolAnswer {
 
 const PATIENCE_MS = 60_000;
 
+/** One for all beds without their own, like that of a place where people start a node again and again. */
+const DATA_DIRECTORY = join(tmpdir(), 'svc-beds');
+
 let instances = 0;
 
 /** A platform of one process on `database`, silent, with a bus and jobs of its own; `environment` as in the shell. */
@@ -35,7 +40,7 @@ export function platformOn(
   return {
     kind: 'embedded',
     durability: database.durability,
-    config: readConfig(environment, () => '').config,
+    config: readConfig({ SVC_DATA_DIR: DATA_DIRECTORY, ...environment }, () => '').config,
     log,
     metrics: createMetrics(),
     clock: systemClock,
