@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeMigrations } from '@svc/testing/migrations.contract.ts';
 import { startOwnPostgres } from '@svc/testing/servers/postgres.ts';
@@ -15,6 +15,31 @@ afterAll(() => server?.stop());
 
 const log = { warn() {}, fatal() {} };
 const open = (url: string) => openPostgresDatabase({ url, log, poolSize: 20 });
+
+/** The server by a way on which connections can be made to carry nothing any more, though they stay open. */
+async function silenceable(target: string) {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  const way = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    client.pipe(upstream).pipe(client);
+    for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}));
+  });
+  way.listen(0, '127.0.0.1');
+  await once(way, 'listening');
+  const url = new URL(target);
+  url.port = String((way.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    silence() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      way.close();
+    },
+  };
+}
 
 if (server !== null) {
   describeTransactions('PostgreSQL, plain client', async () => {
@@ -71,6 +96,34 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     await expect(sleep({ timeoutMs: 5000 })).resolves.toBe(1);
     await expect(sleep()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     await database.close();
+  });
+
+  test('work that waits for a connection which fell silent ends with its transaction, and another one serves the next', async () => {
+    const silent = await silenceable(server?.url ?? '');
+    const database = await openPostgresDatabase({ url: silent.url, log, poolSize: 1 });
+    const asked = Promise.withResolvers<unknown>();
+    const lost = withPgTransaction(
+      database.pool,
+      async (tx) => {
+        await tx.$executeRawUnsafe('SELECT 1');
+        silent.silence();
+        const answer = tx.$executeRawUnsafe('SELECT 2');
+        answer.then(asked.resolve, asked.reject);
+        await answer;
+      },
+      { timeoutMs: 500 },
+    );
+    await expect(lost).rejects.toMatchObject({ code: 'E_BUSY' });
+    await expect(asked.promise).rejects.toThrow('Connection terminated');
+    const refused = withPgTransaction(database.pool, async (tx) => {
+      await tx.$executeRawUnsafe('SELECT 1');
+      silent.silence();
+      throw new Error('no');
+    });
+    await expect(refused).rejects.toThrow('no');
+    await expect(withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('SELECT 1'))).resolves.toBe(1);
+    await database.close();
+    silent.close();
   });
 
   test('one that others use is waited for longer than a new one, but not beyond the deadline', async () => {

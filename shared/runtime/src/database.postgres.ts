@@ -114,6 +114,11 @@ export function allowSilence(client: PoolClient, silenceMs: number): () => void 
   return () => socket.setTimeout(usualMs);
 }
 
+/** Whoever waits for an answer on it hears at once that there will be none; `end` would wait for the answers. */
+export function dropConnection(client: PoolClient): void {
+  socketOf(client).destroy();
+}
+
 function socketOf(client: PoolClient): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }

@@ -4,7 +4,7 @@ import { CallError, type CallErrorCode } from '@svc/contract/codes.ts';
 import { type CustomTypesConfig, type Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg';
 import { type Clock, systemClock } from './clock.ts';
 import { isAfterFailure, isConflict, isDatabaseAway, isOutOfTime } from './database-errors.ts';
-import { allowSilence, type StatementNames, statementNamesOf } from './database.postgres.ts';
+import { allowSilence, dropConnection, type StatementNames, statementNamesOf } from './database.postgres.ts';
 import type { SqlClient } from './database.ts';
 
 export { isDatabaseAway } from './database-errors.ts';
@@ -52,6 +52,8 @@ interface Attempt {
 }
 
 const TIMEOUT_MS = 20_000;
+/** A connection that is silent for longer is closed, which rolls back too. */
+const ROLLBACK_MS = 2000;
 const RETRIES = 5;
 const RETRY_JITTER_MS = 25;
 const BEGIN = {
@@ -86,7 +88,8 @@ export function withPgTransaction<Result>(
       reusable = true;
       return result;
     } catch (error) {
-      if (!(error instanceof TransactionTimeout)) reusable = await rollback(client);
+      reusable = !(error instanceof TransactionTimeout) && (await rollback(client));
+      if (!reusable) dropConnection(client);
       throw watched.causeOf(error);
     } finally {
       client.off('error', ignore);
@@ -176,12 +179,13 @@ async function whileShowingLife<Result>(client: PoolClient, work: () => Promise<
   }
 }
 
+/** False: the connection is of no use any more. */
 async function rollback(client: PoolClient): Promise<boolean> {
   try {
-    await client.query('ROLLBACK');
+    await beforeTimeout(client.query('ROLLBACK'), ROLLBACK_MS);
     return true;
   } catch {
-    return false; // the connection is of no use any more
+    return false;
   }
 }
 
