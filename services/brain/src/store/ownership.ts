@@ -63,6 +63,17 @@ export async function claim(client: SqlClient, brain: string, process: string): 
   return rows[0] === undefined ? null : { process, epoch: Number(rows[0].epoch) };
 }
 
+/** Once no other transaction that checked the owner is under way any more; false when it is another one by now. */
+export async function lockOwner(transaction: SqlClient, brain: string, owner: Owner): Promise<boolean> {
+  const rows = await transaction.$queryRawUnsafe<unknown[]>(
+    'SELECT FROM brain.brain_owners WHERE brain = $1 AND process = $2 AND epoch = $3::bigint FOR UPDATE',
+    brain,
+    owner.process,
+    owner.epoch,
+  );
+  return rows.length > 0;
+}
+
 /** Lets go of a brain; nothing happens when somebody else took it meanwhile. */
 export async function release(client: SqlClient, brain: string, owner: Owner): Promise<void> {
   await client.$executeRawUnsafe(

@@ -23,6 +23,7 @@ import { eventResources } from '../domain/resource-keys.ts';
 import type { HidesFields } from '../ports.ts';
 import type { BrainContext } from './context.ts';
 import type { OpenConflicts } from './open-conflicts.ts';
+import { isRecorded, type Recorded } from './lost-answer.ts';
 import { Staging } from './staging.ts';
 import { needsJournal, openStepJournal } from './step-journal.ts';
 
@@ -50,6 +51,7 @@ export class Attempt {
   #journal: Journal | null = null;
   #homes: readonly HomeNote[] = [];
   #isCarriedOut = false;
+  #isAccepted = false;
   /** Milliseconds since the epoch. */
   readonly #since: number;
 
@@ -160,6 +162,26 @@ export class Attempt {
     if (settled.length > 0) await resolveConflicts(section.transaction, brain.name, tree.branch, settled);
   }
 
+  /** What lies in place because of it; null = nothing. */
+  get placed(): Recorded | null {
+    if (this.#applied === null || this.#described.size === 0) return null;
+    return new Map(Array.from(this.#described, ([path, file]) => [path, file?.entry ?? null]));
+  }
+
+  /**
+   * Of one whose COMMIT nobody has answered: finds out what came of it, and takes it in or back. Null when nobody can say it
+   * until then; what is in place is served meanwhile. Throws NotOwner, and E_OUTCOME_UNKNOWN as `abandon`.
+   */
+  async findOut(placed: Recorded, until: number): Promise<boolean | null> {
+    const { brain, tree } = this.#place;
+    const isCommitted = await isRecorded(brain, tree.branch, placed, until).finally(() => this.#accept());
+    if (isCommitted === true) {
+      await this.confirm();
+      brain.outbox.kick();
+    } else if (isCommitted === false) await this.#takeBack(() => this.#undo());
+    return isCommitted;
+  }
+
   /** The transaction committed. */
   async confirm(): Promise<void> {
     if (this.#isCarriedOut) for (const { path } of this.staging.events) this.#place.openConflicts.delete(path);
@@ -167,21 +189,33 @@ export class Attempt {
   }
 
   async #keep(): Promise<void> {
-    for (const [path, described] of this.#described) this.#place.tree.accept(path, described);
-    this.#release();
+    this.#accept();
     await this.#journal?.close();
   }
 
+  /** Once: somebody may have changed the files since. */
+  #accept(): void {
+    if (!this.#isAccepted) for (const [path, described] of this.#described) this.#place.tree.accept(path, described);
+    this.#isAccepted = true;
+    this.#release();
+  }
+
   /** The old bytes are back, unless it throws. */
-  async undo(): Promise<void> {
+  undo(): Promise<void> {
+    // Another process may own the brain now, and have acknowledged what it found on disk: to it others changed that.
+    return this.#undo(() => {
+      if (this.#applied !== null && this.#stoodStill()) throw new CallError('E_OUTCOME_UNKNOWN');
+    });
+  }
+
+  async #undo(assertOurs: () => void = () => {}): Promise<void> {
     const { brain, tree } = this.#place;
     brain.homes.forget(this.#homes);
     this.#homes = [];
     tree.putBackNoticed(this.#noticed);
     this.#noticed = NOTHING_NOTICED;
     try {
-      // Another process may own the brain now, and have acknowledged what it found on disk: to it others changed that.
-      if (this.#applied !== null && this.#stoodStill()) throw new CallError('E_OUTCOME_UNKNOWN');
+      assertOurs();
       await this.#applied?.undo();
     } finally {
       await this.#contents.discard();
@@ -198,16 +232,17 @@ export class Attempt {
    * Throws E_OUTCOME_UNKNOWN when the old bytes cannot be put back.
    */
   async abandon(error: unknown): Promise<void> {
-    const { brain, tree } = this.#place;
-    if (error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN') {
-      tree.putBackNoticed(this.#noticed);
-      await this.#keep();
-      return;
-    }
+    if (!isOutcomeUnknown(error)) return this.#takeBack(() => this.undo());
+    this.#place.tree.putBackNoticed(this.#noticed);
+    await this.#keep();
+  }
+
+  async #takeBack(undo: () => Promise<void>): Promise<void> {
+    const { platform, name } = this.#place.brain;
     try {
-      await this.undo();
+      await undo();
     } catch (undoError) {
-      brain.platform.log.error({ err: undoError, brain: brain.name }, 'old bytes could not be put back');
+      platform.log.error({ err: undoError, brain: name }, 'old bytes could not be put back');
       throw new CallError('E_OUTCOME_UNKNOWN');
     }
   }
@@ -220,6 +255,10 @@ export class Attempt {
   #release(): void {
     for (const { path } of this.#changes) this.#place.tree.applying.delete(path);
   }
+}
+
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN';
 }
 
 /** Where others changed something. */
@@ -249,7 +288,7 @@ export function recordNoticed(
   recordSoon(brain, section, { branch, rows, events });
 }
 
-interface Recorded {
+interface ToRecord {
   readonly branch: string;
   readonly rows: readonly CatalogueChange[];
   readonly events: readonly NewEvent[];
@@ -259,7 +298,7 @@ interface Recorded {
 export function recordSoon(
   brain: Pick<BrainContext, 'name' | 'outbox'>,
   { soon }: Pick<WriteSection, 'soon'>,
-  { branch, rows, events }: Recorded,
+  { branch, rows, events }: ToRecord,
 ): void {
   for (const statement of catalogueStatements(brain.name, branch, rows)) soon(statement);
   const told = brain.outbox.statement(events);

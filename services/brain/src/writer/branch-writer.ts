@@ -10,8 +10,8 @@ import type { FileText, Worktree } from '../files/worktree.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
-import { Attempt, type ChangeSource, recordSoon, recordNoticed } from './attempt.ts';
-import { type BrainContext, type OpContext, TreeClosed, writeSection } from './context.ts';
+import { Attempt, type ChangeSource, isOutcomeUnknown, recordSoon, recordNoticed } from './attempt.ts';
+import { type BrainContext, NotOwner, type OpContext, TreeClosed, writeSection } from './context.ts';
 import {
   type FileAnswer,
   FileBatch,
@@ -34,6 +34,8 @@ export interface Step<Value, Code extends string = never> {
 }
 
 const ATTEMPTS = 5;
+/** The server ends a transaction of which it hears nothing any more within this. */
+const ANSWERED_WITHIN_MS = 6000;
 
 /** What an attempt is made of. */
 interface Trial<Value> {
@@ -54,6 +56,8 @@ export class BranchWriter {
   readonly #queue: WriteQueue<FileCall, FileAnswer>;
   #applied: Promise<void> = Promise.resolve();
   #retired: Error | null = null;
+  /** The last attempt, when its COMMIT was not answered. */
+  #unanswered: Attempt | null = null;
 
   constructor(brain: BrainContext, tree: Worktree, openConflicts: readonly OpenConflict[]) {
     this.#brain = brain;
@@ -128,6 +132,7 @@ export class BranchWriter {
     return this.#queue.alone(deadlineAt, () =>
       this.#applying(async () => {
         this.#assertInUse();
+        await this.#settleLast(deadlineAt);
         return work();
       }),
     );
@@ -246,6 +251,7 @@ export class BranchWriter {
 
   /** In one section; after a conflict in the database it begins again. */
   async #attemptOnce<Value>(deadlineAt: number, { journalDir, begin, work }: Trial<Value>): Promise<Value> {
+    await this.#settleLast(deadlineAt);
     const place = { brain: this.#brain, tree: this.tree, openConflicts: this.openConflicts, journalDir };
     let attempt = new Attempt(place);
     let hasBegun = false;
@@ -255,14 +261,45 @@ export class BranchWriter {
       hasBegun = true;
       await begin?.(attempt);
     };
-    let value: Value;
+    let done: { readonly value: Value } | null = null;
+    const workOn = async (section: WriteSection): Promise<{ readonly value: Value }> => {
+      done = { value: await work(section, attempt) };
+      return done;
+    };
     try {
-      value = await writeSection(this.#brain, deadlineAt, (section) => work(section, attempt), beginAgain);
+      done = await writeSection(this.#brain, deadlineAt, workOn, beginAgain);
     } catch (error) {
-      if (hasBegun) await attempt.abandon(error);
-      throw error;
+      if (!hasBegun) throw error;
+      await this.#afterFailure(attempt, error, deadlineAt);
+      if (done === null) throw error;
+      return done.value;
     }
     await attempt.confirm();
-    return value;
+    return done.value;
+  }
+
+  /** Returns when it has committed after all. */
+  async #afterFailure(attempt: Attempt, error: unknown, deadlineAt: number): Promise<void> {
+    const { placed } = attempt;
+    if (placed === null || !isOutcomeUnknown(error)) {
+      await attempt.abandon(error);
+      throw error;
+    }
+    const until = Math.max(deadlineAt, this.#brain.platform.clock.now() + ANSWERED_WITHIN_MS);
+    const isCommitted = await attempt.findOut(placed, until).catch((problem: unknown) => {
+      throw problem instanceof NotOwner ? error : problem; // it may have happened, so that nobody else may be asked for it
+    });
+    if (isCommitted === false) throw new CallError('SERVICE_UNAVAILABLE');
+    if (isCommitted === true) return;
+    this.#unanswered = attempt;
+    throw error;
+  }
+
+  /** Nothing is changed as long as nobody knows what came of the last attempt. */
+  async #settleLast(deadlineAt: number): Promise<void> {
+    const placed = this.#unanswered?.placed ?? null;
+    if (this.#unanswered === null || placed === null) return;
+    if ((await this.#unanswered.findOut(placed, deadlineAt)) === null) throw new CallError('SERVICE_UNAVAILABLE');
+    this.#unanswered = null;
   }
 }

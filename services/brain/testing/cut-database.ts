@@ -1,0 +1,189 @@
+/** A PostgreSQL whose connections break at a chosen statement of a section, and that can be out of reach for new ones. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** The statement never arrives, or nobody hears its answer. */
+export type Cut = 'unsent' | 'unanswered';
+export const CUTS: readonly Cut[] = ['unsent', 'unanswered'];
+
+/** Each statement of a section of that many that never arrives, and COMMIT, of which nobody hears that it was done. */
+export function cutsOf(length: number): (readonly [Cut, number])[] {
+  const unsent = Array.from({ length: length - 1 }, (_, index) => ['unsent', index + 1] as const);
+  return [...unsent, ['unanswered', length - 1]];
+}
+
+export interface CutDatabase {
+  readonly url: string;
+  /** The statement of that number, BEGIN being 0, is the last that the connection of the next section carries. */
+  cutAt(index: number, cut: Cut, then?: 'away'): void;
+  /** False as long as the section was not cut. */
+  readonly isCut: boolean;
+  /** How many statements the last section had. */
+  readonly length: number;
+  /** Out of reach: every connection is lost, and no new one is taken. */
+  goAway(): void;
+  comeBack(): void;
+  close(): Promise<void>;
+}
+
+/** What enters a section. */
+const ENTERS = 'brain.brain_leases l JOIN brain.brain_owners';
+/** A server that is idle has answered by then. */
+const ANSWERED_MS = 100;
+
+interface Plan {
+  readonly index: number;
+  readonly cut: Cut;
+  readonly isAwayThen: boolean;
+}
+
+class Cutting {
+  plan: Plan | null = null;
+  length = 0;
+  isAway = false;
+  readonly #texts = new Map<string, string>();
+  readonly #target: URL;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(target: string) {
+    this.#target = new URL(target);
+  }
+
+  accept(client: Socket): void {
+    if (this.isAway) {
+      client.destroy();
+      return;
+    }
+    const server = connect(Number(this.#target.port), this.#target.hostname);
+    for (const socket of [client, server]) this.#sockets.add(socket.on('error', () => {}));
+    const end = () => [client, server].map((socket) => socket.destroy());
+    client.on('close', end);
+    server.on('close', end);
+    let isDeaf = false;
+    server.on('data', (data) => isDeaf || client.write(data));
+    const statements = new Statements(this.#texts);
+    client.on('data', (data) => {
+      for (const { bytes, index, isOfSection } of statements.take(data)) {
+        if (isDeaf) return;
+        if (isOfSection && index !== null) this.length = index + 1;
+        const plan = isOfSection && this.plan?.index === index ? this.plan : null;
+        if (plan === null) {
+          server.write(bytes);
+          continue;
+        }
+        this.plan = null;
+        isDeaf = true;
+        const cut = () => (plan.isAwayThen ? this.goAway() : end());
+        if (plan.cut === 'unsent') cut();
+        else server.write(bytes, () => setTimeout(cut, ANSWERED_MS));
+      }
+    });
+  }
+
+  goAway(): void {
+    this.isAway = true;
+    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.clear();
+  }
+}
+
+interface Piece {
+  readonly bytes: Buffer;
+  /** Of a statement in its transaction; null = it is none, or in none. */
+  readonly index: number | null;
+  readonly isOfSection: boolean;
+}
+
+const HEADER_BYTES = 4;
+
+/** Cuts what a client sends into statements; what comes before the first one is passed on as it is. */
+class Statements {
+  readonly #texts: Map<string, string>;
+  #rest = Buffer.alloc(0);
+  #isStarted = false;
+  #parts: Buffer[] = [];
+  #text = '';
+  /** Of the transaction; null = there is none. */
+  #index: number | null = null;
+  #isOfSection = false;
+
+  /** `texts`: of named statements, by name, of all connections. */
+  constructor(texts: Map<string, string>) {
+    this.#texts = texts;
+  }
+
+  take(data: Buffer): Piece[] {
+    this.#rest = Buffer.concat([this.#rest, data]);
+    const pieces: Piece[] = [];
+    for (let message = this.#next(); message !== null; message = this.#next()) {
+      this.#parts.push(message);
+      if (this.#isEndOfStatement(message)) pieces.push(this.#piece());
+    }
+    return pieces;
+  }
+
+  #next(): Buffer | null {
+    const typed = this.#isStarted ? 1 : 0;
+    if (this.#rest.length < typed + HEADER_BYTES) return null;
+    const length = this.#rest.readInt32BE(typed) + typed;
+    if (this.#rest.length < length) return null;
+    const message = this.#rest.subarray(0, length);
+    this.#rest = this.#rest.subarray(length);
+    return message;
+  }
+
+  #isEndOfStatement(message: Buffer): boolean {
+    const type = this.#isStarted ? String.fromCharCode(message[0] ?? 0) : '';
+    this.#isStarted = true;
+    const [first = '', second = ''] = message
+      .subarray(1 + HEADER_BYTES)
+      .toString('latin1')
+      .split('\0');
+    if (type === 'Q') this.#text = first;
+    if (type === 'P') this.#texts.set(first, second);
+    if (type === 'B') this.#text = this.#texts.get(second) ?? '';
+    return !'PBDE'.includes(type) || type === '';
+  }
+
+  #piece(): Piece {
+    const text = this.#text;
+    if (text.startsWith('BEGIN')) this.#isOfSection = false;
+    if (text.includes(ENTERS)) this.#isOfSection = true;
+    if (text.startsWith('BEGIN')) this.#index = 0;
+    else if (this.#index !== null && text !== '') this.#index += 1;
+    const piece = { bytes: Buffer.concat(this.#parts), index: this.#index, isOfSection: this.#isOfSection };
+    if (/^(?:COMMIT|ROLLBACK)/.test(text)) this.#index = null;
+    this.#parts = [];
+    this.#text = '';
+    return piece;
+  }
+}
+
+export async function startCutDatabase(target: string): Promise<CutDatabase> {
+  const cutting = new Cutting(target);
+  const server = createServer((client) => cutting.accept(client));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(target);
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    cutAt(index, cut, then) {
+      cutting.plan = { index, cut, isAwayThen: then === 'away' };
+    },
+    get isCut() {
+      return cutting.plan === null;
+    },
+    get length() {
+      return cutting.length;
+    },
+    goAway: () => cutting.goAway(),
+    comeBack() {
+      cutting.isAway = false;
+    },
+    async close() {
+      server.close();
+      cutting.goAway();
+    },
+  };
+}
