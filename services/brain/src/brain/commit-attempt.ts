@@ -8,7 +8,8 @@ import { indexStamp, type LockAttempt, lockIndex, type LockedIndex } from '../gi
 import type { StoredFiles } from '../git/worktree-files.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
-import { type OpContext, writeSection } from '../writer/context.ts';
+import type { OpContext } from '../writer/context.ts';
+import { moveOnce } from '../writer/move-once.ts';
 import { noteCommit as noteCommitIn } from '../evolution/notes.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { eventRulesOf, savedEvent } from './brain-events.ts';
@@ -155,28 +156,25 @@ async function publish(
   index: LockedIndex | null,
 ): Promise<CommitAnswer | null> {
   const { context } = wish;
-  const { idempotency, outbox } = brain.context;
   const told = await eventRulesOf(brain.context);
-  let moved = false;
-  const answer = await writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
-    idempotency.once<CommitOutcome, CommitRefusal>(section.transaction, context.idempotency, async () => {
+  const outcome = outcomeOf(wish, ready);
+  const answer = await moveOnce<CommitOutcome, CommitRefusal>(brain.context, context, {
+    async move(section) {
       const guarded = await writer.guard(section, context);
       if (!guarded.ok) return guarded;
-      const outcome = outcomeOf(wish, ready);
       if (ready.prepared === null) return allow(outcome);
-      if ((await ready.prepared.publish(index)).status === 'moved') {
-        moved = true;
-        throw new BranchMoved();
-      }
-      irrevocable();
+      if ((await ready.prepared.publish(index)).status === 'moved') throw new BranchMoved();
+      return null;
+    },
+    async store(section) {
       const files = ready.taken.map(({ file }) => file);
       const news = { branch: writer.tree.branch, commit: outcome.commit, by: context.actor, files };
-      await outbox.write(section.transaction, [savedEvent(brain.context, told, news)]);
+      await brain.context.outbox.write(section.transaction, [savedEvent(brain.context, told, news)]);
       await noteCommitOf(brain, section, context, outcome.commit);
       return allow(outcome);
-    }),
-  ).catch((error: unknown) => {
-    if (moved && error instanceof BranchMoved) return null;
+    },
+  }).catch((error: unknown) => {
+    if (error instanceof BranchMoved) return null;
     throw error;
   });
   if (answer?.decision.ok === true && ready.prepared !== null && !answer.replayed) {

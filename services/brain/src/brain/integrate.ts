@@ -220,7 +220,7 @@ async function publish<Value>(
 ): Promise<Once<Value, CommitRefusal>> {
   const deadlineAt = Math.max(context.deadlineAt, brain.platform.clock.now() + AFTERWARDS_MS);
   return writeSection(brain, deadlineAt, ({ transaction }, irrevocable) => {
-    irrevocable();
+    irrevocable(context.idempotency !== null);
     return brain.idempotency.once<Value, CommitRefusal>(transaction, context.idempotency, async () => {
       const pulled = pulledOf(plan, done, rows);
       await writeConflicts(transaction, brain.name, writer.tree.branch, done.rescue, done.conflicts);

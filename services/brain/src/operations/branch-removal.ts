@@ -10,13 +10,14 @@ import { guardWrite } from '../domain/lease.ts';
 import { isInUseElsewhere } from '../git/worktree-links.ts';
 import { countUnmerged, deletionMoves, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
 import { prepareCommit } from '../git/commits.ts';
-import { moveRefs, readHead, rescueStamp } from '../git/refs.ts';
+import { moveRefs, readHead, type RefMove, rescueStamp } from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
 import { worktreeName } from '../git/worktrees.ts';
 import { forgetBranch, renameBranchRows } from '../store/branch-rows.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type BrainContext, type OpContext, writeSection } from '../writer/context.ts';
+import { moveOnce } from '../writer/move-once.ts';
 import { openRename } from '../brain/branch-renames.ts';
 import { attribution } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
@@ -57,11 +58,8 @@ export const deleteBranch = defineOperation({
       const without = await hiddenSpellings(brain.context.islands, rows);
       const unmerged = await countUnmerged(repository, { branch, head, without });
       const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
-      const outcome = await keyed<BranchDeleted>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
-        if (!(await moveRefs(repository, deletionMoves(branch, rescue, head, saved?.commit ?? null), now(brain)))) {
-          return deny('E_BUSY', { retryAfterMs: 0 });
-        }
-        irrevocable();
+      const moves = deletionMoves(branch, rescue, head, saved?.commit ?? null);
+      const outcome = await keyed<BranchDeleted>(brain, { context, writer }, moves, async ({ transaction }) => {
         await forgetBranch(transaction, name, branch);
         const payload = { ...told(brain, context, branch), rescue };
         await outbox.write(transaction, [{ name: 'branch:deleted', payload }]);
@@ -121,7 +119,7 @@ async function withBranch<Value>(
   if (stored !== null) return { decision: stored, replayed: true };
   if (branch === MAIN) return refused(deny('E_BRANCH_PROTECTED', { branch }));
   const head = await readHead(repository, branch);
-  if (head === null) return keyed(brain, { context, writer: null }, async () => deny('E_BRANCH_ABSENT', { branch }));
+  if (head === null) return absent(brain, context, branch);
   await brain.followHandRenames();
   const own = treeOf(brain, branch);
   if (isInUseElsewhere(repository, branch, own)) return refused(deny('E_BRAIN_DIVERTED', { branch }));
@@ -134,6 +132,16 @@ async function withBranch<Value>(
     await writer.tellNoticed('external', context.deadlineAt);
     return work(writer, await brain.headOf(branch));
   });
+}
+
+/** Kept under the key of the call, as every outcome is. */
+function absent<Value>(brain: OpenBrain, context: OpContext, branch: string): Promise<Answer<Value>> {
+  return writeSection(brain.context, context.deadlineAt, ({ transaction, lease, now: at }) =>
+    brain.context.idempotency.once<Value, Refusal>(transaction, context.idempotency, async () => {
+      const guarded = guardWrite(lease, context, at);
+      return guarded.ok ? deny('E_BRANCH_ABSENT', { branch }) : guarded;
+    }),
+  );
 }
 
 interface SavedWork {
@@ -163,15 +171,18 @@ async function saveWork(
 function keyed<Value>(
   brain: OpenBrain,
   { context, writer }: { readonly context: OpContext; readonly writer: BranchWriter | null },
-  work: (section: WriteSection, irrevocable: () => void) => Promise<Decision<Value, Refusal>>,
+  moves: readonly RefMove[],
+  store: (section: WriteSection) => Promise<Decision<Value, Refusal>>,
 ): Promise<Answer<Value>> {
-  return writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
-    brain.context.idempotency.once<Value, Refusal>(section.transaction, context.idempotency, async () => {
+  return moveOnce<Value, Refusal>(brain.context, context, {
+    async move(section) {
       const guarded =
         writer === null ? guardWrite(section.lease, context, section.now) : await writer.guard(section, context);
-      return guarded.ok ? work(section, irrevocable) : guarded;
-    }),
-  );
+      if (!guarded.ok) return guarded;
+      return (await moveRefs(brain.context.repository, moves, now(brain))) ? null : deny('E_BUSY', { retryAfterMs: 0 });
+    },
+    store,
+  });
 }
 
 const Renamed = z.strictObject({ commit: z.string() });
@@ -220,14 +231,12 @@ function renameRefs(
   writer: BranchWriter | null,
   head: string,
 ): Promise<Answer<Renamed>> {
-  const { repository, name, outbox } = brain.context;
-  return keyed<Renamed>(brain, { context, writer }, async ({ transaction }, irrevocable) => {
-    const moves = [
-      { ref: branchRef(branch), to: null, from: head },
-      { ref: branchRef(to), to: head, from: null },
-    ];
-    if (!(await moveRefs(repository, moves, now(brain)))) return deny('E_BUSY', { retryAfterMs: 0 });
-    irrevocable();
+  const { name, outbox } = brain.context;
+  const moves = [
+    { ref: branchRef(branch), to: null, from: head },
+    { ref: branchRef(to), to: head, from: null },
+  ];
+  return keyed<Renamed>(brain, { context, writer }, moves, async ({ transaction }) => {
     await renameBranchRows(transaction, name, branch, to);
     const payload = { ...told(brain, context, branch), to };
     await outbox.write(transaction, [{ name: 'branch:renamed', payload }]);

@@ -20,7 +20,7 @@ import { prepareCommit } from '../git/commits.ts';
 import { createBranch as createRef, readHead, readHeads, readRefTimes, resolveReading } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
-import { writeSection } from '../writer/context.ts';
+import { moveOnce } from '../writer/move-once.ts';
 import { decision, defineOperation, list, onBranch, once, page, type Served, unkeyed } from './operation.ts';
 
 const BranchRow = z.strictObject({
@@ -76,41 +76,49 @@ async function branchRows(brain: OpenBrain, heads: readonly [string, string][], 
   return branches;
 }
 
+const BranchCreated = z.strictObject({
+  name: z.string(),
+  commit: z.string(),
+  from: z.string(),
+  uncommittedLeft: z.number(),
+});
+type BranchCreated = z.output<typeof BranchCreated>;
+
 export const createBranch = defineOperation({
   name: 'createBranch',
   effect: 'write',
   needs: 'change',
   question: z.strictObject({ ...onBranch, name: z.string(), from: z.string().nullable() }),
-  answer: once(
-    z.strictObject({ name: z.string(), commit: z.string(), from: z.string(), uncommittedLeft: z.number() }),
-    [...COMMIT_REFUSALS, 'E_BRANCH_EXISTS', 'E_REF_ABSENT'],
-  ),
+  answer: once(BranchCreated, [...COMMIT_REFUSALS, 'E_BRANCH_EXISTS', 'E_REF_ABSENT']),
   async run({ brain, context, rows }, { branch, name, from }) {
     const found = await brain.writer(branch);
     if (!found.ok) return unkeyed(found);
     const writer = found.value;
     await brain.followHandRenames(); // a name that a person left may be given anew
-    const { idempotency, outbox, repository, platform } = brain.context;
+    const { outbox, repository, platform } = brain.context;
     const told = await eventRulesOf(brain.context);
+    let commit: string | null = null;
     return writer.alone(context.deadlineAt, () =>
-      writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
-        idempotency.once(section.transaction, context.idempotency, async () => {
+      moveOnce<BranchCreated, CommitRefusal | 'E_BRANCH_EXISTS' | 'E_REF_ABSENT'>(brain.context, context, {
+        async move(section) {
           const guarded = await writer.guard(section, context);
           if (!guarded.ok) return guarded;
-          const commit =
+          commit =
             from === null
               ? await brain.headOf(branch)
               : await resolveReading(repository, from, await brain.namesFor(rows));
           if (commit === null) return deny('E_REF_ABSENT', { from });
           const at = new Date(platform.clock.now());
-          if ((await createRef(repository, { branch: name, commit, at })) === 'exists')
-            return deny('E_BRANCH_EXISTS', { name });
-          irrevocable();
-          const news = { branch: name, commit, by: context.actor };
+          const isTaken = (await createRef(repository, { branch: name, commit, at })) === 'exists';
+          return isTaken ? deny('E_BRANCH_EXISTS', { name }) : null;
+        },
+        async store(section) {
+          const made = commit ?? '';
+          const news = { branch: name, commit: made, by: context.actor };
           await outbox.write(section.transaction, [branchCreatedEvent(brain.context, told, news)]);
-          return allow({ name, commit, from: from ?? branch, uncommittedLeft: dirtyCount(writer, rows) });
-        }),
-      ),
+          return allow({ name, commit: made, from: from ?? branch, uncommittedLeft: dirtyCount(writer, rows) });
+        },
+      }),
     );
   },
 });
@@ -184,7 +192,7 @@ async function branchOff(
   writer: BranchWriter,
   prefix: string,
 ): Promise<Once<AutoBranch, CommitRefusal>> {
-  const { idempotency, outbox, repository } = brain.context;
+  const { outbox, repository } = brain.context;
   const told = await eventRulesOf(brain.context);
   const head = await brain.headOf(writer.tree.branch);
   const files = writer.tree.table.changes();
@@ -205,14 +213,15 @@ async function branchOff(
     message,
     ...attribution(brain, context),
   });
-  return writeSection(brain.context, context.deadlineAt, (section, irrevocable) =>
-    idempotency.once<AutoBranch, CommitRefusal>(section.transaction, context.idempotency, async () => {
+  return moveOnce<AutoBranch, CommitRefusal>(brain.context, context, {
+    async move(section) {
       const guarded = await writer.guard(section, context);
       if (!guarded.ok) return guarded;
       if (shown.length === 0) return allow({ branch: null, commit: null, files: [] });
-      if ((await createRef(repository, { branch, commit: prepared.commit, at })) === 'exists')
-        return deny('E_BUSY', { retryAfterMs: 0 });
-      irrevocable();
+      const isTaken = (await createRef(repository, { branch, commit: prepared.commit, at })) === 'exists';
+      return isTaken ? deny('E_BUSY', { retryAfterMs: 0 }) : null;
+    },
+    async store(section) {
       const news = { branch, commit: prepared.commit, by: context.actor, files: files.map(({ file }) => file) };
       await outbox.write(section.transaction, [
         branchCreatedEvent(brain.context, told, news),
@@ -220,8 +229,8 @@ async function branchOff(
       ]);
       await noteCommitOf(brain, section, context, prepared.commit);
       return allow({ branch, commit: prepared.commit, files: shown.map(({ file, change }) => ({ file, change })) });
-    }),
-  );
+    },
+  });
 }
 
 const SYMBOLS = 'abcdefghjkmnpqrstuvwxyz23456789';

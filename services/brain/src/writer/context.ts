@@ -1,4 +1,5 @@
 /** What the writers of one brain share, and the section in which they change it. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
 import { RegistryStamp } from '@svc/contract/registry.ts';
@@ -97,24 +98,65 @@ export class NotOwner extends Error {}
 /** The working tree was closed; whoever asked gets another one. */
 export class TreeClosed extends Error {}
 
+/** Once it did what a rollback does not undo, such as moving a branch; `isKeyed`: two runs that commit have one effect. */
+type Irrevocable = (isKeyed: boolean) => void;
+
+/** For what must be stored because the branch has moved, also when the database is away for a moment. */
+const STORED_WITHIN_MS = 6000;
+const PAUSE_MS = 100;
+
 /**
- * One transaction in which the brain's owner and lease rows stay as they are. `work` may run again after a conflict; it
- * calls `irrevocable` once it did what a rollback does not undo, such as moving a branch. `begin` comes before each of its
- * runs, when it is not known yet whether there is a section, and takes the time of entering it.
+ * One transaction in which the brain's owner and lease rows stay as they are. `work` may run again after a conflict and,
+ * once it has called `irrevocable`, after a lost connection: then it only stores what came of that. `begin` comes before
+ * each of its runs, when it is not known yet whether there is a section, and takes the time of entering it.
  * Throws NotOwner, and what `withPgTransaction` throws; nothing of `work` is under way then.
  */
 export async function writeSection<Value>(
   brain: BrainContext,
   deadlineAt: number,
-  work: (section: WriteSection, irrevocable: () => void) => Promise<Value>,
+  work: (section: WriteSection, irrevocable: Irrevocable) => Promise<Value>,
+  begin?: () => Promise<void>,
+): Promise<Value> {
+  const { clock } = brain.platform;
+  let done: { readonly isKeyed: boolean } | null = null;
+  const irrevocable = (isKeyed: boolean): void => {
+    done = { isKeyed };
+  };
+  const isKeyed = (): boolean | null => done?.isKeyed ?? null;
+  let until: number | null = null;
+  for (;;) {
+    try {
+      return await enterOnce(brain, until ?? deadlineAt, (section) => work(section, irrevocable), begin);
+    } catch (error) {
+      if (isKeyed() === null) throw error;
+      until ??= clock.now() + STORED_WITHIN_MS;
+      if (clock.now() + PAUSE_MS >= until || !isWorthStoring(error, isKeyed() === true)) throw unstored(error);
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+function isWorthStoring(error: unknown, isKeyed: boolean): boolean {
+  if (!(error instanceof CallError)) return false;
+  return UNSTORED.has(error.code) || (isKeyed && error.code === 'E_OUTCOME_UNKNOWN');
+}
+
+/** Surely not committed. */
+const UNSTORED: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'E_BUSY', 'TIMEOUT']);
+
+function unstored(error: unknown): unknown {
+  const isExpected = error instanceof CallError || error instanceof NotOwner || diskTroubleOf(error) !== null;
+  return isExpected ? new CallError('E_OUTCOME_UNKNOWN') : error;
+}
+
+async function enterOnce<Value>(
+  brain: BrainContext,
+  deadlineAt: number,
+  work: (section: WriteSection) => Promise<Value>,
   begin?: () => Promise<void>,
 ): Promise<Value> {
   const { platform, counters, rwLock, outbox } = brain;
   let leave: ((failed: boolean) => void) | null = null;
-  let isDone = false;
-  const irrevocable = (): void => {
-    isDone = true;
-  };
   /** In the last attempt. */
   let sent: Promise<unknown>[] = [];
   const course = new Course();
@@ -128,7 +170,7 @@ export async function writeSection<Value>(
     leave ??= counters.entered(() => platform.clock.now());
     sent = [];
     const soon = (statement: Statement) => sent.push(sendTo(transaction, statement));
-    return course.take(work({ ...section, soon }, irrevocable));
+    return course.take(work({ ...section, soon }));
   };
   const options = { deadlineAt, clock: platform.clock, readsFirst: true, sent: () => sent };
   try {
@@ -141,8 +183,7 @@ export async function writeSection<Value>(
   } catch (error) {
     if (leave === null) counters.refused();
     else finish(leave, true);
-    const isExpected = error instanceof CallError || diskTroubleOf(error) !== null;
-    throw isDone && isExpected ? new CallError('E_OUTCOME_UNKNOWN') : error;
+    throw error;
   }
 }
 

@@ -1,0 +1,110 @@
+/** The connection to the database breaks at each statement of what moves in git: that happens once, and is stored and told. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import type { Fields } from '@svc/testing/service-bed.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BrainTestBed, openBrainTestBed, type TestCaller, testCaller } from '../../testing/brain-test-bed.ts';
+import { type CutDatabase, cutsOf, startCutDatabase } from '../../testing/cut-database.ts';
+
+const server = await lendPostgres();
+const POOL_SIZE = 20;
+/** Behind BEGIN, the section and the key. */
+const MOVED_AT = 3;
+const log = { warn() {}, fatal() {} };
+
+interface Move {
+  readonly tool: string;
+  readonly args: Fields;
+  /** Event that tells of it. */
+  readonly told: string;
+  /** In git and in the rows, once it has moved. */
+  readonly seen: (brain: string) => Promise<unknown>;
+}
+
+describe.skipIf(server === null)('what moves in git while its connection breaks', () => {
+  let cutDatabase: CutDatabase;
+  let bed: BrainTestBed;
+  let operator: TestCaller;
+  let serial = 0;
+
+  beforeAll(async () => {
+    cutDatabase = await startCutDatabase(server?.url ?? '');
+    bed = await openBrainTestBed(() => openPostgresDatabase({ url: cutDatabase.url, log, poolSize: POOL_SIZE }));
+    const node = await bed.start();
+    operator = testCaller(() => node, null);
+  }, 90_000);
+  afterAll(async () => {
+    await bed[Symbol.asyncDispose]();
+    await cutDatabase.close();
+    await server?.stop();
+  });
+
+  /** With a file on `main` and another one on `aside`, both uncommitted. */
+  async function newBrain(): Promise<string> {
+    const brain = `moved-${(serial += 1)}`;
+    await operator.ok('brain_switch', { name: brain, create: true });
+    await operator.ok('brain_write', { brain, name: 'a.md', content: 'x' });
+    await operator.ok('svc_create_branch', { brain, name: 'aside' });
+    await operator.ok('brain_write', { brain, branch: 'aside', name: 'b.md', content: 'x' });
+    return brain;
+  }
+
+  const call = (tool: string, args: Fields, idempotencyKey: string): Promise<Fields> =>
+    operator
+      .ok(tool, args, { deadlineAt: Date.now() + 10_000, idempotencyKey })
+      .catch((error: Error) => ({ code: error.message }));
+  const git = (brain: string, ...args: string[]) =>
+    execFileSync('git', args, { cwd: join(bed.dataDir, 'brains', brain), encoding: 'utf8' })
+      .trim()
+      .split('\n');
+  const rows = async (sql: string, values: unknown[]) => (await bed.database.pool.query(sql, values)).rows as unknown[];
+
+  const branches = async (brain: string) => ({
+    refs: git(brain, 'for-each-ref', '--format=%(refname:short)', 'refs/heads'),
+    files: await rows('SELECT DISTINCT branch FROM brain.brain_files WHERE brain = $1 ORDER BY branch', [brain]),
+    writable: await operator.ok('svc_list_branches', { brain }).then(({ branches: all }) => (all as Fields[]).length),
+  });
+  const moves: readonly Move[] = [
+    {
+      tool: 'svc_commit',
+      args: { message: 'once' },
+      told: 'brain:save',
+      seen: async (brain) => git(brain, 'log', '--format=%s', 'main').filter((subject) => subject === 'once'),
+    },
+    { tool: 'svc_create_branch', args: { name: 'new' }, told: 'branch:created', seen: branches },
+    {
+      tool: 'svc_branch_rename',
+      args: { name: 'aside', to: 'new' },
+      told: 'branch:renamed',
+      seen: branches,
+    },
+    { tool: 'svc_branch_delete', args: { name: 'aside' }, told: 'branch:deleted', seen: branches },
+  ];
+  it.each(moves)(
+    '$tool takes effect once, and its caller is told so',
+    async ({ tool, args, told, seen }) => {
+      const timesTold = async (brain: string) =>
+        (await rows(`SELECT FROM brain.outbox WHERE name = $1 AND payload->>'brain' = $2`, [told, brain])).length;
+      const calm = await newBrain();
+      const toldBefore = await timesTold(calm);
+      const wanted = await call(tool, { ...args, brain: calm }, calm);
+      const { length } = cutDatabase;
+      const then = await seen(calm);
+      for (const [cut, index] of cutsOf(length)) {
+        const brain = await newBrain();
+        cutDatabase.cutAt(index, cut);
+        const answer = await call(tool, { ...args, brain }, brain);
+        expect(cutDatabase.isCut).toBe(true);
+        expect([cut, index, answer.code]).toEqual([cut, index, index < MOVED_AT ? 'SERVICE_UNAVAILABLE' : undefined]);
+        const again = await call(tool, { ...args, brain }, brain);
+        expect(Object.keys(again)).toEqual(Object.keys(wanted));
+        if (index >= MOVED_AT) expect(again).toEqual(answer);
+        expect(await seen(brain)).toEqual(then);
+        expect(await timesTold(brain)).toBe(toldBefore + 1);
+      }
+    },
+    180_000,
+  );
+});
