@@ -1,9 +1,9 @@
 /** This process among those that share the brains: its heartbeat, and what it finds it has lost. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
+import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { BrainHost } from './brain/brain-host.ts';
-import { beat, HEARTBEAT_EVERY_MS, leave, readOwnedBrains } from './store/ownership.ts';
+import { beat, DEAD_AFTER_MS, HEARTBEAT_EVERY_MS, leave, readOwnedBrains } from './store/ownership.ts';
 
 /** Nobody else is there to count on this process. */
 const ALONE_EVERY_MS = 1000;
@@ -18,11 +18,16 @@ export async function startMembership(host: BrainHost, platform: Platform): Prom
   const everyMs = database.exclusive ? ALONE_EVERY_MS : HEARTBEAT_EVERY_MS;
   const client = poolClient(database.pool);
   await beat(client, host.process, node.nodeId);
+  // On a connection that has fallen silent it would wait for as long as a slow statement may take.
+  const beatInTime = (): Promise<void> =>
+    withPgTransaction(database.pool, (transaction) => beat(transaction, host.process, node.nodeId), {
+      timeoutMs: DEAD_AFTER_MS / 2,
+    });
 
   const repeat = (trouble: string, round: () => Promise<void>) =>
     repeated(() => round().catch((error: unknown) => log.warn({ err: error }, trouble)), everyMs);
   const rounds = [
-    repeat('no heartbeat: the database is away', () => beat(client, host.process, node.nodeId)),
+    repeat('no heartbeat: the database is away', beatInTime),
     // Letting go of a brain takes as long as its disk does; a heartbeat must not wait for that.
     repeat('lost brains are still open', () => dropLost(host, client)),
   ];
