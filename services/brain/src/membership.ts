@@ -18,10 +18,11 @@ export async function startMembership(host: BrainHost, platform: Platform): Prom
   const everyMs = database.exclusive ? ALONE_EVERY_MS : HEARTBEAT_EVERY_MS;
   const client = poolClient(database.pool);
   await beat(client, host.process, node.nodeId);
-  // On a connection that has fallen silent it would wait for as long as a slow statement may take.
+  // On a connection that has fallen silent it would wait for as long as a slow statement may take. One that takes longer
+  // than this says nothing to anybody.
   const beatInTime = (): Promise<void> =>
     withPgTransaction(database.pool, (transaction) => beat(transaction, host.process, node.nodeId), {
-      timeoutMs: DEAD_AFTER_MS / 2,
+      timeoutMs: DEAD_AFTER_MS,
     });
 
   const repeat = (trouble: string, round: () => Promise<void>) =>
