@@ -89,6 +89,8 @@ export class Attempt {
     const hides = brain.rules.lastHiding(brain.name);
     recordNoticed({ brain, branch: tree.branch, hides }, section, this.#noticed, 'external');
     await this.#noteHomes(transaction);
+    // The server may have ended the section meanwhile, and another process have deleted what would be placed here.
+    if (this.#stoodStill()) await transaction.$queryRawUnsafe('SELECT');
     // While the disk is waited for, the database works.
     this.#tell(section);
     await this.#apply(() => this.#record(section));
@@ -111,8 +113,6 @@ export class Attempt {
   /** `whenPlaced`: before the disk has made sure of the places. */
   async #apply(whenPlaced: () => void): Promise<void> {
     const { brain, tree, journalDir } = this.#place;
-    // The server may have ended the section meanwhile, and another process have deleted what would be placed here.
-    if (this.#stoodStill()) throw new CallError('SERVICE_UNAVAILABLE');
     this.#changes = this.staging.changes();
     if (journalDir !== null && needsJournal(tree, this.#changes)) {
       this.#journal = await openStepJournal(brain, tree, journalDir, this.#changes);

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { lendPostgres } from '@svc/testing/servers/postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type BrainNode,
   type BrainTestBed,
@@ -146,4 +147,26 @@ describe.skipIf(server === null)('a change whose connection breaks', () => {
     },
     30_000,
   );
+
+  it('puts nothing in place in a section that ended while the process stood still', async () => {
+    await write('a.md', 'old');
+    const { sinceGivenUpMs } = node.bus;
+    const other = new Client({ connectionString: server?.url });
+    await other.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT FROM brain.brain_leases WHERE brain = $1 FOR UPDATE', [brain]);
+    const answer = write('a.md', 'late');
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    await vi.waitFor(async () => expect((await other.query(waiting)).rowCount).toBe(1));
+    node.bus.sinceGivenUpMs = () => 0;
+    cutDatabase.cutAt(2, 'unsent', 'away'); // the first statement after it has entered
+    await other.query('COMMIT');
+    await vi.waitFor(() => expect(cutDatabase.isCut).toBe(true));
+    await other.query('UPDATE brain.brain_owners SET epoch = epoch + 1 WHERE brain = $1', [brain]);
+    cutDatabase.comeBack();
+    expect(await answer).toEqual({ code: 'SERVICE_UNAVAILABLE' });
+    node.bus.sinceGivenUpMs = sinceGivenUpMs;
+    expect(readFileSync(join(root(), 'a.md'), 'utf8')).toBe('old');
+    await other.end();
+  }, 30_000);
 });

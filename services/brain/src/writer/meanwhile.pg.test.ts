@@ -126,12 +126,15 @@ await onPostgres((open) => {
   });
 
   it.each([
+    ['goes on', 'is still its own', async () => undefined, { saved: true }, 'ours'],
     [
+      'says that nothing was done',
       'went to another process',
       () => bed.database.pool.query('UPDATE brain.brain_owners SET epoch = epoch + 1 WHERE brain = $1', [brain]),
+      { code: 'SERVICE_UNAVAILABLE' },
+      'first',
     ],
-    ['may have gone to another process', async () => undefined],
-  ])('puts nothing in place, and says so, when the brain %s while this one stood still', async (_where, change) => {
+  ])('after it stood still %s where the brain %s', async (_what, _where, change, expected, content) => {
     const { sinceGivenUpMs } = node.bus;
     let isBegun = false;
     const answer = await whileWaiting(
@@ -145,9 +148,9 @@ await onPostgres((open) => {
       },
     );
     node.bus.sinceGivenUpMs = sinceGivenUpMs;
-    expect(answer).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(answer).toMatchObject(expected);
     expect(filesOf()).toEqual(['a.md']);
-    expect(text('a.md')).toBe('first');
+    expect(text('a.md')).toBe(content);
   });
 
   it('does nothing late: not when it gets into its section only then, nor when the disk lets it go on only then', async () => {
