@@ -168,6 +168,8 @@ describe('one process', () => {
     [{ SVC_MCP_PORT: 'http' }, 'SVC_MCP_PORT'],
     [{ SVC_API_KEY: 'short' }, 'SVC_API_KEY'],
     [{ SVC_BIND: '0.0.0.0' }, 'SVC_API_KEY'],
+    [{ SVC_SYNC_CA_FILE: '/absent/authorities.pem' }, 'SVC_SYNC_CA_FILE: /absent/authorities.pem cannot be read'],
+    [{ SVC_SYNC_CA_FILE: import.meta.filename }, 'holds no certificate in PEM form'],
   ])('%o is refused by the name of the setting', async (environment, name) => {
     const dataDir = join(folder(), 'data');
     expect(await sentenceOf(node({ SVC_DATA_DIR: dataDir, ...environment }))).toContain(name);

@@ -1,3 +1,6 @@
+/** Text of the environment and of the files that it names, before anything is read from it. */
+import { X509Certificate } from 'node:crypto';
+
 /** The text of a variable: its own, or that of the file which `<name>_FILE` names. Empty counts as absent. */
 export function rawValue(
   name: string,
@@ -15,5 +18,24 @@ export function rawValue(
   } catch {
     problems.push(`${name}_FILE: cannot be read`);
     return undefined;
+  }
+}
+
+/** Why a file of certificates would not do; null when it does. */
+export function certificatesProblem(path: string, readFile: (path: string) => string): string | null {
+  let pem: string;
+  try {
+    pem = readFile(path);
+  } catch {
+    return `${path} cannot be read`;
+  }
+  return isCertificate(pem) ? null : `${path} holds no certificate in PEM form`;
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
   }
 }

@@ -19,7 +19,7 @@ import { NODE_VARIABLES } from './config-node.ts';
 import { RETENTION_VARIABLES } from './config-retention.ts';
 import { SERVER_VARIABLES } from './config-servers.ts';
 import { WINDOW_VARIABLES } from './config-windows.ts';
-import { rawValue } from './config-raw.ts';
+import { certificatesProblem, rawValue } from './config-raw.ts';
 import { REMOTE_TOKEN, remoteTokensIn } from './config-remote.ts';
 import { secret, type Variable, variable } from './config-variable.ts';
 import { StartProblem } from './start-problem.ts';
@@ -245,6 +245,9 @@ export function readConfig(
     if (parsed.success) values[name] = parsed.data;
     else problems.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}`);
   }
+  const certificates = values['SVC_SYNC_CA_FILE'];
+  const problem = typeof certificates === 'string' ? certificatesProblem(certificates, readFile) : null;
+  if (problem !== null) problems.push(`SVC_SYNC_CA_FILE: ${problem}`);
   const fixed = fixedSettings((name) => rawValue(name, environment, readFile, problems), problems);
   const remoteTokens = remoteTokensIn(environment, (name) => rawValue(name, environment, readFile, problems));
   if (problems.length > 0) throw new ConfigProblem(`The environment does not fit: ${problems.join(', ')}`);

@@ -1,4 +1,5 @@
 /** Where brains sync to: set by operators, in the environment or by a call, never read from a file that travels. */
+import { resolve } from 'node:path';
 import { allow, type Decision, deny, type Denial } from '@svc/contract/decision.ts';
 import type { Config } from '@svc/runtime/config.ts';
 import { ConfigProblem } from '@svc/runtime/config.ts';
@@ -148,7 +149,7 @@ function mannerOf(config: SyncVariables): Pick<Remote, 'silenceMs' | 'transferMs
   return {
     silenceMs: config.SVC_SYNC_SILENCE_MS,
     transferMs: config.SVC_SYNC_TRANSFER_MS,
-    ...(config.SVC_SYNC_CA_FILE === undefined ? {} : { caFile: config.SVC_SYNC_CA_FILE }),
+    ...(config.SVC_SYNC_CA_FILE === undefined ? {} : { caFile: resolve(config.SVC_SYNC_CA_FILE) }),
   };
 }
 
