@@ -8,6 +8,10 @@ export const CLI = {
     'issue 12',
     'The exit code tells a refusal, a wrong command, a missing credential and a node that is not there apart, and the sentence says what to do.',
   ],
+  'cli:doctor:hangs': [
+    'ours',
+    'What is behind a gateway hangs: svc doctor says within seconds what does not answer, once.',
+  ],
   'cli:terminal': [
     'issue 12',
     'A person at a terminal gets tables and colours that fit it; what others wrote cannot write on it.',

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Caller, codeOf, type Reply } from '../client.ts';
+import { CommandLine } from '../instruments/command-line.ts';
 import { Load, reader } from '../instruments/load.ts';
 import { createPool, poolFunds } from '../instruments/pools.ts';
 import { waitFor } from '../instruments/wait-for.ts';
@@ -23,6 +24,8 @@ const HESITATES_MS = [1300, 1600, 1700, 1800];
 /** What a call costs that was in the hands of a process that is lost. */
 const COSTS_AT_MOST_MS = 5000;
 const AFTERWARDS = 60;
+/** So soon svc doctor says that nothing behind the gateways answers. */
+const TOLD_WITHIN_MS = 12_000;
 
 const target = ownTarget({}, { only: 'cluster', apart: EACH_APART });
 
@@ -215,3 +218,28 @@ for (const tried of CASES) {
     { on: target, title: `${hurt.map(named).join(' and ')} ${fault.title}` },
   );
 }
+
+verifies(
+  'cli:doctor:hangs',
+  async ({ place }) => {
+    const cluster = target.get();
+    const behind = cluster.everybody.filter((one) => !cluster.gateways.includes(one));
+    const svc = new CommandLine(place, newName('session'));
+    for (const one of behind) one.signal('SIGSTOP');
+    try {
+      const askedAt = performance.now();
+      const { code, stdout } = await svc.run(['doctor', '--json']);
+      expect(code, stdout).toBe(1);
+      expect(performance.now() - askedAt).toBeLessThan(promised(TOLD_WITHIN_MS));
+      const wrong = stdout
+        .split('\n')
+        .filter((line) => line.includes('"state":"fail"'))
+        .map((line) => JSON.parse(line) as { name: string; found: string });
+      expect(wrong).toMatchObject([{ name: 'node', found: expect.stringMatching(/is not ready: .*brain/) as string }]);
+    } finally {
+      for (const one of behind) one.signal('SIGCONT');
+    }
+    await cluster.whole();
+  },
+  { on: target },
+);

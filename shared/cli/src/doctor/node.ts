@@ -9,14 +9,21 @@ import { type Finding, fail, look, ok } from './finding.ts';
 type Readiness = Awaited<ReturnType<Client['ready']>>;
 
 /** A node that is starting, or was busy for a second, is asked again before it is told of. */
-const LOOKS = 6;
+const LOOKS_FOR_MS = 3000;
 const LOOK_AGAIN_MS = 500;
+/** One that takes a connection and says nothing for so long hangs. */
+const SILENT_MS = 5000;
+/** What is asked of a node that is ready, and of one whose services may be away. */
+const ANSWERS_WITHIN_MS = 10_000;
+const ANSWERS_SOON_MS = 2000;
 
 async function readiness(client: Client, signal: AbortSignal): Promise<Readiness> {
-  let seen = await client.ready(signal);
-  for (let looks = 1; !seen.ready && looks < LOOKS; looks += 1) {
+  const look = (): Promise<Readiness> => client.ready(AbortSignal.any([signal, AbortSignal.timeout(SILENT_MS)]));
+  const until = performance.now() + LOOKS_FOR_MS;
+  let seen = await look();
+  while (!seen.ready && performance.now() < until) {
     await sleep(LOOK_AGAIN_MS, undefined, { signal });
-    seen = await client.ready(signal);
+    seen = await look();
   }
   return seen;
 }
@@ -27,16 +34,20 @@ export async function examineNode(
   isLocal: boolean,
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  let ready: Readiness;
+  let seen: Readiness;
   try {
-    ready = await readiness(client, signal);
+    seen = await readiness(client, signal);
   } catch (error) {
     return [silence(error, client.url, isLocal)];
   }
-  return [standing(client.url, ready), ...(await examineInside(surroundings, client, signal))];
+  return [standing(client.url, seen), ...(await examineInside(surroundings, client, seen.ready, signal))];
 }
 
 function silence(error: unknown, url: string, isLocal: boolean): Finding {
+  if (error instanceof DOMException && error.name === 'TimeoutError') {
+    const found = `what listens at ${url} says nothing for ${SILENT_MS / 1000} s`;
+    return fail('node', found, 'If it is a node, it hangs: look at its log, end it and start it again.');
+  }
   if (!(error instanceof UnreachableError)) return fail('node', explain(error).message, 'Look at its log.');
   if (!error.sent)
     return fail('node', error.message, isLocal ? 'Start one: svc start' : 'Is SVC_URL right, and the node running?');
@@ -49,12 +60,7 @@ function silence(error: unknown, url: string, isLocal: boolean): Finding {
 
 function standing(url: string, { ready, checks, degraded }: Readiness): Finding {
   const failing = checks.filter(({ status }) => status === 'fail').map(({ name }) => name);
-  if (!ready)
-    return fail(
-      'node',
-      `at ${url} is not ready: ${failing.join(', ')}`,
-      'It may be starting, or too busy: again in a moment; then its log tells.',
-    );
+  if (!ready) return fail('node', `at ${url} is not ready: ${failing.join(', ')}`, adviceFor(checks, failing));
   if (degraded.length > 0)
     return look(
       'node',
@@ -64,11 +70,27 @@ function standing(url: string, { ready, checks, degraded }: Readiness): Finding 
   return ok('node', `ready at ${url}`);
 }
 
-async function examineInside({ env, version }: Surroundings, client: Client, signal: AbortSignal): Promise<Finding[]> {
+/** The gateways of a cluster have a check of NATS, through which they reach all services. */
+function adviceFor(checks: Readiness['checks'], failing: readonly string[]): string {
+  if (failing.length > 1 && checks.some(({ name }) => name === 'nats'))
+    return 'Look at NATS first, through which all services are reached, then at the log of those named.';
+  return 'It may be starting, or too busy: again in a moment; then its log tells.';
+}
+
+/** Of a node that is not ready, only what it tells soon: that its services do not answer was said already. */
+async function examineInside(
+  { env, version }: Surroundings,
+  client: Client,
+  isReady: boolean,
+  signal: AbortSignal,
+): Promise<Finding[]> {
   const { key, token } = credentialOf(env);
+  const patience = isReady
+    ? { signal, timeoutMs: ANSWERS_WITHIN_MS }
+    : { signal, timeoutMs: ANSWERS_SOON_MS, repeat: 'never' as const };
   try {
-    const { status } = await client.call('svc_framework_status', {}, { signal });
-    const health = await client.call('svc_health', {}, { signal });
+    const { status } = await client.call('svc_framework_status', {}, patience);
+    const health = await client.call('svc_health', {}, patience);
     const as = token !== undefined ? 'SVC_TOKEN' : key === undefined ? null : 'SVC_KEY';
     return [
       credential(status.keyed, as),
@@ -87,7 +109,7 @@ async function examineInside({ env, version }: Surroundings, client: Client, sig
     const { message, code, advice } = explain(error);
     if (code === 'UNAUTHORIZED' || code === 'FORBIDDEN')
       return [fail('credential', `the node does not take yours: ${message}`, advice[0] ?? 'Set SVC_KEY or SVC_TOKEN.')];
-    return [fail('calls', message, advice[0] ?? 'Its log tells more.')];
+    return isReady ? [fail('calls', message, advice[0] ?? 'Its log tells more.')] : [];
   }
 }
 
