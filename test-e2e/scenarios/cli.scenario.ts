@@ -99,6 +99,14 @@ verifies(
       stderr: expect.stringContaining('content'),
     });
     expect(await said(['commit'])).toMatchObject({ code: 2 });
+    for (const wrong of [
+      ['start', '-p', 'many'],
+      ['tools', '--profile', 'absent'],
+      ['status', '--session', 'two words'],
+      ['call', 'svc_commit', 'message=x', '--idempotency-key', 'two words'],
+    ])
+      expect(await said(wrong), wrong.join(' ')).toMatchObject({ code: 2 });
+    expect(await said(['get', 'absent', '--brain', 'absent'])).toMatchObject({ code: 3 });
     expect(await said(['status', '--url', nobody])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining('svc start'),

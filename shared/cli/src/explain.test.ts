@@ -4,10 +4,10 @@ import { EXIT_CODES } from './exit-codes.ts';
 import { explain } from './explain.ts';
 import { Problem, UsageProblem } from './problems.ts';
 
-const failure = (code: string, data: Record<string, unknown> = {}, retryAfterMs: number | null = null) =>
+const failure = (code: string, data: Record<string, unknown> = {}, retryAfterMs: number | null = null, status = 500) =>
   new CallError(
     'svc_commit',
-    { code, message: 'The sentence.', data, status: 500, requestId: 'req-1', retryAfterMs },
+    { code, message: 'The sentence.', data, status, requestId: 'req-1', retryAfterMs },
     'key-1',
   );
 
@@ -17,6 +17,10 @@ test.each([
   [new RefusalError('svc_sync', 'E_NOT_CONFIGURED', 'no remote', {}, 'r'), 'refused'],
   [failure('VAF_INPUT_INVALID'), 'usage'],
   [failure('TOOL_NOT_FOUND'), 'usage'],
+  [failure('INVALID_REQUEST'), 'usage'],
+  [failure('IDEMPOTENCY_KEY_REUSED'), 'usage'],
+  [failure('PAYLOAD_TOO_LARGE'), 'usage'],
+  [failure('AGENT_NOT_FOUND'), 'refused'],
   [failure('UNAUTHORIZED'), 'denied'],
   [failure('RLS_DENIED'), 'denied'],
   [failure('RATE_LIMITED'), 'later'],
@@ -24,6 +28,7 @@ test.each([
   [failure('TIMEOUT'), 'unknown'],
   [failure('INTERNAL'), 'unknown'],
   [failure('BRAIN_LOAD_FAIL'), 'failed'],
+  [failure('BRAIN_LOAD_FAIL', {}, null, 404), 'refused'],
   [new UnreachableError('http://h', 'off', { sent: false, idempotencyKey: null }), 'unreachable'],
   [new UnreachableError('http://h', 'cut', { sent: true, idempotencyKey: 'k' }), 'unknown'],
   [new UnreachableError('http://h', 'cut', { sent: true, idempotencyKey: null }), 'unreachable'],

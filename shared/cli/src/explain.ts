@@ -19,6 +19,10 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitName>> = {
   VAF_INPUT_INVALID: 'usage',
   VAF_PATH_BLOCKED: 'usage',
   TOOL_NOT_FOUND: 'usage',
+  INVALID_REQUEST: 'usage',
+  IDEMPOTENCY_KEY_REUSED: 'usage',
+  PAYLOAD_TOO_LARGE: 'usage',
+  AGENT_NOT_FOUND: 'refused',
   UNAUTHORIZED: 'denied',
   FORBIDDEN: 'denied',
   RLS_DENIED: 'denied',
@@ -57,12 +61,18 @@ function explainCallError(error: CallError): Explanation {
     ...adviceFor(error),
   ];
   return {
-    exit: EXIT_OF_CODE[code] ?? 'failed',
+    exit: exitOf(error),
     message: Array.isArray(data.problems) ? 'The arguments do not fit the tool.' : oneLine(message),
     code,
     advice,
     data: { ...data, requestId, ...(retryAfterMs === null ? {} : { retryAfterMs }), ...keyOf(idempotencyKey) },
   };
+}
+
+/** Whoever names a brain that is not there is told no; one that cannot be opened is something wrong in the node. */
+function exitOf({ code, status }: CallError): ExitName {
+  if (code === 'BRAIN_LOAD_FAIL' && status === 404) return 'refused';
+  return EXIT_OF_CODE[code] ?? 'failed';
 }
 
 function keyOf(idempotencyKey: string | null): Record<string, string> {

@@ -114,12 +114,17 @@ export async function parseCommand(program: Command, argv: readonly string[]): P
 }
 
 function usageProblem({ code, message }: CommanderError, program: Command, argv: readonly string[]): UsageProblem {
-  if (code === 'commander.help') return new UsageProblem('Which command?', [`Help: svc ${argv.join(' ')} --help`]);
+  const help = `Help: ${['svc', ...commandIn(program, argv), '--help'].join(' ')}`;
+  // Only `svc help <word>` ends so: every group has a command that it stands for.
+  if (code === 'commander.help') return new UsageProblem(`unknown command '${argv.slice(1).join(' ')}'.`, [help]);
   const [sentence = '', ...rest] = message.replace(/^error: /, '').split('\n');
-  const named = program.commands.find((command) => command.name() === argv[0]);
   const advice = rest.map((line) => line.replace(/^\(|\)$/g, ''));
-  return new UsageProblem(sentence.replace(/\.*$/, '.'), [
-    ...advice,
-    `Help: svc ${named === undefined ? '' : `${named.name()} `}--help`,
-  ]);
+  return new UsageProblem(sentence.replace(/\.*$/, '.'), [...advice, help]);
+}
+
+/** The words that name the command which was meant. */
+function commandIn(program: Command, argv: readonly string[]): readonly string[] {
+  const [word, ...rest] = argv;
+  const named = program.commands.find((command) => command.name() === word);
+  return named === undefined ? [] : [named.name(), ...commandIn(named, rest)];
 }
