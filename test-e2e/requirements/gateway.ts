@@ -6,6 +6,7 @@ export const GATEWAY = {
   ],
   'gateway:route:ready': ['gateway routes', 'GET /ready answers 200 with its checks, without a credential.'],
   'gateway:route:metrics': ['gateway routes', 'GET /metrics is Prometheus text, for the operator only.'],
+  'gateway:metrics:documented': ['ours', 'Every metric is in the guide of operators, and every one there is measured.'],
   'gateway:route:unknown': [
     'gateway routes',
     'An unknown path is 404 NOT_FOUND, a wrong verb 405 with Allow, HEAD is GET without body.',

@@ -1,4 +1,6 @@
 /** Routes, request and reply forms, codes of malformed requests. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { request } from 'undici';
 import { expect } from 'vitest';
 import { type Caller, type Fields, isFields, sendTo } from '../client.ts';
@@ -47,6 +49,19 @@ verifies('gateway:route:metrics', async ({ caller, place }) => {
   }
   if (place.key !== null) expect((await caller({ key: null }).get('/metrics')).status).toBe(401);
 });
+
+verifies(
+  'gateway:metrics:documented',
+  async ({ caller }) => {
+    const { text } = await caller().get('/metrics');
+    const exposed = Array.from(text.matchAll(/^# TYPE (svc_\w+)/gm), ([, name]) => name);
+    const guide = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+    const rows = guide.split('\n').filter((line) => line.startsWith('| `svc_'));
+    const documented = rows.flatMap((row) => Array.from(row.matchAll(/`(svc_\w+)(?=[`{])/g), ([, name]) => name));
+    expect(new Set(exposed)).toEqual(new Set(documented));
+  },
+  { only: 'embedded' },
+);
 
 verifies('gateway:route:unknown', async ({ caller }) => {
   const user = caller();
