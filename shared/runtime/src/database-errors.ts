@@ -15,7 +15,9 @@ const SOCKET_AWAY = [
   'EHOSTDOWN',
   'connect ENOENT', // the unix socket is gone; a plain ENOENT is somebody's missing file
 ];
-const AWAY_CODES = new Set([...SQLSTATE_AWAY, ...SOCKET_AWAY]);
+/** The password or the role is another one meanwhile, or the database has gone: what mends it is done at the server. */
+const SQLSTATE_TURNED_AWAY = ['28P01', '28000', '3D000'];
+const AWAY_CODES = new Set([...SQLSTATE_AWAY, ...SQLSTATE_TURNED_AWAY, ...SOCKET_AWAY]);
 /** SQLSTATE class 08: connection exceptions. */
 const CONNECTION_SQLSTATE = /^08[0-9A-Z]{3}$/;
 /** `pg` gives these no code. */
@@ -26,6 +28,11 @@ const CONFLICT_CODES = new Set(['40001', '40P01']);
 const IN_FAILED_TRANSACTION = '25P02';
 const UNSTORABLE_CODES = new Set(['22021', '22P05']);
 const MAX_DEPTH = 6;
+
+/** The server is there and does not let this process in: what waiting alone does not mend. */
+export function isTurnedAway(error: unknown): boolean {
+  return layersOf(error).some(({ codes }) => codes.some((code) => SQLSTATE_TURNED_AWAY.includes(code)));
+}
 
 /** The database cannot be reached, or the connection to it was lost. */
 export function isDatabaseAway(error: unknown): boolean {

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from './database.ts';
-import { isDatabaseAway, isOutOfTime, layersOf } from './database-errors.ts';
+import { isDatabaseAway, isOutOfTime, isTurnedAway, layersOf } from './database-errors.ts';
 import { addressOf, reasonOf, type StartPatience, StartProblem } from './start-problem.ts';
 
 const POSTGRES_PORT = '5432';
@@ -33,7 +33,7 @@ export async function meetDatabase(database: Database, { url, log, giveUpAt = In
     } catch (error) {
       const refused = databaseProblemOf(error, url);
       const now = Date.now();
-      if (refused !== null && !isDatabaseAway(error)) throw new StartProblem(refused);
+      if (refused !== null && (isTurnedAway(error) || !isDatabaseAway(error))) throw new StartProblem(refused);
       if (now + RETRY_MS >= giveUpAt) throw new StartProblem(unreachable(url, error));
       if (now - toldAt >= TELL_EVERY_MS) {
         log.warn({ err: error }, `PostgreSQL at ${addressOf(url, POSTGRES_PORT)} cannot be reached yet`);

@@ -65,6 +65,22 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     await database.close();
   });
 
+  test('a login that ends while it is used is a database that is away, and is taken again when it is back', async () => {
+    const admin = await open(server?.url ?? '');
+    const sql = (text: string) => poolClient(admin.pool).$queryRawUnsafe(text);
+    await sql('CREATE ROLE changing LOGIN');
+    const database = await open(String(Object.assign(new URL(server?.url ?? ''), { username: 'changing' })));
+    const ask = () => withPgTransaction(database.pool, (tx) => tx.$queryRawUnsafe('SELECT 1 AS one'));
+    expect(await ask()).toEqual([{ one: 1 }]);
+    await sql('ALTER ROLE changing NOLOGIN');
+    await sql(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'changing'`);
+    for (const _ of [1, 2]) await expect(ask()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await sql('ALTER ROLE changing LOGIN');
+    expect(await ask()).toEqual([{ one: 1 }]);
+    await database.close();
+    await admin.close();
+  });
+
   test('a statement that was planned while its table was empty does not read all of it when that is large', async () => {
     const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 1 });
     const client = poolClient(database.pool);
