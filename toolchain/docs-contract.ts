@@ -92,7 +92,8 @@ export function configPage(): string {
     [
       'Environment variables, read once at start. A value that does not fit stops the start with a sentence that names the variable;',
       'an unknown `SVC_` variable is warned about. An empty variable counts as absent.',
-      'Every variable `X` can be given as `X_FILE`: the path of a file that holds the value. Use that for secrets in containers.',
+      'Every variable `X` can be given as `X_FILE`: the path of a file that holds the value. Use that for secrets in containers. A file',
+      'that is empty stops the start too, unless it is that of a key which counts besides (`…_PREVIOUS`, `…_ALSO`).',
     ].join('\n'),
     table(['Variable', '', 'Default', 'Meaning'], rows),
     '## Settings',

@@ -1,7 +1,13 @@
 /** Text of the environment and of the files that it names, before anything is read from it. */
 import { X509Certificate } from 'node:crypto';
 
-/** The text of a variable: its own, or that of the file which `<name>_FILE` names. Empty counts as absent. */
+/** Keys that count beside the one in use: containers always have their files, which are empty while there is none. */
+const MAY_BE_EMPTY = /_(PREVIOUS|ALSO)$/;
+
+/**
+ * The text of a variable: its own, or that of the file which `<name>_FILE` names. An empty variable counts as absent; an
+ * empty file is a secret that somebody lost.
+ */
 export function rawValue(
   name: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -14,7 +20,9 @@ export function rawValue(
   if (file === undefined || file === '') return undefined;
   try {
     const value = readFile(file).trim();
-    return value === '' ? undefined : value;
+    if (value !== '') return value;
+    if (!MAY_BE_EMPTY.test(name)) problems.push(`${name}_FILE: ${file} is empty`);
+    return undefined;
   } catch {
     problems.push(`${name}_FILE: cannot be read`);
     return undefined;

@@ -44,6 +44,18 @@ describe('the environment', () => {
     expect(() => readConfig({ SVC_API_KEY_FILE: '/missing' }, files)).toThrow('SVC_API_KEY_FILE');
   });
 
+  it('takes an empty file for a secret that was lost, unless it is that of a key which may count besides', () => {
+    const empty = () => ' \n';
+    expect(() => readConfig({ SVC_API_KEY_FILE: '/run/key' }, empty)).toThrow('SVC_API_KEY_FILE: /run/key is empty');
+    const besides = { SVC_API_KEY_PREVIOUS_FILE: '/run/previous', SVC_AUDIT_KEY_ALSO_FILE: '/run/also' };
+    expect(readConfig(besides, empty).config.SVC_API_KEY_PREVIOUS).toBeUndefined();
+  });
+
+  it('has no key before where there is no key, which would open the node to everybody on its machine', () => {
+    const forgotten = { SVC_API_KEY: '', SVC_API_KEY_PREVIOUS: 'a-key-of-sixteen-or-more' };
+    expect(() => readConfig(forgotten, noFile)).toThrow('SVC_API_KEY_PREVIOUS');
+  });
+
   it('reads lists, switches and plan limits', () => {
     const { config } = readConfig(
       { SVC_ALLOWED_HOSTS: 'a, b,', SVC_RATE_LIMIT: 'off', SVC_PLAN_LIMITS: 'free=5,pro=50' },

@@ -232,7 +232,7 @@ const OUR_PREFIX = /^SVC_/;
 
 /**
  * Environment -> configuration. Throws ConfigProblem naming every variable that is wrong, never its value when secret.
- * A variable `X_FILE` gives the value of `X` from a file (secrets of containers). Empty counts as absent.
+ * A variable `X_FILE` gives the value of `X` from a file (secrets of containers).
  */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
@@ -245,9 +245,7 @@ export function readConfig(
     if (parsed.success) values[name] = parsed.data;
     else problems.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}`);
   }
-  const certificates = values['SVC_SYNC_CA_FILE'];
-  const problem = typeof certificates === 'string' ? certificatesProblem(certificates, readFile) : null;
-  if (problem !== null) problems.push(`SVC_SYNC_CA_FILE: ${problem}`);
+  problems.push(...problemsBetween(values, readFile));
   const fixed = fixedSettings((name) => rawValue(name, environment, readFile, problems), problems);
   const remoteTokens = remoteTokensIn(environment, (name) => rawValue(name, environment, readFile, problems));
   if (problems.length > 0) throw new ConfigProblem(`The environment does not fit: ${problems.join(', ')}`);
@@ -262,6 +260,17 @@ export function readConfig(
       (name) => `${name} is not a known variable and has no effect; nearest: ${nearestNames(name, names, 1).join('')}`,
     ),
   };
+}
+
+/** What no variable shows alone. */
+function problemsBetween(values: Readonly<Record<string, unknown>>, readFile: (path: string) => string): string[] {
+  const problems: string[] = [];
+  if (values['SVC_API_KEY'] === undefined && values['SVC_API_KEY_PREVIOUS'] !== undefined)
+    problems.push('SVC_API_KEY_PREVIOUS: opens nothing without SVC_API_KEY');
+  const certificates = values['SVC_SYNC_CA_FILE'];
+  const problem = typeof certificates === 'string' ? certificatesProblem(certificates, readFile) : null;
+  if (problem !== null) problems.push(`SVC_SYNC_CA_FILE: ${problem}`);
+  return problems;
 }
 
 function fixedSettings(rawOf: (variable: string) => string | undefined, problems: string[]): FixedSettings {
