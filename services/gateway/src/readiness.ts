@@ -1,5 +1,5 @@
 /** Whether this gateway should get traffic, and what it waits for if not. */
-import { type Check, SUBJECTS } from '@svc/contract/discovery.ts';
+import { type Check, CLOCKS_DIFFER_MS, SUBJECTS } from '@svc/contract/discovery.ts';
 import { check, linkChecks } from '@svc/runtime/checks.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
@@ -34,8 +34,8 @@ export function createReadiness(
 ): Readiness {
   const { bus, clock } = platform;
   let leaving = false;
-  let remembered: { readonly until: number; readonly checks: Promise<Check[]> } = {
-    until: 0,
+  let remembered: { readonly at: number; readonly checks: Promise<Check[]> } = {
+    at: Number.NEGATIVE_INFINITY,
     checks: Promise.resolve([]),
   };
 
@@ -55,7 +55,7 @@ export function createReadiness(
 
   async function allServiceChecks(): Promise<Check[]> {
     const services = [...new Set([...expectedServices, ...directory.services()])].sort();
-    return (await Promise.all(services.map(serviceChecks))).flat();
+    return [...(await Promise.all(services.map(serviceChecks))).flat(), ...clockChecks(directory)];
   }
 
   return {
@@ -63,9 +63,10 @@ export function createReadiness(
       leaving = true;
     },
     async check() {
-      if (clock.now() >= remembered.until) {
-        remembered = { until: clock.now() + REMEMBERED_MS, checks: allServiceChecks() };
-      }
+      const now = clock.now();
+      // Nothing is remembered from a time that is still to come: the clock was set back.
+      if (now < remembered.at || now >= remembered.at + REMEMBERED_MS)
+        remembered = { at: now, checks: allServiceChecks() };
       const checks = [
         check('accepting', !leaving),
         ...linkChecks(platform),
@@ -77,4 +78,15 @@ export function createReadiness(
       return { ready: checks.every(({ status }) => status !== 'fail'), checks, degraded };
     },
   };
+}
+
+/** A process whose clock is another one refuses calls that are in time, or lets them wait for too long. */
+function clockChecks(directory: Pick<ServiceDirectory, 'instances'>): Check[] {
+  const apart = directory
+    .instances()
+    .filter(({ lastSeenAt, sentAt = lastSeenAt }) => Math.abs(lastSeenAt - sentAt) > CLOCKS_DIFFER_MS);
+  return [...new Set(apart.map(({ service }) => service))].map((service) => ({
+    name: `${service}:clock`,
+    status: 'degraded',
+  }));
 }

@@ -28,6 +28,8 @@ export const MCP_SESSION_CHANGED = 'gateway.mcp-session';
 export const ANNOUNCE_EVERY_MS = 5000;
 export const STALE_AFTER_MS = 15_000;
 export const FORGET_AFTER_MS = 60_000;
+/** Calls carry the moment until which they may be answered: clocks further apart than that cost calls. */
+export const CLOCKS_DIFFER_MS = 10_000;
 
 export interface Announcement {
   readonly service: string;
@@ -40,6 +42,8 @@ export interface Announcement {
   readonly toolsDigest: string;
   readonly host?: string;
   readonly port?: number;
+  /** By the clock of its process, ms since the epoch; older versions do not tell. */
+  readonly sentAt?: number;
 }
 
 /**

@@ -87,11 +87,11 @@ export async function startService<Deps, On extends StatelessPlatform>(
 
 /** Tells the gateways that this process is there: now, regularly, when asked, and after each reconnect. */
 async function startAnnouncing(
-  { bus }: StatelessPlatform,
+  { bus, clock }: StatelessPlatform,
   announcement: Announcement,
 ): Promise<{ leave(): Promise<void> }> {
   const announce = (): void => {
-    if (bus.connected) bus.publish(SUBJECTS.announce, JSON.stringify(announcement));
+    if (bus.connected) bus.publish(SUBJECTS.announce, JSON.stringify({ ...announcement, sentAt: clock.now() }));
   };
   const asked = await bus.subscribe(SUBJECTS.who, announce);
   const stopListening = bus.onConnection((connected) => {

@@ -1,0 +1,67 @@
+import { SUBJECTS } from '@svc/contract/discovery.ts';
+import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import { createFakeClock, type FakeClock } from '@svc/testing/fakes.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createTestPlatform } from '../testing/platform.ts';
+import { createGatewayMetrics } from './gateway-metrics.ts';
+import { createReadiness, type Standing } from './readiness.ts';
+import { startServiceDirectory } from './service-directory.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A gateway beside one service, whose every answer is said by the test. */
+async function besideBooks(): Promise<{
+  clock: FakeClock;
+  announce(sentAt?: number): void;
+  become(status: 'ok' | 'fail'): void;
+  check(): Promise<Standing>;
+}> {
+  const clock = createFakeClock();
+  const platform = { ...createTestPlatform({ bus: createLocalBus({ clock }) }), clock };
+  const { bus, node } = platform;
+  const metrics = createGatewayMetrics(platform.metrics);
+  const directory = await startServiceDirectory(platform, metrics, ['books']);
+  let status = 'ok';
+  await bus.respond(SUBJECTS.cards('books'), async () => '[]');
+  await bus.respond(SUBJECTS.checks('books'), async () => JSON.stringify([{ name: 'ledger', status }]));
+  const announcement = { service: 'books', ...node, ready: true, toolsDigest: 'd' };
+  const announce = (sentAt?: number): void =>
+    bus.publish(SUBJECTS.announce, JSON.stringify({ ...announcement, ...(sentAt === undefined ? {} : { sentAt }) }));
+  const { check } = createReadiness(platform, directory, metrics, ['books']);
+  onTestFinished(async () => {
+    metrics.close();
+    await directory.close();
+    await bus.close();
+  });
+  announce(clock.now());
+  await expect.poll(() => directory.knows('books')).toBe(true);
+  return { clock, announce, become: (now) => (status = now), check };
+}
+
+test('what was found is not believed for longer because the clock is set back', async () => {
+  const { clock, become, check } = await besideBooks();
+  expect(await check()).toMatchObject({ ready: true });
+  become('fail');
+  expect(await check()).toMatchObject({ ready: true });
+  clock.advance(-HOUR_MS);
+  expect(await check()).toMatchObject({ ready: false });
+  clock.advance(HOUR_MS);
+  become('ok');
+  expect(await check()).toMatchObject({ ready: true });
+});
+
+test('a service whose clock is another one is named, and serves', async () => {
+  const { clock, announce, check } = await besideBooks();
+  for (const [apartMs, degraded] of [
+    [60_000, ['books:clock']],
+    [-60_000, ['books:clock']],
+    [2000, []],
+  ] as const) {
+    announce(clock.now() + apartMs);
+    await expect.poll(async () => (clock.advance(1000), (await check()).degraded)).toEqual(degraded);
+    expect(await check()).toMatchObject({ ready: true });
+  }
+  announce();
+  clock.advance(1000);
+  expect((await check()).degraded).toEqual([]);
+});
