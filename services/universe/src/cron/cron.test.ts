@@ -132,6 +132,15 @@ describe('a job', () => {
     expect(key).toMatch(/^cron:default\/late:\d+:10$/);
   });
 
+  test('whose next tick is far off, because the clock was set back, counts anew from now', async () => {
+    await schedule({ id: 'far', interval: 1000, task: probeTask() });
+    await backDate('far', -90_000);
+    await ends('far', { tick: 1, status: 'ok' });
+    expect((await jobOf('far')).job).toMatchObject({ missed: 0 });
+    await bed.call('cron_cancel', { id: 'far' });
+    bed.probe.keys.splice(0);
+  });
+
   test('never runs beside itself: a tick meanwhile is skipped, and who asks for a run is told', async () => {
     await schedule({ id: 'slow', interval: 60_000, task: probeTask({ hold: true }) });
     const first = run('slow');

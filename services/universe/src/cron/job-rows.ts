@@ -168,6 +168,19 @@ export function readDue(client: SqlClient, limit: number, heartbeatsAlone: boole
   );
 }
 
+/** More than the clocks of two database servers differ. */
+const CLOCKS_DIFFER_MS = 5000;
+
+/** A next tick further off than one interval is of a clock that was set back meanwhile: ticks are counted anew from now. */
+export async function countAnew(client: SqlClient): Promise<void> {
+  await client.$executeRawUnsafe(
+    `UPDATE universe.cron_jobs j SET anchor_at = now, last_tick = 0, next_at = now + interval_ms * interval '1 millisecond'
+     FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS now) moment
+     WHERE enabled AND next_at > now + (interval_ms + $1::int) * interval '1 millisecond'`,
+    CLOCKS_DIFFER_MS,
+  );
+}
+
 /** When the next tick after now is due, in ms since the epoch; null = none ever. */
 export async function readNextDue(client: SqlClient): Promise<number | null> {
   const [row] = await client.$queryRawUnsafe<{ nextAt: number | null }[]>(

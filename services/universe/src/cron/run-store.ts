@@ -7,7 +7,16 @@ import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { UniverseStore, Work } from '../universe-store.ts';
 import { FORSAKEN_AFTER_MS, LOST, type RunEnd, SILENT_AFTER_MS } from './domain/run.ts';
 import { dueTick } from './domain/schedule.ts';
-import { changeJob, type JobPlace, type JobRow, lockDueJob, lockJob, readDue, readNextDue } from './job-rows.ts';
+import {
+  changeJob,
+  countAnew,
+  type JobPlace,
+  type JobRow,
+  lockDueJob,
+  lockJob,
+  readDue,
+  readNextDue,
+} from './job-rows.ts';
 import {
   type EndedRun,
   endRun,
@@ -59,6 +68,7 @@ export function createRunStore({ client, change, idempotency }: UniverseStore, c
   return {
     due: (limit: number, heartbeatsAlone = false) => readDue(client, limit, heartbeatsAlone),
     nextDue: () => readNextDue(client),
+    countAnew: () => countAnew(client),
     /** Null = nothing is left to be run: another process has it, or the run before is not over. */
     async claim(jobKey: string): Promise<ClaimedRun | null> {
       const { decision } = await change(OWN, async (unit) => allow(await claimTick(unit, jobKey, claimer, null)));

@@ -46,6 +46,7 @@ const LOOK = 'universe.cron-look';
 const LOOK_EVERY_MS = 1000;
 const ALIVE_EVERY_MS = 1000;
 const LOSE_EVERY_MS = 10_000;
+const ANEW_EVERY_MS = 10_000;
 const LOSE_FORSAKEN_EVERY_MS = 1000;
 /** Looked at together. */
 const AT_ONCE = 50;
@@ -99,7 +100,7 @@ export function createCronRunner(parts: RunnerParts): CronRunner {
     run,
     jobs: [
       { id: LOOK, everyMs: LOOK_EVERY_MS, scope: 'cluster', run: look },
-      { id: 'universe.cron-lost', everyMs: LOSE_EVERY_MS, scope: 'cluster', run: () => runs.loseSilent() },
+      ...sweeps(runs),
       ...(presence === null ? [] : presenceJobs({ runs, presence, inHand })),
     ],
     wakeAt: (nextAt) => void platform.jobs.wake(LOOK, nextAt),
@@ -131,6 +132,13 @@ function presenceJobs({ runs, presence, inHand }: Presented): JobDeclaration[] {
   return [
     { id: 'universe.cron-alive', everyMs: ALIVE_EVERY_MS, scope: 'process', run: alive },
     { id: 'universe.cron-forsaken', everyMs: LOSE_FORSAKEN_EVERY_MS, scope: 'cluster', run: lose },
+  ];
+}
+
+function sweeps(runs: RunStore): JobDeclaration[] {
+  return [
+    { id: 'universe.cron-anew', everyMs: ANEW_EVERY_MS, scope: 'cluster', run: () => runs.countAnew() },
+    { id: 'universe.cron-lost', everyMs: LOSE_EVERY_MS, scope: 'cluster', run: () => runs.loseSilent() },
   ];
 }
 

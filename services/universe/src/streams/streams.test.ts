@@ -44,6 +44,13 @@ const expireLeases = (stream: string) =>
   );
 
 describe('a queue', () => {
+  test('tells no negative age when the clock was set back', async () => {
+    await put('ages', 'x');
+    await sql(`UPDATE universe.work SET created_at = now() + interval '1 hour'
+      WHERE stream_id = (SELECT stream_id FROM universe.streams WHERE name = 'ages')`);
+    expect(await bed.call('stream_info', { stream: 'ages' })).toMatchObject({ pending: 1, oldestPendingMs: 0 });
+  });
+
   test('offers in order, each item once, to however many ask at once', async () => {
     for (const task of ['a', 'b', 'c']) await put('order', task);
     expect(await bed.call('stream_peek', { stream: 'order' })).toMatchObject({ work: { task: 'a', attempts: 0 } });
