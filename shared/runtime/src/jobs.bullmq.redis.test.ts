@@ -6,7 +6,7 @@ import { describeJobs } from '@svc/testing/jobs.contract.ts';
 import { startOwnRedis } from '@svc/testing/servers/redis.ts';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { createBullmqJobs } from './jobs.bullmq.ts';
 import type { Jobs } from './jobs.ts';
 import { connectRedis } from './redis.ts';
@@ -158,6 +158,14 @@ describe.skipIf(server === null)('BullMQ jobs of several replicas', () => {
     for (let number = WISHES; number > 0; number -= 1) await jobs.wake(job.id, from + number);
     await delay(from - Date.now());
     await jobs.cancel(job.id);
+  });
+
+  test('a clock that is set back by an hour holds up no schedule', async () => {
+    const slots: number[] = [];
+    const jobs = await replica();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+    await jobs.schedule(collect('test.set-back', slots)).finally(() => vi.useRealTimers());
+    await until(() => slots.length >= 5);
   });
 
   test('a schedule lost with everything in Redis is rebuilt', async () => {

@@ -200,7 +200,9 @@ class ServiceQueue {
   async #putSchedule({ id, everyMs }: JobDeclaration, known: JobSchedulerJson | undefined): Promise<void> {
     const pattern = String(everyMs);
     const overdueMs = Date.now() - (known?.next ?? 0);
-    if (known?.pattern === pattern && overdueMs < everyMs + LOCK_MS + STALLED_CHECK_MS) return;
+    const toleratedMs = everyMs + LOCK_MS + STALLED_CHECK_MS;
+    // One too far ahead is of a clock that was set back meanwhile.
+    if (known?.pattern === pattern && Math.abs(overdueMs) < toleratedMs) return;
     await this.#queue.upsertJobScheduler(id, { pattern }, { name: id });
   }
 

@@ -9,8 +9,8 @@ interface LocalJobsOptions {
   readonly clock?: Clock;
 }
 
-/** Longest delay a timer takes (2^31 - 1 ms); longer waits look again then. */
-const MAX_TIMER_MS = 2_147_483_647;
+/** Timers do not follow the clock when it is set, nor through the sleep of a machine: longer waits look again then. */
+const LOOK_AGAIN_MS = 60_000;
 
 export function createLocalJobs({ log, clock = systemClock }: LocalJobsOptions): Jobs {
   const loops = new Map<string, JobLoop>();
@@ -82,8 +82,11 @@ class JobLoop {
   #arm(): void {
     clearTimeout(this.#timer);
     if (this.#running !== undefined || this.#drain.signal.aborted) return;
-    const waitMs = Math.min(this.#nextSlot, this.#wakeAt) - this.#clock.now();
-    this.#timer = setTimeout(() => this.#fire(), Math.min(Math.max(waitMs, 0), MAX_TIMER_MS));
+    const now = this.#clock.now();
+    // The next slot of a clock that was set back is an earlier one.
+    this.#nextSlot = Math.min(this.#nextSlot, slotAfter(now, this.#job.everyMs));
+    const waitMs = Math.min(this.#nextSlot, this.#wakeAt) - now;
+    this.#timer = setTimeout(() => this.#fire(), Math.min(Math.max(waitMs, 0), LOOK_AGAIN_MS));
   }
 
   #fire(): void {
