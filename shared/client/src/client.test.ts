@@ -149,6 +149,11 @@ describe('what went wrong is told apart', () => {
       retryAfterMs: 42_000,
     });
     expect(busy.node.seen).toHaveLength(1);
+    const until = new Date(Date.now() + 100_000).toUTCString();
+    await using dated = await nodeAnswering(failure('RATE_LIMITED', 429, {}, { 'retry-after': until }));
+    const { retryAfterMs } = (await thrownBy(dated.client.call('svc_health'))) as CallError;
+    expect(retryAfterMs).toBeGreaterThan(90_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(100_000);
   });
 
   it('nobody there, naming the address', async () => {

@@ -120,12 +120,13 @@ function failureOf(error: Fields, status: number, headers: Headers): CallFailure
   };
 }
 
-/** The header has whole seconds; the body may know it better. */
+/** The header has whole seconds, or a date where a proxy wrote it; the body may know it better. */
 function retryAfterMs({ retryAfterMs: exact }: Fields, headers: Headers): number | null {
   if (typeof exact === 'number') return exact;
   const header = headers.get('retry-after');
-  const seconds = header === null || header === '' ? Number.NaN : Number(header);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
+  if (header === null || header === '') return null;
+  const waitMs = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : null;
 }
 
 export function parsed(text: string): unknown {

@@ -57,6 +57,12 @@ describe('the pause', () => {
     expect(pause(failed('RATE_LIMITED', 12_000), {})).toBeNull();
   });
 
+  it('grows also where the service asks for no time at all', () => {
+    expect([1, 2, 3, 50].map((count) => pause(failed('RATE_LIMITED', 0), { count, chance: 1 }))).toEqual([
+      50, 100, 200, 2000,
+    ]);
+  });
+
   it('grows with the attempts, to two seconds', () => {
     expect([1, 2, 3, 50].map((count) => pause(LOST, { count, chance: 1 }))).toEqual([50, 100, 200, 2000]);
     expect(pause(LOST, { count: 3, chance: 0 })).toBe(100);

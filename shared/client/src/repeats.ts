@@ -29,8 +29,8 @@ export function pauseBefore(outcome: Outcome, call: Repeatable, attempts: Attemp
   if (!mayRepeat(outcome, call, attempts)) return null;
   const asked = outcome.kind === 'failure' ? outcome.failure.retryAfterMs : null;
   const backoff = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts.count - 1)) * (0.5 + attempts.chance / 2);
-  // Those who were sent away together shall not come back together.
-  const pause = asked === null ? backoff : asked + attempts.chance * FIRST_PAUSE_MS;
+  // Those who were sent away together shall not come back together, nor again and again because no time was asked for.
+  const pause = asked === null ? backoff : Math.max(backoff, asked + attempts.chance * FIRST_PAUSE_MS);
   return pause < attempts.leftMs ? pause : null;
 }
 
