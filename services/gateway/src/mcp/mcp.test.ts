@@ -213,6 +213,14 @@ describe('the newer era', () => {
     }
   });
 
+  test('an answer to a question that was never asked is refused under no id, which the client may use itself', async () => {
+    for (const said of [{ result: {} }, { error: { code: -1, message: 'no' } }]) {
+      const refused = await post({ jsonrpc: '2.0', id: 7, ...said });
+      expect([refused.status, refused.error?.code]).toEqual([400, -32_600]);
+      expect(refused).not.toHaveProperty('id');
+    }
+  });
+
   test('a notification is accepted without a body', async () => {
     const body = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { _meta: META, requestId: 1 } };
     const { status, headers } = await post(body, { 'mcp-protocol-version': MODERN });

@@ -76,10 +76,11 @@ export class McpProtocol implements Protocol {
     this.#readings.set(exchange, reading);
     try {
       const parsed = parseJson(body);
-      reading.id = idOf(parsed);
+      const reply = replyIn(parsed);
+      // An answer is not answered: its id is one of ours, and the client may be waiting for the same one of its own.
+      reading.id = reply === null ? idOf(parsed) : null;
       assertBounded(parsed);
-      const reply = this.#parts.room.takeReply === undefined ? null : replyIn(parsed);
-      if (reply !== null) return await this.#takeReply(reply, calling);
+      if (reply !== null && this.#parts.room.takeReply !== undefined) return await this.#takeReply(reply, calling);
       const message = messageOf(parsed, mirrorsOf(exchange.request));
       reading.era = message.era;
       await this.#carryOut(message, calling);
