@@ -282,6 +282,9 @@ describe('secrets', () => {
     expect([secret('audit_key'), also === '']).toEqual([audit, false]);
     make('--renew', 'audit_key', folder);
     expect([secret('audit_key'), secret('audit_key_also')]).toEqual([also, audit]);
+    const shared = secret('node_secret');
+    make('--renew', 'node_secret', folder);
+    expect([secret('node_secret') === shared, secret('node_secret_previous')]).toEqual([false, shared]);
     make('--renew', 'redis_url_brain', folder);
     expect(secret('redis_users').match(/^user brain(_b)? /gm)).toHaveLength(2);
     expect(() => make('--renew', 'redis_url_brain', folder)).toThrow('retire redis_url_brain first');

@@ -2,7 +2,7 @@
 //   make-secrets.ts                  makes those that are missing; run it again when a service is added
 //   make-secrets.ts --renew NAME     makes a new one, which counts beside the one in use until --retire
 //   make-secrets.ts --retire NAME    ends the one before
-// NAME: api_key, audit_key, nats_url_<service>, redis_url_<service> or database_url_<service>; see docs/operations.md.
+// NAME: api_key, audit_key, node_secret, nats_url_<service>, redis_url_<service> or database_url_<service>; see docs/operations.md.
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,11 @@ const { values, positionals } = parseArgs({
 const folder = positionals[0] ?? join(import.meta.dirname, 'secrets');
 
 /** Where the other one stands while two count. */
-const OTHER: Readonly<Record<string, string>> = { api_key: 'api_key_previous', audit_key: 'audit_key_also' };
+const OTHER: Readonly<Record<string, string>> = {
+  api_key: 'api_key_previous',
+  audit_key: 'audit_key_also',
+  node_secret: 'node_secret_previous',
+};
 const otherOf = (name: string): string => OTHER[name] ?? `${name}_previous`;
 
 const newPassword = (): string => randomBytes(32).toString('base64url');
@@ -99,7 +103,7 @@ function redisRights(service: string): string {
 }
 
 /** Changed by hand, where they are used. */
-const FIXED = ['postgres_password', 'node_secret'];
+const FIXED = ['postgres_password'];
 
 /** The key of the audit counts everywhere before anybody signs with it, so it takes two steps. */
 function renew(name: string): string {
