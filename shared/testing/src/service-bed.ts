@@ -1,4 +1,5 @@
 /** What a service needs to run inside a test, and how a test calls its tools: an envelope on the local bus. */
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
@@ -40,7 +41,7 @@ export function platformOn(
   return {
     kind: 'embedded',
     durability: database.durability,
-    config: readConfig({ SVC_DATA_DIR: DATA_DIRECTORY, ...environment }, () => '').config,
+    config: readConfig({ SVC_DATA_DIR: DATA_DIRECTORY, ...environment }, (path) => readFileSync(path, 'utf8')).config,
     log,
     metrics: createMetrics(),
     clock: systemClock,
