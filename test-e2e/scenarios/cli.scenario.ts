@@ -2,15 +2,24 @@
  * `svc`, the real program against real nodes: each command, as a script has it. It knows nothing but a door, and doors
  * are the same everywhere, so one target is enough.
  */
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer, type ServerOptions } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@svc/testing/servers/ports.ts';
 import { expect, onTestFinished } from 'vitest';
+import { selfSigned } from '../instruments/certificate.ts';
 import { CommandLine, LAUNCHER, quoted } from '../instruments/command-line.ts';
 import { folder, onOwnBrain } from '../instruments/own-command-line.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
+
+function selfSignedServer(): ServerOptions {
+  const { key, certificate: cert } = selfSigned();
+  return { key, cert };
+}
 
 const EMBEDDED = { only: 'embedded' } as const;
 const PROTOCOL = {
@@ -113,6 +122,14 @@ verifies(
     });
     expect(await said(['watch', '--url', nobody])).toMatchObject({ code: 4 });
     expect(await said(['status', '--url', 'ftp://x'])).toMatchObject({ code: 2 });
+    const untrusted = createServer(selfSignedServer()).listen(0, '127.0.0.1');
+    await once(untrusted, 'listening');
+    onTestFinished(() => void untrusted.close());
+    const behindTls = `https://127.0.0.1:${(untrusted.address() as AddressInfo).port}`;
+    expect(await said(['set', 'a', 'b', '--url', behindTls])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('its certificate is not trusted'),
+    });
     expect((await svc.run(['doctor', '--url', nobody])).code).toBe(1);
     expect(await said(['status'], { SVC_TOKEN: `svc_${'0'.repeat(43)}` })).toMatchObject({
       code: 5,

@@ -156,6 +156,17 @@ describe('what went wrong is told apart', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(100_000);
   });
 
+  it('an address that does not speak TLS, at once: nothing of the call has left', async () => {
+    await using at = await nodeAnswering(result({}));
+    const client = createClient({ url: at.node.url.replace('http:', 'https:') });
+    const startedAt = performance.now();
+    const error = await thrownBy(client.call('svc_set_memory', NOTE));
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+    expect(error).toMatchObject({ name: 'UnreachableError', sent: false });
+    expect((error as Error).message).toContain('it does not speak TLS');
+    expect(at.node.seen).toEqual([]);
+  });
+
   it('nobody there, naming the address', async () => {
     const url = await nowhere();
     const client = createClient({ url, reachWithinMs: 100 });

@@ -70,12 +70,24 @@ const NOT_SENT: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'it does not take connections',
 };
 
+/** Codes of Node for what TLS finds wrong before anything of the request leaves; it will find the same the next time. */
+const UNTRUSTED = /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH$)/;
+const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
+
+function tlsProblemOf(code: string | null, message: string): string | null {
+  if (code === null) return null;
+  if (UNTRUSTED.test(code)) return `its certificate is not trusted: ${message}`;
+  return NO_TLS.test(code) ? 'it does not speak TLS' : null;
+}
+
 function lossOf(error: unknown): Pick<Unanswered, 'sent' | 'isStrange' | 'reason'> {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = isFields(cause) && typeof cause.code === 'string' ? cause.code : null;
   const told = code === null ? undefined : NOT_SENT[code];
   if (told !== undefined) return { sent: false, reason: told };
   const reason = cause instanceof Error ? cause.message : String(cause);
+  const tlsProblem = tlsProblemOf(code, reason);
+  if (tlsProblem !== null) return { sent: false, isStrange: true, reason: tlsProblem };
   // What Node names without a code is its own decision: a port it does not call, a redirect that is not followed.
   return { sent: true, reason, ...(code === null && cause !== error ? { isStrange: true } : {}) };
 }

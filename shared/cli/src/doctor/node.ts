@@ -49,6 +49,8 @@ function silence(error: unknown, url: string, isLocal: boolean): Finding {
     return fail('node', found, 'If it is a node, it hangs: look at its log, end it and start it again.');
   }
   if (!(error instanceof UnreachableError)) return fail('node', explain(error).message, 'Look at its log.');
+  if (!error.sent && url.startsWith('https:'))
+    return fail('node', error.message, 'Is SVC_URL right, and its authority one that NODE_EXTRA_CA_CERTS names?');
   if (!error.sent)
     return fail('node', error.message, isLocal ? 'Start one: svc start' : 'Is SVC_URL right, and the node running?');
   return fail(
