@@ -207,10 +207,16 @@ describe('the newer era', () => {
   test('methods it has not are 404, and verbs it has not are 405', async () => {
     expect(await modern('prompts/list')).toMatchObject({ status: 404, error: { code: -32_601 } });
     expect(await modern('ping')).toMatchObject({ status: 404, error: { code: -32_601 } });
-    for (const method of ['GET', 'DELETE', 'PUT']) {
-      const headers = { ...bearer(), 'mcp-protocol-version': MODERN, 'mcp-session-id': 'x' };
-      expect((await fetch(address(), { method, headers })).status).toBe(405);
+    const wrongVerb = async (method: string, extra: Readonly<Record<string, string>>) => {
+      const { status, headers } = await fetch(address(), { method, headers: { ...bearer(), ...extra } });
+      return [status, headers.get('allow')];
+    };
+    const inModern = { 'mcp-protocol-version': MODERN, 'mcp-session-id': 'x' };
+    for (const method of ['GET', 'DELETE']) {
+      expect(await wrongVerb(method, inModern)).toEqual([405, 'POST']);
+      expect(await wrongVerb(method, {})).toEqual([405, 'POST']);
     }
+    expect(await wrongVerb('PUT', inModern)).toEqual([405, 'POST, GET, DELETE']);
   });
 
   test('an answer to a question that was never asked is refused under no id, which the client may use itself', async () => {

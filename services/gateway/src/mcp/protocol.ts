@@ -97,6 +97,7 @@ export class McpProtocol implements Protocol {
     const { exchange } = calling;
     const { request } = exchange;
     if (mirrorsOf(request).version === MODERN || headerText(request.headers, SESSION_HEADER) === undefined) {
+      exchange.response.setHeader('Allow', 'POST');
       throw new CallError('METHOD_NOT_ALLOWED');
     }
     const name = await handshake.sessionOf(calling);
