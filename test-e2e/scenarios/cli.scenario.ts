@@ -108,6 +108,8 @@ verifies(
       stderr: expect.stringContaining('content'),
     });
     expect(await said(['commit'])).toMatchObject({ code: 2 });
+    const noArea = await said(['tools', '--area', 'brnches']);
+    expect(noArea).toMatchObject({ code: 2, stderr: expect.stringContaining('branches') });
     for (const wrong of [
       ['start', '-p', 'many'],
       ['tools', '--profile', 'absent'],

@@ -1,5 +1,6 @@
 /** Which tools there are, and what one of them takes. */
 import type { Client } from '@svc/client/client.ts';
+import { nearestNames } from '@svc/contract/nearest.ts';
 import { type CommandContext, type CommandDeclaration, manyArguments, textArgument, textOption } from '../command.ts';
 import { showObject, showRows } from '../output.ts';
 import { UsageProblem } from '../problems.ts';
@@ -44,6 +45,7 @@ export const toolsCommand: CommandDeclaration = {
             signal,
           })
         : (await client.call('tool_search', { query, limit: MAX_HITS, area }, { signal })).tools;
+    if (found.length === 0 && area !== undefined) await assertArea(client, area, signal);
     const rows = found.map(({ name, area: place, effect, description }) => ({
       name,
       area: place,
@@ -54,6 +56,13 @@ export const toolsCommand: CommandDeclaration = {
     if (terminal.isSeen && !terminal.isJson) hintAt(terminal, rows.length);
   },
 };
+
+/** Throws UsageProblem with the nearest names. */
+async function assertArea(client: Client, area: string, signal: AbortSignal): Promise<void> {
+  const areas = new Set((await client.tools({ signal })).map((tool) => tool.area));
+  if (areas.has(area)) return;
+  throw new UsageProblem(`There is no area ${oneLine(area)}.`, [`Nearest: ${nearestNames(area, areas).join(', ')}`]);
+}
 
 function hintAt(terminal: Terminal, count: number): void {
   terminal.note(
