@@ -7,8 +7,8 @@ const MEMORY_FOLDER = '/dev/shm';
 const ROOM_BYTES = 2 * 2 ** 30;
 
 /**
- * In memory where there is room. A disk takes a tenth to a fifth of all processor time of suites that make files and
- * remove them, and a second for the thousand files of a database.
+ * In memory where there is room. A disk takes up to a fifth of the processor time of suites that make many files and remove
+ * them, and a second for the thousand files of a database.
  */
 export function fastFolder(): string {
   try {
