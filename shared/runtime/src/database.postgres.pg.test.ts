@@ -114,6 +114,21 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     await database.close();
   });
 
+  test('of connections that fell silent while they were idle one costs somebody its time', async () => {
+    const IDLE = 8;
+    const silent = await silenceable(server?.url ?? '');
+    const { pool, close } = await open(silent.url);
+    const ask = () => withPgTransaction(pool, (tx) => tx.$queryRawUnsafe('SELECT 1'), { timeoutMs: 500 });
+    await Promise.all(Array.from({ length: IDLE }, () => pool.query('SELECT pg_sleep(0.2)')));
+    expect(pool.idleCount).toBe(IDLE);
+    silent.silence();
+    await expect(ask()).rejects.toThrow();
+    await expect.poll(() => pool.totalCount).toBe(0);
+    await ask();
+    await close();
+    silent.close();
+  });
+
   test('work that waits for a connection which fell silent ends with its transaction, and another one serves the next', async () => {
     const silent = await silenceable(server?.url ?? '');
     const database = await openPostgresDatabase({ url: silent.url, log, poolSize: 1 });

@@ -1,7 +1,7 @@
 /** PostgreSQL as a server of the cluster. */
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
+import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from './database.ts';
 import { serverSnapshot } from './snapshot.ts';
@@ -48,7 +48,7 @@ export async function openPostgresDatabase(options: {
   const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
   // longer than a connection idles in the pool
   const silenceMs = options.silenceMs ?? Math.max(statementTimeoutMs, IDLE_CONNECTION_MS) + SILENCE_MARGIN_MS;
-  const pool = new NamingPool({
+  const pool = new ServerPool({
     connectionString: options.url,
     max: options.poolSize,
     connectionTimeoutMillis: WAIT_FOR_CONNECTION_MS,
@@ -114,9 +114,20 @@ export function allowSilence(client: PoolClient, silenceMs: number): () => void 
   return () => socket.setTimeout(usualMs);
 }
 
-/** Whoever waits for an answer on it hears at once that there will be none; `end` would wait for the answers. */
-export function dropConnection(client: PoolClient): void {
+/** Tells whether the server has said anything on this connection since. */
+export function listeningTo(client: PoolClient): () => boolean {
+  const socket = socketOf(client);
+  const before = socket.bytesRead;
+  return () => socket.bytesRead > before;
+}
+
+/**
+ * Whoever waits for an answer on it hears at once that there will be none; `end` would wait for the answers. Where the
+ * server has said nothing at all, as when it has moved, those that are idle go too: each would cost somebody its time.
+ */
+export function dropConnection(pool: Pool, client: PoolClient, hasSpoken: boolean): void {
   socketOf(client).destroy();
+  if (!hasSpoken && pool instanceof ServerPool) pool.dropIdle();
 }
 
 function socketOf(client: PoolClient): Socket {
@@ -126,13 +137,25 @@ function socketOf(client: PoolClient): Socket {
 /** The name of a statement, equal for equal texts; '' leaves it unnamed. */
 export type StatementNames = (sql: string, args: readonly unknown[]) => string;
 
-/** A pool whose connections may keep statements prepared: each has a session of its own. */
-class NamingPool extends Pool {
+/** Its connections may keep statements prepared, because each has a session of its own, and are lost one by one. */
+class ServerPool extends Pool {
   readonly statementNames = createStatementNames();
+  readonly #idle = new Set<PoolClient>();
+
+  constructor(config: PoolConfig) {
+    super(config);
+    this.on('release', (_error, client) => this.#idle.add(client));
+    this.on('acquire', (client) => this.#idle.delete(client));
+    this.on('remove', (client) => this.#idle.delete(client));
+  }
+
+  dropIdle(): void {
+    for (const client of this.#idle) socketOf(client).destroy();
+  }
 }
 
 export function statementNamesOf(pool: Pool): StatementNames {
-  return pool instanceof NamingPool ? pool.statementNames : () => '';
+  return pool instanceof ServerPool ? pool.statementNames : () => '';
 }
 
 /** Only statements with parameters get a name; the others take the shorter way of the simple protocol. */

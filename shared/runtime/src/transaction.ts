@@ -4,7 +4,13 @@ import { CallError, type CallErrorCode } from '@svc/contract/codes.ts';
 import { type CustomTypesConfig, type Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg';
 import { type Clock, systemClock } from './clock.ts';
 import { isAfterFailure, isConflict, isDatabaseAway, isOutOfTime } from './database-errors.ts';
-import { allowSilence, dropConnection, type StatementNames, statementNamesOf } from './database.postgres.ts';
+import {
+  allowSilence,
+  dropConnection,
+  listeningTo,
+  type StatementNames,
+  statementNamesOf,
+} from './database.postgres.ts';
 import type { SqlClient } from './database.ts';
 
 export { isDatabaseAway } from './database-errors.ts';
@@ -82,6 +88,7 @@ export function withPgTransaction<Result>(
     const ignore = () => {}; // a lost connection also fails the statement under way, which tells the caller
     client.on('error', ignore);
     let reusable = false;
+    const hasSpoken = listeningTo(client);
     const watched = watchFailures(client);
     try {
       const result = await beforeTimeout(commitOnClient(pool, client, options, work, attempt, watched), timeoutMs);
@@ -89,7 +96,7 @@ export function withPgTransaction<Result>(
       return result;
     } catch (error) {
       reusable = !(error instanceof TransactionTimeout) && (await rollback(client));
-      if (!reusable) dropConnection(client);
+      if (!reusable) dropConnection(pool, client, hasSpoken());
       throw watched.causeOf(error);
     } finally {
       client.off('error', ignore);
