@@ -34,6 +34,11 @@ export function isTurnedAway(error: unknown): boolean {
   return layersOf(error).some(({ codes }) => codes.some((code) => SQLSTATE_TURNED_AWAY.includes(code)));
 }
 
+/** No byte came for longer than is waited for. */
+export function isSilence(error: unknown): boolean {
+  return layersOf(error).some(({ codes }) => codes.includes('ETIMEDOUT'));
+}
+
 /** The database cannot be reached, or the connection to it was lost. */
 export function isDatabaseAway(error: unknown): boolean {
   return layersOf(error).some(

@@ -123,7 +123,7 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     expect(pool.idleCount).toBe(IDLE);
     silent.silence();
     await expect(ask()).rejects.toThrow();
-    await expect.poll(() => pool.totalCount).toBe(0);
+    expect(pool.totalCount).toBe(0);
     await ask();
     await close();
     silent.close();

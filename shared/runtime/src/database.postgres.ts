@@ -121,13 +121,14 @@ export function listeningTo(client: PoolClient): () => boolean {
   return () => socket.bytesRead > before;
 }
 
-/**
- * Whoever waits for an answer on it hears at once that there will be none; `end` would wait for the answers. Where the
- * server has said nothing at all, as when it has moved, those that are idle go too: each would cost somebody its time.
- */
-export function dropConnection(pool: Pool, client: PoolClient, hasSpoken: boolean): void {
+/** Whoever waits for an answer on it hears at once that there will be none; `end` would wait for the answers. */
+export function dropConnection(client: PoolClient): void {
   socketOf(client).destroy();
-  if (!hasSpoken && pool instanceof ServerPool) pool.dropIdle();
+}
+
+/** When a server has moved, each connection to where it was is silent, and would cost somebody its time. */
+export function dropIdleConnections(pool: Pool): void {
+  if (pool instanceof ServerPool) pool.dropIdle();
 }
 
 function socketOf(client: PoolClient): Socket {
@@ -150,7 +151,10 @@ class ServerPool extends Pool {
   }
 
   dropIdle(): void {
-    for (const client of this.#idle) socketOf(client).destroy();
+    for (const client of this.#idle) {
+      client.emit('error', new Error('another connection to the server is silent')); // nobody gets it any more
+      dropConnection(client);
+    }
   }
 }
 

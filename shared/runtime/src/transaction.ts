@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError, type CallErrorCode } from '@svc/contract/codes.ts';
 import { type CustomTypesConfig, type Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg';
 import { type Clock, systemClock } from './clock.ts';
-import { isAfterFailure, isConflict, isDatabaseAway, isOutOfTime } from './database-errors.ts';
+import { isAfterFailure, isConflict, isDatabaseAway, isOutOfTime, isSilence } from './database-errors.ts';
 import {
   allowSilence,
   dropConnection,
+  dropIdleConnections,
   listeningTo,
   type StatementNames,
   statementNamesOf,
@@ -95,8 +96,10 @@ export function withPgTransaction<Result>(
       reusable = true;
       return result;
     } catch (error) {
-      reusable = !(error instanceof TransactionTimeout) && (await rollback(client));
-      if (!reusable) dropConnection(pool, client, hasSpoken());
+      const isOver = error instanceof TransactionTimeout;
+      reusable = !isOver && (await rollback(client));
+      if (!reusable) dropConnection(client);
+      if ((isOver || isSilence(error)) && !hasSpoken()) dropIdleConnections(pool);
       throw watched.causeOf(error);
     } finally {
       client.off('error', ignore);
