@@ -11,7 +11,7 @@ import type { FileMove } from '../git/tree-merge.ts';
 import type { CatalogueChange } from '../store/catalogue.ts';
 import type { RowView } from '../ports.ts';
 import { writeConflicts } from '../store/sync-store.ts';
-import { type ChangeSource, changeEvent, recordSoon } from '../writer/attempt.ts';
+import { type ChangeSource, changeEvent, recordSoon } from '../writer/change-records.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
 import { type Applied, beginPlan, type BegunPlan, followPlan, type PlanToApply } from './apply-plan.ts';

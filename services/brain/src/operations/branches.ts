@@ -1,11 +1,8 @@
 /** Branches of one brain: listed, created, opened, and what is uncommitted on them. */
-import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
-import type { Once } from '@svc/runtime/idempotency.ts';
-import { branchCreatedEvent, eventRulesOf, savedEvent } from '../brain/brain-events.ts';
-import { REPORTED_FILES, attribution, noteCommitOf } from '../brain/commit-attempt.ts';
-import { gatherEdits } from '../brain/commit-edits.ts';
+import { branchCreatedEvent, eventRulesOf } from '../brain/brain-events.ts';
+import { REPORTED_FILES } from '../brain/commit-attempt.ts';
 import {
   COMMIT_REFUSALS,
   type CommitRefusal,
@@ -14,14 +11,12 @@ import {
   type ReadRefusal,
 } from '../brain/open-brain.ts';
 import { divergenceFor } from '../brain/remote-state.ts';
-import { autoBranchName } from '../domain/auto-branch.ts';
 import { ChangedFile, LeftEntry } from '../files/file-table.ts';
-import { prepareCommit } from '../git/commits.ts';
 import { createBranch as createRef, readHead, readHeads, readRefTimes, resolveReading } from '../git/refs.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { moveOnce } from '../writer/move-once.ts';
-import { decision, defineOperation, list, onBranch, once, page, type Served, unkeyed } from './operation.ts';
+import { decision, defineOperation, list, onBranch, once, page, unkeyed } from './operation.ts';
 
 const BranchRow = z.strictObject({
   name: z.string(),
@@ -154,90 +149,6 @@ export const openBranch = defineOperation({
     return allow({ commit: await brain.headOf(branch) });
   },
 });
-
-const AutoBranch = z.strictObject({
-  branch: z.string().nullable(),
-  commit: z.string().nullable(),
-  files: list(ChangedFile),
-});
-type AutoBranch = z.output<typeof AutoBranch>;
-
-/** Commits what is uncommitted here onto a new branch; this branch keeps its files and stays dirty. */
-export const autoBranch = defineOperation({
-  name: 'autoBranch',
-  effect: 'write',
-  needs: 'change',
-  question: z.strictObject({ ...onBranch, prefix: z.string() }),
-  answer: once(AutoBranch, COMMIT_REFUSALS),
-  async run(served, { branch, prefix }) {
-    const { brain, context } = served;
-    const found = await brain.writer(branch);
-    if (!found.ok) return unkeyed(found);
-    const writer = found.value;
-    const answer = await writer.alone(context.deadlineAt, async () => {
-      await writer.tree.look();
-      await writer.tellNoticed('external', context.deadlineAt);
-      return branchOff(served, writer, prefix);
-    });
-    if (answer.decision.ok && answer.decision.value.branch !== null) {
-      const opened = await brain.writer(answer.decision.value.branch);
-      if (!opened.ok) return { decision: opened, replayed: answer.replayed };
-    }
-    return answer;
-  },
-});
-
-async function branchOff(
-  { brain, context, rows }: Served,
-  writer: BranchWriter,
-  prefix: string,
-): Promise<Once<AutoBranch, CommitRefusal>> {
-  const { outbox, repository } = brain.context;
-  const told = await eventRulesOf(brain.context);
-  const head = await brain.headOf(writer.tree.branch);
-  const files = writer.tree.table.changes();
-  const shown = files.filter(({ file }) => rows.mayRead(file));
-  const at = new Date(brain.context.platform.clock.now());
-  const branch = autoBranchName({
-    prefix,
-    files: shown.map(({ file }) => file),
-    at: at.toISOString(),
-    tail: randomTail(),
-  });
-  const { edits } = await gatherEdits(repository, writer.tree, files);
-  const message = `${shown.length} uncommitted ${shown.length === 1 ? 'file' : 'files'} of ${writer.tree.branch}`;
-  const prepared = await prepareCommit(repository, {
-    branch,
-    expectedHead: head,
-    edits,
-    message,
-    ...attribution(brain, context),
-  });
-  return moveOnce<AutoBranch, CommitRefusal>(brain.context, context, {
-    async move(section) {
-      const guarded = await writer.guard(section, context);
-      if (!guarded.ok) return guarded;
-      if (shown.length === 0) return allow({ branch: null, commit: null, files: [] });
-      const isTaken = (await createRef(repository, { branch, commit: prepared.commit, at })) === 'exists';
-      return isTaken ? deny('E_BUSY', { retryAfterMs: 0 }) : null;
-    },
-    async store(section) {
-      const news = { branch, commit: prepared.commit, by: context.actor, files: files.map(({ file }) => file) };
-      await outbox.write(section.transaction, [
-        branchCreatedEvent(brain.context, told, news),
-        savedEvent(brain.context, told, news),
-      ]);
-      await noteCommitOf(brain, section, context, prepared.commit);
-      return allow({ branch, commit: prepared.commit, files: shown.map(({ file, change }) => ({ file, change })) });
-    },
-  });
-}
-
-const SYMBOLS = 'abcdefghjkmnpqrstuvwxyz23456789';
-
-function randomTail(): string {
-  return Array.from({ length: 4 }, () => SYMBOLS[randomInt(SYMBOLS.length)]).join('');
-}
 
 /** Uncommitted files that may be read. */
 export function dirtyCount({ tree }: BranchWriter, rows: RowView): number {

@@ -7,7 +7,8 @@ import { isAnonymous } from '@svc/contract/subject.ts';
 import { positionOf } from '@svc/runtime/paging.ts';
 import { type BrainDeps, defineTool } from '../deps.ts';
 import { switchBranch } from '../domain/stack.ts';
-import { autoBranch, createBranch, listBranches, listChanged, openBranch, readDirty } from '../operations/branches.ts';
+import { autoBranch } from '../operations/auto-branch.ts';
+import { createBranch, listBranches, listChanged, openBranch, readDirty } from '../operations/branches.ts';
 import { cursorAfter, dirtyFile, leftEntry, nextCursor, shownStack, stackNames } from './results.ts';
 import {
   askEveryBrain,

@@ -1,7 +1,5 @@
 /** One try at changing files of a working tree: what is on disk because of it, and how to take it in or back. */
 import { CallError } from '@svc/contract/codes.ts';
-import type { EventPayload } from '@svc/contract/events.ts';
-import type { NewEvent } from '@svc/runtime/outbox.ts';
 import {
   type AppliedChanges,
   applyChanges,
@@ -15,19 +13,16 @@ import type { DescribedFile } from '../files/file-entry.ts';
 import { NoticedDifferences } from '../files/noticed-changes.ts';
 import { StagedContents } from '../files/staged-contents.ts';
 import type { Worktree } from '../files/worktree.ts';
-import { type CatalogueChange, catalogueStatements } from '../store/catalogue.ts';
+import type { CatalogueChange } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import type { HomeNote } from '../store/file-homes.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
-import { eventResources } from '../domain/resource-keys.ts';
-import type { HidesFields } from '../ports.ts';
+import { changeEvent, recordNoticed, recordSoon } from './change-records.ts';
 import type { BrainContext } from './context.ts';
 import type { OpenConflicts } from './open-conflicts.ts';
-import { isRecorded, type Recorded } from './lost-answer.ts';
+import { isOutcomeUnknown, isRecorded, type Recorded } from './lost-answer.ts';
 import { Staging } from './staging.ts';
 import { needsJournal, openStepJournal } from './step-journal.ts';
-
-export type ChangeSource = EventPayload<'brain:change'>['source'];
 
 /** The branch as an attempt sees it. */
 interface AttemptPlace {
@@ -164,18 +159,18 @@ export class Attempt {
     if (settled.length > 0) await resolveConflicts(section.transaction, brain.name, tree.branch, settled);
   }
 
-  /** What lies in place because of it; null = nothing. */
-  get placed(): Recorded | null {
-    if (this.#applied === null || this.#described.size === 0) return null;
-    return new Map(Array.from(this.#described, ([path, file]) => [path, file?.entry ?? null]));
+  /** Something lies in place, or is gone, because of it. */
+  get hasPlaced(): boolean {
+    return this.#applied !== null && this.#described.size > 0;
   }
 
   /**
    * Of one whose COMMIT nobody has answered: finds out what came of it, and takes it in or back. Null when nobody can say it
    * until then; what is in place is served meanwhile. Throws NotOwner, and E_OUTCOME_UNKNOWN as `abandon`.
    */
-  async findOut(placed: Recorded, until: number): Promise<boolean | null> {
+  async findOut(until: number): Promise<boolean | null> {
     const { brain, tree } = this.#place;
+    const placed: Recorded = new Map(Array.from(this.#described, ([path, file]) => [path, file?.entry ?? null]));
     const isCommitted = await isRecorded(brain, tree.branch, placed, until).finally(() => this.#accept());
     if (isCommitted === true) {
       await this.confirm();
@@ -230,7 +225,7 @@ export class Attempt {
   }
 
   /**
-   * After any failure. A commit of unknown outcome keeps the new bytes: the row that calls them acknowledged may exist.
+   * After any failure, but `findOut` where a commit of unknown outcome has put something in place.
    * Throws E_OUTCOME_UNKNOWN when the old bytes cannot be put back.
    */
   async abandon(error: unknown): Promise<void> {
@@ -257,66 +252,6 @@ export class Attempt {
   #release(): void {
     for (const { path } of this.#changes) this.#place.tree.applying.delete(path);
   }
-}
-
-export function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN';
-}
-
-/** Where others changed something. */
-interface NoticedPlace {
-  readonly brain: BrainContext;
-  readonly branch: string;
-  readonly hides: HidesFields;
-}
-
-/** Records what others changed. */
-export function recordNoticed(
-  { brain, branch, hides }: NoticedPlace,
-  section: Pick<WriteSection, 'soon'>,
-  noticed: NoticedDifferences,
-  source: ChangeSource,
-): void {
-  if (noticed.size === 0) return;
-  const changes = noticed.changes();
-  const rows: CatalogueChange[] = changes.map(({ path, entry }) =>
-    entry === null ? { removed: path } : { entry, by: source },
-  );
-  const events = changes.flatMap(({ path, change, entry }) => {
-    if (change === 'known') return [];
-    const hash = entry === null || entry.hash === '' || hides(path) ? null : entry.hash;
-    return [changeEvent(brain, branch, { file: path, change, hash, by: source, source })];
-  });
-  recordSoon(brain, section, { branch, rows, events });
-}
-
-interface ToRecord {
-  readonly branch: string;
-  readonly rows: readonly CatalogueChange[];
-  readonly events: readonly NewEvent[];
-}
-
-/** Nothing of the section sees either. */
-export function recordSoon(
-  brain: Pick<BrainContext, 'name' | 'outbox'>,
-  { soon }: Pick<WriteSection, 'soon'>,
-  { branch, rows, events }: ToRecord,
-): void {
-  for (const statement of catalogueStatements(brain.name, branch, rows)) soon(statement);
-  const told = brain.outbox.statement(events);
-  if (told !== null) soon(told);
-}
-
-/** `hash`: null of a removed file, and of one with hidden fields. */
-type Change = Pick<EventPayload<'brain:change'>, 'file' | 'change' | 'hash' | 'by' | 'source'>;
-
-export function changeEvent(
-  brain: Pick<BrainContext, 'name' | 'homes'>,
-  branch: string,
-  change: Change,
-): NewEvent<'brain:change'> {
-  const resources = eventResources(brain, change.file);
-  return { name: 'brain:change', payload: { ...change, brain: brain.name, branch, resources } };
 }
 
 /** Put where the disk spells it. */

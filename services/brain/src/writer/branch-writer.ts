@@ -10,7 +10,8 @@ import type { FileText, Worktree } from '../files/worktree.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
-import { Attempt, type ChangeSource, isOutcomeUnknown, recordSoon, recordNoticed } from './attempt.ts';
+import { Attempt } from './attempt.ts';
+import { type ChangeSource, recordNoticed, recordSoon } from './change-records.ts';
 import { type BrainContext, NotOwner, type OpContext, TreeClosed, writeSection } from './context.ts';
 import {
   type FileAnswer,
@@ -20,6 +21,7 @@ import {
   type GuardRefusal,
   type QueuedFileCall,
 } from './file-batch.ts';
+import { isOutcomeUnknown } from './lost-answer.ts';
 import { type OpenConflict, OpenConflicts } from './open-conflicts.ts';
 import { WriteQueue } from './queue.ts';
 import { SkippedEntries } from './skipped-entries.ts';
@@ -280,13 +282,12 @@ export class BranchWriter {
 
   /** Returns when it has committed after all. */
   async #afterFailure(attempt: Attempt, error: unknown, deadlineAt: number): Promise<void> {
-    const { placed } = attempt;
-    if (placed === null || !isOutcomeUnknown(error)) {
+    if (!attempt.hasPlaced || !isOutcomeUnknown(error)) {
       await attempt.abandon(error);
       throw error;
     }
     const until = Math.max(deadlineAt, this.#brain.platform.clock.now() + ANSWERED_WITHIN_MS);
-    const isCommitted = await attempt.findOut(placed, until).catch((problem: unknown) => {
+    const isCommitted = await attempt.findOut(until).catch((problem: unknown) => {
       throw problem instanceof NotOwner ? error : problem; // it may have happened, so that nobody else may be asked for it
     });
     if (isCommitted === false) throw new CallError('SERVICE_UNAVAILABLE');
@@ -297,9 +298,8 @@ export class BranchWriter {
 
   /** Nothing is changed as long as nobody knows what came of the last attempt. */
   async #settleLast(deadlineAt: number): Promise<void> {
-    const placed = this.#unanswered?.placed ?? null;
-    if (this.#unanswered === null || placed === null) return;
-    if ((await this.#unanswered.findOut(placed, deadlineAt)) === null) throw new CallError('SERVICE_UNAVAILABLE');
+    if (this.#unanswered === null) return;
+    if ((await this.#unanswered.findOut(deadlineAt)) === null) throw new CallError('SERVICE_UNAVAILABLE');
     this.#unanswered = null;
   }
 }

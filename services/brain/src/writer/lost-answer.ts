@@ -7,6 +7,10 @@ import { readCatalogue } from '../store/catalogue.ts';
 import { lockOwner } from '../store/ownership.ts';
 import { type BrainContext, NotOwner } from './context.ts';
 
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN';
+}
+
 const ASK_MS = 2000;
 const PAUSE_MS = 100;
 
