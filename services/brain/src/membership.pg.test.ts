@@ -2,10 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { silenceable } from '@svc/testing/servers/silenceable.ts';
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { openBrainTestBed } from '../testing/brain-test-bed.ts';
-import { startCutDatabase } from '../testing/cut-database.ts';
 import { DEAD_AFTER_MS } from './store/ownership.ts';
 
 const POOL_SIZE = 20;
@@ -21,8 +21,8 @@ const server = await lendPostgres();
 it.skipIf(server === null)(
   'a heartbeat is not held up by a connection that carries nothing any more',
   async () => {
-    const cutDatabase = await startCutDatabase(server?.url ?? '');
-    const bed = await openBrainTestBed(() => openPostgresDatabase({ url: cutDatabase.url, log, poolSize: POOL_SIZE }));
+    const way = await silenceable(server?.url ?? '');
+    const bed = await openBrainTestBed(() => openPostgresDatabase({ url: way.url, log, poolSize: POOL_SIZE }));
     await bed.start();
     const witness = new Client({ connectionString: server?.url });
     await witness.connect();
@@ -35,15 +35,14 @@ it.skipIf(server === null)(
     const { pool } = bed.database;
     await Promise.all(Array.from({ length: IDLE }, () => pool.query('SELECT pg_sleep(0.2)')));
     expect(pool.idleCount).toBeGreaterThanOrEqual(IDLE);
-    cutDatabase.fallSilent();
+    way.silence();
     await expect.poll(isDead, { timeout: BACK_WITHIN_MS }).toBe(true);
     await expect.poll(isDead, { timeout: BACK_WITHIN_MS }).toBe(false);
-    cutDatabase.goAway(); // whatever else waits for an answer has none to wait for
-    cutDatabase.comeBack();
+    way.drop(); // whatever else waits for an answer has none to wait for
     await delay(LOST_AFTER_MS);
     await bed[Symbol.asyncDispose]();
     await witness.end();
-    await cutDatabase.close();
+    way.close();
     await server?.stop();
   },
   60_000,

@@ -20,8 +20,6 @@ export interface CutDatabase {
   readonly isCut: boolean;
   /** How many statements the last section had. */
   readonly length: number;
-  /** Every connection that there is carries nothing any more, though it stays open; new ones do. */
-  fallSilent(): void;
   /** Out of reach: every connection is lost, and no new one is taken. */
   goAway(): void;
   comeBack(): void;
@@ -80,10 +78,6 @@ class Cutting {
         else server.write(bytes, () => setTimeout(cut, ANSWERED_MS));
       }
     });
-  }
-
-  fallSilent(): void {
-    for (const socket of this.#sockets) socket.removeAllListeners('data').pause();
   }
 
   goAway(): void {
@@ -183,7 +177,6 @@ export async function startCutDatabase(target: string): Promise<CutDatabase> {
     get length() {
       return cutting.length;
     },
-    fallSilent: () => cutting.fallSilent(),
     goAway: () => cutting.goAway(),
     comeBack() {
       cutting.isAway = false;

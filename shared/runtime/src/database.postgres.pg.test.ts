@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeMigrations } from '@svc/testing/migrations.contract.ts';
 import { startOwnPostgres } from '@svc/testing/servers/postgres.ts';
+import { silenceable } from '@svc/testing/servers/silenceable.ts';
 import { describeSnapshots } from '@svc/testing/snapshot.contract.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -15,31 +16,6 @@ afterAll(() => server?.stop());
 
 const log = { warn() {}, fatal() {} };
 const open = (url: string) => openPostgresDatabase({ url, log, poolSize: 20 });
-
-/** The server by a way on which connections can be made to carry nothing any more, though they stay open. */
-async function silenceable(target: string) {
-  const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
-  const way = createServer((client) => {
-    const upstream = connect(Number(port), hostname);
-    client.pipe(upstream).pipe(client);
-    for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}));
-  });
-  way.listen(0, '127.0.0.1');
-  await once(way, 'listening');
-  const url = new URL(target);
-  url.port = String((way.address() as AddressInfo).port);
-  return {
-    url: url.href,
-    silence() {
-      for (const socket of sockets) socket.unpipe().pause();
-    },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      way.close();
-    },
-  };
-}
 
 if (server !== null) {
   describeTransactions('PostgreSQL, plain client', async () => {
