@@ -21,6 +21,8 @@ const PARTS: readonly Part[] = [
     files: ['services/brain', 'services/escrow', 'services/habitat', 'services/market', 'services/agora'],
     counts: { SVC_TEST_COUNTS: 'full' },
   },
+  // What `npm test` runs on PostgreSQL.
+  { name: 'embedded', projects: ['unit'], files: [], counts: { SVC_TEST_STORE: 'embedded' } },
   {
     name: 'people',
     projects: ['e2e-embedded'],

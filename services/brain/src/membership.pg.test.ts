@@ -1,7 +1,7 @@
 /** A process whose connections to the database fall silent, as behind a server that has moved, goes on being counted on. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import { silenceable } from '@svc/testing/servers/silenceable.ts';
 import { Client } from 'pg';
 import { expect, it } from 'vitest';

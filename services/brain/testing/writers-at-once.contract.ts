@@ -35,7 +35,7 @@ interface Family {
   count(): Promise<number>;
 }
 
-export function describeWritersAtOnce(open?: () => Promise<Database>): void {
+export function describeWritersAtOnce(open: () => Promise<Database>): void {
   let bed: BrainTestBed;
   let node: BrainNode;
   let brainId = '';

@@ -1,4 +1,4 @@
-import { migratedDatabase } from '@svc/testing/database.ts';
+import { migratedEmbeddedDatabase } from '@svc/testing/database.ts';
 import { describeAgentRaces } from './agent-races.contract.ts';
 
-describeAgentRaces('the embedded database', migratedDatabase, 1);
+describeAgentRaces('the embedded database', migratedEmbeddedDatabase, 1);

@@ -1,4 +1,4 @@
-import { migratedDatabase } from '@svc/testing/database.ts';
+import { migratedEmbeddedDatabase } from '@svc/testing/database.ts';
 import { describeRaces } from './races.contract.ts';
 
-describeRaces('PGlite', migratedDatabase, 1);
+describeRaces('PGlite', migratedEmbeddedDatabase, 1);

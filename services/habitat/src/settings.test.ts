@@ -1,11 +1,11 @@
 import { readConfig } from '@svc/runtime/config.ts';
 import { createSettings } from '@svc/runtime/settings.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
+import { migratedEmbeddedDatabase } from '@svc/testing/database.ts';
 import { expect, test } from 'vitest';
 import { openHabitatTestBed } from '../testing/habitat-test-bed.ts';
 import { describeSettings } from './settings.contract.ts';
 
-describeSettings('the embedded database', migratedDatabase, 1);
+describeSettings('the embedded database', migratedEmbeddedDatabase, 1);
 
 test('the environment fixes a value: another one is kept, and has no effect until the variable goes', async () => {
   await using bed = await openHabitatTestBed();

@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import { openHabitatTestBed } from '../testing/habitat-test-bed.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { createLog } from '@svc/runtime/log.ts';
+import { migratedEmbeddedDatabase } from '@svc/testing/database.ts';
 
 test('a change that was in hand when the process stood still is not begun when it goes on', async () => {
   const bus = createLocalBus({ log: createLog('error', {}) });
   let stoodStillAt = -Infinity;
   bus.sinceGivenUpMs = () => performance.now() - stoodStillAt;
-  const bed = await openHabitatTestBed();
+  const bed = await openHabitatTestBed(migratedEmbeddedDatabase);
   const node = await bed.start({ bus });
   const add = (userId: string) => node.call('svc_habitat_addRole', { workspaceId: 'default', userId, role: 'viewer' });
   await add('before');

@@ -1,4 +1,4 @@
-/** A database of its own for a test: embedded, in a temporary folder, gone afterwards. */
+/** A database of its own for a test, gone afterwards: on the PostgreSQL of the run, or embedded in a temporary folder. */
 import { hash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,16 +6,15 @@ import { join } from 'node:path';
 import { Pool } from 'pg';
 import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
-import { pingPool } from '@svc/runtime/database.postgres.ts';
-import { migrate, migrationsOfService } from '@svc/runtime/migrations.ts';
+import { openPostgresDatabase, pingPool } from '@svc/runtime/database.postgres.ts';
 import { fastFolder } from './fast-folder.ts';
 import { FirstRows } from './first-rows.ts';
+import { lendTables } from './servers/run-postgres.ts';
+import { inputsOfTables, migrateServices } from './service-tables.ts';
 import { endsLikeAnyProcess } from './worker-end.ts';
-import { schemasOfServices } from '../../../toolchain/prisma-schemas.ts';
 
 const silent = { warn() {}, fatal() {} };
 
-const PROJECT = join(import.meta.dirname, '..', '..', '..');
 const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache');
 const UNUSED_MS = 86_400_000;
 
@@ -38,19 +37,12 @@ function emptyTemplate(): Template {
 /** The same with the tables of all services, which take it a second. */
 function migratedTemplate(): Template {
   const empty = emptyTemplate();
-  const services = schemasOfServices(PROJECT);
-  const migrations = new Map(
-    services.map(({ service, migrations: directory }) => [service, migrationsOfService(service, directory)]),
-  );
   return {
     kind: 'migrated',
-    inputs: [...empty.inputs, ...[...migrations.values()].flat().flatMap(({ name, sql }) => [name, sql])],
+    inputs: [...empty.inputs, ...inputsOfTables()],
     async fill(directory) {
       cpSync(await made(empty), directory, { recursive: true });
-      await visit(directory, async ({ pool }) => {
-        for (const [schema, ofService] of migrations)
-          await migrate({ pool, schema, migrations: ofService, log: { info() {} } });
-      });
+      await visit(directory, ({ pool }) => migrateServices(pool));
     },
   };
 }
@@ -80,38 +72,66 @@ async function made({ kind, inputs, fill }: Template): Promise<string> {
   return directory;
 }
 
-export type TestDatabase = Database & AsyncDisposable & { readonly directory: string };
+export type TestDatabase = Database & AsyncDisposable;
 
 /** Opens in about half a second. Closing, also by `await using`, removes its folder. */
-export async function embeddedDatabase(): Promise<TestDatabase> {
+export async function embeddedDatabase(): Promise<TestDatabase & { readonly directory: string }> {
   const database = await openCopy(emptyTemplate());
   return { ...database, [Symbol.asyncDispose]: () => database.close() };
 }
 
-/** As `embeddedDatabase`, after the migrations of all services; what one test closes is emptied and serves the next. */
-export async function migratedDatabase(): Promise<TestDatabase> {
-  const { database, rows } = idle.pop() ?? (await openMigrated());
+/**
+ * With the tables of all services; what one test closes is emptied and serves the next. On PostgreSQL where the run has one:
+ * it takes half of the processor time, and callers at once are at once there. Nobody else has it.
+ */
+export function migratedDatabase(): Promise<TestDatabase> {
+  return lentFrom(idle, async () => (await openOnServer()) ?? openCopy(migratedTemplate()));
+}
+
+/** The same, embedded everywhere: for what is said of that engine, or of a database with one connection. */
+export function migratedEmbeddedDatabase(): Promise<TestDatabase> {
+  return lentFrom(idleEmbedded, () => openCopy(migratedTemplate()));
+}
+
+interface Migrated {
+  readonly database: Database;
+  readonly rows: FirstRows;
+}
+
+/** A worker runs its files one after the other, so these are few. */
+const idle: Migrated[] = [];
+const idleEmbedded: Migrated[] = [];
+
+async function lentFrom(free: Migrated[], open: () => Promise<Database>): Promise<TestDatabase> {
+  const { database, rows } = free.pop() ?? (await firstOf(open));
   const pool = new Pool(database.pool.options);
   const close = async () => {
     await pool.end();
-    if (await rows.restore(database.pool)) idle.push({ database, rows });
+    if (await rows.restore(database.pool)) free.push({ database, rows });
     else await database.close();
   };
   const ping = (timeoutMs: number) => pingPool(pool, timeoutMs);
   return { ...database, pool, ping, close, [Symbol.asyncDispose]: close };
 }
 
-interface Migrated {
-  readonly database: Opened;
-  readonly rows: FirstRows;
+async function firstOf(open: () => Promise<Database>): Promise<Migrated> {
+  const database = await open();
+  return { database, rows: await FirstRows.of(database.pool) };
 }
 
-/** A worker runs its files one after the other, so these are few. */
-const idle: Migrated[] = [];
+const EMBEDDED_ONLY = process.env['SVC_TEST_STORE'] === 'embedded';
+/** What tests do at once, and what their services do beside it. */
+const CONNECTIONS = 10;
 
-async function openMigrated(): Promise<Migrated> {
-  const database = await openCopy(migratedTemplate());
-  return { database, rows: await FirstRows.of(database.pool) };
+async function openOnServer(): Promise<Database | null> {
+  const server = EMBEDDED_ONLY ? null : await lendTables();
+  if (server === null) return null;
+  const database = await openPostgresDatabase({ url: server.url, log: silent, poolSize: CONNECTIONS });
+  const close = async () => {
+    await database.close();
+    await server.stop();
+  };
+  return { ...database, exclusive: true, close };
 }
 
 /** Puts the tables of all services, and no rows, where a database will be opened; a start then need not make them. */

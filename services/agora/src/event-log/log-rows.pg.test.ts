@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { migrate, migrationsOfService } from '@svc/runtime/migrations.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
-import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import { afterAll, expect, test } from 'vitest';
 import { createLogRows } from './log-rows.ts';
 

@@ -105,9 +105,9 @@ describe('the sink', () => {
       changed: true,
     });
     await told('after');
-    await expect
-      .poll(() => bed.call('event_tail', { max: 1 }))
-      .toMatchObject({ events: [{ payload: { role: 'after' } }] });
+    // Which of two services has its event first in the log is nobody's promise.
+    const newest = async () => JSON.stringify(await bed.call('event_tail', { max: 2 }));
+    await expect.poll(newest).toContain('"role":"after"');
     expect(roles()).toEqual(['room']);
   });
 });

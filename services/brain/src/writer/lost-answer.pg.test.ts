@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BrainTestBed, openBrainTestBed, type TestCaller, testCaller } from '../../testing/brain-test-bed.ts';

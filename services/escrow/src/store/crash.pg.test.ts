@@ -1,5 +1,5 @@
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import { afterAll, test } from 'vitest';
 import { describeCrashes } from './crash.contract.ts';
 

@@ -1,4 +1,4 @@
-import { migratedDatabase } from '@svc/testing/database.ts';
+import { migratedEmbeddedDatabase } from '@svc/testing/database.ts';
 import { describeChains } from './chains.contract.ts';
 
-describeChains('the embedded database', migratedDatabase, 1);
+describeChains('the embedded database', migratedEmbeddedDatabase, 1);

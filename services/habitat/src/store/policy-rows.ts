@@ -48,20 +48,18 @@ interface LockedPolicy {
 /** The row of the resource, made if need be and locked, so that two who set it come one after the other. */
 export async function lockPolicy(tx: SqlClient, resource: string): Promise<LockedPolicy> {
   const { readableBy, writableBy, container } = DEFAULT_POLICY;
-  await tx.$executeRawUnsafe(
+  // One statement: between two of them whoever removes boundaries could take away the row that the first one found.
+  const [row] = await tx.$queryRawUnsafe<LockedPolicy[]>(
     `INSERT INTO habitat.policies
        (resource, readable_by, writable_by, container, filter, mask, version, updated_at, updated_by)
-     VALUES ($1, $2::text[], $3::text[], $4, '[]', '[]', 0, clock_timestamp(), 'system') ON CONFLICT DO NOTHING`,
+     VALUES ($1, $2::text[], $3::text[], $4, '[]', '[]', 0, clock_timestamp(), 'system')
+     ON CONFLICT (resource) DO UPDATE SET resource = excluded.resource RETURNING ${POLICY_COLUMNS} AS policy, version`,
     resource,
     readableBy,
     writableBy,
     container,
   );
-  const [row] = await tx.$queryRawUnsafe<LockedPolicy[]>(
-    `SELECT ${POLICY_COLUMNS} AS policy, version FROM habitat.policies WHERE resource = $1 FOR UPDATE`,
-    resource,
-  );
-  if (row === undefined) throw new Error('a policy that was just made is missing');
+  if (row === undefined) throw new Error('a statement that makes or locks a policy answered none');
   return row;
 }
 

@@ -50,7 +50,7 @@ test('it ends when its time is up, by the clock of the database', async () => {
   expect(await node.call('auth_verify', { token })).toMatchObject({ valid: true });
   const { client } = node.deps.store;
   await client.$executeRawUnsafe(
-    'UPDATE habitat.tokens SET expires_at = clock_timestamp() WHERE token_id = $1',
+    `UPDATE habitat.tokens SET expires_at = clock_timestamp() - interval '1 ms' WHERE token_id = $1`,
     tokenId,
   );
   expect(await node.call('auth_verify', { token })).toEqual({ valid: false, reason: 'invalid_or_expired' });

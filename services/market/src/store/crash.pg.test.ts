@@ -1,5 +1,5 @@
 import { runs } from '@svc/testing/counts.ts';
-import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import { afterAll, test } from 'vitest';
 import { describeTradeCrashes } from './crash.contract.ts';
 

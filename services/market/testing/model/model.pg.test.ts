@@ -1,6 +1,6 @@
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { runs } from '@svc/testing/counts.ts';
-import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import { afterAll, test } from 'vitest';
 import { openMarketBed } from '../market-store-bed.ts';
 import { runModel } from './run-model.ts';

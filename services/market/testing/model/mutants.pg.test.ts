@@ -1,7 +1,7 @@
 /** Each seeded mistake is noticed by the model test; the source as it is passes with the same seed. */
 import { join } from 'node:path';
 import { isNoticed, triedOf } from '@svc/testing/mutants.ts';
-import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import { afterAll, expect, test } from 'vitest';
 import { MUTANTS } from './mutants.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Database } from '@svc/runtime/database.ts';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { lendPostgres } from '@svc/testing/servers/postgres.ts';
+import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CronBed, openCronBed } from '../../testing/cron-bed.ts';
 import { FORSAKEN_AFTER_MS } from './domain/run.ts';

@@ -389,10 +389,14 @@ test('work that many put, take and complete at once has for each of them the out
     ['1', '2', '1 again', '3', '4', '5', 'E_STREAM_FULL', '1 again'],
   );
   const polls = await Promise.all(Array.from({ length: 7 }, (_, n) => poll('folded', n % 2 === 0 ? 'w1' : 'w2')));
-  expect(polls.map(({ work }) => work?.task ?? null)).toEqual(['a', 'b', 'c', 'd', 'e', null, null]);
-  expect(polls[6]?.retryAfterMs).toBeGreaterThan(0);
-  expect(new Set(polls.map(({ leaseToken }) => leaseToken)).size).toBe(6);
-  const [first, second, third] = polls.map(({ work }) => work?.id ?? '');
+  const found = polls.filter(({ work }) => work !== null);
+  expect(new Set(found.map(({ work }) => work?.task))).toEqual(new Set(['a', 'b', 'c', 'd', 'e']));
+  const others = polls.filter(({ work }) => work === null);
+  expect(others.every(({ retryAfterMs = 0 }) => retryAfterMs > 0)).toBe(true);
+  expect(new Set(found.map(({ leaseToken }) => leaseToken)).size).toBe(5);
+  const takenBy = (parity: number) =>
+    polls.flatMap(({ work }, n) => (work !== null && n % 2 === parity ? [work.id] : []));
+  const [[first = '', third = ''], [second = '']] = [takenBy(0), takenBy(1)];
   const done = await Promise.all([
     bed.call('stream_complete', { id: first, result: 1 }, 'w1'),
     bed.call('stream_complete', { id: second, result: 2 }, 'w1'),

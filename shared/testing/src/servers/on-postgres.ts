@@ -2,7 +2,7 @@
 import { afterAll, test } from 'vitest';
 import type { Database } from '@svc/runtime/database.ts';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
-import { lendPostgres } from './postgres.ts';
+import { lendPostgres } from './run-postgres.ts';
 
 const POOL_SIZE = 20;
 const silent = { warn() {}, fatal() {} };

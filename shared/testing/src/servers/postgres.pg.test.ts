@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { lendPostgres, startOwnPostgres, startPostgres } from './postgres.ts';
+import { startOwnPostgres, startPostgres } from './postgres.ts';
+import { lendPostgres, lendTables } from './run-postgres.ts';
 
 const server = await startOwnPostgres();
 afterAll(() => server?.stop());
@@ -60,3 +61,15 @@ test.skipIf(server === null)('a server that is lent gives each its own database,
   expect(await query(second.href, gone)).toEqual([]);
   await other?.stop();
 });
+
+test.skipIf(server === null)(
+  'the server of a run has the tables of all services, without a row of anybody else',
+  async () => {
+    const [one, other] = [await lendTables(), await lendTables()];
+    await query(one?.url ?? '', 'DELETE FROM habitat.registry_revision');
+    expect(await query(other?.url ?? '', 'SELECT count(*)::int AS rows FROM habitat.registry_revision')).toEqual([
+      { rows: 1 },
+    ]);
+    await Promise.all([one?.stop(), other?.stop()]);
+  },
+);

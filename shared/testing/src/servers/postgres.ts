@@ -20,7 +20,9 @@ import { firstThatStarts, ourOwn } from './sources.ts';
 
 const WHAT = 'PostgreSQL server';
 const GIVEN = 'SVC_TEST_DATABASE_URL';
-const SOURCES = [containerPostgres, localPostgres];
+const SOURCES = [containerPostgres, () => localPostgres(DURABLE)];
+const DURABLE = ['-cfsync=on'];
+const SWIFT = ['-cfsync=off', '-csynchronous_commit=off', '-cfull_page_writes=off', '-cautovacuum=off'];
 const USER = 'svc';
 const DATABASE = 'svc';
 
@@ -36,26 +38,19 @@ export function startOwnPostgres(): Promise<TestServer | null> {
   return ourOwn(WHAT, GIVEN, SOURCES);
 }
 
-let shared: Promise<TestServer | null> | null = null;
-
-/**
- * The same on a server that the files of a worker share, and that ends with the worker: to make one takes two seconds. For
- * suites that break no server, and make no roles, which belong to all its databases.
- */
-export async function lendPostgres(): Promise<TestServer | null> {
-  if (givenUrl() !== null) return startPostgres();
-  shared ??= startPostgres();
-  const server = await shared;
-  return server === null ? null : databaseAt(server.url);
+/** A server that loses what it holds when the machine does, which is gone with the run anyway. Null as above. */
+export function startSwiftPostgres(): Promise<TestServer | null> {
+  const given = givenUrl();
+  return given === null ? firstThatStarts(WHAT, [containerPostgres, () => localPostgres(SWIFT)]) : databaseAt(given);
 }
 
-/** A fresh database on a server that runs already; everything else there stays as it is. */
-export async function databaseAt(serverUrl: string): Promise<TestServer> {
+/** A fresh database on a server that runs already, as `template` is; everything else there stays as it is. */
+export async function databaseAt(serverUrl: string, template = 'template1'): Promise<TestServer> {
   const database = `svc_test_${randomBytes(6).toString('hex')}`;
   await withClient(serverUrl, async (client) => {
     const { rows } = await client.query<{ version: string }>('SELECT version()');
     if (!/^PostgreSQL \d/.test(rows[0]?.version ?? '')) throw new Error(`${GIVEN} is no PostgreSQL`);
-    await client.query(`CREATE DATABASE ${database}`);
+    await client.query(`CREATE DATABASE ${database} TEMPLATE ${template}`);
   });
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;
@@ -82,7 +77,7 @@ function containerPostgres(): Promise<TestServer | null> {
   });
 }
 
-async function localPostgres(): Promise<TestServer | null> {
+async function localPostgres(settings: readonly string[]): Promise<TestServer | null> {
   let bin = findBinaries();
   if (bin === null) {
     installServers();
@@ -107,9 +102,9 @@ async function localPostgres(): Promise<TestServer | null> {
       `-p${port}`,
       '-clisten_addresses=127.0.0.1',
       '-cunix_socket_directories=',
-      '-cfsync=on',
       '-cmax_connections=300',
       '-cshared_buffers=64MB',
+      ...settings,
     ],
     ...(user === undefined ? {} : { user }),
     // Fast shutdown: ends sessions instead of waiting for them.
