@@ -26,6 +26,8 @@ const COSTS_AT_MOST_MS = 5000;
 const AFTERWARDS = 60;
 /** So soon svc doctor says that nothing behind the gateways answers. */
 const TOLD_WITHIN_MS = 12_000;
+/** What a gateway found out a moment ago it may say again. */
+const READY_IS_REMEMBERED_MS = 300;
 
 const target = ownTarget({}, { only: 'cluster', apart: EACH_APART });
 
@@ -227,6 +229,7 @@ verifies(
     const svc = new CommandLine(place, newName('session'));
     for (const one of behind) one.signal('SIGSTOP');
     try {
+      await delay(READY_IS_REMEMBERED_MS);
       const askedAt = performance.now();
       const { code, stdout } = await svc.run(['doctor', '--json']);
       expect(code, stdout).toBe(1);

@@ -91,8 +91,6 @@ export interface BrainDeps {
   catalogueSizeOf(brain: string, counted: Counted): Promise<CatalogueSize>;
   readonly version: string;
   readonly gitVersion: string;
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number;
 }
 
 export const defineTool = toolFor<BrainDeps>();

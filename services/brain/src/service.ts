@@ -270,7 +270,6 @@ async function createDeps(
     catalogueSizeOf: (brain, counted) => readCatalogueSize(client, brain, counted),
     version: node.version,
     gitVersion: stdout.toString('utf8').trim(),
-    startedAt: node.startedAt,
   };
 }
 

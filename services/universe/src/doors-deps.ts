@@ -20,8 +20,6 @@ export interface DoorDeps {
   readonly registry: Pick<Registry, 'sudo'>;
   /** Endpoints that may be reached although they are not public, as operators listed them. */
   allowPrivate(): Promise<readonly string[]>;
-  /** Ms since the epoch. */
-  readonly startedAt: number;
 }
 
 export const defineDoorTool = toolFor<DoorDeps>();

@@ -65,7 +65,7 @@ export async function openDoors(platform: Platform, { store, registry, compute, 
   };
   const layers = createLayers({ platform, servers, outside, checks: () => store.checks(), sandbox });
   return {
-    deps: { boots, layers, connectors, contacts, tasks, remotes, allowPrivate, startedAt: node.startedAt },
+    deps: { boots, layers, connectors, contacts, tasks, remotes, allowPrivate },
     jobs: [{ id: 'universe.boots', everyMs: SWEEP_MS, scope: 'cluster', run: () => boots.sweep() }],
   };
 }

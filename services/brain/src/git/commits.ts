@@ -1,5 +1,6 @@
 /** Making and listing commits: objects are written without starting git, the branch is moved by it. */
 import { blobId } from './blob-id.ts';
+import { type CommitObject, commitObject, gitDate } from './commit-object.ts';
 import { type Attribution, composeMessage, type ParsedMessage, parseMessage } from './commit-message.ts';
 import type { IndexEntry } from './index-file.ts';
 import { type LockedIndex, lockIndex } from './index-lock.ts';
@@ -7,7 +8,7 @@ import { readCached } from './object-cache.ts';
 import { type GitObject, objectIdOf } from './object-id.ts';
 import { type FileMode, treeOf, writeBlobs, writeObjects } from './objects.ts';
 import { moveRefs, readHead } from './refs.ts';
-import { gitDate, type Repository } from './repository.ts';
+import type { Repository } from './repository.ts';
 import { branchRef, GitError, type Identity, objectId } from './run.ts';
 import { editTree } from './tree-edit.ts';
 
@@ -61,9 +62,15 @@ export async function prepareCommit(repository: Repository, request: NewCommit):
   const base = await treeOf(repository, parent);
   const { tree, objects, left } = await editTree((oid) => readCached(repository, oid), base, request.edits);
   const text = composeMessage(request.message, request);
-  const commitObject = formatCommit(repository, { ...request, tree, parents: [parent], text, authoredAt: at });
-  await writeObjects(repository, [...objects, commitObject]);
-  const commit = objectIdOf(commitObject);
+  const object = commitObject(repository.git.committer, {
+    ...request,
+    tree,
+    parents: [parent],
+    text,
+    authoredAt: at,
+  });
+  await writeObjects(repository, [...objects, object]);
+  const commit = objectIdOf(object);
   const isLeft = new Set(left);
   const edits = request.edits.filter(({ path }) => !isLeft.has(path));
   const made: CommitResult = { status: 'committed', commit, tree, parent };
@@ -119,50 +126,11 @@ function toEdit({ path, content, mode = '100644' }: FileChange): CommitEdit {
   return { path, entry: content === null ? null : { mode, oid: blobId(content), stat: null } };
 }
 
-interface CommitObject {
-  readonly tree: string;
-  readonly parents: readonly string[];
-  /** The whole text, trailers included. */
-  readonly text: string;
-  readonly author: Identity;
-  readonly authoredAt: Date;
-  readonly at: Date;
-}
-
 /** Writes a commit object; no reference moves. */
 export async function writeCommit(repository: Repository, commit: CommitObject): Promise<string> {
-  const object = formatCommit(repository, commit);
+  const object = commitObject(repository.git.committer, commit);
   await writeObjects(repository, [object]);
   return objectIdOf(object);
-}
-
-function formatCommit({ git }: Repository, commit: CommitObject): GitObject {
-  const { tree, parents, author, authoredAt, at, text } = commit;
-  const lines = [
-    `tree ${objectId(tree)}`,
-    ...parents.map((parent) => `parent ${objectId(parent)}`),
-    `author ${signature(author, authoredAt)}`,
-    `committer ${signature(git.committer, at)}`,
-    '',
-    // git keeps no text beyond a NUL
-    text.replaceAll('\0', '\uFFFD'),
-  ];
-  return { type: 'commit', body: Buffer.from(lines.join('\n'), 'utf8') };
-}
-
-function signature({ name, email }: Identity, at: Date): string {
-  return `${identityText(name)} <${identityText(email)}> ${gitDate(at).slice(1)}`;
-}
-
-const AROUND_NAMES = /[\s.,:;"'\\]/;
-
-/** As git itself cleans them: without these characters inside, and without punctuation around. */
-function identityText(text: string): string {
-  const kept = text.replace(/[\p{Cc}<>]/gu, '');
-  let [start, end] = [0, kept.length];
-  while (start < end && AROUND_NAMES.test(kept.charAt(start))) start += 1;
-  while (end > start && AROUND_NAMES.test(kept.charAt(end - 1))) end -= 1;
-  return start === end ? 'unknown' : kept.slice(start, end);
 }
 
 export interface CommitEntry extends ParsedMessage {

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isPresent, readTextIfPresent } from '../files/fsync.ts';
 import { scratchPath } from './journal.ts';
-import { gitDate, type Repository } from './repository.ts';
+import { gitDate } from './commit-object.ts';
+import type { Repository } from './repository.ts';
 import { isObjectId } from './run.ts';
 
 interface LooseMove {

@@ -8,7 +8,8 @@ import { withJournal } from './journal.ts';
 import { readRefFiles } from './ref-files.ts';
 import { moveLooseRef } from './loose-ref.ts';
 import { noteOwnMove } from './own-moves.ts';
-import { gitDate, type Repository } from './repository.ts';
+import { gitDate } from './commit-object.ts';
+import type { Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
 const NO_OBJECT = '0'.repeat(40);

@@ -2,7 +2,10 @@
 import { chmod, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BlobReader } from './blob-reader.ts';
+import { commitObject, gitDate } from './commit-object.ts';
 import { ObjectDirectories } from './durability.ts';
+import { writeLooseObjects } from './loose-objects.ts';
+import { type GitObject, objectIdOf } from './object-id.ts';
 import { fsyncPath, fsyncTree, isAbsent } from '../files/fsync.ts';
 import {
   ATTRIBUTES,
@@ -12,7 +15,7 @@ import {
   restoreAttributes,
   writeDurable,
 } from './repository-config.ts';
-import { type Git, GitError } from './run.ts';
+import { type Git, GitError, type Identity } from './run.ts';
 
 export interface Repository extends Disposable {
   /** The working tree of branch `main`. */
@@ -43,6 +46,9 @@ interface NewRepository {
   /** Time of the first commit. */
   readonly at: Date;
 }
+
+const EMPTY_TREE: GitObject = { type: 'tree', body: new Uint8Array() };
+const FIRST_AUTHOR: Identity = { name: 'svc', email: 'svc@localhost' };
 
 /**
  * Makes a repository with branch `main` and one commit of the empty tree. It appears under `dir` whole and durable, or
@@ -75,22 +81,12 @@ async function fillStage(git: Git, stage: string, at: Date): Promise<void> {
 }
 
 async function writeFirstCommit(git: Git, gitDir: string, at: Date): Promise<void> {
-  const env = {
-    GIT_AUTHOR_NAME: 'svc',
-    GIT_AUTHOR_EMAIL: 'svc@localhost',
-    GIT_AUTHOR_DATE: gitDate(at),
-    GIT_COMMITTER_DATE: gitDate(at),
-  };
-  const answer = async (args: readonly string[], stdin: string): Promise<string> =>
-    (await git.run({ args, gitDir, stdin, env })).stdout.toString('latin1').trim();
-  const tree = await answer(['hash-object', '-t', 'tree', '-w', '--stdin'], '');
-  const commit = await answer(['commit-tree', '-F', '-', tree], 'Empty brain\n');
-  await answer(['update-ref', 'refs/heads/main', commit], '');
-}
-
-/** Git's own form of an instant, whole seconds, UTC. */
-export function gitDate(at: Date): string {
-  return `@${Math.floor(at.getTime() / 1000)} +0000`;
+  const tree = objectIdOf(EMPTY_TREE);
+  const text = 'Empty brain\n';
+  const first = commitObject(git.committer, { tree, parents: [], text, author: FIRST_AUTHOR, authoredAt: at, at });
+  await writeLooseObjects(join(gitDir, 'objects'), [EMPTY_TREE, first]);
+  const env = { GIT_COMMITTER_DATE: gitDate(at) };
+  await git.run({ args: ['update-ref', 'refs/heads/main', objectIdOf(first)], gitDir, env });
 }
 
 /**

@@ -141,6 +141,7 @@ export async function discardWorktree(repository: Repository, dir: string): Prom
 
 /** Forgets working trees whose directory is gone. */
 export async function pruneWorktrees(repository: Repository): Promise<void> {
+  if (!existsSync(join(repository.gitDir, 'worktrees'))) return; // as of most brains, at each start of a process
   await withJournal(repository, [], () =>
     repository.git.run({ args: ['worktree', 'prune', '--expire=now'], gitDir: repository.gitDir }),
   );

@@ -83,7 +83,7 @@ const health = defineTool({
     const own = deps.counters;
     return {
       status: problems.length === 0 ? ('ok' as const) : ('degraded' as const),
-      uptime: Math.floor((now - deps.startedAt) / 1000),
+      uptime: Math.floor(process.uptime()),
       version: deps.version,
       brains: summaries.map(shownBrain),
       lock: { held: view?.state === 'held', mutex: { ...own.mutex }, lease: { ...own.lease } },

@@ -75,7 +75,7 @@ const frameworkStatus = defineTool({
   access: 'identified',
   effect: 'read',
   refuses: [],
-  async handler(_input, { deps, caller, now }) {
+  async handler(_input, { deps, caller }) {
     const { platform, directory } = deps;
     const { ready } = await deps.readiness.check();
     return {
@@ -84,7 +84,7 @@ const frameworkStatus = defineTool({
         version: platform.node.version,
         mode: platform.config.SVC_MODE,
         platform: platform.kind,
-        uptime: (now - platform.node.startedAt) / 1000,
+        uptime: process.uptime(),
         ready,
         tools: directory.cards().length,
         services: directory.services().map((name) => serviceStatus(name, deps)),

@@ -10,6 +10,8 @@ import { bootTask, downOf, LAYERS, upOf } from './domain/layer.ts';
 
 const layerNames = z.array(z.enum(LAYERS)).describe('Those that are up.');
 const uptime = z.number().describe('Of the process that answers, in ms.');
+/** By no clock that anybody sets. */
+const uptimeMs = (): number => process.uptime() * 1000;
 const scopesShown = z.array(z.string()).describe('Held now.');
 const noArguments = z.strictObject({});
 
@@ -31,7 +33,7 @@ const status = defineDoorTool({
   effect: 'read',
   refuses: [],
   example: {},
-  async handler(_given, { deps, caller, now }) {
+  async handler(_given, { deps, caller }) {
     const all = await deps.layers.read();
     const down = downOf(all);
     const begun = await begunBy(deps, caller.session);
@@ -43,7 +45,7 @@ const status = defineDoorTool({
       layers: upOf(all),
       error: problem,
       ready: down.length === 0,
-      uptime: now - deps.startedAt,
+      uptime: uptimeMs(),
     };
   },
 });
@@ -127,7 +129,7 @@ const init = defineDoorTool({
   dress: { success: false },
   example: { scopes: ['read', 'write'] },
   async handler({ taskId = 'default', scopes: wanted = ['read'] }, context) {
-    const { deps, caller, now } = context;
+    const { deps, caller } = context;
     const all = await deps.layers.read();
     const shown = { taskId, layers: upOf(all) };
     const down = downOf(all);
@@ -138,8 +140,7 @@ const init = defineDoorTool({
     const wish = { session, taskId, by: actorName(caller), scopes };
     const { isNew, replaced } = settled(context, await deps.boots.begin(context, wish), shown);
     if (replaced !== null) await giveUp(context, replaced);
-    const uptimeMs = now - deps.startedAt;
-    return { success: true as const, ...shown, scopes, pending, uptime: uptimeMs, alreadyInitialized: !isNew };
+    return { success: true as const, ...shown, scopes, pending, uptime: uptimeMs(), alreadyInitialized: !isNew };
   },
 });
 
