@@ -1,11 +1,11 @@
 /** Making and listing commits: objects are written without starting git, the branch is moved by it. */
 import { blobId } from './blob-id.ts';
-import { type CommitObject, commitObject, gitDate } from './commit-object.ts';
+import { type CommitObject, commitObject } from './commit-object.ts';
 import { type Attribution, composeMessage, type ParsedMessage, parseMessage } from './commit-message.ts';
 import type { IndexEntry } from './index-file.ts';
 import { type LockedIndex, lockIndex } from './index-lock.ts';
 import { readCached } from './object-cache.ts';
-import { type GitObject, objectIdOf } from './object-id.ts';
+import { objectIdOf } from './object-id.ts';
 import { type FileMode, treeOf, writeBlobs, writeObjects } from './objects.ts';
 import { moveRefs, readHead } from './refs.ts';
 import type { Repository } from './repository.ts';
