@@ -156,6 +156,22 @@ describe('what went wrong is told apart', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(100_000);
   });
 
+  it('a proxy that lets no more through, whatever it says: the request went no further, and comes again when asked', async () => {
+    const page = { status: 429, headers: { 'content-type': 'text/html' }, body: '<h1>Too Many Requests</h1>' };
+    await using at = await nodeAnswering(page, result({ saved: true }));
+    expect(await at.client.call('svc_set_memory', NOTE)).toEqual({ saved: true });
+    await using busy = await nodeAnswering({ ...page, headers: { ...page.headers, 'retry-after': '100' } });
+    const error = await thrownBy(busy.client.call('svc_set_memory', NOTE));
+    expect(error).toMatchObject({ name: 'CallError', code: 'RATE_LIMITED', status: 429, retryAfterMs: 100_000 });
+  });
+
+  it.each([Number.NaN, 0, -5])('a time of %d ms, before anything is sent', async (timeoutMs) => {
+    await using at = await nodeAnswering(result({}));
+    expect(await thrownBy(at.client.call('svc_health', {}, { timeoutMs }))).toBeInstanceOf(TypeError);
+    expect(() => createClient({ url: at.node.url, timeoutMs })).toThrow('timeoutMs must be');
+    expect(at.node.seen).toEqual([]);
+  });
+
   it('an address that does not speak TLS, at once: nothing of the call has left', async () => {
     await using at = await nodeAnswering(result({}));
     const client = createClient({ url: at.node.url.replace('http:', 'https:') });

@@ -41,7 +41,7 @@ export type Answered<Tool extends ToolName> =
 export interface Client extends Looks {
   /** The address, without a slash at its end. */
   readonly url: string;
-  /** The result. Throws RefusalError, CallError or UnreachableError. */
+  /** The result. Throws RefusalError, CallError or UnreachableError; TypeError for a `timeoutMs` that is no time. */
   call<Tool extends ToolName>(tool: Tool, ...given: CallParameters<Tool, CallOptions>): Promise<Result<Tool>>;
   /** As `call`, but a refusal is an answer. Throws CallError or UnreachableError. */
   ask<Tool extends ToolName>(tool: Tool, ...given: CallParameters<Tool, CallOptions>): Promise<Answered<Tool>>;
@@ -51,22 +51,32 @@ export interface Client extends Looks {
 
 const REACH_WITHIN_MS = 5000;
 
-/** Throws TypeError for what cannot be an address or stand in a header. */
+/** Throws TypeError for what is no time. */
+function timeOf({ timeoutMs }: { readonly timeoutMs?: number | undefined }): number | undefined {
+  if (timeoutMs === undefined || timeoutMs > 0) return timeoutMs;
+  throw new TypeError(`timeoutMs must be a number of milliseconds above 0, not ${timeoutMs}`);
+}
+
+/** Throws TypeError for what cannot be an address, a time, or stand in a header. */
 export function createClient(options: ClientOptions): Client {
   const connection = connectionOf(options);
   // Looked up at each call, as a browser wants it, and so that a page may put another one in its place.
   const send = sendBy(options.fetch ?? ((...request) => globalThis.fetch(...request)));
   const parts = { connection, send, reachWithinMs: options.reachWithinMs ?? REACH_WITHIN_MS };
 
-  const callNamed: Client['callNamed'] = (tool, args = {}, { signal, timeoutMs, repeat, idempotencyKey } = {}) =>
-    performCall(parts, {
+  timeOf(options);
+
+  const callNamed: Client['callNamed'] = async (tool, args = {}, callOptions = {}) => {
+    const { signal, repeat, idempotencyKey } = callOptions;
+    return performCall(parts, {
       tool,
       args,
       signal,
-      timeoutMs: timeoutMs ?? options.timeoutMs,
+      timeoutMs: timeOf(callOptions) ?? options.timeoutMs,
       repeats: (repeat ?? options.repeat) !== 'never',
       idempotencyKey,
     });
+  };
 
   return {
     url: connection.shown,

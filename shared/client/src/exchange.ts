@@ -98,6 +98,7 @@ export function outcomeOf({ status, headers, text }: HttpReply): Outcome {
   const requestId = headers.get('x-request-id');
   if (isFields(body) && isFields(body.error))
     return { kind: 'failure', failure: failureOf(body.error, status, headers) };
+  if (status === TOO_MANY_REQUESTS) return turnedAway({ status, headers });
   if (status !== 200 || !isFields(body) || !isFields(body.result)) return strangeReply({ status, headers });
   const shown = shownIn(body.result);
   const { code, error, ...data } = shown;
@@ -110,6 +111,14 @@ function shownIn(result: Fields): Fields {
   const { content, ...beside } = result;
   if (isFields(content)) return content;
   return content === null && typeof beside.code === 'string' ? beside : result;
+}
+
+const TOO_MANY_REQUESTS = 429;
+
+/** By a proxy that limits how much it lets through, in words of its own: the request went no further. */
+function turnedAway({ status, headers }: Pick<HttpReply, 'status' | 'headers'>): Outcome {
+  const message = 'What stands in front of the node lets no more requests through for now.';
+  return { kind: 'failure', failure: failureOf({ code: 'RATE_LIMITED', message }, status, headers) };
 }
 
 /** A proxy that says so had nobody to hand the request to, or lost whom it had handed it to. */
