@@ -44,7 +44,7 @@ export function sudoBed(node: HabitatNode): SudoBed {
     },
     can: (who, taskId, scope) => who.call('svc_sudo_can', { taskId, scope }),
     expire: (table, column, value) =>
-      sql(`UPDATE habitat.${table} SET expires_at = clock_timestamp() WHERE ${column} = $1`, value),
+      sql(`UPDATE habitat.${table} SET expires_at = clock_timestamp() - interval '1 ms' WHERE ${column} = $1`, value),
     events: (principal) =>
       node.rows(
         `SELECT name, workspace, payload FROM habitat.outbox WHERE payload->>'principal' = $1 ORDER BY written, line`,

@@ -90,7 +90,7 @@ test('without its name a deployment neither admits nor decides what it could not
   await alpha.restart({ SVC_NODE_SECRET: undefined });
   expect(await vote(topic, 'ben')).toMatchObject({ voted: false, code: 'E_NOT_OWNER', owner: 'alpha' });
   await sql(
-    `UPDATE agora.topics SET deadline = now(), header = regexp_replace(header, '"deadline":\\d+', '"deadline":1') WHERE topic = $1`,
+    `UPDATE agora.topics SET deadline = now() - interval '1 ms', header = regexp_replace(header, '"deadline":\\d+', '"deadline":1') WHERE topic = $1`,
     due,
   );
   await alpha.deps().ledgers.closeOverdue();

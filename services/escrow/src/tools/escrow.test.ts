@@ -162,7 +162,9 @@ describe('holds of callers', () => {
     });
     const { approvals } = await call('escrow_status');
     expect(approvals).toBeGreaterThanOrEqual(1);
-    await database.pool.query(`UPDATE escrow.holds SET expires_at = now() WHERE hold_id = $1`, [holdId]);
+    await database.pool.query(`UPDATE escrow.holds SET expires_at = now() - interval '1 ms' WHERE hold_id = $1`, [
+      holdId,
+    ]);
     expect(await call('escrow_status', { org })).toMatchObject({ holds: {} });
     expect(await call('escrow_release', { holdId })).toEqual({ released: false, holdId });
     expect(await call('escrow_hold', { holdId })).toMatchObject({ held: true });
@@ -176,7 +178,9 @@ describe('holds of callers', () => {
     expect(await node.market.debit({ payer: { agent: org }, amount: 10, ref: `early ${org}` })).toMatchObject({
       code: 'E_BUDGET',
     });
-    await database.pool.query(`UPDATE escrow.holds SET expires_at = now() WHERE hold_id = $1`, [holdId]);
+    await database.pool.query(`UPDATE escrow.holds SET expires_at = now() - interval '1 ms' WHERE hold_id = $1`, [
+      holdId,
+    ]);
     expect(await call('escrow_canSpend', { agent: org, amount: 10 })).toMatchObject({ allowed: true });
     expect(await node.market.debit({ payer: { agent: org }, amount: 10, ref: `late ${org}` })).toMatchObject({
       ok: true,
@@ -211,7 +215,9 @@ describe('holds of callers', () => {
     expect(done.filter(({ code, reason }) => code === 'E_HOLD_LIMIT' && reason === 'max_holds_exceeded')).toHaveLength(
       10,
     );
-    await database.pool.query("UPDATE escrow.holds SET expires_at = now() WHERE owner = 'key:counted'");
+    await database.pool.query(
+      "UPDATE escrow.holds SET expires_at = now() - interval '1 ms' WHERE owner = 'key:counted'",
+    );
     expect(await hold(2000)).toMatchObject({ held: true });
   });
 });

@@ -101,9 +101,10 @@ it('those past their time are not in the way of an operator', async () => {
   await record('ann');
   await record('bob');
   await record('a1');
-  await database.pool.query("UPDATE escrow.holds SET expires_at = now() WHERE hold_id = $1 AND owner <> 'tok:bob'", [
-    holdId,
-  ]);
+  await database.pool.query(
+    "UPDATE escrow.holds SET expires_at = now() - interval '1 ms' WHERE hold_id = $1 AND owner <> 'tok:bob'",
+    [holdId],
+  );
   expect(await call('escrow_release', { holdId })).toEqual({ released: true, holdId });
   expect(await record('ann')).toMatchObject({ held: true });
 });
@@ -160,7 +161,7 @@ it("holds that an earlier version wrote go on: repeated, released, swept, and in
   expect(await node.as('ann')('escrow_release', { holdId })).toEqual({ released: true, holdId });
   expect(await record('ann')).toMatchObject({ held: true });
   await database.pool.query(
-    "UPDATE escrow.holds SET claim = hold_id, expires_at = now() WHERE hold_id = $1 AND owner = 'tok:ann' AND state = 'held'",
+    "UPDATE escrow.holds SET claim = hold_id, expires_at = now() - interval '1 ms' WHERE hold_id = $1 AND owner = 'tok:ann' AND state = 'held'",
     [holdId],
   );
   const { ledger } = node.deps;

@@ -25,7 +25,7 @@ test('a delegated task is kept with its event, and the agent works until it ends
   ]);
   const stateOf = async () => ((await node.call('agent_list', { workspace: 'org-one' })).agents as Fields[])[0]?.state;
   expect(await stateOf()).toBe('working');
-  await node.deps.store.client.$executeRawUnsafe('UPDATE habitat.agent_tasks SET ended_at = now()');
+  await node.deps.store.client.$executeRawUnsafe(`UPDATE habitat.agent_tasks SET ended_at = now() - interval '1 ms'`);
   expect(await stateOf()).toBe('idle');
 });
 
@@ -73,7 +73,7 @@ test('an inbox takes a thousand open tasks', async () => {
   expect(await codeOf(delegate(id))).toBeNull();
   expect(await delegate(id)).toMatchObject({ delegated: false, code: 'E_INBOX_FULL' });
   await node.deps.store.client.$executeRawUnsafe(
-    'UPDATE habitat.agent_tasks SET ended_at = now() WHERE task_id = $1',
+    `UPDATE habitat.agent_tasks SET ended_at = now() - interval '1 ms' WHERE task_id = $1`,
     `task_${id}1`,
   );
   expect(await codeOf(delegate(id))).toBeNull();
