@@ -60,7 +60,7 @@ test('a session is there for five minutes after its last call, and a hundred of 
   expect(await tests.bed.call('forum_status', {}, 'ann')).toMatchObject({ entered: true, present: 1 });
   await sql(`UPDATE agora.presence SET seen_at = seen_at - interval '4 minutes'`);
   expect(await tests.bed.call('forum_status', {}, 'ann')).toMatchObject({ entered: true, present: 1 });
-  await sql(`UPDATE agora.presence SET seen_at = now() - interval '5 minutes'`);
+  await sql(`UPDATE agora.presence SET seen_at = now() - interval '5 minutes 1 ms'`);
   expect(await tests.bed.call('forum_status', {}, 'ann')).toMatchObject({ entered: false, present: 0 });
   await sql(
     `INSERT INTO agora.presence SELECT 's' || n, 'ann', 'ann', null, now(), now() - interval '1 minute'
