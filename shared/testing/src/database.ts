@@ -105,6 +105,7 @@ const idleEmbedded: Migrated[] = [];
 async function lentFrom(free: Migrated[], open: () => Promise<Database>): Promise<TestDatabase> {
   const { database, rows } = free.pop() ?? (await firstOf(open));
   const pool = new Pool(database.pool.options);
+  pool.on('error', () => {}); // of a connection that nobody uses
   const close = async () => {
     await pool.end();
     if (await rows.restore(database.pool)) free.push({ database, rows });

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { startOwnPostgres, startPostgres } from './postgres.ts';
-import { lendPostgres, lendTables } from './run-postgres.ts';
+import { lendPostgres, lendTables, startRunPostgres } from './run-postgres.ts';
 
 const server = await startOwnPostgres();
 afterAll(() => server?.stop());
@@ -32,8 +32,10 @@ describe.skipIf(server === null)('a PostgreSQL of our own', () => {
 });
 
 describe.skipIf(server === null)('a PostgreSQL given by its URL', () => {
+  const before = { ...process.env };
   afterEach(() => {
-    delete process.env['SVC_TEST_DATABASE_URL'];
+    for (const name of Object.keys(process.env)) if (!Object.hasOwn(before, name)) delete process.env[name];
+    Object.assign(process.env, before);
   });
 
   test('lends a database of its own, dropped at stop even when it is in use', async () => {
@@ -47,6 +49,18 @@ describe.skipIf(server === null)('a PostgreSQL given by its URL', () => {
     await user.connect();
     await lent?.stop();
     expect(await query(url, `SELECT 1 FROM pg_database WHERE datname = '${name}'`)).toEqual([]);
+  });
+
+  test('is left by a run as it was, whatever was not given back', async () => {
+    const url = server?.url ?? '';
+    const databases = () => query(url, 'SELECT datname FROM pg_database ORDER BY datname');
+    const found = await databases();
+    process.env['SVC_TEST_DATABASE_URL'] = url;
+    const run = await startRunPostgres();
+    const lent = await lendTables();
+    expect(await query(lent?.url ?? '', 'SELECT count(*)::int AS rows FROM escrow.accounts')).toEqual([{ rows: 0 }]);
+    await run?.stop();
+    expect(await databases()).toEqual(found);
   });
 });
 

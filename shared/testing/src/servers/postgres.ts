@@ -44,9 +44,33 @@ export function startSwiftPostgres(): Promise<TestServer | null> {
   return given === null ? firstThatStarts(WHAT, [containerPostgres, () => localPostgres(SWIFT)]) : databaseAt(given);
 }
 
-/** A fresh database on a server that runs already, as `template` is; everything else there stays as it is. */
-export async function databaseAt(serverUrl: string, template = 'template1'): Promise<TestServer> {
-  const database = `svc_test_${randomBytes(6).toString('hex')}`;
+/** A fresh database on a server that runs already; everything else there stays as it is. */
+export function databaseAt(serverUrl: string): Promise<TestServer> {
+  return makeDatabase(serverUrl, 'svc_test', 'template1');
+}
+
+/** The same with all that is in the one at `url`, which nobody may use meanwhile; `dropCopies` finds it by its name. */
+export function copyOf({ url }: Pick<TestServer, 'url'>, serverUrl: string): Promise<TestServer> {
+  return makeDatabase(serverUrl, nameIn(url), nameIn(url));
+}
+
+/** Also those that nobody gave back. */
+export async function dropCopies({ url }: Pick<TestServer, 'url'>, serverUrl: string): Promise<void> {
+  await withClient(serverUrl, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      'SELECT datname AS name FROM pg_database WHERE starts_with(datname, $1)',
+      [`${nameIn(url)}_`],
+    );
+    for (const { name } of rows) await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  });
+}
+
+function nameIn(url: string): string {
+  return new URL(url).pathname.slice(1);
+}
+
+async function makeDatabase(serverUrl: string, family: string, template: string): Promise<TestServer> {
+  const database = `${family}_${randomBytes(6).toString('hex')}`;
   await withClient(serverUrl, async (client) => {
     const { rows } = await client.query<{ version: string }>('SELECT version()');
     if (!/^PostgreSQL \d/.test(rows[0]?.version ?? '')) throw new Error(`${GIVEN} is no PostgreSQL`);

@@ -5,10 +5,10 @@
  */
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { migrateServices } from '../service-tables.ts';
-import { databaseAt, startPostgres, startSwiftPostgres } from './postgres.ts';
+import { copyOf, databaseAt, dropCopies, startPostgres, startSwiftPostgres } from './postgres.ts';
 import type { TestServer } from './processes.ts';
 
-/** How a run tells its workers: URL of the database on it that nobody uses, name of the one with the tables. */
+/** How a run tells its workers: URLs of a database that nobody uses, and of the one with the tables. */
 const SERVER = 'SVC_TEST_RUN_SERVER';
 const TABLES = 'SVC_TEST_RUN_TABLES';
 const silent = { warn() {}, fatal() {} };
@@ -22,9 +22,10 @@ export async function startRunPostgres(): Promise<{ stop(): Promise<void> } | nu
   await migrateServices(pool);
   await close();
   process.env[SERVER] = server.url;
-  process.env[TABLES] = new URL(tables.url).pathname.slice(1);
+  process.env[TABLES] = tables.url;
   return {
     async stop() {
+      await dropCopies(tables, server.url);
       await tables.stop();
       await server.stop();
     },
@@ -33,8 +34,8 @@ export async function startRunPostgres(): Promise<{ stop(): Promise<void> } | nu
 
 /** A database of its own with the tables of all services. Null, after a loud line of the run, without a server. */
 export async function lendTables(): Promise<TestServer | null> {
-  const url = process.env[SERVER];
-  return url === undefined ? null : databaseAt(url, process.env[TABLES]);
+  const { [SERVER]: server, [TABLES]: url } = process.env;
+  return server === undefined || url === undefined ? null : copyOf({ url }, server);
 }
 
 /** An empty database of its own, also outside of a run. Null, after one loud line, when no PostgreSQL can be had. */
