@@ -22,6 +22,11 @@ export function readRefFiles(gitDir: string, prefix: string): Map<string, string
   return refs;
 }
 
+/** Of one that has no file of its own, which was looked at before. */
+export function readPackedRef(gitDir: string, ref: string): string | null {
+  return readPacked(gitDir).get(ref) ?? null;
+}
+
 function readLoose(gitDir: string, directory: string, refs: Map<string, string>): boolean {
   for (const child of childrenOf(join(gitDir, directory))) {
     const name = `${directory}/${child.name}`;

@@ -93,6 +93,16 @@ describe('references', () => {
     expect(await mustRead(repository, 'main')).toBe(head);
     expect(await readRef(repository, 'refs/heads/none')).toBeNull();
     expect(await readHeads(repository)).toEqual(new Map([['main', head]]));
+    const run = () => Promise.reject(new Error('git was started'));
+    const alone = { ...repository, git: { ...repository.git, run } };
+    expect([await readRef(alone, 'refs/heads/main'), await readRef(alone, 'refs/heads/none')]).toEqual([head, null]);
+  });
+
+  it('does not take the packed head for one whose own file is damaged', async () => {
+    const { repository } = bed;
+    await maintainRepository(repository);
+    await writeFile(join(repository.gitDir, 'refs', 'heads', 'main'), '');
+    expect(await readRef(repository, 'refs/heads/main')).toBeNull();
   });
 
   it('refuses branches that collide', async () => {

@@ -5,7 +5,7 @@ import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import { fsyncParents, isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
-import { readRefFiles } from './ref-files.ts';
+import { readPackedRef, readRefFiles } from './ref-files.ts';
 import { moveLooseRef } from './loose-ref.ts';
 import { noteOwnMove } from './own-moves.ts';
 import { gitDate } from './commit-object.ts';
@@ -31,9 +31,10 @@ export async function readRefs(repository: Repository, prefix: string): Promise<
   return new Map(lines.map((line) => [line.slice(41 + prefix.length), line.slice(0, 40)]));
 }
 
-/** The commit a full reference name points to, or null. Costs no process while the reference is a loose file. */
+/** The commit a full reference name points to, or null. Costs no process, unless its file needs git to be understood. */
 export async function readRef(repository: Repository, ref: string): Promise<string | null> {
   const loose = readLooseRef(join(repository.gitDir, refName(ref)));
+  if (loose === null) return readPackedRef(repository.gitDir, ref);
   if (isObjectId(loose)) return loose;
   const { exitCode, stdout } = await repository.git.run({
     args: ['show-ref', '--verify', '--hash', '--', ref],
@@ -43,12 +44,12 @@ export async function readRef(repository: Repository, ref: string): Promise<stri
   return exitCode === 0 ? stdout.toString('latin1').trim() : null;
 }
 
-/** Asked for with reads of files, so it does not go through the thread pool. */
-function readLooseRef(path: string): string {
+/** Null = there is no such file. Asked for with reads of files, so it does not go through the thread pool. */
+function readLooseRef(path: string): string | null {
   try {
     return readFileSync(path, 'latin1').trim();
   } catch (error) {
-    if (isAbsent(error) || isDirectory(error)) return '';
+    if (isAbsent(error) || isDirectory(error)) return null;
     throw error;
   }
 }
@@ -72,7 +73,7 @@ export async function readStampedHead(repository: Repository, branch: string, no
   const path = join(repository.gitDir, branchRef(branch));
   const stat = statOf(path);
   const loose = readLooseRef(path);
-  if (!isObjectId(loose)) return { head: await readHead(repository, branch), stamp: null };
+  if (loose === null || !isObjectId(loose)) return { head: await readHead(repository, branch), stamp: null };
   const isSettled = stat !== undefined && now - Number(stat.ctimeMs) >= CLOCK_STEP_MS;
   return { head: loose, stamp: isSettled ? fileStamp(stat) : null };
 }
@@ -118,7 +119,9 @@ export async function resolveCommit(repository: Repository, text: string, names:
 
 async function resolveHex(repository: Repository, hex: string): Promise<string | null> {
   const { git, gitDir } = repository;
-  const candidates = await git.run({ args: ['rev-parse', `--disambiguate=${hex}`], gitDir });
+  const candidates = isObjectId(hex)
+    ? { stdout: `${hex}\n` }
+    : await git.run({ args: ['rev-parse', `--disambiguate=${hex}`], gitDir });
   const types = await git.run({
     args: ['cat-file', '--batch-check=%(objecttype) %(objectname)'],
     gitDir,
