@@ -7,7 +7,7 @@ import { e2eProjects, PATIENCE } from './test-e2e/vitest.config.ts';
 const FOLDERS = ['{services,shared}/*/src/**', 'services/*/testing/**', '{deploy,toolchain,bench}/**'];
 const NEEDS_SERVER = '*.{pg,nats,redis}.test.ts';
 /** Many files mostly wait: for a process, a timer, a disk. A share of more than all cores would be cut off at them. */
-const WORKERS = Math.ceil(availableParallelism() * 2);
+const WORKERS = availableParallelism() * 2;
 /** Measures what the process that it runs in takes: memory, or processor time. */
 const ALONE = '*.alone.test.ts';
 const SETUPS = join(import.meta.dirname, 'shared', 'testing', 'src');

@@ -60,11 +60,10 @@ function timeOf({ timeoutMs }: { readonly timeoutMs?: number | undefined }): num
 /** Throws TypeError for what cannot be an address, a time, or stand in a header. */
 export function createClient(options: ClientOptions): Client {
   const connection = connectionOf(options);
+  const usualMs = timeOf(options);
   // Looked up at each call, as a browser wants it, and so that a page may put another one in its place.
   const send = sendBy(options.fetch ?? ((...request) => globalThis.fetch(...request)));
   const parts = { connection, send, reachWithinMs: options.reachWithinMs ?? REACH_WITHIN_MS };
-
-  timeOf(options);
 
   const callNamed: Client['callNamed'] = async (tool, args = {}, callOptions = {}) => {
     const { signal, repeat, idempotencyKey } = callOptions;
@@ -72,7 +71,7 @@ export function createClient(options: ClientOptions): Client {
       tool,
       args,
       signal,
-      timeoutMs: timeOf(callOptions) ?? options.timeoutMs,
+      timeoutMs: timeOf(callOptions) ?? usualMs,
       repeats: (repeat ?? options.repeat) !== 'never',
       idempotencyKey,
     });

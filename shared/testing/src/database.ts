@@ -82,7 +82,7 @@ export async function embeddedDatabase(): Promise<TestDatabase & { readonly dire
 
 /**
  * With the tables of all services; what one test closes is emptied and serves the next. On PostgreSQL where the run has one:
- * it takes half of the processor time, and callers at once are at once there. Nobody else has it.
+ * it takes less processor time, and callers at once are at once there. Nobody else has it.
  */
 export function migratedDatabase(): Promise<TestDatabase> {
   return lentFrom(idle, async () => (await openOnServer()) ?? openCopy(migratedTemplate()));

@@ -20,28 +20,31 @@ import { firstThatStarts, ourOwn } from './sources.ts';
 
 const WHAT = 'PostgreSQL server';
 const GIVEN = 'SVC_TEST_DATABASE_URL';
-const SOURCES = [containerPostgres, () => localPostgres(DURABLE)];
 const DURABLE = ['-cfsync=on'];
-const SWIFT = ['-cfsync=off', '-csynchronous_commit=off', '-cfull_page_writes=off', '-cautovacuum=off'];
+/** Of a server that loses what it holds when the machine does. */
+export const SWIFT: readonly string[] = [
+  '-cfsync=off',
+  '-csynchronous_commit=off',
+  '-cfull_page_writes=off',
+  '-cautovacuum=off',
+];
 const USER = 'svc';
 const DATABASE = 'svc';
 
 /** An empty database of its own. Null, after one loud line, when no PostgreSQL can be had. */
-export async function startPostgres(): Promise<TestServer | null> {
+export async function startPostgres(settings: readonly string[] = DURABLE): Promise<TestServer | null> {
   const given = givenUrl();
-  if (given !== null) return databaseAt(given);
-  return firstThatStarts(WHAT, SOURCES);
+  return given === null ? firstThatStarts(WHAT, sourcesWith(settings)) : databaseAt(given);
 }
 
 /** The same on a server of our own, which may be broken. */
 export function startOwnPostgres(): Promise<TestServer | null> {
-  return ourOwn(WHAT, GIVEN, SOURCES);
+  return ourOwn(WHAT, GIVEN, sourcesWith(DURABLE));
 }
 
-/** A server that loses what it holds when the machine does, which is gone with the run anyway. Null as above. */
-export function startSwiftPostgres(): Promise<TestServer | null> {
-  const given = givenUrl();
-  return given === null ? firstThatStarts(WHAT, [containerPostgres, () => localPostgres(SWIFT)]) : databaseAt(given);
+/** `settings` are those of a local one. */
+function sourcesWith(settings: readonly string[]) {
+  return [containerPostgres, () => localPostgres(settings)];
 }
 
 /** A fresh database on a server that runs already; everything else there stays as it is. */

@@ -1,11 +1,10 @@
 /**
- * The PostgreSQL of a run, which the suites of all its workers share, and on it a database with the tables of all services: to
- * copy that takes a tenth of a second, to make a server two. For suites that break no server, and make no roles, which
- * belong to all its databases.
+ * The PostgreSQL of a run, which the suites of all its workers share, and on it a database with the tables of all services,
+ * which is copied instead of made. For suites that break no server, and make no roles, which belong to all its databases.
  */
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { migrateServices } from '../service-tables.ts';
-import { copyOf, databaseAt, dropCopies, startPostgres, startSwiftPostgres } from './postgres.ts';
+import { copyOf, databaseAt, dropCopies, startPostgres, SWIFT } from './postgres.ts';
 import type { TestServer } from './processes.ts';
 
 /** How a run tells its workers: URLs of a database that nobody uses, and of the one with the tables. */
@@ -15,7 +14,7 @@ const silent = { warn() {}, fatal() {} };
 
 /** Until `stop`. Null where no PostgreSQL can be had. */
 export async function startRunPostgres(): Promise<{ stop(): Promise<void> } | null> {
-  const server = await startSwiftPostgres();
+  const server = await startPostgres(SWIFT);
   if (server === null) return null;
   const tables = await databaseAt(server.url);
   const { pool, close } = await openPostgresDatabase({ url: tables.url, log: silent, poolSize: 1 });
