@@ -91,7 +91,7 @@ export async function openBrainTestBed(open: () => Promise<Database> = migratedD
   };
 }
 
-async function startNode(dataDir: string, platform: Platform, registry: FakeRegistry): Promise<BrainNode> {
+export async function startNode(dataDir: string, platform: Platform, registry: FakeRegistry): Promise<BrainNode> {
   const service = await startService(platform, brainService);
   return {
     dataDir,

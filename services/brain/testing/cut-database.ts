@@ -14,8 +14,11 @@ export function cutsOf(length: number): (readonly [Cut, number])[] {
 
 export interface CutDatabase {
   readonly url: string;
-  /** The statement of that number, BEGIN being 0, is the last that the connection of the next section carries. */
-  cutAt(index: number, cut: Cut, then?: 'away'): void;
+  /**
+   * The statement of that number, BEGIN being 0, is the last that the connection of the next section carries. `held`: it
+   * stays open, and nobody hears anything on it any more.
+   */
+  cutAt(index: number | 'COMMIT', cut: Cut, ends?: 'lost' | 'away' | 'held'): void;
   /** False as long as the section was not cut. */
   readonly isCut: boolean;
   /** How many statements the last section had. */
@@ -32,9 +35,9 @@ const ENTERS = 'brain.brain_leases l JOIN brain.brain_owners';
 const ANSWERED_MS = 100;
 
 interface Plan {
-  readonly index: number;
+  readonly index: number | 'COMMIT';
   readonly cut: Cut;
-  readonly isAwayThen: boolean;
+  readonly ends: 'away' | 'held' | 'lost';
 }
 
 class Cutting {
@@ -63,21 +66,29 @@ class Cutting {
     server.on('data', (data) => isDeaf || client.write(data));
     const statements = new Statements(this.#texts);
     client.on('data', (data) => {
-      for (const { bytes, index, isOfSection } of statements.take(data)) {
+      for (const piece of statements.take(data)) {
         if (isDeaf) return;
-        if (isOfSection && index !== null) this.length = index + 1;
-        const plan = isOfSection && this.plan?.index === index ? this.plan : null;
+        const plan = this.#planFor(piece);
         if (plan === null) {
-          server.write(bytes);
+          server.write(piece.bytes);
           continue;
         }
-        this.plan = null;
         isDeaf = true;
-        const cut = () => (plan.isAwayThen ? this.goAway() : end());
+        const cut = () => (plan.ends === 'away' ? this.goAway() : plan.ends === 'lost' && end());
         if (plan.cut === 'unsent') cut();
-        else server.write(bytes, () => setTimeout(cut, ANSWERED_MS));
+        else server.write(piece.bytes, () => setTimeout(cut, ANSWERED_MS));
       }
     });
+  }
+
+  /** A plan is for one statement. */
+  #planFor({ index, isCommit, isOfSection }: Piece): Plan | null {
+    if (!isOfSection || index === null) return null;
+    this.length = index + 1;
+    const { plan } = this;
+    if (plan === null || (plan.index === 'COMMIT' ? !isCommit : plan.index !== index)) return null;
+    this.plan = null;
+    return plan;
   }
 
   goAway(): void {
@@ -91,6 +102,7 @@ interface Piece {
   readonly bytes: Buffer;
   /** Of a statement in its transaction; null = it is none, or in none. */
   readonly index: number | null;
+  readonly isCommit: boolean;
   readonly isOfSection: boolean;
 }
 
@@ -151,7 +163,8 @@ class Statements {
     if (text.includes(ENTERS)) this.#isOfSection = true;
     if (text.startsWith('BEGIN')) this.#index = 0;
     else if (this.#index !== null && text !== '') this.#index += 1;
-    const piece = { bytes: Buffer.concat(this.#parts), index: this.#index, isOfSection: this.#isOfSection };
+    const isCommit = text.startsWith('COMMIT');
+    const piece = { bytes: Buffer.concat(this.#parts), index: this.#index, isCommit, isOfSection: this.#isOfSection };
     if (/^(?:COMMIT|ROLLBACK)/.test(text)) this.#index = null;
     this.#parts = [];
     this.#text = '';
@@ -168,8 +181,8 @@ export async function startCutDatabase(target: string): Promise<CutDatabase> {
   url.port = String((server.address() as AddressInfo).port);
   return {
     url: url.href,
-    cutAt(index, cut, then) {
-      cutting.plan = { index, cut, isAwayThen: then === 'away' };
+    cutAt(index, cut, ends = 'lost') {
+      cutting.plan = { index, cut, ends };
     },
     get isCut() {
       return cutting.plan === null;

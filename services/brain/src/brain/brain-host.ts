@@ -280,13 +280,15 @@ export class BrainHost {
     const homes = await FileHomes.read(client, home);
     rules.place(name, homes);
     const parts = { indexes: this.indexes, handles, homes, disk: this.disk, islands: new IslandPast(repository) };
-    const context = { ...shared, ...parts, name, owner, repository, rwLock: createRwLock() };
+    const journalDir = join(dataDir, 'journal');
+    const own = { journalDir, unstored: new Set<string>(), rwLock: createRwLock() };
+    const context = { ...shared, ...parts, ...own, name, owner, repository };
     const brain = new OpenBrain(
       context,
       {
         worktrees,
         cache: join(dataDir, 'cache', name),
-        journal: join(dataDir, 'journal'),
+        journal: journalDir,
         dataDir,
         process: this.process,
       },

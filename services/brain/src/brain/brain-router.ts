@@ -171,6 +171,7 @@ export class BrainRouter {
       const given = { brain, context, rows: await brain.rowView(context), retire };
       assertMay(operation, given);
       this.#assertTimely(work);
+      if (operation.effect !== 'read') await brain.storeLeftMoves();
       const answer = await shown(operation, given, await run(given));
       if (operation.effect === 'write' && tookEffect(answer)) this.#host.disk.wrote(name);
       return { answer };

@@ -1,12 +1,15 @@
 /** The record of a branch that gets another name while its working tree follows. */
-import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
 import { moveWorktree } from '../git/branch-removal.ts';
 import { readHead } from '../git/refs.ts';
+import { branchRef } from '../git/run.ts';
 import { isWhole, readWorktreeState } from '../git/worktree-state.ts';
 import { listWorktrees } from '../git/worktrees.ts';
-import { renameBranchRows } from '../store/branch-rows.ts';
 import type { BrainContext } from '../writer/context.ts';
+import { moveOnce } from '../writer/move-once.ts';
+
+/** For what must be stored, whoever waits for it. */
+const STORED_WITHIN_MS = 20_000;
 
 interface RenameRecord {
   readonly brain: string;
@@ -53,23 +56,25 @@ export async function followByHand(
   places: Places,
   { from, to }: Omit<RenameRecord, 'brain'>,
 ): Promise<void> {
-  const { repository, platform, name } = brain;
+  const { repository, platform } = brain;
   const journal = await openRename(brain, places, { from, to });
-  await moveWorktree(repository, places.worktrees, { from, to });
-  await withPgTransaction(platform.database.pool, (transaction) => renameBranchRows(transaction, name, from, to));
+  const nobody = { idempotency: null, session: '', deadlineAt: platform.clock.now() + STORED_WITHIN_MS };
+  await moveOnce<null, never>(brain, nobody, async (_section, intend) => {
+    const moved = { ref: branchRef(to), commit: (await readHead(repository, to)) ?? '' };
+    await intend({ moved, value: null, events: [], rows: { rename: from, to } });
+    await moveWorktree(repository, places.worktrees, { from, to });
+    return null;
+  });
   await journal.close();
 }
 
-/** Finishes what a killed process left, before any working tree is opened. */
-export async function finishRenames({ repository, name, platform }: BrainContext, places: Places): Promise<void> {
+/** What a killed process left of working trees, before any is opened; the rows have followed already. */
+export async function finishRenames({ repository, name }: BrainContext, places: Places): Promise<void> {
   for (const { record: left, journal } of await leftJournals(places.journal, `${name}.ren_`)) {
     const { brain, from, to } = left as RenameRecord;
     if (brain !== name) continue; // a brain whose name goes on where ours ends
     const isRenamed = (await readHead(repository, to)) !== null && (await readHead(repository, from)) === null;
-    if (isRenamed) {
-      await moveWorktree(repository, places.worktrees, { from, to });
-      await withPgTransaction(platform.database.pool, (transaction) => renameBranchRows(transaction, name, from, to));
-    }
+    if (isRenamed) await moveWorktree(repository, places.worktrees, { from, to });
     await journal.close();
   }
 }

@@ -5,13 +5,12 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import { ChangedFile, type HeadEntry, type TreeChange } from '../files/file-table.ts';
 import { type NewCommit, type PreparedCommit, prepareCommit } from '../git/commits.ts';
 import { indexStamp, type LockAttempt, lockIndex, type LockedIndex } from '../git/index-lock.ts';
+import { branchRef } from '../git/run.ts';
 import type { StoredFiles } from '../git/worktree-files.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { OpContext } from '../writer/context.ts';
 import { moveOnce } from '../writer/move-once.ts';
-import { noteCommit as noteCommitIn } from '../evolution/notes.ts';
-import type { WriteSection } from '../store/lease-store.ts';
 import { eventRulesOf, savedEvent } from './brain-events.ts';
 import { gatherEdits, type GatheredEdits, isStillSo } from './commit-edits.ts';
 import { noteCommit } from './housekeeping.ts';
@@ -158,21 +157,17 @@ async function publish(
   const { context } = wish;
   const told = await eventRulesOf(brain.context);
   const outcome = outcomeOf(wish, ready);
-  const answer = await moveOnce<CommitOutcome, CommitRefusal>(brain.context, context, {
-    async move(section) {
-      const guarded = await writer.guard(section, context);
-      if (!guarded.ok) return guarded;
-      if (ready.prepared === null) return allow(outcome);
-      if ((await ready.prepared.publish(index)).status === 'moved') throw new BranchMoved();
-      return null;
-    },
-    async store(section) {
-      const files = ready.taken.map(({ file }) => file);
-      const news = { branch: writer.tree.branch, commit: outcome.commit, by: context.actor, files };
-      await brain.context.outbox.write(section.transaction, [savedEvent(brain.context, told, news)]);
-      await noteCommitOf(brain, section, context, outcome.commit);
-      return allow(outcome);
-    },
+  const { branch } = writer.tree;
+  const files = ready.taken.map(({ file }) => file);
+  const news = { branch, commit: outcome.commit, by: context.actor, files };
+  const answer = await moveOnce<CommitOutcome, CommitRefusal>(brain.context, context, async (section, intend) => {
+    const guarded = await writer.guard(section, context);
+    if (!guarded.ok) return guarded;
+    if (ready.prepared === null) return allow(outcome);
+    const moved = { ref: branchRef(branch), commit: outcome.commit };
+    await intend({ moved, value: outcome, events: [savedEvent(brain.context, told, news)], isWork: true });
+    if ((await ready.prepared.publish(index)).status === 'moved') throw new BranchMoved();
+    return null;
   }).catch((error: unknown) => {
     if (error instanceof BranchMoved) return null;
     throw error;
@@ -192,16 +187,6 @@ async function publish(
 
 function headEntry(entry: HeadEntry | null): HeadEntry | null {
   return entry === null ? null : { mode: entry.mode, oid: entry.oid };
-}
-
-/** In the session of work in which it was made, if there is one. */
-export async function noteCommitOf(
-  { context: { homes } }: OpenBrain,
-  { transaction, isEvolving }: WriteSection,
-  { session }: Pick<OpContext, 'session'>,
-  commit: string,
-): Promise<void> {
-  if (isEvolving) await noteCommitIn(transaction, { brainId: homes.home.id, session }, commit);
 }
 
 /** Rolls the section back; the next attempt starts from the new head. */

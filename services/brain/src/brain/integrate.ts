@@ -6,6 +6,7 @@ import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { composeMessage } from '../git/commit-message.ts';
 import { type IntegrationPlan, type IntegrationRequest, planPull } from '../git/integration.ts';
 import { lockIndex } from '../git/index-lock.ts';
+import { branchRef } from '../git/run.ts';
 import type { Stage } from '../git/stage.ts';
 import type { FileMove } from '../git/tree-merge.ts';
 import type { CatalogueChange } from '../store/catalogue.ts';
@@ -14,6 +15,7 @@ import { writeConflicts } from '../store/sync-store.ts';
 import { type ChangeSource, changeEvent, recordSoon } from '../writer/change-records.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
+import { type MoveOutcome, MoveRecord } from '../writer/move-record.ts';
 import { type Applied, beginPlan, type BegunPlan, followPlan, type PlanToApply } from './apply-plan.ts';
 import { attribution, indexHeld } from './commit-attempt.ts';
 import { stageMoves } from './move-files.ts';
@@ -185,25 +187,13 @@ async function applyInPieces<Value>(
   wish: KeyedIntegration<Value>,
   parts: PlanToApply,
 ): Promise<Once<Value, CommitRefusal> | null> {
-  const { context } = wish;
-  const begun: BegunPlan[] = [];
-  const decided = await writeSection(brain.context, context.deadlineAt, async (section) => {
-    if (begun.length > 0) return allow(null);
-    const guarded = await writer.guard(section, context);
-    if (!guarded.ok) return guarded;
-    const begins = await beginPlan(brain.context, writer.tree, parts);
-    if (begins !== null) begun.push(begins);
-    return allow(null);
-  }).catch((error: unknown) => {
-    // The branch has moved: its files follow, whatever became of a section that changes nothing.
-    if (begun.length === 0) throw error;
-    return allow(null);
-  });
-  const [plan] = begun;
-  if (!decided.ok) return { decision: decided, replayed: false };
-  if (plan === undefined) return null;
-  const done = await followPlan(brain.context, writer, plan);
-  const answer = await publish(brain, writer, wish, plan, done);
+  const record = new MoveRecord<Value>(brain.context, wish.context);
+  const begun = await begin(brain, writer, wish, parts, record).catch(closing(record));
+  if (begun === null) return null;
+  if (!begun.ok) return { decision: begun, replayed: false };
+  const { value: plan } = begun;
+  const done = await followPlan(brain.context, writer, plan).catch(closing(record));
+  const answer = await publish(brain, writer, wish, { plan, done, record });
   await plan.journal.close();
   writer.openConflicts.add(done.conflicts);
   await brain.headOf(writer.tree.branch);
@@ -211,23 +201,79 @@ async function applyInPieces<Value>(
   return answer;
 }
 
+/** Nothing has moved, or it has moved back. */
+function closing(record: Pick<MoveRecord<unknown>, 'close'>): (error: unknown) => Promise<never> {
+  return async (error) => {
+    await record.close();
+    throw error;
+  };
+}
+
+/** Null when the branch is elsewhere by now; nothing has changed then, as with a refusal. */
+async function begin<Value>(
+  brain: OpenBrain,
+  writer: BranchWriter,
+  wish: KeyedIntegration<Value>,
+  parts: PlanToApply,
+  record: MoveRecord<Value>,
+): Promise<Decision<BegunPlan, CommitRefusal> | null> {
+  const { context } = wish;
+  let begun: BegunPlan | null = null;
+  const decided = await writeSection(brain.context, context.deadlineAt, async (section) => {
+    if (begun !== null) return allow(null);
+    const guarded = await writer.guard(section, context);
+    if (!guarded.ok) return guarded;
+    await record.intend(expected(writer, wish, parts));
+    begun = await beginPlan(brain.context, writer.tree, parts);
+    return allow(null);
+  }).catch((error: unknown) => {
+    // The branch has moved: its files follow, whatever became of a section that changes nothing.
+    if (begun === null) throw error;
+    return allow(null);
+  });
+  if (begun !== null) return allow(begun);
+  await record.close();
+  return decided.ok ? null : decided;
+}
+
+/** What there is to store when nothing of a person's is in the way. */
+function expected<Value>(
+  { tree: { branch } }: BranchWriter,
+  { rows, tell, answer }: KeyedIntegration<Value>,
+  { plan, conflicts }: PlanToApply,
+): MoveOutcome<Value> {
+  const rescue = conflicts.length === 0 ? null : plan.rescueId;
+  const pulled = pulledOf(plan, { placed: plan.moves, conflicts, rescue }, rows);
+  return { moved: { ref: branchRef(branch), commit: plan.after }, value: answer(pulled), events: tell(pulled) };
+}
+
+interface Followed<Value> {
+  readonly plan: BegunPlan;
+  readonly done: Applied;
+  readonly record: MoveRecord<Value>;
+}
+
 async function publish<Value>(
   { context: brain }: OpenBrain,
   writer: BranchWriter,
   { context, rows, tell, answer }: KeyedIntegration<Value>,
-  { plan }: BegunPlan,
-  done: Applied,
+  { plan: { plan }, done, record }: Followed<Value>,
 ): Promise<Once<Value, CommitRefusal>> {
   const deadlineAt = Math.max(context.deadlineAt, brain.platform.clock.now() + AFTERWARDS_MS);
-  return writeSection(brain, deadlineAt, ({ transaction }, irrevocable) => {
-    irrevocable(context.idempotency !== null);
-    return brain.idempotency.once<Value, CommitRefusal>(transaction, context.idempotency, async () => {
+  const once = await writeSection(brain, deadlineAt, ({ transaction }, irrevocable) => {
+    irrevocable(true);
+    return brain.idempotency.once<Value, CommitRefusal>(transaction, record.scope, async () => {
       const pulled = pulledOf(plan, done, rows);
       await writeConflicts(transaction, brain.name, writer.tree.branch, done.rescue, done.conflicts);
       await brain.outbox.write(transaction, tell(pulled));
       return allow(answer(pulled));
     });
+  }).catch((error: unknown) => {
+    record.leave();
+    throw error;
   });
+  await record.close();
+  return once;
 }
 
 /** For what must be stored because the branch has moved, also when the caller's time is over. */

@@ -16,6 +16,7 @@ import { BrainIndexes } from './brain-indexes.ts';
 import { type BranchView, type CommitView, commitView, worktreeView } from './branch-view.ts';
 import { IslandReader } from './islands.ts';
 import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
+import { finishMoves, storeLeft } from '../writer/move-record.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
 import { finishRenames, followByHand, leftByHand } from './branch-renames.ts';
@@ -60,6 +61,7 @@ export class OpenBrain {
   /** Branches that are being given another name by us. */
   readonly renaming = new Set<string>();
   readonly #renames = createTurn();
+  readonly #storing = createTurn();
   readonly #indexes: BrainIndexes;
   readonly #views = new LRUCache<string, CommitView>({
     max: KEPT_COMMIT_VIEWS,
@@ -80,6 +82,7 @@ export class OpenBrain {
       if (branch === 'main') return this.context.repository.dir;
       return (await listWorktrees(this.places.worktrees)).get(branch) ?? null;
     };
+    await finishMoves(this.context);
     await finishRenames(this.context, this.places);
     await finishSteps(this.context, this.places.journal, rootOf);
     await finishApply(this.context, this.places.journal, rootOf);
@@ -89,6 +92,11 @@ export class OpenBrain {
     for (const branch of (await listWorktrees(this.places.worktrees)).keys()) {
       if ((await readHead(this.context.repository, branch)) !== null) await this.trees.openAtStart(branch);
     }
+  }
+
+  /** What moved in git while the database was away, before anything else changes. */
+  async storeLeftMoves(): Promise<void> {
+    if (this.context.unstored.size > 0) await this.#storing(() => storeLeft(this.context));
   }
 
   /** Creates a branch that only the default remote has, as last fetched; false when that has none either. */

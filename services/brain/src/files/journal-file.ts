@@ -11,14 +11,25 @@ export interface Journal {
 
 const UNFINISHED = '.tmp';
 
-/** Durable when it resolves. `name` has no extension. */
-export async function openJournal(directory: string, name: string, record: unknown): Promise<Journal> {
+/** What a record outlasts once it is written: a power cut costs two waits for the disk. */
+interface Durability {
+  readonly survives: 'kill' | 'power cut';
+}
+
+/** `name` has no extension. */
+export async function openJournal(
+  directory: string,
+  name: string,
+  record: unknown,
+  { survives }: Durability = { survives: 'power cut' },
+): Promise<Journal> {
+  const flush = survives === 'power cut';
   const file = join(directory, `${name}.json`);
   makeFolder(directory);
   try {
-    await writeFile(file + UNFINISHED, JSON.stringify(record), { flag: 'wx', flush: true });
+    await writeFile(file + UNFINISHED, JSON.stringify(record), { flag: 'wx', flush });
     await rename(file + UNFINISHED, file);
-    await fsyncPath(directory);
+    if (flush) await fsyncPath(directory);
   } catch (error) {
     for (const left of [file, file + UNFINISHED]) await rm(left, { force: true }).catch(() => undefined);
     throw error;

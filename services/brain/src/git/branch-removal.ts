@@ -11,11 +11,16 @@ import { countNew } from './history.ts';
 import { worktreeGitDir } from './worktree-state.ts';
 import { pruneWorktrees, relinkWorktrees, worktreeName } from './worktrees.ts';
 
+/** Under which the head of a deleted branch can be read. */
+export function branchRescue(rescue: string): string {
+  return `refs/rescue/${rescue}/branch`;
+}
+
 /** The references under which a deleted branch can be read. `work`: what was uncommitted, or null. */
 export function deletionMoves(branch: string, rescue: string, head: string, work: string | null): RefMove[] {
   return [
     { ref: branchRef(branch), to: null, from: head },
-    { ref: `refs/rescue/${rescue}/branch`, to: head, from: null },
+    { ref: branchRescue(rescue), to: head, from: null },
     ...(work === null ? [] : [{ ref: `refs/rescue/${rescue}/work`, to: work, from: null }]),
   ];
 }
@@ -30,7 +35,7 @@ export async function countUnmerged(
 }
 
 /** Whether a branch with another name than `except` is `name`, but for case, or would be above or below it. */
-export async function isNameTaken(repository: Repository, name: string, except: string): Promise<boolean> {
+export async function isNameTaken(repository: Repository, name: string, except: string | null): Promise<boolean> {
   const folded = foldCase(name);
   return [...(await readHeads(repository)).keys()].some((other) => {
     const existing = foldCase(other);

@@ -4,13 +4,14 @@ import { z } from 'zod';
 import { allow, deny } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { branchCreatedEvent, eventRulesOf, savedEvent } from '../brain/brain-events.ts';
-import { attribution, noteCommitOf } from '../brain/commit-attempt.ts';
+import { attribution } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
 import { COMMIT_REFUSALS, type CommitRefusal } from '../brain/open-brain.ts';
 import { autoBranchName } from '../domain/auto-branch.ts';
 import { ChangedFile } from '../files/file-table.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { createBranch as createRef } from '../git/refs.ts';
+import { branchRef } from '../git/run.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { moveOnce } from '../writer/move-once.ts';
 import { defineOperation, list, onBranch, once, type Served, unkeyed } from './operation.ts';
@@ -52,7 +53,7 @@ async function branchOff(
   writer: BranchWriter,
   prefix: string,
 ): Promise<Once<AutoBranch, CommitRefusal>> {
-  const { outbox, repository } = brain.context;
+  const { repository } = brain.context;
   const told = await eventRulesOf(brain.context);
   const head = await brain.headOf(writer.tree.branch);
   const files = writer.tree.table.changes();
@@ -73,23 +74,20 @@ async function branchOff(
     message,
     ...attribution(brain, context),
   });
-  return moveOnce<AutoBranch, CommitRefusal>(brain.context, context, {
-    async move(section) {
-      const guarded = await writer.guard(section, context);
-      if (!guarded.ok) return guarded;
-      if (shown.length === 0) return allow({ branch: null, commit: null, files: [] });
-      const isTaken = (await createRef(repository, { branch, commit: prepared.commit, at })) === 'exists';
-      return isTaken ? deny('E_BUSY', { retryAfterMs: 0 }) : null;
-    },
-    async store(section) {
-      const news = { branch, commit: prepared.commit, by: context.actor, files: files.map(({ file }) => file) };
-      await outbox.write(section.transaction, [
-        branchCreatedEvent(brain.context, told, news),
-        savedEvent(brain.context, told, news),
-      ]);
-      await noteCommitOf(brain, section, context, prepared.commit);
-      return allow({ branch, commit: prepared.commit, files: shown.map(({ file, change }) => ({ file, change })) });
-    },
+  const { commit } = prepared;
+  const news = { branch, commit, by: context.actor, files: files.map(({ file }) => file) };
+  return moveOnce<AutoBranch, CommitRefusal>(brain.context, context, async (section, intend) => {
+    const guarded = await writer.guard(section, context);
+    if (!guarded.ok) return guarded;
+    if (shown.length === 0) return allow({ branch: null, commit: null, files: [] });
+    await intend({
+      moved: { ref: branchRef(branch), commit },
+      value: { branch, commit, files: shown.map(({ file, change }) => ({ file, change })) },
+      events: [branchCreatedEvent(brain.context, told, news), savedEvent(brain.context, told, news)],
+      isWork: true,
+    });
+    const isTaken = (await createRef(repository, { branch, commit, at })) === 'exists';
+    return isTaken ? deny('E_BUSY', { retryAfterMs: 0 }) : null;
   });
 }
 

@@ -3,21 +3,20 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
-import { allow, deny, type Decision } from '@svc/contract/decision.ts';
+import { deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { guardWrite } from '../domain/lease.ts';
 import { isInUseElsewhere } from '../git/worktree-links.ts';
-import { countUnmerged, deletionMoves, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
+import { branchRescue, countUnmerged, deletionMoves, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { moveRefs, readHead, type RefMove, rescueStamp } from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
 import { worktreeName } from '../git/worktrees.ts';
-import { forgetBranch, renameBranchRows } from '../store/branch-rows.ts';
-import type { WriteSection } from '../store/lease-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type BrainContext, type OpContext, writeSection } from '../writer/context.ts';
 import { moveOnce } from '../writer/move-once.ts';
+import type { MoveOutcome } from '../writer/move-record.ts';
 import { openRename } from '../brain/branch-renames.ts';
 import { attribution } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
@@ -54,17 +53,17 @@ export const deleteBranch = defineOperation({
     const answer = await withBranch<BranchDeleted>(brain, { context, branch }, async (writer, head) => {
       const saved = await saveWork(brain, context, writer, head);
       const kept = { commit: saved?.commit ?? head, id: rescue };
-      const { repository, outbox, name } = brain.context;
+      const { repository } = brain.context;
       const without = await hiddenSpellings(brain.context.islands, rows);
       const unmerged = await countUnmerged(repository, { branch, head, without });
       const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
       const moves = deletionMoves(branch, rescue, head, saved?.commit ?? null);
-      const outcome = await keyed<BranchDeleted>(brain, { context, writer }, moves, async ({ transaction }) => {
-        await forgetBranch(transaction, name, branch);
-        const payload = { ...told(brain, context, branch), rescue };
-        await outbox.write(transaction, [{ name: 'branch:deleted', payload }]);
-        const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
-        return allow({ commit: head, rescue, uncommitted, unmerged, setAside });
+      const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
+      const outcome = await keyed<BranchDeleted>(brain, { context, writer }, moves, {
+        moved: { ref: branchRescue(rescue), commit: head },
+        value: { commit: head, rescue, uncommitted, unmerged, setAside },
+        events: [{ name: 'branch:deleted', payload: { ...told(brain, context, branch), rescue } }],
+        rows: { forget: branch },
       });
       if (outcome.decision.ok && !outcome.replayed) await endTree(brain, { branch, writer, kept });
       return outcome;
@@ -172,16 +171,14 @@ function keyed<Value>(
   brain: OpenBrain,
   { context, writer }: { readonly context: OpContext; readonly writer: BranchWriter | null },
   moves: readonly RefMove[],
-  store: (section: WriteSection) => Promise<Decision<Value, Refusal>>,
+  outcome: MoveOutcome<Value>,
 ): Promise<Answer<Value>> {
-  return moveOnce<Value, Refusal>(brain.context, context, {
-    async move(section) {
-      const guarded =
-        writer === null ? guardWrite(section.lease, context, section.now) : await writer.guard(section, context);
-      if (!guarded.ok) return guarded;
-      return (await moveRefs(brain.context.repository, moves, now(brain))) ? null : deny('E_BUSY', { retryAfterMs: 0 });
-    },
-    store,
+  return moveOnce<Value, Refusal>(brain.context, context, async (section, intend) => {
+    const guarded =
+      writer === null ? guardWrite(section.lease, context, section.now) : await writer.guard(section, context);
+    if (!guarded.ok) return guarded;
+    await intend(outcome);
+    return (await moveRefs(brain.context.repository, moves, now(brain))) ? null : deny('E_BUSY', { retryAfterMs: 0 });
   });
 }
 
@@ -231,16 +228,15 @@ function renameRefs(
   writer: BranchWriter | null,
   head: string,
 ): Promise<Answer<Renamed>> {
-  const { name, outbox } = brain.context;
   const moves = [
     { ref: branchRef(branch), to: null, from: head },
     { ref: branchRef(to), to: head, from: null },
   ];
-  return keyed<Renamed>(brain, { context, writer }, moves, async ({ transaction }) => {
-    await renameBranchRows(transaction, name, branch, to);
-    const payload = { ...told(brain, context, branch), to };
-    await outbox.write(transaction, [{ name: 'branch:renamed', payload }]);
-    return allow({ commit: head });
+  return keyed<Renamed>(brain, { context, writer }, moves, {
+    moved: { ref: branchRef(to), commit: head },
+    value: { commit: head },
+    events: [{ name: 'branch:renamed', payload: { ...told(brain, context, branch), to } }],
+    rows: { rename: branch, to },
   });
 }
 

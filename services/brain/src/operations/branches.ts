@@ -12,7 +12,9 @@ import {
 } from '../brain/open-brain.ts';
 import { divergenceFor } from '../brain/remote-state.ts';
 import { ChangedFile, LeftEntry } from '../files/file-table.ts';
+import { isNameTaken } from '../git/branch-removal.ts';
 import { createBranch as createRef, readHead, readHeads, readRefTimes, resolveReading } from '../git/refs.ts';
+import { branchRef } from '../git/run.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { moveOnce } from '../writer/move-once.ts';
@@ -90,30 +92,32 @@ export const createBranch = defineOperation({
     if (!found.ok) return unkeyed(found);
     const writer = found.value;
     await brain.followHandRenames(); // a name that a person left may be given anew
-    const { outbox, repository, platform } = brain.context;
+    const { repository, platform } = brain.context;
     const told = await eventRulesOf(brain.context);
-    let commit: string | null = null;
     return writer.alone(context.deadlineAt, () =>
-      moveOnce<BranchCreated, CommitRefusal | 'E_BRANCH_EXISTS' | 'E_REF_ABSENT'>(brain.context, context, {
-        async move(section) {
+      moveOnce<BranchCreated, CommitRefusal | 'E_BRANCH_EXISTS' | 'E_REF_ABSENT'>(
+        brain.context,
+        context,
+        async (section, intend) => {
           const guarded = await writer.guard(section, context);
           if (!guarded.ok) return guarded;
-          commit =
+          const commit =
             from === null
               ? await brain.headOf(branch)
               : await resolveReading(repository, from, await brain.namesFor(rows));
           if (commit === null) return deny('E_REF_ABSENT', { from });
+          // Or its record would take the branch that is there for the new one.
+          if (await isNameTaken(repository, name, null)) return deny('E_BRANCH_EXISTS', { name });
+          await intend({
+            moved: { ref: branchRef(name), commit },
+            value: { name, commit, from: from ?? branch, uncommittedLeft: dirtyCount(writer, rows) },
+            events: [branchCreatedEvent(brain.context, told, { branch: name, commit, by: context.actor })],
+          });
           const at = new Date(platform.clock.now());
           const isTaken = (await createRef(repository, { branch: name, commit, at })) === 'exists';
           return isTaken ? deny('E_BRANCH_EXISTS', { name }) : null;
         },
-        async store(section) {
-          const made = commit ?? '';
-          const news = { branch: name, commit: made, by: context.actor };
-          await outbox.write(section.transaction, [branchCreatedEvent(brain.context, told, news)]);
-          return allow({ name, commit: made, from: from ?? branch, uncommittedLeft: dirtyCount(writer, rows) });
-        },
-      }),
+      ),
     );
   },
 });

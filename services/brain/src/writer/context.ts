@@ -70,6 +70,10 @@ export interface BrainContext {
   readonly name: string;
   readonly owner: Owner;
   readonly repository: Repository;
+  /** Where records of work lie that a killed process leaves half done. */
+  readonly journalDir: string;
+  /** Ids of records of moves in git whose outcome the database has not taken yet. */
+  readonly unstored: Set<string>;
   readonly platform: Pick<Platform, 'bus' | 'clock' | 'ids' | 'log' | 'database' | 'random'>;
   readonly idempotency: Idempotency;
   readonly outbox: Outbox;

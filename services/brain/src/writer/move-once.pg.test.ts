@@ -1,10 +1,11 @@
 /** The connection to the database breaks at each statement of what moves in git: that happens once, and is stored and told. */
 import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type BrainTestBed, openBrainTestBed, type TestCaller, testCaller } from '../../testing/brain-test-bed.ts';
 import { type CutDatabase, cutsOf, startCutDatabase } from '../../testing/cut-database.ts';
 
@@ -61,6 +62,9 @@ describe.skipIf(server === null)('what moves in git while its connection breaks'
       .split('\n');
   const rows = async (sql: string, values: unknown[]) => (await bed.database.pool.query(sql, values)).rows as unknown[];
 
+  const timesTold = async (told: string, brain: string) =>
+    (await rows(`SELECT FROM brain.outbox WHERE name = $1 AND payload->>'brain' = $2`, [told, brain])).length;
+
   const branches = async (brain: string) => ({
     refs: git(brain, 'for-each-ref', '--format=%(refname:short)', 'refs/heads'),
     files: await rows('SELECT DISTINCT branch FROM brain.brain_files WHERE brain = $1 ORDER BY branch', [brain]),
@@ -85,10 +89,8 @@ describe.skipIf(server === null)('what moves in git while its connection breaks'
   it.each(moves)(
     '$tool takes effect once, and its caller is told so',
     async ({ tool, args, told, seen }) => {
-      const timesTold = async (brain: string) =>
-        (await rows(`SELECT FROM brain.outbox WHERE name = $1 AND payload->>'brain' = $2`, [told, brain])).length;
       const calm = await newBrain();
-      const toldBefore = await timesTold(calm);
+      const toldBefore = await timesTold(told, calm);
       const wanted = await call(tool, { ...args, brain: calm }, calm);
       const { length } = cutDatabase;
       const then = await seen(calm);
@@ -102,9 +104,30 @@ describe.skipIf(server === null)('what moves in git while its connection breaks'
         expect(Object.keys(again)).toEqual(Object.keys(wanted));
         if (index >= MOVED_AT) expect(again).toEqual(answer);
         expect(await seen(brain)).toEqual(then);
-        expect(await timesTold(brain)).toBe(toldBefore + 1);
+        expect(await timesTold(told, brain)).toBe(toldBefore + 1);
       }
     },
     180_000,
   );
+
+  it('is stored by the next change when the database was away for longer than the call', async () => {
+    const brain = await newBrain();
+    const make = () => call('svc_create_branch', { brain, name: 'new' }, brain);
+    cutDatabase.cutAt('COMMIT', 'unsent', 'away');
+    const lost = make();
+    await vi.waitFor(() => expect(cutDatabase.isCut).toBe(true));
+    expect(await lost).toEqual({ code: 'E_OUTCOME_UNKNOWN' });
+    cutDatabase.comeBack();
+    const made = await vi.waitFor(
+      async () => {
+        const answer = await make();
+        expect(answer).toMatchObject({ name: 'new' });
+        return answer;
+      },
+      { timeout: 20_000 },
+    );
+    expect(await make()).toEqual(made);
+    expect(await timesTold('branch:created', brain)).toBe(2); // `aside` is the other one
+    expect(readdirSync(join(bed.dataDir, 'journal')).filter((name) => name.startsWith(`${brain}.`))).toEqual([]);
+  }, 60_000);
 });
