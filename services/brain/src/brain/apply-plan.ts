@@ -39,7 +39,6 @@ export interface PlanToApply {
   readonly plan: IntegrationPlan;
   readonly stage: Stage;
   readonly conflicts: readonly NewConflict[];
-  readonly journalDir: string;
   /** Of the working tree, held by the caller: nobody sees the new head with the old index. */
   readonly index: LockedIndex;
 }
@@ -58,12 +57,12 @@ export interface Applied extends MovedFiles {
 
 /** Null when the branch is elsewhere by now, and nothing changed. */
 export async function beginPlan(brain: BrainContext, tree: Worktree, wish: PlanToApply): Promise<BegunPlan | null> {
-  const { plan, conflicts, journalDir, index } = wish;
+  const { plan, conflicts, index } = wish;
   const { before, after, theirs, rescueId, moves, foreign } = plan;
   const { branch } = tree;
   const record = { brain: brain.name, branch, before, after, theirs, rescue: rescueId, moves, foreign, conflicts };
   const edits = await editsToward(brain.repository, tree.root, { before, commit: after, absent: foreign });
-  const journal = await openJournal(journalDir, `${brain.name}.${brain.platform.ids.next('jrn')}`, record);
+  const journal = await openJournal(brain.journalDir, `${brain.name}.${brain.platform.ids.next('jrn')}`, record);
   if (await moveBranch(brain, plan, edits, index)) return { ...wish, record, journal };
   await journal.close();
   return null;
@@ -222,10 +221,9 @@ async function takeIn(tree: Worktree, placed: readonly FileMove[], now: number):
  */
 export async function finishApply(
   brain: BrainContext,
-  journalDir: string,
   rootOf: (branch: string) => Promise<string | null>,
 ): Promise<void> {
-  for (const { record: left, journal } of await leftJournals(journalDir, `${brain.name}.jrn_`)) {
+  for (const { record: left, journal } of await leftJournals(brain.journalDir, `${brain.name}.jrn_`)) {
     const record = left as JournalRecord;
     if (record.brain !== brain.name) continue; // a brain whose name goes on where ours ends
     const root = await rootOf(record.branch);

@@ -288,7 +288,6 @@ export class BrainHost {
       {
         worktrees,
         cache: join(dataDir, 'cache', name),
-        journal: journalDir,
         dataDir,
         process: this.process,
       },

@@ -18,17 +18,15 @@ interface RenameRecord {
 }
 
 interface Places {
-  readonly journal: string;
   readonly worktrees: string;
 }
 
 export function openRename(
-  { name, platform }: BrainContext,
-  places: Places,
+  { name, platform, journalDir }: BrainContext,
   { from, to }: Omit<RenameRecord, 'brain'>,
 ): Promise<Journal> {
   const record: RenameRecord = { brain: name, from, to };
-  return openJournal(places.journal, `${name}.${platform.ids.next('ren')}`, record);
+  return openJournal(journalDir, `${name}.${platform.ids.next('ren')}`, record);
 }
 
 /**
@@ -37,7 +35,7 @@ export function openRename(
  */
 export async function leftByHand(
   { repository }: Pick<BrainContext, 'repository'>,
-  { worktrees }: Pick<Places, 'worktrees'>,
+  { worktrees }: Places,
   except: ReadonlySet<string>,
 ): Promise<Omit<RenameRecord, 'brain'> | null> {
   const trees = await listWorktrees(worktrees);
@@ -57,7 +55,7 @@ export async function followByHand(
   { from, to }: Omit<RenameRecord, 'brain'>,
 ): Promise<void> {
   const { repository, platform } = brain;
-  const journal = await openRename(brain, places, { from, to });
+  const journal = await openRename(brain, { from, to });
   const nobody = { idempotency: null, session: '', deadlineAt: platform.clock.now() + STORED_WITHIN_MS };
   await moveOnce<null, never>(brain, nobody, async (_section, intend) => {
     const moved = { ref: branchRef(to), commit: (await readHead(repository, to)) ?? '' };
@@ -69,12 +67,15 @@ export async function followByHand(
 }
 
 /** What a killed process left of working trees, before any is opened; the rows have followed already. */
-export async function finishRenames({ repository, name }: BrainContext, places: Places): Promise<void> {
-  for (const { record: left, journal } of await leftJournals(places.journal, `${name}.ren_`)) {
+export async function finishRenames(
+  { repository, name, journalDir }: BrainContext,
+  { worktrees }: Places,
+): Promise<void> {
+  for (const { record: left, journal } of await leftJournals(journalDir, `${name}.ren_`)) {
     const { brain, from, to } = left as RenameRecord;
     if (brain !== name) continue; // a brain whose name goes on where ours ends
     const isRenamed = (await readHead(repository, to)) !== null && (await readHead(repository, from)) === null;
-    if (isRenamed) await moveWorktree(repository, places.worktrees, { from, to });
+    if (isRenamed) await moveWorktree(repository, worktrees, { from, to });
     await journal.close();
   }
 }

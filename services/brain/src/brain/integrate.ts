@@ -155,7 +155,7 @@ async function applyGuarded<Value>(
       id: brain.context.platform.ids.next('cfl'),
       file: table.pathOf(conflict.file),
     }));
-    const parts = { plan, stage, conflicts, index: lock.index, journalDir: brain.places.journal };
+    const parts = { plan, stage, conflicts, index: lock.index };
     return await applyInPieces(brain, writer, wish, parts);
   } finally {
     lock.index.release();

@@ -44,8 +44,6 @@ export interface BrainPlaces {
   readonly worktrees: string;
   /** `cache/<brain>` */
   readonly cache: string;
-  /** `journal` */
-  readonly journal: string;
   /** Absolute; all of these lie in it. */
   readonly dataDir: string;
   /** Which process this is, as its heartbeat names it. */
@@ -84,8 +82,8 @@ export class OpenBrain {
     };
     await finishMoves(this.context);
     await finishRenames(this.context, this.places);
-    await finishSteps(this.context, this.places.journal, rootOf);
-    await finishApply(this.context, this.places.journal, rootOf);
+    await finishSteps(this.context, rootOf);
+    await finishApply(this.context, rootOf);
     await this.followHandRenames();
     await this.#indexes.keepOnly((await readHeads(this.context.repository)).keys());
     await this.trees.open('main');

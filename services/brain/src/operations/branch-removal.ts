@@ -203,7 +203,7 @@ export const renameBranch = defineOperation({
       if (await isNameTaken(repository, to, branch)) {
         return { decision: deny('E_BRANCH_EXISTS', { name: to }), replayed: false };
       }
-      const journal = await openRename(brain.context, brain.places, { from: branch, to });
+      const journal = await openRename(brain.context, { from: branch, to });
       brain.renaming.add(branch);
       const moved = Promise.withResolvers<boolean>();
       if (writer !== null) brain.trees.expect(to, moved.promise);

@@ -24,8 +24,7 @@ export async function inStep<Value, Code extends string>(
   const found = await brain.writer(branch);
   if (!found.ok) return unkeyed(found);
   const writer = found.value;
-  const step = { context, journalDir: brain.places.journal };
-  return writer.step(step, (staging) => judge(staging, writer));
+  return writer.step(context, (staging) => judge(staging, writer));
 }
 
 /** A write of the file that the caller named so. Throws RLS_DENIED, E_ISLAND_WRITE_DENIED, and notes it for the audit. */

@@ -22,15 +22,15 @@ import type { BrainContext } from './context.ts';
 import type { OpenConflicts } from './open-conflicts.ts';
 import { isOutcomeUnknown, isRecorded, type Recorded } from './lost-answer.ts';
 import { Staging } from './staging.ts';
-import { needsJournal, openStepJournal } from './step-journal.ts';
+import { openStepJournal } from './step-journal.ts';
 
 /** The branch as an attempt sees it. */
-interface AttemptPlace {
+export interface AttemptPlace {
   readonly brain: BrainContext;
   readonly tree: Worktree;
   readonly openConflicts: OpenConflicts;
-  /** Where several files are journalled, so that a killed process leaves all of the change or none; null = they are not. */
-  readonly journalDir: string | null;
+  /** Whether these changes are journalled, so that a killed process leaves all of them, with their outcome, or none. */
+  isJournalled(changes: readonly FileChange[]): boolean;
 }
 
 const NOTHING_NOTICED = new NoticedDifferences(new Map());
@@ -107,10 +107,10 @@ export class Attempt {
 
   /** `whenPlaced`: before the disk has made sure of the places. */
   async #apply(whenPlaced: () => void): Promise<void> {
-    const { brain, tree, journalDir } = this.#place;
+    const { brain, tree } = this.#place;
     this.#changes = this.staging.changes();
-    if (journalDir !== null && needsJournal(tree, this.#changes)) {
-      this.#journal = await openStepJournal(brain, tree, journalDir, this.#changes);
+    if (this.#place.isJournalled(this.#changes)) {
+      this.#journal = await openStepJournal(brain, tree, this.#changes);
     }
     for (const { path } of this.#changes) tree.applying.add(path);
     try {

@@ -5,12 +5,12 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { guardWrite } from '../domain/lease.ts';
-import { ChangedUnderneath, DiskRefusal } from '../files/durable-write.ts';
+import { ChangedUnderneath, DiskRefusal, type FileChange } from '../files/durable-write.ts';
 import type { FileText, Worktree } from '../files/worktree.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { resolveConflicts } from '../store/sync-store.ts';
-import { Attempt } from './attempt.ts';
+import { Attempt, type AttemptPlace } from './attempt.ts';
 import { type ChangeSource, recordNoticed, recordSoon } from './change-records.ts';
 import { type BrainContext, NotOwner, type OpContext, TreeClosed, writeSection } from './context.ts';
 import {
@@ -26,6 +26,7 @@ import { type OpenConflict, OpenConflicts } from './open-conflicts.ts';
 import { WriteQueue } from './queue.ts';
 import { SkippedEntries } from './skipped-entries.ts';
 import type { FileRequest, Staging } from './staging.ts';
+import { needsJournal } from './step-journal.ts';
 
 /** What a step answers and tells besides its changes of files. */
 export interface Step<Value, Code extends string = never> {
@@ -40,8 +41,7 @@ const ATTEMPTS = 5;
 const ANSWERED_WITHIN_MS = 6000;
 
 /** What an attempt is made of. */
-interface Trial<Value> {
-  readonly journalDir: string | null;
+interface Trial<Value> extends Pick<AttemptPlace, 'isJournalled'> {
   /** As that of a section. */
   begin?(attempt: Attempt): Promise<void>;
   /** Stages changes and carries them out. */
@@ -109,7 +109,7 @@ export class BranchWriter {
    * inside. What `judge` staged before it denies has no effect. Rejects as `change` does.
    */
   async step<Value, Code extends string>(
-    { context, journalDir }: { readonly context: OpContext; readonly journalDir: string },
+    context: OpContext,
     judge: (staging: Staging) => Decision<Step<Value, Code>, Code>,
   ): Promise<Once<Value, Code | GuardRefusal | 'E_STATE_WRITE'>> {
     const { idempotency } = this.#brain;
@@ -125,7 +125,9 @@ export class BranchWriter {
         recordSoon(this.#brain, section, { branch: this.tree.branch, rows: [], events: judged.value.events });
         return allow(judged.value.value);
       });
-    return this.alone(context.deadlineAt, () => this.#attempt(context.deadlineAt, { journalDir, work }));
+    const isJournalled = (changes: readonly FileChange[]): boolean =>
+      context.idempotency !== null || needsJournal(this.tree, changes);
+    return this.alone(context.deadlineAt, () => this.#attempt(context.deadlineAt, { isJournalled, work }));
   }
 
   /** Runs in its turn with nothing else of this branch; enter a section inside. */
@@ -233,7 +235,7 @@ export class BranchWriter {
     const deadlineAt = Math.max(...calls.map((call) => call.deadlineAt));
     const batch = new FileBatch(this.#brain.idempotency, this.tree.branch, calls);
     return this.#attempt(deadlineAt, {
-      journalDir: null,
+      isJournalled: (changes) => batch.removesOnce && changes.some(({ content }) => content === null),
       begin: async (attempt) => batch.begin(attempt, await this.isDiverted()),
       work: (section, attempt) => batch.settle(attempt, section, () => this.isDiverted()),
     });
@@ -252,9 +254,9 @@ export class BranchWriter {
   }
 
   /** In one section; after a conflict in the database it begins again. */
-  async #attemptOnce<Value>(deadlineAt: number, { journalDir, begin, work }: Trial<Value>): Promise<Value> {
+  async #attemptOnce<Value>(deadlineAt: number, { isJournalled, begin, work }: Trial<Value>): Promise<Value> {
     await this.#settleLast(deadlineAt);
-    const place = { brain: this.#brain, tree: this.tree, openConflicts: this.openConflicts, journalDir };
+    const place = { brain: this.#brain, tree: this.tree, openConflicts: this.openConflicts, isJournalled };
     let attempt = new Attempt(place);
     let hasBegun = false;
     const beginAgain = async (): Promise<void> => {

@@ -54,6 +54,11 @@ export class FileBatch {
     this.#asked = calls.map(({ request }) => ({ ...request, scope: request.context.idempotency }));
   }
 
+  /** Removes a file under a key: a repeat that found it gone would be refused. */
+  get removesOnce(): boolean {
+    return this.#asked.some(({ request, scope }) => request.content === null && scope !== null);
+  }
+
   /**
    * While the section is being entered: judges as if nobody held the lease and no key had been used before, which is mostly
    * so, and lets the disk begin with what comes of it.

@@ -19,8 +19,8 @@ async function openBrain(name = 'b') {
   const tree = join(root, 'tree');
   mkdirSync(tree);
   const platform = { ids: createIds(systemClock, systemRandom), database: { pool: bed.pool } };
-  const brain = { name, platform } as unknown as Parameters<typeof openStepJournal>[0];
   const journalDir = join(root, 'journal');
+  const brain = { name, platform, journalDir } as unknown as Parameters<typeof openStepJournal>[0];
   return {
     brain,
     journalDir,
@@ -32,7 +32,6 @@ async function openBrain(name = 'b') {
       openStepJournal(
         brain,
         { branch: 'main', root: tree } as Worktree,
-        journalDir,
         Object.entries(changes).map(([path, text]) => ({ path, content: text === null ? null : Buffer.from(text) })),
       ),
     /** The transaction of the step committed. */
@@ -59,7 +58,7 @@ async function openBrain(name = 'b') {
         for (const { sql, values } of statements) await transaction.$executeRawUnsafe(sql, ...values);
       });
     },
-    finish: () => finishSteps(brain, journalDir, async (branch) => (branch === 'main' ? tree : null)),
+    finish: () => finishSteps(brain, async (branch) => (branch === 'main' ? tree : null)),
   };
 }
 
@@ -136,6 +135,6 @@ test('a record that was not finished is no record', async () => {
 test('the journals of other brains are left alone', async () => {
   const long = await openBrain('b.stp_x');
   await long.begin({ a: 'new a', b: 'new b' });
-  await finishSteps({ ...long.brain, name: 'b' }, long.journalDir, async () => long.tree);
+  await finishSteps({ ...long.brain, name: 'b' }, async () => long.tree);
   expect(long.journals()).toHaveLength(1);
 });

@@ -25,7 +25,7 @@ interface StepRecord {
   readonly changes: readonly { readonly path: string; readonly from: string | null; readonly to: string | null }[];
 }
 
-type StepBrain = Pick<BrainContext, 'name' | 'platform'>;
+type StepBrain = Pick<BrainContext, 'name' | 'platform' | 'journalDir'>;
 
 /** Whether a kill in the midst of it would leave more than a draft: one file is there or not, several are not at once. */
 export function needsJournal({ root }: Worktree, changes: readonly FileChange[]): boolean {
@@ -33,9 +33,8 @@ export function needsJournal({ root }: Worktree, changes: readonly FileChange[])
 }
 
 export async function openStepJournal(
-  { name, platform }: StepBrain,
+  { name, platform, journalDir }: StepBrain,
   { branch, root }: Worktree,
-  journalDir: string,
   changes: readonly FileChange[],
 ): Promise<Journal> {
   const recorded: StepRecord['changes'][number][] = [];
@@ -50,16 +49,13 @@ export async function openStepJournal(
  * Finishes or undoes what a killed process left, before anything looks at the files. `rootOf` answers the working tree
  * of a branch, null when there is none any more.
  */
-export async function finishSteps(
-  { name, platform }: StepBrain,
-  journalDir: string,
-  rootOf: (branch: string) => Promise<string | null>,
-): Promise<void> {
+export async function finishSteps(brain: StepBrain, rootOf: (branch: string) => Promise<string | null>): Promise<void> {
+  const { name, journalDir } = brain;
   for (const { record: left, journal } of await leftJournals(journalDir, `${name}.stp_`)) {
     const record = left as StepRecord;
     if (record.brain !== name) continue; // a brain whose name goes on where ours ends
     const root = await rootOf(record.branch);
-    if (root !== null) await finishStep({ name, platform }, root, record);
+    if (root !== null) await finishStep(brain, root, record);
     await journal.close();
   }
 }

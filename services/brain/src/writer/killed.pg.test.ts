@@ -1,4 +1,4 @@
-/** A process is killed after something has moved in git: whoever opens the brain next stores and tells what came of it. */
+/** A process is killed in the midst of a keyed change: whoever opens the brain next finds or makes all of it, and none twice. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,6 +26,9 @@ const MOVES: readonly Move[] = [
   { tool: 'svc_branch_rename', args: { name: 'aside', to: 'new' } },
   { tool: 'svc_branch_delete', args: { name: 'aside' } },
   { tool: 'svc_branch_merge', args: { from: 'other' } },
+  { tool: 'brain_write', args: { name: 'new.md', content: 'y', ifMatch: 'none' } },
+  { tool: 'brain_delete_file', args: { name: 'a.md' } },
+  { tool: 'svc_create_island', args: { name: 'isle', content: 'y' } },
 ];
 
 /** When the process is killed: nothing of it is stored, all but COMMIT has arrived, COMMIT was done. */
@@ -51,7 +54,7 @@ const cases: readonly Case[] = MOVES.flatMap((move) =>
   })),
 );
 
-describe.skipIf(server === null)('a process that is killed when something has moved in git', () => {
+describe.skipIf(server === null)('a process that is killed in the midst of a keyed change', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'brain-killed-'));
   let cutDatabase: CutDatabase;
   let node: BrainProcess;
@@ -102,6 +105,7 @@ describe.skipIf(server === null)('a process that is killed when something has mo
     await call('svc_create_branch', { brain, name: 'other' });
     await call('brain_write', { brain, branch: 'other', name: 'c.md', content: 'x' });
     await call('svc_commit', { brain, branch: 'other', message: 'other' });
+    if (brain.startsWith('svc_create_island')) await call('svc_create_island', { brain, name: 'first' });
     if (brain.startsWith('svc_branch_merge'))
       await call('svc_commit', { brain, message: 'what would be committed first' });
   }
@@ -120,7 +124,9 @@ describe.skipIf(server === null)('a process that is killed when something has mo
       refs: git('for-each-ref', '--format=%(refname:short)', 'refs/heads').map((name) =>
         name.replace(/^auto-.*/, 'auto'),
       ),
-      files: readdirSync(join(dataDir, 'brains', brain)).filter((name) => name.endsWith('.md')),
+      files: readdirSync(join(dataDir, 'brains', brain), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.md'))
+        .toSorted(),
       known: await rows(known, [brain]),
     };
   }
