@@ -1,6 +1,7 @@
 /** `npm run bench [-- --only d,e] [--seconds 4] [--rounds 3] [--profile folder] [--texts folder of collections]`: what the service costs, beside what it stands on. */
+import { execFileSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AGORA } from './agora.ts';
 import { agentCall, agentRequest, listSize, startSdkServer } from './agents.ts';
@@ -56,6 +57,8 @@ const wants = (...groups: string[]): boolean => only === undefined || groups.som
 const profiling =
   values.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(values.profile)}` };
 const GET_BODY = callBody('svc_get_memory', { category: 'bench', filename: 'read' });
+const PACKED_BRAIN = 'packed';
+const PACKED_BODY = callBody('svc_get_memory', { brain: PACKED_BRAIN, category: 'bench', filename: 'read' });
 const RECALL_BODY = callBody('svc_memory_recall', { key: 'bench' });
 const STATE_BODIES = Array.from({ length: 64 }, (_, key) =>
   callBody('svc_memory_state', { key: `k${key}`, value: key }),
@@ -178,6 +181,7 @@ async function addEmbedded(): Promise<void> {
   add({ ...compared, group: groupOfReads('d'), title: 'read tool, embedded', aim: '>= 55 %' });
   add({ ...compared, group: 'd', title: 'gateway tool, embedded', bodies: [DESCRIBE_BODY] });
   add({ ...compared, group: 'f', title: 'svc_get_memory, embedded', bodies: [GET_BODY] });
+  if (wants('f')) await addPacked(system, dataDir.path, content);
   await callTool(system.urls[0] ?? '', AUTHORISED, 'svc_memory_state', { key: 'bench', value: content });
   add({ ...compared, group: 'f', title: 'svc_memory_recall, embedded', bodies: [RECALL_BODY] });
   await callTool(system.urls[0] ?? '', AUTHORISED, 'svc_tmp_put', { space: 'dropbox', name: 'bench.md', content });
@@ -193,6 +197,17 @@ async function addEmbedded(): Promise<void> {
   if (wants('t')) await addTokenScenarios(system, 'embedded');
   if (wants('draws')) await addDraws(system, 'embedded');
   if (wants('mcp')) await addAgents(system);
+}
+
+/** Of a brain whose heads lie together in one file, as after the maintenance of a night. */
+async function addPacked(system: System, dataDir: string, content: string): Promise<void> {
+  const ask = (tool: string, args: Record<string, unknown>) =>
+    callTool(system.urls[0] ?? '', AUTHORISED, tool, { brain: PACKED_BRAIN, ...args });
+  await callTool(system.urls[0] ?? '', AUTHORISED, 'brain_switch', { name: PACKED_BRAIN, create: true });
+  await ask('svc_set_memory', { category: 'bench', filename: 'read', content });
+  execFileSync('git', ['-C', join(dataDir, 'brains', PACKED_BRAIN), 'pack-refs', '--all']);
+  const read = { group: 'f' as const, bodies: [PACKED_BODY], ...placeOf(system) };
+  add({ ...read, title: 'the same, heads packed', baseline: 'svc_get_memory, embedded' });
 }
 
 /** What agents send, beside the same call by the plain door, and beside the official server with as many tools. */
