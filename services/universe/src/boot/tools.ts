@@ -9,9 +9,9 @@ import { type DoorDeps, defineDoorTool, onBehalfOf } from '../doors-deps.ts';
 import { bootTask, downOf, LAYERS, upOf } from './domain/layer.ts';
 
 const layerNames = z.array(z.enum(LAYERS)).describe('Those that are up.');
-const uptime = z.number().describe('Of the process that answers, in ms.');
+const uptime = z.int().describe('Of the process that answers, in ms.');
 /** By no clock that anybody sets. */
-const uptimeMs = (): number => process.uptime() * 1000;
+const uptimeMs = (): number => Math.round(process.uptime() * 1000);
 const scopesShown = z.array(z.string()).describe('Held now.');
 const noArguments = z.strictObject({});
 
