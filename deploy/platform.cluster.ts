@@ -40,7 +40,7 @@ export async function connectCluster(
     durability: 'full',
     bus,
     links: [
-      { name: 'nats', isNeeded: true, isUp: () => bus.connected },
+      { name: 'nats', isNeeded: true, isUp: () => bus.connected, isWhole: () => !bus.isDeaf },
       { name: 'redis', isNeeded: false, isUp: () => redis.status === 'ready' },
     ],
     shared: (forms) => forms.redis(redis),

@@ -63,6 +63,7 @@ function facade(bus: Bus): Bus {
   return {
     maxPayloadBytes: bus.maxPayloadBytes,
     connected: true,
+    isDeaf: bus.isDeaf,
     sinceGivenUpMs: (repeatable) => bus.sinceGivenUpMs(repeatable),
     request: (subject, payload, options) => bus.request(subject, payload, options),
     publish: (subject, payload) => bus.publish(subject, payload),

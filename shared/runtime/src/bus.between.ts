@@ -1,7 +1,7 @@
 /** The bus on which deployments meet: that of the services, unless a setting names another. */
 import type { Bus } from './bus.ts';
 import { connectNatsBus } from './bus.nats.ts';
-import { NatsRefused } from './bus.nats.connection.ts';
+import { NatsRefused } from './bus.nats.listening.ts';
 import type { Platform } from './platform.ts';
 
 export interface MeetingBus {

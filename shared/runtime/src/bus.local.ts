@@ -77,6 +77,10 @@ class LocalBus implements Bus {
     return this.#state !== 'closed';
   }
 
+  get isDeaf(): boolean {
+    return false;
+  }
+
   async request(subject: string, payload: string, { deadlineAt }: RequestOptions): Promise<string> {
     const route = this.#routeFor(subject, payload);
     if (route.all.length === 0 && route.groups.length === 0) {

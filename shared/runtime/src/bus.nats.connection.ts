@@ -1,13 +1,6 @@
 /** One connection to NATS as a bus. */
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  createInbox,
-  headers,
-  type Msg,
-  type NatsConnection,
-  PermissionViolationError,
-  type Subscription as NatsSubscription,
-} from '@nats-io/transport-node';
+import { createInbox, headers, type Msg, type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
 import {
   type Bus,
   BusError,
@@ -23,11 +16,9 @@ import { Presence } from './bus.presence.ts';
 import { assertPattern, assertSubject, BETWEEN_DEPLOYMENTS, spaceOf } from './bus-subject.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { IdleGate } from './idle-gate.ts';
-import { type StartPatience, StartProblem } from './start-problem.ts';
+import { Listening } from './bus.nats.listening.ts';
+import type { StartPatience } from './start-problem.ts';
 import type { Logger } from 'pino';
-
-/** A NATS that could be reached and does not take us for who we are. */
-export class NatsRefused extends StartProblem {}
 
 export interface NatsBusOptions extends StartPatience {
   /** Servers of one NATS cluster; the first one's user and password (or token) count for all. */
@@ -60,6 +51,7 @@ export class NatsBus implements Bus {
   readonly #listeners = new Set<(connected: boolean) => void>();
   readonly #members = new Members();
   readonly #presence: Presence | null;
+  readonly #listening: Listening;
   #serverMaxBytes = MAX_PAYLOAD_BYTES;
   #connected = true;
   #state: 'open' | 'closing' | 'closed' = 'open';
@@ -73,8 +65,10 @@ export class NatsBus implements Bus {
     this.#pending = new PendingCalls(clock);
     this.#inbox = `${createInbox(inboxPrefix)}.`;
     this.#space = spaceOf(deployment);
+    this.#listening = new Listening({ connection, log, flush: () => this.#flush() });
     const presence = {
       connection,
+      listening: this.#listening,
       space: this.#space,
       isConnected: () => this.#connected,
       flush: () => connection.flush(),
@@ -91,6 +85,10 @@ export class NatsBus implements Bus {
     return this.#connected;
   }
 
+  get isDeaf(): boolean {
+    return !this.#listening.isWhole;
+  }
+
   sinceGivenUpMs(repeatable: boolean): number {
     return this.#presence?.sinceGivenUpMs(repeatable) ?? Infinity;
   }
@@ -99,24 +97,13 @@ export class NatsBus implements Bus {
   async start(): Promise<void> {
     this.#readLimit();
     void this.#followStatus();
-    let refused: Error | null = null;
-    this.#connection.subscribe(`${this.#inbox}*`, {
-      callback: (error, message) => {
-        refused ??= error;
-        this.#onReply(error, message);
-      },
+    await this.#listening.open({ subject: `${this.#inbox}*`, receive: (message) => this.#onReply(message) });
+    if (this.#presence === null) return;
+    await this.#listening.open({
+      subject: this.#outer(ALL_BEATS),
+      receive: (message) => this.#members.heard(textOf(message), this.#inner(message.subject)),
     });
-    if (this.#presence !== null) {
-      this.#connection.subscribe(this.#outer(ALL_BEATS), {
-        callback: (error, message) => {
-          refused ??= error;
-          if (error === null) this.#members.heard(textOf(message), this.#inner(message.subject));
-        },
-      });
-      this.#presence.start();
-    }
-    await this.#flush();
-    this.#assertAllowed(this.#inbox, refused);
+    await this.#presence.start();
   }
 
   async request(subject: string, payload: string, options: RequestOptions): Promise<string> {
@@ -195,38 +182,21 @@ export class NatsBus implements Bus {
     assertPattern(pattern);
     const handling = new IdleGate();
     const answer = (message: Msg, actual: string): void => void this.#handle(handling, receive, message, actual);
-    let refused: Error | null = null;
-    const subscription = this.#connection.subscribe(this.#outer(pattern), {
-      ...(queue === undefined ? {} : { queue }),
-      callback: (error, message) => {
-        // Not declined, however late: who asks the whole group sends it nowhere else meanwhile.
-        if (error === null) answer(message, this.#inner(message.subject));
-        else {
-          refused = error;
-          this.#log.error({ err: error, subject: pattern }, 'a NATS subscription failed');
-        }
-      },
+    const ear = await this.#listening.open({
+      subject: this.#outer(pattern),
+      queue,
+      // Not declined, however late: who asks the whole group sends it nowhere else meanwhile.
+      receive: (message) => answer(message, this.#inner(message.subject)),
     });
     const drain = async () => {
       this.#drains.delete(drain);
       presence?.remove(answer);
-      await drainSubscription(subscription);
+      await ear.drain();
       await handling.idle();
     };
     this.#drains.add(drain);
-    await this.#flush();
-    this.#assertAllowed(pattern, refused);
     presence?.add(pattern, answer);
     return { drain };
-  }
-
-  /** The server says no before it answers the flush. */
-  #assertAllowed(subject: string, refused: Error | null): void {
-    if (!(refused instanceof PermissionViolationError)) return;
-    const server = this.#connection.getServer();
-    throw new NatsRefused(
-      `NATS at ${server} does not let this service listen on ${subject}: NATS_URL has the credential of another one`,
-    );
   }
 
   async #handle(handling: IdleGate, receive: Receive, message: Msg, subject: string): Promise<void> {
@@ -239,11 +209,7 @@ export class NatsBus implements Bus {
     handling.leave();
   }
 
-  #onReply(error: Error | null, message: Msg): void {
-    if (error !== null) {
-      this.#log.error({ err: error }, 'the NATS reply subscription failed');
-      return;
-    }
+  #onReply(message: Msg): void {
     const id = Number(message.subject.slice(this.#inbox.length));
     const status = message.headers?.code;
     if (status === NO_RESPONDERS) {
@@ -284,7 +250,9 @@ export class NatsBus implements Bus {
 
   #onError(error: Error): void {
     this.#log.warn({ err: error }, 'NATS reports an error');
-    if (!(error instanceof PermissionViolationError) || error.operation !== 'publish') return;
+    if (!(error instanceof PermissionViolationError)) return;
+    if (error.operation === 'subscription') this.#listening.taken(error);
+    if (error.operation !== 'publish') return;
     // Not addressed to one process, it may pass: whoever is allowed to ask the group is to be heard.
     const subject = withoutAddress(this.#inner(error.subject));
     if (subject === null) return;
@@ -338,9 +306,4 @@ export class NatsBus implements Bus {
 /** Not `message.string()`: that drops a leading byte order mark and is slower. */
 function textOf({ data }: Msg): string {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
-}
-
-async function drainSubscription(subscription: NatsSubscription): Promise<void> {
-  // A subscription that is closed already has nothing left to deliver.
-  if (!subscription.isClosed()) await subscription.drain();
 }

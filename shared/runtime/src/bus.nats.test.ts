@@ -249,4 +249,52 @@ describe('NATS users', async () => {
     const { host } = new URL(guarded?.url ?? '');
     await expect(connectNatsBus({ urls: [`nats://gateway:wrong@${host}`], name: 'x', log })).rejects.toThrow();
   });
+
+  const listening = (permitted: readonly string[]): string =>
+    `authorization { users: [
+      { user: "gateway", password: "pw" },
+      { user: "service", password: "pw", permissions: { publish: ">", subscribe: ${JSON.stringify(permitted)} } }
+    ] }`;
+  const ALL = ['event.>', 'tool.>', 'alive.*', 'to.service.>', '_INBOX_service.>'];
+  const reloading = await startNats({ config: listening(ALL) });
+  afterAll(() => reloading?.stop());
+  const userAt = (group: string, process: string) =>
+    connectNatsBus({
+      urls: [`nats://${group}:pw@${new URL(reloading?.url ?? '').host}`],
+      name: group,
+      inboxPrefix: `_INBOX_${group}`,
+      log,
+      member: { group, process },
+    });
+
+  test.skipIf(reloading?.reload === undefined).each([
+    ['what is told to all', 'event.>'],
+    ['what is asked of its group', 'tool.>'],
+    ['what is meant for it alone', 'to.service.>'],
+    ['who lives', 'alive.*'],
+    ['answers', '_INBOX_service.>'],
+  ])(
+    '%s is heard again when the server, reloaded, allows it again; until then the bus says so',
+    async (_what, taken) => {
+      const [gateway, service] = [await userAt('gateway', 'g1'), await userAt('service', 's1')];
+      onTestFinished(async () => void (await Promise.all([gateway.close(), service.close()])));
+      const heard: string[] = [];
+      await service.subscribe('event.test', (payload) => heard.push(payload));
+      await service.respond('tool.service.echo', async (payload) => payload, { queue: 'service' });
+      await gateway.respond('tool.gateway.echo', async (payload) => payload, { queue: 'gateway' });
+      const ask = (asker: Bus, group: string) =>
+        asker.request(`tool.${group}.echo`, 'x', { deadlineAt: Date.now() + 2000 }).catch(() => '');
+      expect([await ask(gateway, 'service'), await ask(service, 'gateway')]).toEqual(['x', 'x']);
+
+      await reloading?.reload?.(listening(ALL.filter((subject) => subject !== taken)));
+      await expect.poll(() => service.isDeaf, { timeout: 10_000 }).toBe(true);
+      expect(gateway.isDeaf).toBe(false);
+
+      await reloading?.reload?.(listening(ALL));
+      await expect.poll(() => service.isDeaf, { timeout: 10_000 }).toBe(false);
+      gateway.publish('event.test', 'after');
+      expect([await ask(gateway, 'service'), await ask(service, 'gateway')]).toEqual(['x', 'x']);
+      await expect.poll(() => heard).toContain('after');
+    },
+  );
 });

@@ -2,7 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuthorizationError, connect, type NodeConnectionOptions } from '@nats-io/transport-node';
 import type { Bus } from './bus.ts';
-import { NatsBus, type NatsBusOptions, NatsRefused } from './bus.nats.connection.ts';
+import { NatsBus, type NatsBusOptions } from './bus.nats.connection.ts';
+import { NatsRefused } from './bus.nats.listening.ts';
 import { addressOf, reasonOf, StartProblem } from './start-problem.ts';
 
 const NATS_PORT = '4222';

@@ -8,6 +8,7 @@ import {
   LOST_AFTER_MS,
   type Member,
 } from './bus.members.ts';
+import type { Listening } from './bus.nats.listening.ts';
 import { matchesPattern } from './bus-subject.ts';
 
 const NOT_HERE = 503;
@@ -22,6 +23,7 @@ interface Responder {
 
 export interface PresenceParts {
   readonly connection: NatsConnection;
+  readonly listening: Listening;
   readonly member: Member;
   /** Before each subject. */
   readonly space: string;
@@ -48,13 +50,12 @@ export class Presence {
     this.#parts = parts;
   }
 
-  start(): void {
-    const { connection, member, space } = this.#parts;
+  async start(): Promise<void> {
+    const { listening, member, space } = this.#parts;
     const address = space + addressOfMember(member);
-    connection.subscribe(`${address}>`, {
-      callback: (error, message) => {
-        if (error === null) this.#take(message, message.subject.slice(address.length));
-      },
+    await listening.open({
+      subject: `${address}>`,
+      receive: (message) => this.#take(message, message.subject.slice(address.length)),
     });
     this.#timer = setInterval(() => this.#beat(), BEAT_EVERY_MS);
     this.#timer.unref();

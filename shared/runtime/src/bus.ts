@@ -51,6 +51,8 @@ export interface Bus {
   /** Largest payload in bytes that a request, a reply or a message may have. */
   readonly maxPayloadBytes: number;
   readonly connected: boolean;
+  /** Connected, it does not hear something that it listens to: the server took the permission away and is asked for it again. */
+  readonly isDeaf: boolean;
   /**
    * Milliseconds since this process last stood still, or was cut off, for so long that others may have given up what it had
    * in hand: what is repeatable, to send it elsewhere, or all of it. Infinity = it never did.

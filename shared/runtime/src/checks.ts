@@ -1,6 +1,6 @@
 /** How a process stands to the servers it shares with others, one by one. */
 import type { Check } from '@svc/contract/discovery.ts';
-import type { Platform, StatelessPlatform } from './platform.ts';
+import type { Link, Platform, StatelessPlatform } from './platform.ts';
 
 /** How long PostgreSQL has to answer a probe. */
 const DATABASE_WITHIN_MS = 800;
@@ -10,7 +10,12 @@ export function check(name: string, isOk: boolean): Check {
 }
 
 export function linkChecks({ links }: Pick<StatelessPlatform, 'links'>): Check[] {
-  return links.map(({ name, isNeeded, isUp }) => ({ name, status: isUp() ? 'ok' : isNeeded ? 'fail' : 'degraded' }));
+  return links.map((link) => ({ name: link.name, status: linkStatus(link) }));
+}
+
+function linkStatus({ isNeeded, isUp, isWhole = isUp }: Link): Check['status'] {
+  if (!isUp()) return isNeeded ? 'fail' : 'degraded';
+  return isWhole() ? 'ok' : 'degraded';
 }
 
 export async function storeChecks(platform: Pick<Platform, 'links' | 'database'>): Promise<Check[]> {

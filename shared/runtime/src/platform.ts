@@ -14,6 +14,8 @@ export interface Link {
   /** Nothing is served without it; else limits and schedules are less exact meanwhile. */
   readonly isNeeded: boolean;
   isUp(): boolean;
+  /** False while it is up and does not carry all that it should; absent = it always does. */
+  isWhole?(): boolean;
 }
 
 /**

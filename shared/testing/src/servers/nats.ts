@@ -1,5 +1,5 @@
 /** A private NATS server for tests. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { startContainer } from './containers.ts';
@@ -21,6 +21,11 @@ interface NatsOptions {
   readonly config?: string;
 }
 
+export interface NatsServer extends TestServer {
+  /** Other lines of configuration instead of those given, read while it runs. Absent when its process is not ours. */
+  reload?(config: string): Promise<void>;
+}
+
 const DEFAULT_MAX_PAYLOAD = 8 * 1024 * 1024;
 
 /**
@@ -28,7 +33,7 @@ const DEFAULT_MAX_PAYLOAD = 8 * 1024 * 1024;
  * A server given in SVC_TEST_NATS_URL may serve others too: tests use subjects that nobody else has, and with options
  * of their own they get a private server.
  */
-export async function startNats(options: NatsOptions = {}): Promise<TestServer | null> {
+export async function startNats(options: NatsOptions = {}): Promise<NatsServer | null> {
   const given = process.env['SVC_TEST_NATS_URL'];
   const plain = options.maxPayload === undefined && options.config === undefined;
   if (given !== undefined && given !== '' && plain) {
@@ -36,7 +41,7 @@ export async function startNats(options: NatsOptions = {}): Promise<TestServer |
     await greets(hostname, Number(port) || 4222);
     return { url: given, async stop() {} };
   }
-  return firstThatStarts('NATS server', [() => containerNats(options), () => localNats(options)]);
+  return firstThatStarts<NatsServer>('NATS server', [() => containerNats(options), () => localNats(options)]);
 }
 
 function containerNats(options: NatsOptions): Promise<TestServer | null> {
@@ -50,7 +55,7 @@ function containerNats(options: NatsOptions): Promise<TestServer | null> {
   });
 }
 
-async function localNats(options: NatsOptions): Promise<TestServer | null> {
+async function localNats(options: NatsOptions): Promise<NatsServer | null> {
   if (findExecutable('nats-server') === null) installServers();
   const command = findExecutable('nats-server');
   if (command === null) return null;
@@ -58,15 +63,20 @@ async function localNats(options: NatsOptions): Promise<TestServer | null> {
   const port = await freePort();
   const file = join(folder, 'nats.conf');
   writeFileSync(file, configuration(options, '127.0.0.1', port));
+  const pidFile = join(folder, 'nats.pid');
   const { control, stop } = await startProcess({
     name: 'nats-server',
     command,
-    args: ['-c', file],
+    args: ['-c', file, '-P', pidFile],
     probe: () => greets('127.0.0.1', port),
   });
   return {
     url: `nats://127.0.0.1:${port}`,
     control,
+    async reload(config) {
+      writeFileSync(file, configuration({ ...options, config }, '127.0.0.1', port));
+      process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGHUP');
+    },
     async stop() {
       await stop();
       removeFolder(folder);

@@ -5,10 +5,10 @@ import { skipped, type TestServer } from './processes.ts';
 const ATTEMPTS = 4;
 
 /** Asks each source in turn; a source answers null when it has none, and throws when one failed to start. */
-export async function firstThatStarts(
+export async function firstThatStarts<Server extends TestServer>(
   what: string,
-  sources: readonly (() => Promise<TestServer | null>)[],
-): Promise<TestServer | null> {
+  sources: readonly (() => Promise<Server | null>)[],
+): Promise<Server | null> {
   let failure: unknown;
   for (const start of sources) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
