@@ -18,7 +18,7 @@ export async function closeOutIn(
   if (!decision.ok) return decision;
   const { ballots, ...topic } = decision.value;
   const now = await databaseNow(unit.tx);
-  const opened = await insertOpen(unit, casting.signer, {
+  const opening = {
     ...topic,
     threshold: 50,
     weighting: 'equal',
@@ -28,8 +28,13 @@ export async function closeOutIn(
     // Ballots come before the deadline of a topic, and what is sealed is decided there.
     deadline: now + 1,
     family: topic.author,
-  });
-  if (opened === null) return entered(unit, decision.value);
+  } as const;
+  let opened = await insertOpen(unit, casting.signer, opening);
+  while (opened === null) {
+    const known = await entered(unit, decision.value);
+    if (known !== null) return known;
+    opened = await insertOpen(unit, casting.signer, opening);
+  }
   let row: TopicRow = { ...opened, now };
   for (const { voter, outcome } of ballots) {
     const { name } = casting.signer;
@@ -43,9 +48,10 @@ export async function closeOutIn(
   return allow(await decideIn(unit, casting, row, closing));
 }
 
-async function entered({ tx }: AgoraUnit, wish: Closeout): Promise<Decision<TopicRow, 'E_COLLISION'>> {
+/** Null = what had the name was a copy, and has been swept since. */
+async function entered({ tx }: AgoraUnit, wish: Closeout): Promise<Decision<TopicRow, 'E_COLLISION'> | null> {
   const row = await readTopic(tx, wish.topic);
-  if (row === null) throw new Error('a topic that is there is missing');
+  if (row === null) return null;
   const entries = await readEntries(tx, row);
   const { topic, author, ballot, minQuorum, scope, sealed, weighting, threshold, thread } = row.header;
   const ballots = entries.map(({ entry }) => ({ voter: entry.ballot.voter, outcome: entry.ballot.outcome }));
