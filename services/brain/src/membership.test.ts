@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { constants } from 'node:fs';
+import { constants, mkdtempSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -44,4 +45,21 @@ it('the heart of a process beats also while it opens a brain', async () => {
     await reading;
     await second.stop();
   }
+});
+
+it('a process whose data directory is not that of those that run does not start, and takes no brain from them', async () => {
+  await using bed = await openBrainTestBed();
+  const elsewhere = mkdtempSync(join(tmpdir(), 'brain-elsewhere-'));
+  const first = await bed.start();
+  await expect(bed.start({ SVC_DATA_DIR: elsewhere })).rejects.toThrow(
+    `SVC_DATA_DIR: ${elsewhere} is not the directory in which test keeps the brains of this database`,
+  );
+  const { rows } = await bed.database.pool.query('SELECT process FROM brain.brain_processes');
+  expect(rows).toHaveLength(1);
+  const second = await bed.start(); // on the same one
+  await second.stop();
+  await first.stop();
+  // Nobody is left who would be contradicted: a backup may lie in another place.
+  await (await bed.start({ SVC_DATA_DIR: elsewhere })).stop();
+  rmSync(elsewhere, { recursive: true });
 });

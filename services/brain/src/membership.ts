@@ -3,7 +3,8 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { BrainHost } from './brain/brain-host.ts';
-import { beat, DEAD_AFTER_MS, HEARTBEAT_EVERY_MS, leave, readOwnedBrains } from './store/ownership.ts';
+import { StartProblem } from '@svc/runtime/start-problem.ts';
+import { beat, DEAD_AFTER_MS, HEARTBEAT_EVERY_MS, leave, readOwnedBrains, settle } from './store/ownership.ts';
 
 /** Nobody else is there to count on this process. */
 const ALONE_EVERY_MS = 1000;
@@ -13,11 +14,13 @@ export interface Membership {
   leave(): Promise<void>;
 }
 
-export async function startMembership(host: BrainHost, platform: Platform): Promise<Membership> {
-  const { log, database, node } = platform;
+/** `directory` tells the data directory from any other. Throws StartProblem when others keep the brains in another one. */
+export async function startMembership(host: BrainHost, platform: Platform, directory: string): Promise<Membership> {
+  const { log, database, node, config } = platform;
   const everyMs = database.exclusive ? ALONE_EVERY_MS : HEARTBEAT_EVERY_MS;
   const client = poolClient(database.pool);
   await beat(client, host.process, node.nodeId);
+  await joinOthers(client, { process: host.process, directory, path: config.SVC_DATA_DIR });
   // On a connection that has fallen silent it would wait for as long as a slow statement may take. One that takes longer
   // than this says nothing to anybody.
   const beatInTime = (): Promise<void> =>
@@ -39,6 +42,19 @@ export async function startMembership(host: BrainHost, platform: Platform): Prom
       await leave(client, host.process);
     },
   };
+}
+
+/** Each would answer that the brains of the others are not there, and who works on one changes all the time. */
+async function joinOthers(
+  client: SqlClient,
+  { process, directory, path }: { readonly process: string; readonly directory: string; readonly path: string },
+): Promise<void> {
+  const others = await settle(client, process, directory);
+  if (others.length === 0) return;
+  await leave(client, process);
+  throw new StartProblem(
+    `SVC_DATA_DIR: ${path} is not the directory in which ${others.join(', ')} keeps the brains of this database: all brain processes share one`,
+  );
 }
 
 /** Never two at once; `round` does not throw. */

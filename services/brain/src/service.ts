@@ -37,7 +37,7 @@ import { createEvolutionStore } from './evolution/evolution-store.ts';
 import { createRelationStore } from './relations/relation-store.ts';
 import type { RowRules } from './ports.ts';
 import { DenialLog } from './rules/denial-log.ts';
-import { readHashKey } from './rules/hash-key.ts';
+import { directoryOf, readHashKey } from './rules/hash-key.ts';
 import { createClaimBoundary, createCopyBoundaries } from './rules/copy-boundaries.ts';
 import { createHomeRoles, createWorkspacesOf } from './rules/home-roles.ts';
 import { RegistryRules } from './rules/registry-rules.ts';
@@ -91,7 +91,7 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
   const meaning: Meaning = createMeaning({ ...parts, settings, openBrains: () => host.openBrains() });
   const host: BrainHost = createHost(parts, meaning);
   measureBrains(platform, host, meaning);
-  const membership = await startMembership(host, platform);
+  const membership = await startMembership(host, platform, directoryOf(parts.handleKey));
   const router = new BrainRouter(host, platform);
   await router.start();
   await host.finishMoves();

@@ -1,10 +1,12 @@
 /** The key under which hashes of files with hidden fields are shown: one per data directory, on disk for its owner only. */
+import { createHash } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fsyncPath } from '../files/fsync.ts';
 
 const FILE = 'shown-hash.key';
 const KEY_BYTES = 32;
+const DIRECTORY_CHARACTERS = 16;
 
 /** Made on first use; processes that share the directory get the same. */
 export async function readHashKey(
@@ -25,6 +27,11 @@ export async function readHashKey(
     await rm(fresh, { force: true });
   }
   return checked(await readFile(path), path);
+}
+
+/** Tells the data directory of the key from any other, and nothing of the key. */
+export function directoryOf(key: Uint8Array): string {
+  return createHash('sha256').update('data directory').update(key).digest('hex').slice(0, DIRECTORY_CHARACTERS);
 }
 
 function checked(key: Uint8Array, path: string): Uint8Array {

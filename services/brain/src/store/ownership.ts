@@ -31,6 +31,20 @@ export async function beat(client: SqlClient, process: string, nodeId: string): 
   );
 }
 
+/** Says in which data directory the process works; the nodes of living ones that work in another one. */
+export async function settle(client: SqlClient, process: string, directory: string): Promise<string[]> {
+  await client.$executeRawUnsafe(
+    'UPDATE brain.brain_processes SET directory = $2 WHERE process = $1',
+    process,
+    directory,
+  );
+  const rows = await client.$queryRawUnsafe<{ node: string }[]>(
+    `SELECT DISTINCT p.node_id AS node FROM brain.brain_processes p WHERE p.directory <> $1 AND ${SEEN} ORDER BY node`,
+    directory,
+  );
+  return rows.map(({ node }) => node);
+}
+
 export async function readLiveProcesses(client: SqlClient): Promise<string[]> {
   const rows = await client.$queryRawUnsafe<{ process: string }[]>(
     `SELECT p.process FROM brain.brain_processes p WHERE ${SEEN} ORDER BY p.process`,
