@@ -63,3 +63,16 @@ it('a process whose data directory is not that of those that run does not start,
   await (await bed.start({ SVC_DATA_DIR: elsewhere })).stop();
   rmSync(elsewhere, { recursive: true });
 });
+
+it('a process that would speak under another name than those that run does not start', async () => {
+  await using bed = await openBrainTestBed();
+  const first = await bed.start({ SVC_NODE_NAME: 'alpha' });
+  for (const environment of [{}, { SVC_NODE_NAME: 'beta' }]) {
+    await expect(bed.start(environment)).rejects.toThrow(
+      'SVC_NODE_NAME: test, which works on the brains of this database, speaks under another name',
+    );
+  }
+  await (await bed.start({ SVC_NODE_NAME: 'alpha' })).stop();
+  await first.stop();
+  await (await bed.start()).stop();
+});

@@ -14,13 +14,13 @@ export interface Membership {
   leave(): Promise<void>;
 }
 
-/** `directory` tells the data directory from any other. Throws StartProblem when others keep the brains in another one. */
+/** `directory` tells the data directory from any other. Throws StartProblem when others work in another one, or under another name. */
 export async function startMembership(host: BrainHost, platform: Platform, directory: string): Promise<Membership> {
-  const { log, database, node, config } = platform;
+  const { log, database, node } = platform;
   const everyMs = database.exclusive ? ALONE_EVERY_MS : HEARTBEAT_EVERY_MS;
   const client = poolClient(database.pool);
   await beat(client, host.process, node.nodeId);
-  await joinOthers(client, { process: host.process, directory, path: config.SVC_DATA_DIR });
+  await joinOthers(client, host, platform, directory);
   // On a connection that has fallen silent it would wait for as long as a slow statement may take. One that takes longer
   // than this says nothing to anybody.
   const beatInTime = (): Promise<void> =>
@@ -44,16 +44,16 @@ export async function startMembership(host: BrainHost, platform: Platform, direc
   };
 }
 
-/** Each would answer that the brains of the others are not there, and who works on one changes all the time. */
-async function joinOthers(
-  client: SqlClient,
-  { process, directory, path }: { readonly process: string; readonly directory: string; readonly path: string },
-): Promise<void> {
-  const others = await settle(client, process, directory);
-  if (others.length === 0) return;
-  await leave(client, process);
+/** Brains would be where nobody finds them: in a directory, or with a process, that others cannot reach. */
+async function joinOthers(client: SqlClient, host: BrainHost, { config }: Platform, directory: string): Promise<void> {
+  const { SVC_DATA_DIR: path, SVC_NODE_NAME: deployment = '' } = config;
+  const { apart, unheard } = await settle(client, host.process, { directory, deployment });
+  if (apart.length === 0 && unheard.length === 0) return;
+  await leave(client, host.process);
   throw new StartProblem(
-    `SVC_DATA_DIR: ${path} is not the directory in which ${others.join(', ')} keeps the brains of this database: all brain processes share one`,
+    apart.length > 0
+      ? `SVC_DATA_DIR: ${path} is not the directory in which ${apart.join(', ')} keeps the brains of this database: all brain processes share one`
+      : `SVC_NODE_NAME: ${unheard.join(', ')}, which works on the brains of this database, speaks under another name than ${deployment || 'none'}, so neither would hear the other: all processes have the same`,
   );
 }
 

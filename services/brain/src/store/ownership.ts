@@ -31,18 +31,36 @@ export async function beat(client: SqlClient, process: string, nodeId: string): 
   );
 }
 
-/** Says in which data directory the process works; the nodes of living ones that work in another one. */
-export async function settle(client: SqlClient, process: string, directory: string): Promise<string[]> {
+/** Where a process works; `deployment` is the name within which it speaks, empty where there is none. */
+export interface Place {
+  readonly directory: string;
+  readonly deployment: string;
+}
+
+/** Says where the process works; the nodes of living ones that work in another directory, and that speak elsewhere. */
+export async function settle(
+  client: SqlClient,
+  process: string,
+  { directory, deployment }: Place,
+): Promise<{ readonly apart: readonly string[]; readonly unheard: readonly string[] }> {
   await client.$executeRawUnsafe(
-    'UPDATE brain.brain_processes SET directory = $2 WHERE process = $1',
+    'UPDATE brain.brain_processes SET directory = $2, deployment = $3 WHERE process = $1',
     process,
     directory,
+    deployment,
   );
-  const rows = await client.$queryRawUnsafe<{ node: string }[]>(
-    `SELECT DISTINCT p.node_id AS node FROM brain.brain_processes p WHERE p.directory <> $1 AND ${SEEN} ORDER BY node`,
+  const rows = await client.$queryRawUnsafe<{ node: string; isApart: boolean; isUnheard: boolean }[]>(
+    `SELECT p.node_id AS node, coalesce(p.directory <> $1, false) AS "isApart",
+       coalesce(p.deployment <> $2, false) AS "isUnheard"
+     FROM brain.brain_processes p WHERE ${SEEN} ORDER BY node`,
     directory,
+    deployment,
   );
-  return rows.map(({ node }) => node);
+  const nodes = (of: typeof rows): string[] => [...new Set(of.map(({ node }) => node))];
+  return {
+    apart: nodes(rows.filter(({ isApart }) => isApart)),
+    unheard: nodes(rows.filter(({ isUnheard }) => isUnheard)),
+  };
 }
 
 export async function readLiveProcesses(client: SqlClient): Promise<string[]> {

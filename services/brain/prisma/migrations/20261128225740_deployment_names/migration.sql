@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "brain"."brain_processes" ADD COLUMN     "deployment" TEXT;
