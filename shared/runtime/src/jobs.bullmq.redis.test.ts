@@ -6,7 +6,7 @@ import { describeJobs } from '@svc/testing/jobs.contract.ts';
 import { startOwnRedis } from '@svc/testing/servers/redis.ts';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createBullmqJobs } from './jobs.bullmq.ts';
 import type { Jobs } from './jobs.ts';
 import { connectRedis } from './redis.ts';
@@ -192,6 +192,29 @@ describe.skipIf(server === null)('BullMQ jobs of several replicas', () => {
     await control?.start();
     const backAt = Date.now();
     await until(() => (before.at(-1) ?? 0) > backAt && meanwhile.length > 0);
+  });
+
+  test('Redis full and emptied: slots go on; meanwhile it is asked now and then, and the log stays readable', async () => {
+    const slots: number[] = [];
+    const redis = await connect();
+    const warned: unknown[] = [];
+    const heard = { info() {}, error() {}, warn: (...told: unknown[]) => warned.push(told) };
+    const jobs = createBullmqJobs({ redis, log: heard });
+    opened.push(jobs);
+    await jobs.schedule(collect('test.full', slots));
+    await until(() => slots.length >= 2);
+    const refused = async () => Number(/errorstat_OOM:count=(\d+)/.exec(await redis.info('errorstats'))?.[1] ?? 0);
+    const before = await refused();
+    await redis.config('SET', 'maxmemory', '1');
+    onTestFinished(async () => void (await redis.config('SET', 'maxmemory', '0')));
+    await expect.poll(refused, { timeout: 10_000 }).toBeGreaterThan(before);
+    await delay(3000);
+    expect((await refused()) - before).toBeLessThan(50);
+    expect(warned.length).toBeGreaterThan(0);
+    expect(warned.length).toBeLessThan(10);
+    await redis.config('SET', 'maxmemory', '0');
+    const reached = slots.length;
+    await until(() => slots.length >= reached + 3);
   });
 
   test('closes while Redis is away', async () => {

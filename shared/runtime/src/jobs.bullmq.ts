@@ -10,7 +10,7 @@ import { IdleGate } from './idle-gate.ts';
 import { JobLog } from './job-log.ts';
 import { createLocalJobs } from './jobs.local.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
-import { duplicateForBlocking, isRedisAway } from './redis.ts';
+import { duplicateForBlocking, isRedisAway, isRedisRefusing } from './redis.ts';
 import { createTurn } from './turns.ts';
 
 interface BullmqJobsOptions {
@@ -34,6 +34,10 @@ const MAX_STALLED = 100;
 const CLOSE_LIMIT_MS = 2_000;
 /** More than a service has of jobs, so that none waits for another one. */
 const RUNS_AT_ONCE = 100;
+/** How long nothing is fetched after Redis has refused to hand out work. */
+const REST_MS = 1_000;
+/** The same trouble of a queue is told again after so long. */
+const TOLD_EVERY_MS = 60_000;
 /** Delayed jobs looked at to find an earlier wish: each schedule has one, wishes are few. */
 const WISHES_SEEN = 100;
 
@@ -90,6 +94,9 @@ class ServiceQueue {
   readonly #runs = new IdleGate();
   readonly #cancelledKey: string;
   readonly #jobs = new Map<string, DeclaredJob>();
+  /** What was said of the queue, and when. */
+  readonly #told = new Map<string, number>();
+  #resting: NodeJS.Timeout | undefined;
 
   constructor(service: string, workerRedis: Redis, { redis, log, prefix = DEFAULT_PREFIX }: BullmqJobsOptions) {
     this.#redis = redis;
@@ -111,11 +118,11 @@ class ServiceQueue {
       stalledInterval: STALLED_CHECK_MS,
       maxStalledCount: MAX_STALLED,
     });
-    const report = (error: Error) => {
-      if (!isRedisAway(error)) log.warn({ err: error, queue: name }, 'the job queue reports an error');
-    };
-    this.#queue.on('error', report);
-    this.#worker.on('error', report);
+    this.#queue.on('error', (error) => this.#tell(error, 'the job queue reports an error'));
+    this.#worker.on('error', (error) => {
+      this.#tell(error, 'the job queue reports an error');
+      if (isRedisRefusing(error)) this.#rest();
+    });
   }
 
   has(id: string): boolean {
@@ -167,6 +174,7 @@ class ServiceQueue {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#resting);
     for (const job of this.#jobs.values()) job.end();
     const closed = this.#worker.close().then(() => this.#queue.close());
     closed.catch(() => {});
@@ -222,9 +230,32 @@ class ServiceQueue {
     try {
       await action();
     } catch (error) {
-      if (error instanceof Error && isRedisAway(error)) return;
-      this.#log.warn({ err: error, queue: this.#queue.name, what }, 'Redis failed: the job waits');
+      this.#tell(error, `Redis failed at ${what}: the job waits`);
     }
+  }
+
+  #tell(error: unknown, trouble: string): void {
+    if (error instanceof Error && isRedisAway(error)) return;
+    const said = `${trouble} ${String(error)}`;
+    const now = performance.now();
+    if (now - (this.#told.get(said) ?? -Infinity) < TOLD_EVERY_MS) return;
+    this.#forgetOld(now);
+    this.#told.set(said, now);
+    this.#log.warn({ err: error, queue: this.#queue.name }, trouble);
+  }
+
+  #forgetOld(now: number): void {
+    for (const [said, at] of this.#told) if (now - at >= TOLD_EVERY_MS) this.#told.delete(said);
+  }
+
+  /** As long as Redis is there and refuses, BullMQ asks it again at once, as fast as it can. */
+  #rest(): void {
+    if (this.#resting !== undefined) return;
+    void this.#worker.pause(true);
+    this.#resting = setTimeout(() => {
+      this.#resting = undefined;
+      void this.#worker.resume();
+    }, REST_MS);
   }
 }
 

@@ -89,6 +89,11 @@ export function isRedisAway(error: Error): boolean {
   return LOST_CONNECTION.test(code === '' ? error.message : code);
 }
 
+/** It answered with an error: it is full, cannot keep what it is told, or is a copy that takes no writes. */
+export function isRedisRefusing({ name }: Error): boolean {
+  return name === 'ReplyError';
+}
+
 /** A second connection whose commands may block and wait for Redis to come back, as workers need. */
 export function duplicateForBlocking(redis: Redis): Redis {
   const blocking = redis.duplicate({
