@@ -22,9 +22,12 @@ export async function addStores(connected: Connected, lifecycle: Lifecycle): Pro
   });
   lifecycle.onShutdown('database', () => database.close());
   await meetDatabase(database, { url, log, giveUpAt });
-  const jobs = measuredJobs(createBullmqJobs({ redis, log }), metrics);
+  const bullmq = createBullmqJobs({ redis, log });
+  const jobs = measuredJobs(bullmq, metrics);
   lifecycle.onShutdown('jobs', () => jobs.close());
-  return { ...connected, database, jobs };
+  const isWhole = (): boolean => !bullmq.isRefused;
+  const links = connected.links.map((link) => (link.name === 'redis' ? { ...link, isWhole } : link));
+  return { ...connected, links, database, jobs };
 }
 
 /** As much of it as PostgreSQL keeps. The role is always in it: a backup and a restore ask by it who is still connected. */

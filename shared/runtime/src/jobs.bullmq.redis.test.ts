@@ -209,12 +209,14 @@ describe.skipIf(server === null)('BullMQ jobs of several replicas', () => {
     onTestFinished(async () => void (await redis.config('SET', 'maxmemory', '0')));
     await expect.poll(refused, { timeout: 10_000 }).toBeGreaterThan(before);
     await delay(3000);
+    expect(jobs.isRefused).toBe(true);
     expect((await refused()) - before).toBeLessThan(50);
     expect(warned.length).toBeGreaterThan(0);
     expect(warned.length).toBeLessThan(10);
     await redis.config('SET', 'maxmemory', '0');
     const reached = slots.length;
     await until(() => slots.length >= reached + 3);
+    await expect.poll(() => jobs.isRefused, { timeout: 10_000 }).toBe(false);
   });
 
   test('closes while Redis is away', async () => {

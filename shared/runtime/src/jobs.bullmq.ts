@@ -36,6 +36,7 @@ const CLOSE_LIMIT_MS = 2_000;
 const RUNS_AT_ONCE = 100;
 /** How long nothing is fetched after Redis has refused to hand out work. */
 const REST_MS = 1_000;
+const REFUSED_FOR_MS = 5 * REST_MS;
 /** The same trouble of a queue is told again after so long. */
 const TOLD_EVERY_MS = 60_000;
 /** Delayed jobs looked at to find an earlier wish: each schedule has one, wishes are few. */
@@ -44,7 +45,12 @@ const WISHES_SEEN = 100;
 const repeatStrategy = (nowMs: number, options: { readonly pattern?: string }) =>
   slotAfter(nowMs, Number(options.pattern));
 
-export function createBullmqJobs(options: BullmqJobsOptions): Jobs {
+export interface BullmqJobs extends Jobs {
+  /** Redis is there and has just refused to hand out work. */
+  readonly isRefused: boolean;
+}
+
+export function createBullmqJobs(options: BullmqJobsOptions): BullmqJobs {
   const { redis, log, rebuildEveryMs = DEFAULT_REBUILD_MS } = options;
   const local = createLocalJobs({ log });
   const queues = new Map<string, ServiceQueue>();
@@ -59,6 +65,9 @@ export function createBullmqJobs(options: BullmqJobsOptions): Jobs {
   const holding = (id: string) => [...queues.values()].find((queue) => queue.has(id));
 
   return {
+    get isRefused() {
+      return [...queues.values()].some(({ isRefused }) => isRefused);
+    },
     async schedule(job) {
       if (closed) throw new Error('jobs are closed');
       if (job.scope === 'process') return local.schedule(job);
@@ -97,6 +106,7 @@ class ServiceQueue {
   /** What was said of the queue, and when. */
   readonly #told = new Map<string, number>();
   #resting: NodeJS.Timeout | undefined;
+  #refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(service: string, workerRedis: Redis, { redis, log, prefix = DEFAULT_PREFIX }: BullmqJobsOptions) {
     this.#redis = redis;
@@ -123,6 +133,11 @@ class ServiceQueue {
       this.#tell(error, 'the job queue reports an error');
       if (isRedisRefusing(error)) this.#rest();
     });
+  }
+
+  /** While it goes on, it is so each time that Redis is asked. */
+  get isRefused(): boolean {
+    return performance.now() - this.#refusedAt < REFUSED_FOR_MS;
   }
 
   has(id: string): boolean {
@@ -250,6 +265,7 @@ class ServiceQueue {
 
   /** As long as Redis is there and refuses, BullMQ asks it again at once, as fast as it can. */
   #rest(): void {
+    this.#refusedAt = performance.now();
     if (this.#resting !== undefined) return;
     void this.#worker.pause(true);
     this.#resting = setTimeout(() => {
