@@ -1,4 +1,5 @@
 /** This process among those that share the brains: its heartbeat, and what it finds it has lost. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
@@ -19,7 +20,6 @@ export async function startMembership(host: BrainHost, platform: Platform, direc
   const { log, database, node } = platform;
   const everyMs = database.exclusive ? ALONE_EVERY_MS : HEARTBEAT_EVERY_MS;
   const client = poolClient(database.pool);
-  await beat(client, host.process, node.nodeId);
   await joinOthers(client, host, platform, directory);
   // On a connection that has fallen silent it would wait for as long as a slow statement may take. One that takes longer
   // than this says nothing to anybody.
@@ -45,10 +45,25 @@ export async function startMembership(host: BrainHost, platform: Platform, direc
 }
 
 /** Brains would be where nobody finds them: in a directory, or with a process, that others cannot reach. */
-async function joinOthers(client: SqlClient, host: BrainHost, { config }: Platform, directory: string): Promise<void> {
+async function joinOthers(
+  client: SqlClient,
+  host: BrainHost,
+  { clock, config, node }: Platform,
+  directory: string,
+): Promise<void> {
   const { SVC_DATA_DIR: path, SVC_NODE_NAME: deployment = '' } = config;
-  const { apart, unheard } = await settle(client, host.process, { directory, deployment });
-  if (apart.length === 0 && unheard.length === 0) return;
+  const look = async () => {
+    await beat(client, host.process, node.nodeId);
+    return settle(client, host.process, { directory, deployment });
+  };
+  // One that was killed right before counts as alive for a while.
+  const until = clock.now() + DEAD_AFTER_MS + HEARTBEAT_EVERY_MS;
+  let { apart, unheard } = await look();
+  while (apart.length + unheard.length > 0 && clock.now() < until) {
+    await sleep(HEARTBEAT_EVERY_MS);
+    ({ apart, unheard } = await look());
+  }
+  if (apart.length + unheard.length === 0) return;
   await leave(client, host.process);
   throw new StartProblem(
     apart.length > 0

@@ -7,6 +7,7 @@ import { silenceable } from '@svc/testing/servers/silenceable.ts';
 import { describeSnapshots } from '@svc/testing/snapshot.contract.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
 import { afterAll, describe, expect, test } from 'vitest';
+import { storeChecks } from './checks.ts';
 import { openPostgresDatabase } from './database.postgres.ts';
 import type { Database, SqlClient } from './database.ts';
 import { poolClient, type TransactionOptions, withPgTransaction } from './transaction.ts';
@@ -208,6 +209,27 @@ describe.skipIf(server === null)('PostgreSQL that goes away', () => {
   const control = server?.control;
   const insert = (database: Database, id: number) =>
     withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('INSERT INTO away VALUES ($1)', id));
+
+  test('one that takes no writes says so, and those that it had are refused until it does again', async () => {
+    const database = await open(url);
+    const platform = { database, links: [] };
+    expect(await storeChecks(platform)).toEqual([{ name: 'postgresql', status: 'ok' }]);
+    const { rows } = await database.pool.query<{ name: string }>('SELECT current_database() AS name');
+    const setReadOnly = async (value: string) => {
+      await database.pool.query(
+        `BEGIN READ WRITE; ALTER DATABASE "${rows[0]?.name}" SET default_transaction_read_only = ${value}; COMMIT`,
+      );
+      await control?.kill();
+      await control?.start();
+    };
+    await setReadOnly('on');
+    await expect.poll(() => storeChecks(platform)).toEqual([{ name: 'postgresql', status: 'degraded' }]);
+    const refused = withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('CREATE TABLE refused ()'));
+    await expect(refused).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await setReadOnly('off');
+    await expect.poll(() => storeChecks(platform)).toEqual([{ name: 'postgresql', status: 'ok' }]);
+    await database.close();
+  });
 
   test('unavailable while down, back by itself afterwards, and the process lives', async () => {
     const database = await open(url);

@@ -176,14 +176,18 @@ function createStatementNames(): StatementNames {
   };
 }
 
-/** Throws when the pool gives no answer within `timeoutMs`, wherever it hangs: queue, connect or query. */
-export async function pingPool(pool: Pool, timeoutMs: number): Promise<void> {
+/** False of a server that is a copy of another one, or was told to change nothing. */
+const TAKES_WRITES = `SELECT current_setting('transaction_read_only') = 'off' AS "takesWrites"`;
+
+/** As that of a database. Throws when the pool gives no answer in time, wherever it hangs: queue, connect or query. */
+export async function pingPool(pool: Pool, timeoutMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`the database gave no answer within ${timeoutMs} ms`)), timeoutMs);
   });
   try {
-    await Promise.race([pool.query('SELECT 1'), timeout]);
+    const { rows } = await Promise.race([pool.query<{ takesWrites: boolean }>(TAKES_WRITES), timeout]);
+    return rows[0]?.takesWrites === true;
   } finally {
     clearTimeout(timer);
   }

@@ -11,8 +11,8 @@ export interface Database {
   readonly pool: Pool;
   /** What these find at one moment, for whoever takes long to read it. It is ended by whoever asked for it. */
   snapshot(queries: readonly Query[]): Promise<Snapshot>;
-  /** Throws when the database does not answer within `timeoutMs`. */
-  ping(timeoutMs: number): Promise<void>;
+  /** Whether it takes writes. Throws when it does not answer within `timeoutMs`. */
+  ping(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "brain"."brain_processes" ADD COLUMN     "directory" TEXT;

@@ -1,0 +1,3 @@
+-- AlterTable
+ALTER TABLE "brain"."brain_processes" ADD COLUMN     "deployment" TEXT,
+ADD COLUMN     "directory" TEXT;
