@@ -76,6 +76,13 @@ verifies(
     expect(JSON.parse(asAgent.stdout)).toMatchObject({ currentWorkspace: 'default' });
     const [minted] = await svc.rows('token', 'list', '--of', id);
     expect(await svc.rows('token', 'revoke', String(minted?.['tokenId']))).toEqual([{ revoked: true }]);
+    const [other] = await svc.rows('call', 'agent_spawn', 'name=idle');
+    const idle = String(other?.['agentId']);
+    expect(await svc.run(['token', 'list', '--of', idle])).toMatchObject({ code: 0, stdout: '' });
+    expect(await svc.run(['token', 'mint', idle, '--workspace', 'absent'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/has no role in a workspace absent[^]*default/),
+    });
     const launched = await svc.program([process.execPath, LAUNCHER, '--version']);
     expect(launched).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   },
@@ -117,7 +124,12 @@ verifies(
       ['call', 'svc_commit', 'message=x', '--idempotency-key', 'two words'],
     ])
       expect(await said(wrong), wrong.join(' ')).toMatchObject({ code: 2 });
-    expect(await said(['get', 'absent', '--brain', 'absent'])).toMatchObject({ code: 3 });
+    for (const absent of [
+      ['get', 'absent', '--brain', 'absent'],
+      ['token', 'mint', 'absent', '--workspace', 'absent'],
+      ['token', 'list', '--of', 'absent'],
+    ])
+      expect(await said(absent), absent.join(' ')).toMatchObject({ code: 3 });
     expect(await said(['status', '--url', nobody])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining('svc start'),

@@ -1,5 +1,5 @@
 /** Tokens: what lets a program act as one agent. */
-import { isRefusal, type Result } from '@svc/client/client.ts';
+import { type Client, isRefusal, type Result } from '@svc/client/client.ts';
 import { type CommandDeclaration, textArgument, textOption } from '../command.ts';
 import { duration, moment, parseDuration } from '../moments.ts';
 import { showObject, showRows } from '../output.ts';
@@ -33,12 +33,36 @@ export const tokenMintCommand: CommandDeclaration = {
       else showObject(terminal, minted, () => mintedText(minted, (facts) => factsText(terminal, facts)));
     } catch (error) {
       if (!isRefusal(error, 'svc_habitat_mintToken', 'AGENT_NOT_FOUND')) throw error;
-      throw new Problem(`There is no agent ${agentId}.`, 'refused', [
-        'Agents there are: svc call agent_list. A new one: svc call agent_spawn name=scout',
-      ]);
+      throw await noSuchAgent(client, args, signal);
     }
   },
 };
+
+interface Wanted {
+  readonly agentId: string;
+  readonly workspace: string | undefined;
+}
+
+/** An agent that holds no role in the workspace is refused as one that is not there. */
+async function noSuchAgent(client: Client, { agentId, workspace }: Wanted, signal: AbortSignal): Promise<Problem> {
+  const places = workspace === undefined ? null : await workspacesOf(client, agentId, signal);
+  if (places === null) return absent(agentId);
+  return new Problem(`The agent ${agentId} has no role in a workspace ${workspace}.`, 'refused', [
+    `It has one in: ${places.join(', ')}`,
+  ]);
+}
+
+/** Where it holds a role; null = there is no such agent. */
+async function workspacesOf(client: Client, agentId: string, signal: AbortSignal): Promise<readonly string[] | null> {
+  const asked = await client.ask('svc_habitat_agentContext', { agentId }, { signal });
+  return asked.ok ? asked.result.workspaces : null;
+}
+
+function absent(agentId: string): Problem {
+  return new Problem(`There is no agent ${agentId}.`, 'refused', [
+    'Agents there are: svc call agent_list. A new one: svc call agent_spawn name=scout',
+  ]);
+}
 
 function lifeOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -71,17 +95,16 @@ export const tokenListCommand: CommandDeclaration = {
   options: [{ form: '--of <agent>', meaning: 'Of this agent alone.' }],
   examples: ['svc token list', 'svc token list --json | jq -r .tokenId'],
   async run({ client, terminal, signal }, input) {
+    const agentId = textOption(input, 'of');
     const rows: Token[] = [];
     let cursor: string | undefined;
     do {
-      const page = await client.call(
-        'svc_habitat_listTokens',
-        { agentId: textOption(input, 'of'), cursor },
-        { signal },
-      );
+      const page = await client.call('svc_habitat_listTokens', { agentId, cursor }, { signal });
       rows.push(...page.tokens);
       cursor = page.nextCursor;
     } while (cursor !== undefined);
+    if (rows.length === 0 && agentId !== undefined && (await workspacesOf(client, agentId, signal)) === null)
+      throw absent(agentId);
     showRows(terminal, rows, COLUMNS, 'No tokens.');
   },
 };
