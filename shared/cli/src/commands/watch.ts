@@ -2,10 +2,10 @@
 import type { ChannelState, EventName, HeardEvent } from '@svc/client/events.ts';
 import { nearestNames } from '@svc/contract/nearest.ts';
 import { credentialOf } from '../connection.ts';
-import { type CommandDeclaration, manyArguments, textOption } from '../command.ts';
+import { type CommandDeclaration, type CommandInput, manyArguments, textOption } from '../command.ts';
 import { moment } from '../moments.ts';
 import { wholeNumber } from '../numbers.ts';
-import { Problem } from '../problems.ts';
+import { Problem, UsageProblem } from '../problems.ts';
 import type { Terminal } from '../terminal.ts';
 import { oneLine } from '../visible.ts';
 
@@ -30,6 +30,7 @@ export const watchCommand: CommandDeclaration = {
     const note = (text: string): void => terminal.note(terminal.paintNote('dim', text));
     for (const name of events) noteUnknown(name, Object.keys(EVENTS), note);
     let left = wholeNumber(input, 'count') ?? Number.POSITIVE_INFINITY;
+    const after = eventId(input, 'after');
     // A listener waits for its node for ever; a person wants to know that there is none.
     await client.ready(signal);
     if (terminal.isSeen) note(`listening at ${client.url}; Ctrl-C ends it`);
@@ -39,7 +40,7 @@ export const watchCommand: CommandDeclaration = {
       agent: textOption(input, 'agent'),
       ...(events.length === 0 ? {} : { events: events as EventName[] }),
       workspace: textOption(input, 'workspace'),
-      after: textOption(input, 'after'),
+      after,
       signal,
       onGap: () => note('what happened before is not kept any more; from here on nothing is left out'),
       onChannel: channelNotes(note),
@@ -59,6 +60,16 @@ export const watchCommand: CommandDeclaration = {
     signal.throwIfAborted();
   },
 };
+
+/** What never was the id of an event would be told as one that is not kept any more. Throws UsageProblem. */
+function eventId(input: CommandInput, name: string): string | undefined {
+  const text = textOption(input, name);
+  if (text === undefined || /^evt_[0-9a-f]{32}$/.test(text)) return text;
+  throw new UsageProblem(
+    `--${name}: "${oneLine(text)}" is no id of an event, such as evt_0192f0c1a2b37c3d8e4f5a6b7c8d9e0f.`,
+    ['Each event has one: svc watch --json'],
+  );
+}
 
 /** Says what became of the connection, once; that it is there at first was said already. */
 function channelNotes(note: (text: string) => void): (state: ChannelState) => void {
