@@ -1,5 +1,5 @@
 /** What the command line gets of this process: its streams, its signals, and how a node starts in it. */
-import { readFileSync } from 'node:fs';
+import { createReadStream, fstatSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { exitCode } from '@svc/cli/exit-codes.ts';
@@ -29,7 +29,7 @@ export function takeProcess(): CommandLine {
       env: process.env,
       cwd: process.cwd(),
       home: homedir(),
-      stdin: process.stdin,
+      stdin: stdinOf(process),
       stdout: process.stdout,
       stderr: process.stderr,
       version: manifest.version,
@@ -42,6 +42,11 @@ export function takeProcess(): CommandLine {
       },
     },
   };
+}
+
+/** For a directory Node has a stream that is empty, and an empty file would be written from it; read as a file, it fails. */
+function stdinOf({ stdin }: NodeJS.Process): Surroundings['stdin'] {
+  return fstatSync(0).isDirectory() ? createReadStream('', { fd: 0 }) : stdin;
 }
 
 /** Nobody reads any more: nothing is worth saying. */

@@ -39,6 +39,12 @@ verifies(
     expect(await svc.rows('get', 'notes/tides', '--json')).toMatchObject([{ content: text, brain }]);
     const piped = await svc.run(['set', 'notes/pipe'], { stdin: 'from a pipe\n' });
     expect(JSON.parse(piped.stdout)).toMatchObject({ file: 'notes/pipe.md', bytes: 12 });
+    const asLaunched = [process.execPath, LAUNCHER, 'set', 'notes/pipe'].map(quoted).join(' ');
+    expect(await svc.program(['sh', '-c', `${asLaunched} < /`])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('stdin cannot be read: EISDIR'),
+    });
+    expect((await svc.run(['get', 'notes/pipe'])).stdout).toBe('from a pipe\n');
     const cwd = folder();
     writeFileSync(join(cwd, 'plan.md'), 'a plan');
     expect((await svc.run(['set', 'notes/plan', '-f', 'plan.md'], { cwd })).code).toBe(0);

@@ -7,13 +7,14 @@ import type { Surroundings } from './surroundings.ts';
 
 /** `-` = stdin; what comes from there is text as what is in a file. Throws UsageProblem. */
 export async function readSource({ cwd, stdin }: Pick<Surroundings, 'cwd' | 'stdin'>, source: string): Promise<string> {
-  if (source === '-') return utf8(await buffer(stdin), 'stdin');
+  const name = source === '-' ? 'stdin' : source;
+  let bytes: Uint8Array;
   try {
-    return utf8(await readFile(resolve(cwd, source)), source);
+    bytes = source === '-' ? await buffer(stdin) : await readFile(resolve(cwd, source));
   } catch (error) {
-    if (error instanceof UsageProblem) throw error;
-    throw new UsageProblem(`${source} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageProblem(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
+  return utf8(bytes, name);
 }
 
 /** Throws UsageProblem: what is no text would be stored as something else. */
