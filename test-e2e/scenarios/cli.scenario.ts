@@ -128,6 +128,7 @@ verifies(
       ['tools', '--profile', 'absent'],
       ['status', '--session', 'two words'],
       ['call', 'svc_commit', 'message=x', '--idempotency-key', 'two words'],
+      ['call', 'svc_commit', 'message=x', '--idempotency-key', '十二'],
     ])
       expect(await said(wrong), wrong.join(' ')).toMatchObject({ code: 2 });
     for (const absent of [

@@ -1,5 +1,5 @@
 /** A call from its first attempt to what came of it. */
-import { type Connection, given } from './connection.ts';
+import { type Connection, header } from './connection.ts';
 import { CallError, RefusalError, UnreachableError } from './errors.ts';
 import { type Outcome, outcomeOf, type Send } from './exchange.ts';
 import { DEFAULT_DEADLINE_MS, type Effect, TOOLS } from './generated/tools.ts';
@@ -63,7 +63,7 @@ function attemptsOf(
   const headers = new Headers({
     ...connection.headers,
     'content-type': 'application/json',
-    ...given('idempotency-key', key),
+    ...header('idempotency-key', { idempotencyKey: key }),
   });
   return async (left) => {
     const leftMs = Math.max(1, Math.ceil(left));

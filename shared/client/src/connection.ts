@@ -32,12 +32,32 @@ export function connectionOf({ url, key, token, agent, session }: ConnectionOpti
     throw new TypeError('The credential belongs into `key` or `token`, not into the address.');
   const base = `${origin}${pathname}`.endsWith('/') ? `${origin}${pathname}` : `${origin}${pathname}/`;
   const headers = {
-    ...given('authorization', (key ?? token) === undefined ? undefined : `Bearer ${key ?? token}`),
-    ...given('x-svc-agent', agent),
-    ...given('x-svc-session', session),
+    ...header('authorization', { key, token }, 'Bearer '),
+    ...header('x-svc-agent', { agent }),
+    ...header('x-svc-session', { session }),
   };
-  return { base, shown: base.slice(0, -1), headers: Object.fromEntries(new Headers(headers)) };
+  return { base, shown: base.slice(0, -1), headers };
 }
+
+/**
+ * The header with the value that is given under its name. Throws TypeError for what it cannot carry, without showing it: it
+ * may be a secret, which what `Headers` throws has in it.
+ */
+export function header(
+  name: string,
+  values: Readonly<Record<string, string | undefined>>,
+  scheme = '',
+): Record<string, string> {
+  const [what, value] = Object.entries(values).find(([, given]) => given !== undefined) ?? [];
+  if (value === undefined) return {};
+  // A credential that was read from a file may end with a line break.
+  const carried = `${scheme}${value}`.trim();
+  if (UNCARRIED.test(carried))
+    throw new TypeError(`\`${what}\` has a character that no header can carry, such as a line break.`);
+  return { [name]: carried };
+}
+
+const UNCARRIED = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 
 function noHttpAddress(url: string): TypeError {
   return new TypeError(`"${url}" is no http address such as http://127.0.0.1:3457.`);

@@ -39,11 +39,18 @@ export const callCommand: CommandDeclaration = {
   async run(context, input) {
     const { client, terminal, signal } = context;
     const { tool, args } = await wantedCall(context, input);
-    const options = { signal, idempotencyKey: textOption(input, 'idempotencyKey') };
+    const options = { signal, idempotencyKey: keyOption(input) };
     const result = await during(terminal, tool, client.callNamed(tool, args, options));
     showObject(terminal, Object(result) as object, () => resultText(terminal, result));
   },
 };
+
+/** Throws UsageProblem for what no request can carry; the rest the service judges. */
+function keyOption(input: CommandInput): string | undefined {
+  const key = textOption(input, 'idempotencyKey');
+  if (key === undefined || /^[\u0020-\u007e]*$/.test(key)) return key;
+  throw new UsageProblem('--idempotency-key: must be visible ASCII characters.');
+}
 
 interface WantedCall {
   readonly tool: string;
