@@ -11,6 +11,11 @@ const failure = (code: string, data: Record<string, unknown> = {}, retryAfterMs:
     'key-1',
   );
 
+const failedRead = (code: string) => {
+  const told = { code, message: 'The sentence.', data: {}, status: 500, requestId: 'req-1', retryAfterMs: null };
+  return new CallError('svc_health', told, null);
+};
+
 test.each([
   [new UsageProblem('no'), 'usage'],
   [new Problem('no'), 'failed'],
@@ -27,6 +32,9 @@ test.each([
   [failure('SERVICE_UNAVAILABLE'), 'later'],
   [failure('TIMEOUT'), 'unknown'],
   [failure('INTERNAL'), 'unknown'],
+  [failedRead('TIMEOUT'), 'later'],
+  [failedRead('E_OUTCOME_UNKNOWN'), 'later'],
+  [failedRead('INTERNAL'), 'failed'],
   [failure('BRAIN_LOAD_FAIL'), 'failed'],
   [failure('BRAIN_LOAD_FAIL', {}, null, 404), 'refused'],
   [new UnreachableError('http://h', 'off', { sent: false, idempotencyKey: null }), 'unreachable'],

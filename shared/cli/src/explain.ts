@@ -69,10 +69,15 @@ function explainCallError(error: CallError): Explanation {
   };
 }
 
-/** Whoever names a brain that is not there is told no; one that cannot be opened is something wrong in the node. */
-function exitOf({ code, status }: CallError): ExitName {
+/**
+ * Whoever names a brain that is not there is told no; one that cannot be opened is something wrong in the node. Only
+ * changes have a key: after a question that was lost nothing is in doubt.
+ */
+function exitOf({ code, status, idempotencyKey }: CallError): ExitName {
   if (code === 'BRAIN_LOAD_FAIL' && status === 404) return 'refused';
-  return EXIT_OF_CODE[code] ?? 'failed';
+  const exit = EXIT_OF_CODE[code] ?? 'failed';
+  if (exit !== 'unknown' || idempotencyKey !== null) return exit;
+  return code === 'INTERNAL' ? 'failed' : 'later';
 }
 
 function keyOf(idempotencyKey: string | null): Record<string, string> {
