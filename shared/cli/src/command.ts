@@ -20,6 +20,8 @@ export interface OptionDeclaration {
   readonly meaning: string;
   readonly completes?: Completes;
   readonly choices?: readonly string[];
+  /** Of one that may stand alone: the word behind it is its value only if it looks so. */
+  readonly takes?: RegExp;
 }
 
 export interface CommandInput {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { CommandInput } from './command.ts';
 import { createProgram, parseCommand } from './program.ts';
 
 const parse = (...argv: string[]) => {
@@ -21,4 +22,28 @@ test.each([
   [['help', 'nope'], 'Help: svc --help'],
 ])('%j is led to the help of the command that it names', async (argv, advice) => {
   await expect(parse(...argv)).rejects.toMatchObject({ exit: 'usage', advice: [advice] });
+});
+
+async function inputOf(...argv: string[]): Promise<CommandInput | undefined> {
+  const inputs: CommandInput[] = [];
+  const quiet = { version: '1', columns: 80, hasColour: false, write: () => {} };
+  await parseCommand(createProgram({ ...quiet, choose: ({ input }) => void inputs.push(input) }), argv);
+  return inputs[0];
+}
+
+test.each([
+  [['--json', 'svc_health'], { args: ['svc_health', []], options: { json: true } }],
+  [['--json', 'svc_search', 'query=x'], { args: ['svc_search', ['query=x']], options: { json: true } }],
+  [['svc_search', '--json', 'query=x'], { args: ['svc_search', ['query=x']], options: { json: true } }],
+  [
+    ['--json', 'svc_search', 'query=x', '--session', 's'],
+    { args: ['svc_search', ['query=x']], options: { json: true, session: 's' } },
+  ],
+  [['svc_health', '--json'], { args: ['svc_health', []], options: { json: true } }],
+  [['svc_search', '--json', '{"query":"x"}'], { args: ['svc_search', []], options: { json: '{"query":"x"}' } }],
+  [['--json', '{"query":"x"}', 'svc_search'], { args: ['svc_search', []], options: { json: '{"query":"x"}' } }],
+  [['svc_search', '--json', '-'], { args: ['svc_search', []], options: { json: '-' } }],
+  [['--json', '@file', 'svc_search'], { args: ['svc_search', []], options: { json: '@file' } }],
+])('svc call %j: --json has an object behind it, or stands alone wherever it stands', async (argv, input) => {
+  expect(await inputOf('call', ...argv)).toEqual(input);
 });

@@ -104,13 +104,30 @@ function styled(program: Command, { columns, hasColour, write }: ProgramOptions)
 /** Calls `choose`, or throws UsageProblem. False when help or the version was all that was wanted. */
 export async function parseCommand(program: Command, argv: readonly string[]): Promise<boolean> {
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(withValuesApart(argv), { from: 'user' });
     return true;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return false;
     throw usageProblem(error, program, argv);
   }
+}
+
+/** An option that may stand alone is put behind the arguments where the word behind it is one of them. */
+function withValuesApart(argv: readonly string[]): readonly string[] {
+  const options = COMMANDS.find(({ name }) => name === argv[0])?.options ?? [];
+  return options.reduce((words, { form, takes }) => {
+    const at = words.indexOf(new Option(form).long ?? form);
+    const next = words[at + 1];
+    const isApart = at < 0 || next === undefined || next.startsWith('-');
+    return takes === undefined || isApart || takes.test(next) ? words : withAlone(words, at);
+  }, argv);
+}
+
+function withAlone(words: readonly string[], at: number): readonly string[] {
+  const behind = words.findIndex((word, place) => place > at && word.startsWith('-'));
+  const end = behind < 0 ? words.length : behind;
+  return [...words.slice(0, at), ...words.slice(at + 1, end), ...words.slice(at, at + 1), ...words.slice(end)];
 }
 
 function usageProblem({ code, message }: CommanderError, program: Command, argv: readonly string[]): UsageProblem {

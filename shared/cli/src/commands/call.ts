@@ -27,7 +27,11 @@ export const callCommand: CommandDeclaration = {
     { form: '[arguments...]', meaning: 'key=value', completes: 'tool-argument' },
   ],
   options: [
-    { form: '--json [object]', meaning: 'All arguments as JSON (@file, - for stdin); without: JSON lines as output.' },
+    {
+      form: '--json [object]',
+      meaning: 'All arguments as JSON (@file, - for stdin); without: JSON lines as output.',
+      takes: /^\s*\{|^@|^-$/,
+    },
     { form: '--idempotency-key <key>', meaning: 'Repeats an earlier change instead of making another.' },
   ],
   examples: [
@@ -60,21 +64,14 @@ interface WantedCall {
 async function wantedCall(context: CommandContext, input: CommandInput): Promise<WantedCall> {
   const tool = textArgument(input, 0) ?? '';
   const read = (source: string): Promise<string> => readSource(context.surroundings, source);
-  const { words, json } = wordsOf(input);
+  const words = manyArguments(input, 1);
+  const json = textOption(input, 'json');
   if (json !== undefined && words.length > 0)
     throw new UsageProblem('Arguments are given as key=value or as JSON, not as both.');
   if (json !== undefined) return { tool, args: await objectOf(json, read) };
   if (words.length === 0) return { tool, args: {} };
   const { inputSchema } = await describeTool(context, tool);
   return { tool, args: await toolArguments(inputSchema, words, read) };
-}
-
-/** `--json` before `key=value` has no object: it says how the result shall look. */
-function wordsOf(input: CommandInput): { words: readonly string[]; json: string | undefined } {
-  const words = manyArguments(input, 1);
-  const json = textOption(input, 'json');
-  if (json === undefined || /^\s*\{|^@|^-$/.test(json)) return { words, json };
-  return { words: [json, ...words], json: undefined };
 }
 
 async function objectOf(json: string, read: (source: string) => Promise<string>): Promise<Record<string, unknown>> {
