@@ -127,6 +127,8 @@ verifies(
       ['start', '-p', 'many'],
       ['tools', '--profile', 'absent'],
       ['status', '--session', 'two words'],
+      ['status', '--session', ''],
+      ['set', 'as-whom', 'x', '--agent', ''],
       ['call', 'svc_commit', 'message=x', '--idempotency-key', 'two words'],
       ['call', 'svc_commit', 'message=x', '--idempotency-key', '十二'],
     ])

@@ -38,6 +38,8 @@ export function credentialOf(env: Surroundings['env']): Credential {
 export function connect(env: Surroundings['env'], options: ConnectionValues): Client {
   const text = (name: string): string | undefined => {
     const value = options[name];
+    // What a script left empty would be another session than was meant, or the operator in place of an agent.
+    if (value === '') throw new UsageProblem(`--${name}: is empty.`);
     return typeof value === 'string' ? value : undefined;
   };
   try {

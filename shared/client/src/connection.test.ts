@@ -24,3 +24,7 @@ test('a credential from a file may end with a line break', () => {
   const { headers } = connectionOf({ url: 'http://127.0.0.1:3457', key: 'abc\r\n', session: 'editor' });
   expect(headers).toEqual({ authorization: 'Bearer abc', 'x-svc-session': 'editor' });
 });
+
+test('an empty agent is nobody, and not the operator', () => {
+  expect(() => connectionOf({ url: 'http://127.0.0.1:3457', key: 'abc', agent: '' })).toThrow('`agent` is empty');
+});

@@ -25,6 +25,8 @@ export interface Connection {
 export function connectionOf({ url, key, token, agent, session }: ConnectionOptions): Connection {
   if (key !== undefined && token !== undefined)
     throw new TypeError('A client speaks as the operator with `key` or as an agent with `token`, not as both.');
+  // The service would take it for none, and the caller for the operator.
+  if (agent === '') throw new TypeError('`agent` is empty: leave it out to speak as the operator.');
   if (!URL.canParse(url)) throw noHttpAddress(url);
   const { protocol, origin, pathname, username, password } = new URL(url);
   if (protocol !== 'http:' && protocol !== 'https:') throw noHttpAddress(url);
