@@ -126,6 +126,7 @@ verifies(
     for (const wrong of [
       ['start', '-p', 'many'],
       ['tools', '--profile', 'absent'],
+      ['tools', 'write', '--profile', 'core'],
       ['status', '--session', 'two words'],
       ['status', '--session', ''],
       ['set', 'as-whom', 'x', '--agent', ''],

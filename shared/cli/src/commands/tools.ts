@@ -30,13 +30,15 @@ export const toolsCommand: CommandDeclaration = {
   summary: 'Lists the tools of the node, or those that fit some words.',
   args: [{ form: '[words...]', meaning: 'What you want to do; the best fit comes first.' }],
   options: [
-    { form: '--profile <name>', meaning: 'Only the tools of this profile.' },
+    { form: '--profile <name>', meaning: 'Only the tools of this profile; not with words.' },
     { form: '--area <name>', meaning: 'Only the tools of this area.' },
   ],
   examples: ['svc tools', 'svc tools write a file', 'svc tools --area branches --json | jq -r .name'],
   async run({ client, terminal, signal }, input) {
     const [area, profile] = [textOption(input, 'area'), textOption(input, 'profile')];
     const query = manyArguments(input, 0).join(' ');
+    // The node looks for words in all tools that the caller may know of.
+    if (query !== '' && profile !== undefined) throw new UsageProblem('Words or a profile, not both.');
     const found =
       query === ''
         ? await client.tools({
