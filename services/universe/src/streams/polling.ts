@@ -42,7 +42,7 @@ export async function pollAll(
     const { workspace } = first.place;
     tell(unit, { work, workspace }, 'stream:claimed', { agentId: work.agentId ?? '', attempts: work.attempts });
   }
-  const retryAfterMs = taken.length < asked.length ? await readRetryAfter(tx, row.streamId) : null;
+  const retryAfterMs = taken.length < asked.length ? await readRetryAfter(tx, row) : null;
   return asked.map((_one, index) => {
     const work = taken[index];
     return allow(work === undefined ? { work: null, retryAfterMs } : { work, retryAfterMs: null });

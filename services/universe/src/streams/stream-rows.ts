@@ -159,14 +159,17 @@ export async function readNext(tx: SqlClient, { streamId, options }: StreamRow):
 }
 
 /** In how long something may be there for who found nothing; null = nothing is on its way. */
-export async function readRetryAfter(tx: SqlClient, streamId: string): Promise<number | null> {
+export async function readRetryAfter(tx: SqlClient, { streamId, options }: StreamRow): Promise<number | null> {
+  // `greatest` passes over what is null, and would take a queue without work for one that has some now.
   const [row] = await tx.$queryRawUnsafe<{ ms: number | null }[]>(
-    `SELECT greatest(0, ceil(extract(epoch FROM least(
-         (SELECT available_at FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND NOT waits ORDER BY seq LIMIT 1),
+    `SELECT ceil(extract(epoch FROM least(
+         (SELECT available_at FROM (SELECT * FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND NOT waits
+            ORDER BY seq LIMIT 1) w ${options.ordered ? `WHERE NOT ${BLOCKED}` : ''}),
          (SELECT min(available_at) FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND waits),
          (SELECT min(lease_expires_at) FROM universe.work WHERE stream_id = $1 AND status = 'working'))
-       - clock_timestamp()) * 1000))::float8 AS ms`,
+       - clock_timestamp()) * 1000)::float8 AS ms`,
     streamId,
   );
-  return row?.ms ?? null;
+  const ms = row?.ms ?? null;
+  return ms === null ? null : Math.max(0, ms);
 }

@@ -90,20 +90,25 @@ describe('a queue', () => {
     expect(await bed.call('stream_watch', {})).toMatchObject({ code: 'NOT_APPLICABLE' });
   });
 
-  test('with an order offers nothing while something before it is open', async () => {
-    await bed.call('stream_create', { stream: 'strict', options: { ordered: true, backoffMs: 60_000 } });
+  test('with an order offers nothing while something before it is open, and says for how long', async () => {
+    await bed.call('stream_create', { stream: 'strict', options: { ordered: true, backoffMs: 30_000 } });
     for (const task of ['a', 'b']) await put('strict', task);
     const first = await taken('strict');
-    expect((await poll('strict')).work).toBeNull();
+    const pause = async () => Math.round(((await poll('strict')).retryAfterMs ?? 0) / 10_000);
+    expect([(await poll('strict')).work, await pause()]).toEqual([null, 6]);
     await bed.call('stream_fail', { id: first.id, error: 'later' });
-    expect((await poll('strict')).work).toBeNull();
+    expect([(await poll('strict')).work, await pause()]).toEqual([null, 3]);
     const { items } = (await bed.call('stream_list', { stream: 'strict' })) as { items: { id: string }[] };
     const second = { workId: items[1]?.id ?? '', agentId: 'w1' };
     expect(await bed.call('stream_lease', second)).toMatchObject({ leased: false, code: 'E_NOT_AVAILABLE' });
     await sql(`UPDATE universe.work SET available_at = now() WHERE work_id = $1`, first.id);
     expect((await poll('strict')).work).toMatchObject({ task: 'a', attempts: 2 });
     await bed.call('stream_complete', { id: first.id, result: 1 });
-    expect((await poll('strict')).work).toMatchObject({ task: 'b' });
+    const last = await taken('strict');
+    expect(last).toMatchObject({ task: 'b' });
+    await bed.call('stream_complete', { id: last.id, result: 1 });
+    // Nothing is on its way: nobody knows when to ask again.
+    expect(await poll('strict')).toEqual({ stream: 'strict', work: null });
   });
 
   test('is removed with its work', async () => {
