@@ -71,6 +71,7 @@ verifies(
     expect(await svc.rows('call', 'svc_search', '--json', '{"query":"tide","limit":1}')).toMatchObject([
       { query: 'tide' },
     ]);
+    expect(await svc.rows('call', 'svc_config_set', 'key=notes.language', 'value=en')).toMatchObject([{ value: 'en' }]);
     // not for a moment in which a busy machine lets the node wait
     await expect.poll(() => svc.rows('status')).toMatchObject([{ ready: true, brains: expect.any(Array) }]);
     expect(await svc.rows('doctor')).toContainEqual(expect.objectContaining({ name: 'node', state: 'ok' }));

@@ -24,8 +24,21 @@ const SCHEMA = {
     who: { type: 'object', properties: { agentId: { type: 'string' }, age: { type: 'integer' } } },
     tree: { $ref: '#/$defs/tree' },
     any: {},
+    value: { description: 'Whatever it is.', $ref: '#/$defs/json' },
   },
-  $defs: { tree: { type: 'object', properties: { leaf: { type: 'boolean' } } } },
+  $defs: {
+    tree: { type: 'object', properties: { leaf: { type: 'boolean' } } },
+    json: {
+      anyOf: [
+        { type: 'string' },
+        { type: 'number' },
+        { type: 'boolean' },
+        { type: 'null' },
+        { type: 'array', items: { $ref: '#/$defs/json' } },
+        { type: 'object', additionalProperties: { $ref: '#/$defs/json' } },
+      ],
+    },
+  },
 };
 
 const read = async (source: string): Promise<string> => `text of ${source}`;
@@ -61,6 +74,13 @@ test.each([
   ['any=5', { any: 5 }],
   ['any=12345678901234567890', { any: '12345678901234567890' }],
   ['unknown=true', { unknown: true }],
+  ['value=true', { value: true }],
+  ['value=yes', { value: 'yes' }],
+  ['value=5', { value: 5 }],
+  ['value=12345678901234567890', { value: '12345678901234567890' }],
+  ['value=null', { value: null }],
+  ['value=["127.0.0.1:4457",[1]]', { value: ['127.0.0.1:4457', [1]] }],
+  ['value={"a":[]}', { value: { a: [] } }],
   ['name:="5"', { name: '5' }],
   ['count:=null', { count: null }],
 ])('%s is what the schema means', async (word, expected) => {

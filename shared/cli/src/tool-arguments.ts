@@ -86,11 +86,17 @@ function isList(schema: Schema | undefined, root: Schema): boolean {
 
 function convert(schema: Schema | undefined, text: string, root: Schema): Converted {
   const forms = formsOf(schema, root);
-  if (forms.length === 0) return { ok: true, value: guess(text) };
+  if (forms.length === 0 || holdsItself(schema, root)) return { ok: true, value: guess(text) };
   const tried = [...forms].sort((a, b) => rank(a) - rank(b)).map((form) => convertTo(form, text, root));
   const fitting = tried.find(({ ok }) => ok);
   if (fitting !== undefined) return fitting;
   return { ok: false, problem: tried.flatMap((one) => (one.ok ? [] : [one.problem])).join(', or ') };
+}
+
+/** Any JSON: a list of it may hold lists of it, so an element alone could be a list of an element without end. */
+function holdsItself(schema: Schema | undefined, root: Schema): boolean {
+  const known = resolved(schema, root);
+  return formsOf(known, root).some(({ type, items }) => type === 'array' && resolved(items as Schema, root) === known);
 }
 
 /** A plain text takes everything, so it is tried last. */
