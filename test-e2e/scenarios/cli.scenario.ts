@@ -126,6 +126,7 @@ verifies(
     expect(noArea).toMatchObject({ code: 2, stderr: expect.stringContaining('branches') });
     for (const wrong of [
       ['start', '-p', 'many'],
+      ['mcp', '-d', ''],
       ['tools', '--profile', 'absent'],
       ['tools', 'write', '--profile', 'core'],
       ['status', '--session', 'two words'],

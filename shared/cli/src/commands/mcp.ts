@@ -1,5 +1,6 @@
 /** The protocol of agents on stdin and stdout, for clients that start their servers themselves. */
-import { type CommandDeclaration, textOption } from '../command.ts';
+import type { CommandDeclaration } from '../command.ts';
+import { folderOption } from '../folder-option.ts';
 
 export const mcpCommand: CommandDeclaration = {
   name: 'mcp',
@@ -18,7 +19,7 @@ export const mcpCommand: CommandDeclaration = {
   isLocal: true,
   examples: ['svc mcp', 'svc mcp -d ~/brain'],
   async run({ surroundings }, input) {
-    const data = textOption(input, 'data');
+    const data = folderOption(input, 'data');
     await surroundings.start({
       environment: { SVC_MODE: 'mcp', ...(data === undefined ? {} : { SVC_DATA_DIR: data }) },
     });

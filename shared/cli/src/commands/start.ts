@@ -1,5 +1,6 @@
 /** The node itself, from the command line. */
-import { type CommandDeclaration, textOption } from '../command.ts';
+import type { CommandDeclaration } from '../command.ts';
+import { folderOption } from '../folder-option.ts';
 import { portNumber } from '../numbers.ts';
 
 export const startCommand: CommandDeclaration = {
@@ -17,7 +18,7 @@ export const startCommand: CommandDeclaration = {
   isLocal: true,
   examples: ['svc start', 'svc start -d ~/brain -p 4000'],
   async run({ surroundings }, input) {
-    const [port, data] = [portNumber(input, 'port'), textOption(input, 'data')];
+    const [port, data] = [portNumber(input, 'port'), folderOption(input, 'data')];
     const environment = {
       ...(port === undefined ? {} : { SVC_MCP_PORT: port }),
       ...(data === undefined ? {} : { SVC_DATA_DIR: data }),
