@@ -14,13 +14,14 @@ type Hit = Result<'svc_search'>['results'][number];
 export const searchCommand: CommandDeclaration = {
   name: 'search',
   summary: 'Searches the files of the brain.',
+  notes: ['docs/search.md shows what a query can say. A word that begins with a dash stands behind --.'],
   args: [{ form: '<words...>', meaning: 'What to look for.' }],
   options: [
     { form: '-n, --limit <count>', meaning: 'Results at most.' },
     { form: '--category <folder>', meaning: 'Only below this folder.' },
     ...PLACE_OPTIONS,
   ],
-  examples: ['svc search high water', 'svc search tides --json | jq -r .file'],
+  examples: ['svc search high water', 'svc search tides --json | jq -r .file', 'svc search water -- -low'],
   async run({ client, terminal, signal }, input) {
     const args = {
       query: manyArguments(input, 0).join(' '),
