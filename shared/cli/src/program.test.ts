@@ -24,6 +24,14 @@ test.each([
   await expect(parse(...argv)).rejects.toMatchObject({ exit: 'usage', advice: [advice] });
 });
 
+test.each(['--url=http://h', '--session', '--json', '--timeout'])(
+  '%s before the command is sent behind it',
+  async (option) => {
+    const advice = [`It stands behind the command: svc <command> ${option.split('=')[0] ?? ''}`, 'Help: svc --help'];
+    await expect(parse(option, 'status')).rejects.toMatchObject({ message: `unknown option '${option}'.`, advice });
+  },
+);
+
 async function inputOf(...argv: string[]): Promise<CommandInput | undefined> {
   const inputs: CommandInput[] = [];
   const quiet = { version: '1', columns: 80, hasColour: false, write: () => {} };

@@ -135,8 +135,17 @@ function usageProblem({ code, message }: CommanderError, program: Command, argv:
   // Only `svc help <word>` ends so: every group has a command that it stands for.
   if (code === 'commander.help') return new UsageProblem(`unknown command '${argv.slice(1).join(' ')}'.`, [help]);
   const [sentence = '', ...rest] = message.replace(/^error: /, '').split('\n');
-  const advice = rest.map((line) => line.replace(/^\(|\)$/g, ''));
+  // What commander takes for meant is one of the options of the program alone.
+  const advice = isTooEarly(argv)
+    ? [`It stands behind the command: svc <command> ${argv[0]?.split('=')[0] ?? ''}`]
+    : rest.map((line) => line.replace(/^\(|\)$/g, ''));
   return new UsageProblem(sentence.replace(/\.*$/, '.'), [...advice, help]);
+}
+
+/** An option of commands where the command was to be named. */
+function isTooEarly([first = '']: readonly string[]): boolean {
+  const name = first.split('=')[0];
+  return [...FORM_OPTIONS, ...CONNECTION_OPTIONS].some(({ form }) => new Option(form).long === name);
 }
 
 /** The words that name the command which was meant. */
