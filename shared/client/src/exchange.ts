@@ -74,6 +74,9 @@ const NOT_SENT: Readonly<Record<string, string>> = {
 const UNTRUSTED = /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH$)/;
 const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
+/** What Node says of a port that it calls for nobody. */
+const NEVER_CALLED = 'bad port';
+
 function tlsProblemOf(code: string | null, message: string): string | null {
   if (code === null) return null;
   if (UNTRUSTED.test(code)) return `its certificate is not trusted: ${message}`;
@@ -89,7 +92,8 @@ function lossOf(error: unknown): Pick<Unanswered, 'sent' | 'isStrange' | 'reason
   const tlsProblem = tlsProblemOf(code, reason);
   if (tlsProblem !== null) return { sent: false, isStrange: true, reason: tlsProblem };
   // What Node names without a code is its own decision: a port it does not call, a redirect that is not followed.
-  return { sent: true, reason, ...(code === null && cause !== error ? { isStrange: true } : {}) };
+  const isDecided = code === null && cause !== error;
+  return { sent: !(isDecided && reason === NEVER_CALLED), reason, ...(isDecided ? { isStrange: true } : {}) };
 }
 
 /** The reply of /call. What is no reply of ours comes from something else at that address. */
