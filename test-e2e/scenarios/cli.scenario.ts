@@ -147,6 +147,9 @@ verifies(
       stderr: expect.stringContaining('svc start'),
     });
     expect(await said(['watch', '--url', nobody])).toMatchObject({ code: 4 });
+    const elsewhere = `${scenario.place.gateways[0] ?? ''}/behind/a/path`;
+    for (const command of [['status'], ['tools'], ['watch'], ['set', 'a', 'b']])
+      expect(await said([...command, '--url', elsewhere]), command[0]).toMatchObject({ code: 4 });
     expect(await said(['status', '--url', 'ftp://x'])).toMatchObject({ code: 2 });
     const untrusted = createServer(selfSignedServer()).listen(0, '127.0.0.1');
     await once(untrusted, 'listening');

@@ -22,6 +22,7 @@ test.each([
   [new RefusalError('svc_sync', 'E_NOT_CONFIGURED', 'no remote', {}, 'r'), 'refused'],
   [failure('VAF_INPUT_INVALID'), 'usage'],
   [failure('TOOL_NOT_FOUND'), 'usage'],
+  [failure('NOT_FOUND'), 'unreachable'],
   [failure('INVALID_REQUEST'), 'usage'],
   [failure('IDEMPOTENCY_KEY_REUSED'), 'usage'],
   [failure('PAYLOAD_TOO_LARGE'), 'usage'],
@@ -54,6 +55,7 @@ test('each exit code tells something of its own', () => {
 test('a person is told what to do', () => {
   const advice = (error: unknown) => explain(error).advice.join('\n');
   expect(advice(failure('UNAUTHORIZED'))).toContain('SVC_KEY');
+  expect(advice(failure('NOT_FOUND'))).toContain('--url');
   expect(advice(failure('RATE_LIMITED', {}, 2500))).toContain('in 3 s');
   expect(advice(failure('E_OUTCOME_UNKNOWN'))).toContain('--idempotency-key key-1');
   expect(advice(failure('INTERNAL'))).toContain('req-1');

@@ -19,6 +19,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitName>> = {
   VAF_INPUT_INVALID: 'usage',
   VAF_PATH_BLOCKED: 'usage',
   TOOL_NOT_FOUND: 'usage',
+  NOT_FOUND: 'unreachable',
   INVALID_REQUEST: 'usage',
   IDEMPOTENCY_KEY_REUSED: 'usage',
   PAYLOAD_TOO_LARGE: 'usage',
@@ -86,6 +87,8 @@ function keyOf(idempotencyKey: string | null): Record<string, string> {
 
 function adviceFor({ tool, code, requestId, retryAfterMs, idempotencyKey }: CallError): string[] {
   switch (code) {
+    case 'NOT_FOUND':
+      return ['The doors of the node are somewhere else: is SVC_URL or --url right, with its port and path?'];
     case 'UNAUTHORIZED':
       return ['Set SVC_KEY (the key of the node) or SVC_TOKEN (a token, see `svc token mint`).'];
     case 'RATE_LIMITED':
