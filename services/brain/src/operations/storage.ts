@@ -60,9 +60,10 @@ async function pieceOf(
   if (found === null || !isRegular(found.kind)) return deny('E_FILE_ABSENT', { path });
   const bytes = await bytesOf(state, found, offset);
   if (bytes === null) return deny('E_FILE_ABSENT', { path });
-  const isWhole = offset === 0 && bytes.piece.byteLength === bytes.total;
+  const isWhole = bytes.piece.byteLength === bytes.total;
   const text = encoding === 'utf8' && isWhole ? decodeText(bytes.piece) : null;
-  if (encoding === 'utf8' && text === null) return deny('E_NOT_TEXT', { path: found.file, bytes: bytes.total });
+  if (encoding === 'utf8' && text === null)
+    return deny('E_NOT_TEXT', { path: found.file, bytes: bytes.total }, isWhole ? undefined : IN_PIECES);
   const end = offset + bytes.piece.byteLength;
   return allow({
     path: found.file,
@@ -72,6 +73,9 @@ async function pieceOf(
     nextOffset: end < bytes.total && bytes.piece.byteLength > 0 ? end : null,
   });
 }
+
+/** One may end within a letter. */
+const IN_PIECES = 'A file is text as a whole and up to 1 MiB; pieces are read as base64.';
 
 interface Bytes {
   readonly piece: Uint8Array;

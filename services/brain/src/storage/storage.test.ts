@@ -76,8 +76,12 @@ test('what is no content is refused, and what a tool of text does not serve it d
 });
 
 test('a large file of a person is read in pieces, listed, and never replaced', async () => {
-  const large = Buffer.alloc(2_500_000, 7);
+  const large = Buffer.alloc(2_500_000, 'text');
   writeFileSync(join(root(), 'large.bin'), large);
+  expect(await user.no('svc_storage_read', { path: 'large.bin' })).toMatchObject({
+    code: 'E_NOT_TEXT',
+    error: expect.stringContaining('base64'),
+  });
   const pieces: Buffer[] = [];
   let offset: unknown = 0;
   while (offset !== undefined) {
