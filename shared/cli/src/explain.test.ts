@@ -20,6 +20,8 @@ test.each([
   [new UsageProblem('no'), 'usage'],
   [new Problem('no'), 'failed'],
   [new RefusalError('svc_sync', 'E_NOT_CONFIGURED', 'no remote', {}, 'r'), 'refused'],
+  [new RefusalError('svc_commit', 'E_BUSY', 'another git works', { retryAfterMs: 1000 }, 'r'), 'later'],
+  [failure('E_BUSY'), 'later'],
   [failure('VAF_INPUT_INVALID'), 'usage'],
   [failure('TOOL_NOT_FOUND'), 'usage'],
   [failure('NOT_FOUND'), 'unreachable'],

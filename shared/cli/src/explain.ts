@@ -49,8 +49,10 @@ export function explain(error: unknown): Explanation {
   return { exit: 'failed', message, code: null, advice: [], data: {} };
 }
 
+/** Some tools refuse what a call of others ends with as an error: that they are busy. */
 function explainRefusal({ code, message, data, requestId }: RefusalError): Explanation {
-  return { exit: 'refused', message: oneLine(message), code, advice: detailsOf(data), data: { ...data, requestId } };
+  const exit = code === 'E_BUSY' ? 'later' : 'refused';
+  return { exit, message: oneLine(message), code, advice: detailsOf(data), data: { ...data, requestId } };
 }
 
 function explainCallError(error: CallError): Explanation {
