@@ -7,6 +7,7 @@ import { explain } from './explain.ts';
 import { type Chosen, createProgram, parseCommand } from './program.ts';
 import type { Surroundings } from './surroundings.ts';
 import { createTerminal, type Form, type Terminal } from './terminal.ts';
+import { jsonLine } from './visible.ts';
 
 /** Thrown into what runs when the person wants to end it. */
 export class Interrupted extends Error {}
@@ -78,7 +79,7 @@ async function runChosen(
 
 function tell(terminal: Terminal, error: unknown, asJson: boolean): ExitName {
   const { exit, message, code, advice, data } = explain(error);
-  if (asJson) terminal.note(JSON.stringify({ error: { exit, code, message, advice, data } }));
+  if (asJson) terminal.note(jsonLine({ error: { exit, code, message, advice, data } }));
   else {
     const head = terminal.paintNote(['bold', 'red'], 'svc:');
     const named = code === null ? '' : ` ${terminal.paintNote('dim', `(${code})`)}`;

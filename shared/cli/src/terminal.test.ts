@@ -114,3 +114,12 @@ test('progress is shown at a terminal only, and leaves nothing', async () => {
   progress.end();
   expect(seen.noted()).toMatch(/\r\u001b\[K$/);
 });
+
+test('JSON has nothing in it that acts on a terminal, and is read as what it was', () => {
+  const { made, said } = terminal({ isTTY: true, form: 'json' });
+  const value = { text: 'a\u009b31m \u202eb\u2069 \u007f \u001b[2J \u0000 \\u009b 水位 😀\n\t' };
+  made.json(value);
+  const line = said();
+  expect(line).toMatch(/^[^\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]*\n$/);
+  expect(JSON.parse(line)).toEqual(value);
+});

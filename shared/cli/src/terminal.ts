@@ -1,6 +1,7 @@
 /** Where output goes: text with colour for a person, JSON lines for a program, notes beside it. */
 import { styleText } from 'node:util';
 import type { Surroundings, TerminalStream } from './surroundings.ts';
+import { jsonLine } from './visible.ts';
 
 export type Paint = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
 /** `auto`: text at a terminal, JSON lines anywhere else. */
@@ -55,7 +56,7 @@ export function createTerminal({ stdin, stdout, stderr, env }: Streams, form: Fo
     columns: isSeen ? cellsOf(stdout) : Number.POSITIVE_INFINITY,
     print: (text) => void stdout.write(`${text}\n`),
     raw: (text) => void stdout.write(text),
-    json: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
+    json: (value) => void stdout.write(`${jsonLine(value)}\n`),
     note: (text) => void stderr.write(`${text}\n`),
     paint: painter(stdout),
     paintNote,

@@ -17,3 +17,8 @@ export function visible(text: string): string {
 export function oneLine(text: string): string {
   return visible(text).replaceAll(/\s+/g, ' ').trim();
 }
+
+/** JSON in one line; what would act on a terminal is written as JSON may write it, and is read as it was. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replace(UNSEEN, (unseen) => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
