@@ -39,6 +39,14 @@ verifies(
     expect(await svc.rows('get', 'notes/tides', '--json')).toMatchObject([{ content: text, brain }]);
     const piped = await svc.run(['set', 'notes/pipe'], { stdin: 'from a pipe\n' });
     expect(JSON.parse(piped.stdout)).toMatchObject({ file: 'notes/pipe.md', bytes: 12 });
+    const waiting = svc.start(['set', 'notes/never']);
+    onTestFinished(() => void waiting.kill('SIGKILL'));
+    const left = new Promise<number | null>((resolve) => waiting.once('close', resolve));
+    // It is there, and waits for the end of what it is given, once it has taken what is more than a pipe holds.
+    await new Promise((resolve) => waiting.stdin?.write('x'.repeat(500_000), resolve));
+    waiting.kill('SIGINT');
+    expect(await left).toBe(130);
+    expect((await svc.run(['get', 'notes/never'])).code).toBe(3);
     const asLaunched = [process.execPath, LAUNCHER, 'set', 'notes/pipe'].map(quoted).join(' ');
     expect(await svc.program(['sh', '-c', `${asLaunched} < /`])).toMatchObject({
       code: 2,

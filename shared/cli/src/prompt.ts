@@ -56,7 +56,8 @@ async function* askedLines(
   history: readonly string[],
 ): AsyncGenerator<string> {
   const said = [...history];
-  for (;;) {
+  // A command that read what was typed may have come to its end, or was left while it waited for that.
+  while (surroundings.stdin.readable) {
     const reader = createInterface({
       input: surroundings.stdin,
       output: surroundings.stdout,

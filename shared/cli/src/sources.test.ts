@@ -6,7 +6,7 @@ import type { Surroundings } from './surroundings.ts';
 
 const piped = (...bytes: number[]): Promise<string> => {
   const stdin = Readable.from([Buffer.from(bytes)]) as unknown as Surroundings['stdin'];
-  return readSource({ cwd: '/', stdin }, '-');
+  return readSource({ cwd: '/', stdin }, '-', new AbortController().signal);
 };
 
 it('takes text from stdin as it is, with the mark that it may begin with', async () => {

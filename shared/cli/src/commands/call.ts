@@ -63,7 +63,7 @@ interface WantedCall {
 
 async function wantedCall(context: CommandContext, input: CommandInput): Promise<WantedCall> {
   const tool = textArgument(input, 0) ?? '';
-  const read = (source: string): Promise<string> => readSource(context.surroundings, source);
+  const read = (source: string): Promise<string> => readSource(context.surroundings, source, context.signal);
   const words = manyArguments(input, 1);
   const json = textOption(input, 'json');
   if (json !== undefined && words.length > 0)

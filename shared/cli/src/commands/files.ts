@@ -50,7 +50,7 @@ export const setCommand: CommandDeclaration = {
     if (text !== undefined && path !== undefined) throw new UsageProblem('A text or a file, not both.');
     if (text === undefined && path === undefined && surroundings.stdin.isTTY === true)
       terminal.note(terminal.paintNote('dim', 'Type the text; Ctrl-D ends it.'));
-    const content = text === undefined || text === '-' ? await readSource(surroundings, path ?? '-') : text;
+    const content = text === undefined || text === '-' ? await readSource(surroundings, path ?? '-', signal) : text;
     const args = {
       name: textArgument(input, 0) ?? '',
       content,
