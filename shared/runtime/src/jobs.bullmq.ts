@@ -45,7 +45,7 @@ const WISHES_SEEN = 100;
 const repeatStrategy = (nowMs: number, options: { readonly pattern?: string }) =>
   slotAfter(nowMs, Number(options.pattern));
 
-export interface BullmqJobs extends Jobs {
+interface BullmqJobs extends Jobs {
   /** Redis is there and has just refused to hand out work. */
   readonly isRefused: boolean;
 }

@@ -21,7 +21,7 @@ interface NatsOptions {
   readonly config?: string;
 }
 
-export interface NatsServer extends TestServer {
+interface NatsServer extends TestServer {
   /** Other lines of configuration instead of those given, read while it runs. Absent when its process is not ours. */
   reload?(config: string): Promise<void>;
 }
