@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Runs `work` when all earlier work has ended, however it ended. */
-type InTurn = <Value>(work: () => Promise<Value>) => Promise<Value>;
+export type InTurn = <Value>(work: () => Promise<Value>) => Promise<Value>;
 
 export function createTurn(): InTurn {
   let last: Promise<unknown> = Promise.resolve();

@@ -9,6 +9,7 @@ import type { AuditRelay } from '@svc/runtime/audit-relay.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
+import { createTurn } from '@svc/runtime/turns.ts';
 import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
 import { CommitHandles } from '../rules/commit-handles.ts';
@@ -281,7 +282,7 @@ export class BrainHost {
     rules.place(name, homes);
     const parts = { indexes: this.indexes, handles, homes, disk: this.disk, islands: new IslandPast(repository) };
     const journalDir = join(dataDir, 'journal');
-    const own = { journalDir, unstored: new Set<string>(), rwLock: createRwLock() };
+    const own = { journalDir, unstored: new Set<string>(), rwLock: createRwLock(), treeTurn: createTurn() };
     const context = { ...shared, ...parts, ...own, name, owner, repository };
     const brain = new OpenBrain(
       context,

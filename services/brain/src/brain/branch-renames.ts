@@ -29,18 +29,14 @@ export function openRename(
   return openJournal(journalDir, `${name}.${platform.ids.next('ren')}`, record);
 }
 
-/**
- * A working tree of ours whose branch a person gave another name: git leaves it where it is, under the old one. Null when
- * there is none but those of the branches `except`.
- */
+/** A working tree of ours whose branch a person gave another name: git leaves it where it is, under the old one. */
 export async function leftByHand(
   { repository }: Pick<BrainContext, 'repository'>,
   { worktrees }: Places,
-  except: ReadonlySet<string>,
 ): Promise<Omit<RenameRecord, 'brain'> | null> {
   const trees = await listWorktrees(worktrees);
   for (const [from, dir] of trees) {
-    if (except.has(from) || (await readHead(repository, from)) !== null || !(await isWhole(repository, dir))) continue;
+    if ((await readHead(repository, from)) !== null || !(await isWhole(repository, dir))) continue;
     const state = await readWorktreeState(repository, dir);
     const to = state.unfinished === null ? state.branch : null;
     if (to !== null && !trees.has(to) && (await readHead(repository, to)) !== null) return { from, to };
@@ -66,16 +62,29 @@ export async function followByHand(
   await journal.close();
 }
 
-/** What a killed process left of working trees, before any is opened; the rows have followed already. */
-export async function finishRenames(
-  { repository, name, journalDir }: BrainContext,
-  { worktrees }: Places,
-): Promise<void> {
+interface LeftRename extends Omit<RenameRecord, 'brain'> {
+  readonly journal: Journal;
+}
+
+/** Branches that have another name while their working trees and the rest wait for `finishRename`; others are forgotten. */
+export async function leftRenames({ repository, name, journalDir }: BrainContext): Promise<LeftRename[]> {
+  const renamed: LeftRename[] = [];
   for (const { record: left, journal } of await leftJournals(journalDir, `${name}.ren_`)) {
     const { brain, from, to } = left as RenameRecord;
     if (brain !== name) continue; // a brain whose name goes on where ours ends
-    const isRenamed = (await readHead(repository, to)) !== null && (await readHead(repository, from)) === null;
-    if (isRenamed) await moveWorktree(repository, worktrees, { from, to });
-    await journal.close();
+    if ((await readHead(repository, to)) !== null && (await readHead(repository, from)) === null)
+      renamed.push({ from, to, journal });
+    else await journal.close();
   }
+  return renamed;
+}
+
+/** The working tree follows, in which nobody is at work any more; the rows have followed already. */
+export async function finishRename(
+  { repository }: BrainContext,
+  { worktrees }: Places,
+  { from, to, journal }: LeftRename,
+): Promise<void> {
+  await moveWorktree(repository, worktrees, { from, to });
+  await journal.close();
 }

@@ -109,7 +109,7 @@ async function getReady(brain: OpenBrain, writer: BranchWriter, wish: CommitWish
   const stamp = await indexStamp(repository, tree.root);
   await tree.look();
   await writer.tellNoticed('external', wish.context.deadlineAt);
-  const head = await brain.headOf(tree.branch);
+  const head = await brain.presentHead(tree.branch);
   const changes = changesOf(writer, wish);
   const gathered = await gatherEdits(repository, tree, changes, { known });
   const isClean = gathered.edits.length === 0;

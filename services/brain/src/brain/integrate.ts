@@ -95,11 +95,11 @@ export async function integrateOnce<Value>(
     return { plan, stage: await stageMoves(brain.context.repository, plan.moves) };
   };
   await using cleanup = new AsyncDisposableStack();
-  const early = await prepare(await brain.headOf(writer.tree.branch));
+  const early = await prepare(await brain.presentHead(writer.tree.branch));
   cleanup.use(early.stage);
   return await writer.alone(wish.context.deadlineAt, async () => {
     await writer.tree.look();
-    const ours = await brain.headOf(writer.tree.branch);
+    const ours = await brain.presentHead(writer.tree.branch);
     if (ours === early.plan.before) return applyGuarded(brain, writer, wish, early);
     if (wish.plan !== undefined) return null;
     const late = await prepare(ours);

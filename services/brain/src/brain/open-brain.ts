@@ -1,4 +1,5 @@
 /** A brain that this process owns: its repository, its working trees, each with its writer. */
+import { Refusal } from '@svc/contract/codes.ts';
 import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { createTurn } from '@svc/runtime/turns.ts';
 import { LRUCache } from 'lru-cache';
@@ -19,7 +20,7 @@ import { DEFAULT_REMOTE, type SyncSettings } from './remotes.ts';
 import { finishMoves, storeLeft } from '../writer/move-record.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
-import { finishRenames, followByHand, leftByHand } from './branch-renames.ts';
+import { finishRename, followByHand, leftByHand, leftRenames } from './branch-renames.ts';
 import { OpenTrees } from './open-trees.ts';
 import { treeProblems } from './tree-problems.ts';
 
@@ -56,8 +57,6 @@ export class OpenBrain {
   readonly places: BrainPlaces;
   readonly sync: SyncSettings;
   readonly trees: OpenTrees;
-  /** Branches that are being given another name by us. */
-  readonly renaming = new Set<string>();
   readonly #renames = createTurn();
   readonly #storing = createTurn();
   readonly #indexes: BrainIndexes;
@@ -81,7 +80,7 @@ export class OpenBrain {
       return (await listWorktrees(this.places.worktrees)).get(branch) ?? null;
     };
     await finishMoves(this.context);
-    await finishRenames(this.context, this.places);
+    for (const left of await leftRenames(this.context)) await finishRename(this.context, this.places, left);
     await finishSteps(this.context, rootOf);
     await finishApply(this.context, rootOf);
     await this.followHandRenames();
@@ -94,7 +93,17 @@ export class OpenBrain {
 
   /** What moved in git while the database was away, before anything else changes. */
   async storeLeftMoves(): Promise<void> {
-    if (this.context.unstored.size > 0) await this.#storing(() => storeLeft(this.context));
+    if (this.context.unstored.size > 0) await this.#storing(() => this.#storeLeftMoves());
+  }
+
+  async #storeLeftMoves(): Promise<void> {
+    const { treeTurn } = this.context;
+    await storeLeft(this.context);
+    // In a turn no renaming is under way, so these are left.
+    for (const left of await treeTurn(() => leftRenames(this.context))) {
+      await this.trees.release(left.from, null); // waits for its queue, which may wait for the turn
+      await treeTurn(() => finishRename(this.context, this.places, left));
+    }
   }
 
   /** Creates a branch that only the default remote has, as last fetched; false when that has none either. */
@@ -163,12 +172,13 @@ export class OpenBrain {
 
   /** Working trees of branches that a person gave another name go along with them. */
   followHandRenames(): Promise<void> {
+    const { treeTurn } = this.context;
     return this.#renames(async () => {
       for (;;) {
-        const move = await leftByHand(this.context, this.places, this.renaming);
+        const move = await treeTurn(() => leftByHand(this.context, this.places));
         if (move === null) return;
-        await this.trees.release(move.from, null);
-        await followByHand(this.context, this.places, move);
+        await this.trees.release(move.from, null); // waits for its queue, which may wait for the turn
+        await treeTurn(() => followByHand(this.context, this.places, move));
       }
     });
   }
@@ -178,6 +188,13 @@ export class OpenBrain {
     const open = await this.trees.opened(branch);
     if (open !== undefined) return open.compareWithHead();
     return (await readHead(this.context.repository, branch)) ?? '';
+  }
+
+  /** As `headOf`. Throws E_BRANCH_ABSENT: somebody may have deleted the branch, or given it another name, meanwhile. */
+  async presentHead(branch: string): Promise<string> {
+    const head = await this.headOf(branch);
+    if (head === '') throw new Refusal('E_BRANCH_ABSENT', { branch });
+    return head;
   }
 
   /** A commit of our own: the file table follows without reading the tree again. */

@@ -130,8 +130,8 @@ export class OpenTrees {
    */
   async release(branch: string, queue: BranchWriter | null): Promise<void> {
     const opening = this.#trees.get(branch);
+    this.#trees.delete(branch);
     const open = await opening?.catch(() => undefined);
-    if (this.#trees.get(branch) === opening) this.#trees.delete(branch);
     if (open === undefined) return;
     open.writer.retire(new Refusal('E_BRANCH_ABSENT', { branch }));
     if (open.writer !== queue) await open.writer.settled();
@@ -189,6 +189,7 @@ export class OpenTrees {
       await this.#look(open.writer, () => open.writer.tree.look());
       await open.compareWithHead(); // a commit by hand touches no file
     } catch (error) {
+      if (error instanceof TreeClosed || error instanceof Refusal) return; // its branch has gone
       this.#context.platform.log.warn({ err: error, brain: this.#context.name }, 'external edits not told yet');
     }
   }
@@ -226,7 +227,9 @@ export class OpenTrees {
       if (this.#trees.get(branch) !== opening) return false; // a person removed it meanwhile
       writer.retire();
       this.#trees.delete(branch);
-      await this.#closed(branch, open, () => discardWorktree(this.#context.repository, root));
+      await this.#closed(branch, open, () =>
+        this.#context.treeTurn(() => discardWorktree(this.#context.repository, root)),
+      );
       return true;
     });
     return (await closing.catch(ignoreClosed)) ?? false;

@@ -35,7 +35,7 @@ export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
   const { context, indexes, branch, onTouched } = wish;
   const { name, platform, repository } = context;
   const client = poolClient(platform.database.pool);
-  const { root, isFilled } = await placeOf(wish);
+  const { root, isFilled } = await context.treeTurn(() => placeOf(wish));
   const head = (await readHead(repository, branch)) ?? '';
   const gitDir = await worktreeGitDir(repository, root);
   const watch = new InotifyWatch({ root, gitDir, onTouched });

@@ -8,8 +8,9 @@ import { readHeads, type RefMove } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { branchRef } from './run.ts';
 import { countNew } from './history.ts';
-import { worktreeGitDir } from './worktree-state.ts';
-import { pruneWorktrees, relinkWorktrees, worktreeName } from './worktrees.ts';
+import { lockLink, unlockLink } from './worktree-links.ts';
+import { isLinked, worktreeGitDir } from './worktree-state.ts';
+import { pruneWorktrees, worktreeName } from './worktrees.ts';
 
 /** Under which the head of a deleted branch can be read. */
 export function branchRescue(rescue: string): string {
@@ -51,7 +52,7 @@ export async function setAsideWorktree(repository: Repository, dir: string, id: 
   await pruneWorktrees(repository);
 }
 
-/** Takes the working tree of a renamed branch, if there is one, along with it. Harmless when it was done before. */
+/** Takes the working tree of a renamed branch, if there is one, along with it. Harmless when it was done before, or begun. */
 export async function moveWorktree(
   repository: Repository,
   worktreesDir: string,
@@ -62,12 +63,11 @@ export async function moveWorktree(
   // Somebody made one for the new name already: what the old one holds is kept beside it.
   if (existsSync(source) && existsSync(target)) await setAsideWorktree(repository, source, to.replaceAll('/', '+'));
   else if (existsSync(source)) {
-    await repository.git.run({
-      args: ['symbolic-ref', 'HEAD', branchRef(to)],
-      gitDir: await worktreeGitDir(repository, source),
-    });
+    const gitDir = await worktreeGitDir(repository, source);
+    await repository.git.run({ args: ['symbolic-ref', 'HEAD', branchRef(to)], gitDir });
+    await lockLink(gitDir);
     await rename(source, target);
     await fsyncPath(worktreesDir);
   }
-  await relinkWorktrees(repository, worktreesDir);
+  if (await isLinked(repository, target)) await unlockLink(await worktreeGitDir(repository, target), target);
 }

@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isAbsent, isOccupied, readTextIfPresent } from '../files/fsync.ts';
+import { isAbsent, isOccupied, isPresent, readTextIfPresent } from '../files/fsync.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { scratchPath } from './journal.ts';
 import { readHead } from './refs.ts';
@@ -57,6 +57,24 @@ async function moved(staged: string, link: string): Promise<boolean> {
     if (isOccupied(error) || isFolderGone) return false;
     throw error;
   }
+}
+
+const MOVING = 'it gets another place';
+
+/** A link whose working tree is not where it says is kept by any `git worktree prune`, also one of a person. */
+export async function lockLink(link: string): Promise<void> {
+  await writeFile(join(link, 'locked'), MOVING, { flag: 'wx' }).catch((error: unknown) => {
+    if (!isPresent(error)) throw error; // a person has locked it
+  });
+}
+
+/** The working tree lies at `dir` now. */
+export async function unlockLink(link: string, dir: string): Promise<void> {
+  const moved = join(link, 'gitdir.svc');
+  await writeFile(moved, `${join(dir, '.git')}\n`, { flush: true });
+  await rename(moved, join(link, 'gitdir'));
+  const locked = join(link, 'locked');
+  if (readTextIfPresent(locked) === MOVING) await rm(locked, { force: true });
 }
 
 /** Whether a person works on the branch in another working tree than `own`, which need not exist. */

@@ -55,7 +55,7 @@ async function branchOff(
 ): Promise<Once<AutoBranch, CommitRefusal>> {
   const { repository } = brain.context;
   const told = await eventRulesOf(brain.context);
-  const head = await brain.headOf(writer.tree.branch);
+  const head = await brain.presentHead(writer.tree.branch);
   const files = writer.tree.table.changes();
   const shown = files.filter(({ file }) => rows.mayRead(file));
   const at = new Date(brain.context.platform.clock.now());

@@ -83,11 +83,19 @@ interface Ended {
 async function endTree(brain: OpenBrain, { branch, writer, kept }: Ended): Promise<void> {
   const { repository, platform, name } = brain.context;
   try {
-    await brain.trees.release(branch, writer);
+    await letGo(brain, branch, writer);
     await dropWorktree(repository, treeOf(brain, branch), kept);
   } catch (error) {
     platform.log.error({ err: error, brain: name, branch }, 'a working tree could not be removed');
   }
+}
+
+/** Where it has no working tree it may be in the list of those all the same: its queue is not waited for in a turn. */
+async function letGo(brain: OpenBrain, branch: string, writer: BranchWriter | null): Promise<void> {
+  const { log } = brain.context.platform;
+  const released = brain.trees.release(branch, writer);
+  if (writer !== null) await released;
+  else released.catch((error: unknown) => log.error({ err: error, branch }, 'a working tree could not be let go'));
 }
 
 function treeOf({ places }: OpenBrain, branch: string): string {
@@ -106,30 +114,36 @@ function told({ context: { name } }: OpenBrain, { actor }: OpContext, branch: st
   return { brain: name, branch, by: actor, resources: [`brain:${name}`] };
 }
 
-/** In the queue of the branch when it has a working tree, which is opened for it. */
+/** In the queue of the branch when it has a working tree, which is opened for it, and in the turn of the working trees. */
 async function withBranch<Value>(
   brain: OpenBrain,
   { context, branch }: { readonly context: OpContext; readonly branch: string },
   work: (writer: BranchWriter | null, head: string) => Promise<Answer<Value>>,
 ): Promise<Answer<Value>> {
   const refused = (decision: Decision<Value, Refusal>): Answer<Value> => ({ decision, replayed: false });
-  const { idempotency, platform, repository } = brain.context;
+  const { idempotency, platform, repository, treeTurn } = brain.context;
   const stored = await idempotency.find<Value, Refusal>(poolClient(platform.database.pool), context.idempotency);
   if (stored !== null) return { decision: stored, replayed: true };
   if (branch === MAIN) return refused(deny('E_BRANCH_PROTECTED', { branch }));
-  const head = await readHead(repository, branch);
-  if (head === null) return absent(brain, context, branch);
   await brain.followHandRenames();
   const own = treeOf(brain, branch);
-  if (isInUseElsewhere(repository, branch, own)) return refused(deny('E_BRAIN_DIVERTED', { branch }));
-  if (!existsSync(own)) return work(null, head);
+  const inTurn = (writer: BranchWriter | null): Promise<Answer<Value> | null> =>
+    treeTurn(async () => {
+      const head = await readHead(repository, branch);
+      if (head === null) return absent(brain, context, branch);
+      if (isInUseElsewhere(repository, branch, own)) return refused(deny('E_BRAIN_DIVERTED', { branch }));
+      return writer === null && existsSync(own) ? null : work(writer, head);
+    });
+  const answer = existsSync(own) ? null : await inTurn(null);
+  if (answer !== null) return answer;
   const found = await brain.writer(branch);
   if (!found.ok) return refused(found);
   const writer = found.value;
   return writer.alone(context.deadlineAt, async () => {
     await writer.tree.look();
     await writer.tellNoticed('external', context.deadlineAt);
-    return work(writer, await brain.headOf(branch));
+    await brain.headOf(branch);
+    return (await inTurn(writer)) ?? absent(brain, context, branch);
   });
 }
 
@@ -200,22 +214,24 @@ export const renameBranch = defineOperation({
     const { branch, to } = question;
     const { repository } = brain.context;
     return withBranch<Renamed>(brain, { context, branch }, async (writer, head) => {
-      if (await isNameTaken(repository, to, branch)) {
+      if (to === branch || (await isNameTaken(repository, to, branch))) {
         return { decision: deny('E_BRANCH_EXISTS', { name: to }), replayed: false };
       }
       const journal = await openRename(brain.context, { from: branch, to });
-      brain.renaming.add(branch);
       const moved = Promise.withResolvers<boolean>();
       if (writer !== null) brain.trees.expect(to, moved.promise);
       try {
-        const outcome = await renameRefs(served, question, writer, head);
+        const outcome = await renameRefs(served, question, writer, head).catch(async (error: unknown) => {
+          // What has moved is finished by the next change, or when the brain opens again.
+          if ((await readHead(repository, branch)) !== null) await journal.close();
+          throw error;
+        });
         const isDone = outcome.decision.ok && !outcome.replayed;
         if (isDone) await followBranch(brain, { from: branch, to, writer });
         await journal.close();
         moved.resolve(isDone);
         return outcome;
       } finally {
-        brain.renaming.delete(branch);
         moved.resolve(false); // of no effect when it is settled
       }
     });
@@ -247,7 +263,7 @@ async function followBranch(
 ): Promise<void> {
   const { repository, platform, name } = brain.context;
   try {
-    await brain.trees.release(from, writer);
+    await letGo(brain, from, writer);
     await moveWorktree(repository, brain.places.worktrees, { from, to });
   } catch (error) {
     platform.log.error({ err: error, brain: name, from, to }, 'a working tree could not follow its branch');

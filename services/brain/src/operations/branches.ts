@@ -103,7 +103,7 @@ export const createBranch = defineOperation({
           if (!guarded.ok) return guarded;
           const commit =
             from === null
-              ? await brain.headOf(branch)
+              ? await brain.presentHead(branch)
               : await resolveReading(repository, from, await brain.namesFor(rows));
           if (commit === null) return deny('E_REF_ABSENT', { from });
           // Or its record would take the branch that is there for the new one.

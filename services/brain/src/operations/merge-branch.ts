@@ -82,7 +82,7 @@ interface Merge extends Pick<Served, 'brain' | 'context' | 'rows'> {
 
 /** Of the commits as they are; nothing but unreachable objects is written. */
 async function forecast({ brain, context, writer, op, rows, theirs }: Merge): Promise<BranchMerge> {
-  const ours = await brain.headOf(op.branch);
+  const ours = await brain.presentHead(op.branch);
   const wish = { context, theirs, source: op.from };
   const { status, conflicts, moves } = await planIntegration(brain, op.branch, wish, ours);
   const shown = moves.filter(({ path, isForeign }) => !isForeign && rows.mayRead(path));
@@ -114,7 +114,7 @@ async function carryOut({ brain, context, writer, op, rows, theirs }: Merge): Pr
   const told = await eventRulesOf(brain.context);
   let committed = 0;
   for (let round = 0; round < INTEGRATIONS; round += 1) {
-    const ours = await brain.headOf(branch);
+    const ours = await brain.presentHead(branch);
     if ((await findMergeBase(brain.context.repository, ours, theirs)) !== theirs) {
       const { decision } = await commitBranch(brain, writer, {
         context: { ...context, idempotency: null },

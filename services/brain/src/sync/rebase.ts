@@ -57,7 +57,7 @@ async function attempt(sync: Sync): Promise<Answer> {
 async function onTopOf(sync: Sync, theirs: string): Promise<Answer | null> {
   const { brain, remote, branch, writer, op } = sync;
   const wish = { context: op.context, theirs, source: `${remote.name}/${branch}` };
-  const request = integrationRequest(brain, branch, wish, await brain.headOf(branch));
+  const request = integrationRequest(brain, branch, wish, await brain.presentHead(branch));
   const made = await planRebase(brain.context.repository, request);
   if (made.end === 'too-many') return deny('E_LIMIT', { limit: MAX_REPLAYED, commits: made.commits });
   if (made.end === 'clash') return keepBoth(sync, request, made);

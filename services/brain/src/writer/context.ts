@@ -10,6 +10,7 @@ import type { Outbox } from '@svc/runtime/outbox.ts';
 import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { InTurn } from '@svc/runtime/turns.ts';
 import { type Statement, withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { KeptContexts } from '../context/kept-contexts.ts';
 import type { Meaning } from '../embedding/meaning.ts';
@@ -82,6 +83,11 @@ export interface BrainContext {
   readonly denials: DenialLog;
   readonly counters: Counters;
   readonly rwLock: RwLock;
+  /**
+   * Which working tree is that of which branch changes in turns. Who has one waits for no queue of a branch, whose work may
+   * wait for a turn.
+   */
+  readonly treeTurn: InTurn;
   /** What the disk refused lately. */
   readonly disk: { problemsOf(brain: string): Promise<readonly BrainProblem[]> };
   readonly indexes: IndexMemory;
