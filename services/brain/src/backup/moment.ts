@@ -5,6 +5,7 @@ import type { Snapshot } from '@svc/runtime/snapshot.ts';
 import type { OpenBrain } from '../brain/open-brain.ts';
 import { attribution } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
+import { isGone } from '../brain/open-trees.ts';
 import { prepareCommit } from '../git/commits.ts';
 import { readRefs } from '../git/refs.ts';
 import { readShallow } from '../git/shallow.ts';
@@ -36,7 +37,8 @@ type Captured = Decision<Moment, 'E_BRAIN_DIVERTED'>;
  */
 export async function captureMoment(brain: OpenBrain, { context, assertShown }: MomentWish): Promise<Captured> {
   for (let round = 0; round < TRIES; round += 1) {
-    const trees = await brain.trees.all();
+    // In one order, as everybody who waits for several.
+    const trees = new Map([...(await brain.trees.all())].sort(([a], [b]) => (a < b ? -1 : 1)));
     const known = await storeWork(brain, trees);
     const moment = await holding([...trees.values()], context.deadlineAt, () =>
       brain.context.rwLock.exclusive(async () => {
@@ -44,7 +46,10 @@ export async function captureMoment(brain: OpenBrain, { context, assertShown }: 
         const isSame = now.size === trees.size && [...now].every(([branch, writer]) => trees.get(branch) === writer);
         return isSame ? capture(brain, trees, known, { context, assertShown }) : null;
       }),
-    );
+    ).catch((error: unknown) => {
+      if (isGone(error)) return null;
+      throw error;
+    });
     if (moment !== null) return moment;
   }
   throw new CallError('E_BUSY');

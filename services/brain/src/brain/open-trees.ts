@@ -189,7 +189,7 @@ export class OpenTrees {
       await this.#look(open.writer, () => open.writer.tree.look());
       await open.compareWithHead(); // a commit by hand touches no file
     } catch (error) {
-      if (error instanceof TreeClosed || error instanceof Refusal) return; // its branch has gone
+      if (isGone(error)) return;
       this.#context.platform.log.warn({ err: error, brain: this.#context.name }, 'external edits not told yet');
     }
   }
@@ -250,7 +250,12 @@ export class OpenTrees {
   }
 }
 
+/** What whoever waits in the queue of a branch hears when its working tree was let go, perhaps with the branch. */
+export function isGone(error: unknown): boolean {
+  return error instanceof TreeClosed || (error instanceof Refusal && error.code === 'E_BRANCH_ABSENT');
+}
+
 /** Somebody else was faster. */
 function ignoreClosed(error: unknown): undefined {
-  if (!(error instanceof TreeClosed)) throw error;
+  if (!isGone(error)) throw error;
 }

@@ -10,7 +10,7 @@ const NAMES = ['a', 'b', 'c', 'd'];
 const CALLERS = 8;
 const CALLS_OF_EACH = 60;
 /** What one of several callers may hear because another was faster. */
-const EXPECTED = new Set([undefined, 'E_BRANCH_ABSENT', 'E_BRANCH_EXISTS', 'E_REF_ABSENT', 'E_BUSY']);
+const EXPECTED = new Set([undefined, 'E_BRANCH_ABSENT', 'E_BRANCH_EXISTS', 'E_REF_ABSENT', 'E_FILE_EXISTS', 'E_BUSY']);
 
 /** The same for each run; who is faster is not. */
 function choices(seed: number) {
@@ -29,6 +29,7 @@ function choices(seed: number) {
     () => ['brain_write', { branch: some(), name: `f${next(5)}.md`, content: String(next(1000)) }],
     () => ['svc_commit', { branch: some(), message: 'm' }],
     () => ['svc_branch_merge', { branch: some(), from: some() }],
+    () => ['svc_brain_backup', {}],
   ];
   return (): [tool: string, args: Fields] => calls[next(calls.length)]?.() ?? ['svc_health', {}];
 }

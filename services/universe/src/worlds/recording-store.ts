@@ -9,6 +9,7 @@ import { concluded, openKeyOf, outcomeOfTwin } from './begun-calls.ts';
 import { throughPages } from './cut-off.ts';
 import { type Manifest, manifestOf, manifestText, type World } from './domain/manifest.ts';
 import { manifestFile } from './domain/restore.ts';
+import { unwritten } from './domain/unwritten.ts';
 import type { Place, Placed } from './manifests.ts';
 import {
   deleteRecording,
@@ -115,7 +116,7 @@ async function plan(
       : null;
   const manifest = manifestOf(world, stateRoot ?? live?.root ?? world.stateRoot);
   const { at, text } = await manifests.stored({ ...place, ...live?.at }, manifest.id);
-  if (at === null) return deny('E_STATE_WRITE', { cause: 'E_BRANCH_ABSENT' });
+  if (at === null) return unwritten({ cause: 'E_BRANCH_ABSENT' });
   if (text !== null && text !== manifestText(manifest)) return deny('E_SNAPSHOT_MANIFEST');
   return allow({ manifest, at, isThere: text !== null });
 }
@@ -129,7 +130,7 @@ async function unlessAway<Value>(
   } catch (error) {
     if (!(error instanceof CallError) || (error.code !== 'SERVICE_UNAVAILABLE' && error.code !== 'TIMEOUT'))
       throw error;
-    return deny('E_STATE_WRITE', { cause: 'unavailable' });
+    return unwritten({ cause: 'unavailable' });
   }
 }
 
@@ -199,7 +200,7 @@ async function writeOf(
 ): Promise<Decision<Written, RecordRefusal>> {
   if (ageMs >= GIVEN_UP_AFTER_MS) {
     const { written } = await brain.forgoWrite({ ref: recordingId });
-    return written === null ? deny('E_STATE_WRITE', { cause: 'unavailable' }) : firstOf(written);
+    return written === null ? unwritten({ cause: 'unavailable' }) : firstOf(written);
   }
   const answer = await brain.writeFiles({
     on: bearer,
@@ -212,7 +213,7 @@ async function writeOf(
   });
   if (answer.ok) return firstOf(answer.value.files);
   const { code, details } = answer;
-  return code === 'E_CONFLICT' ? deny('E_SNAPSHOT_MANIFEST') : deny('E_STATE_WRITE', { ...details, cause: code });
+  return code === 'E_CONFLICT' ? deny('E_SNAPSHOT_MANIFEST') : unwritten({ ...details, cause: code });
 }
 
 function firstOf([file]: readonly Written[]): Decision<Written, never> {

@@ -14,6 +14,7 @@ import type { UniverseEvent, UniverseStore } from '../universe-store.ts';
 import { concluded, openKeyOf, outcomeOfTwin } from './begun-calls.ts';
 import { throughPages } from './cut-off.ts';
 import { resumableCells } from './domain/manifest.ts';
+import { unwritten } from './domain/unwritten.ts';
 import {
   filesOf,
   holderOf,
@@ -183,7 +184,7 @@ async function hold(
   for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     const held = await unlessAway(brain.holdLease(wish));
     if (held.ok) return allow(held.value);
-    if (held.code === 'E_READ_ONLY') return deny('E_STATE_WRITE', { cause: held.code });
+    if (held.code === 'E_READ_ONLY') return unwritten({ cause: held.code });
     const { holder } = held.details ?? {};
     if (!isRestore(holder) || clock.now() > until)
       return deny('E_STATE_LOCKED', holder === undefined ? {} : { holder });
@@ -250,6 +251,7 @@ async function finish({ store }: RestoreParts, call: ChangeCall, { row, left }: 
   // Done or begun before this call came, so that it is never late.
   const { now: _now, ...timeless } = call;
   return store.change<Resumed, ResumeRefusal>(timeless, async (unit) => {
+    if (refusal?.refusal === 'E_STATE_WRITE') return unwritten(refusal.details);
     if (refusal !== null) return deny(refusal.refusal, refusal.details);
     // Somebody else may have been faster, and has told of it.
     if (left === 'finish' && (await markDone(unit.tx, row))) tell(unit, row);
