@@ -172,12 +172,16 @@ describe('recording', () => {
     expect(await call('svc_universe_record', { name: 'x', brain })).toMatchObject({
       ...no('E_STATE_WRITE'),
       cause: 'E_LOCKED',
+      error: expect.stringContaining('lease'),
       holder: 'holder',
     });
     const viewer = agent('viewer', { subject: { agentId: 'viewer', verified: true, roles: ['viewer'] } });
     await expect(call('svc_universe_record', { name: 'y', brain }, viewer)).rejects.toThrow('FORBIDDEN');
     await bed.without('brain', async () => {
-      expect(await call('svc_universe_record', { name: 'x', brain })).toMatchObject({ cause: 'unavailable' });
+      expect(await call('svc_universe_record', { name: 'x', brain })).toMatchObject({
+        cause: 'unavailable',
+        error: 'Nothing was written. The brain does not answer.',
+      });
     });
   });
 });
