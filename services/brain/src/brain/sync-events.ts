@@ -1,5 +1,5 @@
 /** What a sync tells those who listen: that it began, how far it is, how it ended. */
-import { CALL_ERRORS, CallError, REFUSALS } from '@svc/contract/codes.ts';
+import { CALL_ERRORS, CallError, Refusal, REFUSALS } from '@svc/contract/codes.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { diskRefusalOf } from '@svc/runtime/disk-errors.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
@@ -68,7 +68,8 @@ export class SyncTelling {
   }
 
   #failureOf(error: unknown): NewEvent {
-    if (error instanceof RemoteError || error instanceof CallError) return this.error(error.code, error.message);
+    const isSaid = error instanceof RemoteError || error instanceof CallError || error instanceof Refusal;
+    if (isSaid) return this.error(error.code, error.message);
     if (diskRefusalOf(error) !== null) return this.error('E_STATE_WRITE', REFUSALS.E_STATE_WRITE);
     this.#brain.context.platform.log.error({ err: error, brain: this.#scope.brain }, 'a sync failed');
     return this.error('INTERNAL', CALL_ERRORS.INTERNAL.meaning);

@@ -95,6 +95,17 @@ describe('file remotes', () => {
     second[Symbol.dispose]();
   });
 
+  it('is no worse for others that fetch at the same time', async () => {
+    const second = await secondNode();
+    for (let round = 0; round < 8; round += 1) {
+      const { commit } = await saveFiles(bed.repository, { 'x.md': String(round) });
+      await push(bed.repository, fileRemote());
+      await Promise.all(Array.from({ length: 4 }, () => fetchRemote(second, fileRemote())));
+      expect((await readRemoteHeads(second, fileRemote())).get('main')).toBe(commit);
+    }
+    second[Symbol.dispose]();
+  });
+
   it('keeps to its prefix, and leaves other brains alone without one', async () => {
     const prefixed = { ...fileRemote(), name: 'host', prefix: 'brain/other/' };
     await push(bed.repository, prefixed);

@@ -85,23 +85,27 @@ export async function fetchRemote(repository: Repository, remote: Remote, watch:
         ...others,
       ],
     });
-  await withJournal(repository, [tracking], () => withoutTornPacks(repository, () => pastHalfMadeTrees(fetch)));
+  await withJournal(repository, [tracking], () => withoutTornPacks(repository, () => pastWhatPasses(fetch)));
   await repository.objectDirectories.fsyncChanged();
 }
 
-/** Git looks at the heads of all working trees; while one is being made, its head is an object that nobody has. */
-const HALF_MADE_TREE = /bad object worktrees\/[^\n]+\/HEAD/;
-const TREE_IS_MADE_WITHIN_MS = 2000;
+const PASSING = [
+  // Git looks at the heads of all working trees; while one is being made, its head is an object that nobody has.
+  /bad object worktrees\/[^\n]+\/HEAD/,
+  // Another fetch, or a push, has moved it meanwhile.
+  /cannot lock ref 'refs\/remotes\/[^']+': (?:is at [0-9a-f]+ but expected|Unable to create)/,
+];
+const PASSES_WITHIN_MS = 2000;
 const LOOK_AGAIN_MS = 50;
 
-async function pastHalfMadeTrees(fetch: () => Promise<GitOutput>): Promise<GitOutput> {
-  const giveUpAt = performance.now() + TREE_IS_MADE_WITHIN_MS;
+async function pastWhatPasses(fetch: () => Promise<GitOutput>): Promise<GitOutput> {
+  const giveUpAt = performance.now() + PASSES_WITHIN_MS;
   for (;;) {
     try {
       return await fetch();
     } catch (error) {
-      const isHalfMade = error instanceof RemoteError && HALF_MADE_TREE.test(error.detail ?? '');
-      if (!isHalfMade || performance.now() >= giveUpAt) throw error;
+      const isPassing = error instanceof RemoteError && PASSING.some((said) => said.test(error.detail ?? ''));
+      if (!isPassing || performance.now() >= giveUpAt) throw error;
       await sleep(LOOK_AGAIN_MS);
     }
   }

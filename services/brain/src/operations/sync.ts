@@ -143,9 +143,10 @@ export async function tried<Value>(
       log.warn({ brain: sync.brain.context.name, remote: sync.remote.name, kind, detail }, 'a remote failed');
       return refusalOf(error, sync);
     }
+    if (!(error instanceof RepositoryProblem)) throw error;
+    await sync.brain.presentHead(sync.branch);
     // its configuration became dangerous while it was open
-    if (error instanceof RepositoryProblem) throw new CallError('BRAIN_LOAD_FAIL', error.message, {}, 503);
-    throw error;
+    throw new CallError('BRAIN_LOAD_FAIL', error.message, {}, 503);
   }
 }
 
@@ -199,7 +200,7 @@ export async function fetchTheirs(
 }
 
 export async function nothingThere(sync: Sync, direction: SyncOutcome['direction']): Promise<SyncAnswer<SyncOutcome>> {
-  const before = await sync.brain.headOf(sync.branch);
+  const before = await sync.brain.presentHead(sync.branch);
   return allow(await outcomeOf(sync, direction, { ...NOTHING_PULLED, before, after: before }, null));
 }
 
@@ -236,7 +237,7 @@ async function push(sync: Sync): Promise<Answer> {
 async function tryPush(sync: Sync, integrated: SyncOutcome | null): Promise<Answer | null> {
   const { brain, remote, branch } = sync;
   const { repository } = brain.context;
-  const commit = await brain.headOf(branch);
+  const commit = await brain.presentHead(branch);
   const known = [...(await readRemoteHeads(repository, remote)).values()];
   const sent = await pushInTime(sync, commit);
   if (!sent.ok) return sent;

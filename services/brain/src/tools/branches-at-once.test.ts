@@ -1,4 +1,4 @@
-/** Branches are made, renamed, deleted, merged and written by many at once: each working tree stays with its branch. */
+/** Branches are made, renamed, deleted, merged, synced and written by many at once: each working tree stays with its branch. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,16 @@ const NAMES = ['a', 'b', 'c', 'd'];
 const CALLERS = 8;
 const CALLS_OF_EACH = 60;
 /** What one of several callers may hear because another was faster. */
-const EXPECTED = new Set([undefined, 'E_BRANCH_ABSENT', 'E_BRANCH_EXISTS', 'E_REF_ABSENT', 'E_FILE_EXISTS', 'E_BUSY']);
+const EXPECTED = new Set([
+  undefined,
+  'E_BRANCH_ABSENT',
+  'E_BRANCH_EXISTS',
+  'E_REF_ABSENT',
+  'E_FILE_EXISTS',
+  'E_REMOTE_RACE',
+  'E_SYNC_CONFLICT',
+  'E_BUSY',
+]);
 
 /** The same for each run; who is faster is not. */
 function choices(seed: number) {
@@ -30,13 +39,17 @@ function choices(seed: number) {
     () => ['svc_commit', { branch: some(), message: 'm' }],
     () => ['svc_branch_merge', { branch: some(), from: some() }],
     () => ['svc_brain_backup', {}],
+    () => ['svc_sync', { branch: some() }],
+    () => ['svc_sync_rebase', { branch: some() }],
   ];
   return (): [tool: string, args: Fields] => calls[next(calls.length)]?.() ?? ['svc_health', {}];
 }
 
 it('nobody hears of anything but that another was faster, and each branch can be written afterwards', async () => {
   await using bed = await openBrainTestBed();
-  const node = await bed.start();
+  const remote = join(bed.dataDir, 'remote.git');
+  execFileSync('git', ['init', '-q', '--bare', remote]);
+  const node = await bed.start({ SVC_SYNC_REMOTES: `origin=file://${remote}`, SVC_SYNC_ALLOW_FILE: 'on' });
   const operator = testCaller(() => node, null);
   const brain = 'many';
   await operator.ok('brain_switch', { name: brain, create: true });
