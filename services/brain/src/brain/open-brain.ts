@@ -21,6 +21,7 @@ import { finishMoves, storeLeft } from '../writer/move-record.ts';
 import { finishSteps } from '../writer/step-journal.ts';
 import { finishApply } from './apply-plan.ts';
 import { finishRename, followByHand, leftByHand, leftRenames } from './branch-renames.ts';
+import { setAsideLeft } from './drop-worktree.ts';
 import { OpenTrees } from './open-trees.ts';
 import { treeProblems } from './tree-problems.ts';
 
@@ -86,8 +87,9 @@ export class OpenBrain {
     await this.followHandRenames();
     await this.#indexes.keepOnly((await readHeads(this.context.repository)).keys());
     await this.trees.open('main');
-    for (const branch of (await listWorktrees(this.places.worktrees)).keys()) {
+    for (const [branch, dir] of await listWorktrees(this.places.worktrees)) {
       if ((await readHead(this.context.repository, branch)) !== null) await this.trees.openAtStart(branch);
+      else await setAsideLeft(this.context, branch, dir);
     }
   }
 

@@ -10,7 +10,7 @@ import { guardWrite } from '../domain/lease.ts';
 import { isInUseElsewhere } from '../git/worktree-links.ts';
 import { branchRescue, countUnmerged, deletionMoves, isNameTaken, moveWorktree } from '../git/branch-removal.ts';
 import { prepareCommit } from '../git/commits.ts';
-import { moveRefs, readHead, type RefMove, rescueStamp } from '../git/refs.ts';
+import { moveRefs, readHead, type RefMove } from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
 import { worktreeName } from '../git/worktrees.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
@@ -21,7 +21,7 @@ import { openRename } from '../brain/branch-renames.ts';
 import { attribution } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
 import { hiddenSpellings } from '../brain/island-past.ts';
-import { dropWorktree, isWorktreeHeld, type KeptWork } from '../brain/drop-worktree.ts';
+import { dropWorktree, isWorktreeHeld, type KeptWork, newRescue } from '../brain/drop-worktree.ts';
 import { COMMIT_REFUSALS, type CommitRefusal, type OpenBrain } from '../brain/open-brain.ts';
 import { defineOperation, onBranch, once, type Served } from './operation.ts';
 
@@ -100,10 +100,6 @@ async function letGo(brain: OpenBrain, branch: string, writer: BranchWriter | nu
 
 function treeOf({ places }: OpenBrain, branch: string): string {
   return join(places.worktrees, worktreeName(branch));
-}
-
-function newRescue({ platform }: BrainContext): string {
-  return `${rescueStamp(new Date(platform.clock.now()))}-${platform.random.bytes(4).toString('hex')}`;
 }
 
 function now({ context }: OpenBrain): Date {

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type EventBatch, SUBJECTS } from '@svc/contract/discovery.ts';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
@@ -325,6 +325,16 @@ it('renames a branch with what is uncommitted on it and its conflicts', async ()
   }
   expect(await call('svc_branch_rename', { name: 'main', to: 'x' })).toMatchObject({ code: 'E_BRANCH_PROTECTED' });
   expect(await call('svc_branch_rename', { name: 'none', to: 'x' })).toMatchObject({ code: 'E_BRANCH_ABSENT' });
+});
+
+it('sets a working tree aside whose branch was deleted by a process that was killed before it could', async () => {
+  await diverge();
+  await node.stop();
+  git('update-ref', '-d', 'refs/heads/side');
+  await restart();
+  await call('svc_create_branch', { name: 'side' });
+  expect(await call('svc_branch_is_dirty', { branch: 'side' })).toMatchObject({ dirty: false });
+  expect(readdirSync(dirname(root('side'))).some((name) => name.startsWith('.deleted-side-'))).toBe(true);
 });
 
 it('finishes a renaming that was cut off after the branch had moved', async () => {
