@@ -14,7 +14,7 @@ import { moveRefs, readHead, type RefMove } from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
 import { worktreeName } from '../git/worktrees.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
-import { type BrainContext, type OpContext, writeSection } from '../writer/context.ts';
+import { type OpContext, writeSection } from '../writer/context.ts';
 import { moveOnce } from '../writer/move-once.ts';
 import type { MoveOutcome } from '../writer/move-record.ts';
 import { openRename } from '../brain/branch-renames.ts';
