@@ -1,5 +1,6 @@
 /** The way to /mcp of whichever node there is now; what is lost with a node is sent again to the next one. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonOf } from '@svc/runtime/start-problem.ts';
 import type { FoundNode } from './find-node.ts';
 
 interface DoorRequest {
@@ -61,7 +62,8 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
         } catch (error) {
           signal.throwIfAborted();
           drop(node);
-          if (performance.now() > endsAt) throw new Error(`no node answers at ${url}`, { cause: error });
+          if (performance.now() > endsAt)
+            throw new Error(`no node answers at ${url}: ${reasonOf(beneath(error))}`, { cause: error });
           await sleep(PAUSE_MS);
         }
       }
@@ -70,4 +72,9 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
       if (joined !== null) drop(joined);
     },
   };
+}
+
+/** `fetch` says only that it failed. */
+function beneath(error: unknown): unknown {
+  return error instanceof Error ? (error.cause ?? error) : error;
 }
