@@ -199,7 +199,10 @@ export async function fetchTheirs(
   return allow({ theirs, rewrite: fetched.value.get(sync.branch) ?? null });
 }
 
+/** What is here is committed all the same: a push to follow takes it, and the first sync with an empty remote is one. */
 export async function nothingThere(sync: Sync, direction: SyncOutcome['direction']): Promise<SyncAnswer<SyncOutcome>> {
+  const committed = await commitLocal(sync);
+  if (!committed.ok) return committed;
   const before = await sync.brain.presentHead(sync.branch);
   return allow(await outcomeOf(sync, direction, { ...NOTHING_PULLED, before, after: before }, null));
 }

@@ -116,6 +116,19 @@ function theirs(files: Readonly<Record<string, string>>): void {
   rmSync(clone, { recursive: true });
 }
 
+test('the first sync with an empty remote takes what is not committed yet, as every later one does', async () => {
+  await OPERATOR.ok('brain_write', { brain, name: 'first.md', content: 'one' });
+  expect(await OPERATOR.ok('svc_sync', { brain, remote: 'r' })).toMatchObject({
+    status: 'pushed',
+    remoteCommit: git(root(), 'rev-parse', 'main'),
+    uncommittedLeft: 0,
+  });
+  expect(log('main')[0]).toBe('sync: local changes');
+  await OPERATOR.ok('svc_create_branch', { brain, name: 'side', switch: true });
+  await OPERATOR.ok('brain_write', { brain, branch: 'side', name: 'second.md', content: 'two' });
+  expect(await rebase({ branch: 'side' })).toMatchObject({ rebased: true, status: 'up-to-date', uncommittedLeft: 0 });
+});
+
 test('commits of our own are replayed one by one on top of the remote, with authors, dates and messages', async () => {
   await save('base.md', 'base\n');
   await push();
