@@ -13,8 +13,16 @@ export interface Followed {
   readonly signal: AbortSignal;
 }
 
-/** Until the signal; begins anew whenever the stream ends, with a new session where the old one is forgotten. */
+/**
+ * Until the signal; begins anew whenever the stream ends, with a new session where the old one is forgotten. What changed
+ * meanwhile nobody told, and the client sees no end of a stream: it is told to read again.
+ */
 export async function follow({ door, session, write, signal }: Followed): Promise<void> {
+  let isFirst = true;
+  const began = (): void => {
+    if (!isFirst) for (const uri of session.wanted()) write(updateOf(uri));
+    isFirst = false;
+  };
   while (!signal.aborted) {
     const stale = session.name();
     const request = { method: 'GET' as const, headers: { accept: 'text/event-stream', ...session.headers() } };
@@ -23,8 +31,10 @@ export async function follow({ door, session, write, signal }: Followed): Promis
         request,
         signal,
         async read(reply) {
-          if (reply.ok && reply.body !== null) for await (const data of eventData(reply.body)) write(oneLine(data));
-          else await reply.body?.cancel();
+          if (reply.ok && reply.body !== null) {
+            began();
+            for await (const data of eventData(reply.body)) write(oneLine(data));
+          } else await reply.body?.cancel();
           return reply.status === 404;
         },
       })
@@ -32,4 +42,8 @@ export async function follow({ door, session, write, signal }: Followed): Promis
     if (isForgotten) await session.renew(stale, signal).catch(() => false);
     await sleep(AGAIN_MS, null, { signal, ref: false }).catch(() => {});
   }
+}
+
+function updateOf(uri: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
 }

@@ -5,7 +5,7 @@ import { type ClientMessage, headersOf } from './message.ts';
 export interface LegacySession {
   /** For a request of the session; none before there is one. */
   headers(): Readonly<Record<string, string>>;
-  /** Remembers what the client opens its session with. */
+  /** Remembers what the client opens its session with, and which files it wants to hear of. */
   note(message: ClientMessage): void;
   /** What the reply to `initialize` said. */
   opened(reply: Response, text: string): void;
@@ -13,13 +13,15 @@ export interface LegacySession {
   renew(stale: string | null, signal: AbortSignal): Promise<boolean>;
   /** Its name, or null. */
   name(): string | null;
+  /** The files that the client wants to hear of. */
+  wanted(): Iterable<string>;
 }
 
 const SESSION_HEADER = 'mcp-session-id';
 
 export function createLegacySession(door: Door): LegacySession {
   let open: { readonly name: string; readonly revision: string } | null = null;
-  let beginning: ClientMessage[] = [];
+  const said = rememberSaid();
   let renewing: Promise<boolean> | null = null;
 
   const headers = (): Record<string, string> =>
@@ -33,7 +35,7 @@ export function createLegacySession(door: Door): LegacySession {
 
   async function again(signal: AbortSignal): Promise<boolean> {
     open = null;
-    for (const message of beginning) {
+    for (const message of said.again()) {
       const request = {
         method: 'POST' as const,
         body: message.text,
@@ -54,17 +56,39 @@ export function createLegacySession(door: Door): LegacySession {
   return {
     headers,
     opened,
-    note(message) {
-      if (message.method === 'initialize') beginning = [message];
-      else if (message.method === 'notifications/initialized') beginning = [...beginning.slice(0, 1), message];
-    },
+    note: said.note,
     async renew(stale, signal) {
-      if (beginning.length === 0) return false;
+      if (said.again().length === 0) return false;
       // Another request has renewed it already.
       if (open !== null && open.name !== stale) return true;
       renewing ??= again(signal).finally(() => (renewing = null));
       return renewing;
     },
     name: () => open?.name ?? null,
+    wanted: said.wanted,
+  };
+}
+
+/** What a session needs to be as it was. */
+function rememberSaid() {
+  let beginning: readonly ClientMessage[] = [];
+  /** URI -> what asked for it. */
+  const subscriptions = new Map<string, ClientMessage>();
+
+  function note(message: ClientMessage): void {
+    const { method, params } = message;
+    const { uri } = params;
+    if (method === 'initialize') {
+      beginning = [message];
+      subscriptions.clear();
+    } else if (method === 'notifications/initialized') beginning = [...beginning.slice(0, 1), message];
+    else if (method === 'resources/subscribe' && typeof uri === 'string') subscriptions.set(uri, message);
+    else if (method === 'resources/unsubscribe' && typeof uri === 'string') subscriptions.delete(uri);
+  }
+
+  return {
+    note,
+    again: (): readonly ClientMessage[] => [...beginning, ...subscriptions.values()],
+    wanted: (): Iterable<string> => subscriptions.keys(),
   };
 }

@@ -8,7 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runs } from '@svc/testing/counts.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findNode } from '../node-address.ts';
-import { type Era, connectStdio, environmentOf, nodesOf, ownDirectory } from '../testing/stdio-clients.ts';
+import {
+  type Era,
+  connectListener,
+  connectStdio,
+  environmentOf,
+  nodesOf,
+  ownDirectory,
+} from '../testing/stdio-clients.ts';
 import { startNode } from './start-node.ts';
 
 const PATIENT = { timeout: 240_000 };
@@ -117,6 +124,32 @@ describe.skipIf(process.platform !== 'linux')('clients on stdio', () => {
     expect(nodesOf(directory)).toHaveLength(1);
     expect(nodesOf(directory)).not.toContain(node);
   });
+
+  test(
+    'hear of a file that they wanted to hear of when their node was replaced, and are told to read it',
+    PATIENT,
+    async () => {
+      const directory = ownDirectory();
+      const uri = 'brain:///svc/notes/tide.md';
+      const { heard, write } = await connectListener(uri, environmentOf(directory));
+      await expect
+        .poll(
+          async () => {
+            await write('notes', 'tide', `first ${performance.now()}`);
+            return heard;
+          },
+          { timeout: 60_000, interval: 500 },
+        )
+        .toContain(uri);
+      const [node = expect.fail('no node')] = nodesOf(directory);
+      process.kill(node, 'SIGKILL');
+      await expect.poll(() => nodesOf(directory)).not.toContain(node);
+      heard.length = 0;
+      await expect.poll(() => heard, { timeout: 60_000 }).toEqual([uri]);
+      await write('notes', 'tide', 'second');
+      await expect.poll(() => heard, { timeout: 60_000 }).toEqual([uri, uri]);
+    },
+  );
 
   test('what a node starts is no second node before it runs a program of its own', async () => {
     const directory = ownDirectory();

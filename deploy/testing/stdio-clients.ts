@@ -5,6 +5,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
 import { folder } from './started-process.ts';
 
@@ -88,6 +89,28 @@ function legacy(env: Record<string, string>) {
         client.callTool({ name, arguments: args }, undefined, PATIENCE),
       readResource: (uri: string) => client.readResource({ uri }, PATIENCE),
     },
+  };
+}
+
+interface StdioListener {
+  /** URIs of the files that it was told to read again, in their order. */
+  readonly heard: string[];
+  write(category: string, filename: string, content: string): Promise<unknown>;
+}
+
+/** A client of 2025 that wants to hear of that file. */
+export async function connectListener(uri: string, env: Record<string, string>): Promise<StdioListener> {
+  const transport = new LegacyTransport({ ...commandOf(env), stderr: 'inherit' });
+  const client = new LegacyClient(INFO);
+  const heard: string[] = [];
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void heard.push(params.uri));
+  await client.connect(transport, PATIENCE);
+  onTestFinished(async () => client.close());
+  await client.subscribeResource({ uri }, PATIENCE);
+  return {
+    heard,
+    write: (category, filename, content) =>
+      client.callTool({ name: 'svc_set_memory', arguments: { category, filename, content } }, undefined, PATIENCE),
   };
 }
 
