@@ -1,5 +1,5 @@
 /** `svc` as a person has it: at a terminal, with an editor, with completion, at its own prompt. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { CommandLine, LAUNCHER, quoted, withoutColour } from '../instruments/command-line.ts';
@@ -93,6 +93,22 @@ verifies(
     expect((await svc.run(['get', 'doc'])).stdout).toBe('mine\nlate\n');
   },
   { ...EMBEDDED, title: 'what is proposed after a conflict means the brain and branch that were edited' },
+);
+
+verifies(
+  'cli:edit',
+  async (scenario) => {
+    const { svc } = await onOwnBrain(scenario);
+    await svc.rows('set', 'doc', 'mine');
+    const removed = await editingWith(svc)('dirname "$1"; rm "$1"');
+    if (removed === null) return scenario.report('SKIPPED: nothing here makes a terminal (script of util-linux)');
+    expect(removed.code).toBe(1);
+    const said = withoutColour(removed.stdout);
+    expect(said).toMatch(/left no file behind\.\s+Nothing was written/);
+    expect(existsSync(/^\S*svc-edit-\S+/.exec(said)?.[0] ?? expect.fail(said))).toBe(false);
+    expect((await svc.run(['get', 'doc'])).stdout).toBe('mine');
+  },
+  { ...EMBEDDED, title: 'an editor that removes the file is told, and nothing is left of it' },
 );
 
 verifies(

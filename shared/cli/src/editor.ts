@@ -24,8 +24,9 @@ export async function openDraft(file: string, text: string): Promise<Draft> {
   return { path, text, discard: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** The text as the person left it. Throws Problem when the editor failed; the draft stays then. */
-export async function edit({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>, { path }: Draft): Promise<string> {
+/** The text as the person left it. Throws Problem when the editor failed; the draft, as far as there is one, stays then. */
+export async function edit({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>, draft: Draft): Promise<string> {
+  const { path } = draft;
   const editor = [env['VISUAL'], env['EDITOR']].find((name) => name !== undefined && name !== '') ?? 'vi';
   // As git does: what is set may have arguments of its own.
   const child = spawn('/bin/sh', ['-c', `${editor} "$@"`, editor, path], { cwd, stdio: 'inherit', env });
@@ -38,5 +39,11 @@ export async function edit({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>, { pa
       'Nothing was written. Set EDITOR to the editor that you want.',
       `Your text is in ${path}`,
     ]);
-  return utf8(await readFile(path), path);
+  const left = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (left !== null) return utf8(left, path);
+  await draft.discard();
+  throw new Problem(`The editor ${editor} left no file behind.`, 'failed', ['Nothing was written.']);
 }
