@@ -36,7 +36,11 @@ const INVALID_REQUEST = -32_600;
 /** For what was asked before the client said its last word. */
 const LAST_ANSWERS_MS = 30_000;
 const GOODBYE_MS = 1000;
+/** Who takes connections and says nothing is no node, or one that stands still. */
+const ANSWER_WITHIN_MS = 21_000;
 const LISTEN = 'subscriptions/listen';
+/** What takes as long as a tool does, or as somebody listens. */
+const LASTING = new Set(['tools/call', LISTEN]);
 
 export function createBridge({ door, write, warn }: BridgeParts): Bridge {
   const session = createLegacySession(door);
@@ -94,6 +98,7 @@ function passing(door: Door, session: LegacySession, write: (line: string) => vo
     return door.exchange({
       request: { method: 'POST', body: message.text, headers },
       signal,
+      ...(LASTING.has(message.method) ? {} : { answerWithinMs: ANSWER_WITHIN_MS }),
       async read(reply) {
         if (!isEventStream(reply)) return { reply, text: await reply.text() };
         if (reply.body !== null) for await (const data of eventData(reply.body)) write(oneLine(data));

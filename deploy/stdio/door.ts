@@ -12,6 +12,8 @@ interface DoorRequest {
 interface Exchange<Read> {
   readonly request: DoorRequest;
   readonly signal: AbortSignal;
+  /** For the whole reply, each time it is asked for; as long as it takes when absent. */
+  readonly answerWithinMs?: number;
   /** Of the reply; done again with the next reply when the connection breaks under it. */
   read(reply: Response): Promise<Read>;
 }
@@ -50,14 +52,18 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
   }
 
   return {
-    async exchange({ request, signal, read }) {
+    async exchange({ request, signal, answerWithinMs, read }) {
       const endsAt = performance.now() + withinMs;
       for (;;) {
         signal.throwIfAborted();
         const node = current();
         const { url } = await node;
         try {
-          const init = { ...request, headers: { ...headers, ...request.headers }, signal };
+          const init = {
+            ...request,
+            headers: { ...headers, ...request.headers },
+            signal: endedBy(signal, answerWithinMs),
+          };
           return await read(await fetch(`${url}/mcp${query}`, init));
         } catch (error) {
           signal.throwIfAborted();
@@ -72,6 +78,10 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
       if (joined !== null) drop(joined);
     },
   };
+}
+
+function endedBy(signal: AbortSignal, withinMs: number | undefined): AbortSignal {
+  return withinMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
 }
 
 /** `fetch` says only that it failed. */

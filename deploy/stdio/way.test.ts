@@ -1,5 +1,5 @@
 /** `svc mcp` that is sent to a node elsewhere, by an address or a credential that leads nowhere. */
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -47,13 +47,14 @@ function refusalOf({ id }: Readonly<{ id: unknown }>, message: string) {
   return { jsonrpc: '2.0', id, error };
 }
 
-/** A port of this machine on which nobody listens. */
-async function freePort(): Promise<number> {
-  const server: Server = createServer().listen(0, '127.0.0.1');
+/** A server that takes connections and says nothing, until the test is over. */
+async function silentServer() {
+  const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
+  onTestFinished(() => void server.close());
   const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : expect.fail('no port');
+  const port = typeof address === 'object' && address !== null ? address.port : expect.fail('no port');
+  return { server, url: `http://127.0.0.1:${port}` };
 }
 
 test.each([
@@ -70,8 +71,17 @@ test.each([
 });
 
 test('an address at which nobody answers is named before a client gives up', PATIENT, async () => {
-  const url = `http://127.0.0.1:${await freePort()}`;
-  const { answers, warnings } = await ask({ SVC_URL: url }, [OPENING]);
-  expect(answers).toEqual([refusalOf(OPENING, `no node answers at ${url}: nobody listens there`)]);
-  expect(warnings).toContain(`svc mcp: no node answers at ${url}: nobody listens there`);
+  const [silent, gone] = await Promise.all([silentServer(), silentServer()]);
+  gone.server.close();
+  const reasons = [
+    [silent.url, 'The operation was aborted due to timeout'],
+    [gone.url, 'nobody listens there'],
+  ];
+  await Promise.all(
+    reasons.map(async ([url = '', reason]) => {
+      const { answers, warnings } = await ask({ SVC_URL: url }, [OPENING]);
+      expect(answers).toEqual([refusalOf(OPENING, `no node answers at ${url}: ${reason}`)]);
+      expect(warnings).toContain(`svc mcp: no node answers at ${url}: ${reason}`);
+    }),
+  );
 });
