@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { openBrainTestBed } from '../testing/brain-test-bed.ts';
+import { type BrainTestBed, openBrainTestBed } from '../testing/brain-test-bed.ts';
 
 /** To write, as soon as somebody reads. */
 async function openForReader(fifo: string): Promise<FileHandle> {
@@ -74,5 +74,33 @@ it('a process that would speak under another name than those that run does not s
   }
   await (await bed.start({ SVC_NODE_NAME: 'alpha' })).stop();
   await first.stop();
+  await (await bed.start()).stop();
+});
+
+/** A process was killed that worked on all brains, and the clock of the database was set back by an hour since. */
+async function killedBeforeTheClockWasSetBack({ database: { pool } }: BrainTestBed, directory: string | null) {
+  await pool.query(
+    `INSERT INTO brain.brain_processes (process, node_id, started_at, seen_at, directory)
+     VALUES ('dead', 'dead', now() + interval '1 hour', now() + interval '1 hour', $1)`,
+    [directory],
+  );
+  await pool.query("UPDATE brain.brain_owners SET process = 'dead', epoch = epoch + 1");
+}
+
+it('the brains of a process that died before the clock was set back are taken over in seconds', async () => {
+  await using bed = await openBrainTestBed();
+  const first = await bed.start();
+  await first.call('brain_switch', { name: 'its', create: true });
+  await first.call('brain_write', { brain: 'its', name: 'a', content: 'x' });
+  await first.stop();
+  const second = await bed.start();
+  await killedBeforeTheClockWasSetBack(bed, null);
+  expect(await second.call('brain_read', { brain: 'its', name: 'a' })).toMatchObject({ content: 'x' });
+  await second.stop();
+});
+
+it('a process starts beside the heartbeat of a dead one that was in another directory before the clock was set back', async () => {
+  await using bed = await openBrainTestBed();
+  await killedBeforeTheClockWasSetBack(bed, 'elsewhere');
   await (await bed.start()).stop();
 });

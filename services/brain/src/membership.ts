@@ -5,7 +5,15 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import { StartProblem } from '@svc/runtime/start-problem.ts';
-import { beat, DEAD_AFTER_MS, HEARTBEAT_EVERY_MS, leave, readOwnedBrains, settle } from './store/ownership.ts';
+import {
+  beat,
+  bringBack,
+  DEAD_AFTER_MS,
+  HEARTBEAT_EVERY_MS,
+  leave,
+  readOwnedBrains,
+  settle,
+} from './store/ownership.ts';
 
 /** Nobody else is there to count on this process. */
 const ALONE_EVERY_MS = 1000;
@@ -23,10 +31,14 @@ export async function startMembership(host: BrainHost, platform: Platform, direc
   await joinOthers(client, host, platform, directory);
   // On a connection that has fallen silent it would wait for as long as a slow statement may take. One that takes longer
   // than this says nothing to anybody.
-  const beatInTime = (): Promise<void> =>
-    withPgTransaction(database.pool, (transaction) => beat(transaction, host.process, node.nodeId), {
-      timeoutMs: DEAD_AFTER_MS,
-    });
+  const beatInTime = async (): Promise<void> => {
+    const isAhead = await withPgTransaction(
+      database.pool,
+      (transaction) => beat(transaction, host.process, node.nodeId),
+      { timeoutMs: DEAD_AFTER_MS },
+    );
+    if (isAhead) await bringBack(client);
+  };
 
   const repeat = (trouble: string, round: () => Promise<void>) =>
     repeated(() => round().catch((error: unknown) => log.warn({ err: error }, trouble)), everyMs);
@@ -53,7 +65,7 @@ async function joinOthers(
 ): Promise<void> {
   const { SVC_DATA_DIR: path, SVC_NODE_NAME: deployment = '' } = config;
   const look = async () => {
-    await beat(client, host.process, node.nodeId);
+    if (await beat(client, host.process, node.nodeId)) await bringBack(client);
     return settle(client, host.process, { directory, deployment });
   };
   // One that was killed right before counts as alive for a while.

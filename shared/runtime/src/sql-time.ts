@@ -12,3 +12,8 @@ export const NOW_AS_KEPT = 'clock_timestamp()::timestamptz(3)';
 export function timestampOf(milliseconds: string): string {
   return `to_timestamp((${milliseconds})::float8 / 1000)`;
 }
+
+/** Of what was the time when it was written: the clock was set back since, by more than those of two servers differ. */
+export function isAhead(time: string): string {
+  return `${time} > clock_timestamp() + interval '5 seconds'`;
+}

@@ -185,7 +185,7 @@ it('answers every operation in its declared form', async () => {
   expect(refused).toEqual(['release', 'sync', 'rebase']);
 });
 
-/** Its process says nothing more by itself. */
+/** Its process says nothing more by itself. Of a heartbeat further ahead the clock would have been set back. */
 async function ownedByAnother(livesForMs: number): Promise<void> {
   const { pool } = bed.database;
   const seenAt = `clock_timestamp() + interval '${livesForMs - DEAD_AFTER_MS} milliseconds'`;

@@ -4,6 +4,7 @@
  * however long it was paused.
  */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { isAhead } from '@svc/runtime/sql-time.ts';
 
 export interface Owner {
   readonly process: string;
@@ -21,13 +22,27 @@ export const DEAD_AFTER_MS = 2000;
 
 const SEEN = `p.seen_at > clock_timestamp() - interval '${DEAD_AFTER_MS} milliseconds'`;
 
-export async function beat(client: SqlClient, process: string, nodeId: string): Promise<void> {
-  await client.$executeRawUnsafe(
+/** Whether somebody's heartbeat is one of a clock that was set back since. */
+export async function beat(client: SqlClient, process: string, nodeId: string): Promise<boolean> {
+  const rows = await client.$queryRawUnsafe<{ isAhead: boolean }[]>(
     `INSERT INTO brain.brain_processes (process, node_id, started_at, seen_at)
      VALUES ($1, $2, clock_timestamp(), clock_timestamp())
-     ON CONFLICT (process) DO UPDATE SET seen_at = clock_timestamp()`,
+     ON CONFLICT (process) DO UPDATE SET seen_at = clock_timestamp()
+     RETURNING EXISTS (SELECT FROM brain.brain_processes WHERE process <> $1 AND ${isAhead('seen_at')}) AS "isAhead"`,
     process,
     nodeId,
+  );
+  return rows[0]?.isAhead === true;
+}
+
+/**
+ * A heartbeat that lies ahead counts as one of now: who lives beats again, and who is dead is so in a moment, not when the
+ * clock is there once more. Not in the transaction of one's own heartbeat: two such would wait for each other.
+ */
+export async function bringBack(client: SqlClient): Promise<void> {
+  await client.$executeRawUnsafe(
+    `UPDATE brain.brain_processes SET seen_at = clock_timestamp() WHERE process IN (
+       SELECT process FROM brain.brain_processes WHERE ${isAhead('seen_at')} FOR UPDATE SKIP LOCKED)`,
   );
 }
 
