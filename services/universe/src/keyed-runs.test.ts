@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { allow } from '@svc/contract/decision.ts';
 import { UNIVERSE_EVENTS } from '@svc/contract/events.universe.ts';
+import { idempotencyId } from '@svc/runtime/idempotency.ts';
 import { openStore } from '@svc/runtime/store.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { platformOn } from '@svc/testing/service-bed.ts';
@@ -76,6 +77,24 @@ test('a run whose process is gone is made again, and what that process would sti
   ended.resolve();
   expect(await stalled).toMatchObject({ replayed: true, decision: { value: before + 2 } });
 });
+
+test('one whose process died before the clock was set back is made again in seconds, and one that goes on is not', async () => {
+  const ended = Promise.withResolvers<void>();
+  const [gone, goesOn] = [keyed('ahead', { withinMs: 20_000 }), keyed('at it')];
+  const before = made + 1;
+  const first = one.once(goesOn, runOf(goesOn, ended.promise));
+  await expect.poll(() => made).toBe(before);
+  await store.client.$executeRawUnsafe(
+    `INSERT INTO universe.keyed_runs VALUES ($1, 'run_dead', 'same', clock_timestamp())`,
+    idempotencyId(gone.idempotency),
+  );
+  for (const key of ['ahead', 'at it']) await silence(key, -3600);
+  const again = other.once(goesOn, runOf(goesOn, ended.promise));
+  expect(await other.once(gone, runOf(gone, Promise.resolve()))).toMatchObject({ decision: { value: before + 1 } });
+  ended.resolve();
+  expect(await again).toMatchObject({ decision: (await first).decision });
+  expect(made).toBe(before + 1);
+}, 30_000);
 
 test('a run that goes on is seen to, however long it takes; nothing of it is left when it is over', async () => {
   const ended = Promise.withResolvers<void>();

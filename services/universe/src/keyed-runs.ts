@@ -4,6 +4,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { isAhead } from '@svc/runtime/sql-time.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { UniverseStore } from './universe-store.ts';
 
@@ -91,14 +92,21 @@ function rowsOf(client: Needs['client']) {
       scope.argsHash,
     );
     if (begun.length > 0) return true;
-    const [other] = await client.$queryRawUnsafe<{ argsHash: string }[]>(
-      'SELECT args_hash AS "argsHash" FROM universe.keyed_runs WHERE open_key = $1',
+    const [other] = await client.$queryRawUnsafe<{ argsHash: string; isAhead: boolean }[]>(
+      `SELECT args_hash AS "argsHash", ${isAhead('seen_at')} AS "isAhead" FROM universe.keyed_runs WHERE open_key = $1`,
       openKey,
     );
     if (other !== undefined && other.argsHash !== scope.argsHash) throw new CallError('IDEMPOTENCY_KEY_REUSED');
+    if (other?.isAhead === true) await bringBack(openKey);
     return false;
   }
 
+  /** Whoever is at it, if anybody is, is seen again at once. */
+  const bringBack = (openKey: string) =>
+    client.$executeRawUnsafe(
+      `UPDATE universe.keyed_runs SET seen_at = clock_timestamp() WHERE open_key = $1 AND ${isAhead('seen_at')}`,
+      openKey,
+    );
   const seen = ({ runId, scope }: Run) =>
     client.$executeRawUnsafe(
       'UPDATE universe.keyed_runs SET seen_at = clock_timestamp() WHERE open_key = $1 AND run_id = $2',

@@ -1,6 +1,6 @@
 /** Statements on runs. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs, NOW_AS_KEPT, timestampOf } from '@svc/runtime/sql-time.ts';
+import { epochMs, isAhead, NOW_AS_KEPT, timestampOf } from '@svc/runtime/sql-time.ts';
 import type { RunEnd, RunStatus } from './domain/run.ts';
 import { KEPT_RUNS } from './domain/schedule.ts';
 import { presenceKey } from './presence.ts';
@@ -126,6 +126,13 @@ export async function touchRuns(client: SqlClient, runIds: readonly string[]): P
 }
 
 const AT_ONCE = 100;
+
+/** A sign of life that lies ahead counts as one of now: who is dead is so in a moment, not when the clock is there again. */
+export async function bringBackRuns(client: SqlClient): Promise<void> {
+  await client.$executeRawUnsafe(
+    `UPDATE universe.cron_runs SET seen_at = clock_timestamp() WHERE status = 'running' AND ${isAhead('seen_at')}`,
+  );
+}
 
 export async function readSilent(client: SqlClient, silentMs: number): Promise<string[]> {
   const rows = await client.$queryRawUnsafe<{ runId: string }[]>(

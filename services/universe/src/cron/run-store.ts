@@ -18,6 +18,7 @@ import {
   readNextDue,
 } from './job-rows.ts';
 import {
+  bringBackRuns,
   type EndedRun,
   endRun,
   insertRun,
@@ -90,7 +91,10 @@ export function createRunStore({ client, change, idempotency }: UniverseStore, c
     read: (runId: string) => readRun(client, runId),
     touch: (runIds: readonly string[]) => touchRuns(client, runIds),
     /** Those that were silent for so long are lost. */
-    loseSilent: (silentMs = SILENT_AFTER_MS) => lose(() => readSilent(client, silentMs)),
+    async loseSilent(silentMs = SILENT_AFTER_MS) {
+      await bringBackRuns(client);
+      await lose(() => readSilent(client, silentMs));
+    },
     /** Those whose process is gone are lost. */
     loseForsaken: () => lose(() => readForsaken(client, FORSAKEN_AFTER_MS)),
   };
