@@ -17,3 +17,8 @@ export function timestampOf(milliseconds: string): string {
 export function isAhead(time: string): string {
   return `${time} > clock_timestamp() + interval '5 seconds'`;
 }
+
+/** That long ago, or ahead. `interval`: an expression of type interval. */
+export function hasRested(time: string, interval: string): string {
+  return `(${time} <= ${NOW_AS_KEPT} - ${interval} OR ${isAhead(time)})`;
+}

@@ -34,6 +34,32 @@ it(`${MANY} trades that are owed their money have it after one run`, async () =>
   expect(await violations()).toEqual([]);
 });
 
+it('what was cut off before the clock was set back is finished in time, not when the clock is there again', async () => {
+  const [owed = ''] = await bought('plain', 1);
+  const begun = here.market.nextTradeId();
+  const offer = { ...LISTED, kind: 'plain', supply: 1 } as const;
+  await here.market.list(1, offer);
+  await here.market.cutOff('question lost', async () => {
+    const said = await Promise.allSettled([
+      here.market.act(owed, 'complete', 'b'),
+      here.market.buy(begun, 1, offer, 'b'),
+    ]);
+    expect(said.every(({ status }) => status === 'rejected')).toBe(true);
+    return null;
+  });
+  await client.$executeRawUnsafe(
+    `UPDATE market.trades SET tried_at = tried_at + interval '1 hour', closed_at = closed_at + interval '1 hour'`,
+  );
+  const states = async () => (await here.market.state()).trades;
+  expect(await states()).toMatchObject({ [owed]: 'completed pending', [begun]: 'opening none' });
+  await here.bed.reconciler.finish();
+  // Whoever began it may still be at it.
+  expect(await states()).toMatchObject({ [owed]: 'completed done', [begun]: 'opening none' });
+  await here.market.finish();
+  expect(await states()).toEqual({ [owed]: 'completed done' });
+  expect(await violations()).toEqual([]);
+});
+
 it(`${MANY} trades whose time is over are closed in one run`, async () => {
   const ids = await bought('skill', MANY);
   await here.market.pass(10 * 86_400_000);

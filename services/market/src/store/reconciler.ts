@@ -3,6 +3,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import { isDatabaseAway } from '@svc/runtime/database-errors.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { hasRested, isAhead } from '@svc/runtime/sql-time.ts';
 import type { Settling } from './settling.ts';
 import type { MarketStore } from './trade-events.ts';
 import type { TradeRow } from './trade-rows.ts';
@@ -21,15 +22,16 @@ const pageOf = (at: 'tried_at' | 'due_at', which: string): string =>
   `SELECT trade_id AS "tradeId", ${at}::text AS at FROM market.trades
    WHERE (${which}) AND (${at}, trade_id) > ($1::timestamptz, $2) AND ${at} <= $3::timestamptz
    ORDER BY ${at}, trade_id LIMIT ${AT_ONCE}`;
+const OPEN = "state IN ('opening', 'undoing')";
+const UNPAID = "(settlement = 'pending' OR (closed_at IS NOT NULL AND NOT reported))";
 const BEGINNING = pageOf(
   'tried_at',
   `state = 'undoing' OR (state = 'opening' AND tried_at < clock_timestamp() - ${GIVEN_UP_AFTER})`,
 );
-const OWED = pageOf(
-  'tried_at',
-  `(settlement = 'pending' OR (closed_at IS NOT NULL AND NOT reported))
-   AND ($4 OR closed_at < clock_timestamp() - ${LEFT_ALONE})`,
-);
+const OWED = pageOf('tried_at', `${UNPAID} AND ($4 OR ${hasRested('closed_at', LEFT_ALONE)})`);
+/** What was tried before the clock was set back counts as tried now. */
+const bringBack = (which: string): string =>
+  `UPDATE market.trades SET tried_at = clock_timestamp() WHERE ${which} AND ${isAhead('tried_at')}`;
 const DUE = pageOf('due_at', 'state = ANY($4::text[])');
 
 interface Parts extends ClosingParts {
@@ -48,6 +50,7 @@ export function createReconciler(parts: Parts) {
   return {
     /** `atStart`: nobody else is about to do it. */
     async finish({ atStart = false } = {}): Promise<void> {
+      for (const which of [OPEN, UNPAID]) await parts.store.client.$executeRawUnsafe(bringBack(which));
       await inPages(parts, { sql: BEGINNING }, (tradeId) => tried(parts, tradeId, () => settling.undo(tradeId)));
       await inPages(parts, { sql: OWED, values: [atStart] }, (tradeId) =>
         tried(parts, tradeId, () => settling.settle(tradeId)),
