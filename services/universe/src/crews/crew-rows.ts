@@ -1,6 +1,6 @@
 /** Statements on crews. Time is that of the database. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs, NOW_AS_KEPT } from '@svc/runtime/sql-time.ts';
+import { epochMs, hasRested } from '@svc/runtime/sql-time.ts';
 import type { Member, Phase } from './domain/crew.ts';
 
 /** What of its assembly is still to be done: agents and workspace, the pool, nothing; or all of it is to be undone. */
@@ -160,11 +160,13 @@ export interface Unassembled {
 
 const AT_ONCE = 100;
 
+const RESTED = "$1::float8 * interval '1 millisecond'";
+
 /** Those that nobody has gone on with for so long. */
 export function readUnassembled(client: SqlClient, restedMs: number): Promise<Unassembled[]> {
   return client.$queryRawUnsafe<Unassembled[]>(
     `SELECT crew_id AS "crewId", step, ${epochMs('clock_timestamp()')} - ${epochMs('created_at')} AS "ageMs"
-     FROM universe.crews WHERE phase = 'assembling' AND tried_at <= ${NOW_AS_KEPT} - $1::float8 * interval '1 millisecond'
+     FROM universe.crews WHERE phase = 'assembling' AND ${hasRested('tried_at', RESTED)}
      ORDER BY tried_at LIMIT ${AT_ONCE}`,
     restedMs,
   );

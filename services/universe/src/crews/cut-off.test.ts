@@ -81,6 +81,24 @@ describe('a task that is cut off', () => {
   });
 });
 
+test('a task that was cut off before the clock was set back is settled, not left until the clock is there again', async () => {
+  const roster = await crewOf('ahead');
+  const cut = cutting.cutAt(STEPS.indexOf('capture'), 'unasked');
+  const cutOne = task('ahead').catch((error: unknown) => error);
+  await cut.reached;
+  const { rowCount } = await database.pool.query(
+    "UPDATE universe.crew_tasks SET tried_at = tried_at + interval '1 hour' WHERE closed_at IS NULL",
+  );
+  expect(rowCount).toBe(1);
+  try {
+    await settle();
+    expect(await doneOf('ahead', roster)).toBe(1);
+  } finally {
+    cut.letGo();
+    await cutOne;
+  }
+});
+
 describe('a task that is asked for again under its key, before the first has begun', () => {
   test.each(cuts(STEPS).filter(({ index }) => index < STEPS.indexOf('hold')))(
     'where $step is $moment ($index), is done once, and both hear of it',

@@ -1,6 +1,6 @@
 /** The journal of tasks: a row each, which says how far it has come. Time is that of the database. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs, NOW_AS_KEPT } from '@svc/runtime/sql-time.ts';
+import { epochMs, hasRested } from '@svc/runtime/sql-time.ts';
 import type { RefusalCode } from '@svc/contract/codes.ts';
 import { OPEN_STATES, type TaskState } from './domain/task.ts';
 
@@ -169,11 +169,13 @@ export async function touchTask(client: SqlClient, taskId: string): Promise<void
 
 const AT_ONCE = 100;
 
+const RESTED = "$1::float8 * interval '1 millisecond'";
+
 /** Those that nobody has gone on with for so long. */
 export async function readRested(client: SqlClient, restedMs: number): Promise<string[]> {
   const rows = await client.$queryRawUnsafe<{ taskId: string }[]>(
     `SELECT task_id AS "taskId" FROM universe.crew_tasks
-     WHERE closed_at IS NULL AND tried_at <= ${NOW_AS_KEPT} - $1::float8 * interval '1 millisecond'
+     WHERE closed_at IS NULL AND ${hasRested('tried_at', RESTED)}
      ORDER BY tried_at LIMIT ${AT_ONCE}`,
     restedMs,
   );
