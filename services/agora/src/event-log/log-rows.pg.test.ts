@@ -28,3 +28,20 @@ test.skipIf(server === null)('processes that start at once have one secret betwe
     await database.close();
   }
 });
+
+test.skipIf(server === null)('whoever wrote the log before the clock was set back keeps it from nobody', async () => {
+  const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 1 });
+  try {
+    const { pool } = database;
+    await migrate({ pool, schema: 'agora', migrations: migrationsOfService('agora', MIGRATIONS), log: log as never });
+    const rows = createLogRows(poolClient(pool));
+    await rows.secret();
+    expect(await rows.claim('dead', false)).toBe(true);
+    expect(await rows.claim('other', false)).toBe(false);
+    await pool.query("UPDATE agora.log_head SET held_until = held_until + interval '1 hour'");
+    expect(await rows.claim('other', false)).toBe(true);
+    expect(await rows.claim('dead', false)).toBe(false);
+  } finally {
+    await database.close();
+  }
+});

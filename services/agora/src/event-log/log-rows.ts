@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { audienceOf } from '@svc/contract/event-visibility.ts';
 import type { EventRecord, PositionedEvent } from '@svc/contract/events.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import { epochMs, isAhead, timestampOf } from '@svc/runtime/sql-time.ts';
 
 /** Whoever does not say for so long that it writes the log has left it to others. */
-const HELD_MS = 4000;
+const HELD = "interval '4 seconds'";
 const SWEPT_AT_ONCE = 5000;
 
 /** Events of one service that follow each other. `lost`: so many before them it keeps no more. */
@@ -52,8 +52,9 @@ export function createLogRows(client: SqlClient): LogRows {
   return {
     async claim(holder, alone) {
       const held = await client.$queryRawUnsafe<object[]>(
-        `UPDATE agora.log_head SET holder = $1, held_until = clock_timestamp() + interval '${HELD_MS} milliseconds'
-         WHERE $2::boolean OR holder IS NULL OR holder = $1 OR held_until < clock_timestamp() RETURNING one`,
+        `UPDATE agora.log_head SET holder = $1, held_until = clock_timestamp() + ${HELD}
+         WHERE $2::boolean OR holder IS NULL OR holder = $1 OR held_until < clock_timestamp()
+           OR ${isAhead(`held_until - ${HELD}`)} RETURNING one`,
         holder,
         alone,
       );

@@ -72,6 +72,16 @@ test('the record of a vote is placed and voided by the sweep where the ledger of
   expect(row).toEqual({ owed: 'nothing' });
 });
 
+test('the record of a vote that was tried before the clock was set back is placed, not when the clock is there again', async () => {
+  const { voteId } = await tests.bed.call('forum_vote', { proposal: 'x', thread: 'ahead', minQuorum: 1 }, 'ann');
+  await sql(
+    `UPDATE agora.forum_votes SET owed = 'place', tried_at = now() + interval '1 hour' WHERE topic = $1`,
+    voteId,
+  );
+  const owed = () => client.$queryRawUnsafe('SELECT owed FROM agora.forum_votes WHERE topic = $1', voteId);
+  await expect.poll(owed, { timeout: 15_000 }).toEqual([{ owed: 'void' }]);
+});
+
 test('without the ledger of money votes go on, and their trail claims no record that nobody can see', async () => {
   const deaf = await openAgoraBed(database);
   const { voteId: before } = await deaf.call('forum_vote', { proposal: 'x', thread: 'deaf', minQuorum: 1 }, 'ann');

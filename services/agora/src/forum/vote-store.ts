@@ -5,6 +5,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { nameLock } from '@svc/runtime/name-lock.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { hasRested } from '@svc/runtime/sql-time.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { Scope } from '../ledger/domain/ledger.ts';
 import { type AgoraStore, type AgoraUnit, told } from '../ledger/store/events.ts';
@@ -138,7 +139,7 @@ const THREADS = `SELECT count(DISTINCT v.thread)::int AS threads
 /** Not yet placed, or placed although the vote is over. Whoever opened it is about to place it. */
 const OWED = `SELECT v.topic FROM agora.forum_votes v JOIN agora.topics t USING (topic)
   WHERE v.owed IN ('place', 'void') AND (v.owed = 'place' OR t.status <> 'open')
-    AND v.tried_at < clock_timestamp() - interval '2 seconds' ORDER BY v.tried_at LIMIT ${AT_ONCE}`;
+    AND ${hasRested('v.tried_at', "interval '2 seconds'")} ORDER BY v.tried_at LIMIT ${AT_ONCE}`;
 
 async function openVote(
   unit: AgoraUnit,
