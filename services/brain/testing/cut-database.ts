@@ -48,8 +48,11 @@ class Cutting {
   readonly #target: URL;
   readonly #sockets = new Set<Socket>();
 
-  constructor(target: string) {
+  readonly #enters: string;
+
+  constructor(target: string, enters: string) {
     this.#target = new URL(target);
+    this.#enters = enters;
   }
 
   accept(client: Socket): void {
@@ -64,7 +67,7 @@ class Cutting {
     server.on('close', end);
     let isDeaf = false;
     server.on('data', (data) => isDeaf || client.write(data));
-    const statements = new Statements(this.#texts);
+    const statements = new Statements(this.#texts, this.#enters);
     client.on('data', (data) => {
       for (const piece of statements.take(data)) {
         if (isDeaf) return;
@@ -119,9 +122,12 @@ class Statements {
   #index: number | null = null;
   #isOfSection = false;
 
+  readonly #enters: string;
+
   /** `texts`: of named statements, by name, of all connections. */
-  constructor(texts: Map<string, string>) {
+  constructor(texts: Map<string, string>, enters: string) {
     this.#texts = texts;
+    this.#enters = enters;
   }
 
   take(data: Buffer): Piece[] {
@@ -160,7 +166,7 @@ class Statements {
   #piece(): Piece {
     const text = this.#text;
     if (text.startsWith('BEGIN')) this.#isOfSection = false;
-    if (text.includes(ENTERS)) this.#isOfSection = true;
+    if (text.includes(this.#enters)) this.#isOfSection = true;
     if (text.startsWith('BEGIN')) this.#index = 0;
     else if (this.#index !== null && text !== '') this.#index += 1;
     const isCommit = text.startsWith('COMMIT');
@@ -172,8 +178,9 @@ class Statements {
   }
 }
 
-export async function startCutDatabase(target: string): Promise<CutDatabase> {
-  const cutting = new Cutting(target);
+/** `enters`: a part of the statement by which the transactions that may be cut are known. */
+export async function startCutDatabase(target: string, enters = ENTERS): Promise<CutDatabase> {
+  const cutting = new Cutting(target, enters);
   const server = createServer((client) => cutting.accept(client));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

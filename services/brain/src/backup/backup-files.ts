@@ -1,6 +1,10 @@
 /** Where backups lie, and what a killed process leaves half made among them. */
-import { link, readdir, rm } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { link, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { idempotencyId } from '@svc/runtime/idempotency.ts';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { ignoreAbsent, fsyncPath, isPresent } from '../files/fsync.ts';
 import { checkedPath, blockedPath } from '../blocked-path.ts';
@@ -9,6 +13,9 @@ import { readLiveProcesses } from '../store/ownership.ts';
 
 const EXTENSION = '.svcb';
 const UNFINISHED = '.svc-';
+const OF_KEY = `${UNFINISHED}key~`;
+/** Nobody repeats a call later; its key is kept for much longer. */
+const REPEATED_WITHIN_MS = 3_600_000;
 
 export function backupsFolder(dataDir: string): string {
   return join(dataDir, 'backups');
@@ -51,6 +58,35 @@ export async function publish(unfinished: string, folder: string, name: string):
   return true;
 }
 
+/** The file has its name no more, if it is this one that has it. */
+export async function unpublish(unfinished: string, folder: string, name: string): Promise<void> {
+  const [ours, named] = [await statOf(unfinished), await statOf(join(folder, name))];
+  if (ours !== null && named?.ino === ours.ino) await rm(join(folder, name), { force: true });
+}
+
+/** A second name of the file that is published under a key: by it a repetition knows what a killed attempt has left. */
+export function markOfKey(dataDir: string, scope: IdempotencyScope): string {
+  return join(backupsFolder(dataDir), `${OF_KEY}${hash('sha256', idempotencyId(scope))}`);
+}
+
+/** By whoever holds the key, which has no outcome: what an attempt before published under it was told to nobody. */
+export async function markAnew(unfinished: string, dataDir: string, mark: string): Promise<void> {
+  const left = await statOf(mark);
+  if (left !== null && isRecent(left)) {
+    for (const name of await listBackups(dataDir)) await unpublish(mark, backupsFolder(dataDir), name);
+  }
+  await rm(mark, { force: true });
+  await link(unfinished, mark);
+}
+
+async function statOf(path: string): Promise<Stats | null> {
+  return (await stat(path).catch(ignoreAbsent)) ?? null;
+}
+
+function isRecent({ mtimeMs }: Stats): boolean {
+  return Math.abs(Date.now() - mtimeMs) < REPEATED_WITHIN_MS;
+}
+
 /** What dead processes left, unless it is on its way to its place. */
 export async function sweepUnfinished(client: SqlClient, dataDir: string): Promise<void> {
   const folder = backupsFolder(dataDir);
@@ -60,6 +96,11 @@ export async function sweepUnfinished(client: SqlClient, dataDir: string): Promi
   const living = new Set(await readLiveProcesses(client));
   const due = new Set((await readMoves(client)).map(({ staged }) => staged));
   for (const name of unfinished) {
+    if (name.startsWith(OF_KEY)) {
+      const mark = await statOf(join(folder, name));
+      if (mark !== null && !isRecent(mark)) await rm(join(folder, name), { force: true });
+      continue;
+    }
     const [process = ''] = name.slice(UNFINISHED.length).split('~');
     if (!living.has(process) && !due.has(name)) await rm(join(folder, name), { recursive: true, force: true });
   }

@@ -14,7 +14,16 @@ import { objectId } from '../git/run.ts';
 import { unkeyed } from '../operations/operation.ts';
 import type { OpContext } from '../writer/context.ts';
 import { type Manifest, type Piece, writeArchive } from './archive.ts';
-import { backupsFolder, nameFor, publish, sweepUnfinished, unfinishedPath } from './backup-files.ts';
+import {
+  backupsFolder,
+  markAnew,
+  markOfKey,
+  nameFor,
+  publish,
+  sweepUnfinished,
+  unfinishedPath,
+  unpublish,
+} from './backup-files.ts';
 import { exportRows } from './copied-rows.ts';
 import { captureMoment, type Moment, type MomentWish } from './moment.ts';
 
@@ -96,11 +105,14 @@ async function settle(
   made: BackedUp,
 ): Promise<Once<BackedUp, BackupRefusal>> {
   const { audit, idempotency, outbox, platform, name } = brain.context;
-  const folder = backupsFolder(brain.places.dataDir);
+  const { dataDir } = brain.places;
+  const folder = backupsFolder(dataDir);
+  const mark = context.idempotency === null ? null : markOfKey(dataDir, context.idempotency);
   let isOurs = false;
   try {
     const outcome = await withPgTransaction(platform.database.pool, (transaction) =>
       idempotency.once<BackedUp, BackupRefusal>(transaction, context.idempotency, async (): Promise<Answer> => {
+        if (mark !== null && !isOurs) await markAnew(unfinished, dataDir, mark);
         isOurs ||= await publish(unfinished, folder, made.path);
         if (!isOurs) return deny('E_FILE_EXISTS', { path: made.path });
         const by = context.actor;
@@ -116,10 +128,11 @@ async function settle(
     );
     outbox.kick();
     audit.kick();
+    if (mark !== null) await rm(mark, { force: true });
     return outcome;
   } catch (error) {
     const isOpen = error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN';
-    if (isOurs && !isOpen) await rm(join(folder, made.path), { force: true });
+    if (isOurs && !isOpen) await unpublish(unfinished, folder, made.path);
     throw error;
   }
 }
