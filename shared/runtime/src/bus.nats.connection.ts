@@ -1,6 +1,13 @@
 /** One connection to NATS as a bus. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createInbox, headers, type Msg, type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
+import {
+  AuthorizationError,
+  createInbox,
+  headers,
+  type Msg,
+  type NatsConnection,
+  PermissionViolationError,
+} from '@nats-io/transport-node';
 import {
   type Bus,
   BusError,
@@ -17,6 +24,7 @@ import { assertPattern, assertSubject, BETWEEN_DEPLOYMENTS, spaceOf } from './bu
 import { type Clock, systemClock } from './clock.ts';
 import { IdleGate } from './idle-gate.ts';
 import { Listening } from './bus.nats.listening.ts';
+import { RepeatedTrouble } from './repeated-trouble.ts';
 import type { StartPatience } from './start-problem.ts';
 import type { Logger } from 'pino';
 
@@ -52,6 +60,7 @@ export class NatsBus implements Bus {
   readonly #members = new Members();
   readonly #presence: Presence | null;
   readonly #listening: Listening;
+  readonly #trouble = new RepeatedTrouble();
   #serverMaxBytes = MAX_PAYLOAD_BYTES;
   #connected = true;
   #state: 'open' | 'closing' | 'closed' = 'open';
@@ -249,7 +258,7 @@ export class NatsBus implements Bus {
   }
 
   #onError(error: Error): void {
-    this.#log.warn({ err: error }, 'NATS reports an error');
+    this.#tell(error);
     if (!(error instanceof PermissionViolationError)) return;
     if (error.operation === 'subscription') this.#listening.taken(error);
     if (error.operation !== 'publish') return;
@@ -258,6 +267,15 @@ export class NatsBus implements Bus {
     if (subject === null) return;
     this.#members.neverAddress(subject);
     this.#pending.rejectSentTo(subject, () => new BusError('NO_RESPONDERS', `${error.subject} may not be asked`));
+  }
+
+  /** A connection that is refused is tried again several times a second. */
+  #tell(error: Error): void {
+    if (!this.#trouble.isDue(String(error))) return;
+    if (error instanceof AuthorizationError) {
+      const server = this.#connection.getServer();
+      this.#log.warn(`NATS at ${server} refuses the credential: ${error.message}; it is asked again until it takes it`);
+    } else this.#log.warn({ err: error }, 'NATS reports an error');
   }
 
   #outer(subject: string): string {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describeBus } from '@svc/testing/bus.contract.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { pino } from 'pino';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Bus, BusError } from './bus.ts';
 import { connectNatsBus } from './bus.nats.ts';
 
@@ -296,5 +296,32 @@ describe('NATS users', async () => {
       expect([await ask(gateway, 'service'), await ask(service, 'gateway')]).toEqual(['x', 'x']);
       await expect.poll(() => heard).toContain('after');
     },
+  );
+
+  test.skipIf(reloading?.reload === undefined)(
+    'a password that the server takes no more is told in one line, however often it is refused',
+    async () => {
+      const told: { level: number; msg: string; err?: object }[] = [];
+      const said = pino({}, { write: (line) => void told.push(JSON.parse(line) as (typeof told)[number]) });
+      const users = (password: string) =>
+        `authorization { users: [{ user: "gateway", password: "pw" }, { user: "retired", password: "${password}" }] }`;
+      await reloading?.reload?.(users('pw'));
+      const { host } = new URL(reloading?.url ?? '');
+      const connect = () => connectNatsBus({ urls: [`nats://retired:pw@${host}`], name: 'retired', log: said });
+      // The server takes a moment to read its configuration.
+      const bus = await vi.waitFor(connect, { timeout: 10_000 });
+      onTestFinished(() => bus.close());
+      await reloading?.reload?.(users('other'));
+      await expect.poll(() => bus.connected, { timeout: 10_000 }).toBe(false);
+      await delay(3000);
+      const refused = told.filter(({ msg }) => /refuses|reports/.test(msg));
+      expect(refused).toMatchObject([
+        { msg: expect.stringContaining(`NATS at ${host} refuses the credential`) as string },
+      ]);
+      expect(refused[0]).not.toHaveProperty('err');
+      await reloading?.reload?.(users('pw'));
+      await expect.poll(() => bus.connected, { timeout: 10_000 }).toBe(true);
+    },
+    30_000,
   );
 });

@@ -11,6 +11,7 @@ import { JobLog } from './job-log.ts';
 import { createLocalJobs } from './jobs.local.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
 import { duplicateForBlocking, isRedisAway, isRedisRefusing } from './redis.ts';
+import { RepeatedTrouble } from './repeated-trouble.ts';
 import { createTurn } from './turns.ts';
 
 interface BullmqJobsOptions {
@@ -37,8 +38,6 @@ const RUNS_AT_ONCE = 100;
 /** How long nothing is fetched after Redis has refused to hand out work. */
 const REST_MS = 1_000;
 const REFUSED_FOR_MS = 5 * REST_MS;
-/** The same trouble of a queue is told again after so long. */
-const TOLD_EVERY_MS = 60_000;
 /** Delayed jobs looked at to find an earlier wish: each schedule has one, wishes are few. */
 const WISHES_SEEN = 100;
 
@@ -104,7 +103,7 @@ class ServiceQueue {
   readonly #cancelledKey: string;
   readonly #jobs = new Map<string, DeclaredJob>();
   /** What was said of the queue, and when. */
-  readonly #told = new Map<string, number>();
+  readonly #trouble = new RepeatedTrouble();
   #resting: NodeJS.Timeout | undefined;
   #refusedAt = Number.NEGATIVE_INFINITY;
 
@@ -251,16 +250,8 @@ class ServiceQueue {
 
   #tell(error: unknown, trouble: string): void {
     if (error instanceof Error && isRedisAway(error)) return;
-    const said = `${trouble} ${String(error)}`;
-    const now = performance.now();
-    if (now - (this.#told.get(said) ?? -Infinity) < TOLD_EVERY_MS) return;
-    this.#forgetOld(now);
-    this.#told.set(said, now);
+    if (!this.#trouble.isDue(`${trouble} ${String(error)}`)) return;
     this.#log.warn({ err: error, queue: this.#queue.name }, trouble);
-  }
-
-  #forgetOld(now: number): void {
-    for (const [said, at] of this.#told) if (now - at >= TOLD_EVERY_MS) this.#told.delete(said);
   }
 
   /** As long as Redis is there and refuses, BullMQ asks it again at once, as fast as it can. */
