@@ -4,6 +4,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { BrainHost } from './brain/brain-host.ts';
+import { RepeatedTrouble } from '@svc/runtime/repeated-trouble.ts';
 import { StartProblem } from '@svc/runtime/start-problem.ts';
 import {
   beat,
@@ -40,8 +41,15 @@ export async function startMembership(host: BrainHost, platform: Platform, direc
     if (isAhead) await bringBack(client);
   };
 
+  const told = new RepeatedTrouble();
   const repeat = (trouble: string, round: () => Promise<void>) =>
-    repeated(() => round().catch((error: unknown) => log.warn({ err: error }, trouble)), everyMs);
+    repeated(
+      () =>
+        round().catch((error: unknown) => {
+          if (told.isDue(`${trouble} ${String(error)}`)) log.warn({ err: error }, trouble);
+        }),
+      everyMs,
+    );
   const rounds = [
     repeat('no heartbeat: the database is away', beatInTime),
     // Letting go of a brain takes as long as its disk does; a heartbeat must not wait for that.

@@ -13,6 +13,7 @@ import {
 import type { PositionedEvent } from '@svc/contract/events.ts';
 import type { Subscription } from './bus.ts';
 import type { StatelessPlatform } from './platform.ts';
+import { RepeatedTrouble } from './repeated-trouble.ts';
 
 /** Hands out events of one service in order; the next ones wait until it resolves. */
 export type Deliver = (service: string, events: readonly PositionedEvent[]) => Promise<void>;
@@ -76,6 +77,7 @@ class Feed implements EventFeed {
   readonly #options: FeedOptions;
   readonly #streams = new Map<string, Stream>();
   readonly #asked = new Set<string>();
+  readonly #trouble = new RepeatedTrouble();
   #subscriptions: Subscription[] = [];
   #closed = false;
 
@@ -164,7 +166,9 @@ class Feed implements EventFeed {
         await this.#handOut(stream, next.length > 0 ? next : await this.#missing(stream));
       } catch (error) {
         const { log } = this.#options.platform;
-        log.warn({ err: error, service: stream.service }, 'events could not be read or judged yet');
+        if (this.#trouble.isDue(`${stream.service} ${String(error)}`)) {
+          log.warn({ err: error, service: stream.service }, 'events could not be read or judged yet');
+        }
         await sleep(RETRY_MS, undefined, { ref: false });
       }
     }

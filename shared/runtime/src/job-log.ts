@@ -1,16 +1,14 @@
 /** Runs of a job that throw: told once when they begin, then now and then, and once more when one succeeds. */
 import type { Logger } from 'pino';
 import type { JobContext, JobDeclaration } from './jobs.ts';
-
-/** A service that is away fails what runs every second: the log shall stay readable until it is back. */
-const TOLD_EVERY_MS = 60_000;
+import { RepeatedTrouble } from './repeated-trouble.ts';
 
 export class JobLog {
   readonly #log: Pick<Logger, 'error' | 'info'>;
   /** Runs that failed since the last that did not. */
   #failures = 0;
-  #said = '';
-  #saidAt = 0;
+  /** A service that is away fails what runs every second. */
+  readonly #trouble = new RepeatedTrouble();
 
   constructor(log: Pick<Logger, 'error' | 'info'>) {
     this.#log = log;
@@ -25,15 +23,12 @@ export class JobLog {
     }
     if (this.#failures > 0) this.#log.info({ job: declaration.id, failures: this.#failures }, 'a job works again');
     this.#failures = 0;
-    this.#said = '';
+    this.#trouble.end();
   }
 
   #failed(job: string, err: unknown): void {
     this.#failures += 1;
-    const now = performance.now();
-    if (String(err) === this.#said && now - this.#saidAt < TOLD_EVERY_MS) return;
-    this.#said = String(err);
-    this.#saidAt = now;
+    if (!this.#trouble.isDue(String(err))) return;
     this.#log.error({ err, job, failures: this.#failures }, 'a job failed; its next slot comes');
   }
 }

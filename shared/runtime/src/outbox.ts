@@ -12,6 +12,7 @@ import type { Bus, Subscription } from './bus.ts';
 import type { SqlClient } from './database.ts';
 import { answerPage, EVENTS_KEPT_ROWS, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
+import { RepeatedTrouble } from './repeated-trouble.ts';
 import type { Statement } from './transaction.ts';
 import { repeatGathered } from './turns.ts';
 
@@ -167,11 +168,14 @@ function createRelay(options: OutboxOptions) {
     return rows.length;
   }
 
+  const trouble = new RepeatedTrouble();
+
   async function relayAll(): Promise<void> {
     try {
       while ((await round()) === RELAY_ROWS);
     } catch (error) {
-      platform.log.warn({ err: error }, 'events wait: the relay could not read or number them');
+      if (trouble.isDue(String(error)))
+        platform.log.warn({ err: error }, 'events wait: the relay could not read or number them');
     }
   }
 

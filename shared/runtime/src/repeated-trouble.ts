@@ -13,4 +13,9 @@ export class RepeatedTrouble {
     this.#told.set(trouble, now);
     return true;
   }
+
+  /** It is over: the next one is told at once. */
+  end(): void {
+    this.#told.clear();
+  }
 }

@@ -5,6 +5,7 @@
 import type { PositionedEvent } from '@svc/contract/events.ts';
 import { type EventFeed, startEventFeed } from '@svc/runtime/event-feed.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { RepeatedTrouble } from '@svc/runtime/repeated-trouble.ts';
 import { shareRun } from '@svc/runtime/turns.ts';
 import type { LogRows } from './log-rows.ts';
 
@@ -36,7 +37,11 @@ export function startLogConsumer({ platform, rows, onAppended }: ConsumerParts):
     if (isMine && feed === null) feed = await follow(platform, rows, append);
     if (!isMine && feed !== null) await stop();
   });
-  const tend = (): void => void claim().catch((error: unknown) => log.warn({ err: error }, 'the event log waits'));
+  const trouble = new RepeatedTrouble();
+  const tend = (): void =>
+    void claim().catch((error: unknown) => {
+      if (trouble.isDue(String(error))) log.warn({ err: error }, 'the event log waits');
+    });
 
   async function append(service: string, events: readonly PositionedEvent[], lost: number): Promise<void> {
     if (await rows.append(holder, { service, events, lost })) return onAppended();

@@ -1,5 +1,6 @@
 /** What a node does now and then, without anybody asking. */
 import type { Platform } from '@svc/runtime/platform.ts';
+import { RepeatedTrouble } from '@svc/runtime/repeated-trouble.ts';
 import type { NodeStore } from '../store/node-store.ts';
 import type { Peers } from './peers.ts';
 import { NONCE_KEPT_MS } from './recent-nonces.ts';
@@ -20,6 +21,7 @@ export interface UpkeepParts {
 /** Writes what was counted, notices who fell silent, and reads what other processes of this deployment heard. */
 export class Upkeep {
   readonly #parts: UpkeepParts;
+  readonly #trouble = new RepeatedTrouble();
   #timer: NodeJS.Timeout | null = null;
   #running: Promise<void> = Promise.resolve();
   #isOver = false;
@@ -53,7 +55,7 @@ export class Upkeep {
     try {
       await this.#run();
     } catch (error) {
-      this.#parts.log.error({ err: error }, 'the upkeep of other nodes failed');
+      if (this.#trouble.isDue(String(error))) this.#parts.log.error({ err: error }, 'the upkeep of other nodes failed');
     }
     if (!this.#isOver) this.start();
   }
