@@ -1,8 +1,12 @@
 /** The bus on which deployments meet: that of the services, unless a setting names another. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from './bus.ts';
 import { connectNatsBus } from './bus.nats.ts';
 import { NatsRefused } from './bus.nats.listening.ts';
 import type { Platform } from './platform.ts';
+import { RepeatedTrouble } from './repeated-trouble.ts';
+
+const AGAIN_AFTER_MS = 2000;
 
 export interface MeetingBus {
   /** Null while the server has not been reached yet. */
@@ -24,18 +28,24 @@ export async function openMeetingBus({ bus, clock, config, log, node }: Parts): 
   if (url === undefined) return { current: () => bus, onReached: (listener) => listener(bus), close: async () => {} };
   let reached: Bus | null = null;
   let isClosed = false;
-  const connect = (giveUpAt: number): Promise<Bus> =>
-    connectNatsBus({ urls: [url], name: node.instance, inboxPrefix: `_INBOX_${name}`, clock, log, giveUpAt });
-  const connecting = connect(clock.now() + waitMs).then((found) => (reached = found));
+  const options = { urls: [url], name: node.instance, inboxPrefix: `_INBOX_${name}`, clock, log };
+  const connect = (trouble?: RepeatedTrouble): Promise<Bus> =>
+    connectNatsBus({ ...options, giveUpAt: clock.now() + waitMs, ...(trouble === undefined ? {} : { trouble }) });
+  const connecting = connect().then((found) => (reached = found));
   const first = await connecting.catch((error: unknown) => {
-    if (error instanceof NatsRefused) throw new NatsRefused(error.message.replaceAll('NATS_URL', 'SVC_NODE_BUS_URL'));
+    if (error instanceof NatsRefused) throw new NatsRefused(refusalOf(error));
     log.warn({ err: error }, 'the NATS on which deployments meet cannot be reached yet');
     return null;
   });
   const later = async (): Promise<Bus | null> => {
+    const trouble = new RepeatedTrouble();
     while (!isClosed) {
-      const found = await connect(clock.now() + waitMs).catch(() => null);
-      if (found !== null) return found;
+      try {
+        return await connect(trouble);
+      } catch (error) {
+        if (error instanceof NatsRefused && trouble.isDue(error.message)) log.warn(refusalOf(error));
+      }
+      await sleep(AGAIN_AFTER_MS, undefined, { ref: false });
     }
     return null;
   };
@@ -54,4 +64,8 @@ export async function openMeetingBus({ bus, clock, config, log, node }: Parts): 
       await reached?.close();
     },
   };
+}
+
+function refusalOf({ message }: NatsRefused): string {
+  return message.replaceAll('NATS_URL', 'SVC_NODE_BUS_URL');
 }

@@ -41,6 +41,8 @@ export interface NatsBusOptions extends StartPatience {
   /** Name of the deployment, when others may be on the same server: what it says within itself none of them hears. */
   readonly deployment?: string | undefined;
   readonly clock?: Clock;
+  /** Of who waits for the server beside its work, and not at a start: it tells of it by this one. */
+  readonly trouble?: RepeatedTrouble;
 }
 
 const NO_RESPONDERS = 503;

@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 20_000;
  * when it does not come in time.
  */
 export async function connectNatsBus(options: NatsBusOptions): Promise<Bus> {
-  const { log, giveUpAt = Number.POSITIVE_INFINITY } = options;
+  const { log, giveUpAt = Number.POSITIVE_INFINITY, trouble } = options;
   const address = options.urls.map((url) => addressOf(url, NATS_PORT)).join(', ');
   let toldAt = 0;
   for (;;) {
@@ -29,7 +29,7 @@ export async function connectNatsBus(options: NatsBusOptions): Promise<Bus> {
       if (now + FIRST_CONNECT_RETRY_MS >= giveUpAt) {
         throw new StartProblem(`NATS at ${address} cannot be reached: ${reasonOf(error)} (NATS_URL)`);
       }
-      if (now - toldAt >= TELL_EVERY_MS) {
+      if (trouble === undefined ? now - toldAt >= TELL_EVERY_MS : trouble.isDue(reasonOf(error))) {
         log.warn({ err: error }, `NATS at ${address} cannot be reached yet`);
         toldAt = now;
       }
