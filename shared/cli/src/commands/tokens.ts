@@ -17,7 +17,7 @@ export const tokenMintCommand: CommandDeclaration = {
     { form: '--workspace <name>', meaning: 'The only workspace in which it acts.' },
     { form: '-q, --quiet', meaning: 'The token and nothing else.' },
   ],
-  examples: ['svc token mint agt_… --ttl 12h', 'SVC_TOKEN=$(svc token mint agt_… -q) svc status'],
+  examples: ['svc token mint agt_… --ttl 12h', 'TOKEN=$(svc token mint agt_… -q) && SVC_TOKEN=$TOKEN svc status'],
   async run({ client, terminal, signal }, input) {
     const agentId = textArgument(input, 0) ?? '';
     const args = {
