@@ -244,7 +244,10 @@ function expected<Value>(
 ): MoveOutcome<Value> {
   const rescue = conflicts.length === 0 ? null : plan.rescueId;
   const pulled = pulledOf(plan, { placed: plan.moves, conflicts, rescue }, rows);
-  return { moved: { ref: branchRef(branch), commit: plan.after }, value: answer(pulled), events: tell(pulled) };
+  // All move or none; where the branch stays, both tips are rescued.
+  const [first] = plan.refs;
+  const moved = { ref: first?.ref ?? branchRef(branch), commit: first?.to ?? plan.after };
+  return { moved, value: answer(pulled), events: tell(pulled) };
 }
 
 interface Followed<Value> {
