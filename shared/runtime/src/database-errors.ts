@@ -1,7 +1,7 @@
 /** What an error of `pg` or the socket below says about the database, told by its codes. */
 
-/** Shutdown, crash, starting up, too many connections, standby that takes no writes. */
-const SQLSTATE_AWAY = ['57P01', '57P02', '57P03', '53300', '25006'];
+/** Shutdown, crash, starting up, too many connections, none taken for a while, standby that takes no writes. */
+const SQLSTATE_AWAY = ['57P01', '57P02', '57P03', '53300', '55000', '25006'];
 const SOCKET_AWAY = [
   'ECONNREFUSED',
   'ECONNRESET',

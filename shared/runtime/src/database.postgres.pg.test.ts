@@ -58,6 +58,24 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     await admin.close();
   });
 
+  test('a database that takes no connections for a while is one that is away', async () => {
+    const admin = await open(server?.url ?? '');
+    const sql = (text: string) => poolClient(admin.pool).$queryRawUnsafe(text);
+    await sql('CREATE DATABASE closing');
+    await sql(`DO $$ BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`);
+    const url = Object.assign(new URL(server?.url ?? ''), { username: 'plain', pathname: '/closing' });
+    const database = await open(url.href);
+    const ask = () => withPgTransaction(database.pool, (tx) => tx.$queryRawUnsafe('SELECT 1 AS one'));
+    expect(await ask()).toEqual([{ one: 1 }]);
+    await sql('ALTER DATABASE closing ALLOW_CONNECTIONS false');
+    await sql(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = 'closing'`);
+    for (const _ of [1, 2]) await expect(ask()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await sql('ALTER DATABASE closing ALLOW_CONNECTIONS true');
+    expect(await ask()).toEqual([{ one: 1 }]);
+    await database.close();
+    await admin.close();
+  });
+
   test('a statement that was planned while its table was empty does not read all of it when that is large', async () => {
     const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 1 });
     const client = poolClient(database.pool);
