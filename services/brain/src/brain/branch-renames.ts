@@ -7,9 +7,7 @@ import { isWhole, readWorktreeState } from '../git/worktree-state.ts';
 import { listWorktrees } from '../git/worktrees.ts';
 import type { BrainContext } from '../writer/context.ts';
 import { moveOnce } from '../writer/move-once.ts';
-
-/** For what must be stored, whoever waits for it. */
-const STORED_WITHIN_MS = 20_000;
+import { AFTERWARDS_MS } from '../writer/move-record.ts';
 
 interface RenameRecord {
   readonly brain: string;
@@ -52,7 +50,7 @@ export async function followByHand(
 ): Promise<void> {
   const { repository, platform } = brain;
   const journal = await openRename(brain, { from, to });
-  const nobody = { idempotency: null, session: '', deadlineAt: platform.clock.now() + STORED_WITHIN_MS };
+  const nobody = { idempotency: null, session: '', deadlineAt: platform.clock.now() + AFTERWARDS_MS };
   await moveOnce<null, never>(brain, nobody, async (_section, intend) => {
     const moved = { ref: branchRef(to), commit: (await readHead(repository, to)) ?? '' };
     await intend({ moved, value: null, events: [], rows: { rename: from, to } });

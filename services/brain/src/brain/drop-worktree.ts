@@ -6,7 +6,7 @@ import { setAsideWorktree } from '../git/branch-removal.ts';
 import { readTree, type TreeEntry } from '../git/objects.ts';
 import { rescueStamp } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
-import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
+import { isLinked, isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree } from '../git/worktrees.ts';
 import type { BrainContext } from '../writer/context.ts';
 import { holds } from './move-files.ts';
@@ -31,8 +31,8 @@ export async function dropWorktree(repository: Repository, dir: string, kept: Ke
 
 /** That of a branch which a killed process has deleted: another branch of that name would take its files for uncommitted ones. */
 export async function setAsideLeft({ repository, platform }: BrainContext, branch: string, dir: string): Promise<void> {
-  const state = await readWorktreeState(repository, dir).catch(() => null);
-  if (state === null || !isOnBranch(state, branch)) return; // somebody has something else in hand there
+  if (!(await isLinked(repository, dir))) return;
+  if (!isOnBranch(await readWorktreeState(repository, dir), branch)) return; // somebody has something else in hand there
   await setAsideWorktree(repository, dir, newRescue({ platform }));
 }
 

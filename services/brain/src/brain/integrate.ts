@@ -15,7 +15,7 @@ import { writeConflicts } from '../store/sync-store.ts';
 import { type ChangeSource, changeEvent, recordSoon } from '../writer/change-records.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { type OpContext, writeSection } from '../writer/context.ts';
-import { type MoveOutcome, MoveRecord } from '../writer/move-record.ts';
+import { AFTERWARDS_MS, type MoveOutcome, MoveRecord } from '../writer/move-record.ts';
 import { type Applied, beginPlan, type BegunPlan, followPlan, type PlanToApply } from './apply-plan.ts';
 import { attribution, indexHeld } from './commit-attempt.ts';
 import { stageMoves } from './move-files.ts';
@@ -279,8 +279,6 @@ async function publish<Value>(
   return once;
 }
 
-/** For what must be stored because the branch has moved, also when the caller's time is over. */
-const AFTERWARDS_MS = 20_000;
 const MOVES_PER_SECTION = 500;
 
 function pulledOf(

@@ -34,8 +34,8 @@ interface Stored {
 }
 
 const PREFIX = 'mov';
-/** For what must be stored, whoever waits for it. */
-const STORED_WITHIN_MS = 20_000;
+/** For what must be stored because something has moved, also when the caller's time is over. */
+export const AFTERWARDS_MS = 20_000;
 
 /** Of one move. Without a key of its caller it has one of its own: its outcome may be stored by two, and once. */
 export class MoveRecord<Value> {
@@ -126,7 +126,7 @@ async function hasMoved({ repository }: BrainContext, { moved }: Kept<unknown>):
 }
 
 async function store(brain: BrainContext, scope: IdempotencyScope, outcome: Kept<unknown>): Promise<void> {
-  await writeSection(brain, brain.platform.clock.now() + STORED_WITHIN_MS, (section, irrevocable) => {
+  await writeSection(brain, brain.platform.clock.now() + AFTERWARDS_MS, (section, irrevocable) => {
     irrevocable(true);
     const once = async () => allow(await storeOutcome(brain, section, outcome));
     return brain.idempotency.once(section.transaction, scope, once);
