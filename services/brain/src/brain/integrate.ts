@@ -1,5 +1,4 @@
 /** Brings another line of history into a branch: planned and staged beside its queue, applied in it and under its guard. */
-import { z } from 'zod';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
@@ -20,30 +19,7 @@ import { type Applied, beginPlan, type BegunPlan, followPlan, type PlanToApply }
 import { attribution, indexHeld } from './commit-attempt.ts';
 import { stageMoves } from './move-files.ts';
 import type { CommitRefusal, OpenBrain } from './open-brain.ts';
-
-export const ShownConflict = z.strictObject({
-  id: z.string(),
-  file: z.string(),
-  kind: z.string(),
-  /** Blob ids; null also where hidden fields forbid to tell. */
-  ours: z.string().nullable(),
-  theirs: z.string().nullable(),
-});
-export type ShownConflict = Readonly<z.output<typeof ShownConflict>>;
-
-/** How many files. */
-export const FileCounts = z.strictObject({ added: z.number(), updated: z.number(), deleted: z.number() });
-
-/** What came of an integration. */
-export const Pulled = z.strictObject({
-  status: z.string(),
-  before: z.string(),
-  after: z.string(),
-  conflicts: z.array(ShownConflict).readonly(),
-  rescue: z.string().nullable(),
-  pulled: FileCounts,
-});
-export type Pulled = Readonly<z.output<typeof Pulled>>;
+import { type Pulled, pulledOf } from './pulled.ts';
 
 interface IntegrationWish {
   readonly context: OpContext;
@@ -280,24 +256,6 @@ async function publish<Value>(
 }
 
 const MOVES_PER_SECTION = 500;
-
-function pulledOf(
-  { status, before, after }: IntegrationPlan,
-  { placed, conflicts, rescue }: Pick<Applied, 'placed' | 'conflicts' | 'rescue'>,
-  rows: RowView,
-): Pulled {
-  const shown = conflicts.filter(({ file }) => rows.mayRead(file)).map((conflict) => shownConflict(conflict, rows));
-  const moves = placed.filter(({ path }) => rows.mayRead(path.normalize('NFC')));
-  const added = moves.filter(({ from }) => from === null).length;
-  const deleted = moves.filter(({ to }) => to === null).length;
-  const pulled = { added, deleted, updated: moves.length - added - deleted };
-  return { status, before, after, rescue, conflicts: shown, pulled };
-}
-
-/** The id of a blob would tell a guesser what its hidden fields hold. */
-export function shownConflict({ id, file, kind, ours, theirs }: ShownConflict, { hides }: RowView): ShownConflict {
-  return hides(file) ? { id, file, kind, ours: null, theirs: null } : { id, file, kind, ours, theirs };
-}
 
 /** What was not told when the process ends is noticed when the brain opens again. */
 async function tellMoves(

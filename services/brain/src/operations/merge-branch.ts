@@ -12,14 +12,8 @@ import type { EventRules, RowView } from '../ports.ts';
 import { eventRulesOf, toldCommit } from '../brain/brain-events.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { commitBranch } from './commit.ts';
-import {
-  FileCounts,
-  integrateOnce,
-  type Pulled,
-  planIntegration,
-  ShownConflict,
-  shownConflict,
-} from '../brain/integrate.ts';
+import { integrateOnce, planIntegration } from '../brain/integrate.ts';
+import { FileCounts, type Pulled, ShownConflict, shownConflict } from '../brain/pulled.ts';
 import { COMMIT_REFUSALS, type CommitRefusal, type OpenBrain } from '../brain/open-brain.ts';
 import { dirtyCount } from './branches.ts';
 import { defineOperation, list, onBranch, once, type Served, unkeyed } from './operation.ts';

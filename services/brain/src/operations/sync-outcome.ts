@@ -1,7 +1,7 @@
 /** What comes of a sync of one branch. */
 import { z } from 'zod';
 import { REMOTE_CODES } from '../git/remote-error.ts';
-import { Pulled } from '../brain/integrate.ts';
+import { Pulled } from '../brain/pulled.ts';
 import { COMMIT_REFUSALS } from '../brain/open-brain.ts';
 
 export const SyncOutcome = Pulled.extend({
