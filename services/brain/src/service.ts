@@ -279,7 +279,7 @@ function knowsWorkspaceOf({ roles }: RegistryClient<'brain'>) {
 
 function contextParts(store: ServiceStore): BrainDeps['contexts'] {
   return {
-    store: createContextStore(store.client),
+    store: createContextStore(store),
     heartbeats: createHeartbeatStore(store),
     tools: brainTools.map(({ name, description }) => ({ name, description })),
   };

@@ -1,5 +1,8 @@
 /** The last context of each session: what was asked for, and what came of it. */
+import { allow } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Once } from '@svc/runtime/idempotency.ts';
+import type { ChangeCall, ServiceStore } from '@svc/runtime/store.ts';
 import { z } from 'zod';
 import type { Breakpoint, ContextLayer } from './domain/assemble.ts';
 import { touchOf } from './heartbeat-store.ts';
@@ -39,13 +42,28 @@ export interface Noted {
   readonly wasKnown: boolean;
 }
 
-export function createContextStore(client: SqlClient) {
+/** What a session is told of a context that was built again. */
+export interface Refreshed extends Pick<BuiltContext, 'hash' | 'tokens'> {
+  readonly brain: string;
+  /** It says something else than the last one. */
+  readonly changed: boolean;
+}
+
+export function createContextStore({ client, change }: Pick<ServiceStore, 'client' | 'change'>) {
   return {
     /** It was built without being asked for. */
     note: (session: string, noted: Noted) => client.$executeRawUnsafe(NOTE, ...valuesOf(session, noted)),
     /** The session asked for it, so its heartbeat goes on. `now`: ms since the epoch. */
     noteAsked: (session: string, noted: Noted, now: number) =>
       client.$executeRawUnsafe(NOTE_ASKED, ...valuesOf(session, noted), now),
+    /** As `noteAsked`; a repeat under the same key hears again whether it changed. */
+    noteRefreshed: (call: ChangeCall, session: string, noted: Noted, now: number): Promise<Once<Refreshed, never>> =>
+      change(call, async ({ tx }) => {
+        const last = await readLast(tx, session);
+        await tx.$executeRawUnsafe(NOTE_ASKED, ...valuesOf(session, noted), now);
+        const { hash, tokens, wish } = noted.built;
+        return allow({ brain: wish.brain, hash, tokens, changed: hash !== last?.hash });
+      }),
     last: (session: string) => readLast(client, session),
   };
 }

@@ -3,7 +3,7 @@ import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import { Subject } from '@svc/contract/subject.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
-import type { ServiceStore } from '@svc/runtime/store.ts';
+import type { ChangeCall, ServiceStore } from '@svc/runtime/store.ts';
 import { z } from 'zod';
 import { lockNames } from '../store/name-lock.ts';
 
@@ -34,12 +34,16 @@ interface StartWish {
 
 export type HeartbeatStore = ReturnType<typeof createHeartbeatStore>;
 
-export function createHeartbeatStore({ client, transact }: Pick<ServiceStore, 'client' | 'transact'>) {
+export function createHeartbeatStore({
+  client,
+  change,
+  transact,
+}: Pick<ServiceStore, 'client' | 'change' | 'transact'>) {
   return {
     /** Goes on with the one that is there, as whom it is started now. */
-    start: (wish: StartWish) => transact((tx) => start(tx, wish)),
+    start: (call: ChangeCall, wish: StartWish) => change(call, ({ tx }) => start(tx, wish)),
     /** What it was; null = there was none. */
-    stop: (session: string) => stop(client, session),
+    stop: (call: ChangeCall, session: string) => change(call, async ({ tx }) => allow(await stop(tx, session))),
     /** The session asked for something, so it goes on; null = there is none. */
     touch: (session: string, now: number) => touch(client, session, now),
     /** Those whose time has come, each of them once for each interval. */

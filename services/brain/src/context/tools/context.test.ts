@@ -207,3 +207,15 @@ test('an island brings the readable files of its sources, each cited; of one tha
   for (const told of [built, await build({ brain: 'sourced' }, bob)])
     for (const text of ['password', 'closed to all']) expect(told.assembled).not.toContain(text);
 });
+
+test('a context built again under a key is told again as it was: whether it changed is heard by whoever missed it', async () => {
+  await make('refreshed');
+  await write('refreshed', 'goals', 'One.');
+  await build({ brain: 'refreshed' });
+  await write('refreshed', 'goals', 'Two.');
+  const refresh = () => operator.ok('context_refresh', {}, { ...LATER, idempotencyKey: 'refresh-once' });
+  const first = await refresh();
+  expect(first).toMatchObject({ changed: true });
+  expect(await refresh()).toEqual(first);
+  expect(await operator.ok('context_refresh', {}, LATER)).toMatchObject({ changed: false });
+});

@@ -9,6 +9,7 @@ import {
   PRESENT_REFUSES,
   READ_RAISES,
   resolveTarget,
+  settled,
   type Target,
 } from '../../tools/target.ts';
 import { buildContext } from '../build.ts';
@@ -123,10 +124,12 @@ const refresh = defineTool({
   refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   async handler(_input, context) {
-    const last = await context.deps.contexts.store.last(context.caller.session);
-    const { built } = context.take(present(await buildAsked(context, last?.wish ?? (await defaultWish(context)))));
-    const { hash, tokens, wish } = built;
-    return { refreshed: true as const, brain: wish.brain, hash, changed: hash !== last?.hash, tokens };
+    const { caller, deps, now } = context;
+    const { store } = deps.contexts;
+    const last = await store.last(caller.session);
+    const built = context.take(present(await buildContext(context, last?.wish ?? (await defaultWish(context)))));
+    const outcome = await store.noteRefreshed(context, caller.session, built, now);
+    return { refreshed: true as const, ...context.take(settled(context, outcome)) };
   },
 });
 

@@ -88,3 +88,13 @@ test('there are ten of a caller, and a hundred in all, however many start at onc
   // Who has one keeps it.
   expect(await codesOf([start(100, 'greedy')])).toEqual([]);
 });
+
+test('a repeat under its key does not begin again what was ended since', async () => {
+  await passMs(HEARTBEAT.idleMs + 1);
+  const of = { ...as(99, 'repeater'), idempotencyKey: 'start-once' };
+  const begun = await beat('start', of);
+  expect(begun).toMatchObject({ running: true });
+  await beat('stop', as(99, 'repeater'));
+  expect(await beat('start', of)).toEqual(begun);
+  expect(await beat('status', as(99, 'repeater'))).toMatchObject({ running: false });
+});

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { TimestampMs } from '@svc/contract/params.ts';
 import { defineTool } from '../../deps.ts';
+import { settled } from '../../tools/target.ts';
 import { HEARTBEAT } from '../heartbeat-store.ts';
 
 const action = z.enum(['start', 'stop', 'status']);
@@ -27,10 +28,12 @@ const heartbeat = defineTool({
     const { caller, deps, now } = context;
     const { session, principal, subject, operator } = caller;
     const { heartbeats } = deps.contexts;
+    const wish = { session, principal, caller: { subject, operator }, now };
+    const stop = () => heartbeats.stop(context, session);
     const found =
-      wanted === 'start'
-        ? context.take(await heartbeats.start({ session, principal, caller: { subject, operator }, now }))
-        : await (wanted === 'stop' ? heartbeats.stop(session) : heartbeats.touch(session, now));
+      wanted === 'status'
+        ? await heartbeats.touch(session, now)
+        : context.take(settled(context, await (wanted === 'start' ? heartbeats.start(context, wish) : stop())));
     const { beats = 0, lastBeatAt = null } = found ?? {};
     const running = wanted !== 'stop' && found !== null;
     return {
