@@ -133,6 +133,10 @@ export const GATEWAY = {
     'gateway acceptance 10',
     'The same key with other arguments is 409 IDEMPOTENCY_KEY_REUSED, after a restart too.',
   ],
+  'gateway:idempotency:moved': [
+    'gateway idempotency',
+    'A repeat says what was said first, wherever the session has moved to since and whatever has gone.',
+  ],
   'gateway:idempotency:refusal': ['gateway idempotency', 'A refusal is stored under its key; a call error is not.'],
   'gateway:idempotency:secret': ['gateway idempotency', 'A replayed lock acquire shows no token and says replayed.'],
   'gateway:unavailable:fast': [

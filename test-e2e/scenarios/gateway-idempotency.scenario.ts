@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { Fields } from '../client.ts';
 import { codeOf } from '../client.ts';
 import { git } from '../instruments/git.ts';
+import { waitFor } from '../instruments/wait-for.ts';
 import { brainFolder } from '../targets/target.ts';
 import { newName, verifies } from '../verifies.ts';
 
@@ -35,6 +36,40 @@ verifies(['gateway:idempotency:replay', 'gateway:idempotency:reuse'], async ({ f
   expect([inMeta.text, inMeta.headers['idempotency-replayed']]).toEqual([replies[0]?.text, 'true']);
   for (const bad of ['x'.repeat(256), 'tab\tbed']) {
     expect((await user.call('svc_commit', { message: 'm' }, withKey(bad))).status).toBe(400);
+  }
+});
+
+verifies('gateway:idempotency:moved', async ({ fresh }) => {
+  const { user } = await fresh();
+  const calls: (readonly [tool: string, args: Fields, key: string])[] = [
+    ['brain_write', { name: 'x', content: 'one' }, newName('key')],
+    ['svc_create_branch', { name: 'next', switch: true }, newName('key')],
+    ['brain_link', { from: 'x.md', to: 'next' }, newName('key')],
+    ['svc_habitat_addRole', { userId: newName('kate'), role: 'editor' }, newName('key')],
+  ];
+  const said: string[] = [];
+  for (const [tool, args, key] of calls) {
+    const reply = await user.call(tool, args, withKey(key));
+    expect([tool, codeOf(reply)]).toEqual([tool, null]);
+    said.push(reply.text);
+  }
+  await user.ok('brain_link', { from: 'x.md', to: 'elsewhere' });
+  await user.ok('svc_branch_rename', { name: 'next', to: 'after' });
+  await user.ok('brain_switch', { name: newName('other'), create: true });
+  const workspaceId = newName('workspace');
+  await user.ok('svc_habitat_createWorkspace', { workspaceId });
+  await user.ok('svc_habitat_setWorkspace', { workspaceId });
+  for (const gateway of [0, 1]) {
+    for (const [index, [tool, args, key]] of calls.entries()) {
+      await waitFor(
+        async () => {
+          const again = await user.call(tool, args, { gateway, ...withKey(key) });
+          expect(again.headers['idempotency-replayed']).toBe('true');
+          return again.text === said[index];
+        },
+        { what: `the first reply of ${tool}` },
+      );
+    }
   }
 });
 

@@ -18,6 +18,7 @@ import { argumentParser } from './arguments.ts';
 import { isUnstorableText } from './database-errors.ts';
 import { diskRefusalOf } from './disk-errors.ts';
 import { callErrorFor } from './failures.ts';
+import type { KeptReplies, KeptReply } from './kept-replies.ts';
 import type { Platform } from './platform.ts';
 
 type AnyContext<Deps> = ToolContext<Deps, RefusalCode, CallErrorCode>;
@@ -41,6 +42,14 @@ interface DispatchOptions<Deps> {
   readonly platform: Pick<Platform, 'clock' | 'log' | 'metrics'>;
   /** Judges `workspace:<role>` access; absent = only operators pass. */
   readonly holdsRole?: HoldsRole | undefined;
+  /** Where what keyed calls were told is kept; absent = nothing is, and each repeat is told anew. */
+  readonly replies?: KeptReplies | undefined;
+}
+
+/** What is known of a call while it is performed. */
+interface CallState {
+  scope: IdempotencyScope | null;
+  replayed: boolean;
 }
 
 export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
@@ -64,18 +73,22 @@ export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
     const startedAt = performance.now();
     let envelope: Envelope | null = null;
     let found: PreparedTool<Deps> | undefined;
-    const reply = { replayed: false };
+    const state: CallState = { scope: null, replayed: false };
     inHand.inc();
     try {
       envelope = decode(payload);
       found = prepared.get(envelope.tool);
       if (!found) throw new CallError('TOOL_NOT_FOUND');
-      return await perform(found, envelope, options, reply);
+      const body = await perform(found, envelope, options, state);
+      return await told(found.tool, { body, refusal: null }, state, options.replies);
     } catch (error) {
       const failure = diskRefusalOf(error) ?? error;
-      return answerFailure(failure, found?.tool, reply.replayed, () => {
+      const refused = refusalOf(failure, found?.tool);
+      if (found !== undefined && refused !== null) return await told(found.tool, refused, state, options.replies);
+      if (!(failure instanceof CallError) && !isUnstorableText(failure)) {
         platform.log.error({ err: error, requestId: envelope?.requestId, tool: envelope?.tool }, 'a call failed');
-      });
+      }
+      return encodeReply({ ok: false, failure: failureOf(callErrorFor(failure)) });
     } finally {
       inHand.dec();
       found?.observe((performance.now() - startedAt) / 1000);
@@ -87,31 +100,31 @@ async function perform<Deps>(
   { tool, parse, handler }: PreparedTool<Deps>,
   envelope: Envelope,
   { deps, platform, holdsRole }: DispatchOptions<Deps>,
-  reply: { replayed: boolean },
+  state: CallState,
 ): Promise<string> {
   const now = platform.clock.now();
   if (envelope.deadlineAt <= now) throw new CallError('TIMEOUT');
   const caller = callerOf(envelope);
   assertStaticAccess(tool.access, caller);
   const input = parse(envelope.args);
-  if (envelope.only === 'arguments') return encodeReply({ ok: true, body: 'null', replayed: false, refusal: null });
+  if (envelope.only === 'arguments') return 'null';
   await assertWorkspaceRole(tool, input, caller, holdsRole);
+  state.scope = idempotencyScope(tool, envelope, input);
   const context: AnyContext<Deps> = {
     deps,
     caller,
     now,
     repeatable: isRepeatable(tool.effect, envelope.idempotencyKey !== undefined),
-    idempotency: idempotencyScope(tool, envelope, input),
+    idempotency: state.scope,
     markReplayed() {
-      reply.replayed = true;
+      state.replayed = true;
     },
     take,
     refuse: (code, details, message) => new Refusal(code, details, message),
     fail: (code, message, details) => new CallError(code, message, details),
   };
   const result = tool.output.parse(await handler(input, context));
-  const body = JSON.stringify(tool.bare ? result : { content: result });
-  return encodeReply({ ok: true, body, replayed: reply.replayed, refusal: null });
+  return JSON.stringify(tool.bare ? result : { content: result });
 }
 
 function callerOf(envelope: Envelope): Caller {
@@ -165,19 +178,25 @@ function take<Value>(decision: Decision<Value, RefusalCode>, shown: Record<strin
   throw new Refusal(decision.code, { ...shown, ...decision.details }, decision.message);
 }
 
-function answerFailure<Deps>(
-  error: unknown,
-  tool: Tool<Deps> | undefined,
-  replayed: boolean,
-  report: () => void,
-): string {
-  if (error instanceof CallError) return encodeReply({ ok: false, failure: failureOf(error) });
-  if (error instanceof Refusal && tool?.refuses.includes(error.code)) {
-    const body = JSON.stringify(refusalResult(tool, error));
-    return encodeReply({ ok: true, body, replayed, refusal: error.code });
-  }
-  if (!isUnstorableText(error)) report();
-  return encodeReply({ ok: false, failure: failureOf(callErrorFor(error)) });
+/** Of a keyed call what was told first, whatever would be told now. Secrets are kept nowhere, so those replies are made again. */
+async function told<Deps>(
+  { secrets }: Tool<Deps>,
+  reply: KeptReply,
+  { scope, replayed }: CallState,
+  replies: KeptReplies | undefined,
+): Promise<string> {
+  if (scope === null || replies === undefined || secrets.length > 0)
+    return encodeReply({ ok: true, ...reply, replayed });
+  // A refusal may be of something that was there when the key was used first.
+  const first = replayed || reply.refusal !== null ? await replies.find(scope).catch(() => null) : null;
+  if (first === null && !replayed) replies.keep(scope, reply);
+  return encodeReply({ ok: true, ...(first ?? reply), replayed: replayed || first !== null });
+}
+
+/** Null = it is an error, not one of the refusals of the tool. */
+function refusalOf<Deps>(error: unknown, tool: Tool<Deps> | undefined): KeptReply | null {
+  if (!(error instanceof Refusal) || !tool?.refuses.includes(error.code)) return null;
+  return { body: JSON.stringify(refusalResult(tool, error)), refusal: error.code };
 }
 
 /** A bare tool shows its refusal twice, so that a reader of `content` and a reader of `code` both find it. */

@@ -158,14 +158,16 @@ function statementsOn(schema: string) {
   const table = `"${schema}".idempotency`;
   const tooOld = `${table}.at < ${IDEMPOTENCY_KEPT_SINCE}`;
   const reserve = `INSERT INTO ${table} (principal, tool, key, args_hash, at) VALUES ($1, $2, $3, $4, now())
-    ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL, at = now()
+    ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL,
+      reply = NULL, refusal = NULL, at = now()
     WHERE ${tooOld} RETURNING 1 AS reserved`;
   // In one order, so that two transactions wait for each other's keys in turn.
   const reserveAll = `INSERT INTO ${table} (principal, tool, key, args_hash, at)
     SELECT principal, tool, key, args_hash, now()
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS r (principal, tool, key, args_hash)
     ORDER BY principal, tool, key
-    ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL, at = now()
+    ON CONFLICT (principal, tool, key) DO UPDATE SET args_hash = excluded.args_hash, outcome = NULL,
+      reply = NULL, refusal = NULL, at = now()
     WHERE ${tooOld} RETURNING principal, tool, key`;
   const columns = 'principal, tool, key, args_hash AS "argsHash", outcome AS decision';
   const read = `SELECT ${columns} FROM ${table} WHERE principal = $1 AND tool = $2 AND key = $3`;

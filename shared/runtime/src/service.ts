@@ -4,12 +4,15 @@ import { ANNOUNCE_EVERY_MS, type Announcement, type Check, SUBJECTS } from '@svc
 import { type Tool, toolCard } from '@svc/contract/tool.ts';
 import type { Subscription } from './bus.ts';
 import { createDispatch, type HoldsRole } from './dispatch.ts';
+import type { KeptReplies } from './kept-replies.ts';
 import type { Platform, StatelessPlatform } from './platform.ts';
 
 interface ServiceHandle<Deps> {
   readonly deps: Deps;
   /** Judges the `workspace:<role>` access of its tools; absent = only operators pass. */
   readonly holdsRole?: HoldsRole;
+  /** Of a service that keeps data. */
+  readonly replies?: KeptReplies;
   checks(): Promise<Check[]>;
   /** Called when no new call arrives any more: finish and hand over what this process owns. */
   drain(): Promise<void>;
@@ -48,11 +51,11 @@ export async function startService<Deps, On extends StatelessPlatform>(
   const handle = await definition.start(platform);
   const cards = JSON.stringify(tools.map((tool) => toolCard(name, tool)));
   const queue = { queue: name };
-  const { deps, holdsRole } = handle;
+  const { deps, holdsRole, replies } = handle;
   const operations = await definition.serve?.(platform, deps);
   const calls = await bus.respond(
     SUBJECTS.tools(name),
-    createDispatch({ tools, deps, platform, holdsRole: holdsRole?.bind(handle) }),
+    createDispatch({ tools, deps, platform, holdsRole: holdsRole?.bind(handle), replies }),
     queue,
   );
   const sides: Subscription[] = [

@@ -53,6 +53,7 @@ export function storeService<Deps, Events extends EventTable>(
       const { deps, holdsRole } = service;
       return {
         deps,
+        replies: store.replies,
         ...(holdsRole === undefined ? {} : { holdsRole }),
         async checks() {
           const checks = await store.checks();

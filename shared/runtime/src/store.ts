@@ -8,6 +8,7 @@ import { type AuditEntry, auditStatement, auditSubjectOf } from './audit.ts';
 import { check, storeChecks } from './checks.ts';
 import type { SqlClient } from './database.ts';
 import { createIdempotency, type Idempotency, type Once } from './idempotency.ts';
+import { createKeptReplies, type KeptReplies } from './kept-replies.ts';
 import { migrate, migrationsOfService } from './migrations.ts';
 import { measureRelays } from './measures.ts';
 import { createOutbox, type EventIn, type EventTable, type NewEvent, type Outbox } from './outbox.ts';
@@ -65,6 +66,7 @@ export interface ServiceStore<Event = NewEvent> {
   /** To be kicked after a transaction that wrote entries by itself. */
   readonly audit: Pick<AuditRelay, 'kick' | 'flush'>;
   readonly idempotency: Idempotency;
+  readonly replies: KeptReplies;
   /**
    * One transaction: the effects of `work`, its events and audit entries, and the outcome of a keyed call. A denied
    * decision leaves nothing behind but the outcome under its key. `work` may run again after a conflict, so it acts on
@@ -115,6 +117,7 @@ export async function openStore<Events extends EventTable>(
   });
   const audit = createAuditRelay({ schema: service, client, exclusive: database.exclusive, transact, platform });
   const idempotency = createIdempotency(service);
+  const replies = createKeptReplies(service, client);
   const change = createChange({ platform, schema: service, outbox, audit, idempotency });
   return {
     schema: service,
@@ -123,6 +126,7 @@ export async function openStore<Events extends EventTable>(
     outbox,
     audit,
     idempotency,
+    replies,
     change,
     transact,
     checks: async () => [...(await storeChecks(platform)), check('migrations', true)],
@@ -132,6 +136,7 @@ export async function openStore<Events extends EventTable>(
       await scheduleUpkeep(platform, { service, client, outbox, idempotency });
     },
     async close() {
+      await replies.flush();
       await audit.close();
       await outbox.close();
     },

@@ -1,0 +1,98 @@
+/**
+ * What the callers of keyed calls were told, word for word. Under a key there is the outcome, stored with its effect; the
+ * reply is made of it and of what the session, the clock and other rows say at that moment, so that one made again later
+ * could tell of another branch or workspace than the one in which the effect took place.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { IdempotencyScope } from '@svc/contract/tool.ts';
+import type { SqlClient } from './database.ts';
+import { IDEMPOTENCY_KEPT_SINCE, idempotencyId } from './idempotency.ts';
+
+export interface KeptReply {
+  /** JSON. */
+  readonly body: string;
+  /** Code of the refusal that it tells; null = it tells of success. */
+  readonly refusal: string | null;
+}
+
+export interface KeptReplies {
+  /** Soon, and only where the key has an outcome. What is lost by a crash, or by a database that is away, is made again. */
+  keep(scope: IdempotencyScope, reply: KeptReply): void;
+  /** That to the same key and arguments; null = none was kept. */
+  find(scope: IdempotencyScope): Promise<KeptReply | null>;
+  /** Resolves when all that was to be kept is. */
+  flush(): Promise<void>;
+}
+
+interface Waiting {
+  readonly scope: IdempotencyScope;
+  readonly reply: KeptReply;
+}
+
+/** Longer ones are made again: an outcome is short, and so is nearly every reply. */
+const MOST_CHARACTERS = 16_384;
+/** So that those of a busy moment are one statement. */
+const GATHER_MS = 20;
+
+/** `schema` is the service's own; its migrations create the table. */
+export function createKeptReplies(schema: string, client: SqlClient): KeptReplies {
+  const { keepAll, find } = statementsOn(schema);
+  const waiting = new Map<string, Waiting>();
+  let writing = Promise.resolve();
+
+  async function writeAll(): Promise<void> {
+    while (waiting.size > 0) {
+      await sleep(GATHER_MS);
+      const some = [...waiting.values()];
+      await client.$executeRawUnsafe(keepAll, ...columnsOf(some)).catch(() => undefined);
+      // Until now they were found here, and from now on there.
+      for (const one of some) {
+        const id = idempotencyId(one.scope);
+        if (waiting.get(id) === one) waiting.delete(id);
+      }
+    }
+  }
+
+  return {
+    keep(scope, reply) {
+      if (reply.body.length > MOST_CHARACTERS) return;
+      const isFirst = waiting.size === 0;
+      waiting.set(idempotencyId(scope), { scope, reply });
+      if (isFirst) writing = writeAll();
+    },
+    async find(scope) {
+      const { principal, tool, key, argsHash } = scope;
+      const mine = waiting.get(idempotencyId(scope));
+      if (mine !== undefined) return mine.scope.argsHash === argsHash ? mine.reply : null;
+      const [row] = await client.$queryRawUnsafe<KeptReply[]>(find, principal, tool, key, argsHash);
+      return row ?? null;
+    },
+    flush: () => writing,
+  };
+}
+
+type Columns = [string[], string[], string[], string[], string[], (string | null)[]];
+
+function columnsOf(some: readonly Waiting[]): Columns {
+  return [
+    some.map(({ scope }) => scope.principal),
+    some.map(({ scope }) => scope.tool),
+    some.map(({ scope }) => scope.key),
+    some.map(({ scope }) => scope.argsHash),
+    some.map(({ reply }) => reply.body),
+    some.map(({ reply }) => reply.refusal),
+  ];
+}
+
+function statementsOn(schema: string) {
+  const table = `"${schema}".idempotency`;
+  // Nobody waits for the disk: what is lost is made again.
+  const keepAll = `WITH soon AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+    UPDATE ${table} AS t SET reply = r.reply, refusal = r.refusal
+    FROM soon, unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+      AS r (principal, tool, key, args_hash, reply, refusal)
+    WHERE (t.principal, t.tool, t.key, t.args_hash) = (r.principal, r.tool, r.key, r.args_hash)`;
+  const find = `SELECT reply AS body, refusal FROM ${table}
+    WHERE principal = $1 AND tool = $2 AND key = $3 AND args_hash = $4 AND reply IS NOT NULL AND at >= ${IDEMPOTENCY_KEPT_SINCE}`;
+  return { keepAll, find };
+}
