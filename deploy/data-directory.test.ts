@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '@svc/runtime/config.ts';
 import { expect, test } from 'vitest';
@@ -21,4 +21,15 @@ test('a directory that processes of a cluster share is no place for a node in on
   alone.release();
   shareDataDirectory(config).release();
   expect(readdirSync(path)).toEqual([]);
+});
+
+test('a directory that was made for a process of a cluster goes with it when nothing was kept there', () => {
+  const path = join(folder(), 'data');
+  const config = { SVC_DATA_DIR: path } as Config;
+  shareDataDirectory(config).release();
+  expect(existsSync(path)).toBe(false);
+  const shared = shareDataDirectory(config);
+  writeFileSync(join(path, 'shown-hash.key'), 'kept');
+  shared.release();
+  expect(readdirSync(path)).toEqual(['shown-hash.key']);
 });

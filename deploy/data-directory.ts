@@ -77,12 +77,18 @@ export function shareDataDirectory(config: Config): { release(): void } {
 }
 
 function share(path: string): { release(): void } {
+  const isMade = !existsSync(path);
   makeFolder(path);
   sharersOf(path);
   const lock = takeLock(sharerLock(path));
   const alone = join(path, LOCK);
   const holder = liveHolder(alone);
-  if (holder === null) return lock;
+  const release = (): void => {
+    lock.release();
+    // The start was refused before anything was kept there.
+    if (isMade && readdirSync(path).length === 0) rmdirSync(path);
+  };
+  if (holder === null) return { release };
   lock.release();
   throw new StartProblem(`${alone} is held by process ${holder}: stop that process or use another data directory`);
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { constants, mkdtempSync, rmSync } from 'node:fs';
+import { constants, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,8 +52,9 @@ it('a process whose data directory is not that of those that run does not start,
   const elsewhere = mkdtempSync(join(tmpdir(), 'brain-elsewhere-'));
   const first = await bed.start();
   await expect(bed.start({ SVC_DATA_DIR: elsewhere })).rejects.toThrow(
-    `SVC_DATA_DIR: ${elsewhere} is not the directory in which test keeps the brains of this database`,
+    `SVC_DATA_DIR: ${elsewhere} is not the directory in which the brains of this database are kept by test`,
   );
+  expect(readdirSync(elsewhere)).toEqual([]);
   const { rows } = await bed.database.pool.query('SELECT process FROM brain.brain_processes');
   expect(rows).toHaveLength(1);
   const second = await bed.start(); // on the same one
@@ -69,7 +70,7 @@ it('a process that would speak under another name than those that run does not s
   const first = await bed.start({ SVC_NODE_NAME: 'alpha' });
   for (const environment of [{}, { SVC_NODE_NAME: 'beta' }]) {
     await expect(bed.start(environment)).rejects.toThrow(
-      'SVC_NODE_NAME: test, which works on the brains of this database, speaks under another name',
+      'SVC_NODE_NAME: test, working on the brains of this database, speaks under another name',
     );
   }
   await (await bed.start({ SVC_NODE_NAME: 'alpha' })).stop();

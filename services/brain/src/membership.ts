@@ -13,7 +13,9 @@ import {
   HEARTBEAT_EVERY_MS,
   leave,
   readOwnedBrains,
+  readStrangers,
   settle,
+  type Strangers,
 } from './store/ownership.ts';
 
 /** Nobody else is there to count on this process. */
@@ -64,31 +66,51 @@ export async function startMembership(host: BrainHost, platform: Platform, direc
   };
 }
 
+/**
+ * Asked before anything is written into the directory, which may be none of ours; `readDirectory` tells it from any other,
+ * null while nobody has worked in it. Throws StartProblem when others work in another one, or under another name.
+ */
+export async function agreeOnPlace(platform: Platform, readDirectory: () => Promise<string | null>): Promise<void> {
+  const client = poolClient(platform.database.pool);
+  await bringBack(client);
+  await untilAgreed(platform, async (deployment) =>
+    readStrangers(client, { directory: await readDirectory(), deployment }),
+  );
+}
+
+/** Others that start at this moment look too, so each looks again when it has said where it is. */
+async function joinOthers(client: SqlClient, host: BrainHost, platform: Platform, directory: string): Promise<void> {
+  try {
+    await untilAgreed(platform, async (deployment) => {
+      if (await beat(client, host.process, platform.node.nodeId)) await bringBack(client);
+      const place = { directory, deployment };
+      await settle(client, host.process, place);
+      return readStrangers(client, place);
+    });
+  } catch (error) {
+    await leave(client, host.process);
+    throw error;
+  }
+}
+
 /** Brains would be where nobody finds them: in a directory, or with a process, that others cannot reach. */
-async function joinOthers(
-  client: SqlClient,
-  host: BrainHost,
-  { clock, config, node }: Platform,
-  directory: string,
+async function untilAgreed(
+  { clock, config }: Platform,
+  look: (deployment: string) => Promise<Strangers>,
 ): Promise<void> {
   const { SVC_DATA_DIR: path, SVC_NODE_NAME: deployment = '' } = config;
-  const look = async () => {
-    if (await beat(client, host.process, node.nodeId)) await bringBack(client);
-    return settle(client, host.process, { directory, deployment });
-  };
   // One that was killed right before counts as alive for a while.
   const until = clock.now() + DEAD_AFTER_MS + HEARTBEAT_EVERY_MS;
-  let { apart, unheard } = await look();
+  let { apart, unheard } = await look(deployment);
   while (apart.length + unheard.length > 0 && clock.now() < until) {
     await sleep(HEARTBEAT_EVERY_MS);
-    ({ apart, unheard } = await look());
+    ({ apart, unheard } = await look(deployment));
   }
   if (apart.length + unheard.length === 0) return;
-  await leave(client, host.process);
   throw new StartProblem(
     apart.length > 0
-      ? `SVC_DATA_DIR: ${path} is not the directory in which ${apart.join(', ')} keeps the brains of this database: all brain processes share one`
-      : `SVC_NODE_NAME: ${unheard.join(', ')}, which works on the brains of this database, speaks under another name than ${deployment || 'none'}, so neither would hear the other: all processes have the same`,
+      ? `SVC_DATA_DIR: ${path} is not the directory in which the brains of this database are kept by ${apart.join(', ')}: all brain processes share one`
+      : `SVC_NODE_NAME: ${unheard.join(', ')}, working on the brains of this database, speaks under another name than ${deployment || 'none'}, so neither would hear the other: all processes have the same`,
   );
 }
 

@@ -29,7 +29,7 @@ import { createContextStore } from './context/context-store.ts';
 import { createGit, type Git } from './git/run.ts';
 import { brainJobs } from './jobs.ts';
 import { LegacyLayout } from './legacy-layout.ts';
-import { startMembership } from './membership.ts';
+import { agreeOnPlace, startMembership } from './membership.ts';
 import { createLineageStore } from './lineage/lineage-store.ts';
 import { createMemoryStore } from './memory/memory-store.ts';
 import { createRecordStore } from './records/record-store.ts';
@@ -37,7 +37,7 @@ import { createEvolutionStore } from './evolution/evolution-store.ts';
 import { createRelationStore } from './relations/relation-store.ts';
 import type { RowRules } from './ports.ts';
 import { DenialLog } from './rules/denial-log.ts';
-import { directoryOf, readHashKey } from './rules/hash-key.ts';
+import { directoryOf, findHashKey, readHashKey } from './rules/hash-key.ts';
 import { createClaimBoundary, createCopyBoundaries } from './rules/copy-boundaries.ts';
 import { createHomeRoles, createWorkspacesOf } from './rules/home-roles.ts';
 import { RegistryRules } from './rules/registry-rules.ts';
@@ -153,6 +153,10 @@ function measureBrains({ metrics }: Platform, host: BrainHost, meaning: Meaning)
 async function openParts(platform: Platform, store: ServiceStore): Promise<Parts> {
   const { log, config, ids } = platform;
   const dataDir = resolve(config.SVC_DATA_DIR);
+  await agreeOnPlace(platform, async () => {
+    const key = await findHashKey(dataDir);
+    return key === null ? null : directoryOf(key);
+  });
   await makeDirectories(dataDir);
   const { client, schema, audit } = store;
   const namedRemotes = createRemoteStore(store);

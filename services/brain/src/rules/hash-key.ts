@@ -8,14 +8,21 @@ const FILE = 'shown-hash.key';
 const KEY_BYTES = 32;
 const DIRECTORY_CHARACTERS = 16;
 
+/** Null where nobody has worked yet. */
+export async function findHashKey(dataDir: string): Promise<Uint8Array | null> {
+  const path = join(dataDir, FILE);
+  const known = await readFile(path).catch(() => null);
+  return known === null ? null : checked(known, path);
+}
+
 /** Made on first use; processes that share the directory get the same. */
 export async function readHashKey(
   dataDir: string,
   { randomBytes, unique }: { randomBytes(count: number): Uint8Array; readonly unique: string },
 ): Promise<Uint8Array> {
+  const known = await findHashKey(dataDir);
+  if (known !== null) return known;
   const path = join(dataDir, FILE);
-  const known = await readFile(path).catch(() => null);
-  if (known !== null) return checked(known, path);
   const fresh = join(dataDir, `${FILE}.${unique}`);
   await writeFile(fresh, randomBytes(KEY_BYTES), { flag: 'wx', mode: 0o600, flush: true });
   try {

@@ -46,26 +46,21 @@ export async function bringBack(client: SqlClient): Promise<void> {
   );
 }
 
-/** Where a process works; `deployment` is the name within which it speaks, empty where there is none. */
+/** Where a process works: `directory` null = in one that nobody has used yet; `deployment` = the name within which it speaks, or empty. */
 export interface Place {
-  readonly directory: string;
+  readonly directory: string | null;
   readonly deployment: string;
 }
 
-/** Says where the process works; the nodes of living ones that work in another directory, and that speak elsewhere. */
-export async function settle(
-  client: SqlClient,
-  process: string,
-  { directory, deployment }: Place,
-): Promise<{ readonly apart: readonly string[]; readonly unheard: readonly string[] }> {
-  await client.$executeRawUnsafe(
-    'UPDATE brain.brain_processes SET directory = $2, deployment = $3 WHERE process = $1',
-    process,
-    directory,
-    deployment,
-  );
+/** Nodes of living processes that work in another directory, and that speak under another name. */
+export interface Strangers {
+  readonly apart: readonly string[];
+  readonly unheard: readonly string[];
+}
+
+export async function readStrangers(client: SqlClient, { directory, deployment }: Place): Promise<Strangers> {
   const rows = await client.$queryRawUnsafe<{ node: string; isApart: boolean; isUnheard: boolean }[]>(
-    `SELECT p.node_id AS node, coalesce(p.directory <> $1, false) AS "isApart",
+    `SELECT p.node_id AS node, p.directory IS NOT NULL AND p.directory IS DISTINCT FROM $1::text AS "isApart",
        coalesce(p.deployment <> $2, false) AS "isUnheard"
      FROM brain.brain_processes p WHERE ${SEEN} ORDER BY node`,
     directory,
@@ -76,6 +71,16 @@ export async function settle(
     apart: nodes(rows.filter(({ isApart }) => isApart)),
     unheard: nodes(rows.filter(({ isUnheard }) => isUnheard)),
   };
+}
+
+/** Says where the process works. */
+export async function settle(client: SqlClient, process: string, { directory, deployment }: Place): Promise<void> {
+  await client.$executeRawUnsafe(
+    'UPDATE brain.brain_processes SET directory = $2, deployment = $3 WHERE process = $1',
+    process,
+    directory,
+    deployment,
+  );
 }
 
 export async function readLiveProcesses(client: SqlClient): Promise<string[]> {
