@@ -3,7 +3,7 @@ import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
 import { type Config, ConfigProblem } from '@svc/runtime/config.ts';
 import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
-import { connectRedis } from '@svc/runtime/redis.ts';
+import { connectRedis, readRedisId } from '@svc/runtime/redis.ts';
 import type { Redis } from 'ioredis';
 import type { ProcessContext } from './process-context.ts';
 
@@ -44,11 +44,17 @@ export async function connectCluster(
       { name: 'redis', isNeeded: false, isUp: () => redis.status === 'ready' },
     ],
     shared: (forms) => forms.redis(redis),
+    servers: async () => ofServer('REDIS_URL', await readRedisId(redis)),
     drainWaitMs: DRAIN_WAIT_MS,
     redis,
     giveUpAt,
     role: service,
   };
+}
+
+/** Nothing of one that does not answer. */
+export function ofServer(variable: 'DATABASE_URL' | 'REDIS_URL', id: string | null): Readonly<Record<string, string>> {
+  return id === null ? {} : { [variable]: id };
 }
 
 export function required(config: Config, name: 'DATABASE_URL' | 'NATS_URL' | 'REDIS_URL'): string {

@@ -21,6 +21,7 @@ export function createEmbeddedDoors(context: ProcessContext, lifecycle: Lifecycl
     bus,
     links: [{ name: 'bus', isNeeded: true, isUp: () => bus.connected }],
     shared: ({ memory }) => memory(),
+    servers: async () => ({}),
     drainWaitMs: 0,
   };
 }

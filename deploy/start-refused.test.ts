@@ -77,7 +77,7 @@ describe.skipIf(nats === null || redis === null || postgres === null)('a process
     await expect.poll(process.said).toContain('escrow is running');
     expect(
       await query(`SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE usename = 'locked'`),
-    ).toEqual([{ name: expect.stringMatching(/^svc-escrow\/./) as string }]);
+    ).toEqual([{ name: expect.stringMatching(/^svc-escrow\/.+@$/) as string }]);
     const before = process.said().length;
     await redis?.control?.kill();
     await sleep(8000);
@@ -88,6 +88,26 @@ describe.skipIf(nats === null || redis === null || postgres === null)('a process
     expect(lines[0]).toContain('Redis at');
     process.kill('SIGTERM');
     expect(await process.ended).toMatchObject({ code: 0 });
+  });
+
+  test('one that would not know what those beside it do is refused, and leaves nothing', async () => {
+    await query('CREATE DATABASE another');
+    const beside = { REDIS_URL: redis?.url ?? '', SVC_NODE_ID: 'first' };
+    const first = escrow({ ...beside, SVC_NODE_NAME: 'alpha' });
+    await expect.poll(first.said).toContain('escrow is running');
+    const another = String(Object.assign(new URL(servers.DATABASE_URL), { pathname: '/another' }));
+    const quiet = { ...beside, SVC_LOG_LEVEL: 'silent' };
+    expect(await sentenceOf(escrow({ ...quiet, SVC_NODE_NAME: 'alpha', DATABASE_URL: another }))).toMatch(
+      /^DATABASE_URL: this is not the database in which first keeps what escrow knows/,
+    );
+    expect(await queryAs(another, `SELECT FROM information_schema.schemata WHERE schema_name = 'escrow'`)).toEqual([]);
+    for (const name of [{}, { SVC_NODE_NAME: 'beta' }]) {
+      expect(await sentenceOf(escrow({ ...quiet, ...name }))).toMatch(
+        /^SVC_NODE_NAME: first, running escrow on this database, speaks under another name than (none|beta)/,
+      );
+    }
+    first.kill('SIGTERM');
+    expect(await first.ended).toMatchObject({ code: 0 });
   });
 
   test('a schema that another version of the software made is named', async () => {

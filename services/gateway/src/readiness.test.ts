@@ -1,4 +1,4 @@
-import { SUBJECTS } from '@svc/contract/discovery.ts';
+import { type Announcement, STALE_AFTER_MS, SUBJECTS } from '@svc/contract/discovery.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { createFakeClock, type FakeClock } from '@svc/testing/fakes.ts';
 import { expect, onTestFinished, test } from 'vitest';
@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 /** A gateway beside one service, whose every answer is said by the test. */
 async function besideBooks(): Promise<{
   clock: FakeClock;
-  announce(sentAt?: number): void;
+  announce(said?: Partial<Announcement>): void;
   become(status: 'ok' | 'fail'): void;
   check(): Promise<Standing>;
 }> {
@@ -25,15 +25,15 @@ async function besideBooks(): Promise<{
   await bus.respond(SUBJECTS.cards('books'), async () => '[]');
   await bus.respond(SUBJECTS.checks('books'), async () => JSON.stringify([{ name: 'ledger', status }]));
   const announcement = { service: 'books', ...node, ready: true, toolsDigest: 'd' };
-  const announce = (sentAt?: number): void =>
-    bus.publish(SUBJECTS.announce, JSON.stringify({ ...announcement, ...(sentAt === undefined ? {} : { sentAt }) }));
+  const announce = (said: Partial<Announcement> = {}): void =>
+    bus.publish(SUBJECTS.announce, JSON.stringify({ ...announcement, ...said }));
   const { check } = createReadiness(platform, directory, metrics, ['books']);
   onTestFinished(async () => {
     metrics.close();
     await directory.close();
     await bus.close();
   });
-  announce(clock.now());
+  announce({ sentAt: clock.now() });
   await expect.poll(() => directory.knows('books')).toBe(true);
   return { clock, announce, become: (now) => (status = now), check };
 }
@@ -57,11 +57,33 @@ test('a service whose clock is another one is named, and serves', async () => {
     [-60_000, ['books:clock']],
     [2000, []],
   ] as const) {
-    announce(clock.now() + apartMs);
+    announce({ sentAt: clock.now() + apartMs });
     await expect.poll(async () => (clock.advance(1000), (await check()).degraded)).toEqual(degraded);
     expect(await check()).toMatchObject({ ready: true });
   }
   announce();
   clock.advance(1000);
   expect((await check()).degraded).toEqual([]);
+});
+
+test('a service whose processes have not in common what they need alike is named with the variable, and serves', async () => {
+  const { clock, announce, check } = await besideBooks();
+  const degraded = async () => (clock.advance(1000), (await check()).degraded);
+  announce({ instance: 'old', common: { KEY: ['a'], LIMIT: ['1'], OF_OLD: ['x'] } });
+  announce({ instance: 'older' });
+  for (const [key, limit, told] of [
+    [['b', 'a'], ['1'], []],
+    [['b'], ['1'], ['books:KEY']],
+    [['b', 'c'], ['2'], ['books:KEY', 'books:LIMIT']],
+    [['a'], ['1'], []],
+  ] as const) {
+    announce({ instance: 'new', common: { KEY: key, LIMIT: limit } });
+    await expect.poll(degraded).toEqual(told);
+    expect(await check()).toMatchObject({ ready: true });
+  }
+  announce({ instance: 'new', common: { KEY: ['b'] } });
+  await expect.poll(degraded).toEqual(['books:KEY']);
+  clock.advance(STALE_AFTER_MS);
+  announce({ instance: 'new', common: { KEY: ['b'] } });
+  await expect.poll(degraded).toEqual([]);
 });

@@ -55,7 +55,7 @@ export function createReadiness(
 
   async function allServiceChecks(): Promise<Check[]> {
     const services = [...new Set([...expectedServices, ...directory.services()])].sort();
-    return [...(await Promise.all(services.map(serviceChecks))).flat(), ...clockChecks(directory)];
+    return [...(await Promise.all(services.map(serviceChecks))).flat(), ...differences(directory)];
   }
 
   return {
@@ -78,6 +78,27 @@ export function createReadiness(
       return { ready: checks.every(({ status }) => status !== 'fail'), checks, degraded };
     },
   };
+}
+
+/** What processes tell of themselves that does not go together. */
+function differences(directory: ServiceDirectory): Check[] {
+  return [...clockChecks(directory), ...groundChecks(directory)];
+}
+
+/** Of each service what its processes do not have in common, by the variables: what it answers depends on who is asked. */
+function groundChecks({ instances, isAlive }: Pick<ServiceDirectory, 'instances' | 'isAlive'>): Check[] {
+  const services = Map.groupBy(instances().filter(isAlive), ({ service }) => service);
+  return [...services].flatMap(([service, processes]) => {
+    const digests = processes.flatMap(({ common = {} }) => Object.entries(common));
+    return [...Map.groupBy(digests, ([name]) => name)]
+      .filter(([, those]) => isApart(those.map(([, of]) => of)))
+      .map(([name]) => ({ name: `${service}:${name}`, status: 'degraded' as const }));
+  });
+}
+
+/** Whether two of them have nothing in common. */
+function isApart(digests: readonly (readonly string[])[]): boolean {
+  return digests.some((one) => digests.some((other) => !one.some((digest) => other.includes(digest))));
 }
 
 /** A process whose clock is another one refuses calls that are in time, or lets them wait for too long. */

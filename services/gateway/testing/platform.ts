@@ -35,6 +35,7 @@ export function createTestPlatform({ environment = {}, bus, redis }: TestPlatfor
     bus: wire,
     links: [{ name: 'bus', isNeeded: true, isUp: () => wire.connected }],
     shared: (forms) => (redis === undefined ? forms.memory() : forms.redis(redis)),
+    servers: async () => ({}),
     drainWaitMs: 0,
     node: { nodeId: `node-${started}`, instance: `instance-${started}`, startedAt: Date.now(), version: '1.2.3' },
   };

@@ -13,6 +13,8 @@ export const SUBJECTS = {
   leave: 'directory.leave',
   /** Request without content; reply: `ToolCard[]`. Queue group = service name. */
   cards: (service: string) => `directory.cards.${service}`,
+  /** Request without content; reply: `{node, ground}`, where that process stands. Between processes of one service. */
+  common: (service: string) => `op.${service}.${service}.common.ground`,
   /** Request without content; reply: `Check[]`. Every instance answers for itself. */
   checks: (service: string) => `directory.checks.${service}`,
   /** Message: `EventBatch`; an empty one every second tells how far the service's events go. */
@@ -44,7 +46,18 @@ export interface Announcement {
   readonly port?: number;
   /** By the clock of its process, ms since the epoch; older versions do not tell. */
   readonly sentAt?: number;
+  /** Older versions do not tell. */
+  readonly common?: CommonGround;
 }
+
+/**
+ * By the variables that name or hold it, digests of what all processes of a service need alike: of a secret that takes the
+ * place of another one both, of which two processes need one in common.
+ */
+export type CommonGround = Readonly<Record<string, readonly string[]>>;
+
+/** The variable of the one thing without which nothing that two processes say can both be true. */
+export const DATABASE = 'DATABASE_URL';
 
 /**
  * One thing a process looks after. `fail`: it cannot serve without it. `degraded`: something is wrong that concerns one

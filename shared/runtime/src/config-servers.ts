@@ -16,7 +16,7 @@ export const SERVER_VARIABLES = {
   SVC_DATABASE_APPLICATION: variable(
     text.max(32).default('svc'),
     'svc',
-    'What application_name of those connections begins with in PostgreSQL, before `-<role>/<SVC_NODE_ID>`.',
+    'What application_name of those connections begins with in PostgreSQL, before `-<role>/<SVC_NODE_ID>@<SVC_NODE_NAME>`.',
   ),
   SVC_DATABASE_STATEMENT_MS: variable(
     count(1000, 600_000).default(30_000),

@@ -7,6 +7,21 @@ export interface Variable<Schema extends z.ZodType> {
   /** Text shown in documentation; secrets never show a value. */
   readonly fallback: string;
   readonly secret?: true;
+  readonly alike?: Alike;
+}
+
+/** All processes of `service` need the same value; `besides` = this one counts beside that of the other variable. */
+export interface Alike {
+  readonly service: string;
+  readonly besides?: string;
+}
+
+export function alike<Declared extends Variable<z.ZodType>>(
+  service: string,
+  declared: Declared,
+  besides?: string,
+): Declared & { readonly alike: Alike } {
+  return { ...declared, alike: { service, ...(besides === undefined ? {} : { besides }) } };
 }
 
 export function variable<Schema extends z.ZodType>(

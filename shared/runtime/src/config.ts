@@ -20,21 +20,29 @@ import { RETENTION_VARIABLES } from './config-retention.ts';
 import { SERVER_VARIABLES } from './config-servers.ts';
 import { WINDOW_VARIABLES } from './config-windows.ts';
 import { certificatesProblem, rawValue } from './config-raw.ts';
+import { HOST_VARIABLES, SYNC_VARIABLES } from './config-sync.ts';
 import { REMOTE_TOKEN, remoteTokensIn } from './config-remote.ts';
-import { secret, type Variable, variable } from './config-variable.ts';
+import { alike, secret, type Variable, variable } from './config-variable.ts';
 import { StartProblem } from './start-problem.ts';
 
 export const CONFIG_TABLE = {
-  SVC_API_KEY: secret(
-    apiKey.optional(),
-    'Key that callers present; its holder is the operator. Without one the node serves this machine only.',
+  SVC_API_KEY: alike(
+    'gateway',
+    secret(
+      apiKey.optional(),
+      'Key that callers present; its holder is the operator. Without one the node serves this machine only.',
+    ),
   ),
   SVC_KEYLESS: variable(
     onOff.default(false),
     'off',
     'Lets a gateway of a cluster start without SVC_API_KEY; it serves its own machine only.',
   ),
-  SVC_API_KEY_PREVIOUS: secret(apiKey.optional(), 'The key before, accepted too while clients change over.'),
+  SVC_API_KEY_PREVIOUS: alike(
+    'gateway',
+    secret(apiKey.optional(), 'The key before, accepted too while clients change over.'),
+    'SVC_API_KEY',
+  ),
   SVC_MCP_PORT: variable(port.default(3457), '3457', 'HTTP port of the gateway; 0 = any free one.'),
   SVC_BIND: variable(text.optional(), '127.0.0.1 without a key, else 0.0.0.0', 'Address the gateway listens on.'),
   SVC_HEALTH_PORT: variable(
@@ -59,7 +67,7 @@ export const CONFIG_TABLE = {
   ),
   SVC_CONFORMANCE: variable(onOff.default(false), 'off', 'Conformance fixtures at /mcp/conformance; loopback only.'),
   SVC_DATA_DIR: variable(text.default('./data'), './data', 'Directory of the brains and, embedded, of the database.'),
-  SVC_BRAIN: variable(brainName.default('svc'), 'svc', 'Default brain, created at first start.'),
+  SVC_BRAIN: alike('brain', variable(brainName.default('svc'), 'svc', 'Default brain, created at first start.')),
   SVC_BRAINS_PER_HOME: variable(
     count(1, 10_000).default(16),
     '16',
@@ -82,16 +90,28 @@ export const CONFIG_TABLE = {
     'none',
     'Directories of an old single-brain layout to import at start, separated by commas.',
   ),
-  SVC_AGENT_ID: variable(text.max(100).optional(), 'none', 'Agent identity of an operator whose request names none.'),
-  SVC_PLAN: variable(plan.default('enterprise'), 'enterprise', 'Rate plan of the key and of a keyless node.'),
-  SVC_PLAN_LIMITS: variable(
-    planLimits.optional(),
-    'free=60,pro=600,enterprise=6000',
-    'Requests of each plan within SVC_RATE_WINDOW_S.',
+  SVC_AGENT_ID: alike(
+    'gateway',
+    variable(text.max(100).optional(), 'none', 'Agent identity of an operator whose request names none.'),
+  ),
+  SVC_PLAN: alike(
+    'gateway',
+    variable(plan.default('enterprise'), 'enterprise', 'Rate plan of the key and of a keyless node.'),
+  ),
+  SVC_PLAN_LIMITS: alike(
+    'gateway',
+    variable(
+      planLimits.optional(),
+      'free=60,pro=600,enterprise=6000',
+      'Requests of each plan within SVC_RATE_WINDOW_S.',
+    ),
   ),
   ...WINDOW_VARIABLES,
   SVC_RATE_LIMIT: variable(onOff.default(true), 'on', 'Rate limits; off is honoured on a loopback bind only.'),
-  SVC_GATEWAYS: variable(count(1, 1000).default(1), '1', 'How many gateways share a limit while Redis is away.'),
+  SVC_GATEWAYS: alike(
+    'gateway',
+    variable(count(1, 1000).default(1), '1', 'How many gateways share a limit while Redis is away.'),
+  ),
   SVC_ALLOWED_HOSTS: variable(
     list.optional(),
     'any with a key, loopback names without',
@@ -123,13 +143,20 @@ export const CONFIG_TABLE = {
     '1000',
     'How long a process of a cluster waits at its start for NATS, Redis and PostgreSQL to be there.',
   ),
-  SVC_AUDIT_KEY: secret(
-    z.string().min(32).max(512).optional(),
-    'Key that signs the ends of the audit chains; every process of the registry needs the same. Without one, a key is made in the data directory.',
+  SVC_AUDIT_KEY: alike(
+    'habitat',
+    secret(
+      z.string().min(32).max(512).optional(),
+      'Key that signs the ends of the audit chains; every process of the registry needs the same. Without one, a key is made in the data directory.',
+    ),
   ),
-  SVC_AUDIT_KEY_ALSO: secret(
-    z.string().min(32).max(512).optional(),
-    'A second key whose signatures under the audit count too, while one key takes the place of the other.',
+  SVC_AUDIT_KEY_ALSO: alike(
+    'habitat',
+    secret(
+      z.string().min(32).max(512).optional(),
+      'A second key whose signatures under the audit count too, while one key takes the place of the other.',
+    ),
+    'SVC_AUDIT_KEY',
   ),
   SVC_AUDIT_PER_MINUTE: variable(
     count(0, 1_000_000).default(60),
@@ -142,15 +169,18 @@ export const CONFIG_TABLE = {
     'Entries that callers may log in one workspace within a day (UTC); the last tenth is for its admins.',
   ),
   ...RETENTION_VARIABLES,
-  SVC_UNIVERSE_SEED: variable(
-    z
-      .string()
-      .refine((seed) => seed !== '' && Buffer.byteLength(seed) <= 256 && !/\p{Cc}/u.test(seed), {
-        message: 'must be 1-256 bytes without control characters',
-      })
-      .optional(),
-    '',
-    'Universe from which the seeds of worlds and crews follow, where a call names none; absent = the same on every node.',
+  SVC_UNIVERSE_SEED: alike(
+    'universe',
+    variable(
+      z
+        .string()
+        .refine((seed) => seed !== '' && Buffer.byteLength(seed) <= 256 && !/\p{Cc}/u.test(seed), {
+          message: 'must be 1-256 bytes without control characters',
+        })
+        .optional(),
+      '',
+      'Universe from which the seeds of worlds and crews follow, where a call names none; absent = the same on every node.',
+    ),
   ),
   ...NODE_VARIABLES,
   SVC_NODE_ID: variable(text.max(64).optional(), 'host name', 'Name of this process in node lists and events.'),
@@ -170,48 +200,13 @@ export const CONFIG_TABLE = {
     'A process whose event loop stands still for so long ends itself, so that it is started again; 0 = never.',
   ),
   ...SERVER_VARIABLES,
-  HOST_REPO: variable(
-    text.regex(/^[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/, 'must look like owner/repo').optional(),
-    'none',
-    'Repository at the remote host that the default brain syncs with.',
-  ),
-  HOST_TOKEN: secret(text.optional(), 'Token for the remote host.'),
-  SVC_HOST_URL: variable(
-    z.url({ protocol: /^https$/ }).default('https://github.com'),
-    'https://github.com',
-    'Remote host of HOST_REPO.',
-  ),
+  ...HOST_VARIABLES,
   SVC_BUBBLEWRAP: variable(
     text.default('bwrap'),
     'bwrap in PATH',
     'Path of bubblewrap, in which programs of callers run; without it none do.',
   ),
-  SVC_SYNC_REMOTES: variable(
-    text.optional(),
-    'none',
-    'Remotes as name=url pairs separated by commas; `origin` is the default one.',
-  ),
-  SVC_SYNC_ALLOW_FILE: variable(onOff.default(false), 'off', 'Allow file:// remotes.'),
-  SVC_SYNC_CA_FILE: variable(
-    text.optional(),
-    'none',
-    'Certificates (PEM) to trust for https remotes besides the system ones.',
-  ),
-  SVC_SYNC_SILENCE_MS: variable(
-    count(1500, 60_000).default(15_000),
-    '15000',
-    'How long a remote may say nothing before a sync gives it up.',
-  ),
-  SVC_SYNC_TRANSFER_MS: variable(
-    count(1000, 86_400_000).default(1_800_000),
-    '1800000',
-    'How long one transfer with a remote may take that shows signs of life.',
-  ),
-  SVC_SYNC_TRANSFERS: variable(
-    count(1, 64).default(8),
-    '8',
-    'Transfers that a process has at once; one remote gets half of them.',
-  ),
+  ...SYNC_VARIABLES,
 } as const satisfies Record<string, Variable<z.ZodType>>;
 
 type Variables = { readonly [Name in keyof typeof CONFIG_TABLE]: z.output<(typeof CONFIG_TABLE)[Name]['schema']> };

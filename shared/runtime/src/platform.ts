@@ -39,6 +39,11 @@ export interface StatelessPlatform {
   readonly bus: Bus;
   readonly links: readonly Link[];
   readonly shared: Shared;
+  /**
+   * By their variables, what tells the servers that processes share from any other, whatever their addresses; one that does
+   * not answer is left out. Does not throw.
+   */
+  servers(): Promise<Readonly<Record<string, string>>>;
   /** How long balancers go on sending to a process that says that it is not ready. */
   readonly drainWaitMs: number;
   /** This process: `nodeId` is the name operators gave it, `instance` is new at every start. */

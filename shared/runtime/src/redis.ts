@@ -94,6 +94,13 @@ export function isRedisRefusing({ name }: Error): boolean {
   return name === 'ReplyError';
 }
 
+/** Tells this database of this server, until that is started again, from any other; null while it does not answer. */
+export async function readRedisId(redis: Redis): Promise<string | null> {
+  const server = await redis.info('server').catch(() => '');
+  const run = /^run_id:(\S+)/m.exec(server)?.[1];
+  return run === undefined ? null : `${run}/${redis.options.db ?? 0}`;
+}
+
 /** A second connection whose commands may block and wait for Redis to come back, as workers need. */
 export function duplicateForBlocking(redis: Redis): Redis {
   const blocking = redis.duplicate({

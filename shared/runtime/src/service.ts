@@ -5,6 +5,7 @@ import { type Tool, toolCard } from '@svc/contract/tool.ts';
 import type { Subscription } from './bus.ts';
 import { createDispatch, type HoldsRole } from './dispatch.ts';
 import type { KeptReplies } from './kept-replies.ts';
+import { joinCommonGround, readCommonGround, tellCommonGround } from './common-ground.ts';
 import type { Platform, StatelessPlatform } from './platform.ts';
 
 interface ServiceHandle<Deps> {
@@ -48,6 +49,7 @@ export async function startService<Deps, On extends StatelessPlatform>(
 ): Promise<RunningService<Deps>> {
   const { bus, node } = platform;
   const { name, tools } = definition;
+  await joinCommonGround(platform, name);
   const handle = await definition.start(platform);
   const cards = JSON.stringify(tools.map((tool) => toolCard(name, tool)));
   const queue = { queue: name };
@@ -60,6 +62,7 @@ export async function startService<Deps, On extends StatelessPlatform>(
   );
   const sides: Subscription[] = [
     await bus.respond(SUBJECTS.cards(name), async () => cards, queue),
+    await tellCommonGround(platform, name),
     await bus.respond(SUBJECTS.checks(name), async () => JSON.stringify(await handle.checks())),
   ];
   const presence = await startAnnouncing(platform, {
@@ -90,17 +93,24 @@ export async function startService<Deps, On extends StatelessPlatform>(
 
 /** Tells the gateways that this process is there: now, regularly, when asked, and after each reconnect. */
 async function startAnnouncing(
-  { bus, clock }: StatelessPlatform,
+  platform: StatelessPlatform,
   announcement: Announcement,
 ): Promise<{ leave(): Promise<void> }> {
+  const { bus, clock } = platform;
+  let common = await readCommonGround(platform, announcement.service);
   const announce = (): void => {
-    if (bus.connected) bus.publish(SUBJECTS.announce, JSON.stringify({ ...announcement, sentAt: clock.now() }));
+    if (bus.connected) bus.publish(SUBJECTS.announce, JSON.stringify({ ...announcement, common, sentAt: clock.now() }));
+  };
+  // A server that takes long to answer must not let this process seem to be gone.
+  const announceAgain = (): void => {
+    announce();
+    void readCommonGround(platform, announcement.service).then((now) => (common = now));
   };
   const asked = await bus.subscribe(SUBJECTS.who, announce);
   const stopListening = bus.onConnection((connected) => {
     if (connected) announce();
   });
-  const timer = setInterval(announce, ANNOUNCE_EVERY_MS);
+  const timer = setInterval(announceAgain, ANNOUNCE_EVERY_MS);
   announce();
   return {
     async leave() {

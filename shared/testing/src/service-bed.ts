@@ -52,6 +52,7 @@ export function platformOn(
     database,
     links: [],
     shared: ({ memory }) => memory(),
+    servers: async () => ({}),
     drainWaitMs: 0,
     node: { nodeId: 'test', instance: `test-${instances}`, startedAt: Date.now(), version: '0' },
     ...over,
